@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_ENDPOINT_H
+#define NETBLT_ENDPOINT_H
+
+#include <netblt/params.h>
+#include <netblt/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One NETBLT host: any number of connections behind any number of ports. It owns no socket, no clock, no thread
+ * and no randomness. Everything comes in as (bytes, path, time) and goes out as (bytes, path) and one deadline:
+ *
+ *     netblt_input()         a packet, or a run of equal-size packets, has arrived
+ *     netblt_output_burst()  call until it answers 0: packets that may leave now
+ *     netblt_deadline()      sleep at most until then ...
+ *     netblt_timeout()       ... and call this when it has come
+ *
+ * Not thread-safe. Callbacks run inside netblt_input(), netblt_timeout(), netblt_output_burst(), netblt_resume(),
+ * netblt_quit() and netblt_abort(); they may call netblt_get_info(), netblt_resume(), netblt_quit() and netblt_abort(),
+ * and nothing else of this endpoint. */
+typedef struct netblt_endpoint netblt_endpoint;
+typedef struct netblt_connection netblt_connection;
+
+typedef void netblt_log_fn(void *context, const char *line);
+
+typedef struct netblt_config {
+    uint8_t version;               /* version byte of every packet we send (AMB-01) */
+    uint64_t refused_versions;     /* bit v set = drop packets with version v, v < 64; default: 4 and 5 */
+    const netblt_profile *profile; /* must outlive the endpoint */
+    uint32_t first_buffer;         /* number of the first buffer that we GO for as receiver (AMB-09); default 0 */
+    netblt_log_fn *log;            /* may be NULL */
+    void *log_context;
+} netblt_config;
+
+/* Version 2, versions 4 and 5 refused, profile default, buffers from 0, no log. */
+NETBLT_API void netblt_config_default(netblt_config *config);
+
+/* NULL when memory is short. `config` is copied. */
+NETBLT_API netblt_endpoint *netblt_endpoint_new(const netblt_config *config);
+/* Frees everything at once, says nothing to any peer; `closed` is not called. NULL is allowed. */
+NETBLT_API void netblt_endpoint_free(netblt_endpoint *endpoint);
+
+/* ---- clients ---------------------------------------------------------------------------------------------- */
+
+/* How a transfer ended. */
+enum netblt_result {
+    NETBLT_DONE = 0,       /* every byte is where it should be, and both rules of RFC 998 5.3.1 hold */
+    NETBLT_REFUSED,        /* the peer answered REFUSED, or ABORT while opening */
+    NETBLT_UNREACHABLE,    /* no answer to any OPEN (OPEN-03) */
+    NETBLT_PEER_QUIT,      /* QUIT arrived (QUIT-01) */
+    NETBLT_PEER_ABORTED,   /* ABORT arrived (ABORT-02) */
+    NETBLT_LOCAL_QUIT,     /* netblt_quit() was called and is over */
+    NETBLT_LOCAL_ABORT,    /* netblt_abort(), or the core found the peer malfunctioning */
+    NETBLT_PEER_DEAD,      /* the death timer expired (TIMER-10) */
+};
+NETBLT_API const char *netblt_result_name(enum netblt_result result); /* "done", "refused", ... */
+
+typedef struct netblt_outcome {
+    enum netblt_result result;
+    const char *reason; /* the peer's or our own words; never NULL; valid during the callback */
+} netblt_outcome;
+
+/* What a sending client answers when it is asked for the next buffer. */
+enum netblt_supply {
+    NETBLT_SUPPLY_READY, /* *data and *length are set, *last says whether this is the last buffer */
+    NETBLT_SUPPLY_WAIT,  /* nothing yet: netblt_resume() will be called; KEEPALIVEs go out meanwhile */
+};
+
+/* The client's half of a connection. The core keeps pointers into the client's memory and no copy of it: memory
+ * given to the core belongs to the core until the callback that gives it back. Unused callbacks may be NULL. */
+typedef struct netblt_client {
+    /* Sender: buffer number `index` (0, 1, 2, ... whatever the peer calls it) is wanted. A buffer that is not the last
+     * must fill `capacity` bytes exactly. length 0 is legal for the last buffer only. */
+    enum netblt_supply (*supply)(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
+                                 const uint8_t **data, uint32_t *length, bool *last);
+    /* Sender: buffer `index` got its OK, or the connection ended; the memory is the client's again. */
+    void (*release)(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data);
+
+    /* Receiver: memory of `capacity` bytes for buffer `index`, or NULL for "not now" (then netblt_resume()). */
+    uint8_t *(*provide)(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity);
+    /* Receiver: buffer `index` is complete with `length` bytes; the memory is the client's again. Called once for each
+     * buffer: in order of index, unless netblt_options.any_order. */
+    void (*deliver)(void *context, netblt_connection *connection, uint64_t index, uint8_t *data, uint32_t length,
+                    bool last);
+    /* Receiver: buffer `index` will not be delivered (past the last buffer, or the connection ended). */
+    void (*discard)(void *context, netblt_connection *connection, uint64_t index, uint8_t *data);
+
+    /* The connection is open and its parameters are settled: see netblt_get_info(). */
+    void (*opened)(void *context, netblt_connection *connection);
+    /* The outcome is known. A sender may still dally afterwards. Called exactly once. */
+    void (*finished)(void *context, netblt_connection *connection, const netblt_outcome *outcome);
+    /* Nothing more will happen; the pointer is invalid when this returns. Called exactly once, after finished. */
+    void (*closed)(void *context, netblt_connection *connection);
+} netblt_client;
+
+typedef struct netblt_options {
+    bool any_order; /* deliver buffers as they complete, not in order: a client that places them by index */
+} netblt_options;
+
+/* ---- opening ---------------------------------------------------------------------------------------------- */
+
+/* Opens actively (RFC 998 5.1). `role` is this end's. `unique_id` must be fresh random bits (OPEN-04): the core draws
+ * none. `client` must outlive the connection; `options` may be NULL. On success *connection is valid until `closed`.
+ * NETBLT_ERR_INVALID_ARGUMENT, NETBLT_ERR_PORT_IN_USE, NETBLT_ERR_NO_MEMORY. */
+NETBLT_API int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port,
+                           uint16_t foreign_port, enum netblt_role role, const netblt_params *params,
+                           uint32_t unique_id, const netblt_client *client, void *context,
+                           const netblt_options *options, netblt_time now, netblt_connection **connection);
+
+/* An OPEN for a port that is listened to. */
+typedef struct netblt_request {
+    netblt_path path;
+    uint16_t local_port;
+    uint16_t foreign_port;
+    enum netblt_role role; /* the role that this end would play */
+    netblt_params proposed;
+} netblt_request;
+
+/* The listener's answer. */
+typedef struct netblt_answer {
+    bool accept;
+    char reason[NETBLT_STRING_MAX_BYTES + 1]; /* when refused */
+    netblt_params limits;                     /* when accepted: what this end can do; client_string is sent back */
+    const netblt_client *client;
+    void *context;
+    netblt_options options;
+} netblt_answer;
+
+/* Fills *answer, which comes zeroed but for `limits`, which hold the proposal as it would be accepted whole. */
+typedef void netblt_accept_fn(void *context, const netblt_request *request, netblt_answer *answer);
+
+/* NETBLT_ERR_PORT_IN_USE when the port has a listener. One listener serves any number of connections (DEMUX-02). */
+NETBLT_API int netblt_listen(netblt_endpoint *endpoint, uint16_t port, netblt_accept_fn *accept, void *context);
+/* Connections that it accepted go on. */
+NETBLT_API void netblt_unlisten(netblt_endpoint *endpoint, uint16_t port);
+
+/* ---- packets and time ------------------------------------------------------------------------------------- */
+
+/* Takes `length` bytes that arrived on `path`: packets of `segment_bytes` each, the last may be shorter (one packet:
+ * segment_bytes = length). Bytes behind a packet's Length field are ignored (AMB-02). The memory is not kept.
+ * Answers 0, or the error of the last packet that could not be used; the others were used all the same. */
+NETBLT_API int netblt_input(netblt_endpoint *endpoint, const netblt_path *path, const uint8_t *packets, size_t length,
+                            size_t segment_bytes, netblt_time now);
+
+typedef struct netblt_output {
+    netblt_path path;
+    size_t segment_bytes; /* each packet's size; the last of the run may be shorter */
+    size_t count;         /* packets in the run */
+    size_t length;        /* bytes written */
+} netblt_output;
+
+/* Writes packets for one path that may leave now, equal in size and contiguous, so that one segmented system call
+ * sends them. Answers the bytes written; 0 when nothing may leave now. `capacity` must hold the largest packet that was
+ * negotiated (NETBLT_PACKET_MAX_BYTES always suffices); smaller packets than that are still sent. */
+NETBLT_API size_t netblt_output_burst(netblt_endpoint *endpoint, uint8_t *packets, size_t capacity,
+                                      netblt_output *output, netblt_time now);
+
+/* The moment at which netblt_timeout() or netblt_output_burst() has something to do; NETBLT_TIME_NEVER for never. */
+NETBLT_API netblt_time netblt_deadline(const netblt_endpoint *endpoint);
+
+/* Runs every timer that is due. Calling it early or often does no harm. */
+NETBLT_API void netblt_timeout(netblt_endpoint *endpoint, netblt_time now);
+
+/* ---- one connection --------------------------------------------------------------------------------------- */
+
+/* The client answered WAIT or NULL before and has something now. */
+NETBLT_API void netblt_resume(netblt_connection *connection, netblt_time now);
+/* Client QUIT (RFC 998 5.3.2): waits for a buffer boundary, at most one death interval (QUIT-04, AMB-56).
+ * NETBLT_ERR_WRONG_STATE, NETBLT_ERR_TOO_LONG. */
+NETBLT_API int netblt_quit(netblt_connection *connection, const char *reason, netblt_time now);
+/* ABORT (RFC 998 5.3.3): one packet, then closed. NETBLT_ERR_WRONG_STATE, NETBLT_ERR_TOO_LONG. */
+NETBLT_API int netblt_abort(netblt_connection *connection, const char *reason, netblt_time now);
+
+enum netblt_state {
+    NETBLT_STATE_OPENING,
+    NETBLT_STATE_OPEN,
+    NETBLT_STATE_DALLYING, /* sender after success, or QUITACK sent */
+    NETBLT_STATE_QUITTING,
+    NETBLT_STATE_CLOSED,
+};
+
+/* Counters since the connection began. Packets and bytes count whole NETBLT packets, without IP or UDP headers. */
+typedef struct netblt_stats {
+    uint64_t packets_sent;
+    uint64_t packets_received;
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    uint64_t data_packets_sent;          /* DATA and LDATA, repeats included */
+    uint64_t data_packets_retransmitted;
+    uint64_t data_packets_received;
+    uint64_t data_packets_duplicate;     /* received again, or of no use */
+    uint64_t control_packets_sent;
+    uint64_t control_packets_received;
+    uint64_t control_timeouts;
+    uint64_t data_timeouts;              /* data timers that expired (RFC 1030's DTMOS) */
+    uint64_t resends_sent;               /* RESEND messages, each counted once */
+    uint64_t checksum_errors;
+    uint64_t malformed;
+    uint64_t payload_bytes;              /* sender: in buffers OK'd; receiver: in buffers delivered */
+    netblt_time opened_at;
+    netblt_time first_data_at;           /* first DATA sent or received; 0 = none */
+    netblt_time last_buffer_at;          /* last OK received (sender), last buffer completed (receiver); 0 = none */
+    netblt_time round_trip_us;           /* smoothed; 0 = not measured */
+    netblt_time control_timer_us;        /* receiver: as published in OK */
+} netblt_stats;
+
+typedef struct netblt_info {
+    enum netblt_state state;
+    enum netblt_role role;
+    bool active;
+    netblt_path path;
+    uint16_t local_port;
+    uint16_t foreign_port;
+    uint32_t unique_id;
+    netblt_params negotiated; /* death_timer_s is our own value */
+    uint16_t peer_death_timer_s;
+    char peer_string[NETBLT_STRING_MAX_BYTES + 1];
+    netblt_stats stats;
+} netblt_info;
+
+NETBLT_API void netblt_get_info(const netblt_connection *connection, netblt_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_PARAMS_H
+#define NETBLT_PARAMS_H
+
+#include <netblt/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NETBLT_HEADER_BYTES 12       /* common header (RFC 998 8, WIRE-02) */
+#define NETBLT_DATA_HEADER_BYTES 24  /* DATA and LDATA header (WIRE-10) */
+#define NETBLT_STRING_MAX_BYTES 255  /* our bound on client strings and reasons, without the NUL */
+#define NETBLT_PACKET_MAX_BYTES 65535
+
+/* What OPEN proposes and RESPONSE settles (RFC 998 4, 5.1; NEG-01..07). As limits of a passive end: the
+ * highest-performance values it accepts; it restricts a proposal to them, never loosens it. */
+typedef struct netblt_params {
+    uint32_t buffer_size;       /* bytes in every buffer but the last; >= 1 */
+    uint64_t transfer_size;     /* bytes, 0 = not known; for the client only (OPEN-11) */
+    uint16_t packet_size;       /* data bytes in a DATA packet, header not counted (R1030-09); >= 1 */
+    uint16_t burst_size;        /* packets in a burst; >= 1 */
+    uint16_t burst_interval_ms; /* start to start, RFC 998's "burst rate"; 0 = not paced (AMB-11) */
+    uint16_t death_timer_s;     /* this end's own value, declared and not negotiated; >= 1 (AMB-50) */
+    uint16_t max_buffers;       /* outstanding buffers; >= 1 */
+    bool data_checksum;         /* C flag: as a limit, true turns it on; it is never turned off (AMB-24) */
+    char client_string[NETBLT_STRING_MAX_BYTES + 1];
+} netblt_params;
+
+/* Sensible values for a local network: 64 KiB buffers, 1456-byte packets, 8 buffers, checksums on. */
+NETBLT_API void netblt_params_default(netblt_params *params);
+
+/* 0, or NETBLT_ERR_INVALID_ARGUMENT with *what naming the first parameter that cannot be used (a constant string). */
+NETBLT_API int netblt_params_check(const netblt_params *params, const char **what);
+
+/* The constants behind the timers. Every value has one home: timers.c states why it is what it is. */
+typedef struct netblt_profile {
+    const char *name;
+    netblt_time open_retry_us;          /* first wait for RESPONSE; doubled each time (OPEN-03) */
+    unsigned open_attempts;             /* OPENs sent before the attempt fails (OPEN-03) */
+    netblt_time control_initial_us;     /* control timer before the first round trip is known (CTRL, TIMER-03) */
+    netblt_time control_min_us;
+    unsigned control_variance_factor;   /* timer = smoothed round trip + factor * mean deviation */
+    netblt_time data_variance_min_us;   /* least slack of a data timer (RFC 998 5.2.2, TIMER-09) */
+    unsigned data_variance_percent;     /* slack as a share of the expected transfer time */
+    netblt_time dally_min_us;           /* least dally (AMB-53) */
+    netblt_time quit_retry_us;          /* QUIT repetition (QUIT-02, AMB-57) */
+    unsigned keepalives_per_death_timer; /* KEEPALIVEs per declared death timer of the peer (TIMER-11) */
+    netblt_time catch_up_max_us;        /* lateness up to which the next burst is planned from the planned start */
+} netblt_profile;
+
+NETBLT_API extern const netblt_profile netblt_profile_default;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
