@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef IUT_LIBRARY_H
+#define IUT_LIBRARY_H
+
+#include "netblt_iut.h"
+
+/* An implementation under test, loaded at run time: its functions by name. Any number of them live side by side, each
+ * with its own symbols (RTLD_LOCAL). */
+typedef struct iut_library iut_library;
+
+/* Loads the shared library at `path`. NULL on failure with a sentence in `error`: no such file, a function is missing
+ * (it is named), another ABI version. */
+iut_library *iut_library_open(const char *path, char *error, size_t error_capacity);
+/* Every instance of it must be gone. NULL is allowed. */
+void iut_library_close(iut_library *library);
+
+/* One instance and the library that it came from. The functions are those of netblt_iut.h. */
+typedef struct iut iut;
+iut *iut_start(iut_library *library, const netblt_iut_params *params, const uint8_t *data, size_t length,
+               uint64_t now_us, char *error, size_t error_capacity);
+void iut_free(iut *instance); /* NULL is allowed */
+void iut_packet(iut *instance, const uint8_t source[4], const uint8_t *packet, size_t length, uint64_t now_us);
+void iut_advance(iut *instance, uint64_t now_us);
+size_t iut_output(iut *instance, uint64_t now_us, uint8_t destination[4], uint8_t *packet, size_t capacity);
+uint64_t iut_deadline(const iut *instance);
+int iut_status(const iut *instance);
+const char *iut_reason(const iut *instance);
+const uint8_t *iut_delivered(const iut *instance, size_t *length);
+const char *iut_peer_string(const iut *instance);
+int iut_stop(iut *instance, int abort, const char *reason, uint64_t now_us);
+/* The address that it was started with. */
+const uint8_t *iut_local_address(const iut *instance);
+
+#endif
