@@ -18,8 +18,9 @@
  * Times are microseconds on a clock that the caller owns, never decreasing. Not thread-safe. The language of rules and
  * rates is described in docs/flakeway.md; flakeway_add() is its only parser.
  *
- * What happens to a packet, in this order: the link (rate, queue: a full queue drops it); then the first rule that
- * matches decides, or, if none does, the rates (loss, corruption, duplication, reordering); then latency and jitter. */
+ * What happens to a packet, in this order: the link (rate, then queue: a full queue drops it and no rule sees it);
+ * latency and jitter; then the first rule that matches decides, or, if none does, the rates (loss, corruption,
+ * reordering, duplication). */
 
 typedef struct flakeway flakeway;
 
@@ -45,14 +46,14 @@ enum flakeway_action_kind {
 
 typedef struct flakeway_action {
     enum flakeway_action_kind kind;
-    uint64_t delay_us;        /* DELAY */
-    uint32_t copies;          /* DUPLICATE: extra copies, >= 1 */
-    uint64_t gap_us;          /* DUPLICATE: from one copy to the next */
-    uint32_t hold_packets;    /* HOLD: >= 1 */
-    bool corrupt_one_bit;     /* CORRUPT: flip bit `first`, else a random bit of bytes first..last */
-    uint32_t corrupt_first;   /* bit or byte of the NETBLT packet; bit 0 = most significant bit of byte 0 */
+    uint64_t delay_us;      /* DELAY */
+    uint32_t copies;        /* DUPLICATE: extra copies, >= 1 */
+    uint64_t gap_us;        /* DUPLICATE: from one copy to the next */
+    uint32_t hold_packets;  /* HOLD: >= 1 */
+    bool corrupt_one_bit;   /* CORRUPT: flip bit `first`, else a random bit of bytes first..last */
+    uint32_t corrupt_first; /* bit or byte of the NETBLT packet; bit 0 = most significant bit of byte 0 */
     uint32_t corrupt_last;
-    uint32_t truncate_bytes;  /* TRUNCATE: bytes of the NETBLT packet that stay */
+    uint32_t truncate_bytes; /* TRUNCATE: bytes of the NETBLT packet that stay */
 } flakeway_action;
 
 /* A packet as its driver sees it: a NETBLT packet, perhaps behind IP or Ethernet headers that the engine carries and
@@ -66,10 +67,10 @@ typedef struct flakeway_packet {
 } flakeway_packet;
 
 typedef struct flakeway_released {
-    uint64_t id;    /* what flakeway_offer() gave it */
-    uint32_t copy;  /* 0 = the packet itself, 1.. = copies by duplication */
+    uint64_t id;   /* what flakeway_offer() gave it */
+    uint32_t copy; /* 0 = the packet itself, 1.. = copies by duplication */
     enum flakeway_direction direction;
-    bool changed;   /* corrupted or truncated: the driver may have outer headers to repair */
+    bool changed; /* corrupted or truncated: the driver may have outer headers to repair */
     uint64_t offered_us;
     uint64_t release_us;
     flakeway_packet packet; /* bytes are valid until the next call of the engine */
@@ -87,14 +88,14 @@ typedef struct flakeway_event {
 } flakeway_event;
 typedef void flakeway_trace_fn(void *context, const flakeway_event *event);
 
-/* Decides for `hook` rules what no rule can say. `action` comes zeroed (PASS). false = not mine: the next rule is asked.
- * It must not call the engine, but for flakeway_parse_action(). */
+/* Decides for `hook` rules what no rule can say. `action` comes zeroed (PASS). false = not mine: the next rule is
+ * asked. It must not call the engine, but for flakeway_parse_action(). */
 typedef bool flakeway_hook_fn(void *context, uint32_t rule, enum flakeway_direction direction, const uint8_t *netblt,
                               size_t netblt_length, uint64_t now_us, flakeway_action *action);
 
 typedef struct flakeway_stats {
     uint64_t seen;
-    uint64_t delivered;        /* released, copies included */
+    uint64_t delivered; /* released, copies included */
     uint64_t dropped_by_rule;
     uint64_t dropped_by_loss;
     uint64_t dropped_by_queue; /* link queue full, or no memory */
@@ -134,6 +135,8 @@ uint64_t flakeway_rule_hits(const flakeway *engine, int rule);
 int flakeway_parse_action(const char *text, flakeway_action *action, flakeway_error *error);
 
 void flakeway_set_trace(flakeway *engine, flakeway_trace_fn *trace, void *context);
+/* Who listens now, with its context: for a driver that listens for a while and passes on what it hears. */
+flakeway_trace_fn *flakeway_get_trace(const flakeway *engine, void **context);
 void flakeway_set_hook(flakeway *engine, flakeway_hook_fn *hook, void *context);
 
 /* Takes a packet; its bytes are copied. Answers its ID (1, 2, ...). Trace callbacks run inside. */

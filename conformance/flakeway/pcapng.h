@@ -48,5 +48,6 @@ bool pcapng_flush(pcapng_writer *writer);
 /* The first error as an errno value; 0 = none. Nothing is written after it. */
 int pcapng_error(const pcapng_writer *writer);
 uint64_t pcapng_packets_written(const pcapng_writer *writer);
+int pcapng_interfaces(const pcapng_writer *writer);
 
 #endif

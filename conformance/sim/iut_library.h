@@ -18,17 +18,17 @@ void iut_library_close(iut_library *library);
 typedef struct iut iut;
 iut *iut_start(iut_library *library, const netblt_iut_params *params, const uint8_t *data, size_t length,
                uint64_t now_us, char *error, size_t error_capacity);
-void iut_free(iut *instance); /* NULL is allowed */
-void iut_packet(iut *instance, const uint8_t source[4], const uint8_t *packet, size_t length, uint64_t now_us);
-void iut_advance(iut *instance, uint64_t now_us);
-size_t iut_output(iut *instance, uint64_t now_us, uint8_t destination[4], uint8_t *packet, size_t capacity);
-uint64_t iut_deadline(const iut *instance);
-int iut_status(const iut *instance);
-const char *iut_reason(const iut *instance);
-const uint8_t *iut_delivered(const iut *instance, size_t *length);
-const char *iut_peer_string(const iut *instance);
-int iut_stop(iut *instance, int abort, const char *reason, uint64_t now_us);
+void iut_free(iut *end); /* NULL is allowed */
+void iut_packet(iut *end, const uint8_t source[4], const uint8_t *packet, size_t length, uint64_t now_us);
+void iut_advance(iut *end, uint64_t now_us);
+size_t iut_output(iut *end, uint64_t now_us, uint8_t destination[4], uint8_t *packet, size_t capacity);
+uint64_t iut_deadline(const iut *end);
+int iut_status(const iut *end);
+const char *iut_reason(const iut *end);
+const uint8_t *iut_delivered(const iut *end, size_t *length);
+const char *iut_peer_string(const iut *end);
+int iut_stop(iut *end, int abort, const char *reason, uint64_t now_us);
 /* The address that it was started with. */
-const uint8_t *iut_local_address(const iut *instance);
+const uint8_t *iut_local_address(const iut *end);
 
 #endif

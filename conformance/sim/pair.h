@@ -16,7 +16,7 @@ typedef struct pair_options {
 } pair_options;
 
 enum pair_end {
-    PAIR_CLOSED = 0,    /* both ends have closed */
+    PAIR_CLOSED = 0, /* both ends have closed */
     PAIR_TIME_LIMIT,
     PAIR_PACKET_LIMIT,
     PAIR_IDLE,          /* nothing on its way and no timer runs, yet an end has not closed */

@@ -153,7 +153,7 @@ class Flakeway:
     def offer(self, direction: Direction, packet: bytes, now_us: int) -> int:
         """A NETBLT packet has arrived from one side; answers its ID (1, 2, ...)."""
         c_packet = self._packet
-        c_bytes = ffi.from_buffer(packet)
+        c_bytes = ffi.from_buffer("uint8_t[]", packet)
         c_packet.bytes = c_bytes
         c_packet.length = c_packet.netblt_length = len(packet)
         c_packet.link_bytes = len(packet) + lib.IPV4_HEADER_BYTES

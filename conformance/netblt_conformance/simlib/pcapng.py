@@ -65,7 +65,7 @@ class PcapngWriter:
     ) -> None:
         """Appends one packet. The same packet on two interfaces may bear the same packet_id."""
         c_packet = ffi.new("pcapng_packet *")
-        c_bytes = ffi.from_buffer(data)
+        c_bytes = ffi.from_buffer("uint8_t[]", data)
         c_comment = ffi.NULL if comment is None else ffi.new("char[]", comment.encode())
         c_packet.interface = interface
         c_packet.time_ns = time_ns

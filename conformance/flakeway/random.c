@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "random.h"
+
+static uint64_t splitmix(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+void fw_random_seed(fw_random *random, uint64_t seed, uint64_t stream)
+{
+    uint64_t mix = stream;
+    uint64_t state = seed ^ splitmix(&mix);
+    for (unsigned i = 0; i < 4; i++) {
+        random->state[i] = splitmix(&state);
+    }
+}
+
+static uint64_t rotate_left(uint64_t x, unsigned bits)
+{
+    return (x << bits) | (x >> (64 - bits));
+}
+
+uint64_t fw_random_next(fw_random *random)
+{
+    uint64_t *s = random->state;
+    uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+    uint64_t shifted = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= shifted;
+    s[3] = rotate_left(s[3], 45);
+    return result;
+}
+
+uint64_t fw_below(uint64_t draw, uint64_t bound)
+{
+    return ((draw >> 32) * bound) >> 32; /* the upper half of the draw, scaled: no division, no bias that matters */
+}
+
+bool fw_chance(uint64_t draw, uint32_t ppb)
+{
+    return fw_below(draw, FW_PPB_ALWAYS) < ppb;
+}
