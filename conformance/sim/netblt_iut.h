@@ -34,24 +34,28 @@ typedef struct netblt_iut_params {
     uint16_t burst_interval_ms;
     uint16_t death_timer_s;
     uint16_t max_buffers;
-    uint16_t client_stall_from; /* the client withholds buffers with this index and above ... */
+    uint16_t client_stall_from;     /* the client withholds buffers with this index and above ... */
     uint64_t client_stall_until_us; /* ... until this time; 0 = it never stalls */
-    uint64_t seed;              /* the only source of randomness (unique IDs) */
+    uint64_t seed;                  /* the only source of randomness (unique IDs) */
     uint8_t local_address[4];
     uint8_t foreign_address[4]; /* active only */
     char client_string[256];
 } netblt_iut_params;
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
 uint32_t netblt_iut_abi_version(void);
 
-/* Starts one end. A sender sends `length` bytes at `data`, which are copied. NULL on failure with a sentence in error. */
+/* Starts one end. A sender sends `length` bytes at `data`, which are copied. NULL on failure with a sentence in error.
+ */
 netblt_iut *netblt_iut_start(const netblt_iut_params *params, const uint8_t *data, size_t length, uint64_t now_us,
                              char *error, size_t error_capacity);
 void netblt_iut_free(netblt_iut *iut);
 
 /* A NETBLT packet (no IP header) from `source` has arrived. */
-void netblt_iut_packet(netblt_iut *iut, const uint8_t source[4], const uint8_t *packet, size_t length,
-                       uint64_t now_us);
+void netblt_iut_packet(netblt_iut *iut, const uint8_t source[4], const uint8_t *packet, size_t length, uint64_t now_us);
 /* Runs the timers that are due. */
 void netblt_iut_advance(netblt_iut *iut, uint64_t now_us);
 /* The next packet that leaves now: its length, with *destination set; 0 = none. */
@@ -67,5 +71,9 @@ const uint8_t *netblt_iut_delivered(const netblt_iut *iut, size_t *length);
 const char *netblt_iut_peer_string(const netblt_iut *iut);
 /* The client asks to quit (abort = 0) or the NETBLT layer aborts (abort = 1). 0, or -1 when it cannot. */
 int netblt_iut_stop(netblt_iut *iut, int abort, const char *reason, uint64_t now_us);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #endif
