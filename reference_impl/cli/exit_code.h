@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CLI_EXIT_CODE_H
+#define NETBLT_CLI_EXIT_CODE_H
+
+/* What the program's exit code means; documented in docs/netblt.md. */
+enum exit_code {
+    EXIT_CODE_DONE = 0,
+    EXIT_CODE_FAILED = 1,        /* the transfer began and failed */
+    EXIT_CODE_LOCAL = 2,         /* usage, files, permissions, ports of this host */
+    EXIT_CODE_UNREACHABLE = 3,   /* refused, or no way to the peer, or no answer */
+    EXIT_CODE_UNSUPPORTED = 127, /* this program or this kernel cannot do it */
+    EXIT_CODE_INTERRUPTED = 130, /* a signal asked for the end */
+};
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CLI_PARAMETERS_H
+#define NETBLT_CLI_PARAMETERS_H
+
+#include <netblt/endpoint.h>
+
+#include "cli/options.h"
+
+/* What this end proposes: what the user said, else what suits a route whose packets hold `mtu` bytes.
+ * 0, or -1 with *failure. */
+int parameters_propose(const options *given, uint32_t mtu, uint64_t transfer_size, netblt_params *params,
+                       netblt_failure *failure);
+
+/* What this passive end can do: *limits comes with the peer's proposal and leaves more restrictive where the user, the
+ * route or memory want it so. `transfer_size` counts when we send. */
+void parameters_limit(const options *given, uint32_t mtu, uint64_t transfer_size, netblt_params *limits);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/sink_internal.h"
+
+/* A device, a FIFO, a terminal under the target's name is written to, as any program would; only a plain file is
+ * replaced. */
+static bool is_special(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static sink *open_stream(const char *name, int fd, netblt_failure *failure)
+{
+    if (fd < 0) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", name, strerror(errno));
+        return NULL;
+    }
+    return stream_sink_open(name, fd, failure);
+}
+
+sink *sink_open(const char *path, netblt_failure *failure)
+{
+    if (strcmp(path, "-") == 0)
+        return open_stream("stdout", fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), failure);
+    if (is_special(path))
+        return open_stream(path, open(path, O_WRONLY | O_CLOEXEC), failure);
+    return file_sink_open(path, failure);
+}
+
+sink *sink_new(size_t bytes, const sink_ops *ops, const char *name, netblt_failure *failure)
+{
+    sink *to = calloc(1, bytes);
+    digest *sum = digest_new();
+
+    if (to == NULL || sum == NULL) {
+        free(to);
+        digest_free(sum);
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot compute SHA-256: not enough memory, or OpenSSL forbids it");
+        return NULL;
+    }
+    to->ops = ops;
+    to->name = name;
+    to->fd = -1;
+    to->sum = sum;
+    return to;
+}
+
+void sink_close(sink *to)
+{
+    if (to == NULL)
+        return;
+    to->ops->close(to);
+    if (to->fd >= 0)
+        close(to->fd);
+    buffer_pool_clear(&to->pool);
+    digest_free(to->sum);
+    free(to);
+}
+
+bool sink_takes_any_order(const sink *to)
+{
+    return to->any_order;
+}
+
+uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most)
+{
+    uint8_t *memory;
+
+    if (to->failure.kind != NETBLT_FAILURE_NONE || to->pool.taken >= most)
+        return NULL;
+    to->buffer_bytes = capacity;
+    memory = buffer_pool_take(&to->pool, capacity);
+    if (memory == NULL && to->pool.taken == 0)
+        sink_write_failed(to, ENOMEM); /* with none out, none will ever come back */
+    return memory;
+}
+
+void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length)
+{
+    if (to->failure.kind == NETBLT_FAILURE_NONE)
+        to->ops->deliver(to, index, data, length);
+    else
+        sink_discard(to, data);
+}
+
+void sink_discard(sink *to, uint8_t *data)
+{
+    buffer_pool_give_back(&to->pool, data);
+}
+
+bool sink_flush(sink *to)
+{
+    return to->failure.kind != NETBLT_FAILURE_NONE || to->ops->flush(to);
+}
+
+int sink_fd(const sink *to)
+{
+    return to->fd;
+}
+
+const netblt_failure *sink_failure(const sink *to)
+{
+    return to->failure.kind == NETBLT_FAILURE_NONE ? NULL : &to->failure;
+}
+
+void sink_write_failed(sink *to, int error)
+{
+    if (to->failure.kind == NETBLT_FAILURE_NONE)
+        netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", to->name, strerror(error));
+}
+
+int sink_commit(sink *to)
+{
+    if (to->failure.kind != NETBLT_FAILURE_NONE || to->ops->commit(to) != 0)
+        return -1;
+    digest_finish(to->sum, to->digest_text);
+    return 0;
+}
+
+void sink_digest(const sink *to, char text[DIGEST_TEXT_BYTES])
+{
+    memcpy(text, to->digest_text, DIGEST_TEXT_BYTES);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CLI_SINK_INTERNAL_H
+#define NETBLT_CLI_SINK_INTERNAL_H
+
+#include <netblt/endpoint.h>
+
+#include "cli/buffer_pool.h"
+#include "cli/sink.h"
+
+typedef struct sink_ops {
+    void (*deliver)(sink *to, uint64_t index, uint8_t *data, uint32_t length);
+    bool (*flush)(sink *to);
+    int (*commit)(sink *to);
+    void (*close)(sink *to);
+} sink_ops;
+
+/* What both kinds have; each kind's struct begins with it. */
+struct sink {
+    const sink_ops *ops;
+    const char *name; /* for messages */
+    int fd;
+    bool any_order;
+    uint32_t buffer_bytes; /* known once the first buffer is provided */
+    buffer_pool pool;
+    digest *sum;
+    char digest_text[DIGEST_TEXT_BYTES];
+    netblt_failure failure;
+};
+
+/* NULL with *failure. */
+sink *file_sink_open(const char *path, netblt_failure *failure);
+/* Takes over `fd`. */
+sink *stream_sink_open(const char *name, int fd, netblt_failure *failure);
+
+/* Allocates `bytes`, which begin with a struct sink, and sets the common part up. */
+sink *sink_new(size_t bytes, const sink_ops *ops, const char *name, netblt_failure *failure);
+/* Keeps the first failure; "cannot write NAME: ...", with errno's text. */
+void sink_write_failed(sink *to, int error);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/source_internal.h"
+
+static int open_path(const char *path, netblt_failure *failure)
+{
+    int fd;
+
+    if (strcmp(path, "-") == 0)
+        fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    else
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", path, strerror(errno));
+    return fd;
+}
+
+/* Only what can be read at any place and has a size is a file here: a terminal, a pipe, a device is a stream. stdin may
+ * be a file that someone has read a part of: the rest is ours. */
+static int find_kind(source *from, netblt_failure *failure)
+{
+    struct stat status;
+
+    if (fstat(from->fd, &status) != 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is a directory: send one file, for instance an archive",
+                           from->name);
+    from->is_stream = !S_ISREG(status.st_mode);
+    if (!from->is_stream) {
+        off_t start = lseek(from->fd, 0, SEEK_CUR);
+
+        from->size = status.st_size > start ? (uint64_t)(status.st_size - start) : 0;
+    }
+    if (from->size > TRANSFER_MAX_BYTES)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
+                           "%s has more than 4294967296 bytes, where an RFC 998 transfer ends: split it", from->name);
+    return 0;
+}
+
+source *source_open(const char *path, netblt_failure *failure)
+{
+    source *from = calloc(1, sizeof *from);
+
+    if (from == NULL) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
+        return NULL;
+    }
+    from->name = strcmp(path, "-") == 0 ? "stdin" : path;
+    from->fd = open_path(path, failure);
+    if (from->fd < 0 || find_kind(from, failure) != 0) {
+        source_close(from);
+        return NULL;
+    }
+    from->sum = digest_new();
+    if (from->sum == NULL) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot compute SHA-256: not enough memory, or OpenSSL forbids it");
+        source_close(from);
+        return NULL;
+    }
+    return from;
+}
+
+void source_close(source *from)
+{
+    if (from == NULL)
+        return;
+    if (from->fd >= 0)
+        close(from->fd);
+    buffer_pool_give_back(&from->pool, from->staged);
+    buffer_pool_clear(&from->pool);
+    digest_free(from->sum);
+    free(from);
+}
+
+uint64_t source_size(const source *from)
+{
+    return from->size;
+}
+
+static enum fill fill_staged(source *from, uint32_t capacity, uint32_t *length, bool *last)
+{
+    if (from->staged == NULL) {
+        from->staged = buffer_pool_take(&from->pool, capacity);
+        from->staged_bytes = 0;
+    }
+    if (from->staged == NULL) {
+        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL,
+                    "not enough memory for buffers: choose a smaller --buffer-size");
+        return FILL_FAILED;
+    }
+    return from->is_stream ? stream_source_fill(from, capacity, length, last)
+                           : file_source_fill(from, capacity, length, last);
+}
+
+enum netblt_supply source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
+                                 uint32_t *length, bool *last)
+{
+    (void)index; /* always the next one */
+    if (from->failure.kind != NETBLT_FAILURE_NONE || fill_staged(from, capacity, length, last) != FILL_READY)
+        return NETBLT_SUPPLY_WAIT;
+    digest_add(from->sum, from->staged, *length);
+    from->supplied += *length;
+    *data = from->staged;
+    from->staged = NULL;
+    return NETBLT_SUPPLY_READY;
+}
+
+void source_release(source *from, const uint8_t *data)
+{
+    buffer_pool_give_back(&from->pool, (uint8_t *)(uintptr_t)data);
+}
+
+const netblt_failure *source_failure(const source *from)
+{
+    return from->failure.kind == NETBLT_FAILURE_NONE ? NULL : &from->failure;
+}
+
+int source_fd(const source *from)
+{
+    return from->fd;
+}
+
+void source_digest(source *from, char text[DIGEST_TEXT_BYTES])
+{
+    digest_finish(from->sum, text);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CLI_SOURCE_H
+#define NETBLT_CLI_SOURCE_H
+
+#include <netblt/endpoint.h>
+
+#include "cli/buffer_pool.h"
+#include "cli/digest.h"
+#include "io/failure.h"
+
+/* RFC 998 section 3: a transfer holds at most 2^32 bytes. */
+#define TRANSFER_MAX_BYTES (UINT64_C(1) << 32)
+
+/* Where a sender's bytes come from: a file of known size (file_source.c), or a stream whose end shows when it comes
+ * (stream_source.c). Each buffer is read once, into memory that the core then owns until it gives it back. */
+typedef struct source source;
+
+/* Opens `path`; "-" is stdin. NULL with *failure. */
+source *source_open(const char *path, netblt_failure *failure);
+/* NULL is allowed. */
+void source_close(source *from);
+
+/* Bytes to come, 0 = not known. */
+uint64_t source_size(const source *from);
+/* netblt_client.supply and .release. When reading fails: WAIT for ever, and source_failure() tells. */
+enum netblt_supply source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
+                                 uint32_t *length, bool *last);
+void source_release(source *from, const uint8_t *data);
+/* NULL as long as all is well. */
+const netblt_failure *source_failure(const source *from);
+/* The descriptor that becomes readable when supply answered WAIT for want of bytes. */
+int source_fd(const source *from);
+/* SHA-256 of all bytes supplied. */
+void source_digest(source *from, char text[DIGEST_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CLI_SOURCE_INTERNAL_H
+#define NETBLT_CLI_SOURCE_INTERNAL_H
+
+#include "cli/source.h"
+
+/* What the next buffer holds. */
+enum fill {
+    FILL_READY,  /* *length and *last are set */
+    FILL_WAIT,   /* more bytes must arrive first */
+    FILL_FAILED, /* source.failure says why */
+};
+
+struct source {
+    const char *name;
+    int fd;
+    bool is_stream;
+    uint64_t size;     /* of a file; 0 for a stream */
+    uint64_t supplied; /* bytes that went to the core */
+    buffer_pool pool;
+    digest *sum;
+    netblt_failure failure;
+    uint8_t *staged;       /* the buffer being filled; NULL = none */
+    uint32_t staged_bytes; /* in it so far */
+    bool at_end;           /* a stream has ended */
+    bool has_carry;        /* a stream's byte that was read to learn whether there is one */
+    uint8_t carry;
+};
+
+enum fill file_source_fill(source *from, uint32_t capacity, uint32_t *length, bool *last);
+enum fill stream_source_fill(source *from, uint32_t capacity, uint32_t *length, bool *last);
+
+#endif

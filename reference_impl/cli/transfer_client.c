@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "cli/parameters.h"
+#include "cli/transfer.h"
+#include "io/clock.h"
+
+/* ---- what the core asks and tells -------------------------------------------------------------------------------- */
+
+static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
+                                 const uint8_t **data, uint32_t *length, bool *last)
+{
+    transfer *work = context;
+    enum netblt_supply answer = source_supply(work->from, index, capacity, data, length, last);
+
+    (void)connection;
+    work->source_waits = answer == NETBLT_SUPPLY_WAIT;
+    return answer;
+}
+
+static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
+{
+    transfer *work = context;
+
+    (void)connection;
+    (void)index;
+    source_release(work->from, data);
+}
+
+static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+{
+    transfer *work = context;
+    netblt_info info;
+
+    (void)index;
+    netblt_get_info(connection, &info);
+    return sink_provide(work->to, capacity, info.negotiated.max_buffers);
+}
+
+/* A sender may round the Length of its last packet up to a multiple of four (AMB-02, form c). Nothing in the packet
+ * tells; a transfer size that was announced and that three zero bytes at most overrun does. */
+static uint32_t without_padding(const netblt_info *info, uint64_t index, const uint8_t *data, uint32_t length)
+{
+    const netblt_params *params = &info->negotiated;
+    uint64_t total = index * params->buffer_size + length;
+    uint32_t last_packet_bytes = length % params->packet_size;
+    uint32_t excess;
+
+    if (params->transfer_size == 0 || total <= params->transfer_size || total - params->transfer_size > 3)
+        return length;
+    excess = (uint32_t)(total - params->transfer_size);
+    if (last_packet_bytes == 0)
+        last_packet_bytes = params->packet_size;
+    if (last_packet_bytes % 4 != 0 || last_packet_bytes <= excess)
+        return length;
+    for (uint32_t i = 1; i <= excess; i++)
+        if (data[length - i] != 0)
+            return length;
+    return length - excess;
+}
+
+static void deliver(void *context, netblt_connection *connection, uint64_t index, uint8_t *data, uint32_t length,
+                    bool last)
+{
+    transfer *work = context;
+    netblt_info info;
+
+    netblt_get_info(connection, &info);
+    sink_deliver(work->to, index, data, last ? without_padding(&info, index, data, length) : length);
+}
+
+static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
+{
+    transfer *work = context;
+
+    (void)connection;
+    (void)index;
+    sink_discard(work->to, data);
+}
+
+static void opened(void *context, netblt_connection *connection)
+{
+    transfer *work = context;
+
+    work->connection = connection;
+    work->opened = true;
+}
+
+static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
+{
+    transfer *work = context;
+
+    work->connection = connection;
+    work->finished = true;
+    work->finished_at = netblt_clock_now();
+    work->outcome = outcome->result;
+    strncpy(work->reason, outcome->reason, sizeof work->reason - 1);
+    netblt_get_info(connection, &work->info);
+}
+
+static void closed(void *context, netblt_connection *connection)
+{
+    transfer *work = context;
+
+    (void)connection;
+    work->connection = NULL;
+    work->closed = true;
+}
+
+const netblt_client transfer_client = {
+    .supply = supply,
+    .release = release,
+    .provide = provide,
+    .deliver = deliver,
+    .discard = discard,
+    .opened = opened,
+    .finished = finished,
+    .closed = closed,
+};
+
+/* ---- the passive end's answer ------------------------------------------------------------------------------------ */
+
+static void refuse(netblt_answer *answer, const char *reason)
+{
+    answer->accept = false;
+    strncpy(answer->reason, reason, sizeof answer->reason - 1);
+}
+
+/* The route back decides how large a packet may be; without one, Ethernet's size is the best guess. */
+#define MTU_GUESS_BYTES 1500
+
+static uint32_t mtu_towards(const netblt_path *path)
+{
+    netblt_failure ignored;
+    netblt_route route;
+
+    if (netblt_route_lookup(netblt_ipv4_of(&path->foreign), netblt_ipv4_of(&path->local), &route, &ignored) != 0)
+        return MTU_GUESS_BYTES;
+    return route.mtu;
+}
+
+void transfer_accept(void *context, const netblt_request *request, netblt_answer *answer)
+{
+    transfer *work = context;
+
+    if (work->accepted) {
+        refuse(answer, "busy with another transfer");
+    } else if (request->role != work->given->role) {
+        refuse(answer, work->given->role == NETBLT_SENDER ? "this end sends: use netblt recv"
+                                                          : "this end receives: use netblt send");
+    } else {
+        parameters_limit(work->given, mtu_towards(&request->path), work->from == NULL ? 0 : source_size(work->from),
+                         &answer->limits);
+        answer->accept = true;
+        answer->client = &transfer_client;
+        answer->context = work;
+        answer->options.any_order = work->to != NULL && sink_takes_any_order(work->to);
+        work->accepted = true;
+        work->started_at = netblt_clock_now();
+    }
+}
+
+/* ---- after each round -------------------------------------------------------------------------------------------- */
+
+/* The source has bytes, or the sink room: the core may ask again. */
+static void stream_ready(void *context, uint32_t events)
+{
+    transfer *work = context;
+
+    (void)events;
+    if (work->from != NULL)
+        netblt_loop_unwatch(work->loop, source_fd(work->from));
+    else if (sink_flush(work->to))
+        netblt_loop_unwatch(work->loop, sink_fd(work->to));
+    if (work->connection != NULL && !work->finished)
+        netblt_resume(work->connection, netblt_clock_now());
+}
+
+static void tend_source(transfer *work)
+{
+    if (work->source_waits && !work->finished && source_failure(work->from) == NULL) {
+        work->source_waits = false;
+        netblt_loop_watch(work->loop, source_fd(work->from), EPOLLIN, stream_ready, work);
+    }
+}
+
+static void tend_sink(transfer *work)
+{
+    if (!sink_flush(work->to))
+        netblt_loop_watch(work->loop, sink_fd(work->to), EPOLLOUT, stream_ready, work);
+    else if (work->finished && work->outcome == NETBLT_DONE && !work->committed)
+        work->committed = sink_commit(work->to) == 0;
+}
+
+/* The peer must not take for delivered what could not be stored, so a sink's failure aborts before another OK leaves;
+ * a source's failure quits, after what was begun. */
+static void give_up(transfer *work, const netblt_failure *failure)
+{
+    netblt_time now = netblt_clock_now();
+
+    work->failure = *failure;
+    if (work->connection == NULL || work->finished)
+        return;
+    if (work->to != NULL || netblt_quit(work->connection, "the sender cannot read its data", now) != 0)
+        netblt_abort(work->connection, work->to != NULL ? "the receiver cannot store the data" : "cannot read the data",
+                     now);
+}
+
+void transfer_tend_client(transfer *work)
+{
+    const netblt_failure *failure;
+
+    if (work->from != NULL)
+        tend_source(work);
+    else
+        tend_sink(work);
+    failure = work->from != NULL ? source_failure(work->from) : sink_failure(work->to);
+    if (failure != NULL && work->failure.kind == NETBLT_FAILURE_NONE)
+        give_up(work, failure);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli/text.h"
+#include "cli/transfer.h"
+
+void transfer_say(transfer *work, const char *format, ...)
+{
+    va_list arguments;
+
+    progress_clear(&work->bar);
+    fputs("netblt: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+enum exit_code transfer_exit_code_of(const netblt_failure *failure)
+{
+    switch (failure->kind) {
+    case NETBLT_FAILURE_UNREACHABLE:
+        return EXIT_CODE_UNREACHABLE;
+    case NETBLT_FAILURE_UNSUPPORTED:
+        return EXIT_CODE_UNSUPPORTED;
+    default:
+        return EXIT_CODE_LOCAL;
+    }
+}
+
+static const char *failure_result(enum netblt_failure_kind kind)
+{
+    return kind == NETBLT_FAILURE_UNREACHABLE   ? netblt_result_name(NETBLT_UNREACHABLE)
+           : kind == NETBLT_FAILURE_UNSUPPORTED ? "not_supported"
+                                                : "local_error";
+}
+
+static const char *peer_name(const transfer *work)
+{
+    return work->given->host != NULL ? work->given->host : "the peer";
+}
+
+/* Puts the outcome of the protocol into words that say who ended it and what to do. */
+static void explain_outcome(const transfer *work, char *text, size_t capacity)
+{
+    char words[NETBLT_STRING_MAX_BYTES + 1];
+    const char *peer = peer_name(work);
+
+    text_printable(work->reason, words, sizeof words);
+    switch (work->outcome) {
+    case NETBLT_DONE:
+        snprintf(text, capacity, "done");
+        break;
+    case NETBLT_REFUSED:
+        snprintf(text, capacity, "%s refused: %s", peer, words);
+        break;
+    case NETBLT_UNREACHABLE:
+        snprintf(text, capacity, "%s does not answer on port %u: is netblt waiting there with --passive?", peer,
+                 options_port(work->given));
+        break;
+    case NETBLT_PEER_QUIT:
+        snprintf(text, capacity, "%s stopped the transfer: %s", peer, words);
+        break;
+    case NETBLT_PEER_ABORTED:
+        snprintf(text, capacity, "%s aborted the transfer: %s", peer, words);
+        break;
+    case NETBLT_LOCAL_QUIT:
+    case NETBLT_LOCAL_ABORT:
+        snprintf(text, capacity, "%s", words);
+        break;
+    case NETBLT_PEER_DEAD:
+        snprintf(text, capacity, "%s has been silent for %u s: gave it up", peer, work->info.negotiated.death_timer_s);
+        break;
+    }
+}
+
+static enum exit_code exit_code_of_outcome(enum netblt_result result)
+{
+    if (result == NETBLT_DONE)
+        return EXIT_CODE_DONE;
+    return result == NETBLT_REFUSED || result == NETBLT_UNREACHABLE ? EXIT_CODE_UNREACHABLE : EXIT_CODE_FAILED;
+}
+
+/* Sets result and reason, answers the exit code. What happened outside the protocol explains more than its outcome. */
+static enum exit_code judge(const transfer *work, summary *end)
+{
+    bool started = work->opened || work->finished;
+    bool complete = work->finished && work->outcome == NETBLT_DONE && (work->to == NULL || work->committed);
+
+    if (work->failure.kind != NETBLT_FAILURE_NONE) {
+        end->result = failure_result(work->failure.kind);
+        snprintf(end->reason, sizeof end->reason, "%s", work->failure.text);
+        return started ? EXIT_CODE_FAILED : transfer_exit_code_of(&work->failure);
+    }
+    if (work->signals > 0 && !complete) {
+        end->result = work->finished ? netblt_result_name(work->outcome) : "interrupted";
+        snprintf(end->reason, sizeof end->reason, "interrupted by the user");
+        return EXIT_CODE_INTERRUPTED;
+    }
+    end->result = netblt_result_name(work->outcome);
+    explain_outcome(work, end->reason, sizeof end->reason);
+    return exit_code_of_outcome(work->outcome);
+}
+
+static double seconds_between(netblt_time from, netblt_time to)
+{
+    return from != 0 && to > from ? (double)(to - from) / 1e6 : 0;
+}
+
+static void fill_figures(const transfer *work, summary *end, bool complete)
+{
+    const netblt_stats *stats = &work->info.stats;
+    size_t header_bytes = netblt_encap_overhead_bytes(work->given->encap);
+
+    end->info = work->info;
+    end->was_opened = work->opened;
+    end->bytes = stats->payload_bytes;
+    end->seconds = seconds_between(work->started_at, work->finished_at);
+    end->steady_seconds = seconds_between(stats->first_data_at, stats->last_buffer_at);
+    end->wire_bytes = stats->bytes_sent + stats->packets_sent * header_bytes;
+    if (complete && work->from != NULL)
+        source_digest(work->from, end->sha256);
+    else if (complete)
+        sink_digest(work->to, end->sha256);
+}
+
+enum exit_code transfer_report(transfer *work)
+{
+    summary end = {.role = work->given->role, .active = !work->given->passive};
+    enum exit_code code = judge(work, &end);
+
+    fill_figures(work, &end, code == EXIT_CODE_DONE);
+    if (code != EXIT_CODE_DONE)
+        transfer_say(work, "%s", end.reason);
+    else if (!work->given->quiet && !work->given->json)
+        summary_print_text(&end, work->given->file, stderr);
+    if (work->given->json)
+        summary_print_json(&end, stdout);
+    return code;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_IO_DRIVER_H
+#define NETBLT_IO_DRIVER_H
+
+#include <netblt/endpoint.h>
+
+#include "io/link.h"
+#include "io/loop.h"
+
+/* Joins one endpoint (no sockets, no clock) to one link and one loop: moves packets and time between them. */
+typedef struct netblt_driver netblt_driver;
+
+/* Borrows all three; they must outlive the driver. `report` hears of packets that the network sent back, for ports of
+ * this process only. NULL with *failure. */
+netblt_driver *netblt_driver_new(netblt_loop *loop, netblt_link *link, netblt_endpoint *endpoint,
+                                 netblt_network_error_fn *report, void *context, netblt_failure *failure);
+/* Releases the claims on ports. */
+void netblt_driver_free(netblt_driver *driver);
+
+/* Makes NETBLT port `port` of `address` (INADDR_ANY = all) this process's own: only packets for owned ports reach the
+ * endpoint. A driver that owns a passive port also answers OPENs for ports that nobody owns (AMB-26).
+ * 0, or -1 with *failure: the port is in use. */
+int netblt_driver_own_port(netblt_driver *driver, struct in_addr address, uint16_t port, bool passive,
+                           netblt_failure *failure);
+/* The same for a free port that it chooses afresh each time (AMB-21). */
+int netblt_driver_own_any_port(netblt_driver *driver, struct in_addr address, uint16_t *port, netblt_failure *failure);
+
+/* One round: runs timers, sends what may leave, then sleeps until a packet, a timer, something else watched in the
+ * loop, or `until`; takes in what arrived. */
+void netblt_driver_step(netblt_driver *driver, netblt_time until);
+/* Sends what may leave now and does not wait: the last words of a closed connection. */
+void netblt_driver_flush(netblt_driver *driver);
+
+/* Packets that this link carried for us since it was opened. */
+typedef struct netblt_driver_counts {
+    uint64_t packets_sent;
+    uint64_t packets_lost; /* could not leave this host */
+    uint64_t retries;      /* times that socket or interface were full */
+} netblt_driver_counts;
+netblt_driver_counts netblt_driver_get_counts(const netblt_driver *driver);
+
+#endif
