@@ -52,8 +52,8 @@ def sums_to_ffff(octets: bytes) -> bool:
     """The receiver's check: the ones-complement sum, checksum field included, is 0xFFFF, so both zeros pass (AMB-05).
 
     Ones-complement addition is addition modulo 0xFFFF, and 2**16 is 1 there: the octets as one number do it at once.
-    Octets that are all zero would also give 0 but sum to 0x0000.
+    The byte that an odd number of them lacks would multiply it by 2**8, which makes no zero of anything else. Octets
+    that are all zero would also give 0 but sum to 0x0000.
     """
-    even = octets + b"\0" * (len(octets) % 2)
-    number = int.from_bytes(even, "big")
+    number = int.from_bytes(octets, "big")
     return number != 0 and number % 0xFFFF == 0

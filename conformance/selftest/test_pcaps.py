@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The committed captures are whole and described, and the violations in them are what their expectations say."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from netblt_conformance.wire import (
+    NETBLT,
+    NETBLTControl,
+    NETBLTData,
+    NETBLTLData,
+    NETBLTNullAck,
+    NETBLTOpen,
+    NETBLTResend,
+    NETBLTResponse,
+    checksum_ok,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+PCAPS = ROOT / "pcaps"
+CAPTURES = sorted([*(PCAPS / "violations").glob("*.pcapng"), *(PCAPS / "golden").glob("*.pcapng")])
+FORGED = [path for path in CAPTURES if path.parent.name == "violations"]
+SCHEMA = json.loads((PCAPS / "expected.schema.json").read_text(encoding="utf-8"))
+LINKTYPE_RAW = 101
+
+
+@dataclass
+class Captured:
+    """A packet of a capture."""
+
+    number: int
+    interface: str
+    time_ns: int
+    source: str
+    identification: int
+    octets: bytes
+    comments: list[str]
+
+    @property
+    def netblt(self) -> Any:
+        """Its NETBLT part."""
+        return NETBLT(self.octets[20:])
+
+
+def blocks(octets: bytes) -> Iterator[tuple[int, bytes]]:
+    """The blocks of a little-endian pcapng file; each length must stand on both sides."""
+    at = 0
+    while at < len(octets):
+        kind, total = struct.unpack_from("<II", octets, at)
+        (again,) = struct.unpack_from("<I", octets, at + total - 4)
+        assert total == again
+        yield kind, octets[at + 8 : at + total - 4]
+        at += total
+
+
+def options(octets: bytes) -> Iterator[tuple[int, bytes]]:
+    """The options of a block."""
+    at = 0
+    while at + 4 <= len(octets):
+        code, size = struct.unpack_from("<HH", octets, at)
+        if code == 0:
+            return
+        yield code, octets[at + 4 : at + 4 + size]
+        at += 4 + size + -size % 4
+
+
+def capture(path: Path) -> list[Captured]:
+    """Reads a capture with nothing of what wrote it."""
+    names: list[str] = []
+    found: list[Captured] = []
+    for kind, body in blocks(path.read_bytes()):
+        if kind == 1:
+            assert struct.unpack_from("<H", body)[0] == LINKTYPE_RAW
+            values = dict(options(body[8:]))
+            assert values[9] == b"\x09", "timestamps in nanoseconds"
+            names.append(values[2].decode())
+        elif kind == 6:
+            interface, high, low, size, original = struct.unpack_from("<IIIII", body)
+            assert size == original
+            octets = body[20 : 20 + size]
+            rest = options(body[20 + size + -size % 4 :])
+            comments = [value.decode() for code, value in rest if code == 1]
+            source = ".".join(str(byte) for byte in octets[12:16])
+            identification = int.from_bytes(octets[4:6], "big")
+            time_ns = high << 32 | low
+            found.append(Captured(len(found) + 1, names[interface], time_ns, source, identification, octets, comments))
+    return found
+
+
+def expectation(path: Path) -> dict[str, Any]:
+    """What lies beside a capture."""
+    found: dict[str, Any] = json.loads(path.with_suffix(".expected.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_there_are_violations_and_look_alikes_of_each_rule() -> None:
+    for rule in ("ctrl04", "order02"):
+        mine = [path for path in FORGED if path.name.startswith(rule)]
+        assert sum(bool(expectation(path)["findings"]) for path in mine) >= 1
+        assert sum(not expectation(path)["findings"] for path in mine) >= 2
+
+
+def test_the_forged_captures_are_what_the_tool_writes() -> None:
+    command = [sys.executable, "-m", "pcaps.tools.forge", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_forge_check_names_a_file_that_differs(tmp_path: Path) -> None:
+    for path in (PCAPS / "violations").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    name = FORGED[0].name
+    (tmp_path / name).write_bytes(FORGED[0].read_bytes()[:-1])
+    command = [sys.executable, "-m", "pcaps.tools.forge", "--check", "--directory", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"{name} differs" in done.stderr
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+def test_a_capture_has_an_expectation_that_keeps_to_the_schema(path: Path) -> None:
+    jsonschema.Draft202012Validator(SCHEMA).validate(expectation(path))
+
+
+def test_every_expectation_has_its_capture() -> None:
+    beside = {path.with_suffix("").with_suffix(".pcapng") for path in PCAPS.glob("*/*.expected.json")}
+    assert beside == set(CAPTURES)
+
+
+def test_the_index_lists_each_capture_once_and_says_what_its_expectation_says() -> None:
+    page = (PCAPS / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| .* \| (.*) \|$", page, re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(path.stem for path in CAPTURES)
+    told = dict(rows)
+    for path in CAPTURES:
+        wanted = expectation(path)
+        verdicts = [
+            f"{finding['requirement']} {finding['verdict']}, {finding['offender_role']}"
+            for finding in wanted["findings"]
+        ]
+        assert told[path.stem] == ("; ".join(verdicts) or ("at most suspected" if wanted["tolerated"] else "none"))
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+def test_every_packet_of_a_capture_is_sound(path: Path) -> None:
+    packets = capture(path)
+    assert len(packets) == expectation(path)["packets"]
+    last = 0
+    for packet in packets:
+        assert packet.octets[9] == 30
+        assert packet.octets[8] == 64
+        assert struct.unpack_from(">H", packet.octets, 2)[0] == len(packet.octets)
+        assert sum(struct.unpack(">10H", packet.octets[:20])) % 0xFFFF == 0
+        assert checksum_ok(packet.octets[20:])
+        assert packet.time_ns >= last
+        last = packet.time_ns
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+def test_every_transfer_comes_to_its_end(path: Path) -> None:
+    packets = capture(path)
+    kinds = {type(packet.netblt.payload) for packet in packets}
+    assert {NETBLTControl, NETBLTData, NETBLTLData, NETBLTNullAck} <= kinds
+    assert ({NETBLTOpen, NETBLTResponse} <= kinds) == ("without-open" not in path.stem)
+    assert any(packet.netblt.type == 11 for packet in packets), "DONE"
+
+
+def sender_ack(packet: Captured) -> int | None:
+    """The high-seq of a packet that has one."""
+    found = packet.netblt.payload.fields.get("high_seq")
+    return None if found is None else int(found)
+
+
+def violations_of(requirement: str) -> list[Any]:
+    """Capture and finding, for each violation of one requirement."""
+    return [
+        pytest.param(path, finding, id=f"{path.stem}-{finding['frame']}")
+        for path in FORGED
+        for finding in expectation(path)["findings"]
+        if finding["requirement"] == requirement
+    ]
+
+
+@pytest.mark.parametrize(("path", "finding"), violations_of("CTRL-04"))
+def test_a_ctrl_04_violation_has_all_that_proves_it(path: Path, finding: dict[str, Any]) -> None:
+    packets = capture(path)
+    offence = packets[finding["frame"] - 1]
+    before, behind = packets[: finding["frame"] - 1], packets[finding["frame"] :]
+    carried = [message.seq for message in offence.netblt.messages]
+    acknowledged = max(sender_ack(packet) or 0 for packet in before)
+    absent = set(range(acknowledged + 1, max(carried))) - set(carried)
+    earlier = [packet for packet in before if packet.netblt.type == 9]
+    bodies = {message.seq: bytes(message) for packet in earlier for message in packet.netblt.messages}
+    assert absent
+    assert absent <= bodies.keys()
+    queue = {**bodies, **{message.seq: bytes(message) for message in offence.netblt.messages}}
+    whole = 12 + sum(len(body) for seq, body in queue.items() if seq > acknowledged)
+    assert whole <= max(packet.netblt.length for packet in earlier)
+    later = [packet for packet in behind if (ack := sender_ack(packet)) is not None and ack < min(absent)]
+    assert later
+    assert {packet.number for packet in later} <= set(finding["proven_by"])
+    sender = later[0].source
+    ids = [packet.identification for packet in packets if packet.source == sender]
+    assert ids == list(range(ids[0], ids[0] + len(ids)))
+
+
+@pytest.mark.parametrize(("path", "finding"), violations_of("ORDER-02"))
+def test_an_order_02_violation_has_all_that_proves_it(path: Path, finding: dict[str, Any]) -> None:
+    packets = capture(path)
+    offence = packets[finding["frame"] - 1]
+    before = packets[: finding["frame"] - 1]
+    later_buffer = offence.netblt.payload.buffer
+    messages = [message for packet in before if packet.netblt.type == 9 for message in packet.netblt.messages]
+    asked = [message for message in messages if isinstance(message, NETBLTResend) and message.buffer < later_buffer]
+    request = asked[-1]
+    assert offence.netblt.payload.high_seq >= request.seq
+    assert finding["proven_by"]
+    for number in finding["proven_by"]:
+        repair = packets[number - 1]
+        assert repair.identification > offence.identification > 0
+        assert repair.netblt.payload.buffer == request.buffer
+        assert repair.netblt.payload.packet in request.packets
+    ids = [packet.identification for packet in packets if packet.source == offence.source]
+    assert ids == list(range(ids[0], ids[0] + len(ids)))
+    asking = [number.netblt for number in packets[finding["frame"] : max(finding["proven_by"])]]
+    assert all(packet.type != 9 for packet in asking)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes pcaps/violations, or with --check says which files differ from what it would write.
+
+Run from the top of the project: .venv/bin/python -m pcaps.tools.forge [--check]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from pcaps.tools import forged_ctrl04, forged_order02
+
+VIOLATIONS = Path(__file__).resolve().parent.parent / "violations"
+
+
+def all_files() -> dict[str, bytes]:
+    """File name and contents: each capture and its expectation."""
+    files: dict[str, bytes] = {}
+    for name, script in {**forged_ctrl04.SCRIPTS, **forged_order02.SCRIPTS}.items():
+        exchange = script()
+        files[f"{name}.pcapng"] = exchange.pcapng()
+        files[f"{name}.expected.json"] = (json.dumps(exchange.expectation(), indent=1) + "\n").encode()
+    return files
+
+
+def differences(directory: Path) -> list[str]:
+    """One sentence for each file that is not what this tool writes."""
+    wanted = all_files()
+    present = {path.name for path in directory.iterdir()}
+    complaints = [f"{name} is missing" for name in sorted(wanted.keys() - present)]
+    complaints += [f"{name} is not made by this tool" for name in sorted(present - wanted.keys())]
+    return complaints + [
+        f"{name} differs from what this tool writes"
+        for name in sorted(wanted.keys() & present)
+        if (directory / name).read_bytes() != wanted[name]
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit code 0: written, or nothing differs; 1: something differs."""
+    parser = argparse.ArgumentParser(description="write or check the forged captures")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file differs")
+    parser.add_argument("--directory", type=Path, default=VIOLATIONS, help="where the captures lie")
+    options = parser.parse_args(arguments)
+    if options.check:
+        complaints = differences(options.directory)
+        for complaint in complaints:
+            print(f"{options.directory}: {complaint}; run pcaps.tools.forge", file=sys.stderr)
+        return 1 if complaints else 0
+    options.directory.mkdir(parents=True, exist_ok=True)
+    for name, contents in all_files().items():
+        (options.directory / name).write_bytes(contents)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
