@@ -97,9 +97,7 @@ bool ipv4_find_netblt(const uint8_t *packet, size_t length, uint16_t udp_port, i
         view->total_bytes > length) {
         return false;
     }
-    uint16_t fragment = read16(packet + IP_FRAGMENT);
-    bool later_fragment = (fragment & FRAGMENT_OFFSET_MASK) != 0;
-    view->fragment = (fragment & (FRAGMENT_OFFSET_MASK | MORE_FRAGMENTS)) != 0;
+    bool later_fragment = (read16(packet + IP_FRAGMENT) & FRAGMENT_OFFSET_MASK) != 0;
     if (packet[IP_PROTOCOL] == IPV4_PROTOCOL_UDP) {
         return !later_fragment && find_in_udp(packet, udp_port, view);
     }
@@ -109,9 +107,10 @@ bool ipv4_find_netblt(const uint8_t *packet, size_t length, uint16_t udp_port, i
 }
 
 /* UDP's checksum over the pseudo-header, the header and the data (RFC 768); never 0, which would mean "none". */
-void ipv4_set_udp_checksum(uint8_t *packet, size_t header_bytes, size_t udp_length)
+void ipv4_set_udp_checksum(uint8_t *packet)
 {
-    uint8_t *udp = packet + header_bytes;
+    uint8_t *udp = packet + (size_t)(packet[0] & 0xf) * 4;
+    size_t udp_length = read16(udp + UDP_LENGTH);
     uint32_t pseudo = IPV4_PROTOCOL_UDP + (uint32_t)udp_length;
     for (size_t i = IP_SOURCE; i < IP_SOURCE + 8; i += 2) {
         pseudo += read16(packet + i);
@@ -121,17 +120,29 @@ void ipv4_set_udp_checksum(uint8_t *packet, size_t header_bytes, size_t udp_leng
     write16(udp + UDP_CHECKSUM, checksum ? checksum : 0xffff);
 }
 
-void ipv4_repair(uint8_t *packet, const ipv4_view *view, size_t netblt_length)
+void ipv4_repair(uint8_t *packet, size_t netblt_offset, size_t netblt_length)
 {
-    write16(packet + IP_TOTAL_LENGTH, view->netblt_offset + netblt_length);
-    set_header_checksum(packet, view->header_bytes);
-    if (view->udp) {
-        uint8_t *udp = packet + view->header_bytes;
+    size_t header_bytes = (size_t)(packet[0] & 0xf) * 4;
+    bool fragment = (read16(packet + IP_FRAGMENT) & (FRAGMENT_OFFSET_MASK | MORE_FRAGMENTS)) != 0;
+    write16(packet + IP_TOTAL_LENGTH, netblt_offset + netblt_length);
+    set_header_checksum(packet, header_bytes);
+    if (packet[IP_PROTOCOL] == IPV4_PROTOCOL_UDP) {
+        uint8_t *udp = packet + header_bytes;
         size_t udp_length = UDP_HEADER_BYTES + netblt_length;
         bool had_checksum = read16(udp + UDP_CHECKSUM) != 0;
         write16(udp + UDP_LENGTH, udp_length);
-        if (had_checksum && !view->fragment) {
-            ipv4_set_udp_checksum(packet, view->header_bytes, udp_length);
+        if (had_checksum && !fragment) {
+            ipv4_set_udp_checksum(packet);
         }
     }
+}
+
+void ipv4_set_identification(uint8_t *packet, uint16_t identification)
+{
+    write16(packet + IP_IDENTIFICATION, identification);
+}
+
+uint16_t ipv4_identification(const uint8_t *packet)
+{
+    return read16(packet + IP_IDENTIFICATION);
 }

@@ -25,17 +25,21 @@ typedef struct ipv4_view {
     size_t netblt_offset; /* from the IPv4 header */
     size_t netblt_length; /* 0 in a later fragment */
     bool udp;
-    bool fragment; /* the first or a later one */
 } ipv4_view;
 
 /* true when `packet` is IPv4 and carries NETBLT: protocol 30, or UDP from or to `udp_port` (0 = no UDP). */
 bool ipv4_find_netblt(const uint8_t *packet, size_t length, uint16_t udp_port, ipv4_view *view);
 
-/* Makes lengths and checksums of the headers fit again after the NETBLT packet became `netblt_length` bytes long or
- * changed: a corrupted packet shall be judged by NETBLT's checksum, not vanish at IP's or UDP's. */
-void ipv4_repair(uint8_t *packet, const ipv4_view *view, size_t netblt_length);
+/* Makes lengths and checksums of the headers fit again after the NETBLT packet at `netblt_offset` became
+ * `netblt_length` bytes long or changed: a corrupted packet shall be judged by NETBLT's checksum, not vanish at IP's or
+ * UDP's. */
+void ipv4_repair(uint8_t *packet, size_t netblt_offset, size_t netblt_length);
 
-/* Puts the right UDP checksum into an unfragmented packet whose UDP header follows `header_bytes`. */
-void ipv4_set_udp_checksum(uint8_t *packet, size_t header_bytes, size_t udp_length);
+/* Puts the right UDP checksum into an unfragmented packet; its lengths must be right. */
+void ipv4_set_udp_checksum(uint8_t *packet);
+
+uint16_t ipv4_identification(const uint8_t *packet);
+/* The header's checksum is the caller's to repair. */
+void ipv4_set_identification(uint8_t *packet, uint16_t identification);
 
 #endif

@@ -86,12 +86,11 @@ static void drain(pair *p, unsigned from)
 /* Repairs the IP header of a packet that was changed on the way, in a copy: the engine's bytes are not ours. */
 static const uint8_t *arrived_frame(pair *p, const flakeway_released *released)
 {
-    const ipv4_view view = {.header_bytes = IPV4_HEADER_BYTES, .netblt_offset = IPV4_HEADER_BYTES};
     if (!released->changed) {
         return released->packet.bytes;
     }
     memcpy(p->frame, released->packet.bytes, released->packet.length);
-    ipv4_repair(p->frame, &view, released->packet.netblt_length);
+    ipv4_repair(p->frame, IPV4_HEADER_BYTES, released->packet.netblt_length);
     return p->frame;
 }
 
