@@ -8,8 +8,6 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,75 +25,14 @@ from netblt_conformance.wire import (
     checksum_ok,
 )
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from pcaps.tools.read_capture import Captured, capture
+
 ROOT = Path(__file__).resolve().parents[2]
 PCAPS = ROOT / "pcaps"
 CAPTURES = sorted([*(PCAPS / "violations").glob("*.pcapng"), *(PCAPS / "golden").glob("*.pcapng")])
 FORGED = [path for path in CAPTURES if path.parent.name == "violations"]
 SCHEMA = json.loads((PCAPS / "expected.schema.json").read_text(encoding="utf-8"))
-LINKTYPE_RAW = 101
-
-
-@dataclass
-class Captured:
-    """A packet of a capture."""
-
-    number: int
-    interface: str
-    time_ns: int
-    source: str
-    identification: int
-    octets: bytes
-    comments: list[str]
-
-    @property
-    def netblt(self) -> Any:
-        """Its NETBLT part."""
-        return NETBLT(self.octets[20:])
-
-
-def blocks(octets: bytes) -> Iterator[tuple[int, bytes]]:
-    """The blocks of a little-endian pcapng file; each length must stand on both sides."""
-    at = 0
-    while at < len(octets):
-        kind, total = struct.unpack_from("<II", octets, at)
-        (again,) = struct.unpack_from("<I", octets, at + total - 4)
-        assert total == again
-        yield kind, octets[at + 8 : at + total - 4]
-        at += total
-
-
-def options(octets: bytes) -> Iterator[tuple[int, bytes]]:
-    """The options of a block."""
-    at = 0
-    while at + 4 <= len(octets):
-        code, size = struct.unpack_from("<HH", octets, at)
-        if code == 0:
-            return
-        yield code, octets[at + 4 : at + 4 + size]
-        at += 4 + size + -size % 4
-
-
-def capture(path: Path) -> list[Captured]:
-    """Reads a capture with nothing of what wrote it."""
-    names: list[str] = []
-    found: list[Captured] = []
-    for kind, body in blocks(path.read_bytes()):
-        if kind == 1:
-            assert struct.unpack_from("<H", body)[0] == LINKTYPE_RAW
-            values = dict(options(body[8:]))
-            assert values[9] == b"\x09", "timestamps in nanoseconds"
-            names.append(values[2].decode())
-        elif kind == 6:
-            interface, high, low, size, original = struct.unpack_from("<IIIII", body)
-            assert size == original
-            octets = body[20 : 20 + size]
-            rest = options(body[20 + size + -size % 4 :])
-            comments = [value.decode() for code, value in rest if code == 1]
-            source = ".".join(str(byte) for byte in octets[12:16])
-            identification = int.from_bytes(octets[4:6], "big")
-            time_ns = high << 32 | low
-            found.append(Captured(len(found) + 1, names[interface], time_ns, source, identification, octets, comments))
-    return found
 
 
 def expectation(path: Path) -> dict[str, Any]:
@@ -162,7 +99,7 @@ def test_every_packet_of_a_capture_is_sound(path: Path) -> None:
         assert packet.octets[8] == 64
         assert struct.unpack_from(">H", packet.octets, 2)[0] == len(packet.octets)
         assert sum(struct.unpack(">10H", packet.octets[:20])) % 0xFFFF == 0
-        assert checksum_ok(packet.octets[20:])
+        assert checksum_ok(packet.netblt)
         assert packet.time_ns >= last
         last = packet.time_ns
 
@@ -170,15 +107,20 @@ def test_every_packet_of_a_capture_is_sound(path: Path) -> None:
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
 def test_every_transfer_comes_to_its_end(path: Path) -> None:
     packets = capture(path)
-    kinds = {type(packet.netblt.payload) for packet in packets}
+    kinds = {type(netblt(packet).payload) for packet in packets}
     assert {NETBLTControl, NETBLTData, NETBLTLData, NETBLTNullAck} <= kinds
     assert ({NETBLTOpen, NETBLTResponse} <= kinds) == ("without-open" not in path.stem)
-    assert any(packet.netblt.type == 11 for packet in packets), "DONE"
+    assert any(netblt(packet).type == 11 for packet in packets), "DONE"
+
+
+def netblt(packet: Captured) -> Any:
+    """The packet as scapy layers."""
+    return NETBLT(packet.netblt)
 
 
 def sender_ack(packet: Captured) -> int | None:
     """The high-seq of a packet that has one."""
-    found = packet.netblt.payload.fields.get("high_seq")
+    found = netblt(packet).payload.fields.get("high_seq")
     return None if found is None else int(found)
 
 
@@ -197,16 +139,16 @@ def test_a_ctrl_04_violation_has_all_that_proves_it(path: Path, finding: dict[st
     packets = capture(path)
     offence = packets[finding["frame"] - 1]
     before, behind = packets[: finding["frame"] - 1], packets[finding["frame"] :]
-    carried = [message.seq for message in offence.netblt.messages]
+    carried = [message.seq for message in netblt(offence).messages]
     acknowledged = max(sender_ack(packet) or 0 for packet in before)
     absent = set(range(acknowledged + 1, max(carried))) - set(carried)
-    earlier = [packet for packet in before if packet.netblt.type == 9]
-    bodies = {message.seq: bytes(message) for packet in earlier for message in packet.netblt.messages}
+    earlier = [packet for packet in before if netblt(packet).type == 9]
+    bodies = {message.seq: bytes(message) for packet in earlier for message in netblt(packet).messages}
     assert absent
     assert absent <= bodies.keys()
-    queue = {**bodies, **{message.seq: bytes(message) for message in offence.netblt.messages}}
+    queue = {**bodies, **{message.seq: bytes(message) for message in netblt(offence).messages}}
     whole = 12 + sum(len(body) for seq, body in queue.items() if seq > acknowledged)
-    assert whole <= max(packet.netblt.length for packet in earlier)
+    assert whole <= max(netblt(packet).length for packet in earlier)
     later = [packet for packet in behind if (ack := sender_ack(packet)) is not None and ack < min(absent)]
     assert later
     assert {packet.number for packet in later} <= set(finding["proven_by"])
@@ -220,18 +162,18 @@ def test_an_order_02_violation_has_all_that_proves_it(path: Path, finding: dict[
     packets = capture(path)
     offence = packets[finding["frame"] - 1]
     before = packets[: finding["frame"] - 1]
-    later_buffer = offence.netblt.payload.buffer
-    messages = [message for packet in before if packet.netblt.type == 9 for message in packet.netblt.messages]
+    later_buffer = netblt(offence).payload.buffer
+    messages = [message for packet in before if netblt(packet).type == 9 for message in netblt(packet).messages]
     asked = [message for message in messages if isinstance(message, NETBLTResend) and message.buffer < later_buffer]
     request = asked[-1]
-    assert offence.netblt.payload.high_seq >= request.seq
+    assert netblt(offence).payload.high_seq >= request.seq
     assert finding["proven_by"]
     for number in finding["proven_by"]:
         repair = packets[number - 1]
         assert repair.identification > offence.identification > 0
-        assert repair.netblt.payload.buffer == request.buffer
-        assert repair.netblt.payload.packet in request.packets
+        assert netblt(repair).payload.buffer == request.buffer
+        assert netblt(repair).payload.packet in request.packets
     ids = [packet.identification for packet in packets if packet.source == offence.source]
     assert ids == list(range(ids[0], ids[0] + len(ids)))
-    asking = [number.netblt for number in packets[finding["frame"] : max(finding["proven_by"])]]
+    asking = [netblt(packet) for packet in packets[finding["frame"] : max(finding["proven_by"])]]
     assert all(packet.type != 9 for packet in asking)
