@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`python -m netblt_conformance` is the command netblt-conformance."""
+
+import sys
+
+from netblt_conformance.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a case is written with: preamble, stimulus, legal outcomes. See docs/links.md for the vocabulary."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+
+from netblt_conformance.capture import Capture
+from netblt_conformance.catalogue import Requirement
+from netblt_conformance.links.base import (
+    IUT_ADDRESS,
+    TESTER_ADDRESS,
+    Feature,
+    HarnessFault,
+    ImplementationFault,
+    Link,
+    NotSupported,
+)
+from netblt_conformance.model import ALL_ROLES, Digest, Parameters, Role, Start
+from netblt_conformance.oracles import Monitor
+from netblt_conformance.oracles.base import Violation
+from netblt_conformance.oracles.session import Session
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
+from netblt_conformance.peer.base import Setting, Unmet
+from netblt_conformance.verdicts import Judgement, Verdict
+
+MARKER = "netblt"
+
+ACTIVE = tuple(role for role in ALL_ROLES if role.active)
+PASSIVE = tuple(role for role in ALL_ROLES if not role.active)
+SENDERS = tuple(role for role in ALL_ROLES if role.sender)
+RECEIVERS = tuple(role for role in ALL_ROLES if not role.sender)
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def case(
+    *requirements: str, roles: tuple[Role, ...] = ALL_ROLES, control: bool = False, needs: tuple[Feature, ...] = ()
+) -> Callable[[_Function], _Function]:
+    """Declares a case: the requirements it judges (the first grades it), the roles it binds, whether a control arm
+    (the same exchange without the stimulus) exists, and what it needs of link and implementation."""
+    mark = getattr(pytest.mark, MARKER)(*requirements, roles=roles, control=control, needs=needs)
+
+    def declare(function: _Function) -> _Function:
+        mark(function)
+        return function
+
+    return declare
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Profile:
+    """What the implementation chose where the specification is silent; found by a first transfer in each role."""
+
+    first_buffer: int = 0  # AMB-09: the number of the first GO that a sender serves
+    version: int = 2  # AMB-01: the version byte that a passive end answers
+
+
+class Case:
+    """One run of one case: one role, one arm, one fresh implementation."""
+
+    def __init__(
+        self, name: str, judged: tuple[Requirement, ...], role: Role, arm: str, link: Link, seed: int, profile: Profile
+    ) -> None:
+        self.name = name
+        self.judged = judged
+        self.role = role
+        self.arm = arm
+        self.stimulus = arm == "stimulus"
+        self.link = link
+        self.profile = profile
+        self.random = random.Random(f"{seed} {name} {role}")
+        self.judgement = Judgement()
+        self.observed: dict[str, str] = {}
+        self.monitors: list[Monitor] = []
+        self._in_preamble = False
+        self._iut_port = 0
+        self._started = False
+
+    # ---- making both ends ----
+
+    def make_data(self, length: int) -> bytes:
+        """Bytes that differ everywhere: swapped packets or buffers change the digest."""
+        return self.random.randbytes(length)
+
+    def receiver(self, length: int = 4096, **options: Any) -> ReceiverPeer:
+        """Starts a sending implementation with `length` bytes to send and answers the tester's receiving end."""
+        if not self.role.sender:
+            raise HarnessFault("this case asked for a receiving peer of a receiving implementation")
+        return ReceiverPeer(self._begin(self.make_data(length), **options))
+
+    def sender(self, length: int = 4096, **options: Any) -> SenderPeer:
+        """Starts a receiving implementation and answers the tester's sending end with `length` bytes."""
+        if self.role.sender:
+            raise HarnessFault("this case asked for a sending peer of a sending implementation")
+        return SenderPeer(self._begin(self.make_data(length), **options))
+
+    def peer(self, length: int = 4096, **options: Any) -> ReceiverPeer | SenderPeer:
+        """The tester's end, whichever the role asks for."""
+        return self.receiver(length, **options) if self.role.sender else self.sender(length, **options)
+
+    def another(self, first: ReceiverPeer | SenderPeer, data: bytes = b"", **own: Any) -> Setting:
+        """Settings of a second connection to the same implementation, from another port of the tester."""
+        parameters = dataclasses.replace(first.parameters, **own)
+        return self._setting(data or first.data, parameters, self._port(first.own_port))
+
+    def _port(self, *taken: int) -> int:
+        while True:
+            port = self.random.randrange(20_000, 60_000)
+            if port not in taken:
+                return port
+
+    def _begin(
+        self, data: bytes, iut: dict[str, Any] | None = None, own: dict[str, Any] | None = None, **both: Any
+    ) -> Setting:
+        common = Parameters(**both)
+        own_parameters = dataclasses.replace(common, version=self.profile.version, **(own or {}))
+        iut_parameters = dataclasses.replace(common, **(iut or {}))
+        own_port = self._port()
+        self._iut_port = self._port(own_port)
+        setting = self._setting(data, own_parameters, own_port)
+        self.link.start(
+            Start(
+                role=self.role,
+                parameters=iut_parameters,
+                local_address=IUT_ADDRESS,
+                foreign_address=TESTER_ADDRESS,
+                local_port=self._iut_port,
+                foreign_port=own_port if self.role.active else 0,
+                seed=self.random.getrandbits(63),
+                test_id=f"{self.name}[{self.role}]",
+                data=data if self.role.sender else b"",
+            )
+        )
+        self._started = True
+        return setting
+
+    def _setting(self, data: bytes, parameters: Parameters, own_port: int) -> Setting:
+        session = Session(self.role, own_port, self._iut_port, self.link.delay_us, self.link.real_time)
+        monitor = Monitor(session)
+        self.monitors.append(monitor)
+        return Setting(
+            link=self.link,
+            role=self.role,
+            iut_port=self._iut_port,
+            own_port=own_port,
+            iut_address=IUT_ADDRESS,
+            parameters=parameters,
+            unique_id=self.random.getrandbits(32),
+            first_buffer=self.profile.first_buffer,
+            data=data,
+            monitor=monitor,
+        )
+
+    # ---- judging ----
+
+    @contextlib.contextmanager
+    def preamble(self) -> Iterator[None]:
+        """Until the stimulus can be given nothing is judged: what goes wrong makes the case inconclusive."""
+        self._in_preamble = True
+        try:
+            yield
+        finally:
+            # An exception leaves the flag set: the verdict is made of it further out.
+            pass
+        self._in_preamble = False
+
+    @property
+    def grade(self) -> Verdict:
+        """What breaking the first requirement means: must = FAIL, should = WARN."""
+        strength = self.judged[0].grade if self.judged else "must"
+        return {"must": Verdict.FAIL, "should": Verdict.WARN, "may": Verdict.WARN}[strength]
+
+    def must(self, holds: bool, otherwise: str, frame: int | None = None) -> None:
+        """Ends the case with FAIL when it does not hold."""
+        if not holds:
+            self.judgement.worsen(Verdict.FAIL, otherwise, frame)
+            raise Decided
+
+    def should(self, holds: bool, otherwise: str, frame: int | None = None) -> None:
+        """Notes a WARN and goes on when it does not hold."""
+        if not holds:
+            self.judgement.worsen(Verdict.WARN, otherwise, frame)
+
+    def observe(self, name: str, value: object) -> None:
+        """Reports a choice that the specification leaves open."""
+        self.observed[name] = str(value)
+
+    def provokes(self, *requirements: str) -> None:
+        """The tester itself breaks what these invariants rest on: they are not watched in this case."""
+        for monitor in self.monitors:
+            monitor.disabled.update(requirements)
+
+    def expect_delivered(self, data: bytes) -> None:
+        """The implementation's client received exactly `data` (DATA-08)."""
+        digest, wanted = self.link.digest(), Digest.of(data)
+        self.must(digest == wanted, f"delivered {digest}; {wanted} were sent")
+
+    # ---- running ----
+
+    def run(self, function: Callable[[], object]) -> None:
+        """Runs the body and turns whatever it raises into the verdict."""
+        try:
+            function()
+        except Decided:
+            pass
+        except Unmet as unmet:
+            verdict = Verdict.INCONC if self._in_preamble else self.grade
+            self.judgement.worsen(verdict, unmet.reason, unmet.frame)
+        except ImplementationFault as fault:
+            self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}")
+        except NotSupported:
+            raise
+        except HarnessFault as fault:
+            self.judgement.worsen(Verdict.ERROR, str(fault))
+        except Exception as error:
+            self.judgement.worsen(Verdict.ERROR, f"{type(error).__name__} in the suite: {error}")
+            raise
+
+    def settle(self) -> list[Violation]:
+        """Merges what the monitors saw. Answers the violations of requirements that this case does not judge."""
+        own = {requirement.id for requirement in self.judged}
+        others: list[Violation] = []
+        for monitor in self.monitors:
+            for violation in monitor.violations:
+                if violation.requirement in own:
+                    self.judgement.worsen(violation.verdict, violation.reason, violation.frame)
+                else:
+                    others.append(violation)
+        return others
+
+
+class Decided(Exception):
+    """The verdict is recorded; the rest of the body is not needed."""
+
+
+def new_capture() -> Capture:
+    return Capture()

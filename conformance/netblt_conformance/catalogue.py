@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The requirement catalogue (conformance/catalogue/*.toml): loading it and naming what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netblt_conformance import paths
+
+ID_PATTERN = re.compile(r"[A-Z][A-Z0-9]*-\d{2}")
+STRENGTHS = ("must", "should", "may")
+TEXT_FIELDS = ("id", "title", "section", "strength", "binds", "requirement")
+OPTIONAL_TEXT_FIELDS = ("tester", "passive", "untested", "dissector")
+LIST_FIELDS = ("ambiguities",)
+
+
+class CatalogueError(Exception):
+    """Every mistake found, one line each."""
+
+    def __init__(self, mistakes: list[str]) -> None:
+        super().__init__("\n".join(mistakes))
+        self.mistakes = mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    id: str
+    title: str
+    section: str
+    strength: str  # as written: the first word grades, the rest explains
+    binds: str
+    requirement: str
+    tester: str = ""
+    passive: str = ""
+    ambiguities: tuple[str, ...] = ()
+    untested: str = ""  # the reason why no case tests it
+    dissector: str = ""  # the finding of the Wireshark plugin, if any
+
+    @property
+    def area(self) -> str:
+        return self.id.rpartition("-")[0]
+
+    @property
+    def grade(self) -> str:
+        """must, should or may: the first of these words; anything else clarifies and is graded as may."""
+        found = re.search(r"\b(must|should|may)\b", self.strength)
+        return found[1] if found else "may"
+
+
+def _mistakes_of(entry: dict[str, Any], where: str) -> list[str]:
+    mistakes = []
+    name = f"{where}: {entry.get('id', 'an entry without id')}"
+    for key in TEXT_FIELDS:
+        if key not in entry:
+            mistakes.append(f"{name}: missing field {key!r}")
+    for key, value in entry.items():
+        if key in LIST_FIELDS:
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                mistakes.append(f"{name}: field {key!r} must be a list of strings")
+        elif key not in TEXT_FIELDS + OPTIONAL_TEXT_FIELDS:
+            mistakes.append(f"{name}: unknown field {key!r}")
+        elif not isinstance(value, str) or not value.strip():
+            mistakes.append(f"{name}: field {key!r} must be a non-empty string")
+    identifier = entry.get("id")
+    if isinstance(identifier, str) and not ID_PATTERN.fullmatch(identifier):
+        mistakes.append(f"{name}: an id looks like CTRL-04")
+    for item in entry.get("ambiguities", []):
+        if not re.fullmatch(r"AMB-\d{2}", str(item)):
+            mistakes.append(f"{name}: ambiguity {item!r} does not look like AMB-04")
+    return mistakes
+
+
+def load(folder: Path) -> dict[str, Requirement]:
+    """All requirements by ID, in the order of the files. Raises CatalogueError with every mistake named."""
+    files = sorted(folder.glob("*.toml"))
+    if not files:
+        raise CatalogueError([f"{folder}: no catalogue files (*.toml) here; set NETBLT_ROOT to the project's folder"])
+    requirements: dict[str, Requirement] = {}
+    mistakes: list[str] = []
+    for file in files:
+        try:
+            document = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            mistakes.append(f"{file.name}: {error}")
+            continue
+        for key in document.keys() - {"requirement"}:
+            mistakes.append(f"{file.name}: unknown table {key!r}")
+        for entry in document.get("requirement", []):
+            wrong = _mistakes_of(entry, file.name)
+            mistakes.extend(wrong)
+            if wrong:
+                continue
+            if entry["id"] in requirements:
+                mistakes.append(f"{file.name}: {entry['id']}: this id was given before")
+            values = {**entry, "ambiguities": tuple(entry.get("ambiguities", ()))}
+            requirements[entry["id"]] = Requirement(**values)
+    if mistakes:
+        raise CatalogueError(mistakes)
+    return requirements
+
+
+@cache
+def requirements() -> dict[str, Requirement]:
+    return load(paths.catalogue())
+
+
+def check_cases(cases: dict[str, tuple[str, ...]], known: dict[str, Requirement]) -> list[str]:
+    """What is wrong between cases (name -> IDs) and catalogue: unknown IDs, cases without any."""
+    mistakes = []
+    for case, identifiers in sorted(cases.items()):
+        if not identifiers:
+            mistakes.append(f"{case}: names no requirement")
+        for identifier in identifiers:
+            if identifier not in known:
+                mistakes.append(f"{case}: unknown requirement {identifier!r}")
+    return mistakes

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What each sub-command does."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from netblt_conformance import adapter, catalogue, mutants, paths, worker
+from netblt_conformance.engine import Plan
+from netblt_conformance.links.base import LinkFactory, LinkUnavailable
+from netblt_conformance.links.virtual import DEFAULT_DELAY_US
+from netblt_conformance.model import ALL_ROLES, MICROSECONDS_PER_MS, ROLES_BY_NAME, Role
+from netblt_conformance.running import Listener, run_plan
+from netblt_conformance.selection import Candidate, Selection, SelectionError
+from netblt_conformance.verdicts import ExitCode
+
+
+def _roles(options: argparse.Namespace) -> tuple[Role, ...]:
+    return tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
+
+
+def make_factory(options: argparse.Namespace) -> LinkFactory:
+    """The link that the options ask for. Links are imported here: each needs parts that others do not."""
+    delay_us = DEFAULT_DELAY_US if options.delay_ms is None else round(options.delay_ms * MICROSECONDS_PER_MS)
+    if options.link == "sim":
+        from netblt_conformance.links.sim import SimLinkFactory
+
+        return SimLinkFactory(options.iut_library or paths.iut_library(), delay_us)
+    if options.link == "pipe":
+        from netblt_conformance.links.pipe import PipeLinkFactory
+
+        file = options.adapter or paths.adapters() / "example_pipe.toml"
+        return PipeLinkFactory(adapter.load(file), delay_us)
+    from netblt_conformance.links.wire import WireLinkFactory
+
+    return WireLinkFactory(adapter.load(options.adapter or paths.adapters() / "reference.toml"))
+
+
+def checked_cases(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Name -> file and requirement IDs of every case; LinkUnavailable, CatalogueError when the suite is broken."""
+    found = worker.collect(plan)
+    if found["broken"]:
+        raise LinkUnavailable("the suite cannot be loaded: " + "; ".join(found["broken"]))
+    cases: dict[str, tuple[str, ...]] = {name: tuple(words) for name, words in found["cases"].items()}
+    mistakes = catalogue.check_cases({name: words[1:] for name, words in cases.items()}, catalogue.requirements())
+    if mistakes:
+        raise catalogue.CatalogueError(mistakes)
+    return cases
+
+
+def listing_plan(select: str = "", roles: tuple[Role, ...] = ALL_ROLES) -> Plan:
+    """A plan that is only looked at."""
+    return Plan(NoLink(), 0, Selection(select), roles, Path())
+
+
+class NoLink:
+    """Stands where a link is not needed."""
+
+    name = "none"
+
+    def check(self) -> None:
+        raise LinkUnavailable("no link was chosen")
+
+    def describe(self) -> dict[str, str]:
+        return {}
+
+    def make(self, capture: object) -> object:
+        raise LinkUnavailable("no link was chosen")
+
+
+def command_run(options: argparse.Namespace) -> int:
+    selection = Selection(options.select)
+    plan = Plan(make_factory(options), options.seed, selection, _roles(options), options.report)
+    cases = checked_cases(listing_plan())
+    selection.check([Candidate(name, w[0], w[1:]) for name, w in cases.items()], catalogue.requirements())
+    keys = worker.collect(plan)["keys"]
+    if not keys:
+        raise SelectionError("nothing selected: these cases do not bind the chosen roles; see netblt-conformance list")
+    plan.factory.check()
+    listener = Listener(plan, keys, cases, options)
+    return run_plan(plan, listener, options.jobs)
+
+
+def command_list(options: argparse.Namespace) -> int:
+    plan = listing_plan(options.select, _roles(options))
+    cases = checked_cases(plan)
+    selection, known = plan.selection, catalogue.requirements()
+    selection.check([Candidate(name, w[0], w[1:]) for name, w in cases.items()], known)
+    keys = worker.collect(plan)["keys"]
+    shown = 0
+    for name, (_file, *identifiers) in cases.items():
+        roles = sorted(
+            {key.partition("[")[2].rstrip("]").removesuffix("-control") for key in keys if key.startswith(name + "[")}
+        )
+        if roles:
+            shown += 1
+            print(f"{', '.join(identifiers):<20}  {name.replace('_', ' ')}  [{', '.join(roles)}]")
+    covered = {identifier for words in cases.values() for identifier in words[1:]}
+    print(f"{shown} cases, {len(keys)} runs; {len(covered)} of {len(known)} requirements have a case", file=sys.stderr)
+    return ExitCode.HOLDS
+
+
+def command_explain(options: argparse.Namespace) -> int:
+    known = catalogue.requirements()
+    identifier = options.id.upper()
+    requirement = known.get(identifier)
+    if requirement is None:
+        near = [other for other in known if other.startswith(identifier.split("-")[0] + "-")]
+        hint = f"; this area has {near[0]} to {near[-1]}" if near else ""
+        raise SelectionError(f"{options.id}: no such requirement{hint}")
+    fields = [
+        ("section", requirement.section),
+        ("strength", requirement.strength),
+        ("binds", requirement.binds),
+        ("says", requirement.requirement),
+        ("tested by", requirement.tester or "-"),
+        ("seen in a capture", requirement.passive or "-"),
+        ("left open", ", ".join(requirement.ambiguities) or "-"),
+    ]
+    print(f"{requirement.id}  {requirement.title}")
+    for name, text in fields:
+        print(f"  {name:<18} {text}")
+    cases = checked_cases(listing_plan())
+    names = [name.replace("_", " ") for name, words in cases.items() if identifier in words[1:]]
+    print(f"  {'cases':<18} {'; '.join(names) or 'none yet'}")
+    print(f'  {"in Wireshark":<18} netblt.analysis.requirement == "{identifier}"')
+    return ExitCode.HOLDS
+
+
+def command_mutants(options: argparse.Namespace) -> int:
+    return mutants.run(options.name, options.core or paths.root() / "reference_impl" / "core", verbose=options.verbose)

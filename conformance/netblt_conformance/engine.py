@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pytest plugin that runs cases: parametrises them by role and arm, judges them, writes their captures."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netblt_conformance import catalogue
+from netblt_conformance.capture import Capture
+from netblt_conformance.case import MARKER, Case, Profile
+from netblt_conformance.links.base import HarnessFault, ImplementationFault, LinkFactory, NotSupported
+from netblt_conformance.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.oracles.base import Violation
+from netblt_conformance.probe import probe
+from netblt_conformance.selection import Candidate, Selection
+from netblt_conformance.verdicts import Judgement, Result, Verdict
+
+STIMULUS, CONTROL = "stimulus", "control"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run, decided before pytest starts."""
+
+    factory: LinkFactory
+    seed: int
+    selection: Selection
+    roles: tuple[Role, ...]
+    report: Path
+    skip: frozenset[str] = frozenset()  # runs that are done, by key
+    share: tuple[int, int] = (0, 1)  # this process takes every n-th run
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One case in one role and arm."""
+
+    name: str
+    file: str
+    requirements: tuple[str, ...]
+    role: Role
+    arm: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}[{self.role}{'' if self.arm == STIMULUS else '-' + self.arm}]"
+
+    @property
+    def capture_name(self) -> str:
+        identifier = self.requirements[0] if self.requirements else "none"
+        arm = "" if self.arm == STIMULUS else f".{self.arm}"
+        return f"{identifier}.{self.name}.{self.role}{arm}.pcapng"
+
+
+Emit = Callable[[dict[str, Any]], None]
+
+
+class Engine:
+    """Registered with pytest. Everything it finds goes out through `emit`, one event at a time."""
+
+    def __init__(self, plan: Plan, emit: Emit, *, collect_only: bool = False) -> None:
+        self.plan = plan
+        self.emit = emit
+        self.collect_only = collect_only
+        self.known = catalogue.requirements()
+        self._profiles: dict[Role, Profile] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.addinivalue_line("markers", f"{MARKER}(*requirements, roles, control, needs): a conformance case")
+        reporter = config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            config.pluginmanager.unregister(reporter)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        mark = metafunc.definition.get_closest_marker(MARKER)
+        if mark is None:
+            return
+        arms = (CONTROL, STIMULUS) if mark.kwargs["control"] else (STIMULUS,)
+        name = metafunc.function.__name__.removeprefix("test_")
+        file = Path(metafunc.module.__file__ or "").name
+        runs = [
+            Run(name, file, tuple(mark.args), role, arm)
+            for role in mark.kwargs["roles"]
+            if role in self.plan.roles
+            for arm in arms
+        ]
+        metafunc.parametrize("t", runs, indirect=True, ids=[run.key for run in runs])
+
+    @pytest.fixture
+    def t(self, request: pytest.FixtureRequest) -> Iterator[Case | None]:
+        """The case under way; made here, judged in pytest_pyfunc_call."""
+        run: Run = request.param
+        self.emit({"event": "start", "key": run.key})
+        with self._case(run, request.node) as case:
+            yield case
+
+    def _profile(self, role: Role) -> Profile:
+        """Found out with the first case of each role: the silent choices that the tester has to follow."""
+        if role not in self._profiles:
+            profile, observed = probe(self.plan.factory, role, self.plan.seed)
+            self._profiles[role] = profile
+            self.emit({"event": "observed", "role": str(role), "observed": observed})
+        return self._profiles[role]
+
+    @contextlib.contextmanager
+    def _case(self, run: Run, node: pytest.Item) -> Iterator[Case | None]:
+        capture = Capture()
+        judged = tuple(self.known[identifier] for identifier in run.requirements)
+        try:
+            profile = self._profile(run.role)
+            link = self.plan.factory.make(capture)
+        except (HarnessFault, ImplementationFault) as fault:
+            verdict = Verdict.FAIL if isinstance(fault, ImplementationFault) else Verdict.ERROR
+            self._emit_result(self._result(run, verdict, f"the implementation {fault}"))
+            yield None
+            return
+        try:
+            needs = node.get_closest_marker(MARKER)
+            missing = [feature for feature in needs.kwargs["needs"] if feature not in link.features] if needs else []
+            if missing:
+                words = ", ".join(feature.value for feature in missing)
+                self._emit_result(self._result(run, Verdict.NA, f"not available here: {words}"))
+                yield None
+                return
+            yield Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile)
+        finally:
+            link.close()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        if "t" not in pyfuncitem.funcargs:
+            return None
+        case: Case | None = pyfuncitem.funcargs["t"]
+        if case is None:
+            return True
+        run: Run = pyfuncitem.callspec.params["t"]
+        try:
+            case.run(functools.partial(pyfuncitem.obj, t=case))
+        except NotSupported as reason:
+            self._emit_result(self._result(run, Verdict.NA, str(reason)))
+            return True
+        finally:
+            self._close(case)
+        self._finish(run, case)
+        return True
+
+    def _close(self, case: Case) -> None:
+        """Ends the implementation first: what it says while dying belongs to the case."""
+        try:
+            case.link.close()
+        except ImplementationFault as fault:
+            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}")
+
+    def _finish(self, run: Run, case: Case) -> None:
+        others = case.settle()
+        judgement = case.judgement
+        if run.arm == CONTROL and judgement.verdict is Verdict.FAIL:
+            # Without the stimulus nothing is proven about the requirement: the exchange itself does not work.
+            case.judgement = judgement = Judgement(
+                Verdict.INCONC, f"the control arm, without the stimulus, fails too: {judgement.reason}", judgement.frame
+            )
+        self._write_capture(run, case, others)
+        seconds = case.link.clock.now_us() / MICROSECONDS_PER_S
+        result = self._result(run, judgement.verdict, judgement.reason, judgement.frame, seconds)
+        result.capture, result.observed = run.capture_name, case.observed
+        self._emit_result(result)
+        for violation in others:
+            row = self._result(run, violation.verdict, violation.reason, violation.frame, seconds)
+            row.case, row.requirements, row.capture = (
+                f"monitor in {run.name}",
+                [violation.requirement],
+                run.capture_name,
+            )
+            self._emit_result(row)
+
+    def _write_capture(self, run: Run, case: Case, others: list[Violation]) -> None:
+        capture = case.link.capture
+        marks = [
+            (case.judgement.frame, f"{case.judgement.verdict.label} {run.requirements[0]}: {case.judgement.reason}")
+        ]
+        marks += [(v.frame, f"{v.verdict.label} {v.requirement}: {v.reason}") for v in others]
+        for frame, text in marks:
+            if frame is not None:
+                capture.comment(frame, text)
+        capture.write(self.plan.report / run.capture_name)
+
+    def _result(
+        self, run: Run, verdict: Verdict, reason: str, frame: int | None = None, seconds: float = 0.0
+    ) -> Result:
+        return Result(
+            case=run.name,
+            requirements=list(run.requirements),
+            role=str(run.role),
+            verdict=verdict,
+            reason=reason,
+            arm=run.arm,
+            frame=None if frame is None else frame + 1,
+            seconds=round(seconds, 6),
+        )
+
+    def _emit_result(self, result: Result) -> None:
+        self.emit({"event": "result", "result": result.to_json()})
+
+    # ---- selection ----
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        runs: list[tuple[pytest.Item, Run]] = []
+        for item in items:
+            run = self._run_of(item)
+            if run is not None:
+                runs.append((item, run))
+        chosen = [pair for pair in runs if self._picks(pair[1])]
+        self.emit(
+            {
+                "event": "collected",
+                "keys": [run.key for _, run in chosen],
+                "cases": {run.name: [run.file, *run.requirements] for _, run in runs},
+            }
+        )
+        first, step = self.plan.share
+        share = [] if self.collect_only else chosen[first::step]
+        picked = [item for item, run in share if run.key not in self.plan.skip]
+        config.hook.pytest_deselected(items=[item for item in items if item not in picked])
+        items[:] = picked
+
+    @staticmethod
+    def _run_of(item: pytest.Item) -> Run | None:
+        callspec = getattr(item, "callspec", None)
+        run = callspec.params.get("t") if callspec is not None else None
+        return run if isinstance(run, Run) else None
+
+    def _picks(self, run: Run) -> bool:
+        return self.plan.selection.picks(Candidate(run.name, run.file, run.requirements), self.known)
+
+    # ---- mistakes of the suite itself ----
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.emit({"event": "broken", "what": f"{report.nodeid}: {str(report.longrepr).strip().splitlines()[-1]}"})
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.emit({"event": "trace", "what": f"{report.nodeid} ({report.when}):\n{report.longreprtext}"})

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Just enough IPv4 to carry a NETBLT packet (protocol 30, WIRE-01): wrap and unwrap."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+NETBLT_PROTOCOL = 30
+HEADER_BYTES = 20
+DEFAULT_TTL = 64
+_HEADER = struct.Struct(">BBHHHBBH4s4s")
+
+
+class NotOurs(Exception):
+    """The bytes are no whole IPv4 packet."""
+
+
+def ones_complement_sum(data: bytes) -> int:
+    """Sum of 16-bit big-endian words with end-around carry; an odd tail counts with a virtual zero byte."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def internet_checksum(data: bytes) -> int:
+    return ~ones_complement_sum(data) & 0xFFFF
+
+
+def wrap(
+    payload: bytes, source: bytes, destination: bytes, identification: int, protocol: int = NETBLT_PROTOCOL
+) -> bytes:
+    """An IPv4 packet without options around `payload`."""
+    length = HEADER_BYTES + len(payload)
+    fields = (0x45, 0, length, identification & 0xFFFF, 0, DEFAULT_TTL, protocol, 0, source, destination)
+    header = bytearray(_HEADER.pack(*fields))
+    struct.pack_into(">H", header, 10, internet_checksum(bytes(header)))
+    return bytes(header) + payload
+
+
+@dataclass(frozen=True, slots=True)
+class Datagram:
+    source: bytes
+    destination: bytes
+    protocol: int
+    payload: bytes
+    fragment: bool
+
+
+def unwrap(packet: bytes) -> Datagram:
+    """Reads an IPv4 packet. Padding behind its total length is cut off."""
+    if len(packet) < HEADER_BYTES or packet[0] >> 4 != 4:
+        raise NotOurs("no IPv4 header")
+    header = (packet[0] & 0xF) * 4
+    length, _, fragment = struct.unpack_from(">HHH", packet, 2)
+    if header < HEADER_BYTES or not header <= length <= len(packet):
+        raise NotOurs("IPv4 lengths do not fit")
+    return Datagram(packet[12:16], packet[16:20], packet[9], packet[header:length], bool(fragment & 0x3FFF))

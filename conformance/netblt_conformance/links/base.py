@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The one interface to an implementation under test (IUT), whatever lies behind it. See docs/links.md."""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+from netblt_conformance.capture import Capture
+from netblt_conformance.model import Digest, Start, Status, Stop
+
+# Documentation addresses (RFC 5737): nothing real can be hit by mistake.
+TESTER_ADDRESS = bytes([192, 0, 2, 1])
+IUT_ADDRESS = bytes([192, 0, 2, 2])
+STRANGER_ADDRESS = bytes([192, 0, 2, 3])  # a second host played by the tester
+
+NEVER_US = 2**64 - 1
+
+
+class LinkUnavailable(Exception):
+    """This link cannot run here; the text says what to do. The run ends with exit code 2."""
+
+
+class HarnessFault(Exception):
+    """The suite, the adapter or the machine is at fault: verdict ERROR."""
+
+
+class ImplementationFault(Exception):
+    """The implementation crashed, hung or was reported by a sanitizer: verdict FAIL."""
+
+
+class NotSupported(Exception):
+    """The implementation or the link lacks what the case needs: verdict N/A."""
+
+
+class Feature(enum.Enum):
+    CLIENT_STALL = "client stall"  # the client can withhold buffers until a time
+    QUIT = "quit"  # the client can be told to quit
+    ABORT = "abort"  # the NETBLT layer can be told to abort
+    SECOND_ADDRESS = "second address"  # the tester can speak from another address
+
+
+class Clock(Protocol):
+    def now_us(self) -> int:
+        """Microseconds since the link was made; never decreasing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A packet of the implementation as it reached the tester."""
+
+    time_us: int
+    payload: bytes  # the NETBLT packet and whatever follows its Length
+    source: bytes
+    destination: bytes
+    frame: int  # in the capture
+
+
+class Link(ABC):
+    """One implementation in one role for one case. Every call may raise HarnessFault or ImplementationFault."""
+
+    name: str
+    real_time: bool
+    features: frozenset[Feature]
+    delay_us: int  # one way, known on virtual links, 0 on real ones
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+
+    @property
+    @abstractmethod
+    def clock(self) -> Clock: ...
+
+    @abstractmethod
+    def start(self, start: Start) -> None:
+        """Starts the implementation. NotSupported when it lacks the role. Called once."""
+
+    @abstractmethod
+    def send(self, packet: bytes, source: bytes = TESTER_ADDRESS) -> int:
+        """Sends a NETBLT packet to the implementation now. Answers the capture's frame."""
+
+    @abstractmethod
+    def receive(self, until_us: int) -> Arrival | None:
+        """The next packet that reaches the tester by then; None when that moment has come."""
+
+    @abstractmethod
+    def deadline_us(self) -> int | None:
+        """When the implementation acts next if nothing arrives; NEVER_US; None when the link cannot know."""
+
+    @abstractmethod
+    def status(self) -> Status: ...
+
+    @abstractmethod
+    def reason(self) -> str:
+        """The implementation's own words on how it ended; may be empty."""
+
+    @abstractmethod
+    def digest(self) -> Digest:
+        """What the implementation's client has received."""
+
+    @abstractmethod
+    def peer_string(self) -> str | None:
+        """The tester's client string as the implementation's client saw it; None when the link cannot know."""
+
+    @abstractmethod
+    def stop(self, how: Stop, reason: str) -> None:
+        """Tells the implementation to quit or abort; NotSupported when it cannot be told."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the implementation and frees everything. Never fails, may be called twice."""
+
+
+class LinkFactory(Protocol):
+    """Makes one link for each case. `name` is what the user chose; `describe` goes into the report."""
+
+    name: str
+
+    def check(self) -> None:
+        """Raises LinkUnavailable when no case could run."""
+
+    def describe(self) -> dict[str, str]: ...
+
+    def make(self, capture: Capture) -> Link: ...

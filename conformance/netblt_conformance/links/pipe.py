@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pipe link: a program in any language that speaks the frames of docs/pipe.md on its standard input and output."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from netblt_conformance import __version__
+from netblt_conformance.adapter import Adapter
+from netblt_conformance.capture import Capture
+from netblt_conformance.links import pipeframes as frames
+from netblt_conformance.links.base import (
+    NEVER_US,
+    Feature,
+    HarnessFault,
+    ImplementationFault,
+    LinkUnavailable,
+    NotSupported,
+)
+from netblt_conformance.links.pipeframes import FeatureBit, Kind
+from netblt_conformance.links.process import Process
+from netblt_conformance.links.virtual import DEFAULT_DELAY_US, Output, SteppedEndpoint, VirtualLink
+from netblt_conformance.model import Digest, Role, Start, Status, Stop
+
+# An endpoint only has to compute: an answer that takes longer than this is a hang.
+ANSWER_TIMEOUT_S = 20.0
+
+_ROLE_BITS = {
+    (True, True): FeatureBit.ACTIVE_SENDER,
+    (True, False): FeatureBit.ACTIVE_RECEIVER,
+    (False, True): FeatureBit.PASSIVE_SENDER,
+    (False, False): FeatureBit.PASSIVE_RECEIVER,
+}
+_FEATURES = {
+    FeatureBit.CLIENT_STALL: Feature.CLIENT_STALL,
+    FeatureBit.QUIT: Feature.QUIT,
+    FeatureBit.ABORT: Feature.ABORT,
+}
+
+
+class PipeEndpoint(SteppedEndpoint):
+    """One program; it plays one case after the other (START ... CLOSE) and is started again after a crash."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+        self._process = Process(adapter.pipe_command(), adapter.environment, piped=True)
+        self._inbox = bytearray()
+        self._state = frames.State(NEVER_US, Status.OPENING, "")
+        self._open = False
+        try:
+            self._write(frames.hello(f"netblt-conformance {__version__}"))
+            self.hello = self._read_hello()
+        except (HarnessFault, ImplementationFault):
+            self._process.end()
+            raise
+        self.features = frozenset(feature for bit, feature in _FEATURES.items() if bit & self.hello.features)
+
+    def _read_hello(self) -> frames.Hello:
+        kind, payload = self._read_frame()
+        if kind is not Kind.HELLO_ANSWER:
+            raise ImplementationFault(f"answered HELLO with {kind.name}")
+        hello = frames.parse_hello(payload)
+        if hello.version != frames.PIPE_VERSION:
+            raise HarnessFault(f"speaks pipe version {hello.version}, this suite speaks {frames.PIPE_VERSION}")
+        return hello
+
+    def plays(self, role: Role) -> bool:
+        return bool(_ROLE_BITS[role.active, role.sender] & self.hello.features)
+
+    @property
+    def alive(self) -> bool:
+        return self._process.exit_code is None
+
+    # ---- frames ----
+
+    def _write(self, data: bytes) -> None:
+        stream = self._process.popen.stdin
+        assert stream is not None
+        try:
+            stream.write(data)
+            stream.flush()
+        except (BrokenPipeError, ValueError):
+            raise self._died("while it was written to") from None
+
+    def _read_frame(self) -> tuple[Kind, bytes]:
+        (length,) = frames.LENGTH.unpack(self._read_bytes(frames.LENGTH.size))
+        if not 1 <= length <= frames.FRAME_MAX_BYTES:
+            raise ImplementationFault(f"pipe frame of {length} bytes: the two ends lost step (see docs/pipe.md)")
+        body = self._read_bytes(length)
+        try:
+            return Kind(body[0]), body[1:]
+        except ValueError:
+            raise ImplementationFault(f"pipe frame of unknown kind 0x{body[0]:02x} (see docs/pipe.md)") from None
+
+    def _read_bytes(self, count: int) -> bytes:
+        stream = self._process.popen.stdout
+        assert stream is not None
+        give_up = time.monotonic() + ANSWER_TIMEOUT_S
+        while len(self._inbox) < count:
+            ready, _, _ = select.select([stream.fileno()], [], [], max(0.0, give_up - time.monotonic()))
+            if not ready:
+                raise ImplementationFault(f"hangs: no answer on the pipe within {ANSWER_TIMEOUT_S:.0f} s")
+            chunk = os.read(stream.fileno(), 1 << 16)
+            if not chunk:
+                raise self._died("in the middle of an answer")
+            self._inbox += chunk
+        taken = bytes(self._inbox[:count])
+        del self._inbox[:count]
+        return taken
+
+    def _died(self, when: str) -> ImplementationFault:
+        self._process.wait(2.0)
+        how = self._process.fault() or f"ended with exit code {self._process.exit_code}"
+        words = self._process.last_words()
+        return ImplementationFault(f"{how} {when}" + (f": {words}" if words else ""))
+
+    def _exchange(self, request: bytes) -> list[Output]:
+        """Sends a request; collects the OUTPUT frames up to the STATE that ends the answer."""
+        self._write(request)
+        output: list[Output] = []
+        while True:
+            kind, payload = self._read_frame()
+            if kind is Kind.OUTPUT:
+                output.append(frames.parse_output(payload))
+            elif kind is Kind.STATE:
+                self._state = frames.parse_state(payload)
+                return output
+            elif kind is Kind.UNSUPPORTED:
+                raise NotSupported(payload.decode("utf-8", "replace") or "not supported")
+            else:
+                raise ImplementationFault(f"answered with {kind.name} where OUTPUT or STATE is due")
+
+    # ---- SteppedEndpoint ----
+
+    def start(self, start: Start, now_us: int) -> list[Output]:
+        if not self.plays(start.role):
+            raise NotSupported(f"{self.hello.name} does not play {start.role}")
+        self._open = True
+        return self._exchange(frames.start(start, now_us))
+
+    def packet(self, source: bytes, packet: bytes, now_us: int) -> list[Output]:
+        return self._exchange(frames.packet(source, packet, now_us))
+
+    def advance(self, now_us: int) -> list[Output]:
+        return self._exchange(frames.advance(now_us))
+
+    def stop(self, how: Stop, reason: str, now_us: int) -> list[Output]:
+        return self._exchange(frames.stop(how, reason, now_us))
+
+    def deadline_us(self) -> int:
+        return self._state.deadline_us
+
+    def status(self) -> Status:
+        return self._state.status
+
+    def reason(self) -> str:
+        return self._state.reason
+
+    def _report(self) -> frames.Report:
+        self._write(frames.frame(Kind.REPORT))
+        kind, payload = self._read_frame()
+        if kind is not Kind.REPORT_ANSWER:
+            raise ImplementationFault(f"answered REPORT with {kind.name}")
+        return frames.parse_report(payload)
+
+    def digest(self) -> Digest:
+        return self._report().digest
+
+    def peer_string(self) -> str | None:
+        return self._report().peer_string
+
+    def close(self) -> None:
+        """Ends the case, not the program."""
+        if self._open and self.alive:
+            try:
+                self._exchange(frames.frame(Kind.CLOSE))
+            except (ImplementationFault, HarnessFault, NotSupported):
+                self._process.end()
+        self._open = False
+        self._state = frames.State(NEVER_US, Status.OPENING, "")
+
+    def end(self) -> None:
+        self._process.free()
+
+
+class PipeLinkFactory:
+    """Keeps one program running for all cases."""
+
+    name = "pipe"
+
+    def __init__(self, adapter: Adapter, delay_us: int = DEFAULT_DELAY_US) -> None:
+        self._adapter = adapter
+        self._delay_us = delay_us
+        self._endpoint: PipeEndpoint | None = None
+        self._name = ""
+
+    def check(self) -> None:
+        """Starts the program once and ends it again: each worker starts its own."""
+        try:
+            endpoint = PipeEndpoint(self._adapter)
+            self._name = endpoint.hello.name
+            endpoint.end()
+        except (OSError, HarnessFault, ImplementationFault) as error:
+            raise LinkUnavailable(f"{self._adapter.path}: the pipe program cannot be used: {error}") from None
+
+    def describe(self) -> dict[str, str]:
+        return {"adapter": self._adapter.name, "implementation": self._name}
+
+    def _running(self) -> PipeEndpoint:
+        if self._endpoint is None or not self._endpoint.alive:
+            if self._endpoint is not None:
+                self._endpoint.end()
+            self._endpoint = PipeEndpoint(self._adapter)
+        return self._endpoint
+
+    def make(self, capture: Capture) -> VirtualLink:
+        return VirtualLink("pipe", self._running(), capture, self._delay_us)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The sim link: an implementation as a shared library (conformance/sim/netblt_iut.h), in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netblt_conformance.capture import Capture
+from netblt_conformance.links.base import NEVER_US, Feature, HarnessFault, LinkUnavailable, NotSupported
+from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
+from netblt_conformance.model import Digest, Start, Status, Stop, address_text
+
+if TYPE_CHECKING:
+    from netblt_conformance.simlib import Iut, IutLibrary
+
+BUILD_HINT = "run tools/build first, or name another library with --iut-library"
+
+
+class SimEndpoint(SteppedEndpoint):
+    """One instance of the library."""
+
+    features = frozenset({Feature.CLIENT_STALL, Feature.QUIT, Feature.ABORT})
+
+    def __init__(self, library: IutLibrary) -> None:
+        self._library = library
+        self._iut: Iut | None = None
+
+    @property
+    def _running(self) -> Iut:
+        if self._iut is None:
+            raise HarnessFault("the implementation was not started")
+        return self._iut
+
+    def start(self, start: Start, now_us: int) -> list[Output]:
+        from netblt_conformance.simlib import IutError, IutParams
+
+        p = start.parameters
+        params = IutParams(
+            active=start.role.active,
+            sender=start.role.sender,
+            version_byte=p.version,
+            data_checksum=p.data_checksum,
+            local_port=start.local_port,
+            foreign_port=start.foreign_port,
+            buffer_size=p.buffer_size,
+            packet_size=p.packet_size,
+            burst_size=p.burst_size,
+            burst_interval_ms=p.burst_interval_ms,
+            death_timer_s=p.death_timer_s,
+            max_buffers=p.max_buffers,
+            client_stall_from=p.client_stall_from,
+            client_stall_until_us=p.client_stall_until_us,
+            seed=start.seed,
+            local_address=address_text(start.local_address),
+            foreign_address=address_text(start.foreign_address),
+            client_string=p.client_string,
+        )
+        try:
+            self._iut = self._library.start(params, start.data, now_us)
+        except IutError as error:
+            raise NotSupported(f"the library does not start {start.role}: {error}") from None
+        return self._outputs(now_us)
+
+    def _outputs(self, now_us: int) -> list[Output]:
+        outputs: list[Output] = []
+        while len(outputs) <= STORM_PACKETS and (output := self._running.output(now_us)) is not None:
+            outputs.append(output)
+        return outputs
+
+    def packet(self, source: bytes, packet: bytes, now_us: int) -> list[Output]:
+        self._running.packet(source, packet, now_us)
+        return self._outputs(now_us)
+
+    def advance(self, now_us: int) -> list[Output]:
+        self._running.advance(now_us)
+        return self._outputs(now_us)
+
+    def stop(self, how: Stop, reason: str, now_us: int) -> list[Output]:
+        if not self._running.stop(now_us, reason, abort=how is Stop.ABORT):
+            raise NotSupported(f"the implementation cannot {how.value} now")
+        return self._outputs(now_us)
+
+    def deadline_us(self) -> int:
+        deadline = self._running.deadline
+        return NEVER_US if deadline is None else deadline
+
+    def status(self) -> Status:
+        return Status(self._running.status)
+
+    def reason(self) -> str:
+        return self._running.reason
+
+    def digest(self) -> Digest:
+        return Digest.of(self._running.delivered)
+
+    def peer_string(self) -> str | None:
+        return self._running.peer_string
+
+    def close(self) -> None:
+        if self._iut is not None:
+            self._iut.close()
+            self._iut = None
+
+
+class SimLinkFactory:
+    """Loads the library once; each case gets an instance of its own."""
+
+    name = "sim"
+
+    def __init__(self, path: Path, delay_us: int = DEFAULT_DELAY_US) -> None:
+        self._path = path
+        self._delay_us = delay_us
+        self._library: IutLibrary | None = None
+
+    def check(self) -> None:
+        if not self._path.is_file():
+            raise LinkUnavailable(f"{self._path} is not there: {BUILD_HINT}")
+        try:
+            from netblt_conformance.simlib import IutError
+        except ImportError as error:
+            raise LinkUnavailable(str(error)) from None
+        try:
+            self._loaded()
+        except IutError as error:
+            raise LinkUnavailable(f"{error}: {BUILD_HINT}") from None
+
+    def _loaded(self) -> IutLibrary:
+        from netblt_conformance.simlib import IutLibrary
+
+        if self._library is None:
+            self._library = IutLibrary(self._path)
+        return self._library
+
+    def describe(self) -> dict[str, str]:
+        return {"implementation": self._path.name}
+
+    def make(self, capture: Capture) -> VirtualLink:
+        return VirtualLink("sim", SimEndpoint(self._loaded()), capture, self._delay_us)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CTRL-06, CTRL-07: the high consecutive sequence number in everything that a sending implementation emits."""
+
+from __future__ import annotations
+
+from netblt_conformance import tolerances
+from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.oracles.session import Session, after
+from netblt_conformance.packets import Packet
+
+
+class AckOracle(Oracle):
+    def __init__(self, session: Session, report: Report) -> None:
+        super().__init__(session, report)
+        self._highest = 0
+
+    def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        if not packet.acks:
+            return
+        if after(self._highest, packet.high_seq):
+            text = f"the high sequence number fell from {self._highest} to {packet.high_seq}"
+            self.fail("CTRL-06", text, frame)
+        self._judge_upper_bound(packet.high_seq, frame)
+        self._judge_lower_bound(packet.high_seq, time_us, frame)
+        self._highest = packet.high_seq if after(packet.high_seq, self._highest) else self._highest
+
+    def _judge_upper_bound(self, high_seq: int, frame: int) -> None:
+        """Nothing may be acknowledged that the tester has not sent (CTRL-06), nor what lies behind a hole (CTRL-07)."""
+        sent = self.session.sequences_sent
+        consecutive = 0
+        while consecutive + 1 in sent:
+            consecutive += 1
+        if not after(high_seq, consecutive):
+            return
+        if high_seq in sent:
+            hole = consecutive + 1
+            self.fail("CTRL-07", f"high sequence number {high_seq} although message {hole} never arrived", frame)
+        else:
+            text = f"high sequence number {high_seq}, but messages only up to {consecutive} were sent"
+            self.fail("CTRL-06", text, frame)
+
+    def _judge_lower_bound(self, high_seq: int, time_us: int, frame: int) -> None:
+        """Every packet carries it: an old value long after the messages arrived is wrong.
+
+        Messages that came behind a hole are not counted: jumping over them is "clever", not required (AMB-36).
+        """
+        required = 0
+        terms = self.session.response
+        late_us = tolerances.ack_deadline_us(terms.burst_interval_ms if terms else 0)
+        for seq, departure_us in self.session.sequences_sent.items():
+            if seq == required + 1 and self.session.knew(departure_us + late_us, time_us):
+                required = seq
+        if after(required, high_seq):
+            text = f"high sequence number {high_seq} long after messages up to {required} had arrived"
+            self.fail("CTRL-06", text, frame)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The shape of an oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netblt_conformance.oracles.session import Session
+from netblt_conformance.packets import Packet
+from netblt_conformance.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    requirement: str
+    verdict: Verdict
+    reason: str
+    frame: int | None
+
+
+Report = Callable[[Violation], None]
+
+
+class Oracle:
+    """Sees the packets of one connection in order. `received` is what the implementation emitted."""
+
+    # When True the oracle sees packets of any port pair and any damage; else only readable ones of the connection.
+    sees_everything = False
+
+    def __init__(self, session: Session, report: Report) -> None:
+        self.session = session
+        self._report = report
+
+    def fail(self, requirement: str, reason: str, frame: int | None) -> None:
+        self._report(Violation(requirement, Verdict.FAIL, reason, frame))
+
+    def warn(self, requirement: str, reason: str, frame: int | None) -> None:
+        self._report(Violation(requirement, Verdict.WARN, reason, frame))
+
+    def sent(self, packet: Packet, time_us: int, frame: int) -> None:
+        """A valid packet of the tester on this connection, already noted in the session."""
+
+    def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        """A packet of the implementation."""

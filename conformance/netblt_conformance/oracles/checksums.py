@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CKSUM-01, CKSUM-03, CKSUM-04: every packet that the implementation emits is summed again."""
+
+from __future__ import annotations
+
+from netblt_conformance.oracles.base import Oracle
+from netblt_conformance.packets import HEADER_BYTES, Packet
+from netblt_conformance.wire import data_checksum_ok
+from netblt_conformance.wire.fast import sums_to_ffff
+
+
+class ChecksumOracle(Oracle):
+    sees_everything = True
+
+    def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        del time_us
+        if not HEADER_BYTES <= packet.length <= len(packet.raw):
+            return
+        if not packet.checksum_good:
+            self._bad_header(packet, frame)
+        elif packet.is_data and self.session.response is not None and self.session.response.data_checksum_on:
+            self._check_data(packet, frame)
+
+    def _bad_header(self, packet: Packet, frame: int) -> None:
+        """CKSUM-03: a checksum over header and data is a variant that only its like can talk to (AMB-04)."""
+        if packet.is_data and sums_to_ffff(packet.raw[: packet.length]):
+            self.warn("CKSUM-03", "the header checksum of data packets covers the data too", frame)
+            return
+        name = packet.type.name if packet.type is not None else f"type {packet.type_code}"
+        self.fail("CKSUM-01", f"{name} carries a wrong checksum", frame)
+
+    def _check_data(self, packet: Packet, frame: int) -> None:
+        """CKSUM-04: summed with the Data Area Checksum, the data gives 0xFFFF."""
+        if not data_checksum_ok(packet.raw):
+            self.fail("CKSUM-04", "a Data Area Checksum is wrong although data checksums were negotiated", frame)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CTRL-01..05, CTRL-13, DATA-06, DATA-10, DATA-12: the control packet of a receiving implementation as a queue."""
+
+from __future__ import annotations
+
+from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.oracles.session import Session, after
+from netblt_conformance.packets import HEADER_BYTES, Kind, Message, Packet, Type
+
+
+def listed(sequences: list[int]) -> str:
+    return ", ".join(f"#{seq}" for seq in sequences)
+
+
+class ControlOracle(Oracle):
+    def __init__(self, session: Session, report: Report) -> None:
+        super().__init__(session, report)
+        self.messages: dict[int, Message] = {}
+        self.highest = 0
+        self._largest_control = 0
+        self._gos: dict[int, int] = {}  # buffer -> sequence
+        self._oks: set[int] = set()
+        self._newest_go: int | None = None
+
+    def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        if packet.type is not Type.CONTROL or not packet.messages:
+            return
+        self._largest_control = max(self._largest_control, packet.length)
+        sequences = [message.seq for message in packet.messages]
+        if any((b - a) % 65536 != 1 for a, b in zip(sequences, sequences[1:], strict=False)):
+            text = f"messages {listed(sequences)} in one CONTROL are not consecutive and ascending"
+            self.fail("CTRL-03", text, frame)
+        for message in packet.messages:
+            self._on_message(message, time_us, frame)
+        if len(self._gos.keys() - self._oks) > self._limit():
+            text = f"more than {self._limit()} buffers have a GO and no OK"
+            self.fail("DATA-12", text, frame)
+        self._judge_redundancy(packet, frame)
+        self._judge_dropped(packet, time_us, frame)
+
+    def _limit(self) -> int:
+        return self.session.response.max_buffers if self.session.response else 65535
+
+    def _on_message(self, message: Message, time_us: int, frame: int) -> None:
+        known = self.messages.get(message.seq)
+        if known is not None:
+            if known.identity != message.identity:
+                self.fail("CTRL-02", f"message {known} came again as {message}", frame)
+            return
+        expected = (self.highest + 1) % 65536
+        if message.seq != expected and not (expected == 0 and message.seq == 1):
+            text = f"new control message #{message.seq}, the next number is {expected}"
+            self.fail("CTRL-01", text, frame)
+        self.messages[message.seq] = message
+        if after(message.seq, self.highest):
+            self.highest = message.seq
+        if message.kind is Kind.GO:
+            self._on_go(message, time_us, frame)
+        elif message.kind is Kind.OK:
+            self._oks.add(message.buffer)
+
+    def _on_go(self, message: Message, time_us: int, frame: int) -> None:
+        if message.buffer in self._gos:
+            self.fail("CTRL-13", f"buffer {message.buffer} got a second GO, as message #{message.seq}", frame)
+        elif self._newest_go is not None and message.buffer != self._newest_go + 1:
+            text = f"GO for buffer {message.buffer} follows the GO for buffer {self._newest_go}"
+            self.fail("DATA-06", text, frame)
+        self._gos[message.buffer] = message.seq
+        self._newest_go = message.buffer
+        last = self.session.last_buffer_sent
+        if last is not None and message.buffer > last[0] and self.session.knew(last[1], time_us):
+            text = f"GO for buffer {message.buffer} although buffer {last[0]} carried the last-buffer flag"
+            self.fail("DATA-10", text, frame)
+
+    def _judge_redundancy(self, packet: Packet, frame: int) -> None:
+        """CTRL-04: every message above the highest acknowledgement that was ever sent must ride along.
+
+        What the tester has not acknowledged yet cannot have been acknowledged when the packet was emitted, so this
+        needs no clock. A queue that outgrows a packet may be split (AMB-33) and is left alone.
+        """
+        present = {message.seq for message in packet.messages}
+        acked = self.session.highest_ack_sent
+        queue = [seq for seq in self.messages if after(seq, acked)]
+        missing = sorted(seq for seq in queue if seq not in present)
+        size = HEADER_BYTES + sum(self.messages[seq].size for seq in queue)
+        if missing and size <= max(self._largest_control, self.session.control_limit):
+            text = f"CONTROL leaves out {listed(missing)}, which were sent before and are not acknowledged"
+            self.fail("CTRL-04", text, frame)
+
+    def _judge_dropped(self, packet: Packet, time_us: int, frame: int) -> None:
+        """CTRL-05: a message whose acknowledgement had arrived must not appear."""
+        acked = self.session.ack_known_at(time_us)
+        stale = [message.seq for message in packet.messages if not after(message.seq, acked)]
+        if stale:
+            self.fail("CTRL-05", f"CONTROL repeats {listed(stale)} although {acked} was acknowledged", frame)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs every oracle over every packet of one connection."""
+
+from __future__ import annotations
+
+from netblt_conformance.oracles.acks import AckOracle
+from netblt_conformance.oracles.base import Oracle, Violation
+from netblt_conformance.oracles.checksums import ChecksumOracle
+from netblt_conformance.oracles.closing import ClosingOracle
+from netblt_conformance.oracles.control import ControlOracle
+from netblt_conformance.oracles.data import DataOracle
+from netblt_conformance.oracles.formats import FormatOracle
+from netblt_conformance.oracles.opening import OpeningOracle
+from netblt_conformance.oracles.order import OrderOracle
+from netblt_conformance.oracles.rate import RateOracle
+from netblt_conformance.oracles.requests import RequestOracle
+from netblt_conformance.oracles.session import Session
+from netblt_conformance.packets import Packet, Type
+
+ORACLES: tuple[type[Oracle], ...] = (
+    ChecksumOracle,
+    FormatOracle,
+    OpeningOracle,
+    ControlOracle,
+    RequestOracle,
+    AckOracle,
+    DataOracle,
+    OrderOracle,
+    RateOracle,
+    ClosingOracle,
+)
+
+
+class Monitor:
+    """Collects violations; each is reported once per requirement and reason."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.violations: list[Violation] = []
+        self._known: set[tuple[str, str]] = set()
+        self.disabled: set[str] = set()  # requirements that this case provokes on purpose
+        self._oracles = [oracle(session, self._report) for oracle in ORACLES]
+
+    def _report(self, violation: Violation) -> None:
+        key = (violation.requirement, violation.reason)
+        if key not in self._known and violation.requirement not in self.disabled:
+            self._known.add(key)
+            self.violations.append(violation)
+
+    def sent(self, packet: Packet, time_us: int, frame: int) -> None:
+        """A packet of the tester. Deliberately damaged ones must have no effect, so the oracles do not see them."""
+        damaged = packet.error is not None or not packet.checksum_good
+        if damaged or not self.session.same_connection(packet, sent=True):
+            return
+        self.session.note_sent(packet, time_us)
+        for oracle in self._oracles:
+            oracle.sent(packet, time_us, frame)
+
+    def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        ours = self.session.same_connection(packet, sent=False) or packet.type is Type.OPEN
+        readable = packet.error is None and packet.type is not None
+        if packet.type is Type.RESPONSE and readable and ours and self.session.response is None:
+            self.session.response = packet
+        for oracle in self._oracles:
+            if oracle.sees_everything or (ours and readable):
+                oracle.received(packet, time_us, frame)

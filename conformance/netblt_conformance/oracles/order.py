@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ORDER-01, 02, 03: which packet goes first. Judged without a clock, by what the high-seq proves to be known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.oracles.session import Session, after
+from netblt_conformance.packets import Kind, Message, Packet, Type
+
+
+@dataclass(slots=True)
+class _Repair:
+    """A RESEND of the tester and what of it is not out yet."""
+
+    message: Message
+    waiting: set[int]
+
+
+class OrderOracle(Oracle):
+    def __init__(self, session: Session, report: Report) -> None:
+        super().__init__(session, report)
+        self._seen: dict[int, set[int]] = {}  # buffer -> packets seen
+        self._last_packet: dict[int, int] = {}
+        self._repairs: list[_Repair] = []
+        self._noted: set[int] = set()
+        self._ahead: dict[int, int] = {}  # buffer -> lowest later buffer that overtook it knowing its GO
+
+    def sent(self, packet: Packet, time_us: int, frame: int) -> None:
+        del time_us, frame
+        for message in packet.messages:
+            if message.seq in self._noted:
+                continue
+            self._noted.add(message.seq)
+            if message.kind is Kind.RESEND:
+                # Packets not sent for the first time yet are no repairs, numbers behind the LDATA do not exist.
+                existing = set(message.packets) & self._seen.get(message.buffer, set())
+                self._repairs.append(_Repair(message, existing))
+            elif message.kind is Kind.OK:
+                self._repairs = [r for r in self._repairs if r.message.buffer != message.buffer]
+
+    def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        del time_us
+        if not packet.is_data:
+            return
+        number, seen = packet.packet, self._seen.setdefault(packet.buffer, set())
+        if number in seen:
+            self._serve_repair(packet)
+        else:
+            self._judge_first_pass(packet, seen, frame)
+        self._judge_repairs(packet, frame)
+        self._note_overtaking(packet)
+        seen.add(number)
+        if packet.type is Type.LDATA:
+            self._last_packet.setdefault(packet.buffer, number)
+
+    def _serve_repair(self, packet: Packet) -> None:
+        for repair in self._repairs:
+            if repair.message.buffer == packet.buffer and packet.packet in repair.waiting:
+                repair.waiting.discard(packet.packet)
+                return
+
+    def _judge_repairs(self, packet: Packet, frame: int) -> None:
+        """ORDER-02: whoever acknowledges a RESEND knows it, and sends its repairs before any later buffer."""
+        for repair in self._repairs:
+            known = not after(repair.message.seq, packet.high_seq)
+            if known and repair.waiting and packet.buffer > repair.message.buffer:
+                waiting = sorted(repair.waiting)
+                text = f"packet of buffer {packet.buffer} before the repairs {waiting} of {repair.message}"
+                self.fail("ORDER-02", text, frame)
+
+    def _named(self, packet: Packet) -> bool:
+        return any(packet.packet in m.packets for m in self.session.sent_of(Kind.RESEND, packet.buffer))
+
+    def _judge_first_pass(self, packet: Packet, seen: set[int], frame: int) -> None:
+        """ORDER-03 inside the buffer, ORDER-01 between buffers; a packet that a RESEND names may be a repair."""
+        if self._named(packet):
+            return
+        last = self._last_packet.get(packet.buffer)
+        if last is not None and packet.packet < last:
+            text = f"first copy of packet {packet.packet} of buffer {packet.buffer} after its LDATA"
+            self.fail("ORDER-03", text, frame)
+        elif seen and packet.packet < max(seen):
+            text = f"packets of buffer {packet.buffer} do not ascend: {packet.packet} after {max(seen)}"
+            self.warn("ORDER-03", text, frame)
+        if packet.buffer in self._ahead:
+            later = self._ahead[packet.buffer]
+            text = f"packet {packet.packet} of buffer {packet.buffer} after packets of buffer {later}"
+            self.fail("ORDER-01", text, frame)
+
+    def _note_overtaking(self, packet: Packet) -> None:
+        """Remembers which lower buffers this packet's sender knew of when it sent a later one."""
+        confirmed = {message.buffer for message in self.session.sent_of(Kind.OK)}
+        for go in self.session.sent_of(Kind.GO):
+            known = not after(go.seq, packet.high_seq)
+            if known and go.buffer < packet.buffer and go.buffer not in confirmed:
+                self._ahead.setdefault(go.buffer, packet.buffer)

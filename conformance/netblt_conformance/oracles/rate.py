@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""RATE-01: no span of time holds more data packets than the loosest pair in force allows."""
+
+from __future__ import annotations
+
+import collections
+
+from netblt_conformance.model import MICROSECONDS_PER_MS
+from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.oracles.session import Session
+from netblt_conformance.packets import Kind, Packet
+
+# Spans that reach back further than this many packets say nothing that shorter ones did not.
+HISTORY_PACKETS = 128
+
+
+class RateOracle(Oracle):
+    def __init__(self, session: Session, report: Report) -> None:
+        super().__init__(session, report)
+        self._times: collections.deque[int] = collections.deque(maxlen=HISTORY_PACKETS)
+
+    def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        terms = self.session.response
+        if not packet.is_data or terms is None:
+            return
+        offers = [(terms.burst_size, terms.burst_interval_ms)]
+        offers += [(m.burst_size, m.burst_interval_ms) for m in self.session.sent_of(Kind.OK) if m.burst_size]
+        burst, interval_us = max(b for b, _ in offers), min(i for _, i in offers) * MICROSECONDS_PER_MS
+        self._times.append(time_us)
+        if interval_us == 0:  # AMB-11: not paced
+            return
+        for count, start_us in enumerate(reversed(self._times), start=1):
+            span_us = time_us - start_us + self.session.slack_us
+            if count > burst * (span_us // interval_us + 2):
+                text = f"{count} data packets within {span_us / 1000:g} ms; the pace is {burst} in {interval_us // 1000} ms"
+                self.fail("RATE-01", text, frame)
+                return

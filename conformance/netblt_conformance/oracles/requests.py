@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CTRL-14, RESEND-01, RESEND-06, TIMER-04, TIMER-08, CLOSE-01, CLOSE-07: what a receiver says about its buffers."""
+
+from __future__ import annotations
+
+from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.oracles.session import SentData, Session, after
+from netblt_conformance.packets import Kind, Message, Packet, Type
+
+
+class RequestOracle(Oracle):
+    def __init__(self, session: Session, report: Report) -> None:
+        super().__init__(session, report)
+        self._messages: dict[int, Message] = {}
+        self._highest = 0
+
+    def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        if packet.type is Type.CONTROL:
+            for message in packet.messages:
+                if message.seq in self._messages:
+                    continue
+                if message.kind is Kind.OK:
+                    self._on_ok(message, time_us, frame)
+                elif message.kind is Kind.RESEND:
+                    self._on_resend(message, packet, time_us, frame)
+                self._messages[message.seq] = message
+                self._highest = message.seq if after(message.seq, self._highest) else self._highest
+        elif packet.type is Type.DONE:
+            self._on_done(time_us, frame)
+
+    def _earlier(self, kind: Kind, buffer: int) -> list[Message]:
+        return [m for m in self._messages.values() if m.kind is kind and m.buffer == buffer]
+
+    def _arrived_by(self, time_us: int) -> int:
+        """Departure of the newest packet that can have arrived when something seen at `time_us` was emitted."""
+        return time_us - self.session.round_trip_us
+
+    def _on_ok(self, message: Message, time_us: int, frame: int) -> None:
+        if self._earlier(Kind.OK, message.buffer):
+            self.fail("CTRL-14", f"buffer {message.buffer} got a second OK, as message #{message.seq}", frame)
+        sent = self.session.data_sent.get(message.buffer, SentData())
+        if not sent.complete_by(self._arrived_by(time_us)):
+            self.fail("CTRL-14", f"OK for buffer {message.buffer} before all its packets had arrived", frame)
+        if message.control_timer_ms == 0:
+            self.fail("CLOSE-07", f"OK for buffer {message.buffer} publishes a control timer of 0 ms", frame)
+        if message.burst_size == 0:
+            self.warn("NEG-08", f"OK for buffer {message.buffer} offers a burst size of 0", frame)
+
+    def _on_resend(self, message: Message, packet: Packet, time_us: int, frame: int) -> None:
+        number = message.buffer
+        sent = self.session.data_sent.get(number, SentData())
+        if self._earlier(Kind.OK, number):
+            self.fail("TIMER-08", f"RESEND for buffer {number}, which had its OK", frame)
+            return
+        if not message.packets:
+            self.fail("RESEND-01", f"RESEND for buffer {number} lists no packet", frame)
+        if len(set(message.packets)) != len(message.packets):
+            self.fail("RESEND-01", f"RESEND for buffer {number} lists a packet twice: {message}", frame)
+        self._judge_listed(message, sent, time_us, frame)
+        self._judge_omitted(message, packet.length, sent, time_us, frame)
+        self._judge_waiting(message, sent, frame)
+
+    def _judge_listed(self, message: Message, sent: SentData, time_us: int, frame: int) -> None:
+        """RESEND-01: nothing that had arrived, nothing that cannot exist. Packets on their way count as missing."""
+        held = [n for n in message.packets if n in sent.packets and self.session.knew(sent.packets[n], time_us)]
+        if held:
+            text = f"RESEND for buffer {message.buffer} lists {held}, which had arrived"
+            self.fail("RESEND-01", text, frame)
+        terms = self.session.response
+        count = -(-terms.buffer_size // terms.packet_size) if terms else 65536
+        beyond = [n for n in message.packets if n >= count]
+        if beyond:
+            self.fail("RESEND-01", f"RESEND for buffer {message.buffer} lists {beyond}, a buffer has {count}", frame)
+
+    def _judge_omitted(self, message: Message, size: int, sent: SentData, time_us: int, frame: int) -> None:
+        """RESEND-01: with the LDATA there, every hole is known and must be listed, as far as a packet holds it."""
+        if sent.last_packet is None or not self.session.knew(sent.packets[sent.last_packet], time_us):
+            return
+        missing = {n for n in range(sent.last_packet + 1) if n not in sent.packets}
+        missing -= set(message.packets)
+        for other in self._earlier(Kind.RESEND, message.buffer):
+            if after(other.seq, self.session.highest_ack_sent):
+                missing -= set(other.packets)
+        if missing and size + 2 * len(missing) + 2 <= self.session.control_limit:
+            text = f"RESEND for buffer {message.buffer} leaves out {sorted(missing)}, which never arrived"
+            self.fail("RESEND-01", text, frame)
+
+    def _judge_waiting(self, message: Message, sent: SentData, frame: int) -> None:
+        """RESEND-06, TIMER-04: a buffer whose request is not acknowledged waits for that (state ACK-WAIT)."""
+        open_requests = [
+            m
+            for m in self._earlier(Kind.RESEND, message.buffer) + self._earlier(Kind.GO, message.buffer)
+            if after(m.seq, self.session.highest_ack_sent)
+        ]
+        for other in open_requests:
+            if other.kind is Kind.RESEND:
+                text = f"{message} was added while {other} is not acknowledged"
+                self.fail("RESEND-06", text, frame)
+            elif not sent.packets:
+                self.fail("TIMER-04", f"{message} was added while {other} is not acknowledged", frame)
+
+    def _on_done(self, time_us: int, frame: int) -> None:
+        """CLOSE-01: L seen, everything acknowledged, nothing missing."""
+        last = self.session.last_buffer_sent
+        if last is None:
+            self.fail("CLOSE-01", "DONE although no last-buffer flag was ever sent", frame)
+            return
+        if after(self._highest, self.session.highest_ack_sent):
+            acked = self.session.highest_ack_sent
+            self.fail("CLOSE-01", f"DONE although only {acked} of {self._highest} messages are acknowledged", frame)
+        gone = sorted(m.buffer for m in self._messages.values() if m.kind is Kind.GO and m.buffer <= last[0])
+        moment = self._arrived_by(time_us)
+        holes = [n for n in gone if not self.session.data_sent.get(n, SentData()).complete_by(moment)]
+        if holes:
+            self.fail("CLOSE-01", f"DONE although packets of buffers {holes} are missing", frame)

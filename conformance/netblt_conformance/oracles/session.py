@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the oracles know about one connection: both directions, in the order in which the tester saw them.
+
+Three moments matter for each packet of the tester: when it left, when it reached the implementation at the latest, and
+when an answer to it can have come back at the earliest. On virtual links the delay is exact; on real ones a packet
+counts as crossing another one for `tolerances.CROSSING_US`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from netblt_conformance import tolerances
+from netblt_conformance.model import Role
+from netblt_conformance.packets import Kind, Message, Packet, Type, data_checksum
+
+
+def after(a: int, b: int) -> bool:
+    """16-bit sequence numbers: a comes after b (AMB-12)."""
+    return 0 < (a - b) % 65536 < 32768
+
+
+@dataclass(slots=True)
+class SentData:
+    """Usable data that the tester has sent of one buffer: packet number -> first departure."""
+
+    packets: dict[int, int] = field(default_factory=dict)
+    last_packet: int | None = None
+    last_buffer: bool = False
+
+    def complete_by(self, moment_us: int) -> bool:
+        if self.last_packet is None:
+            return False
+        return all(self.packets.get(n, moment_us + 1) <= moment_us for n in range(self.last_packet + 1))
+
+
+class Session:
+    """State of one connection that several oracles need."""
+
+    def __init__(self, role: Role, own_port: int, iut_port: int, delay_us: int, real_time: bool) -> None:
+        self.role = role
+        self.own_port = own_port
+        self.iut_port = iut_port
+        self.round_trip_us = 2 * delay_us
+        self.slack_us = tolerances.CROSSING_US if real_time else 0
+        self.real_time = real_time
+        self.response: Packet | None = None  # the first one: it governs (OPEN-08)
+        self.open_sent: Packet | None = None
+        self.messages_sent: list[Message] = []  # new control messages, in order of departure
+        self.sequences_sent: dict[int, int] = {}  # seq -> first departure
+        self.acks_sent: list[tuple[int, int]] = []  # (departure, high-seq), only when it grew
+        self.data_sent: dict[int, SentData] = {}
+        self.closing_us: int | None = None  # departure of the tester's first QUIT, ABORT or DONE
+
+    def same_connection(self, packet: Packet, *, sent: bool) -> bool:
+        here, there = (packet.local_port, packet.foreign_port) if sent else (packet.foreign_port, packet.local_port)
+        return here == self.own_port and there == self.iut_port
+
+    def knew(self, departure_us: int, seen_us: int) -> bool:
+        """Whether a packet seen at `seen_us` was surely emitted after one sent at `departure_us` had arrived."""
+        return seen_us - departure_us > self.round_trip_us + self.slack_us
+
+    # ---- what the tester has sent ----
+
+    def note_sent(self, packet: Packet, time_us: int) -> None:
+        if packet.type is Type.OPEN and self.open_sent is None:
+            self.open_sent = packet
+        elif packet.type is Type.RESPONSE and self.response is None:
+            self.response = packet
+        elif packet.type is Type.CONTROL:
+            self._note_messages(packet, time_us)
+        elif packet.type in (Type.QUIT, Type.ABORT, Type.DONE) and self.closing_us is None:
+            self.closing_us = time_us
+        if packet.acks and after(packet.high_seq, self.highest_ack_sent):
+            self.acks_sent.append((time_us, packet.high_seq))
+        if packet.is_data:
+            self._note_data(packet, time_us)
+
+    def _note_messages(self, packet: Packet, time_us: int) -> None:
+        for message in packet.messages:
+            if message.seq not in self.sequences_sent:
+                self.sequences_sent[message.seq] = time_us
+                self.messages_sent.append(message)
+
+    def _note_data(self, packet: Packet, time_us: int) -> None:
+        """Only what a receiver must store counts: right size, right data checksum."""
+        terms = self.response
+        if terms is None or packet.packet * terms.packet_size >= terms.buffer_size:
+            return
+        if terms.data_checksum_on and packet.data_checksum != data_checksum(packet.data):
+            return
+        whole = len(packet.data) == terms.packet_size
+        if packet.type is Type.DATA and not whole:
+            return
+        buffer = self.data_sent.setdefault(packet.buffer, SentData())
+        buffer.packets.setdefault(packet.packet, time_us)
+        if packet.type is Type.LDATA and buffer.last_packet is None:
+            buffer.last_packet = packet.packet
+        buffer.last_buffer |= packet.last_buffer
+
+    @property
+    def highest_ack_sent(self) -> int:
+        return self.acks_sent[-1][1] if self.acks_sent else 0
+
+    def ack_known_at(self, seen_us: int) -> int:
+        """The acknowledgement that the implementation surely had when it emitted a packet seen at `seen_us`."""
+        known = [high for departure, high in self.acks_sent if self.knew(departure, seen_us)]
+        return known[-1] if known else 0
+
+    def was_sent(self, buffer: int) -> bool:
+        return buffer in self.data_sent
+
+    @property
+    def last_buffer_sent(self) -> tuple[int, int] | None:
+        """Number of the buffer with the L flag and the departure of its first packet."""
+        for number, buffer in self.data_sent.items():
+            if buffer.last_buffer:
+                return number, min(buffer.packets.values())
+        return None
+
+    # ---- what the tester has asked for ----
+
+    def sent_of(self, kind: Kind, buffer: int | None = None) -> list[Message]:
+        return [m for m in self.messages_sent if m.kind is kind and (buffer is None or m.buffer == buffer)]
+
+    @property
+    def control_limit(self) -> int:
+        """A CONTROL up to this size fits anywhere: the negotiated DATA packet fits too (AMB-33)."""
+        packet_size = self.response.packet_size if self.response else 0
+        return min(packet_size + 24, 1000)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the parts of the project lie. NETBLT_ROOT and NETBLT_BUILD override what is found beside the package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def root() -> Path:
+    """The project's top folder."""
+    override = os.environ.get("NETBLT_ROOT")
+    return Path(override).resolve() if override else Path(__file__).resolve().parents[2]
+
+
+def build() -> Path:
+    """Where built artefacts lie: bin/, lib/, python/."""
+    override = os.environ.get("NETBLT_BUILD")
+    return Path(override).resolve() if override else root() / "build"
+
+
+def catalogue() -> Path:
+    return root() / "conformance" / "catalogue"
+
+
+def suite() -> Path:
+    return root() / "conformance" / "suite"
+
+
+def adapters() -> Path:
+    return root() / "conformance" / "adapters"
+
+
+def mutants() -> Path:
+    return root() / "conformance" / "mutants"
+
+
+def sim_sources() -> Path:
+    return root() / "conformance" / "sim"
+
+
+def iut_library() -> Path:
+    """The reference endpoint as an in-process implementation under test."""
+    return build() / "lib" / "libnetblt_iut.so"
+
+
+def use_built_modules() -> None:
+    """Makes the compiled modules of build/python importable."""
+    folder = str(build() / "python")
+    if folder not in sys.path:
+        sys.path.append(folder)

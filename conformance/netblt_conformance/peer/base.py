@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What both scripted peers share: sending, waiting, watching. Packets that no one asked for never disturb."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from netblt_conformance import packets, tolerances
+from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link
+from netblt_conformance.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
+from netblt_conformance.oracles import Monitor
+from netblt_conformance.packets import Forge, Packet, Type
+
+
+class Unmet(Exception):
+    """An expectation was not met: the phase and the requirement's strength decide what that means."""
+
+    def __init__(self, reason: str, frame: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.frame = frame
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A packet of the implementation under test at the tester."""
+
+    packet: Packet
+    time_us: int
+    frame: int
+    source: bytes
+
+    def __str__(self) -> str:
+        return f"{self.packet} at {self.time_us / MICROSECONDS_PER_S:.3f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """The parameters that the RESPONSE settled (NEG-06)."""
+
+    buffer_size: int
+    packet_size: int
+    burst_size: int
+    burst_interval_ms: int
+    max_buffers: int
+    data_checksum: bool
+    iut_death_timer_s: int  # declared by the implementation
+
+    @property
+    def packets_per_buffer(self) -> int:
+        return -(-self.buffer_size // max(self.packet_size, 1))
+
+
+Match = Callable[[Packet], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a peer is made with."""
+
+    link: Link
+    role: Role  # of the implementation under test
+    iut_port: int
+    own_port: int
+    iut_address: bytes
+    parameters: Parameters  # of the tester's own end
+    unique_id: int
+    first_buffer: int
+    data: bytes  # what is transferred
+    monitor: Monitor
+
+
+class Peer:
+    """One connection to the implementation under test."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.link = setting.link
+        self.role = setting.role
+        self.parameters = setting.parameters
+        self.data = setting.data
+        self.monitor = setting.monitor
+        self.own_port = setting.own_port
+        self.iut_port = setting.iut_port
+        self.unique_id = setting.unique_id
+        self.version = setting.parameters.version
+        self.address = TESTER_ADDRESS
+        self.agreed: Agreed | None = None
+        self.seen: list[Seen] = []
+        self.opens: list[Seen] = []
+        self.responses: list[Seen] = []
+        self._keepalive_us: int | None = None  # between two packets of ours
+        self._last_sent_us = 0
+
+    # ---- sending ----
+
+    @property
+    def forge(self) -> Forge:
+        return Forge(self.version, self.own_port, self.iut_port)
+
+    @property
+    def now_us(self) -> int:
+        return self.link.clock.now_us()
+
+    def send(self, packet: bytes) -> int:
+        """Sends bytes as they are. Answers the capture's frame."""
+        frame = self.link.send(packet, self.address)
+        self._last_sent_us = self.now_us
+        self.monitor.sent(packets.read(packet), self._last_sent_us, frame)
+        return frame
+
+    def send_keepalive(self) -> int:
+        return self.send(self.forge.packet(Type.KEEPALIVE))
+
+    def send_quit(self, reason: str = "tester quits") -> int:
+        return self.send(self.forge.reason(Type.QUIT, reason))
+
+    def send_abort(self, reason: str = "tester aborts") -> int:
+        return self.send(self.forge.reason(Type.ABORT, reason))
+
+    # ---- waiting ----
+
+    def until(self, condition: Callable[[], bool], within_us: int, what: str) -> None:
+        """Goes on until `condition` holds; Unmet when it does not within the time."""
+        deadline_us, first = self.now_us + within_us, len(self.seen)
+        while not condition():
+            if self._next(deadline_us) is None and self.now_us >= deadline_us and not condition():
+                raise Unmet(f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first))
+
+    def expect(self, match: Match, within_us: int, what: str) -> Seen:
+        """The next packet that matches; others are legal and change nothing."""
+        deadline_us, first = self.now_us + within_us, len(self.seen)
+        while True:
+            seen = self._next(deadline_us)
+            if seen is not None and match(seen.packet):
+                return seen
+            if seen is None and self.now_us >= deadline_us:
+                raise Unmet(f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first))
+
+    def expect_type(self, kind: Type, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
+        return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}")
+
+    def listen(self, span_us: int) -> list[Seen]:
+        """Everything that arrives in the next `span_us`."""
+        deadline_us, first = self.now_us + span_us, len(self.seen)
+        while self.now_us < deadline_us:
+            self._next(deadline_us)
+        return self.seen[first:]
+
+    def silence(self, forbidden: Iterable[Type], span_us: int, why: str) -> list[Seen]:
+        """No packet of these types may come for `span_us`. Answers what else came."""
+        kinds = frozenset(forbidden)
+        heard = self.listen(span_us)
+        for seen in heard:
+            if seen.packet.type in kinds:
+                raise Unmet(f"{why}, but {seen} came", seen.frame)
+        return heard
+
+    def _next(self, until_us: int) -> Seen | None:
+        """One packet, or None when `until_us` or the next KEEPALIVE of ours has come."""
+        wake_us = until_us
+        if self._keepalive_us is not None:
+            wake_us = min(until_us, self._last_sent_us + self._keepalive_us)
+        arrival = self.link.receive(max(wake_us, self.now_us))
+        if arrival is None:
+            if self._keepalive_us is not None and self.now_us >= self._last_sent_us + self._keepalive_us:
+                self.send_keepalive()
+            return None
+        return self._take(arrival)
+
+    def _take(self, arrival: Arrival) -> Seen:
+        packet = packets.read(arrival.payload)
+        seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source)
+        self.seen.append(seen)
+        self.monitor.received(packet, arrival.time_us, arrival.frame)
+        if self._is_ours(packet):
+            if packet.type is Type.OPEN:
+                self.opens.append(seen)
+            elif packet.type is Type.RESPONSE:
+                self.responses.append(seen)
+            self.react(seen)
+        return seen
+
+    def _is_ours(self, packet: Packet) -> bool:
+        if packet.error is not None or packet.foreign_port != self.own_port:
+            return False
+        return packet.local_port == self.iut_port or packet.type is Type.OPEN
+
+    def react(self, seen: Seen) -> None:
+        """What the peer does by itself with a readable packet of this connection."""
+
+    def _span(self, span_us: int) -> str:
+        return f"{span_us / MICROSECONDS_PER_S:g} s"
+
+    def _saw(self, first: int) -> str:
+        counts = collections.Counter(
+            "unreadable" if s.packet.error or s.packet.type is None else s.packet.type.name for s in self.seen[first:]
+        )
+        return "saw " + (", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing")
+
+    def _last_frame(self, first: int) -> int | None:
+        return self.seen[-1].frame if len(self.seen) > first else None
+
+    # ---- connection setup (RFC 998 5.1) ----
+
+    def connect(self, **restrict: int | bool) -> None:
+        """Opens from whichever side the role asks; `restrict` overrides fields of our OPEN or RESPONSE."""
+        if self.role.active:
+            self.await_open()
+            self.respond(**restrict)
+        else:
+            self.open(**restrict)
+
+    def opening_values(self, **override: int | bool) -> Packet:
+        """The fields of an OPEN as the tester would propose it."""
+        p = dataclasses.replace(self.parameters, **override)  # type: ignore[arg-type]
+        writes = not self.role.sender if not self.role.active else self.role.sender
+        return Packet(
+            b"",
+            unique_id=self.unique_id,
+            buffer_size=p.buffer_size,
+            transfer_size=0 if self.role.sender else len(self.data),
+            packet_size=p.packet_size,
+            burst_size=p.burst_size,
+            burst_interval_ms=p.burst_interval_ms,
+            death_timer_s=p.death_timer_s,
+            flags=int(writes) | int(p.data_checksum) << 1,
+            max_buffers=p.max_buffers,
+            string=packets.text_field(p.client_string),
+        )
+
+    def send_open(self, **override: int | bool) -> int:
+        return self.send(self.forge.opening(Type.OPEN, self.opening_values(**override)))
+
+    def open(self, attempts: int = 5, **override: int | bool) -> Seen:
+        """Tester active: OPEN, repeated like any active end would, until the RESPONSE comes."""
+        for _ in range(attempts):
+            self.send_open(**override)
+            try:
+                return self.expect_response(tolerances.TESTER_RETRY_US)
+            except Unmet:
+                if any(seen.packet.type is Type.REFUSED for seen in self.seen):
+                    raise Unmet("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
+        raise Unmet(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None)
+
+    def expect_response(self, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
+        def matches(packet: Packet) -> bool:
+            return packet.type is Type.RESPONSE and packet.foreign_port == self.own_port and packet.error is None
+
+        seen = self.expect(matches, within_us, "expected RESPONSE")
+        self.settle(seen.packet, seen.packet.death_timer_s)
+        return seen
+
+    def await_open(self, within_us: int = tolerances.SETUP_MAX_US) -> Seen:
+        """Tester passive: waits for the OPEN and takes over its version byte (AMB-01) and port."""
+        seen = self.expect(lambda packet: packet.type is Type.OPEN and packet.error is None, within_us, "expected OPEN")
+        self.version = seen.packet.version
+        self.iut_port = seen.packet.local_port
+        self.unique_id = seen.packet.unique_id
+        self.monitor.session.iut_port = self.iut_port
+        return seen
+
+    def response_values(self, **override: int | bool) -> Packet:
+        """The RESPONSE to the last OPEN: its proposal, restricted to the tester's limits and to `override`."""
+        proposal, own = self.opens[-1].packet, self.parameters
+        values = dataclasses.replace(
+            proposal,
+            buffer_size=min(proposal.buffer_size, own.buffer_size),
+            packet_size=min(proposal.packet_size, own.packet_size),
+            burst_size=min(proposal.burst_size, own.burst_size),
+            burst_interval_ms=max(proposal.burst_interval_ms, own.burst_interval_ms),
+            death_timer_s=own.death_timer_s,
+            max_buffers=min(proposal.max_buffers, own.max_buffers),
+            flags=proposal.flags | int(own.data_checksum) << 1,
+            string=packets.text_field(own.client_string),
+        )
+        return dataclasses.replace(values, **override)  # type: ignore[arg-type]
+
+    def respond(self, **override: int | bool) -> int:
+        """Tester passive: accepts the last OPEN."""
+        values = self.response_values(**override)
+        frame = self.send(self.forge.opening(Type.RESPONSE, values))
+        self.settle(values, self.opens[-1].packet.death_timer_s)
+        return frame
+
+    def settle(self, response: Packet, iut_death_timer_s: int) -> None:
+        """From here on the RESPONSE's values govern, and KEEPALIVEs keep the implementation from giving us up."""
+        self.agreed = Agreed(
+            buffer_size=response.buffer_size,
+            packet_size=response.packet_size,
+            burst_size=response.burst_size,
+            burst_interval_ms=response.burst_interval_ms,
+            max_buffers=response.max_buffers,
+            data_checksum=response.data_checksum_on,
+            iut_death_timer_s=iut_death_timer_s,
+        )
+        self.speak_regularly()
+
+    def speak_regularly(self) -> None:
+        assert self.agreed is not None
+        death_us = (self.agreed.iut_death_timer_s or self.parameters.death_timer_s) * MICROSECONDS_PER_S
+        self._keepalive_us = death_us // 4
+
+    def go_silent(self) -> None:
+        """No KEEPALIVEs from now on: the implementation's death timer is what the case is about."""
+        self._keepalive_us = None
+
+    @property
+    def terms(self) -> Agreed:
+        """The settled parameters, once the connection is open."""
+        if self.agreed is None:
+            raise Unmet("the connection is not open")
+        return self.agreed
+
+    @property
+    def ack_deadline_us(self) -> int:
+        return tolerances.ack_deadline_us(self.terms.burst_interval_ms) + 2 * self.link.delay_us
+
+    def ms(self, milliseconds: int) -> int:
+        return milliseconds * MICROSECONDS_PER_MS
+
+    # ---- outcome ----
+
+    def expect_success(self, within_us: int = tolerances.CLOSE_MAX_US) -> None:
+        """The implementation's client is told that the transfer succeeded."""
+        self.until(lambda: self._status_known(), within_us, "expected the client to learn the outcome")
+        if not self.link.status().succeeded:
+            raise Unmet(f"expected success, the client was told: {self.link.reason() or 'failure'}")
+
+    def expect_failure(self, within_us: int = tolerances.CLOSE_MAX_US) -> None:
+        """The implementation's client is told that the transfer failed."""
+        self.until(lambda: self._status_known(), within_us, "expected the client to learn of the failure")
+        if not self.link.status().failed:
+            raise Unmet("expected failure, the client was told of success")
+
+    def _status_known(self) -> bool:
+        status = self.link.status()
+        return status.succeeded or status.failed

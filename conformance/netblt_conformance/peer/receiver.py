@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tester as receiver of data: it sends GO, OK and RESEND, and watches what the sending implementation does."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from netblt_conformance import tolerances
+from netblt_conformance.packets import Kind, Message, Packet, Type
+from netblt_conformance.peer.base import Peer, Seen, Setting, Unmet
+
+CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
+
+
+@dataclass(slots=True)
+class ReceivedBuffer:
+    """What has arrived of one buffer."""
+
+    packets: dict[int, Seen] = field(default_factory=dict)  # first copies
+    copies: dict[int, int] = field(default_factory=dict)
+    last_packet: int | None = None  # number of its LDATA
+
+    @property
+    def complete(self) -> bool:
+        return self.last_packet is not None and all(n in self.packets for n in range(self.last_packet + 1))
+
+    @property
+    def missing(self) -> list[int]:
+        if self.last_packet is None:
+            return []
+        return [n for n in range(self.last_packet + 1) if n not in self.packets]
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self.packets[n].packet.data for n in sorted(self.packets))
+
+
+class ReceiverPeer(Peer):
+    """Drives an implementation that sends."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self.first_buffer = setting.first_buffer
+        self.next_seq = 1
+        self.queue: list[Message] = []  # not acknowledged yet: the long-lived control packet
+        self.high_seq = 0  # the highest acknowledgement seen
+        self.buffers: dict[int, ReceivedBuffer] = {}
+        self.last_buffer: int | None = None
+        self.lose: Callable[[Packet], bool] = lambda packet: False  # packets that count as lost on the way
+        self.offer: tuple[int, int] | None = None  # burst size and interval of our OKs; None = as agreed
+
+    # ---- control messages ----
+
+    def message(self, kind: Kind, buffer: int, packets: Iterable[int] = ()) -> Message:
+        """A new message with the next sequence number, put at the end of the queue."""
+        message = Message(kind, self.next_seq, buffer, packets=tuple(packets))
+        if kind is Kind.OK:
+            size, interval = self.offer or (self.terms.burst_size, self.terms.burst_interval_ms)
+            message = dataclasses.replace(
+                message, burst_size=size, burst_interval_ms=interval, control_timer_ms=CONTROL_TIMER_MS
+            )
+        self.next_seq = self.next_seq % 65535 + 1
+        self.queue.append(message)
+        return message
+
+    def send_control(self, messages: Iterable[Message] | None = None) -> int:
+        """Sends these messages, or everything that is not acknowledged."""
+        return self.send(self.forge.control(list(self.queue if messages is None else messages)))
+
+    def go(self, *buffers: int) -> list[Message]:
+        """GO for these buffers (counted from 0, whatever base the implementation wants) in one CONTROL."""
+        added = [self.message(Kind.GO, self.first_buffer + n) for n in buffers]
+        self.send_control()
+        return added
+
+    def ok(self, *buffers: int) -> list[Message]:
+        added = [self.message(Kind.OK, self.first_buffer + n) for n in buffers]
+        self.send_control()
+        return added
+
+    def resend(self, buffer: int, packets: Iterable[int]) -> Message:
+        added = self.message(Kind.RESEND, self.first_buffer + buffer, packets)
+        self.send_control()
+        return added
+
+    def send_done(self) -> int:
+        return self.send(self.forge.packet(Type.DONE))
+
+    # ---- what arrives ----
+
+    def react(self, seen: Seen) -> None:
+        packet = seen.packet
+        if packet.acks:
+            self._acknowledged(packet.high_seq)
+        if packet.is_data and not self.lose(packet):
+            buffer = self.buffer(packet.buffer - self.first_buffer)
+            buffer.packets.setdefault(packet.packet, seen)
+            buffer.copies[packet.packet] = buffer.copies.get(packet.packet, 0) + 1
+            if packet.type is Type.LDATA and buffer.last_packet is None:
+                buffer.last_packet = packet.packet
+            if packet.last_buffer and self.last_buffer is None:
+                self.last_buffer = packet.buffer - self.first_buffer
+
+    def _acknowledged(self, high_seq: int) -> None:
+        self.high_seq = max(self.high_seq, high_seq)
+        self.queue = [message for message in self.queue if message.seq > self.high_seq]
+
+    def buffer(self, number: int) -> ReceivedBuffer:
+        return self.buffers.setdefault(number, ReceivedBuffer())
+
+    def copies(self, buffer: int, packet: int) -> int:
+        return self.buffer(buffer).copies.get(packet, 0)
+
+    # ---- expectations ----
+
+    def expect_buffer(self, number: int, within_us: int | None = None) -> ReceivedBuffer:
+        """The whole buffer arrives."""
+        pace_us = tolerances.transfer_time_us(
+            2 * self.terms.packets_per_buffer, self.terms.burst_size, self.terms.burst_interval_ms
+        )
+        within_us = within_us or tolerances.REACTION_MAX_US + 2 * pace_us
+        self.until(lambda: self.buffer(number).complete, within_us, f"expected all packets of buffer {number}")
+        return self.buffer(number)
+
+    def expect_ack(self, seq: int | None = None, within_us: int | None = None) -> None:
+        """The high consecutive sequence number reaches `seq`, or the newest message."""
+        wanted = self.next_seq - 1 if seq is None else seq
+        self.until(
+            lambda: self.high_seq >= wanted,
+            within_us or self.ack_deadline_us,
+            f"expected message {wanted} to be acknowledged (the acknowledgement stays at {self.high_seq})",
+        )
+
+    def expect_data(self, buffer: int, packet: int, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
+        """One more copy of this packet."""
+
+        def matches(p: Packet) -> bool:
+            return p.is_data and p.buffer == self.first_buffer + buffer and p.packet == packet
+
+        return self.expect(matches, within_us, f"expected packet {packet} of buffer {buffer}")
+
+    # ---- a whole transfer ----
+
+    def finish(self, within_us: int = 30_000_000) -> bytes:
+        """Receives whatever is left like a well-behaved receiver. Answers the data received so far in order."""
+        deadline_us = self.now_us + within_us
+        confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
+        gone = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.GO}
+        last_news_us = self.now_us
+        while not self._finished(confirmed):
+            if self.now_us >= deadline_us:
+                raise Unmet(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
+            if self._issue(gone, confirmed):
+                self.send_control()
+                last_news_us = self.now_us
+            elif self.now_us - last_news_us >= tolerances.TESTER_RETRY_US:
+                self._recover(confirmed)
+                last_news_us = self.now_us
+            seen = self._next(min(deadline_us, last_news_us + tolerances.TESTER_RETRY_US))
+            if seen is not None and seen.packet.is_data:
+                last_news_us = self.now_us
+        self.send_done()
+        return b"".join(self.buffers[n].data for n in sorted(self.buffers))
+
+    def _finished(self, confirmed: set[int]) -> bool:
+        if self.last_buffer is None or self.high_seq < self.next_seq - 1:
+            return False
+        return all(self.first_buffer + n in confirmed for n in range(self.last_buffer + 1))
+
+    def _issue(self, gone: set[int], confirmed: set[int]) -> bool:
+        """Adds the OKs and GOs that are due; whether there were any."""
+        before = self.next_seq
+        for n, buffer in sorted(self.buffers.items()):
+            if buffer.complete and self.first_buffer + n not in confirmed:
+                self.message(Kind.OK, self.first_buffer + n)
+                confirmed.add(self.first_buffer + n)
+        while self.last_buffer is None and len(gone - confirmed) < self.terms.max_buffers:
+            number = max(gone, default=self.first_buffer - 1) + 1
+            self.message(Kind.GO, number)
+            gone.add(number)
+        return self.next_seq != before
+
+    def _recover(self, confirmed: set[int]) -> None:
+        """Nothing came for a while: repeats the queue, asks for what is missing."""
+        asked = {message.buffer for message in self.queue}
+        for n, buffer in sorted(self.buffers.items()):
+            number = self.first_buffer + n
+            missing = buffer.missing if buffer.last_packet is not None else self._unseen(buffer)
+            if number not in confirmed and number not in asked and missing:
+                self.message(Kind.RESEND, number, missing)
+        if self.queue:
+            self.send_control()
+
+    def _unseen(self, buffer: ReceivedBuffer) -> list[int]:
+        return [n for n in range(self.terms.packets_per_buffer) if n not in buffer.packets]
+
+    def _progress(self) -> str:
+        state = [f"buffer {n}: {len(b.packets)} packets" for n, b in sorted(self.buffers.items())]
+        return f"{', '.join(state) or 'no data came'}, acknowledgement {self.high_seq} of {self.next_seq - 1}"

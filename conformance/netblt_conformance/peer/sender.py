@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tester as sender of data: it decides which packets arrive and which control messages it acknowledges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from netblt_conformance import packets, tolerances
+from netblt_conformance.packets import Kind, Message, Packet, Type
+from netblt_conformance.peer.base import Peer, Seen, Setting, Unmet
+
+
+class SenderPeer(Peer):
+    """Drives an implementation that receives."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
+        self.controls: list[Seen] = []
+        self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
+        self._held_ack: int | None = None
+        self._answers = True
+
+    # ---- acknowledging ----
+
+    @property
+    def consecutive(self) -> int:
+        """The highest s such that messages 1..s have all been seen."""
+        seq = 0
+        while seq + 1 in self.messages:
+            seq += 1
+        return seq
+
+    @property
+    def ack(self) -> int:
+        """What the tester's packets say in their high-seq field."""
+        return self.consecutive if self._held_ack is None else self._held_ack
+
+    def withhold_ack(self, at: int | None = None) -> None:
+        """Acknowledges nothing beyond `at` (default: what is acknowledged now) from here on."""
+        self._held_ack = self.ack if at is None else at
+
+    def acknowledge(self, upto: int | None = None) -> int:
+        """Acknowledges `upto` (default: everything, from now on again) with a NULL-ACK."""
+        self._held_ack = upto
+        return self.null_ack()
+
+    def answer_controls(self, answer: bool) -> None:
+        """Whether each CONTROL is answered with a NULL-ACK at once."""
+        self._answers = answer
+
+    def null_ack(self, high_seq: int | None = None) -> int:
+        terms = self.terms
+        ack = self.ack if high_seq is None else high_seq
+        return self.send(self.forge.null_ack(ack, terms.burst_size, terms.burst_interval_ms))
+
+    def react(self, seen: Seen) -> None:
+        packet = seen.packet
+        if packet.type is not Type.CONTROL:
+            return
+        self.controls.append(seen)
+        for message in packet.messages:
+            self.messages.setdefault(message.seq, message)
+            if message.kind is Kind.GO and self.first_buffer is None:
+                self.first_buffer = message.buffer
+        if self._answers and self.agreed is not None:
+            self.null_ack()
+
+    # ---- data ----
+
+    @property
+    def buffer_count(self) -> int:
+        return max(1, -(-len(self.data) // self.terms.buffer_size))
+
+    def buffer_data(self, number: int) -> bytes:
+        size = self.terms.buffer_size
+        return self.data[number * size : (number + 1) * size]
+
+    def packet_count(self, number: int) -> int:
+        return max(1, -(-len(self.buffer_data(number)) // self.terms.packet_size))
+
+    def data_packet(self, buffer: int, packet: int, **override: int | bytes) -> Packet:
+        """The packet's fields; buffers counted from 0."""
+        size = self.terms.packet_size
+        data = self.buffer_data(buffer)[packet * size : (packet + 1) * size]
+        values: dict[str, int | bytes] = {
+            "buffer": (self.first_buffer or 0) + buffer,
+            "high_seq": self.ack,
+            "packet": packet,
+            "data_checksum": packets.data_checksum(data) if self.terms.data_checksum else 0,
+            "flags": int(buffer == self.buffer_count - 1),
+            "data": data,
+        }
+        values.update(override)
+        kind = Type.LDATA if packet == self.packet_count(buffer) - 1 else Type.DATA
+        return Packet(b"", type=kind, **values)  # type: ignore[arg-type]
+
+    def send_packet(self, buffer: int, packet: int, **override: int | bytes) -> int:
+        """Sends one packet of a buffer, with any field overridden."""
+        return self.send(self.forge.data(self.data_packet(buffer, packet, **override)))
+
+    def send_buffer(self, buffer: int, omit: Iterable[int] = ()) -> None:
+        """Sends a buffer at the agreed pace, as if the network lost the packets in `omit`."""
+        self.send_packets(buffer, [n for n in range(self.packet_count(buffer)) if n not in set(omit)])
+
+    def send_packets(self, buffer: int, numbers: Iterable[int]) -> None:
+        for count, number in enumerate(numbers):
+            if count and count % self.terms.burst_size == 0:
+                self.listen(self.ms(self.terms.burst_interval_ms))
+            self.send_packet(buffer, number)
+
+    # ---- expectations ----
+
+    def find(self, kind: Kind, buffer: int) -> list[Message]:
+        """The messages of this kind for this buffer seen so far, by sequence number."""
+        number = (self.first_buffer or 0) + buffer
+        return [m for _, m in sorted(self.messages.items()) if m.kind is kind and m.buffer == number]
+
+    def expect_message(self, kind: Kind, buffer: int, within_us: int, count: int = 1) -> Message:
+        """The `count`-th message of this kind for this buffer exists."""
+        self.until(
+            lambda: len(self.find(kind, buffer)) >= count,
+            within_us,
+            f"expected {kind.name} for buffer {buffer}",
+        )
+        return self.find(kind, buffer)[count - 1]
+
+    def expect_go(self, buffer: int, within_us: int = tolerances.REACTION_MAX_US) -> Message:
+        return self.expect_message(Kind.GO, buffer, within_us)
+
+    def expect_ok(self, buffer: int, within_us: int = tolerances.REACTION_MAX_US) -> Message:
+        return self.expect_message(Kind.OK, buffer, within_us)
+
+    def expect_resend(self, buffer: int, count: int = 1) -> Message:
+        return self.expect_message(Kind.RESEND, buffer, self.data_timer_max_us, count)
+
+    def expect_control(self, within_us: int, match: Callable[[Packet], bool] = lambda packet: True) -> Seen:
+        """The next CONTROL packet that matches."""
+        return self.expect(
+            lambda packet: packet.type is Type.CONTROL and packet.error is None and match(packet),
+            within_us,
+            "expected CONTROL",
+        )
+
+    @property
+    def data_timer_max_us(self) -> int:
+        """By then every data timer has expired (TIMER-07, TIMER-09)."""
+        terms = self.terms
+        outstanding = terms.packets_per_buffer * terms.max_buffers
+        return tolerances.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
+
+    # ---- a whole transfer ----
+
+    def finish(
+        self, lose: Callable[[int, int], bool] = lambda buffer, packet: False, within_us: int = 60_000_000
+    ) -> None:
+        """Sends whatever is left like a well-behaved sender; `lose` picks packets that the network swallows."""
+        self._held_ack, self._answers = None, True
+        deadline_us = self.now_us + within_us
+        served = {m.seq for m in self.messages.values() if m.kind is Kind.RESEND and self._is_served(m)}
+        begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self._number(n))}
+        self.null_ack()
+        while not all(self.find(Kind.OK, n) for n in range(self.buffer_count)):
+            if not self._serve(begun, served, lose):
+                self._next(deadline_us)
+            if self.now_us >= deadline_us:
+                raise Unmet(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
+        self.null_ack()
+
+    def _number(self, buffer: int) -> int:
+        return (self.first_buffer or 0) + buffer
+
+    def _is_served(self, message: Message) -> bool:
+        """Whether every listed packet that exists was sent after this request was seen; unknown counts as no."""
+        return bool(self.find(Kind.OK, message.buffer - self._number(0)))
+
+    def _serve(self, begun: set[int], served: set[int], lose: Callable[[int, int], bool]) -> bool:
+        """One step: repairs before progress, lowest buffer first (ORDER-02). Whether there was one."""
+        resends = [m for m in self.messages.values() if m.kind is Kind.RESEND and m.seq not in served]
+        for message in sorted(resends, key=lambda m: (m.buffer, m.seq)):
+            served.add(message.seq)
+            buffer = message.buffer - self._number(0)
+            if 0 <= buffer < self.buffer_count:
+                self._deliver(buffer, [n for n in message.packets if n < self.packet_count(buffer)], lose)
+                return True
+        for buffer in range(self.buffer_count):
+            if buffer not in begun and self.find(Kind.GO, buffer):
+                begun.add(buffer)
+                self._deliver(buffer, list(range(self.packet_count(buffer))), lose)
+                return True
+        return False
+
+    def _deliver(self, buffer: int, numbers: list[int], lose: Callable[[int, int], bool]) -> None:
+        self.send_packets(buffer, [n for n in numbers if not lose(buffer, n)])
+        self.listen(self.ms(self.terms.burst_interval_ms))
+
+    def _progress(self) -> str:
+        done = [str(n) for n in range(self.buffer_count) if self.find(Kind.OK, n)]
+        return f"OK came for {len(done)} of {self.buffer_count} buffers ({', '.join(done) or 'none'})"

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The machine-readable results: results.jsonl and junit.xml. Both hold link time, never wall time, so that the same
+seed gives the same bytes on virtual links."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from netblt_conformance.verdicts import Result, Verdict
+
+LAYOUT_VERSION = 1
+JSON_LINES = "results.jsonl"
+JUNIT = "junit.xml"
+
+
+def json_lines(header: dict[str, Any], results: Sequence[Result]) -> str:
+    """A first line about the run, then one line for each result."""
+    rows: list[dict[str, Any]] = [{"kind": "run", "layout": LAYOUT_VERSION, **header}]
+    rows += [{"kind": "result", **result.to_json()} for result in results]
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _outcome(element: ET.Element, result: Result) -> None:
+    """JUnit knows failure, error and skipped; the verdict itself is in the message and a property."""
+    if result.verdict is Verdict.FAIL:
+        ET.SubElement(element, "failure", message=result.reason, type="FAIL")
+    elif result.verdict is Verdict.ERROR:
+        ET.SubElement(element, "error", message=result.reason, type="ERROR")
+    elif result.verdict in (Verdict.NA, Verdict.INCONC):
+        ET.SubElement(element, "skipped", message=f"{result.verdict.label}: {result.reason}")
+
+
+def junit(header: dict[str, Any], results: Sequence[Result]) -> str:
+    suite = ET.Element("testsuite", name="netblt-conformance", tests=str(len(results)))
+    suite.set("failures", str(sum(result.verdict is Verdict.FAIL for result in results)))
+    suite.set("errors", str(sum(result.verdict is Verdict.ERROR for result in results)))
+    suite.set("skipped", str(sum(result.verdict in (Verdict.NA, Verdict.INCONC) for result in results)))
+    suite.set("time", f"{sum(result.seconds for result in results):.6f}")
+    properties = ET.SubElement(suite, "properties")
+    for name, value in header.items():
+        ET.SubElement(properties, "property", name=name, value=str(value))
+    for result in results:
+        arm = "" if result.arm == "stimulus" else f" ({result.arm})"
+        name = f"{result.case}[{result.role}]{arm}"
+        element = ET.SubElement(suite, "testcase", classname=",".join(result.requirements), name=name)
+        element.set("time", f"{result.seconds:.6f}")
+        row = ET.SubElement(element, "properties")
+        ET.SubElement(row, "property", name="verdict", value=result.verdict.label)
+        for key, value in (("capture", result.capture), ("frame", result.frame), ("reason", result.reason)):
+            if value:
+                ET.SubElement(row, "property", name=key, value=str(value))
+        _outcome(element, result)
+    ET.indent(suite)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
+
+
+def write(folder: Path, header: dict[str, Any], results: Sequence[Result]) -> None:
+    (folder / JSON_LINES).write_text(json_lines(header, results), encoding="utf-8")
+    (folder / JUNIT).write_text(junit(header, results), encoding="utf-8")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The verdict table for people."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+
+from netblt_conformance.verdicts import GRADED, Result, Verdict
+
+_COLOURS = {
+    Verdict.PASS: "32",
+    Verdict.WARN: "33",
+    Verdict.INCONC: "33",
+    Verdict.FAIL: "31;1",
+    Verdict.ERROR: "35;1",
+    Verdict.NA: "2",
+    Verdict.OBSERVED: "36",
+}
+REASON_WIDTH = 100
+
+
+def paint(verdict: Verdict, colour: bool, width: int = 0) -> str:
+    text = f"{verdict.label:<{width}}"
+    return f"\033[{_COLOURS[verdict]}m{text}\033[0m" if colour else text
+
+
+def _cells(result: Result) -> tuple[str, str, str]:
+    arm = "" if result.arm == "stimulus" else f" ({result.arm})"
+    return ", ".join(result.requirements), result.case.replace("_", " ") + arm, result.role
+
+
+def line(result: Result, widths: tuple[int, int, int], colour: bool) -> str:
+    cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(_cells(result), widths, strict=True))
+    return f"{paint(result.verdict, colour, 6)}  {cells}".rstrip() + (
+        f"\n          {_reason(result)}" if result.reason else ""
+    )
+
+
+def _reason(result: Result) -> str:
+    where = f" [{result.capture}" + (f", frame {result.frame}]" if result.frame else "]") if result.capture else ""
+    return result.reason + where
+
+
+def table(results: Sequence[Result], colour: bool, *, everything: bool) -> list[str]:
+    """Rows in the order of the run; without `everything` only those that are not plain passes."""
+    shown = [result for result in results if everything or result.verdict is not Verdict.PASS]
+    if not shown:
+        return []
+    columns = list(zip(*map(_cells, shown), strict=True))
+    widths = (max(map(len, columns[0])), max(map(len, columns[1])), max(map(len, columns[2])))
+    return [line(result, widths, colour) for result in shown]
+
+
+def summary(results: Sequence[Result], colour: bool) -> str:
+    """One line of counts."""
+    counts = collections.Counter(result.verdict for result in results)
+    order = [*GRADED, Verdict.NA]
+    return (
+        ", ".join(f"{counts[verdict]} {paint(verdict, colour)}" for verdict in order if counts[verdict])
+        or "nothing ran"
+    )
+
+
+def by_requirement(results: Sequence[Result], colour: bool) -> list[str]:
+    """One line for each requirement: the worst verdict in each role."""
+    worst: dict[str, dict[str, Verdict]] = {}
+    for result in results:
+        for requirement in result.requirements:
+            roles = worst.setdefault(requirement, {})
+            roles[result.role] = max(result.verdict, roles.get(result.role, Verdict.OBSERVED))
+    lines = []
+    for requirement in sorted(worst):
+        cells = "  ".join(f"{role} {paint(verdict, colour)}" for role, verdict in sorted(worst[requirement].items()))
+        lines.append(f"{requirement:<10}  {cells}")
+    return lines

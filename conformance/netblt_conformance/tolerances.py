@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How long the suite waits and what it lets pass. RFC 998 leaves most of these open: see the AMB numbers."""
+
+from __future__ import annotations
+
+from netblt_conformance.model import MICROSECONDS_PER_MS as MS
+from netblt_conformance.model import MICROSECONDS_PER_S as S
+
+# OPEN-03: between two OPENs. No implementation known waits longer than this for its first RESPONSE.
+OPEN_RETRY_MAX_US = 20 * S
+# OPEN-03: by then the active end must have given up.
+OPEN_GIVE_UP_MAX_US = 180 * S
+# An active end sends its first OPEN, a passive one its RESPONSE, within this.
+SETUP_MAX_US = 5 * S
+# AMB-34: an acknowledgement is due within max(1 s, 2 burst intervals).
+ACK_DEADLINE_MIN_US = 1 * S
+# TIMER-01: the initial control timer "can be an arbitrary number"; beyond this nobody would use it.
+CONTROL_REPEAT_MAX_US = 20 * S
+# TIMER-07: slack of a data timer beyond the time that the buffers take at the negotiated pace.
+DATA_TIMER_SLACK_US = 20 * S
+# A receiver that has a free client buffer says so within this.
+REACTION_MAX_US = 2 * S
+# After the last expected packet nothing unexpected must follow for this long.
+QUIET_US = 500 * MS
+# CLOSE: dally of the sender, and the client learning the outcome.
+CLOSE_MAX_US = 60 * S
+# How often the tester repeats what got no answer (it talks to a real network on the wire link).
+TESTER_RETRY_US = 1 * S
+# Two events closer than this are simultaneous: packets crossing, scheduling on a busy machine.
+CROSSING_US = 50 * MS
+
+
+def ack_deadline_us(burst_interval_ms: int) -> int:
+    return max(ACK_DEADLINE_MIN_US, 2 * burst_interval_ms * MS)
+
+
+def transfer_time_us(packets: int, burst_size: int, burst_interval_ms: int) -> int:
+    """Time that so many packets take at the negotiated pace."""
+    bursts = -(-packets // max(burst_size, 1))
+    return bursts * burst_interval_ms * MS
+
+
+def data_timer_max_us(packets: int, burst_size: int, burst_interval_ms: int) -> int:
+    return 4 * transfer_time_us(packets, burst_size, burst_interval_ms) + DATA_TIMER_SLACK_US

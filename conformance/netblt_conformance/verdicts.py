@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Verdicts only get worse, and the first reason of the worst one stays."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+class Verdict(enum.IntEnum):
+    PASS = 0
+    WARN = 1  # a should is not met
+    INCONC = 2  # the preamble did not come about, nothing was learnt
+    FAIL = 3  # a must is not met, or the implementation crashed or hung
+    ERROR = 4  # the suite or its surroundings are at fault
+    NA = -1  # the implementation or the link does not have what the case needs
+    OBSERVED = -2  # the specification is silent: reported, never judged
+
+    @property
+    def label(self) -> str:
+        return "N/A" if self is Verdict.NA else self.name
+
+
+VERDICTS_BY_LABEL = {verdict.label: verdict for verdict in Verdict}
+GRADED = (Verdict.PASS, Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR)
+
+
+@dataclass(slots=True)
+class Judgement:
+    """One verdict on its way down."""
+
+    verdict: Verdict = Verdict.PASS
+    reason: str = ""
+    frame: int | None = None  # the capture's frame that decided, counted from 0
+
+    def worsen(self, verdict: Verdict, reason: str, frame: int | None = None) -> bool:
+        """Takes the verdict over if it is worse. N/A and OBSERVED are no steps on this ladder."""
+        if verdict not in GRADED:
+            raise ValueError(f"{verdict.label} cannot worsen a judgement")
+        if verdict <= self.verdict:
+            return False
+        self.verdict, self.reason, self.frame = verdict, reason, frame
+        return True
+
+
+@dataclass(slots=True)
+class Result:
+    """One row of the verdict table."""
+
+    case: str  # name of the case, or "monitor" for an invariant that was watched in every case
+    requirements: list[str]
+    role: str
+    verdict: Verdict
+    reason: str = ""
+    arm: str = "stimulus"  # or "control": the same exchange without the stimulus
+    capture: str | None = None  # file name inside the report
+    frame: int | None = None  # deciding frame, counted from 1 as Wireshark does
+    seconds: float = 0.0  # on the link's own clock: virtual on sim and pipe
+    observed: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        row = asdict(self)
+        row["verdict"] = self.verdict.label
+        return row
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Result:
+        return cls(**{**row, "verdict": VERDICTS_BY_LABEL[row["verdict"]]})
+
+
+class ExitCode(enum.IntEnum):
+    HOLDS = 0
+    FAILED = 1
+    COULD_NOT_RUN = 2
+
+
+def exit_code(results: list[Result]) -> ExitCode:
+    """1: something failed. 2: the suite erred, nothing passed, or a whole role stayed inconclusive. Else 0."""
+    verdicts = {result.verdict for result in results}
+    if Verdict.FAIL in verdicts:
+        return ExitCode.FAILED
+    if Verdict.ERROR in verdicts or not verdicts & {Verdict.PASS, Verdict.WARN}:
+        return ExitCode.COULD_NOT_RUN
+    by_role: dict[str, set[Verdict]] = {}
+    for result in results:
+        if result.verdict in GRADED:
+            by_role.setdefault(result.role, set()).add(result.verdict)
+    if any(seen == {Verdict.INCONC} for seen in by_role.values()):
+        return ExitCode.COULD_NOT_RUN
+    return ExitCode.HOLDS
