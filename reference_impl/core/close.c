@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "close.h"
+
+#include "endpoint_internal.h"
+#include "params.h"
+
+#include <string.h>
+
+/* A quitted end answers repeated QUITs for this many of our own repetition intervals (QUIT-03, AMB-57). */
+#define QUIT_DALLY_INTERVALS 4
+
+static const netblt_profile *profile_of(const netblt_connection *connection)
+{
+    return connection->endpoint->config.profile;
+}
+
+void nb_close_finish(netblt_connection *connection, enum netblt_result result, const char *reason)
+{
+    if (connection->finished)
+        return;
+    connection->finished = true;
+    if (connection->started && connection->role == NETBLT_SENDER)
+        nb_sender_release_all(connection);
+    else if (connection->started)
+        nb_receiver_discard_all(connection);
+    netblt_outcome outcome = {.result = result, .reason = reason};
+    if (connection->client->finished != NULL)
+        connection->client->finished(connection->context, connection, &outcome);
+}
+
+void nb_close_now(netblt_connection *connection)
+{
+    connection->state = NETBLT_STATE_CLOSED;
+    connection->owed = 0;
+    nb_touch(connection);
+}
+
+/* The last packet of a connection that closes with it. */
+static void last_word(netblt_connection *connection, enum nb_type type, const char *reason)
+{
+    struct nb_emitter emitter = nb_connection_emitter(connection);
+    size_t bytes = nb_farewell_say(&connection->endpoint->farewells, &connection->path, &emitter, type, reason);
+    if (bytes > 0) {
+        connection->stats.packets_sent++;
+        connection->stats.bytes_sent += bytes;
+    }
+}
+
+/* ---- success --------------------------------------------------------------------------------------------------- */
+
+void nb_close_receiver_done(netblt_connection *connection, netblt_time now)
+{
+    (void)now;
+    last_word(connection, NB_DONE, NULL);
+    connection->state = NETBLT_STATE_CLOSED;
+    nb_close_finish(connection, NETBLT_DONE, "");
+    nb_close_now(connection);
+}
+
+void nb_close_sender_done(netblt_connection *connection, netblt_time now)
+{
+    connection->state = NETBLT_STATE_DALLYING;
+    nb_close_extend_dally(connection, now);
+    nb_close_finish(connection, NETBLT_DONE, "");
+}
+
+void nb_close_extend_dally(netblt_connection *connection, netblt_time now)
+{
+    connection->dally_until = now + nb_dally_time(profile_of(connection), connection->sender.peer_control_timer_ms);
+}
+
+void nb_close_on_done(netblt_connection *connection)
+{
+    /* Only a sender whose buffers all got their OK believes it (AMB-48, AMB-54, ROBUST-07). */
+    if (connection->state == NETBLT_STATE_DALLYING && !connection->quit_dally)
+        nb_close_now(connection);
+}
+
+/* ---- ABORT ----------------------------------------------------------------------------------------------------- */
+
+void nb_close_abort(netblt_connection *connection, const char *reason, netblt_time now)
+{
+    (void)now;
+    last_word(connection, NB_ABORT, reason);
+    connection->state = NETBLT_STATE_CLOSED;
+    nb_close_finish(connection, NETBLT_LOCAL_ABORT, reason);
+    nb_close_now(connection);
+}
+
+void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+{
+    (void)now;
+    char reason[NETBLT_STRING_MAX_BYTES + 1];
+    nb_text_copy(reason, packet->reason);
+    connection->state = NETBLT_STATE_CLOSED;
+    nb_close_finish(connection, NETBLT_PEER_ABORTED, reason);
+    nb_close_now(connection);
+}
+
+/* ---- QUIT ------------------------------------------------------------------------------------------------------ */
+
+void nb_close_want_quit(netblt_connection *connection, const char *reason, netblt_time now)
+{
+    memcpy(connection->reason, reason, strlen(reason) + 1);
+    if (connection->state == NETBLT_STATE_OPENING) {
+        /* The peer may have accepted already: one QUIT tells it, and silence will answer its QUITACK. */
+        last_word(connection, NB_QUIT, reason);
+        connection->state = NETBLT_STATE_CLOSED;
+        nb_close_finish(connection, NETBLT_LOCAL_QUIT, reason);
+        nb_close_now(connection);
+        return;
+    }
+    connection->quit_wanted = true;
+    connection->quit_latest_at = now + nb_death_time(connection->own.death_timer_s); /* AMB-56 */
+}
+
+static bool at_boundary(const netblt_connection *connection)
+{
+    return connection->role == NETBLT_SENDER ? nb_sender_at_boundary(connection) : nb_receiver_at_boundary(connection);
+}
+
+void nb_close_step_quit(netblt_connection *connection, netblt_time now)
+{
+    if (connection->state != NETBLT_STATE_OPEN) { /* it ended some other way meanwhile */
+        connection->quit_wanted = false;
+        connection->quit_latest_at = NETBLT_TIME_NEVER;
+        return;
+    }
+    if (now < connection->quit_latest_at && !at_boundary(connection))
+        return;
+    connection->quit_wanted = false;
+    connection->quit_latest_at = NETBLT_TIME_NEVER;
+    connection->state = NETBLT_STATE_QUITTING;
+    connection->owed = NB_OWED_QUIT; /* QUIT-05: nothing of the transfer leaves any more */
+    connection->quit_retry_at = now + profile_of(connection)->quit_retry_us;
+}
+
+void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+{
+    /* The answer leaves at once, in any state and as often as asked (QUIT-01, QUIT-03). */
+    if (connection->state == NETBLT_STATE_OPEN || connection->quit_dally) {
+        connection->owed = NB_OWED_QUITACK;
+        connection->state = NETBLT_STATE_DALLYING;
+        connection->quit_dally = true;
+        connection->dally_until = now + QUIT_DALLY_INTERVALS * profile_of(connection)->quit_retry_us;
+    } else {
+        connection->owed |= NB_OWED_QUITACK;
+    }
+    char reason[NETBLT_STRING_MAX_BYTES + 1];
+    nb_text_copy(reason, packet->reason);
+    if (connection->quit_dally)
+        nb_close_finish(connection, NETBLT_PEER_QUIT, reason);
+}
+
+void nb_close_on_quitack(netblt_connection *connection)
+{
+    if (connection->state != NETBLT_STATE_QUITTING)
+        return;
+    nb_close_finish(connection, NETBLT_LOCAL_QUIT, connection->reason);
+    nb_close_now(connection);
+}
+
+/* ---- timers ---------------------------------------------------------------------------------------------------- */
+
+netblt_time nb_close_death_at(const netblt_connection *connection)
+{
+    return connection->received_at + nb_death_time(connection->own.death_timer_s);
+}
+
+/* TIMER-10: this end's own declared value, and no word to the peer (AMB-52). */
+static void die(netblt_connection *connection)
+{
+    bool quitting = connection->state == NETBLT_STATE_QUITTING; /* QUIT-02: over, with or without QUITACK */
+    connection->state = NETBLT_STATE_CLOSED;
+    if (quitting)
+        nb_close_finish(connection, NETBLT_LOCAL_QUIT, connection->reason);
+    else
+        nb_close_finish(connection, NETBLT_PEER_DEAD, "nothing was heard from the peer for the death timer");
+    nb_close_now(connection);
+}
+
+void nb_close_timeout(netblt_connection *connection, netblt_time now)
+{
+    if (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_CLOSED)
+        return;
+    if (now >= connection->dally_until) {
+        nb_close_now(connection);
+        return;
+    }
+    if (now >= nb_close_death_at(connection)) {
+        die(connection);
+        return;
+    }
+    if (now >= connection->quit_retry_at) {
+        connection->owed |= NB_OWED_QUIT;
+        connection->quit_retry_at = now + profile_of(connection)->quit_retry_us;
+    }
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "receiver.h"
+
+#include "bitmap.h"
+#include "bytes.h"
+#include "close.h"
+#include "endpoint_internal.h"
+#include "params.h"
+
+#include <stdlib.h>
+
+/* AMB-33: a CONTROL is no larger than the DATA packets that the path was chosen for. Every IPv4 path carries 576 bytes
+ * (less IP and UDP headers), so small data packets do not force smaller CONTROLs than that. */
+#define CONTROL_LIMIT_FLOOR_BYTES (576 - 20 - 8)
+/* More GOs at a time than this help no transfer, and with their OKs and RESENDs they could fill the sequence space. */
+#define OUTSTANDING_MAX 8192
+/* Complete buffers that wait for a lower one to be delivered cost no client memory with any_order, but a slot each. */
+#define WAITING_MAX 4096
+
+void nb_receiver_start(netblt_connection *connection, netblt_time first_round_trip_us)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    const netblt_params *agreed = &connection->agreed;
+    const netblt_profile *profile = connection->endpoint->config.profile;
+    struct nb_burst burst = {agreed->burst_size, agreed->burst_interval_ms};
+    size_t limit = nb_align4((size_t)agreed->packet_size + NETBLT_DATA_HEADER_BYTES);
+    *receiver = (struct nb_receiver){
+        .control_at = NETBLT_TIME_NEVER,
+        .data_timer_from = NETBLT_TIME_NEVER,
+        .burst = burst,
+        .base = connection->endpoint->config.first_buffer,
+        .buffer_size = agreed->buffer_size,
+        .packet_size = agreed->packet_size,
+        .most_packets = nb_packets_per_buffer(agreed->buffer_size, agreed->packet_size),
+        .max_outstanding = agreed->max_buffers < OUTSTANDING_MAX ? agreed->max_buffers : OUTSTANDING_MAX,
+    };
+    nb_control_queue_init(&receiver->queue, limit < CONTROL_LIMIT_FLOOR_BYTES ? CONTROL_LIMIT_FLOOR_BYTES : limit);
+    nb_control_timer_init(&receiver->control_timer, profile, nb_death_time(connection->own.death_timer_s),
+                          (netblt_time)burst.interval_ms * 1000);
+    if (first_round_trip_us > 0)
+        nb_control_timer_sample(&receiver->control_timer, first_round_trip_us);
+    nb_rate_control_init(&receiver->rate, burst);
+    nb_ring_init(&receiver->buffers, sizeof(struct nb_receive_buffer));
+}
+
+struct nb_receive_buffer *nb_receiver_buffer(const struct nb_receiver *receiver, size_t i)
+{
+    return nb_ring_at(&receiver->buffers, i);
+}
+
+static void discard(netblt_connection *connection, uint64_t index, uint8_t *memory)
+{
+    if (connection->client->discard != NULL)
+        connection->client->discard(connection->context, connection, index, memory);
+}
+
+static void discard_buffer(netblt_connection *connection, uint64_t index, struct nb_receive_buffer *buffer)
+{
+    uint8_t *memory = buffer->memory;
+    buffer->memory = NULL;
+    if (memory != NULL)
+        discard(connection, index, memory);
+}
+
+void nb_receiver_discard_all(netblt_connection *connection)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    for (size_t i = 0; i < receiver->buffers.count; i++)
+        discard_buffer(connection, receiver->first + i, nb_receiver_buffer(receiver, i));
+}
+
+void nb_receiver_free(netblt_connection *connection)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    for (size_t i = 0; i < receiver->buffers.count; i++)
+        free(nb_receiver_buffer(receiver, i)->got);
+    nb_ring_free(&receiver->buffers);
+    nb_control_queue_free(&receiver->queue);
+}
+
+void nb_receiver_out_of_memory(netblt_connection *connection, netblt_time now)
+{
+    nb_close_abort(connection, "out of memory", now);
+}
+
+/* ---- GO -------------------------------------------------------------------------------------------------------- */
+
+/* DATA-10: none after L; DATA-12: at most N outstanding; a wanted QUIT asks for nothing new. */
+static bool may_go(const netblt_connection *connection)
+{
+    const struct nb_receiver *receiver = &connection->receiver;
+    return nb_connection_transfers(connection) && !connection->quit_wanted && !receiver->client_waits &&
+           !receiver->last_known && receiver->outstanding < receiver->max_outstanding &&
+           receiver->buffers.count < (size_t)receiver->max_outstanding + WAITING_MAX &&
+           receiver->queue.messages.count < OUTSTANDING_MAX;
+}
+
+static bool add_buffer(netblt_connection *connection, uint64_t index, uint8_t *memory)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    uint16_t seq;
+    uint64_t *got = nb_bitmap_new(receiver->most_packets);
+    struct nb_receive_buffer *buffer = got == NULL ? NULL : nb_ring_push(&receiver->buffers);
+    if (buffer == NULL || !nb_control_queue_go(&receiver->queue, receiver->base + (uint32_t)index, &seq)) {
+        if (buffer != NULL)
+            nb_ring_pop_back(&receiver->buffers);
+        free(got);
+        return false;
+    }
+    buffer->state = NB_ACK_WAIT;
+    buffer->awaited = seq;
+    buffer->memory = memory;
+    buffer->got = got;
+    buffer->timer_at = NETBLT_TIME_NEVER;
+    receiver->outstanding++;
+    return true;
+}
+
+/* CTRL-13: one GO for each buffer that the client has memory for. */
+static void issue_gos(netblt_connection *connection, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    while (may_go(connection)) {
+        uint64_t index = receiver->first + receiver->buffers.count;
+        uint8_t *memory = connection->client->provide(connection->context, connection, index, receiver->buffer_size);
+        if (memory == NULL) {
+            receiver->client_waits = true;
+            return;
+        }
+        if (!nb_connection_transfers(connection)) { /* it aborted meanwhile */
+            discard(connection, index, memory);
+            return;
+        }
+        if (!add_buffer(connection, index, memory)) {
+            discard(connection, index, memory);
+            nb_receiver_out_of_memory(connection, now);
+            return;
+        }
+    }
+}
+
+/* ---- completion ------------------------------------------------------------------------------------------------ */
+
+/* The memory goes back to the client before the callback, so that nothing the callback calls can discard it too. */
+static void deliver(netblt_connection *connection, size_t i)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+    uint64_t index = receiver->first + i;
+    uint8_t *memory = buffer->memory;
+    uint32_t length = buffer->length;
+    buffer->memory = NULL;
+    receiver->client_waits = false; /* it has memory again: worth asking */
+    connection->stats.payload_bytes += length;
+    if (connection->client->deliver != NULL)
+        connection->client->deliver(connection->context, connection, index, memory, length,
+                                    receiver->last_known && index == receiver->last_index);
+}
+
+/* DATA-08: in order of index, unless the client places buffers itself. */
+static void deliver_in_order(netblt_connection *connection)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    while (receiver->buffers.count > 0 && nb_receiver_buffer(receiver, 0)->state == NB_RECEIVED) {
+        if (nb_receiver_buffer(receiver, 0)->memory != NULL)
+            deliver(connection, 0);
+        if (connection->state == NETBLT_STATE_CLOSED)
+            return;
+        nb_ring_pop_front(&receiver->buffers);
+        receiver->first++;
+    }
+}
+
+void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+    uint16_t seq;
+    buffer->state = NB_RECEIVED;
+    buffer->timer_at = NETBLT_TIME_NEVER; /* TIMER-08 */
+    free(buffer->got);
+    buffer->got = NULL;
+    receiver->outstanding--;
+    connection->stats.last_buffer_at = now;
+    struct nb_burst offer = nb_rate_control_offer(&receiver->rate);
+    uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
+    if (!nb_control_queue_ok(&receiver->queue, number, offer.size, offer.interval_ms, &seq)) {
+        nb_receiver_out_of_memory(connection, now);
+        return;
+    }
+    if (connection->options.any_order)
+        deliver(connection, i);
+    if (connection->state != NETBLT_STATE_CLOSED)
+        deliver_in_order(connection);
+}
+
+void nb_receiver_end_at(netblt_connection *connection, size_t i)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    receiver->last_known = true;
+    receiver->last_index = receiver->first + i;
+    while (receiver->buffers.count > i + 1) {
+        size_t top = receiver->buffers.count - 1;
+        struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, top);
+        discard_buffer(connection, receiver->first + top, buffer);
+        free(buffer->got);
+        receiver->outstanding--;
+        nb_ring_pop_back(&receiver->buffers);
+        if (connection->state == NETBLT_STATE_CLOSED)
+            return;
+    }
+}
+
+/* ---- step ------------------------------------------------------------------------------------------------------ */
+
+void nb_receiver_step(netblt_connection *connection, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    issue_gos(connection, now);
+    if (!nb_connection_transfers(connection))
+        return;
+    if (nb_control_queue_has_news(&receiver->queue))
+        connection->owed |= NB_OWED_CONTROL;
+    /* CLOSE-01: L seen, no buffer with missing packets, and every control message acknowledged. */
+    if (receiver->last_known && receiver->buffers.count == 0 && nb_control_queue_is_empty(&receiver->queue))
+        nb_close_receiver_done(connection, now);
+}
+
+bool nb_receiver_at_boundary(const netblt_connection *connection)
+{
+    const struct nb_receiver *receiver = &connection->receiver;
+    for (size_t i = 0; i < receiver->buffers.count; i++) {
+        const struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+        if (buffer->state != NB_RECEIVED && buffer->received > 0 && buffer->packets == 0)
+            return false;
+    }
+    return true;
+}
+
+size_t nb_receiver_write_control(netblt_connection *connection, uint8_t *packet, size_t capacity, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    struct nb_emitter emitter = nb_connection_emitter(connection);
+    if (capacity < receiver->queue.limit_bytes)
+        return 0;
+    size_t messages =
+        nb_control_queue_write(&receiver->queue, packet + NETBLT_HEADER_BYTES, capacity - NETBLT_HEADER_BYTES,
+                               nb_control_timer_published_ms(&receiver->control_timer), now);
+    receiver->control_at = now + receiver->control_timer.value_us; /* TIMER-01 */
+    connection->stats.control_packets_sent++;
+    return nb_write_control(packet, &emitter, messages);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "bitmap.h"
+#include "bytes.h"
+#include "checksum.h"
+#include "endpoint_internal.h"
+#include "receiver.h"
+#include "serial.h"
+
+#include <string.h>
+
+/* DATA and LDATA at the data receiver: what is accepted, and where it goes. */
+
+/* Where a packet's data belongs, once all is known to be possible. */
+struct placement {
+    size_t buffer; /* in the ring */
+    uint32_t packet;
+    uint32_t offset;
+    uint32_t length;
+    bool is_ldata;
+    bool last_buffer;
+};
+
+/* AMB-02 form (c): a peer that rounds Length up counts its padding as data. Where the right size is known, it is cut.
+ */
+static uint32_t clip_padding(size_t length, uint32_t right_size)
+{
+    return length > right_size && length <= nb_align4(right_size) ? right_size : (uint32_t)length;
+}
+
+/* Whether L on this packet agrees with what is known (AMB-40): one buffer is the last, and none above it has data. */
+static bool last_flag_agrees(const struct nb_receiver *receiver, size_t i, bool last_flag)
+{
+    if (receiver->last_known)
+        return !last_flag || receiver->first + i == receiver->last_index;
+    if (!last_flag)
+        return true;
+    for (size_t k = i + 1; k < receiver->buffers.count; k++) {
+        const struct nb_receive_buffer *above = nb_receiver_buffer(receiver, k);
+        if (above->received > 0)
+            return false;
+    }
+    return true;
+}
+
+/* ROBUST-06, DATA-02..05: the length that the packet must have, and its type. */
+static bool size_is_possible(const struct nb_receiver *receiver, struct placement *place, size_t length)
+{
+    uint32_t room = receiver->buffer_size - place->offset; /* the buffer goes on for so long */
+    uint32_t full = room < receiver->packet_size ? room : receiver->packet_size;
+    place->length = clip_padding(length, full);
+    if (place->length > full)
+        return false;
+    bool final = place->packet + 1 == receiver->most_packets;
+    if (!place->is_ldata)
+        return place->length == full && !final;
+    return place->last_buffer || (final && place->length == full);
+}
+
+/* An LDATA fixes the number of packets: it must agree with an earlier one and with all packets seen. */
+static bool number_is_possible(const struct nb_receive_buffer *buffer, const struct placement *place)
+{
+    if (buffer->packets != 0)
+        return place->is_ldata ? place->packet + 1 == buffer->packets : place->packet + 1 < buffer->packets;
+    return !place->is_ldata || place->packet + 1 >= buffer->seen;
+}
+
+static bool find_place(const struct nb_receiver *receiver, const struct nb_packet *packet, struct placement *place)
+{
+    const struct nb_data_fields *data = &packet->data;
+    uint32_t i = nb_buffer_distance(data->buffer, receiver->base + (uint32_t)receiver->first);
+    if (i >= receiver->buffers.count)
+        return false; /* never GO'd, delivered, or past the last buffer */
+    const struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+    if (buffer->state == NB_RECEIVED || data->packet >= receiver->most_packets)
+        return false;
+    if (!last_flag_agrees(receiver, i, data->last_buffer))
+        return false;
+    *place = (struct placement){
+        .buffer = i,
+        .packet = data->packet,
+        .offset = (uint32_t)data->packet * receiver->packet_size,
+        .is_ldata = packet->type == NB_LDATA,
+        .last_buffer = data->last_buffer || (receiver->last_known && receiver->first + i == receiver->last_index),
+    };
+    return number_is_possible(buffer, place) && size_is_possible(receiver, place, data->length) &&
+           !nb_bitmap_test(buffer->got, place->packet);
+}
+
+/* The distance of two packets with adjacent numbers is a sample of the sender's pace (R1030-07). */
+static void measure_spacing(struct nb_receiver *receiver, struct nb_receive_buffer *buffer, uint32_t packet,
+                            netblt_time now)
+{
+    if (buffer->newest != 0 && packet == buffer->newest)
+        nb_spacing_sample(&receiver->spacing, now - buffer->newest_at, receiver->burst.size);
+    buffer->newest = packet + 1;
+    buffer->newest_at = now;
+}
+
+static void store(netblt_connection *connection, const struct nb_packet *packet, const struct placement *place,
+                  netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, place->buffer);
+    if (place->length > 0)
+        memcpy(buffer->memory + place->offset, packet->data.data, place->length);
+    nb_bitmap_set(buffer->got, place->packet);
+    buffer->received++;
+    if (place->packet + 1 > buffer->seen)
+        buffer->seen = place->packet + 1;
+    if (place->is_ldata) {
+        buffer->packets = place->packet + 1;
+        buffer->length = place->offset + place->length;
+    }
+    measure_spacing(receiver, buffer, place->packet, now);
+}
+
+/* RFC 998 5.2.2: the transitions that a stored packet causes. */
+static void advance(netblt_connection *connection, const struct placement *place, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, place->buffer);
+    if (place->last_buffer && !receiver->last_known)
+        nb_receiver_end_at(connection, place->buffer);
+    if (connection->state == NETBLT_STATE_CLOSED)
+        return;
+    if (buffer->packets != 0 && buffer->received == buffer->packets) {
+        nb_receiver_complete(connection, place->buffer, now); /* CTRL-14 */
+    } else if (buffer->state == NB_ACKED) {
+        buffer->state = NB_RECEIVING;
+        nb_receiver_arm_tight(connection, place->buffer, now); /* TIMER-05; no RESEND yet: RESEND-07 */
+    } else if (buffer->state == NB_ACK_WAIT) {
+        buffer->fresh = true;
+        buffer->repeats = 0;
+    }
+}
+
+void nb_receiver_on_data(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    connection->stats.data_packets_received++;
+    if (connection->stats.first_data_at == 0)
+        connection->stats.first_data_at = now;
+    nb_receiver_on_ack(connection, packet->data.high_seq, now); /* even if the data is of no use: AMB-60 */
+    if (!nb_connection_transfers(connection))
+        return;
+    if (connection->agreed.data_checksum &&
+        !nb_checksum_matches(packet->data.data, packet->data.length, packet->data.data_checksum)) {
+        connection->stats.checksum_errors++; /* CKSUM-07: as if it had been lost */
+        return;
+    }
+    struct placement place;
+    if (!find_place(receiver, packet, &place)) {
+        connection->stats.data_packets_duplicate++;
+        return;
+    }
+    store(connection, packet, &place, now);
+    advance(connection, &place, now);
+}
+
+void nb_receiver_on_null_ack(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+{
+    const struct nb_null_ack_fields *fields = &packet->null_ack;
+    if (fields->burst_size > 0) /* the pace that data timers must expect */
+        connection->receiver.burst = (struct nb_burst){fields->burst_size, fields->burst_interval_ms};
+    nb_receiver_on_ack(connection, fields->high_seq, now);
+}

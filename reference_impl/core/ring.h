@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CORE_RING_H
+#define NETBLT_CORE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A queue of equal-size items that grows as needed: control messages, buffers in flight. Pointers to items are valid
+ * until the next push. */
+struct nb_ring {
+    unsigned char *items;
+    size_t item_bytes;
+    size_t capacity; /* a power of two, or 0 */
+    size_t head;
+    size_t count;
+};
+
+void nb_ring_init(struct nb_ring *ring, size_t item_bytes);
+void nb_ring_free(struct nb_ring *ring);
+/* Item `i` from the front; i < count. */
+void *nb_ring_at(const struct nb_ring *ring, size_t i);
+/* A zeroed item at the back; NULL when memory is short. */
+void *nb_ring_push(struct nb_ring *ring);
+void nb_ring_pop_front(struct nb_ring *ring);
+void nb_ring_pop_back(struct nb_ring *ring);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "bitmap.h"
+#include "close.h"
+#include "endpoint_internal.h"
+#include "rate_control.h"
+#include "sender.h"
+#include "serial.h"
+
+#include <stdio.h>
+
+/* Control messages at the data sender (RFC 998 5.2.1; CTRL-06..12). */
+
+/* What to do with the sequence number of a message. */
+enum verdict {
+    VERDICT_RECORD, /* handled, or senseless: acknowledged either way */
+    VERDICT_FORGET, /* as if it had not arrived: the peer repeats it */
+    VERDICT_CLOSED, /* the connection is over */
+};
+
+/* ---- GO -------------------------------------------------------------------------------------------------------- */
+
+/* Whether some held GO is for the next buffer; takes it. */
+static bool take_held(struct nb_sender *sender)
+{
+    uint32_t wanted = sender->base + (uint32_t)sender->gone;
+    for (size_t i = 0; i < sender->held_count; i++) {
+        if (sender->held[i] == wanted) {
+            sender->held[i] = sender->held[--sender->held_count];
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum verdict hold_go(struct nb_sender *sender, uint32_t buffer)
+{
+    for (size_t i = 0; i < sender->held_count; i++)
+        if (sender->held[i] == buffer)
+            return VERDICT_RECORD;
+    if (sender->held_count == NB_HELD_GOS_MAX)
+        return VERDICT_FORGET;
+    sender->held[sender->held_count++] = buffer;
+    return VERDICT_RECORD;
+}
+
+/* AMB-09: the first GO names the first buffer. AMB-36, AMB-47: one beyond a gap waits until the gap is filled; a
+ * repeated one is ignored. */
+static enum verdict on_go(struct nb_sender *sender, uint16_t seq, uint32_t buffer)
+{
+    if (!sender->base_known) {
+        if (!nb_sequence_is_next(&sender->sequence, seq))
+            return hold_go(sender, buffer);
+        sender->base_known = true;
+        sender->base = buffer;
+    }
+    uint32_t next = sender->base + (uint32_t)sender->gone;
+    if (nb_buffer_below(buffer, next))
+        return VERDICT_RECORD;
+    if (buffer != next)
+        return hold_go(sender, buffer);
+    do {
+        sender->gone++;
+    } while (take_held(sender));
+    return VERDICT_RECORD;
+}
+
+/* ---- OK -------------------------------------------------------------------------------------------------------- */
+
+static void adopt_offer(netblt_connection *connection, const struct nb_message *ok)
+{
+    struct nb_sender *sender = &connection->sender;
+    if (sender->ok_seen && !nb_seq_after(ok->seq, sender->newest_ok))
+        return;
+    sender->ok_seen = true;
+    sender->newest_ok = ok->seq;
+    sender->peer_control_timer_ms = ok->control_timer_ms;
+    struct nb_burst offer = {ok->burst_size, ok->burst_interval_ms};
+    bool restricted;
+    nb_pacing_settle(&sender->pacing,
+                     nb_rate_control_restrict(offer, sender->pacing.settled, sender->own_limit, &restricted));
+    if (restricted)
+        sender->report_owed = true; /* NEG-09 */
+}
+
+static void buffer_is_sent(netblt_connection *connection, struct nb_send_buffer *buffer, uint64_t index,
+                           netblt_time now)
+{
+    struct nb_sender *sender = &connection->sender;
+    buffer->sent = true;
+    sender->outstanding--;
+    connection->stats.payload_bytes += buffer->length;
+    connection->stats.last_buffer_at = now;
+    const uint8_t *data = buffer->data;
+    if (connection->client->release != NULL)
+        connection->client->release(connection->context, connection, index, data);
+    nb_sender_pop_sent(connection);
+}
+
+/* Where a buffer number that the peer named lies. */
+static bool buffer_index(const struct nb_sender *sender, uint32_t number, uint64_t *index)
+{
+    if (!sender->base_known)
+        return false;
+    uint32_t first = sender->base + (uint32_t)sender->first;
+    if (nb_buffer_below(number, first)) { /* got its OK long ago, or lies before the first */
+        *index = 0;
+        uint32_t back = first - number;
+        if (back > sender->first)
+            return false;
+        *index = sender->first - back;
+        return true;
+    }
+    *index = sender->first + nb_buffer_distance(number, first);
+    return true;
+}
+
+/* AMB-48, ROBUST-07: nothing counts as delivered that was not sent. */
+static enum verdict on_ok(netblt_connection *connection, const struct nb_message *ok, netblt_time now)
+{
+    struct nb_sender *sender = &connection->sender;
+    uint64_t index = 0;
+    bool named = buffer_index(sender, ok->buffer, &index);
+    if (named && index < sender->first)
+        return VERDICT_RECORD; /* has its OK */
+    struct nb_send_buffer *buffer = named ? nb_sender_buffer(connection, index) : NULL;
+    if (buffer == NULL || buffer->next_new == 0) {
+        if (!nb_sequence_is_next(&sender->sequence, ok->seq)) /* perhaps a stray of an earlier connection */
+            return VERDICT_FORGET;
+        char reason[64];
+        snprintf(reason, sizeof reason, "OK for buffer %u, which was never sent", (unsigned)ok->buffer);
+        nb_close_abort(connection, reason, now);
+        return VERDICT_CLOSED;
+    }
+    if (buffer->sent)
+        return VERDICT_RECORD;
+    if (buffer->next_new < buffer->packets) {
+        nb_log(connection->endpoint, "OK for buffer %u, which is not fully sent; ignored", (unsigned)ok->buffer);
+        return VERDICT_RECORD;
+    }
+    adopt_offer(connection, ok);
+    buffer_is_sent(connection, buffer, index, now);
+    return connection->state == NETBLT_STATE_CLOSED ? VERDICT_CLOSED : VERDICT_RECORD;
+}
+
+/* ---- RESEND ---------------------------------------------------------------------------------------------------- */
+
+/* RESEND-02, RESEND-08, AMB-32, AMB-35: each listed packet that exists and was sent is sent once more. Numbers that do
+ * not exist, and packets still waiting to be sent, first time or again, are passed over. */
+static enum verdict on_resend(netblt_connection *connection, const struct nb_message *resend)
+{
+    struct nb_sender *sender = &connection->sender;
+    uint64_t index = 0;
+    if (!buffer_index(sender, resend->buffer, &index))
+        return VERDICT_RECORD;
+    struct nb_send_buffer *buffer = nb_sender_buffer(connection, index);
+    if (buffer == NULL || buffer->sent)
+        return VERDICT_RECORD;
+    if (buffer->repairs == NULL && (buffer->repairs = nb_bitmap_new(buffer->packets)) == NULL)
+        return VERDICT_FORGET; /* memory may come back before the peer's repetition does */
+    for (uint16_t i = 0; i < resend->count; i++) {
+        uint16_t packet = nb_message_packet(resend, i);
+        if (packet >= buffer->next_new || nb_bitmap_test(buffer->repairs, packet))
+            continue;
+        nb_bitmap_set(buffer->repairs, packet);
+        if (buffer->repairs_queued == 0 || packet < buffer->repairs_from)
+            buffer->repairs_from = packet;
+        buffer->repairs_queued++;
+    }
+    if (index < sender->work_from)
+        sender->work_from = index;
+    return VERDICT_RECORD;
+}
+
+/* ---- the packet ------------------------------------------------------------------------------------------------ */
+
+static enum verdict on_message(netblt_connection *connection, const struct nb_message *message, netblt_time now)
+{
+    struct nb_sender *sender = &connection->sender;
+    if (!nb_sequence_is_new(&sender->sequence, message->seq))
+        return VERDICT_FORGET; /* CTRL-09: a duplicate costs this comparison and no more */
+    enum verdict verdict = VERDICT_RECORD;
+    switch ((enum nb_message_type)message->type) {
+    case NB_GO:
+        verdict = on_go(sender, message->seq, message->buffer);
+        break;
+    case NB_OK:
+        verdict = on_ok(connection, message, now);
+        break;
+    case NB_RESEND:
+        verdict = on_resend(connection, message);
+        break;
+    }
+    if (verdict == VERDICT_RECORD)
+        nb_sequence_record(&sender->sequence, message->seq);
+    return verdict;
+}
+
+void nb_sender_on_control(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+{
+    struct nb_sender *sender = &connection->sender;
+    bool dallies = connection->state == NETBLT_STATE_DALLYING && !connection->quit_dally;
+    if (!nb_connection_transfers(connection) && !dallies)
+        return; /* QUIT-05 */
+    struct nb_message message;
+    enum nb_fault fault;
+    size_t offset = 0;
+    bool any = false;
+    while (nb_next_message(packet->control.bytes, packet->control.length, &offset, &message, &fault)) {
+        any = true;
+        if (on_message(connection, &message, now) == VERDICT_CLOSED)
+            return;
+    }
+    if (fault != NB_FAULT_NONE)
+        connection->stats.malformed++;
+    if (!any)
+        return;              /* AMB-46: an empty CONTROL is a KEEPALIVE */
+    sender->ack_owed = true; /* duplicates too: the NULL-ACK may have been lost (CTRL-10) */
+    if (dallies)
+        nb_close_extend_dally(connection, now); /* CLOSE-05 */
+}

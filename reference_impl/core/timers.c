@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "timers.h"
+
+#define MS_US 1000
+#define SECOND_US 1000000
+
+const netblt_profile netblt_profile_default = {
+    .name = "default",
+    /* One second is what TCP waits for a path it knows nothing about (RFC 6298); five attempts, doubled, are 31 s. */
+    .open_retry_us = SECOND_US,
+    .open_attempts = 5,
+    /* Long enough for one geostationary hop and back without a repeat, short enough not to stall a lost first GO. */
+    .control_initial_us = 700 * MS_US,
+    /* Host scheduling makes shorter round trips too unsteady to act upon. */
+    .control_min_us = 10 * MS_US,
+    .control_variance_factor = 4, /* Jacobson's factor */
+    /* More than the reordering that parallel paths and coalescing receivers cause. */
+    .data_variance_min_us = 20 * MS_US,
+    .data_variance_percent = 50,
+    .dally_min_us = SECOND_US,
+    .quit_retry_us = SECOND_US,
+    .keepalives_per_death_timer = 4, /* RFC 998's example */
+    .catch_up_max_us = MS_US,
+};
+
+/* An unpublished timer (0 in every OK) tells nothing: AMB-53's default. */
+#define DALLY_WHEN_UNPUBLISHED_US (2 * SECOND_US)
+/* Mild back-off, AMB-44: three halves, up to a quarter of the death timer. */
+#define BACK_OFF_NUMERATOR 3
+#define BACK_OFF_DENOMINATOR 2
+#define BACK_OFF_CEILING_SHARE 4
+/* A loose timer doubles at most this often, which is some minutes for usual buffers; the death timer rules beyond. */
+#define LOOSE_DOUBLINGS_MAX 10
+/* Distances are averaged over at least this many packets, and over two bursts. */
+#define SPACING_SAMPLES_MIN 16
+
+static netblt_time whole_ms(netblt_time us)
+{
+    netblt_time ms = (us + MS_US - 1) / MS_US;
+    return (ms == 0 ? 1 : ms) * MS_US;
+}
+
+void nb_control_timer_init(struct nb_control_timer *timer, const netblt_profile *profile, netblt_time death_us,
+                           netblt_time burst_interval_us)
+{
+    netblt_time initial = whole_ms(profile->control_initial_us + burst_interval_us);
+    netblt_time ceiling = whole_ms(death_us / BACK_OFF_CEILING_SHARE);
+    *timer = (struct nb_control_timer){
+        .profile = profile,
+        .value_us = initial,
+        .initial_us = initial,
+        .ceiling_us = ceiling < initial ? initial : ceiling,
+    };
+}
+
+static netblt_time control_timer_base(const struct nb_control_timer *timer)
+{
+    if (timer->smoothed_us == 0)
+        return timer->initial_us;
+    netblt_time value = timer->smoothed_us + timer->profile->control_variance_factor * timer->deviation_us;
+    if (value < timer->profile->control_min_us)
+        value = timer->profile->control_min_us;
+    return whole_ms(value);
+}
+
+void nb_control_timer_sample(struct nb_control_timer *timer, netblt_time round_trip_us)
+{
+    if (round_trip_us == 0)
+        round_trip_us = 1; /* 0 means "not measured" */
+    if (timer->smoothed_us == 0) {
+        timer->smoothed_us = round_trip_us;
+        timer->deviation_us = round_trip_us / 2;
+    } else {
+        int64_t error = (int64_t)round_trip_us - (int64_t)timer->smoothed_us;
+        int64_t size = error < 0 ? -error : error;
+        timer->smoothed_us = (netblt_time)((int64_t)timer->smoothed_us + error / 8);
+        timer->deviation_us = (netblt_time)((int64_t)timer->deviation_us + (size - (int64_t)timer->deviation_us) / 4);
+    }
+    timer->value_us = control_timer_base(timer);
+}
+
+void nb_control_timer_back_off(struct nb_control_timer *timer)
+{
+    netblt_time longer = whole_ms(timer->value_us * BACK_OFF_NUMERATOR / BACK_OFF_DENOMINATOR);
+    if (longer > timer->ceiling_us)
+        longer = timer->ceiling_us;
+    if (longer > timer->value_us)
+        timer->value_us = longer;
+}
+
+uint16_t nb_control_timer_published_ms(const struct nb_control_timer *timer)
+{
+    netblt_time ms = timer->value_us / MS_US;
+    return ms > UINT16_MAX ? UINT16_MAX : (uint16_t)ms;
+}
+
+void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, uint16_t burst_size)
+{
+    uint32_t enough = 2 * (uint32_t)burst_size;
+    if (enough < SPACING_SAMPLES_MIN)
+        enough = SPACING_SAMPLES_MIN;
+    spacing->sum_us += distance_us;
+    spacing->count++;
+    if (spacing->count < enough)
+        return;
+    netblt_time mean = spacing->sum_us / spacing->count;
+    spacing->mean_us = spacing->mean_us == 0 ? mean : (3 * spacing->mean_us + mean) / 4;
+    spacing->sum_us = 0;
+    spacing->count = 0;
+}
+
+netblt_time nb_transfer_time(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing)
+{
+    uint64_t bursts = (packets + burst.size - 1) / burst.size;
+    netblt_time negotiated = bursts * burst.interval_ms * MS_US;
+    netblt_time measured = packets * spacing->mean_us;
+    return negotiated > measured ? negotiated : measured;
+}
+
+netblt_time nb_data_timer_tight(const netblt_profile *profile, netblt_time expected_us)
+{
+    netblt_time variance = expected_us * profile->data_variance_percent / 100;
+    if (variance < profile->data_variance_min_us)
+        variance = profile->data_variance_min_us;
+    return expected_us + variance;
+}
+
+netblt_time nb_data_timer_loose(const netblt_profile *profile, netblt_time expected_us, unsigned repeats)
+{
+    unsigned doublings = 1 + (repeats < LOOSE_DOUBLINGS_MAX ? repeats : LOOSE_DOUBLINGS_MAX);
+    return nb_data_timer_tight(profile, expected_us) << doublings;
+}
+
+netblt_time nb_keepalive_interval(const netblt_profile *profile, uint16_t peer_death_s, uint16_t own_death_s)
+{
+    return nb_death_time(peer_death_s == 0 ? own_death_s : peer_death_s) / profile->keepalives_per_death_timer;
+}
+
+netblt_time nb_dally_time(const netblt_profile *profile, uint16_t control_timer_ms)
+{
+    if (control_timer_ms == 0)
+        return DALLY_WHEN_UNPUBLISHED_US;
+    netblt_time twice = 2 * (netblt_time)control_timer_ms * MS_US;
+    return twice > profile->dally_min_us ? twice : profile->dally_min_us;
+}
+
+netblt_time nb_death_time(uint16_t death_s)
+{
+    return (netblt_time)death_s * SECOND_US;
+}

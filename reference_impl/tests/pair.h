@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_TESTS_PAIR_H
+#define NETBLT_TESTS_PAIR_H
+
+#include <netblt/netblt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Two endpoints and a bad link between them, in virtual time: one whole transfer. */
+
+struct pair_faults {
+    unsigned loss_permille;
+    unsigned duplicate_permille;
+    unsigned corrupt_permille; /* one bit of the packet flips */
+    netblt_time delay_us;
+    netblt_time jitter_us; /* extra delay, drawn for each packet: this reorders */
+};
+
+struct pair_case {
+    uint64_t seed;
+    bool active_sends;
+    netblt_params active;  /* the proposal */
+    netblt_params passive; /* the limits */
+    uint64_t size;         /* bytes to transfer */
+    bool end_is_late;      /* the sender learns of the end only when asked for the buffer behind it */
+    bool any_order;
+    unsigned client_buffers; /* memory of the receiving client, in buffers; 0 = as many as asked for */
+    unsigned stall_permille; /* how often a client answers "not now" */
+    uint32_t first_buffer;
+    struct pair_faults faults[2]; /* [0] active to passive, [1] back */
+    netblt_time limit_us;         /* virtual time within which all must be over */
+    /* Sees each packet as it enters the link; may be NULL. */
+    void (*watch)(void *context, int from_end, const uint8_t *packet, size_t length, netblt_time now);
+    void *watch_context;
+};
+
+struct pair_result {
+    netblt_stats sender;
+    netblt_stats receiver;
+    netblt_params negotiated;
+    netblt_time ended_at;
+};
+
+void pair_case_default(struct pair_case *c);
+
+/* Runs until both ends have closed and checks what every transfer must fulfil: NETBLT_DONE and `closed` once at both
+ * ends, equal bytes, all memory given back, no timer left. Ends the program otherwise, naming the seed. */
+void pair_run(const struct pair_case *c, struct pair_result *result);
+
+#endif
