@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ORDER-02 (RFC 998 5.2): once the sender knows a RESEND for buffer A, the repairs of A go out before any further
+ * packet of a later buffer.
+ *
+ * High-seq tells what the sender knew when it emitted a packet. So a packet X of a later buffer whose high-seq covers
+ * the RESEND, followed by the repair Y that the RESEND asked for, is an inversion that needs no clock. It takes proof
+ * that X was emitted before Y, and that Y answers no newer RESEND. */
+#include "analysis.h"
+
+#include "netblt.h"
+
+/* RESENDs without a repair that are followed up at a time. A receiver has one per buffer. */
+#define OPEN_REQUESTS 64
+/* Evidence that the sender's IP IDs are a counter. */
+#define EVIDENCE_BITS 28.0
+
+/* A buffer in transfer. */
+struct buffer {
+    uint32_t number;
+    bool ok_seen;
+    int highest; /* packet number; -1 none */
+    int last;    /* number of the LDATA; -1 not seen */
+    unsigned distinct;
+    uint8_t *seen; /* one bit per packet number */
+    int seen_bytes;
+};
+
+/* A RESEND with packets that have been sent before and not again since. */
+struct request {
+    uint32_t buffer;
+    int64_t seq;
+    uint32_t frame;
+    uint16_t *waiting; /* packet numbers */
+    unsigned count;
+    bool passed;          /* a packet of a later buffer was captured that knew this RESEND */
+    bool passed_in_order; /* passed_number is valid */
+    uint32_t passed_frame;
+    uint64_t passed_number;
+    bool reported;
+};
+
+struct nb_order {
+    wmem_map_t *buffers; /* by number; made when first needed */
+    struct request *open[OPEN_REQUESTS];
+    unsigned count;
+};
+
+struct nb_order *nb_order_new(void)
+{
+    return wmem_new0(wmem_file_scope(), struct nb_order);
+}
+
+static struct buffer *find_buffer(const struct nb_order *state, uint32_t number)
+{
+    return state->buffers == NULL ? NULL : (struct buffer *)wmem_map_lookup(state->buffers, GUINT_TO_POINTER(number));
+}
+
+static struct buffer *get_buffer(struct nb_order *state, uint32_t number)
+{
+    struct buffer *buffer = find_buffer(state, number);
+
+    if (buffer != NULL) {
+        return buffer;
+    }
+    if (state->buffers == NULL) {
+        state->buffers = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    }
+    buffer = wmem_new0(wmem_file_scope(), struct buffer);
+    buffer->number = number;
+    buffer->highest = -1;
+    buffer->last = -1;
+    wmem_map_insert(state->buffers, GUINT_TO_POINTER(number), buffer);
+    return buffer;
+}
+
+static bool was_seen(const struct buffer *buffer, int packet)
+{
+    return packet / 8 < buffer->seen_bytes && (buffer->seen[packet / 8] & 1 << packet % 8) != 0;
+}
+
+static void mark_seen(struct buffer *buffer, int packet)
+{
+    enum { GROW_BYTES = 16 };
+
+    if (packet / 8 >= buffer->seen_bytes) {
+        const int bytes = MAX(packet / 8 + 1, buffer->seen_bytes * 2 + GROW_BYTES);
+        buffer->seen = (uint8_t *)wmem_realloc(wmem_file_scope(), buffer->seen, (size_t)bytes);
+        memset(buffer->seen + buffer->seen_bytes, 0, (size_t)(bytes - buffer->seen_bytes));
+        buffer->seen_bytes = bytes;
+    }
+    if (!was_seen(buffer, packet)) {
+        buffer->seen[packet / 8] |= (uint8_t)(1 << packet % 8);
+        buffer->distinct++;
+    }
+    buffer->highest = MAX(buffer->highest, packet);
+}
+
+static void close_buffer(struct buffer *buffer)
+{
+    buffer->ok_seen = true;
+    wmem_free(wmem_file_scope(), buffer->seen);
+    buffer->seen = NULL;
+    buffer->seen_bytes = 0;
+}
+
+static void drop_request(struct nb_order *state, unsigned at)
+{
+    wmem_free(wmem_file_scope(), state->open[at]->waiting);
+    wmem_free(wmem_file_scope(), state->open[at]);
+    state->count--;
+    memmove(&state->open[at], &state->open[at + 1], (state->count - at) * sizeof(state->open[0]));
+}
+
+/* Removes every `packet` from the request; false when it was not in it. */
+static bool take_packet(struct request *request, uint16_t packet)
+{
+    unsigned kept = 0;
+    const unsigned before = request->count;
+
+    for (unsigned i = 0; i < before; i++) {
+        if (request->waiting[i] != packet) {
+            request->waiting[kept++] = request->waiting[i];
+        }
+    }
+    request->count = kept;
+    return kept < before;
+}
+
+static void report_unseen_repair(const struct nb_event *event, struct request *request)
+{
+    if (!request->passed || request->reported) {
+        return;
+    }
+    const struct nb_finding finding = {
+        .rule = NB_RULE_BUFFER_ORDER,
+        .verdict = NB_SUSPECTED,
+        .offender = nb_offender(event->stream, event->stream->sender),
+        .offending_frame = request->passed_frame,
+        .request_frame = request->frame,
+        .text = wmem_strdup_printf(
+            wmem_file_scope(),
+            "no repair of buffer %u seen since the RESEND in frame %u, though frame %u of a later buffer knew it",
+            request->buffer, request->frame, request->passed_frame)};
+
+    nb_add_finding(&event->record->findings, &finding);
+    request->reported = true;
+}
+
+/* The newer RESEND takes over what it names: from now on a repair may be its answer. */
+static void supersede(const struct nb_event *event, const struct nb_message *message)
+{
+    struct nb_order *state = event->stream->order;
+
+    for (unsigned i = 0; i < state->count;) {
+        struct request *request = state->open[i];
+        bool taken = false;
+        if (request->buffer == message->buffer) {
+            for (unsigned k = 0; k < message->count && request->count > 0; k++) {
+                taken = take_packet(request, nb_resend_entry(event->packet, message, k)) || taken;
+            }
+        }
+        if (taken) {
+            report_unseen_repair(event, request);
+        }
+        if (request->count == 0) {
+            drop_request(state, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+/* Packets not sent for the first time yet are no repairs. In-order sending puts everything up to the highest number
+ * seen behind us; with the LDATA seen, everything up to that. */
+static bool sent_before(const struct buffer *buffer, uint16_t packet)
+{
+    return buffer != NULL && !buffer->ok_seen && packet <= (buffer->last >= 0 ? buffer->last : buffer->highest);
+}
+
+static void open_request(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_order *state = event->stream->order;
+    const struct buffer *buffer = find_buffer(state, message->buffer);
+    unsigned count = 0;
+
+    supersede(event, message);
+    for (unsigned i = 0; i < message->count; i++) {
+        count += sent_before(buffer, nb_resend_entry(event->packet, message, i));
+    }
+    if (count == 0) {
+        return;
+    }
+    if (state->count == OPEN_REQUESTS) {
+        drop_request(state, 0);
+    }
+    struct request *request = wmem_new0(wmem_file_scope(), struct request);
+    request->buffer = message->buffer;
+    request->seq = seq;
+    request->frame = event->frame;
+    request->waiting = wmem_alloc_array(wmem_file_scope(), uint16_t, count);
+    for (unsigned i = 0; i < message->count; i++) {
+        const uint16_t packet = nb_resend_entry(event->packet, message, i);
+        if (sent_before(buffer, packet)) {
+            request->waiting[request->count++] = packet;
+        }
+    }
+    state->open[state->count++] = request;
+}
+
+static void accept_buffer(const struct nb_event *event, uint32_t number)
+{
+    struct nb_order *state = event->stream->order;
+    struct buffer *buffer = find_buffer(state, number);
+
+    if (buffer == NULL || buffer->last < 0 || buffer->distinct != (unsigned)buffer->last + 1) {
+        event->stream->doubts |= NB_DOUBT_UNSEEN_DATA;
+    }
+    if (buffer != NULL) {
+        close_buffer(buffer);
+    }
+    for (unsigned i = 0; i < state->count;) {
+        if (state->open[i]->buffer == number) {
+            report_unseen_repair(event, state->open[i]);
+            drop_request(state, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+void nb_order_control(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
+
+    while (nb_next_message(event->packet, &offset, &message) == NB_MESSAGE) {
+        const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message.seq);
+        if (seq <= stream->acked || nb_redundancy_knows(stream, seq)) {
+            continue; /* a repeat says nothing new */
+        }
+        if (message.type == NB_OK) {
+            accept_buffer(event, message.buffer);
+        } else if (message.type == NB_RESEND) {
+            open_request(event, &message, seq);
+        }
+    }
+}
+
+static void report_inversion(const struct nb_event *event, struct request *request, enum nb_verdict verdict,
+                             const char *why)
+{
+    const struct nb_finding finding = {
+        .rule = NB_RULE_BUFFER_ORDER,
+        .verdict = verdict,
+        .offender = nb_offender(event->stream, event->end),
+        .offending_frame = request->passed_frame,
+        .request_frame = request->frame,
+        .text = wmem_strdup_printf(wmem_file_scope(),
+                                   "packet %u of buffer %u, RESEND in frame %u, sent after later-buffer frame %u that "
+                                   "knew it%s%s",
+                                   event->packet->packet, request->buffer, request->frame, request->passed_frame,
+                                   *why ? "; unsure: " : "", why)};
+
+    nb_add_finding(&event->record->findings, &finding);
+    request->reported = true;
+}
+
+static void judge_repair(const struct nb_event *event, struct request *request, int64_t ack)
+{
+    const struct nb_stream *stream = event->stream;
+    const bool counted = event->emitted.arrival != NB_NO_ORDER && request->passed_in_order &&
+                         nb_emission_counts(&stream->flow[event->end], EVIDENCE_BITS);
+
+    if (!request->passed || request->reported || ack < request->seq) {
+        return;
+    }
+    if (!event->at_sender && counted && event->emitted.number < request->passed_number) {
+        return; /* overtaken on the way */
+    }
+    if (!event->at_sender && !counted) {
+        report_inversion(event, request, NB_SUSPECTED, "the order of emission is not proven");
+    } else if (!nb_whole_story(stream)) {
+        report_inversion(event, request, NB_SUSPECTED, nb_what_is_missing(stream));
+    } else {
+        report_inversion(event, request, NB_VIOLATION, "");
+    }
+}
+
+static void take_repair(const struct nb_event *event, int64_t ack)
+{
+    struct nb_order *state = event->stream->order;
+
+    for (unsigned i = 0; i < state->count;) {
+        struct request *request = state->open[i];
+        if (request->buffer == event->packet->buffer && take_packet(request, event->packet->packet)) {
+            judge_repair(event, request, ack);
+        }
+        if (request->count == 0) {
+            drop_request(state, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+/* This packet of a later buffer goes past every request that the sender knew. The earliest emitted one is kept. */
+static void pass_requests(const struct nb_event *event, int64_t ack)
+{
+    struct nb_order *state = event->stream->order;
+    const bool in_order = event->emitted.arrival != NB_NO_ORDER;
+
+    for (unsigned i = 0; i < state->count; i++) {
+        struct request *request = state->open[i];
+        if (request->seq > ack || (int32_t)(event->packet->buffer - request->buffer) <= 0) {
+            continue;
+        }
+        if (!request->passed ||
+            (in_order && request->passed_in_order && event->emitted.number < request->passed_number)) {
+            request->passed = true;
+            request->passed_in_order = in_order;
+            request->passed_frame = event->frame;
+            request->passed_number = event->emitted.number;
+        }
+    }
+}
+
+void nb_order_data(const struct nb_event *event, int64_t ack)
+{
+    const struct nb_packet *packet = event->packet;
+    struct buffer *buffer = get_buffer(event->stream->order, packet->buffer);
+
+    take_repair(event, ack);
+    if (!buffer->ok_seen) {
+        mark_seen(buffer, packet->packet);
+        if (packet->type == NB_LDATA) {
+            buffer->last = packet->packet;
+        }
+    }
+    pass_requests(event, ack);
+}

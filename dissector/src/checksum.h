@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef NETBLT_CHECKSUM_H
+#define NETBLT_CHECKSUM_H
+
+#include "compat.h"
+
+/* Ones-complement sum (not complemented) of bytes offset..offset+length-1 as big-endian 16-bit words; an odd tail is
+ * summed with a virtual zero byte (CKSUM-02, AMB-06). The bytes must have been captured. */
+uint16_t nb_sum(tvbuff_t *tvb, int offset, int length);
+
+/* A field that is part of the summed bytes fits when the whole sum is all ones; both zeros are accepted (AMB-05). */
+static inline bool nb_sum_fits(uint16_t sum)
+{
+    return sum == 0xFFFF;
+}
+
+/* The value that a checksum field of value `found` should have had, given the sum over bytes that include it. */
+uint16_t nb_expected_checksum(uint16_t sum_with_field, uint16_t found);
+
+#endif

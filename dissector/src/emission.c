@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "emission.h"
+
+#include <math.h>
+
+#define ID_SPACE 65536.0
+/* A host that counts over all its traffic leaves gaps. Beyond this the step is no evidence for a counter at all. */
+#define LARGEST_STEP 0x4000
+/* The first number is high enough that no late packet falls below zero. */
+#define FIRST_NUMBER ((uint64_t)1 << 20)
+
+static struct nb_emitted no_order(struct nb_emission *flow)
+{
+    flow->irregular = true;
+    flow->unbroken = false;
+    flow->climbing = false;
+    return (struct nb_emitted){.arrival = NB_NO_ORDER};
+}
+
+static void remember(struct nb_emission *flow, uint64_t number, uint32_t content, uint32_t frame)
+{
+    flow->content[number % NB_EMISSION_WINDOW] = content;
+    flow->frame[number % NB_EMISSION_WINDOW] = frame;
+}
+
+/* The chance that a random identification falls within `step` on either side. */
+static double bits_of_step(unsigned step)
+{
+    return log2(ID_SPACE / (2.0 * step));
+}
+
+static struct nb_emitted note_forward(struct nb_emission *flow, uint16_t step, uint32_t content, uint32_t frame)
+{
+    flow->newest += step;
+    flow->newest_id = (uint16_t)(flow->newest_id + step);
+    flow->seen = step < NB_EMISSION_WINDOW ? flow->seen << step | 1 : 1;
+    flow->forward++;
+    flow->unbroken = flow->unbroken && step == 1;
+    flow->evidence_bits += bits_of_step(step);
+    remember(flow, flow->newest, content, frame);
+    return (struct nb_emitted){.arrival = NB_IN_ORDER, .number = flow->newest, .step = step};
+}
+
+static struct nb_emitted note_backward(struct nb_emission *flow, unsigned back, uint32_t content, uint32_t frame)
+{
+    const uint64_t number = flow->newest - back;
+    const uint64_t bit = (uint64_t)1 << back;
+
+    flow->unbroken = false;
+    flow->climbing = false;
+    if (flow->seen & bit) {
+        if (flow->content[number % NB_EMISSION_WINDOW] != content) {
+            return no_order(flow); /* two packets under one number: not a counter */
+        }
+        return (struct nb_emitted){
+            .arrival = NB_COPY, .number = number, .copy_of = flow->frame[number % NB_EMISSION_WINDOW]};
+    }
+    flow->seen |= bit;
+    flow->backward++;
+    remember(flow, number, content, frame);
+    return (struct nb_emitted){.arrival = NB_LATE, .number = number};
+}
+
+struct nb_emitted nb_emission_note(struct nb_emission *flow, bool ipv4, uint16_t ip_id, uint32_t content,
+                                   uint32_t frame)
+{
+    if (!ipv4 || flow->irregular) {
+        return no_order(flow);
+    }
+    if (!flow->started) {
+        flow->started = true;
+        flow->unbroken = true;
+        flow->climbing = true;
+        flow->newest_id = ip_id;
+        flow->newest = FIRST_NUMBER;
+        flow->seen = 1;
+        remember(flow, flow->newest, content, frame);
+        return (struct nb_emitted){.arrival = NB_IN_ORDER, .number = flow->newest};
+    }
+    const uint16_t ahead = (uint16_t)(ip_id - flow->newest_id);
+    const uint16_t back = (uint16_t)(flow->newest_id - ip_id);
+    if (ahead > 0 && ahead < LARGEST_STEP) {
+        return note_forward(flow, ahead, content, frame);
+    }
+    if (back < NB_EMISSION_WINDOW) {
+        return note_backward(flow, back, content, frame);
+    }
+    return no_order(flow);
+}
+
+bool nb_emission_counts(const struct nb_emission *flow, double bits)
+{
+    /* A counter climbs: reordering makes some packets late, never most of them. */
+    return flow->started && !flow->irregular && flow->evidence_bits >= bits && flow->backward * 4 <= flow->forward;
+}

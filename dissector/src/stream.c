@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "stream.h"
+
+#include "analysis.h"
+
+/* How far back connections on the same ports are told apart by their UID. */
+#define EPOCHS_REMEMBERED 8
+
+/* The two ends in a fixed order, so that both directions have the same key. */
+struct key {
+    uint32_t interface; /* captures may hold two capture points: each is judged by itself */
+    uint32_t section;
+    uint8_t family;
+    uint8_t address[2][16];
+    uint16_t port[2];
+    uint16_t udp[2];
+};
+
+struct slot {
+    struct nb_stream *current;
+    struct nb_stream *opening; /* a new UID was seen, its RESPONSE not yet */
+};
+
+static wmem_map_t *slots;
+static uint32_t next_index;
+
+static unsigned hash_key(gconstpointer data)
+{
+    return wmem_strong_hash(data, sizeof(struct key));
+}
+
+static gboolean equal_keys(gconstpointer a, gconstpointer b)
+{
+    return memcmp(a, b, sizeof(struct key)) == 0;
+}
+
+/* Both are in file scope: the map goes with the file, the counter has to be reset by hand. */
+static void start_file(void)
+{
+    next_index = 0;
+}
+
+void nb_register_streams(void)
+{
+    slots = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), hash_key, equal_keys);
+    register_init_routine(start_file);
+}
+
+/* Fills *key; the return value is the end that emitted the packet. */
+static int make_key(struct key *key, const struct nb_packet *packet, const struct nb_carrier *carrier,
+                    const packet_info *pinfo)
+{
+    const int bytes = MIN(pinfo->src.len, 16);
+    const int by_address = memcmp(pinfo->src.data, pinfo->dst.data, (size_t)bytes);
+    const int by_port = by_address != 0 ? by_address : (int)packet->local_port - (int)packet->foreign_port;
+    const int order = by_port != 0 ? by_port : (int)carrier->udp_source - (int)carrier->udp_target;
+    const int end = order <= 0 ? 0 : 1;
+
+    memset(key, 0, sizeof(*key)); /* it is compared byte by byte */
+    if (pinfo->rec != NULL && pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID) {
+        key->interface = pinfo->rec->rec_header.packet_header.interface_id + 1;
+    }
+    if (pinfo->rec != NULL && pinfo->rec->presence_flags & WTAP_HAS_SECTION_NUMBER) {
+        key->section = pinfo->rec->section_number;
+    }
+    key->family = (uint8_t)pinfo->src.type;
+    memcpy(key->address[end], pinfo->src.data, (size_t)bytes);
+    memcpy(key->address[1 - end], pinfo->dst.data, (size_t)bytes);
+    key->port[end] = packet->local_port;
+    key->port[1 - end] = packet->foreign_port;
+    key->udp[end] = carrier->udp_source;
+    key->udp[1 - end] = carrier->udp_target;
+    return end;
+}
+
+static struct nb_stream *new_stream(const packet_info *pinfo, int end, struct nb_stream *older)
+{
+    struct nb_stream *stream = wmem_new0(wmem_file_scope(), struct nb_stream);
+
+    stream->index = next_index++;
+    stream->sender = -1;
+    stream->older = older;
+    stream->follows_another = older != NULL;
+    copy_address_wmem(wmem_file_scope(), &stream->ends[end], &pinfo->src);
+    copy_address_wmem(wmem_file_scope(), &stream->ends[1 - end], &pinfo->dst);
+    nb_reaction_init(&stream->reaction);
+    nb_rules_init(stream);
+    return stream;
+}
+
+static struct nb_stream *find_epoch(const struct slot *slot, uint32_t uid)
+{
+    struct nb_stream *stream = slot->opening != NULL ? slot->opening : slot->current;
+
+    for (int i = 0; stream != NULL && i < EPOCHS_REMEMBERED; i++, stream = stream->older) {
+        if (stream->uid_known && stream->uid == uid) {
+            return stream;
+        }
+    }
+    return NULL;
+}
+
+/* DEMUX-04: a new UID is a new connection. While the old one lives it may be refused (OPEN-09), so that packets without
+ * a UID stay with the old one until the RESPONSE. */
+static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *packet, const packet_info *pinfo,
+                                    int end)
+{
+    struct nb_stream *stream = find_epoch(slot, packet->uid);
+
+    if (stream == NULL && slot->current != NULL && !slot->current->uid_known && packet->type == NB_RESPONSE) {
+        stream = slot->current; /* the capture began between OPEN and RESPONSE */
+        stream->uid = packet->uid;
+        stream->uid_known = true;
+    }
+    if (stream == NULL) {
+        stream = new_stream(pinfo, end, slot->opening != NULL ? slot->opening : slot->current);
+        stream->uid = packet->uid;
+        stream->uid_known = true;
+        if (slot->current == NULL || slot->current->closed || !slot->current->uid_known) {
+            slot->current = stream;
+            slot->opening = NULL;
+        } else {
+            slot->opening = stream;
+            slot->current->doubts |= NB_DOUBT_EPOCH;
+        }
+    }
+    if (packet->type == NB_RESPONSE && stream == slot->opening) {
+        slot->current = stream;
+        slot->opening = NULL;
+    }
+    return stream;
+}
+
+struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
+                               int *end)
+{
+    struct key key;
+
+    *end = make_key(&key, packet, carrier, pinfo);
+    struct slot *slot = wmem_map_lookup(slots, &key);
+    if (slot == NULL) {
+        slot = wmem_new0(wmem_file_scope(), struct slot);
+        wmem_map_insert(slots, wmem_memdup(wmem_file_scope(), &key, sizeof(key)), slot);
+    }
+    if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
+        return place_open(slot, packet, pinfo, *end);
+    }
+    if (packet->type == NB_REFUSED && slot->opening != NULL) {
+        return slot->opening;
+    }
+    if (slot->current == NULL) {
+        slot->current = new_stream(pinfo, *end, NULL);
+    }
+    return slot->current;
+}
+
+struct nb_stream *nb_stream_lookup(const struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
+                                   int *end)
+{
+    struct key key;
+
+    *end = make_key(&key, packet, carrier, pinfo);
+    const struct slot *slot = wmem_map_lookup(slots, &key);
+    return slot == NULL ? NULL : slot->current;
+}
+
+bool nb_whole_story(const struct nb_stream *stream)
+{
+    return stream->open_seen && stream->response_seen && stream->doubts == 0;
+}
+
+const char *nb_what_is_missing(const struct nb_stream *stream)
+{
+    static const struct {
+        unsigned doubt;
+        const char *text;
+    } words[] = {
+        {NB_DOUBT_UNSEEN_ACKED, "the capture missed an acknowledged message"},
+        {NB_DOUBT_UNSEEN_DATA, "the capture missed packets of an OK'd buffer"},
+        {NB_DOUBT_CUT, "frames are truncated or fragmented"},
+        {NB_DOUBT_ROLES, "both ends act in the same role"},
+        {NB_DOUBT_EPOCH, "another connection may share these ports"},
+        {NB_DOUBT_UNVERIFIED, "checksums are not validated"},
+    };
+
+    if (!stream->open_seen || !stream->response_seen) {
+        return "OPEN and RESPONSE were not both captured";
+    }
+    for (size_t i = 0; i < array_length(words); i++) {
+        if (stream->doubts & words[i].doubt) {
+            return words[i].text;
+        }
+    }
+    return "nothing is missing";
+}
+
+const char *nb_offender(const struct nb_stream *stream, int end)
+{
+    char *text = address_to_str(NULL, &stream->ends[end]);
+    const char *result = wmem_strdup_printf(wmem_file_scope(), "%s %s", text,
+                                            stream->sender < 0      ? "unknown"
+                                            : stream->sender == end ? "sender"
+                                                                    : "receiver");
+
+    wmem_free(NULL, text);
+    return result;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Connections in the capture, their state, and what is kept for each frame. All state is built on the first pass. */
+#ifndef NETBLT_STREAM_H
+#define NETBLT_STREAM_H
+
+#include "compat.h"
+#include "emission.h"
+#include "findings.h"
+#include "parse.h"
+#include "position.h"
+
+/* Which header carried the packet. */
+struct nb_carrier {
+    bool ipv4;
+    uint16_t ip_id;
+    uint16_t udp_source; /* 0 over plain IP */
+    uint16_t udp_target;
+};
+
+/* Reasons why the capture may not tell the whole story; any of them turns a violation into a suspicion. */
+enum nb_doubt {
+    NB_DOUBT_UNSEEN_ACKED = 1 << 0, /* an acknowledged control message was never captured */
+    NB_DOUBT_UNSEEN_DATA = 1 << 1,  /* an OK for a buffer of which packets were never captured */
+    NB_DOUBT_CUT = 1 << 2,          /* truncated frames or unreassembled fragments */
+    NB_DOUBT_ROLES = 1 << 3,        /* both ends act as sender or both as receiver */
+    NB_DOUBT_EPOCH = 1 << 4,        /* packets of another connection on the same ports may be mixed in */
+    NB_DOUBT_UNVERIFIED = 1 << 5,   /* checksum validation is switched off */
+};
+
+struct nb_redundancy;
+struct nb_order;
+
+struct nb_stream {
+    uint32_t index;
+    uint32_t uid;
+    bool uid_known;
+    bool open_seen;
+    bool response_seen;        /* with the UID of the OPEN */
+    bool closed;               /* DONE, ABORT, QUITACK or REFUSED was seen */
+    bool follows_another;      /* the same ports carried another connection before */
+    bool data_checksummed;     /* C in the RESPONSE */
+    int8_t sender;             /* end (0 or 1) that sends data; -1 unknown */
+    uint16_t data_packet_size; /* of the RESPONSE; 0 unknown */
+    unsigned doubts;           /* enum nb_doubt */
+    address ends[2];
+    struct nb_emission flow[2];
+    struct nb_reaction reaction;
+    bool acked_known;
+    int64_t acked;  /* highest acknowledged sequence number captured, unwrapped */
+    int64_t newest; /* highest control message captured, unwrapped */
+    struct nb_redundancy *redundancy;
+    struct nb_order *order;
+    struct nb_stream *older; /* the connection before on the same ports */
+};
+
+/* Kept for each frame: small, since captures have millions. */
+struct nb_record {
+    const struct nb_stream *stream;
+    struct nb_finding *findings;
+    uint32_t copy_of;      /* frame number; 0 when the packet is no copy */
+    int8_t end;            /* which end emitted it */
+    int8_t sender;         /* as known at this packet */
+    uint8_t position;      /* enum nb_position, as inferred up to here */
+    bool data_checksummed; /* as negotiated up to here */
+};
+
+/* One packet together with everything known about it, handed to the rules. */
+struct nb_event {
+    const struct nb_packet *packet;
+    struct nb_stream *stream;
+    struct nb_record *record;
+    struct nb_emitted emitted;
+    int end; /* 0 or 1: emitter */
+    uint32_t frame;
+    double now;      /* seconds since the first frame */
+    bool at_sender;  /* the user said so: capture order is the sender's emission order */
+    bool sound_data; /* false for DATA with a bad data checksum */
+};
+
+/* To be called once when the protocol is registered. */
+void nb_register_streams(void);
+
+/* The stream that a sound packet belongs to, and its end in *end. Makes one when there is none. */
+struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
+                               int *end);
+
+/* As above for packets that may change nothing; NULL when there is none. */
+struct nb_stream *nb_stream_lookup(const struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
+                                   int *end);
+
+/* Sequence number nearest to `near` that reads `seq` on the wire (serial arithmetic, AMB-12). */
+static inline int64_t nb_unwrap(int64_t nearest, uint16_t seq)
+{
+    return nearest + (int16_t)(uint16_t)(seq - (uint16_t)nearest);
+}
+
+/* True when the capture shows all that a violation needs (requirements.md, "When a passive observer may say
+ * violation"). */
+bool nb_whole_story(const struct nb_stream *stream);
+
+/* Why nb_whole_story is false, in words; file scope. */
+const char *nb_what_is_missing(const struct nb_stream *stream);
+
+/* "10.0.0.1 receiver"; file scope. */
+const char *nb_offender(const struct nb_stream *stream, int end);
+
+#endif

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Forges NETBLT packets and captures with struct alone, so that nothing under test helps to make its own input."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+OPEN, RESPONSE, KEEPALIVE, QUIT, QUITACK, ABORT, DATA, LDATA, NULL_ACK, CONTROL, REFUSED, DONE = range(12)
+GO, OK, RESEND = range(3)
+NS = 1_000_000_000
+LINKTYPE_ETHERNET = 1
+LINKTYPE_RAW = 101
+
+
+def ones_sum(data: bytes) -> int:
+    """Ones-complement sum of 16-bit words; an odd tail is summed with a zero byte."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def checksum(data: bytes) -> int:
+    return ~ones_sum(data) & 0xFFFF
+
+
+def pad4(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)
+
+
+def text_field(text: bytes) -> bytes:
+    return pad4(text + b"\0")
+
+
+def packet(kind: int, body: bytes, local: int, foreign: int, *, version: int = 2, covered: int | None = None) -> bytes:
+    """A packet with its checksum over the first `covered` bytes (all when None)."""
+    head = struct.pack(">BBHHHH", version, kind, 12 + len(body), local, foreign, 0)
+    raw = b"\0\0" + head + body
+    return struct.pack(">H", checksum(raw[:covered])) + raw[2:]
+
+
+def open_body(
+    uid: int,
+    *,
+    buffer_size: int = 4096,
+    transfer_size: int = 0,
+    packet_size: int = 512,
+    burst_size: int = 8,
+    burst_interval: int = 10,
+    death: int = 30,
+    write: bool = True,
+    data_checksum: bool = False,
+    flags: int = 0,
+    max_buffers: int = 4,
+    client: bytes = b"",
+) -> bytes:
+    word = flags | int(write) | int(data_checksum) << 1
+    fixed = struct.pack(
+        ">IIIHHHHHH",
+        uid,
+        buffer_size,
+        transfer_size,
+        packet_size,
+        burst_size,
+        burst_interval,
+        death,
+        word,
+        max_buffers,
+    )
+    return fixed + text_field(client)
+
+
+def data_body(buffer: int, high: int, number: int, data: bytes, *, last: bool = False, data_sum: int = 0) -> bytes:
+    return struct.pack(">IHHHH", buffer, high & 0xFFFF, number, data_sum, int(last)) + data
+
+
+def go(seq: int, buffer: int) -> bytes:
+    return struct.pack(">BBHI", GO, 0, seq & 0xFFFF, buffer)
+
+
+def ok(seq: int, buffer: int, burst_size: int = 8, interval: int = 10, timer: int = 100) -> bytes:
+    return struct.pack(">BBHIHHHH", OK, 0, seq & 0xFFFF, buffer, burst_size, interval, timer, 0)
+
+
+def resend(seq: int, buffer: int, numbers: Sequence[int], count: int | None = None) -> bytes:
+    n = len(numbers) if count is None else count
+    return pad4(struct.pack(">BBHIHH", RESEND, 0, seq & 0xFFFF, buffer, n, 0) + struct.pack(f">{len(numbers)}H", *numbers))
+
+
+def ipv4(payload: bytes, source: str, target: str, ip_id: int, *, protocol: int = 30, ttl: int = 64, frag: int = 0) -> bytes:
+    head = struct.pack(
+        ">BBHHHBBH4s4s", 0x45, 0, 20 + len(payload), ip_id & 0xFFFF, frag, ttl, protocol, 0, quad(source), quad(target)
+    )
+    return head[:10] + struct.pack(">H", checksum(head)) + head[12:] + payload
+
+
+def ipv6(payload: bytes, source: bytes, target: bytes, *, protocol: int = 30) -> bytes:
+    return struct.pack(">IHBB16s16s", 6 << 28, len(payload), protocol, 64, source, target) + payload
+
+
+def udp(payload: bytes, source: int = 9980, target: int = 9980) -> bytes:
+    return struct.pack(">HHHH", source, target, 8 + len(payload), 0) + payload
+
+
+def quad(address: str) -> bytes:
+    return bytes(int(part) for part in address.split("."))
+
+
+@dataclass
+class Frame:
+    time_ns: int
+    data: bytes
+    interface: int = 0
+    original: int | None = None  # bytes on the wire when the capture cut the frame
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    body = pad4(body)
+    return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
+
+
+def write_pcapng(path: Path, frames: Iterable[Frame], *, link: int = LINKTYPE_RAW, interfaces: Sequence[str] = ("tester",)) -> Path:
+    """Nanosecond pcapng with the named interfaces."""
+    out = [_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    for name in interfaces:
+        encoded = name.encode()
+        options = struct.pack("<HH", 2, len(encoded)) + pad4(encoded) + struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
+        out.append(_block(1, struct.pack("<HHI", link, 0, 0) + options))
+    for frame in frames:
+        stamp = frame.time_ns
+        original = len(frame.data) if frame.original is None else frame.original
+        head = struct.pack("<IIIII", frame.interface, stamp >> 32, stamp & 0xFFFFFFFF, len(frame.data), original)
+        out.append(_block(6, head + pad4(frame.data)))
+    path.write_bytes(b"".join(out))
+    return path
+
+
+@dataclass
+class End:
+    """One end of a forged connection: its address, port and IP ID counter."""
+
+    address: str
+    port: int
+    ip_id: int = 1000
+    step: int = 1
+
+    def next_id(self) -> int:
+        self.ip_id = (self.ip_id + self.step) & 0xFFFF
+        return self.ip_id
+
+
+@dataclass
+class Trace:
+    """A forged connection, written packet by packet in capture order, 1 ms apart.
+
+    The active end sends the data (WRITE) unless `write` is false. Every method returns the frame number, from 1."""
+
+    sender: End = field(default_factory=lambda: End("10.0.0.1", 1000, 100))
+    receiver: End = field(default_factory=lambda: End("10.0.0.2", 1, 5000))
+    frames: list[Frame] = field(default_factory=list)
+    time_ns: int = NS
+    gap_ns: int = 1_000_000
+    uid: int = 0x01020304
+    v6: bool = False
+    interface: int = 0
+    data_checksum: bool = False
+    packet_size: int = 512
+
+    def put(self, payload: bytes, by: End, to: End, *, ip_id: int | None = None, corrupt: bool = False, cut: int | None = None) -> int:
+        """Appends a packet; `corrupt` flips a bit in the middle of the header, `cut` limits the captured payload bytes."""
+        number = by.next_id() if ip_id is None else ip_id
+        if corrupt:
+            payload = payload[:7] + bytes([payload[7] ^ 0x10]) + payload[8:]
+        if self.v6:
+            raw = ipv6(payload, b"\xfd" + bytes(11) + quad(by.address), b"\xfd" + bytes(11) + quad(to.address))
+        else:
+            raw = ipv4(payload, by.address, to.address, number)
+        self.time_ns += self.gap_ns
+        original = len(raw)
+        if cut is not None:
+            raw = raw[: len(raw) - len(payload) + cut]
+        self.frames.append(Frame(self.time_ns, raw, self.interface, original))
+        return len(self.frames)
+
+    def open(self, **options: object) -> int:
+        body = open_body(self.uid, packet_size=self.packet_size, data_checksum=self.data_checksum, client=b"forged")
+        return self.put(packet(OPEN, body, self.sender.port, self.receiver.port), self.sender, self.receiver, **options)  # type: ignore[arg-type]
+
+    def response(self, **options: object) -> int:
+        body = open_body(self.uid, packet_size=self.packet_size, data_checksum=self.data_checksum)
+        return self.put(packet(RESPONSE, body, self.receiver.port, self.sender.port), self.receiver, self.sender, **options)  # type: ignore[arg-type]
+
+    def control(self, *messages: bytes, **options: object) -> int:
+        raw = packet(CONTROL, b"".join(messages), self.receiver.port, self.sender.port)
+        return self.put(raw, self.receiver, self.sender, **options)  # type: ignore[arg-type]
+
+    def data(self, buffer: int, number: int, high: int, *, ldata: bool = False, last: bool = False, fill: int | None = None, **options: object) -> int:
+        content = bytes([(buffer * 31 + number if fill is None else fill) & 0xFF]) * self.packet_size
+        data_sum = checksum(content) if self.data_checksum else 0
+        body = data_body(buffer, high, number, content, last=last, data_sum=data_sum)
+        raw = packet(LDATA if ldata else DATA, body, self.sender.port, self.receiver.port, covered=24)
+        return self.put(raw, self.sender, self.receiver, **options)  # type: ignore[arg-type]
+
+    def buffer(self, buffer: int, high: int, packets: int = 4, *, skip: Sequence[int] = (), last: bool = False) -> list[int]:
+        """All packets of a buffer in order, LDATA last. Those in `skip` were lost before the capture: their IP IDs are used up."""
+        seen = []
+        for number in range(packets):
+            if number in skip:
+                self.sender.next_id()
+                continue
+            seen.append(self.data(buffer, number, high, ldata=number == packets - 1, last=last))
+        return seen
+
+    def null_ack(self, high: int, **options: object) -> int:
+        raw = packet(NULL_ACK, struct.pack(">HHHH", high & 0xFFFF, 8, 10, 0), self.sender.port, self.receiver.port)
+        return self.put(raw, self.sender, self.receiver, **options)  # type: ignore[arg-type]
+
+    def header_only(self, kind: int, by_sender: bool, **options: object) -> int:
+        by, to = (self.sender, self.receiver) if by_sender else (self.receiver, self.sender)
+        return self.put(packet(kind, b"", by.port, to.port), by, to, **options)  # type: ignore[arg-type]
+
+    def save(self, path: Path, interfaces: Sequence[str] = ("tester",)) -> Path:
+        return write_pcapng(path, self.frames, interfaces=interfaces)
