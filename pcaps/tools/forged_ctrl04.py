@@ -155,7 +155,7 @@ def split_queue() -> Exchange:
     exchange.doubtful(RULE, part, RECEIVER, early)
     exchange.wait(200)
     exchange.says(*first)
-    exchange.says(second)
+    exchange.doubtful(RULE, exchange.says(second), RECEIVER)
     for buffer in range(4):
         exchange.sends(buffer, ack=12)
     exchange.says(ok(13, 0), ok(14, 1), ok(15, 2), go(16, 8), go(17, 9))
