@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Writes pcaps/violations, or with --check says which files differ from what it would write.
 
-Run from the top of the project: .venv/bin/python -m pcaps.tools.forge [--check]
+Run it with .venv/bin/python pcaps/tools/forge.py [--check]
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from pcaps.tools import forged_ctrl04, forged_order02
 
 VIOLATIONS = Path(__file__).resolve().parent.parent / "violations"
@@ -48,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.check:
         complaints = differences(options.directory)
         for complaint in complaints:
-            print(f"{options.directory}: {complaint}; run pcaps.tools.forge", file=sys.stderr)
+            print(f"{options.directory}: {complaint}; run pcaps/tools/forge.py", file=sys.stderr)
         return 1 if complaints else 0
     options.directory.mkdir(parents=True, exist_ok=True)
     for name, contents in all_files().items():

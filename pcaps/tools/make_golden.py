@@ -2,8 +2,8 @@
 """Writes pcaps/golden/lossy-transfer: the reference implementation through a bad network, captured on both sides.
 
 What is expected of the capture is what the run itself knows: the flakeway's decisions, the endpoints' parameters, the
-digest of what was delivered. Needs a build (tools/build). Run from the top of the project, with the conformance package
-installed: .venv/bin/python -m pcaps.tools.make_golden [--check]
+digest of what was delivered. Needs a build (tools/build). Run it with
+.venv/bin/python pcaps/tools/make_golden.py [--check]
 """
 
 from __future__ import annotations
@@ -17,18 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance import paths
-from netblt_conformance.simlib import (
-    ActionKind,
-    Direction,
-    Flakeway,
-    Iut,
-    IutLibrary,
-    IutParams,
-    PairEnd,
-    PairResult,
-    PcapngWriter,
-    run_pair,
-)
+
+try:
+    from netblt_conformance.simlib import (
+        ActionKind,
+        Direction,
+        Flakeway,
+        Iut,
+        IutError,
+        IutLibrary,
+        IutParams,
+        PairEnd,
+        PairResult,
+        PcapngWriter,
+        run_pair,
+    )
+except ImportError as error:
+    raise SystemExit(f"make_golden: {error}") from None
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 NAME = "lossy-transfer"
@@ -129,6 +134,11 @@ def expectation(flakeway: Flakeway, result: PairResult, data: bytes) -> dict[str
     }
 
 
+def same(path: Path, contents: bytes) -> bool:
+    """Whether a file is there and holds this."""
+    return path.is_file() and path.read_bytes() == contents
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Exit code 0: written, or nothing differs; 1: the run differs or failed."""
     parser = argparse.ArgumentParser(description="write or check the golden capture")
@@ -136,10 +146,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--directory", type=Path, default=GOLDEN, help="where the capture lies")
     parser.add_argument("--library", type=Path, default=paths.iut_library(), help="the implementation to run")
     options = parser.parse_args(arguments)
-    capture, wanted = run(IutLibrary(options.library))
+    try:
+        capture, wanted = run(IutLibrary(options.library))
+    except IutError as problem:
+        raise SystemExit(f"make_golden: {problem}; run tools/build") from None
     files = {f"{NAME}.pcapng": capture, f"{NAME}.expected.json": (json.dumps(wanted, indent=1) + "\n").encode()}
     if options.check:
-        changed = [name for name, contents in files.items() if (options.directory / name).read_bytes() != contents]
+        changed = [name for name, contents in files.items() if not same(options.directory / name, contents)]
         for name in changed:
             print(f"{options.directory}: this build's run is not {name}", file=sys.stderr)
         return 1 if changed else 0

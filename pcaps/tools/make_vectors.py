@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Writes pcaps/vectors/*.json, or with --check says which of them differ from what it would write.
 
-Run from the top of the project: .venv/bin/python -m pcaps.tools.make_vectors [--check]
+Run it with .venv/bin/python pcaps/tools/make_vectors.py [--check]
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from pcaps.tools import vectors_broken, vectors_control, vectors_data, vectors_setup
 from pcaps.tools.vector import Vector
 
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.check:
         complaints = differences(options.directory)
         for complaint in complaints:
-            print(f"{options.directory}: {complaint}; run pcaps.tools.make_vectors", file=sys.stderr)
+            print(f"{options.directory}: {complaint}; run pcaps/tools/make_vectors.py", file=sys.stderr)
         return 1 if complaints else 0
     options.directory.mkdir(parents=True, exist_ok=True)
     for name, entries in all_files().items():
