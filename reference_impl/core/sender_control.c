@@ -176,8 +176,11 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
 static enum verdict on_message(netblt_connection *connection, const struct nb_message *message, netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
-    if (!nb_sequence_is_new(&sender->sequence, message->seq))
-        return VERDICT_FORGET; /* CTRL-09: a duplicate costs this comparison and no more */
+    if (!nb_sequence_is_new(&sender->sequence, message->seq)) { /* CTRL-09: a duplicate does nothing a second time */
+        if (message->type == NB_OK && sender->ok_seen && message->seq == sender->newest_ok)
+            sender->peer_control_timer_ms = message->control_timer_ms; /* but may publish a longer timer: AMB-44 */
+        return VERDICT_FORGET;
+    }
     enum verdict verdict = VERDICT_RECORD;
     switch ((enum nb_message_type)message->type) {
     case NB_GO:

@@ -52,6 +52,7 @@ struct pair {
     bool last_delivered;
     uint32_t buffer_size;
     netblt_params negotiated;
+    netblt_profile profile;
 };
 
 static void fail(const struct pair *pair, const char *why)
@@ -305,7 +306,14 @@ static void wake_clients(struct pair *pair)
 static void start(struct pair *pair)
 {
     netblt_config config;
+    /* Patient enough that even a very lossy link opens: these transfers are to end well, every one. */
+    netblt_profile profile = netblt_profile_default;
+    profile.open_retry_us = 10000;
+    profile.open_attempts = 14;
+    profile.dally_min_us = 120000000; /* a dally of twice the control timer outlives one lost OK, not many */
+    pair->profile = profile;
     netblt_config_default(&config);
+    config.profile = &pair->profile;
     config.first_buffer = pair->c->first_buffer;
     for (int i = 0; i < 2; i++) {
         pair->ends[i].pair = pair;
