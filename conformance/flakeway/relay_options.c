@@ -191,7 +191,7 @@ static bool apply_file(const char *path, flakeway *engine)
         text[length] = '\0';
         line = flakeway_add_lines(engine, text, &error);
         if (line) {
-            fprintf(stderr, "flakeway: --rules %s: line %d, %s\n", path, line, error.message);
+            fprintf(stderr, "flakeway: --rules %s: line %d, column %u: %s\n", path, line, error.column, error.message);
         }
     }
     if (file) {
@@ -215,7 +215,8 @@ static bool apply_rate(const relay_text *text, flakeway *engine)
     snprintf(statement, sizeof statement, "%s %s", setting, text->text);
     int number = flakeway_add(engine, statement, &error);
     if (number < 0) {
-        fprintf(stderr, "flakeway: --%s \"%s\": %s\n", text->option, text->text, error.message);
+        fprintf(stderr, "flakeway: --%s \"%s\": column %u: %s\n", text->option, text->text,
+                error.column - (unsigned)strlen(setting) - 1, error.message);
     } else if (number > 0) { /* "duplicate" and "corrupt" begin rules too */
         fprintf(stderr, "flakeway: --%s \"%s\": want a percentage such as 2%%; rules are for --rule\n", text->option,
                 text->text);
@@ -237,7 +238,7 @@ bool relay_apply_texts(const relay_options *options, flakeway *engine)
                 return false;
             }
         } else if (flakeway_add(engine, text->text, &error) < 0) {
-            fprintf(stderr, "flakeway: --rule \"%s\": %s\n", text->text, error.message);
+            fprintf(stderr, "flakeway: --rule \"%s\": column %u: %s\n", text->text, error.column, error.message);
             return false;
         }
     }

@@ -70,11 +70,10 @@ bool fw_fail(const fw_words *words, fw_word word, const char *what)
     if (error) {
         error->column = word.column;
         if (word.length == 0) {
-            snprintf(error->message, sizeof error->message, "column %u: %s", word.column, what);
+            snprintf(error->message, sizeof error->message, "%s", what);
         } else {
             int shown = word.length > 64 ? 64 : (int)word.length;
-            snprintf(error->message, sizeof error->message, "column %u: \"%.*s\" %s", word.column, shown, word.start,
-                     what);
+            snprintf(error->message, sizeof error->message, "\"%.*s\" %s", shown, word.start, what);
         }
     }
     return false;

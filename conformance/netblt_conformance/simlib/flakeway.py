@@ -90,7 +90,7 @@ class FlakewayStats:
 
 
 def _raise(error: Any) -> None:
-    raise RuleError(text(error.message), int(error.column))
+    raise RuleError(f"column {error.column}: {text(error.message)}", int(error.column))
 
 
 class Flakeway:
@@ -129,7 +129,7 @@ class Flakeway:
         error = ffi.new("flakeway_error *")
         line = int(lib.flakeway_add_lines(self._engine, lines.encode(), error))
         if line:
-            raise RuleError(f"line {line}: {text(error.message)}", int(error.column))
+            raise RuleError(f"line {line}, column {error.column}: {text(error.message)}", int(error.column))
 
     def remove(self, rule: int, now_us: int) -> None:
         """Takes a rule away. KeyError when there is none with this ID."""
