@@ -17,9 +17,12 @@ def main() -> int:
     )
     flakeway = folder / "flakeway.json"
     if flakeway.exists() and flakeway.stat().st_size:
-        for direction, counts in json.loads(flakeway.read_text()).get("directions", {}).items():
-            told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-            print(f"flakeway {direction}: {told}")
+        told = json.loads(flakeway.read_text())
+        for direction, name in (("a_to_b", "to the receiver"), ("b_to_a", "to the sender")):
+            counts = told[direction]
+            print(
+                f"flakeway, {name}: " + ", ".join(f"{key} {counts[key]:,}" for key in ("seen", "dropped", "reordered"))
+            )
     return 0
 
 
