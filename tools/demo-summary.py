@@ -11,8 +11,8 @@ def main() -> int:
     sender = json.loads((folder / "sender.json").read_text())
     receiver = json.loads((folder / "receiver.json").read_text())
     print(
-        f"{receiver['bytes']:,} bytes in {receiver['seconds']:.2f} s: goodput {receiver['goodput_bps'] / 1e6:.1f} Mb/s, "
-        f"{sender['packets_sent']:,} packets sent, {sender['packets_retransmitted']:,} of them again, "
+        f"{receiver['bytes']:,} bytes in {receiver['seconds']:.2f} s: goodput {receiver['goodput_bps'] / 1e6:.1f} Mb/s"
+        f", {sender['packets_sent']:,} packets sent, {sender['packets_retransmitted']:,} of them again, "
         f"{receiver['data_timeouts']:,} data timeouts"
     )
     flakeway = folder / "flakeway.json"
