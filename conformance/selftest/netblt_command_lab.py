@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two hosts for the command `netblt`: anonymous network namespaces joined by a cable, or loopback for who is not root.
+
+A namespace lives as long as a file descriptor or a process in it: nothing has to be removed afterwards.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+NETBLT = Path(os.environ.get("NETBLT_BIN", REPOSITORY / "build" / "bin" / "netblt"))
+
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+DEADLINE_S = 60.0  # nothing here takes so long, on any machine
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int) -> None:
+    if result != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def _enter(namespace_fd: int) -> None:
+    _check(_libc.setns(namespace_fd, CLONE_NEWNET))
+
+
+@dataclass
+class Host:
+    """Where a process runs: a network namespace, or this one (namespace_fd None)."""
+
+    address: str
+    namespace_fd: int | None = None
+    interface: str = "lo"
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """The calling thread works in this host's namespace."""
+        if self.namespace_fd is None:
+            yield
+            return
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _enter(self.namespace_fd)
+            yield
+        finally:
+            _enter(home)
+            os.close(home)
+
+    def ip(self, *arguments: str) -> None:
+        """Runs ip(8) in here."""
+        with self.inside():
+            subprocess.run(["ip", *arguments], check=True, timeout=DEADLINE_S)
+
+
+def _new_namespace() -> int:
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _check(_libc.unshare(CLONE_NEWNET))
+        return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        _enter(home)
+        os.close(home)
+
+
+@dataclass
+class Process:
+    """One running `netblt`. Output goes to files, so that nobody waits for a reader."""
+
+    popen: subprocess.Popen[bytes]
+    stdout: Path
+    stderr: Path
+
+    @property
+    def errors(self) -> str:
+        return self.stderr.read_text(errors="replace")
+
+    @property
+    def error_lines(self) -> list[str]:
+        """What it complained about: all of stderr but the notice that it waits."""
+        return [line for line in self.errors.splitlines() if ": waiting for a " not in line]
+
+    def wait(self, seconds: float = DEADLINE_S) -> int:
+        return self.popen.wait(timeout=seconds)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        self.popen.send_signal(number)
+
+    def wait_until_it_waits(self) -> None:
+        """A passive end says so on stderr when it can be opened."""
+        self.wait_until(lambda: ": waiting for a " in self.errors, "it waits for a peer")
+
+    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = DEADLINE_S) -> None:
+        end = time.monotonic() + seconds
+        while not condition():
+            if self.popen.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"never came so far that {what}; stderr: {self.errors}")
+            time.sleep(0.005)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The --json object: exactly one, on a line of its own."""
+        lines = self.stdout.read_text().splitlines()
+        assert len(lines) == 1, f"--json wrote {len(lines)} lines"
+        parsed = json.loads(lines[0])
+        assert isinstance(parsed, dict)
+        return parsed
+
+    def end(self) -> None:
+        if self.popen.poll() is None:
+            self.popen.kill()
+            self.popen.wait()
+
+
+@dataclass
+class Lab:
+    """Two hosts, `here` and `there`, and the processes on them."""
+
+    here: Host
+    there: Host
+    directory: Path
+    encap: str
+    udp_port: int
+    processes: list[Process] = field(default_factory=list)
+
+    def start(
+        self,
+        host: Host,
+        *arguments: str | Path,
+        stdin: Path | int | None = None,
+        stdout: int | None = None,
+        prepare: Callable[[], None] | None = None,
+        encap: str | None = None,
+    ) -> Process:
+        """Starts `netblt ARGUMENTS` on `host`, with the options for the lab's encapsulation."""
+        return self.start_raw(
+            host, [*map(str, arguments), *self.encap_options(encap)], stdin=stdin, stdout=stdout, prepare=prepare
+        )
+
+    def encap_options(self, encap: str | None = None) -> list[str]:
+        if (encap or self.encap) == "udp":
+            return ["--encap", "udp", "--udp-port", str(self.udp_port)]
+        return ["--encap", "ip"]
+
+    def start_raw(
+        self,
+        host: Host,
+        arguments: Sequence[str],
+        *,
+        stdin: Path | int | None = None,
+        stdout: int | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> Process:
+        number = len(self.processes)
+        out, err = self.directory / f"{number}.stdout", self.directory / f"{number}.stderr"
+
+        def in_child() -> None:
+            _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+            if host.namespace_fd is not None:
+                _enter(host.namespace_fd)
+            if prepare is not None:
+                prepare()
+
+        with out.open("wb") as out_file, err.open("wb") as err_file:
+            source: Any = subprocess.DEVNULL if stdin is None else stdin
+            opened = source.open("rb") if isinstance(source, Path) else None
+            try:
+                popen = subprocess.Popen(
+                    [str(NETBLT), *arguments],
+                    stdin=opened or source,
+                    stdout=out_file if stdout is None else stdout,
+                    stderr=err_file,
+                    preexec_fn=in_child,
+                )
+            finally:
+                if opened is not None:
+                    opened.close()
+        process = Process(popen, out, err)
+        self.processes.append(process)
+        return process
+
+    def wait_for_peer(self, host: Host, *arguments: str | Path, **more: Any) -> Process:
+        """Starts a passive end and returns when it can be opened."""
+        process = self.start(host, *arguments, "--passive", **more)
+        process.wait_until_it_waits()
+        return process
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.end()
+        for host in (self.here, self.there):
+            if host.namespace_fd is not None:
+                os.close(host.namespace_fd)
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def free_udp_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def make_lab(directory: Path, encap: str) -> Lab:
+    """Two namespaces and a cable for root; loopback otherwise."""
+    if not is_root():
+        alone = Host("127.0.0.1")
+        return Lab(alone, alone, directory, encap, free_udp_port())
+    here = Host("10.9.0.1", _new_namespace(), "left")
+    there = Host("10.9.0.2", _new_namespace(), "right")
+    here.ip(
+        "link",
+        "add",
+        "left",
+        "type",
+        "veth",
+        "peer",
+        "name",
+        "right",
+        "netns",
+        f"/proc/{os.getpid()}/fd/{there.namespace_fd}",
+    )
+    for host in (here, there):
+        host.ip("link", "set", "lo", "up")
+        host.ip("link", "set", host.interface, "addrgenmode", "none", "up")
+        host.ip("address", "add", f"{host.address}/24", "dev", host.interface)
+    return Lab(here, there, directory, encap, 9980)

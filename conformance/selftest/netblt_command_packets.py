@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A hand-made OPEN and a raw socket: just enough of a peer to ask the command what it answers.
+
+Own arithmetic on purpose: neither the scapy layer nor the endpoint has a say in it.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from typing import NamedTuple
+
+PROTOCOL = 30
+TYPE_OPEN, TYPE_RESPONSE, TYPE_REFUSED = 0, 1, 10
+
+
+class Answer(NamedTuple):
+    type: int
+    local_port: int
+    foreign_port: int
+
+
+def checksum(data: bytes) -> int:
+    """RFC 998 5.1: the complement of the ones-complement sum of 16-bit words."""
+    if len(data) % 2:
+        data += b"\0"
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def open_packet(local_port: int, foreign_port: int, *, write: bool = True, version: int = 2) -> bytes:
+    """An OPEN (RFC 998 section 8) with an empty client string."""
+    body = struct.pack("!IIIHHHHHH4x", 0x12345678, 14560, 0, 1456, 4, 10, 30, 1 if write else 0, 2)
+    length = 12 + len(body)
+    header = struct.pack("!BBHHHH", version, TYPE_OPEN, length, local_port, foreign_port, 0)
+    return struct.pack("!H", checksum(b"\0\0" + header + body)) + header + body
+
+
+class RawPeer:
+    """A raw IP protocol 30 socket in the namespace where it is made."""
+
+    def __init__(self, address: str) -> None:
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, PROTOCOL)
+        self.socket.bind((address, 0))
+
+    def __enter__(self) -> RawPeer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def send(self, packet: bytes, to: str) -> None:
+        self.socket.sendto(packet, (to, 0))
+
+    def answers_within(self, seconds: float) -> list[Answer]:
+        """Everything that comes back in this time."""
+        answers: list[Answer] = []
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.socket.settimeout(left)
+            try:
+                datagram = self.socket.recv(65535)
+            except TimeoutError:
+                break
+            packet = datagram[(datagram[0] & 15) * 4 :]
+            kind, local_port, foreign_port = struct.unpack("!3xB2xHH", packet[:10])
+            answers.append(Answer(kind, local_port, foreign_port))
+        return answers
