@@ -314,14 +314,11 @@ def test_corrupted_and_truncated_packets_arrive_with_sound_outer_headers(lab: La
     assert corrupted[payload_at:] == bytes(expected)
     assert truncated[payload_at:] == data(0, 1)[:30]
     finish(relay)
-    options = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
-    done = subprocess.run(
-        ["tshark", "-r", str(lab.capture), *options, "-T", "fields", "-e", "ip.checksum.status"]
-        + ["-e", "udp.checksum.status", "-e", "ip.len", "-Y", 'frame.interface_name == "right"'],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ["tshark", "-r", str(lab.capture), "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
+    command += ["-Y", 'frame.interface_name == "right"', "-T", "fields"]
+    for field in ("ip.checksum.status", "udp.checksum.status", "ip.len"):
+        command += ["-e", field]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     good = "1" if udp else ""
     lengths = [payload_at + 124, payload_at + 30]
     assert done.stdout.splitlines() == [f"1\t{good}\t{length}" for length in lengths]
@@ -348,7 +345,7 @@ def test_a_segmented_udp_send_crosses_as_the_packets_that_a_card_would_make(lab:
 def _udp_checksum_holds(packet: bytes) -> bool:
     udp = packet[20:]
     summed = packet[12:20] + struct.pack("!HH", 17, len(udp)) + udp + b"\0" * (len(udp) % 2)
-    total = sum(struct.unpack(f"!{len(summed) // 2}H", summed))
+    total: int = sum(struct.unpack(f"!{len(summed) // 2}H", summed))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total == 0xFFFF
