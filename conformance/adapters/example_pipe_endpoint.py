@@ -133,7 +133,17 @@ class Endpoint:
 
     @staticmethod
     def read_open(raw):
-        names = ["uid", "buffer_size", "transfer", "packet_size", "burst_size", "burst_interval_ms", "death", "flags", "max_buffers"]
+        names = [
+            "uid",
+            "buffer_size",
+            "transfer",
+            "packet_size",
+            "burst_size",
+            "burst_interval_ms",
+            "death",
+            "flags",
+            "max_buffers",
+        ]
         values = dict(zip(names, struct.unpack_from(">III6H", raw, 12), strict=True))
         values["data_checksum"] = values["flags"] >> 1 & 1
         return values
@@ -186,6 +196,8 @@ class Endpoint:
         self.agreed, self.status = agreed, IS_OPEN
         self.peer_string, self.peer_death_s = self.read_text(raw, 36), theirs["death"]
         self.timers["death"] = self.now + self.p["death_timer_s"] * S
+        if self.peer_death_s:
+            self.timers["keepalive"] = self.now + self.peer_death_s * S // 4
 
     # ---- time and end ----
 
@@ -237,6 +249,7 @@ class Sender(Endpoint):
         self.buffers = [data[at : at + size] for at in range(0, len(data), size)] or [b""]
         self.base, self.sequences, self.high = None, set(), 0
         self.started, self.confirmed, self.queue = set(), set(), set()
+        self.unsent = set()  # packets of started buffers that never went out
         self.parked = set()  # GOs that wait: for a lower one, or for the client
         self.burst = [self.agreed["burst_size"], self.agreed["burst_interval_ms"]]
         self.burst_left, self.next_burst = 0, 0
@@ -275,11 +288,12 @@ class Sender(Endpoint):
     def on_message(self, kind, seq, number, raw, count):
         """Answers whether an offer was restricted."""
         if kind == GO:
-            self.base = number if self.base is None or seq == 1 else self.base
+            self.base = number if seq == 1 else self.base
             self.parked.add(number)
         elif kind == OK:
-            if number in self.started and not any(key[0] == number for key in self.queue):
+            if number in self.started and not any(key[0] == number for key in self.unsent):
                 self.confirmed.add(number)
+                self.queue = {key for key in self.queue if key[0] != number}
             size, interval, timer = struct.unpack_from(">HHH", raw, 8)
             self.dally_us = max(2 * timer * MS, 1 * S)
             limit = self.agreed
@@ -294,7 +308,7 @@ class Sender(Endpoint):
         return max(1, math.ceil(len(self.buffers[number - self.base]) / self.agreed["packet_size"]))
 
     def start_buffers(self):
-        for number in sorted(self.parked):
+        for number in sorted(self.parked) if self.base is not None else []:
             index = number - self.base
             lower = {n for n in range(self.base, number)}
             if not lower <= self.started or len(self.started - self.confirmed) >= self.agreed["max_buffers"]:
@@ -305,7 +319,9 @@ class Sender(Endpoint):
             self.parked.discard(number)
             if 0 <= index < len(self.buffers) and number not in self.started:
                 self.started.add(number)
-                self.queue |= {(number, n) for n in range(self.packets_of(number))}
+                fresh = {(number, n) for n in range(self.packets_of(number))}
+                self.queue |= fresh
+                self.unsent |= fresh
 
     def on_timer_supply(self):
         self.start_buffers()
@@ -330,6 +346,7 @@ class Sender(Endpoint):
     def queue_pop(self):
         first = min(self.queue)
         self.queue.discard(first)
+        self.unsent.discard(first)
         return first
 
     def send_data(self, number, packet):
@@ -480,7 +497,26 @@ def read_exactly(stream, count):
 
 
 def parse_start(payload):
-    names = ["now", "active", "sender", "version", "data_checksum", "local_port", "foreign_port", "buffer_size", "packet_size", "burst_size", "burst_interval_ms", "death_timer_s", "max_buffers", "stall_from", "stall_until", "seed", "local_address", "foreign_address"]
+    names = [
+        "now",
+        "active",
+        "sender",
+        "version",
+        "data_checksum",
+        "local_port",
+        "foreign_port",
+        "buffer_size",
+        "packet_size",
+        "burst_size",
+        "burst_interval_ms",
+        "death_timer_s",
+        "max_buffers",
+        "stall_from",
+        "stall_until",
+        "seed",
+        "local_address",
+        "foreign_address",
+    ]
     layout = struct.Struct(">QBBBBHHIHHHHHHQQ4s4s")
     start = dict(zip(names, layout.unpack_from(payload), strict=True))
     at = layout.size

@@ -15,7 +15,27 @@ from netblt_conformance import paths
 from netblt_conformance.model import ROLES_BY_NAME, Role
 
 PLACEHOLDERS = frozenset(
-    ["bin", "root", "adapter_dir", "python", "local_address", "peer_address", "local_port", "peer_port", "udp_port", "file_in", "file_out", "buffer_size", "packet_size", "burst_size", "burst_interval_ms", "death_timer_s", "max_buffers", "version", "client_string"]
+    [
+        "bin",
+        "root",
+        "adapter_dir",
+        "python",
+        "local_address",
+        "peer_address",
+        "local_port",
+        "peer_port",
+        "udp_port",
+        "file_in",
+        "file_out",
+        "buffer_size",
+        "packet_size",
+        "burst_size",
+        "burst_interval_ms",
+        "death_timer_s",
+        "max_buffers",
+        "version",
+        "client_string",
+    ]
 )
 _TOP_KEYS = {"name", "about", "environment", "pipe", "wire"}
 _WIRE_KEYS = {"ready_s", "encapsulation", "quit_signal", "slack_ms", "roles", "data_checksum_on", "data_checksum_off"}

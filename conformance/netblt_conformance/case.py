@@ -41,11 +41,15 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def case(
-    *requirements: str, roles: tuple[Role, ...] = ALL_ROLES, control: bool = False, needs: tuple[Feature, ...] = ()
+    *requirements: str,
+    roles: tuple[Role, ...] = ALL_ROLES,
+    control: bool = False,
+    needs: tuple[Feature, ...] = (),
+    variants: tuple[str, ...] = ("",),
 ) -> Callable[[_Function], _Function]:
     """Declares a case: the requirements it judges (the first grades it), the roles it binds, whether a control arm
-    (the same exchange without the stimulus) exists, and what it needs of link and implementation."""
-    mark = getattr(pytest.mark, MARKER)(*requirements, roles=roles, control=control, needs=needs)
+    (the same exchange without the stimulus) exists, what it needs of link and implementation, and its variants."""
+    mark = getattr(pytest.mark, MARKER)(*requirements, roles=roles, control=control, needs=needs, variants=variants)
 
     def declare(function: _Function) -> _Function:
         mark(function)
@@ -66,16 +70,25 @@ class Case:
     """One run of one case: one role, one arm, one fresh implementation."""
 
     def __init__(
-        self, name: str, judged: tuple[Requirement, ...], role: Role, arm: str, link: Link, seed: int, profile: Profile
+        self,
+        name: str,
+        judged: tuple[Requirement, ...],
+        role: Role,
+        arm: str,
+        link: Link,
+        seed: int,
+        profile: Profile,
+        variant: str = "",
     ) -> None:
         self.name = name
+        self.variant = variant
         self.judged = judged
         self.role = role
         self.arm = arm
         self.stimulus = arm == "stimulus"
         self.link = link
         self.profile = profile
-        self.random = random.Random(f"{seed} {name} {role}")
+        self.random = random.Random(f"{seed} {name} {variant} {role}")
         self.judgement = Judgement()
         self.observed: dict[str, str] = {}
         self.monitors: list[Monitor] = []
@@ -201,6 +214,22 @@ class Case:
         """The implementation's client received exactly `data` (DATA-08)."""
         digest, wanted = self.link.digest(), Digest.of(data)
         self.must(digest == wanted, f"delivered {digest}; {wanted} were sent")
+
+    def expect_delivered_by(self, peer: SenderPeer) -> None:
+        """The transfer succeeds and delivers exactly the peer's data."""
+        peer.expect_success()
+        self.expect_delivered(peer.data)
+
+    @staticmethod
+    def run_first_buffer(peer: ReceiverPeer | SenderPeer) -> None:
+        """Transfers buffer 0, so that what follows happens in the middle of a transfer."""
+        if isinstance(peer, ReceiverPeer):
+            peer.go(0)
+            peer.expect_buffer(0)
+        else:
+            peer.expect_go(0)
+            peer.send_buffer(0)
+            peer.expect_ok(0)
 
     # ---- running ----
 

@@ -91,9 +91,8 @@ def command_list(options: argparse.Namespace) -> int:
     keys = worker.collect(plan)["keys"]
     shown = 0
     for name, (_file, *identifiers) in cases.items():
-        roles = sorted(
-            {key.partition("[")[2].rstrip("]").removesuffix("-control") for key in keys if key.startswith(name + "[")}
-        )
+        mine = [key for key in keys if key.partition("[")[0].partition(": ")[0] == name]
+        roles = sorted({key.partition("[")[2].rstrip("]").removesuffix("-control") for key in mine})
         if roles:
             shown += 1
             print(f"{', '.join(identifiers):<20}  {name.replace('_', ' ')}  [{', '.join(roles)}]")

@@ -47,16 +47,23 @@ class Run:
     requirements: tuple[str, ...]
     role: Role
     arm: str
+    variant: str = ""
+
+    @property
+    def title(self) -> str:
+        """The case's name with its variant: what the reports show."""
+        return self.name + (f": {self.variant}" if self.variant else "")
 
     @property
     def key(self) -> str:
-        return f"{self.name}[{self.role}{'' if self.arm == STIMULUS else '-' + self.arm}]"
+        return f"{self.title}[{self.role}{'' if self.arm == STIMULUS else '-' + self.arm}]"
 
     @property
     def capture_name(self) -> str:
         identifier = self.requirements[0] if self.requirements else "none"
         arm = "" if self.arm == STIMULUS else f".{self.arm}"
-        return f"{identifier}.{self.name}.{self.role}{arm}.pcapng"
+        variant = "." + self.variant.replace(" ", "_") if self.variant else ""
+        return f"{identifier}.{self.name}{variant}.{self.role}{arm}.pcapng"
 
 
 Emit = Callable[[dict[str, Any]], None]
@@ -87,7 +94,8 @@ class Engine:
         name = metafunc.function.__name__.removeprefix("test_")
         file = Path(metafunc.module.__file__ or "").name
         runs = [
-            Run(name, file, tuple(mark.args), role, arm)
+            Run(name, file, tuple(mark.args), role, arm, variant)
+            for variant in mark.kwargs["variants"]
             for role in mark.kwargs["roles"]
             if role in self.plan.roles
             for arm in arms
@@ -130,7 +138,7 @@ class Engine:
                 self._emit_result(self._result(run, Verdict.NA, f"not available here: {words}"))
                 yield None
                 return
-            yield Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile)
+            yield Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant)
         finally:
             link.close()
 
@@ -175,7 +183,7 @@ class Engine:
         for violation in others:
             row = self._result(run, violation.verdict, violation.reason, violation.frame, seconds)
             row.case, row.requirements, row.capture = (
-                f"monitor in {run.name}",
+                f"monitor in {run.title}",
                 [violation.requirement],
                 run.capture_name,
             )
@@ -196,7 +204,7 @@ class Engine:
         self, run: Run, verdict: Verdict, reason: str, frame: int | None = None, seconds: float = 0.0
     ) -> Result:
         return Result(
-            case=run.name,
+            case=run.title,
             requirements=list(run.requirements),
             role=str(run.role),
             verdict=verdict,

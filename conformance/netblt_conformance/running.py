@@ -65,7 +65,7 @@ class Listener:
     def _crashed(self, key: str, why: str) -> None:
         name, _, rest = key.rstrip("]").partition("[")
         role, arm = (rest.removesuffix("-control"), "control") if rest.endswith("-control") else (rest, "stimulus")
-        requirements = list(self.cases[name][1:])
+        requirements = list(self.cases[name.partition(": ")[0]][1:])
         self._take(Result(name, requirements, role, Verdict.FAIL, why, arm))
 
     def _progress(self, result: Result) -> None:
@@ -83,7 +83,9 @@ class Listener:
             if key not in seen and not self.interrupted:
                 name, _, rest = key.rstrip("]").partition("[")
                 why = "the case left no result"
-                self.results.append((key, Result(name, list(self.cases[name][1:]), rest, Verdict.ERROR, why)))
+                self.results.append(
+                    (key, Result(name, list(self.cases[name.partition(": ")[0]][1:]), rest, Verdict.ERROR, why))
+                )
         return [result for _, result in sorted(self.results, key=lambda pair: place.get(pair[0], len(place)))]
 
     def header(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from netblt_conformance import tolerances
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session, after
-from netblt_conformance.packets import Packet
+from netblt_conformance.packets import Kind, Packet
 
 
 class AckOracle(Oracle):
@@ -22,6 +22,8 @@ class AckOracle(Oracle):
             self.fail("CTRL-06", text, frame)
         self._judge_upper_bound(packet.high_seq, frame)
         self._judge_lower_bound(packet.high_seq, time_us, frame)
+        if packet.is_data:
+            self._judge_go(packet, frame)
         self._highest = packet.high_seq if after(packet.high_seq, self._highest) else self._highest
 
     def _judge_upper_bound(self, high_seq: int, frame: int) -> None:
@@ -38,6 +40,19 @@ class AckOracle(Oracle):
         else:
             text = f"high sequence number {high_seq}, but messages only up to {consecutive} were sent"
             self.fail("CTRL-06", text, frame)
+
+    def _judge_go(self, packet: Packet, frame: int) -> None:
+        """Data of a buffer proves that its GO was received: then the acknowledgement covers it, unless a hole came
+        before it. Needs no clock."""
+        in_order = 0
+        for seq in self.session.sequences_sent:
+            in_order = seq if seq == in_order + 1 else in_order
+        for go in self.session.sent_of(Kind.GO, packet.buffer)[:1]:
+            if not after(go.seq, in_order) and after(go.seq, packet.high_seq):
+                text = (
+                    f"data of buffer {packet.buffer} with high sequence number {packet.high_seq}, its GO was {go.seq}"
+                )
+                self.fail("CTRL-06", text, frame)
 
     def _judge_lower_bound(self, high_seq: int, time_us: int, frame: int) -> None:
         """Every packet carries it: an old value long after the messages arrived is wrong.

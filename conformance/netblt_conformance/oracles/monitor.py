@@ -48,8 +48,10 @@ class Monitor:
             self.violations.append(violation)
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
-        """A packet of the tester. Deliberately damaged ones must have no effect, so the oracles do not see them."""
-        damaged = packet.error is not None or not packet.checksum_good
+        """A packet of the tester. Deliberately damaged ones must have no effect, so the oracles do not see them; of a
+        CONTROL the messages before the damage count (ROBUST-02)."""
+        unreadable = packet.error is not None and packet.type is not Type.CONTROL
+        damaged = unreadable or packet.type is None or not packet.checksum_good
         if damaged or not self.session.same_connection(packet, sent=True):
             return
         self.session.note_sent(packet, time_us)

@@ -33,7 +33,7 @@ class OrderOracle(Oracle):
             if message.seq in self._noted:
                 continue
             self._noted.add(message.seq)
-            if message.kind is Kind.RESEND:
+            if message.kind is Kind.RESEND and not self.session.sent_of(Kind.OK, message.buffer):
                 # Packets not sent for the first time yet are no repairs, numbers behind the LDATA do not exist.
                 existing = set(message.packets) & self._seen.get(message.buffer, set())
                 self._repairs.append(_Repair(message, existing))

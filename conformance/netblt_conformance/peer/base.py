@@ -216,9 +216,9 @@ class Peer:
 
     def opening_values(self, **override: int | bool) -> Packet:
         """The fields of an OPEN as the tester would propose it."""
-        p = dataclasses.replace(self.parameters, **override)  # type: ignore[arg-type]
+        p = self.parameters
         writes = not self.role.sender if not self.role.active else self.role.sender
-        return Packet(
+        values = Packet(
             b"",
             unique_id=self.unique_id,
             buffer_size=p.buffer_size,
@@ -231,6 +231,7 @@ class Peer:
             max_buffers=p.max_buffers,
             string=packets.text_field(p.client_string),
         )
+        return dataclasses.replace(values, **override)  # type: ignore[arg-type]
 
     def send_open(self, **override: int | bool) -> int:
         return self.send(self.forge.opening(Type.OPEN, self.opening_values(**override)))
@@ -282,9 +283,13 @@ class Peer:
     def respond(self, **override: int | bool) -> int:
         """Tester passive: accepts the last OPEN."""
         values = self.response_values(**override)
-        frame = self.send(self.forge.opening(Type.RESPONSE, values))
+        frame = self.send_response(**override)
         self.settle(values, self.opens[-1].packet.death_timer_s)
         return frame
+
+    def send_response(self, **override: int | bool) -> int:
+        """Sends a RESPONSE and changes nothing here."""
+        return self.send(self.forge.opening(Type.RESPONSE, self.response_values(**override)))
 
     def settle(self, response: Packet, iut_death_timer_s: int) -> None:
         """From here on the RESPONSE's values govern, and KEEPALIVEs keep the implementation from giving us up."""

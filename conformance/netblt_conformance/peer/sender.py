@@ -49,6 +49,10 @@ class SenderPeer(Peer):
         """Whether each CONTROL is answered with a NULL-ACK at once."""
         self._answers = answer
 
+    def go_silent(self) -> None:
+        super().go_silent()
+        self._answers = False
+
     def null_ack(self, high_seq: int | None = None) -> int:
         terms = self.terms
         ack = self.ack if high_seq is None else high_seq
@@ -79,7 +83,7 @@ class SenderPeer(Peer):
     def packet_count(self, number: int) -> int:
         return max(1, -(-len(self.buffer_data(number)) // self.terms.packet_size))
 
-    def data_packet(self, buffer: int, packet: int, **override: int | bytes) -> Packet:
+    def data_packet(self, buffer: int, packet: int, /, **override: int | bytes) -> Packet:
         """The packet's fields; buffers counted from 0."""
         size = self.terms.packet_size
         data = self.buffer_data(buffer)[packet * size : (packet + 1) * size]
@@ -95,7 +99,7 @@ class SenderPeer(Peer):
         kind = Type.LDATA if packet == self.packet_count(buffer) - 1 else Type.DATA
         return Packet(b"", type=kind, **values)  # type: ignore[arg-type]
 
-    def send_packet(self, buffer: int, packet: int, **override: int | bytes) -> int:
+    def send_packet(self, buffer: int, packet: int, /, **override: int | bytes) -> int:
         """Sends one packet of a buffer, with any field overridden."""
         return self.send(self.forge.data(self.data_packet(buffer, packet, **override)))
 
@@ -115,6 +119,10 @@ class SenderPeer(Peer):
         """The messages of this kind for this buffer seen so far, by sequence number."""
         number = (self.first_buffer or 0) + buffer
         return [m for _, m in sorted(self.messages.items()) if m.kind is kind and m.buffer == number]
+
+    def first_seen(self, seq: int) -> Seen:
+        """The CONTROL in which this message came first."""
+        return next(seen for seen in self.controls if any(m.seq == seq for m in seen.packet.messages))
 
     def expect_message(self, kind: Kind, buffer: int, within_us: int, count: int = 1) -> Message:
         """The `count`-th message of this kind for this buffer exists."""
@@ -141,6 +149,13 @@ class SenderPeer(Peer):
             within_us,
             "expected CONTROL",
         )
+
+    def expect_repeats(self, count: int = 2) -> int:
+        """Waits for `count` further CONTROLs with nothing acknowledged. Answers the longest gap between two."""
+        times = [self.controls[-1].time_us] if self.controls else []
+        for _ in range(count):
+            times.append(self.expect_control(tolerances.CONTROL_REPEAT_MAX_US).time_us)
+        return max(b - a for a, b in zip(times, times[1:], strict=False))
 
     @property
     def data_timer_max_us(self) -> int:

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CLOSE: the end of a successful transfer (RFC 998 5.3.1)."""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.model import MICROSECONDS_PER_S as S
+from netblt_conformance.packets import Kind, Type
+from netblt_conformance.peer.receiver import CONTROL_TIMER_MS
+from netblt_conformance.tolerances import QUIET_US
+
+
+@case("CLOSE-01", roles=RECEIVERS)
+def test_the_receiver_is_done_only_when_its_last_message_is_acknowledged(t: Case) -> None:
+    peer = t.sender(1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        go = peer.expect_go(0)
+        peer.answer_controls(False)
+        peer.withhold_ack(at=go.seq)
+        peer.send_buffer(0)
+    peer.expect_ok(0)
+    peer.expect_repeats(2)
+    done = [seen for seen in peer.seen if seen.packet.type is Type.DONE]
+    t.must(not done, "DONE although the last OK is not acknowledged", done[0].frame if done else None)
+    t.must(not t.link.status().closed, "closed although the last OK is not acknowledged")
+    peer.acknowledge()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+
+
+@case("CLOSE-01", roles=RECEIVERS)
+def test_the_receiver_is_not_done_while_an_earlier_buffer_has_holes(t: Case) -> None:
+    peer = t.sender(2 * 1024, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(1)
+        peer.send_buffer(0, omit=[1])
+        peer.send_buffer(1)
+    peer.expect_ok(1)
+    heard = peer.listen(QUIET_US)
+    done = [seen for seen in heard if seen.packet.type is Type.DONE]
+    t.must(not done, "DONE although buffer 0 has a hole", done[0].frame if done else None)
+    t.must(not t.link.status().succeeded, "success was reported although buffer 0 has a hole")
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+
+
+@case("CLOSE-02", roles=SENDERS)
+def test_the_sender_is_not_done_before_every_buffer_has_its_ok(t: Case) -> None:
+    peer = t.receiver(2 * 1024)
+    with t.preamble():
+        peer.connect()
+        peer.go(0, 1)
+        peer.expect_buffer(0)
+        peer.expect_buffer(1)
+    peer.ok(1)
+    peer.expect_ack()
+    peer.listen(3 * S)
+    t.must(not t.link.status().succeeded, "success was reported although buffer 0 has no OK")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CLOSE-03", roles=SENDERS)
+def test_the_final_ok_is_acknowledged(t: Case) -> None:
+    peer = t.receiver(1024)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+    ok = peer.ok(0)[0]
+    peer.expect_ack(ok.seq)
+    peer.send_done()
+    peer.expect_success()
+
+
+@case("CLOSE-04", "CLOSE-05", roles=SENDERS)
+def test_an_ok_repeated_within_the_published_control_timer_is_acknowledged_again(t: Case) -> None:
+    peer = t.receiver(1024)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+        ok = peer.ok(0)[0]
+        peer.expect_ack(ok.seq)
+    began_us = peer.now_us
+    for share in (2, 1):  # half of the published value, then the whole of it
+        peer.listen(max(0, began_us + peer.ms(CONTROL_TIMER_MS) // share - 2 * t.link.delay_us - peer.now_us))
+        peer.send_control([ok])
+        peer.expect(
+            lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
+            peer.ack_deadline_us,
+            "expected the repeated OK to be acknowledged during the dally",
+        )
+    peer.until(lambda: t.link.status().closed, tolerances.CLOSE_MAX_US, "expected the sender to close without DONE")
+    peer.expect_success()
+
+
+@case("CLOSE-06", roles=SENDERS)
+def test_a_done_ends_the_transfer(t: Case) -> None:
+    peer = t.receiver(1024)
+    with t.preamble():
+        peer.connect()
+    peer.finish()
+    peer.until(lambda: t.link.status().closed, tolerances.CLOSE_MAX_US, "expected the sender to close after DONE")
+    peer.expect_success()
+
+
+@case("CLOSE-07", roles=RECEIVERS)
+def test_ok_publishes_the_control_timer(t: Case) -> None:
+    peer = t.sender(1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        go = peer.expect_go(0)
+        peer.answer_controls(False)
+        peer.withhold_ack(at=go.seq)
+        peer.send_buffer(0)
+    ok = peer.expect_ok(0)
+    first = next(seen for seen in peer.controls if any(m.seq == ok.seq for m in seen.packet.messages))
+    t.must(ok.control_timer_ms > 0, "OK publishes a control timer of 0 ms", first.frame)
+    repeat = peer.expect_control(tolerances.CONTROL_REPEAT_MAX_US)
+    gap_us, published_us = repeat.time_us - first.time_us, peer.ms(ok.control_timer_ms)
+    t.observe("published control timer and first repeat, ms", f"{ok.control_timer_ms} and {gap_us // 1000}")
+    near = published_us // 2 - tolerances.CROSSING_US <= gap_us <= 2 * published_us + tolerances.CROSSING_US
+    t.should(near, f"OK publishes {ok.control_timer_ms} ms, the repeat came after {gap_us / 1000:g} ms", repeat.frame)
+
+
+@case("CLOSE-08", roles=SENDERS)
+def test_repairs_are_served_after_the_last_buffer_was_sent(t: Case) -> None:
+    peer = t.receiver(2 * 1024)
+    with t.preamble():
+        peer.connect()
+        peer.go(0, 1)
+        peer.expect_buffer(0)
+        peer.expect_buffer(1)
+        peer.ok(1)
+        peer.expect_ack()
+    peer.resend(0, [1])
+    peer.until(lambda: peer.copies(0, 1) == 2, tolerances.REACTION_MAX_US, "expected packet 1 of buffer 0 again")
+    peer.message(Kind.OK, peer.first_buffer)
+    peer.send_control()
+    peer.expect_ack()
+    peer.send_done()
+    peer.expect_success()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CTRL, receiving implementation: control messages as one long-lived packet (RFC 998 5.2.1).
+
+The tester keeps acknowledgements back by claiming that message 2 never arrived: messages behind the hole are known to
+it, and may be acted upon, but not acknowledged (AMB-36).
+"""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import RECEIVERS, Case, case
+from netblt_conformance.links.base import Feature
+from netblt_conformance.model import MICROSECONDS_PER_S as S
+from netblt_conformance.packets import Kind, Type
+from netblt_conformance.peer import SenderPeer
+from netblt_conformance.tolerances import QUIET_US
+
+BUFFER_BYTES = 512
+BUFFERS = 4
+
+
+def hold_the_hole(t: Case) -> SenderPeer:
+    """Four GOs are out; the tester acknowledges the first and claims to miss the second."""
+    peer = t.sender(8 * BUFFER_BYTES, buffer_size=BUFFER_BYTES, max_buffers=BUFFERS)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.withhold_ack(at=1)
+        peer.connect()
+        for number in range(BUFFERS):
+            peer.expect_go(number)
+        if peer.terms.max_buffers != BUFFERS:
+            t.observe("outstanding buffers", peer.terms.max_buffers)
+    return peer
+
+
+@case("CTRL-01", roles=RECEIVERS)
+def test_control_messages_are_numbered_from_one_without_gaps_through_a_lossy_transfer(t: Case) -> None:
+    peer = t.sender(6 * 1024, max_buffers=3)
+    with t.preamble():
+        peer.connect()
+    lost: set[tuple[int, int]] = set()
+
+    def lose(buffer: int, packet: int) -> bool:
+        first = (buffer, packet) not in lost
+        lost.add((buffer, packet))
+        return first and (buffer + packet) % 3 == 0
+
+    peer.finish(lose)
+    numbers = sorted(peer.messages)
+    t.must(numbers == list(range(1, len(numbers) + 1)), f"the numbers used are {numbers}")
+    t.must(any(m.kind is Kind.RESEND for m in peer.messages.values()), "no RESEND came although packets were lost")
+    peer.expect_success()
+
+
+@case("CTRL-02", "TIMER-01", roles=RECEIVERS)
+def test_a_repeated_message_is_the_same_message(t: Case) -> None:
+    peer = hold_the_hole(t)
+    peer.send_buffer(0, omit=[1])
+    peer.expect_resend(0)
+    peer.withhold_ack(at=1)
+    peer.expect_repeats(3)
+    copies = [m for seen in peer.controls for m in seen.packet.messages if m.seq == 2]
+    t.must(len(copies) >= 3, f"message 2 is not acknowledged and came only {len(copies)} times")
+    t.must(len({m.identity for m in copies}) == 1, "message 2 changed when it was repeated")
+
+
+@case("CTRL-03", roles=RECEIVERS)
+def test_messages_in_a_control_ascend_without_gaps(t: Case) -> None:
+    peer = hold_the_hole(t)
+    for number in (0, 2, 3):
+        peer.send_buffer(number)
+        peer.expect_ok(number)
+    longest = max(len(seen.packet.messages) for seen in peer.controls)
+    t.must(longest >= 3, f"no CONTROL holds more than {longest} messages although none was acknowledged")
+    for seen in peer.controls:
+        sequences = [message.seq for message in seen.packet.messages]
+        in_order = sequences == list(range(sequences[0], sequences[0] + len(sequences))) if sequences else True
+        t.must(in_order, f"a CONTROL holds messages {sequences}", seen.frame)
+
+
+@case("CTRL-04", "CTRL-01", "CTRL-03", roles=RECEIVERS)
+def test_every_control_carries_all_messages_that_are_not_acknowledged(t: Case) -> None:
+    peer = hold_the_hole(t)
+    for number in (0, 2, 3):
+        known = len(peer.messages)
+        peer.send_buffer(number)
+        peer.expect_ok(number)
+        newest = peer.controls[-1]
+        t.must(len(peer.messages) > known, "no new message came", newest.frame)
+        held = {message.seq for message in newest.packet.messages}
+        lacking = sorted(set(range(2, max(peer.messages) + 1)) - held)
+        t.must(not lacking, f"CONTROL with new messages leaves out {lacking}, which are not acknowledged", newest.frame)
+    # Then by the timer alone.
+    peer.expect_repeats(2)
+    last = peer.controls[-1]
+    held = {message.seq for message in last.packet.messages}
+    lacking = sorted(set(range(2, max(peer.messages) + 1)) - held)
+    t.must(not lacking, f"repeated CONTROL leaves out {lacking}, which are not acknowledged", last.frame)
+
+
+@case("CTRL-04", roles=RECEIVERS)
+def test_the_control_timer_repeats_the_whole_packet_when_nothing_was_ever_acknowledged(t: Case) -> None:
+    peer = t.sender(8 * BUFFER_BYTES, buffer_size=BUFFER_BYTES, max_buffers=BUFFERS)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.withhold_ack(at=0)
+        peer.connect()
+        for number in range(BUFFERS):
+            peer.expect_go(number)
+    before = len(peer.controls)
+    peer.expect_repeats(3)
+    for seen in peer.controls[before:]:
+        held = [message.seq for message in seen.packet.messages]
+        t.must(held == sorted(peer.messages), f"repeated CONTROL holds {held} of {sorted(peer.messages)}", seen.frame)
+
+
+@case("CTRL-05", "CTRL-04", roles=RECEIVERS)
+def test_acknowledged_messages_leave_the_head_of_the_queue(t: Case) -> None:
+    peer = hold_the_hole(t)
+    peer.acknowledge(2)
+    peer.listen(tolerances.CROSSING_US)
+    before = len(peer.controls)
+    peer.expect_repeats(2)
+    for seen in peer.controls[max(before, 1) :]:
+        held = [message.seq for message in seen.packet.messages]
+        t.must(held[:1] == [3], f"CONTROL holds {held} after messages up to 2 were acknowledged", seen.frame)
+
+
+@case("CTRL-13", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,))
+def test_no_go_without_a_client_buffer(t: Case) -> None:
+    stalled_until_us = 20 * S
+    peer = t.sender(
+        2048,
+        own={"death_timer_s": 8},
+        iut={"client_stall_from": 0, "client_stall_until_us": stalled_until_us},
+    )
+    with t.preamble():
+        peer.connect()
+    heard = peer.silence([Type.CONTROL], stalled_until_us - peer.now_us - S, "the client has no buffer yet")
+    alive = sum(seen.packet.type is Type.KEEPALIVE for seen in heard)
+    t.must(alive >= 4, f"{alive} KEEPALIVEs while the client had no buffer")
+    peer.expect_go(0, 5 * S)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-14", roles=RECEIVERS)
+def test_ok_comes_exactly_when_the_buffer_is_complete(t: Case) -> None:
+    peer = t.sender(1024 + 256)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    peer.send_buffer(0, omit=[1])
+    peer.listen(QUIET_US)
+    t.must(not peer.find(Kind.OK, 0), "OK came although packet 1 was never sent")
+    peer.send_packet(0, 1)
+    peer.expect_ok(0)
+    peer.finish()
+    peer.expect_success()
+    for number in range(peer.buffer_count):
+        count = len(peer.find(Kind.OK, number))
+        t.must(count == 1, f"{count} OK messages for buffer {number}")
+
+
+@case("CTRL-15", roles=RECEIVERS, variants=("1", "4"))
+def test_buffers_beyond_the_last_one_do_not_block_the_end(t: Case) -> None:
+    peer = t.sender(700, max_buffers=int(t.variant))
+    with t.preamble():
+        peer.connect()
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+    beyond = [m for m in peer.messages.values() if m.kind is Kind.RESEND and m.buffer > (peer.first_buffer or 0)]
+    t.should(not beyond, f"RESEND for a buffer behind the last one: {beyond[0] if beyond else ''} (AMB-30)")

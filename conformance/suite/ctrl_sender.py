@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CTRL, sending implementation: how it takes control messages in and acknowledges them (RFC 998 5.2.1)."""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import SENDERS, Case, case
+from netblt_conformance.packets import Kind, Type
+from netblt_conformance.tolerances import QUIET_US
+
+
+@case("CTRL-06", roles=SENDERS)
+def test_the_high_sequence_number_follows_the_messages(t: Case) -> None:
+    peer = t.receiver(4 * 1024, max_buffers=4)
+    with t.preamble():
+        peer.connect()
+    for number in range(3):
+        message = peer.go(number)[0]
+        peer.expect_ack(message.seq)
+        peer.expect_buffer(number)
+    early = [s for s in peer.seen if s.packet.acks and s.packet.high_seq > peer.next_seq - 1]
+    t.must(not early, "a message was acknowledged that was never sent", early[0].frame if early else None)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-06", roles=SENDERS)
+def test_nothing_is_acknowledged_before_the_first_message(t: Case) -> None:
+    peer = t.receiver(1024)
+    with t.preamble():
+        peer.connect()
+    for seen in peer.listen(QUIET_US):
+        acked = seen.packet.high_seq if seen.packet.acks else 0
+        t.must(acked == 0, f"high sequence number {acked} before any message was sent", seen.frame)
+    peer.go(0)
+    peer.expect_ack(1)
+
+
+@case("CTRL-07", roles=SENDERS)
+def test_a_message_behind_a_hole_is_not_acknowledged(t: Case) -> None:
+    peer = t.receiver(4 * 1024, max_buffers=4)
+    with t.preamble():
+        peer.connect()
+    first, second, third = (peer.message(Kind.GO, peer.first_buffer + n) for n in range(3))
+    peer.send_control([first])
+    peer.expect_ack(first.seq)
+    peer.send_control([third])
+    for seen in peer.listen(peer.ack_deadline_us):
+        acked = seen.packet.high_seq if seen.packet.acks else 0
+        t.must(acked <= first.seq, f"message {acked} was acknowledged, message 2 never arrived", seen.frame)
+    peer.send_control([second])
+    peer.expect_ack(second.seq)
+    t.observe("the acknowledgement jumps over messages kept behind a hole", peer.high_seq == third.seq)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-08", roles=SENDERS)
+def test_messages_out_of_sequence_do_not_break_the_connection(t: Case) -> None:
+    peer = t.receiver(2 * 1024, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+    first = peer.message(Kind.GO, peer.first_buffer)
+    second = peer.message(Kind.GO, peer.first_buffer + 1)
+    peer.send_control([second])
+    peer.listen(QUIET_US)
+    peer.send_control([first])
+    peer.listen(QUIET_US)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-09", "RESEND-02", roles=SENDERS, control=True)
+def test_a_repeated_resend_is_served_once(t: Case) -> None:
+    peer = t.receiver(2 * 1024)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+    request = peer.resend(0, [1, 3])
+    if t.stimulus:
+        for _ in range(4):
+            peer.send_control([request])
+    peer.until(lambda: peer.copies(0, 3) >= 2, tolerances.REACTION_MAX_US, "expected packet 3 again")
+    if t.stimulus:
+        for _ in range(5):
+            peer.send_control([request])
+    peer.listen(QUIET_US)
+    copies = {number: peer.copies(0, number) for number in range(4)}
+    t.must(copies == {0: 1, 1: 2, 2: 1, 3: 2}, f"one RESEND of packets 1 and 3, repeated: copies are {copies}")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-09", roles=SENDERS)
+def test_a_repeated_go_does_not_restart_its_buffer(t: Case) -> None:
+    peer = t.receiver(2 * 1024)
+    with t.preamble():
+        peer.connect()
+        go = peer.go(0)[0]
+        peer.expect_buffer(0)
+    for _ in range(3):
+        peer.send_control([go])
+    peer.listen(QUIET_US)
+    copies = {number: peer.copies(0, number) for number in peer.buffer(0).packets}
+    t.must(set(copies.values()) == {1}, f"a repeated GO: copies are {copies}")
+
+
+@case("CTRL-10", roles=SENDERS)
+def test_an_idle_sender_acknowledges_at_once_and_again_when_a_message_is_repeated(t: Case) -> None:
+    peer = t.receiver(2 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+    ok = peer.ok(0)[0]
+    peer.expect_ack(ok.seq)
+    peer.listen(QUIET_US)
+    peer.send_control([ok])  # as if the acknowledgement had been lost
+    peer.expect(
+        lambda packet: packet.acks and packet.high_seq >= ok.seq,
+        peer.ack_deadline_us,
+        "expected the repeated message to be acknowledged again",
+    )
+
+
+@case("CTRL-11", roles=SENDERS)
+def test_a_null_ack_reports_the_agreed_burst_before_any_ok(t: Case) -> None:
+    peer = t.receiver(1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        go = peer.go(0)[0]
+        peer.expect_buffer(0)
+        peer.listen(QUIET_US)
+        peer.send_control([go])
+        seen = peer.expect_type(Type.NULL_ACK)
+    reported, agreed = (seen.packet.burst_size, seen.packet.burst_interval_ms), peer.terms
+    wanted = (agreed.burst_size, agreed.burst_interval_ms)
+    t.must(reported == wanted, f"NULL-ACK reports the burst {reported}, agreed was {wanted}", seen.frame)
+
+
+@case("CTRL-12", roles=SENDERS)
+def test_all_messages_of_one_control_take_effect(t: Case) -> None:
+    peer = t.receiver(4 * 1024, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.go(0, 1)
+        peer.expect_buffer(0)
+        peer.expect_buffer(1)
+    messages = [
+        peer.message(Kind.OK, peer.first_buffer),
+        peer.message(Kind.RESEND, peer.first_buffer + 1, [2]),
+        peer.message(Kind.GO, peer.first_buffer + 2),
+    ]
+    peer.send_control(messages)
+    peer.expect_buffer(2)
+    peer.until(lambda: peer.copies(1, 2) == 2, tolerances.REACTION_MAX_US, "expected packet 2 of buffer 1 again")
+    peer.expect_ack(messages[-1].seq)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-15", "DATA-12", roles=SENDERS)
+def test_a_go_beyond_the_end_of_the_data_is_acknowledged_and_ignored(t: Case) -> None:
+    peer = t.receiver(700, max_buffers=4)
+    with t.preamble():
+        peer.connect()
+    peer.go(0, 1, 2, 3)
+    peer.expect_ack(4)
+    peer.expect_buffer(0)
+    peer.finish()
+    peer.expect_success()

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""DATA: buffers, packets and their delivery (RFC 998 3, 5.2, 5.3.1)."""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.model import MICROSECONDS_PER_S as S
+from netblt_conformance.packets import Kind, Type
+from netblt_conformance.tolerances import QUIET_US
+
+# Transfer lengths around the edges of packets (256 bytes) and buffers (1024 bytes).
+LENGTHS = {"one packet": 4, "one full packet": 256, "two packets": 260, "full buffer": 1024, "buffer and a bit": 1028}
+
+
+@case("DATA-01", roles=SENDERS)
+def test_no_data_before_its_go(t: Case) -> None:
+    peer = t.receiver(3 * 1024, max_buffers=3)
+    with t.preamble():
+        peer.connect()
+    peer.silence([Type.DATA, Type.LDATA], 2 * S, "no GO was sent")
+    peer.go(0)
+    peer.expect_buffer(0)
+    peer.listen(QUIET_US)
+    others = [seen for seen in peer.seen if seen.packet.is_data and seen.packet.buffer != peer.first_buffer]
+    t.must(not others, "data of a buffer that has no GO", others[0].frame if others else None)
+
+
+@case("DATA-04", "DATA-03", "DATA-05", roles=SENDERS, variants=tuple(LENGTHS))
+def test_the_highest_packet_of_a_buffer_and_only_it_is_ldata(t: Case) -> None:
+    length = LENGTHS[t.variant]
+    peer = t.receiver(length)
+    with t.preamble():
+        peer.connect()
+    peer.go(0, 1)
+    peer.until(lambda: peer.last_buffer is not None, tolerances.REACTION_MAX_US, "expected the last buffer")
+    last = peer.last_buffer or 0
+    for number in range(last + 1):
+        buffer = peer.expect_buffer(number)
+        count = -(-min(1024, length - number * 1024) // 256)
+        types = [buffer.packets[n].packet.type for n in sorted(buffer.packets)]
+        wanted = [Type.DATA] * (count - 1) + [Type.LDATA]
+        text = f"buffer {number} came as {[kind.name for kind in types if kind is not None]}"
+        if types == wanted + [Type.LDATA] or types == wanted[:-1] + [Type.DATA, Type.LDATA]:
+            empty = not buffer.packets[max(buffer.packets)].packet.data
+            if empty:
+                t.should(False, text + ": an extra empty LDATA (AMB-42)")
+                continue
+        t.must(sorted(buffer.packets) == list(range(count)), f"buffer {number} has packets {sorted(buffer.packets)}")
+        t.must(types == wanted, text)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("DATA-02", "DATA-03", roles=SENDERS)
+def test_every_buffer_but_the_last_is_full_and_every_data_packet_has_the_agreed_size(t: Case) -> None:
+    peer = t.receiver(3 * 1000 + 200, buffer_size=1000, packet_size=256, max_buffers=4)
+    with t.preamble():
+        peer.connect()
+    peer.go(0, 1, 2, 3)
+    for number in range(4):
+        buffer = peer.expect_buffer(number)
+        sizes = [len(buffer.packets[n].packet.data) for n in sorted(buffer.packets)]
+        wanted = [256, 256, 256, 232] if number < 3 else [200]
+        t.must(sizes == wanted, f"buffer {number} came in packets of {sizes} bytes, {wanted} are due")
+
+
+@case("DATA-06", roles=RECEIVERS)
+def test_buffers_are_numbered_by_one(t: Case) -> None:
+    peer = t.sender(5 * 1024)
+    with t.preamble():
+        peer.connect()
+    peer.finish()
+    gos = [m.buffer for _, m in sorted(peer.messages.items()) if m.kind is Kind.GO]
+    first = gos[0]
+    t.must(gos == list(range(first, first + len(gos))), f"GOs are numbered {gos}")
+    t.observe("first buffer number", first)
+
+
+@case("DATA-07", "DATA-08", roles=RECEIVERS, variants=("reversed", "doubled", "shuffled"))
+def test_order_and_repetition_of_packets_do_not_matter(t: Case) -> None:
+    peer = t.sender(2048, buffer_size=2048)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    numbers = list(range(peer.packet_count(0)))
+    if t.variant == "reversed":
+        numbers.reverse()
+    elif t.variant == "doubled":
+        numbers = [n for n in numbers for _ in range(2)]
+    else:
+        t.random.shuffle(numbers)
+    for number in numbers:
+        peer.send_packet(0, number)
+    peer.expect_ok(0)
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+    t.must(len(peer.find(Kind.OK, 0)) == 1, "more than one OK for the buffer")
+
+
+@case("DATA-08", roles=ALL_ROLES, variants=(*LENGTHS, "several buffers", "odd length"))
+def test_the_data_arrive_byte_for_byte(t: Case) -> None:
+    length = {**LENGTHS, "several buffers": 5 * 1024 + 516, "odd length": 1021}[t.variant]
+    peer = t.peer(length)
+    with t.preamble():
+        peer.connect()
+    received = peer.finish()
+    peer.expect_success()
+    if received is not None:
+        t.must(
+            _same(received, peer.data), f"{len(received)} bytes came, they are not the {length} that were to be sent"
+        )
+    else:
+        t.expect_delivered(peer.data)
+
+
+def _same(received: bytes, sent: bytes) -> bool:
+    """AMB-02 (c): up to three zero bytes of padding may count as data at the very end."""
+    overhang = received[len(sent) :]
+    return received[: len(sent)] == sent and len(overhang) <= 3 and not any(overhang)
+
+
+@case("DATA-09", roles=SENDERS)
+def test_the_last_buffer_flag_is_on_every_packet_of_the_last_buffer_and_on_no_other(t: Case) -> None:
+    peer = t.receiver(2 * 1024 + 900, max_buffers=3)
+    with t.preamble():
+        peer.connect()
+        peer.go(0, 1, 2)
+        for number in range(3):
+            peer.expect_buffer(number)
+    peer.resend(2, [0, 3])
+    peer.resend(1, [2])
+    peer.until(lambda: peer.copies(2, 3) == 2, tolerances.REACTION_MAX_US, "expected the LDATA of buffer 2 again")
+    peer.until(lambda: peer.copies(1, 2) == 2, tolerances.REACTION_MAX_US, "expected packet 2 of buffer 1 again")
+    for seen in peer.seen:
+        if seen.packet.is_data:
+            flag, due = seen.packet.last_buffer, seen.packet.buffer == peer.first_buffer + 2
+            t.must(flag == due, f"{seen.packet} has the last-buffer flag {'set' if flag else 'clear'}", seen.frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("DATA-10", roles=RECEIVERS)
+def test_no_go_follows_the_last_buffer(t: Case) -> None:
+    peer = t.sender(2 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+    peer.finish()
+    peer.expect_success()
+    first = peer.first_buffer or 0
+    gos = [m.buffer - first for m in peer.messages.values() if m.kind is Kind.GO]
+    t.must(max(gos) <= 1, f"GO for buffer {max(gos)}, the last one was 1")
+
+
+@case("DATA-11", roles=SENDERS)
+def test_several_buffers_go_out_without_waiting_for_an_ok(t: Case) -> None:
+    peer = t.receiver(3 * 1024, max_buffers=3)
+    with t.preamble():
+        peer.connect()
+    peer.go(0, 1, 2)
+    for number in range(3):
+        peer.expect_buffer(number)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("DATA-12", roles=RECEIVERS, variants=("1", "2", "5"))
+def test_no_more_buffers_are_outstanding_than_agreed(t: Case) -> None:
+    limit = int(t.variant)
+    peer = t.sender(8 * 1024, max_buffers=limit)
+    with t.preamble():
+        peer.connect()
+    peer.finish()
+    outstanding = most = 0
+    for seen in peer.controls:
+        news = [m for m in seen.packet.messages if peer.first_seen(m.seq) is seen]
+        outstanding += sum((m.kind is Kind.GO) - (m.kind is Kind.OK) for m in news)
+        most = max(most, outstanding)
+    t.must(most <= limit, f"{most} buffers were outstanding, {limit} were agreed")
+    peer.expect_success()
+
+
+@case("DATA-13", roles=SENDERS)
+def test_nothing_is_sent_again_without_a_request(t: Case) -> None:
+    peer = t.receiver(2 * 1024)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        buffer = peer.expect_buffer(0)
+    peer.silence([Type.DATA, Type.LDATA], 6 * S, "nothing was asked for")
+    t.must(set(buffer.copies.values()) == {1}, f"copies are {buffer.copies}")

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""NEG: negotiation (RFC 998 section 4). The monitor compares every RESPONSE with its OPEN, field by field."""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import ACTIVE, PASSIVE, SENDERS, Case, case
+from netblt_conformance.packets import Packet, Type
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
+
+
+def propose(t: Case, field: str, value: int) -> Packet:
+    """OPEN with one distinctive value; the RESPONSE."""
+    peer = t.peer(1024)
+    peer.send_open(**{field: value})
+    response = peer.expect_response(tolerances.SETUP_MAX_US)
+    t.observe(f"{field} {value} is answered with", getattr(response.packet, field))
+    return response.packet
+
+
+@case("NEG-01", roles=PASSIVE, variants=("512", "1024", "65536", "16777216"))
+def test_the_buffer_size_only_goes_down(t: Case) -> None:
+    answer = propose(t, "buffer_size", int(t.variant)).buffer_size
+    t.must(1 <= answer <= int(t.variant), f"buffer size {t.variant} was answered with {answer}")
+
+
+@case("NEG-02", roles=PASSIVE, variants=("128", "256", "1432", "60000"))
+def test_the_data_packet_size_only_goes_down(t: Case) -> None:
+    answer = propose(t, "packet_size", int(t.variant)).packet_size
+    t.must(1 <= answer <= int(t.variant), f"data packet size {t.variant} was answered with {answer}")
+
+
+@case("NEG-03", roles=PASSIVE, variants=("1", "8", "1000"))
+def test_the_burst_size_only_goes_down(t: Case) -> None:
+    answer = propose(t, "burst_size", int(t.variant)).burst_size
+    t.must(1 <= answer <= int(t.variant), f"burst size {t.variant} was answered with {answer}")
+
+
+@case("NEG-04", roles=PASSIVE, variants=("1", "50", "60000"))
+def test_the_burst_interval_only_goes_up(t: Case) -> None:
+    answer = propose(t, "burst_interval_ms", int(t.variant)).burst_interval_ms
+    t.must(answer >= int(t.variant), f"burst interval {t.variant} ms was answered with {answer} ms")
+
+
+@case("NEG-05", roles=PASSIVE, variants=("1", "8", "65535"))
+def test_the_number_of_outstanding_buffers_only_goes_down(t: Case) -> None:
+    answer = propose(t, "max_buffers", int(t.variant)).max_buffers
+    t.must(1 <= answer <= int(t.variant), f"{t.variant} outstanding buffers were answered with {answer}")
+
+
+def _obeys_as_sender(t: Case, peer: ReceiverPeer) -> None:
+    """Buffers, packets and data checksums follow the RESPONSE."""
+    terms = peer.terms
+    peer.go(0)
+    buffer = peer.expect_buffer(0)
+    for seen in buffer.packets.values():
+        size = len(seen.packet.data)
+        t.must(size <= terms.packet_size, f"{size} data bytes, {terms.packet_size} were agreed", seen.frame)
+    total = len(buffer.data)
+    t.must(total == terms.buffer_size, f"buffer 0 holds {total} bytes, {terms.buffer_size} were agreed")
+
+
+def _obeys_as_receiver(t: Case, peer: SenderPeer) -> None:
+    """No more buffers are outstanding than the RESPONSE says."""
+    peer.expect_go(0)
+    peer.listen(tolerances.QUIET_US)
+    gos = [m for m in peer.messages.values() if m.kind is m.kind.GO]
+    t.must(len(gos) <= peer.terms.max_buffers, f"{len(gos)} GOs, {peer.terms.max_buffers} buffers were agreed")
+
+
+@case("NEG-06", roles=ACTIVE)
+def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> None:
+    peer = t.peer(2048, max_buffers=4)
+    peer.await_open()
+    flags = peer.opens[-1].packet.flags | 2
+    peer.respond(buffer_size=512, packet_size=128, burst_size=2, burst_interval_ms=40, max_buffers=1, flags=flags)
+    if isinstance(peer, ReceiverPeer):
+        _obeys_as_sender(t, peer)
+    else:
+        _obeys_as_receiver(t, peer)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("NEG-06", roles=PASSIVE)
+def test_the_passive_end_obeys_what_it_answered(t: Case) -> None:
+    small = {"buffer_size": 512, "packet_size": 128, "burst_size": 2, "burst_interval_ms": 40, "max_buffers": 1}
+    peer = t.peer(2048, iut=small)
+    peer.open(buffer_size=8192, packet_size=1024, burst_size=50, burst_interval_ms=1, max_buffers=8)
+    if isinstance(peer, ReceiverPeer):
+        _obeys_as_sender(t, peer)
+    else:
+        _obeys_as_receiver(t, peer)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("NEG-06", roles=PASSIVE)
+def test_the_passive_end_obeys_a_proposal_below_its_own_limits(t: Case) -> None:
+    peer = t.peer(2048, max_buffers=4)
+    peer.open(buffer_size=512, packet_size=128, burst_size=2, burst_interval_ms=40, max_buffers=1)
+    if isinstance(peer, ReceiverPeer):
+        _obeys_as_sender(t, peer)
+    else:
+        _obeys_as_receiver(t, peer)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("NEG-07", roles=PASSIVE, variants=("data checksums off", "data checksums on"))
+def test_the_mode_is_echoed_and_data_checksums_are_not_turned_off(t: Case) -> None:
+    peer = t.peer(1024)
+    proposal = peer.opening_values()
+    flags = (proposal.flags & 1) | (2 if t.variant.endswith("on") else 0)
+    peer.send_open(flags=flags)
+    answer = peer.expect_response(tolerances.SETUP_MAX_US)
+    t.must(answer.packet.writes == bool(flags & 1), "RESPONSE changes the M bit", answer.frame)
+    if flags & 2:
+        t.should(answer.packet.data_checksum_on, "RESPONSE turns data checksums off (AMB-24)", answer.frame)
+
+
+@case("NEG-09", "CTRL-11", roles=SENDERS)
+def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
+    size, interval_ms = 1, 120
+    peer = t.receiver(4 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+    peer.offer = (size, interval_ms)
+    offer = peer.ok(0)[0]
+    # A slower pair need not apply before the next burst, and only to buffers whose GO follows (AMB-43).
+    peer.expect_ack(offer.seq)
+    peer.listen(2 * peer.ms(peer.terms.burst_interval_ms))
+    peer.go(1)
+    buffer = peer.expect_buffer(1, tolerances.REACTION_MAX_US + 4 * peer.ms(interval_ms))
+    for seen in peer.seen:
+        p = seen.packet
+        if p.type is Type.NULL_ACK and p.high_seq >= offer.seq:
+            slower = p.burst_size <= size and p.burst_interval_ms >= interval_ms
+            text = f"NULL-ACK reports {p.burst_size} in {p.burst_interval_ms} ms, the offer was {size} in {interval_ms}"
+            t.must(slower, text, seen.frame)
+    first, last = buffer.packets[0], buffer.packets[max(buffer.packets)]
+    span_us = last.time_us - first.time_us
+    least_us = (len(buffer.packets) - 1) // size * peer.ms(interval_ms) - tolerances.CROSSING_US
+    text = f"{len(buffer.packets)} packets within {span_us / 1000:g} ms, {size} in {interval_ms} ms was offered"
+    t.must(span_us >= least_us, text, last.frame)
+
+
+@case("NEG-10", roles=PASSIVE, variants=("buffer_size", "packet_size", "max_buffers"))
+def test_a_proposal_of_zero_is_not_accepted(t: Case) -> None:
+    peer = t.peer(1024)
+    peer.send_open(**{t.variant: 0})
+    answer = peer.expect(
+        lambda packet: packet.type in (Type.REFUSED, Type.RESPONSE, Type.ABORT),
+        tolerances.SETUP_MAX_US,
+        f"expected REFUSED for an OPEN with {t.variant} 0",
+    )
+    if answer.packet.type is Type.RESPONSE:
+        value = getattr(answer.packet, t.variant)
+        t.must(value != 0, f"RESPONSE accepts {t.variant} 0", answer.frame)
+        t.should(False, f"RESPONSE loosens {t.variant} 0 to {value} (AMB-25)", answer.frame)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""OPEN: connection setup (RFC 998 5.1)."""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, Case, case
+from netblt_conformance.model import MICROSECONDS_PER_S as S
+from netblt_conformance.packets import Type
+from netblt_conformance.tolerances import QUIET_US
+
+OTHER_ID = 0x0BADCAFE
+TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
+
+
+@case("OPEN-01", roles=ALL_ROLES)
+def test_two_packets_set_a_connection_up(t: Case) -> None:
+    peer = t.peer(2048)
+    peer.connect()
+    peer.finish()
+    peer.expect_success()
+
+
+@case("OPEN-02", roles=PASSIVE, variants=("any", "all bits set", "zero"))
+def test_the_response_echoes_the_unique_id(t: Case) -> None:
+    peer = t.peer()
+    peer.unique_id = {"any": peer.unique_id, "all bits set": 0xFFFFFFFF, "zero": 0}[t.variant]
+    peer.send_open()
+    response = peer.expect_response(tolerances.SETUP_MAX_US)
+    got, sent = response.packet.unique_id, peer.unique_id
+    t.must(got == sent, f"RESPONSE carries unique ID {got:#010x}, the OPEN had {sent:#010x}", response.frame)
+
+
+@case("OPEN-03", "OPEN-04", roles=ACTIVE)
+def test_an_open_without_answer_is_repeated_and_then_given_up(t: Case) -> None:
+    peer = t.peer()
+    peer.await_open()
+    peer.until(lambda: len(peer.opens) >= 2, tolerances.OPEN_RETRY_MAX_US, "expected OPEN to be repeated")
+    peer.expect_failure(tolerances.OPEN_GIVE_UP_MAX_US)
+    t.observe("OPENs before giving up", len(peer.opens))
+    peer.silence([Type.OPEN], 2 * S, "the attempt was given up")
+    different = [seen for seen in peer.opens if seen.packet.raw != peer.opens[0].packet.raw]
+    t.must(not different, "a repeated OPEN differs from the first", different[0].frame if different else None)
+
+
+@case("OPEN-05", roles=ACTIVE)
+def test_a_response_ends_the_repetition_of_open(t: Case) -> None:
+    peer = t.peer()
+    with t.preamble():
+        peer.await_open()
+        peer.until(lambda: len(peer.opens) >= 2, tolerances.OPEN_RETRY_MAX_US, "expected OPEN to be repeated")
+    gap_us = peer.opens[1].time_us - peer.opens[0].time_us
+    peer.respond()
+    peer.listen(tolerances.CROSSING_US)
+    peer.silence([Type.OPEN], 5 * gap_us, "no OPEN may follow the RESPONSE")
+
+
+@case("OPEN-06", roles=ACTIVE)
+def test_refused_ends_the_attempt(t: Case) -> None:
+    peer = t.peer()
+    with t.preamble():
+        peer.await_open()
+    peer.send(peer.forge.reason(Type.REFUSED, "not today"))
+    peer.listen(tolerances.CROSSING_US)
+    peer.silence(Type, 5 * S, "nothing may follow REFUSED")
+    peer.expect_failure()
+
+
+@case("OPEN-07", roles=PASSIVE, control=True)
+def test_a_repeated_open_gets_the_same_response_again(t: Case) -> None:
+    peer = t.peer()
+    with t.preamble():
+        peer.connect()
+    if t.stimulus:
+        for _ in range(2):
+            peer.send_open()
+            again = peer.expect_response()
+            same = again.packet.raw == peer.responses[0].packet.raw
+            t.must(same, "the repeated OPEN got another RESPONSE than the first one", again.frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("OPEN-07", roles=PASSIVE, control=True)
+def test_an_open_repeated_in_the_middle_of_a_transfer_disturbs_nothing(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        answers = len(peer.responses)
+        peer.send_open()
+        peer.until(lambda: len(peer.responses) > answers, tolerances.REACTION_MAX_US, "expected RESPONSE again")
+        same = peer.responses[-1].packet.raw == peer.responses[0].packet.raw
+        t.must(same, "the repeated OPEN got another RESPONSE than the first one", peer.responses[-1].frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("OPEN-08", roles=ACTIVE, control=True)
+def test_a_repeated_response_is_ignored(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        peer.send_response(packet_size=peer.terms.packet_size // 2, max_buffers=1)
+        peer.silence([Type.ABORT, Type.QUIT, Type.REFUSED], QUIET_US, "a repeated RESPONSE must be ignored")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("OPEN-09", roles=ALL_ROLES, control=True)
+def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection_survives(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        if t.role.active:
+            peer.send_response(unique_id=OTHER_ID)
+        else:
+            peer.send_open(unique_id=OTHER_ID)
+        answers = (Type.ABORT, Type.REFUSED)
+        seen = peer.expect(
+            lambda packet: packet.type in answers, tolerances.REACTION_MAX_US, "expected ABORT for the foreign ID"
+        )
+        t.should(seen.packet.type is Type.ABORT, "answered REFUSED where RFC 998 says ABORT (AMB-18)", seen.frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("OPEN-10", roles=ACTIVE)
+def test_a_response_with_another_unique_id_does_not_open_the_connection(t: Case) -> None:
+    peer = t.peer()
+    with t.preamble():
+        peer.await_open()
+    peer.send_response(unique_id=(peer.unique_id + 1) & 0xFFFFFFFF)
+    heard = peer.silence(TRANSFER, 2 * S, "a RESPONSE with the wrong unique ID must not open the connection")
+    if any(seen.packet.type is Type.ABORT for seen in heard):
+        t.observe("RESPONSE with a wrong unique ID while opening", "ABORT (AMB-20)")
+        return
+    peer.respond()
+    peer.finish()
+    peer.expect_success()
+
+
+@case("OPEN-11", roles=RECEIVERS, variants=("none", "too small", "too large"))
+def test_the_announced_transfer_size_changes_nothing(t: Case) -> None:
+    peer = t.sender(3000)
+    size = {"none": 0, "too small": 100, "too large": 1_000_000}[t.variant]
+    with t.preamble():
+        peer.connect(transfer_size=size)
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+
+
+@case("OPEN-12", roles=ALL_ROLES)
+def test_the_client_string_reaches_the_client(t: Case) -> None:
+    string = "tester: file name 'a b.tar', mode \x01"
+    peer = t.peer(1024, own={"client_string": string}, iut={"client_string": "from the implementation"})
+    with t.preamble():
+        peer.connect()
+        peer.finish()
+        peer.expect_success()
+    opening = (peer.opens or peer.responses)[0]
+    got = opening.packet.text
+    t.should(got == "from the implementation", f"its own client string came as {got!r}", opening.frame)
+    delivered = t.link.peer_string()
+    if delivered is not None:
+        t.should(delivered == string, f"the tester's client string reached the client as {delivered!r}")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ORDER: the lowest buffer goes first (RFC 998 5.2)."""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import SENDERS, Case, case
+from netblt_conformance.peer import ReceiverPeer
+
+SLOW = {"buffer_size": 2048, "burst_size": 1, "burst_interval_ms": 20, "max_buffers": 3}
+
+
+def order_seen(peer: ReceiverPeer) -> list[tuple[int, int]]:
+    """(buffer, packet) of every data packet in order of arrival."""
+    data = [seen.packet for seen in peer.seen if seen.packet.is_data]
+    return [(p.buffer - peer.first_buffer, p.packet) for p in data]
+
+
+@case("ORDER-01", "ORDER-03", roles=SENDERS)
+def test_buffers_go_out_in_the_order_of_their_numbers(t: Case) -> None:
+    peer = t.receiver(3 * 2048, **SLOW)
+    with t.preamble():
+        peer.connect()
+    peer.go(0, 1, 2)
+    for number in range(3):
+        peer.expect_buffer(number)
+    order = order_seen(peer)
+    t.must(order == sorted(order), f"the first pass went out as {order}")
+
+
+@case("ORDER-02", roles=SENDERS, control=True, variants=("one buffer ahead", "two buffers ahead"))
+def test_repairs_come_before_any_packet_of_a_later_buffer(t: Case) -> None:
+    ahead = 1 if t.variant == "one buffer ahead" else 2
+    peer = t.receiver(3 * 2048, **SLOW)
+    with t.preamble():
+        peer.connect()
+        peer.go(0, 1, 2)
+        peer.expect_buffer(0)
+        peer.until(lambda: len(peer.buffer(ahead).packets) >= 2, tolerances.REACTION_MAX_US, f"expected buffer {ahead}")
+    if t.stimulus:
+        asked = [1, 4, 7]
+        request = peer.resend(0, asked)
+        before = len(peer.seen)
+        for number in asked:
+            peer.until(
+                lambda number=number: peer.copies(0, number) >= 2,
+                tolerances.REACTION_MAX_US + 24 * peer.ms(20),
+                f"expected packet {number} of buffer 0 again",
+            )
+        late = [s for s in peer.seen[before:] if s.packet.is_data and s.packet.high_seq >= request.seq]
+        waiting = set(asked)
+        for seen in late:
+            p = seen.packet
+            if p.buffer == peer.first_buffer:
+                waiting.discard(p.packet)
+            elif waiting:
+                text = f"{p} while packets {sorted(waiting)} of buffer 0 wait to be repaired"
+                t.must(False, text, seen.frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ORDER-03", "DATA-04", roles=SENDERS)
+def test_the_ldata_ends_the_first_pass_of_a_buffer(t: Case) -> None:
+    peer = t.receiver(2048, buffer_size=2048, burst_size=3)
+    with t.preamble():
+        peer.connect()
+    peer.go(0)
+    buffer = peer.expect_buffer(0)
+    order = [number for _, number in order_seen(peer)]
+    t.must(order[-1] == buffer.last_packet, f"the first pass went out as {order}, LDATA is {buffer.last_packet}")
+
+
+@case("ORDER-04", roles=SENDERS)
+def test_the_next_buffer_follows_without_waiting_for_the_ok(t: Case) -> None:
+    interval_ms = 40
+    peer = t.receiver(2 * 1024, burst_size=4, burst_interval_ms=interval_ms, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+    peer.go(0, 1)
+    first = peer.expect_buffer(0)
+    peer.until(lambda: bool(peer.buffer(1).packets), tolerances.REACTION_MAX_US, "expected buffer 1 before OK(0)")
+    end_us = max(seen.time_us for seen in first.packets.values())
+    begin = min(peer.buffer(1).packets.values(), key=lambda seen: seen.time_us)
+    gap_us = begin.time_us - end_us
+    limit_us = peer.ms(interval_ms) + tolerances.CROSSING_US
+    t.should(gap_us <= limit_us, f"buffer 1 begins {gap_us / 1000:g} ms after buffer 0 ended", begin.frame)

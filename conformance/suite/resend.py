@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""RESEND: asking for what is missing and serving it (RFC 998 5.2, 5.2.2)."""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.packets import Kind, Message, Type
+from netblt_conformance.tolerances import QUIET_US
+
+LOST = {"one hole": [1], "two holes": [1, 5], "first packet": [0], "many holes": [0, 2, 3, 5, 6]}
+
+
+@case("RESEND-01", "TIMER-07", roles=RECEIVERS, variants=tuple(LOST))
+def test_a_resend_lists_exactly_what_is_missing(t: Case) -> None:
+    lost = LOST[t.variant]
+    peer = t.sender(2048 + 1024, buffer_size=2048)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    peer.send_buffer(0, omit=lost)
+    request = peer.expect_resend(0)
+    t.must(sorted(request.packets) == lost, f"{request}, missing are {lost}", peer.controls[-1].frame)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("RESEND-02", "DATA-13", roles=SENDERS, control=True)
+def test_exactly_the_listed_packets_are_sent_again(t: Case) -> None:
+    peer = t.receiver(4096, buffer_size=2048)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        buffer = peer.expect_buffer(0)
+    wanted = [2, 5] if t.stimulus else []
+    if wanted:
+        peer.resend(0, wanted)
+    peer.listen(2 * QUIET_US)
+    copies = {number: buffer.copies[number] for number in sorted(buffer.copies)}
+    expected = {number: 2 if number in wanted else 1 for number in range(8)}
+    t.must(copies == expected, f"RESEND of {wanted}: copies are {copies}")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("RESEND-03", "DATA-09", roles=SENDERS, variants=("earlier buffer", "last buffer"))
+def test_repairs_keep_type_flag_and_content(t: Case) -> None:
+    target = 0 if t.variant == "earlier buffer" else 1
+    peer = t.receiver(1024 + 700)
+    with t.preamble():
+        peer.connect()
+        peer.go(0, 1)
+        peer.expect_buffer(0)
+        buffer = peer.expect_buffer(1)
+        buffer = peer.buffer(target)
+    last = buffer.last_packet or 0
+    asked = sorted({0, last // 2, last})
+    peer.resend(target, asked)
+    for number in asked:
+        peer.until(
+            lambda number=number: peer.copies(target, number) >= 2,
+            tolerances.REACTION_MAX_US,
+            f"expected packet {number} again",
+        )
+    again = [s for s in peer.seen if s.packet.is_data and s.packet.buffer - peer.first_buffer == target]
+    for seen in again:
+        p, first = seen.packet, buffer.packets[seen.packet.packet].packet
+        same = (p.type, p.flags, p.data, p.data_checksum) == (first.type, first.flags, first.data, first.data_checksum)
+        t.must(same, f"packet {p.packet} changed when it was sent again", seen.frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("RESEND-04", roles=RECEIVERS)
+def test_a_packet_lost_again_is_asked_for_again(t: Case) -> None:
+    peer = t.sender(1024, buffer_size=1024)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.send_buffer(0, omit=[1])
+    for count in range(1, 4):
+        request = peer.expect_resend(0, count)
+        t.must(1 in request.packets, f"{request} does not ask for packet 1")
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("RESEND-04", roles=SENDERS)
+def test_a_packet_asked_for_again_is_sent_again(t: Case) -> None:
+    peer = t.receiver(1024)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+    for count in range(2, 7):
+        peer.resend(0, [1])
+        peer.until(
+            lambda count=count: peer.copies(0, 1) == count,
+            tolerances.REACTION_MAX_US,
+            f"expected copy {count} of packet 1",
+        )
+    peer.finish()
+    peer.expect_success()
+
+
+@case("RESEND-05", "TIMER-07", roles=RECEIVERS, variants=("full last buffer", "short last buffer", "earlier buffer"))
+def test_a_lost_ldata_is_asked_for(t: Case) -> None:
+    length = {"full last buffer": 1024, "short last buffer": 600, "earlier buffer": 2048}[t.variant]
+    peer = t.sender(length)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    last = peer.packet_count(0) - 1
+    peer.send_buffer(0, omit=[last])
+    request = peer.expect_resend(0)
+    t.must(last in request.packets, f"{request} does not ask for the LDATA, packet {last}", peer.controls[-1].frame)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("RESEND-05", roles=SENDERS)
+def test_numbers_behind_the_ldata_are_ignored_and_the_others_served(t: Case) -> None:
+    peer = t.receiver(600)  # packets 0, 1 and a short LDATA 2
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        buffer = peer.expect_buffer(0)
+    request = peer.resend(0, [1, 2, 3])
+    peer.until(lambda: peer.copies(0, 2) >= 2, tolerances.REACTION_MAX_US, "expected the LDATA again")
+    peer.expect_ack(request.seq)
+    heard = peer.silence([Type.ABORT, Type.QUIT], QUIET_US, "an over-long list is legal (AMB-32)")
+    del heard
+    t.must(buffer.copies == {0: 1, 1: 2, 2: 2}, f"RESEND of 1, 2, 3: copies are {buffer.copies}")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("RESEND-06", roles=RECEIVERS)
+def test_a_request_that_is_not_acknowledged_is_repeated_not_renewed(t: Case) -> None:
+    peer = t.sender(2048)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.expect_go(1)
+        peer.answer_controls(False)
+        peer.withhold_ack()
+        peer.send_buffer(0, omit=[2])
+        acked = peer.ack
+        peer.expect_resend(0)
+    held_since = len(peer.controls)
+    peer.expect_repeats(3)
+    peer.listen(2 * QUIET_US)
+    t.must(len(peer.controls) > held_since, "the request was not repeated")
+    requests = [m for m in peer.find(Kind.RESEND, 0) if m.seq > acked]
+    t.must(len(requests) <= 1, f"{len(requests)} requests for buffer 0 are open: {', '.join(map(str, requests))}")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("RESEND-07", roles=RECEIVERS)
+def test_a_hole_at_the_ldata_is_not_asked_for_at_once(t: Case) -> None:
+    peer = t.sender(1024)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    peer.send_packets(0, [0, 1, 3])
+    heard = peer.listen(peer.ms(5) + 2 * t.link.delay_us)
+    early = [s for s in heard if any(m.kind is Kind.RESEND for m in s.packet.messages)]
+    t.should(not early, "RESEND at the arrival of the LDATA (AMB-31)", early[0].frame if early else None)
+    peer.send_packet(0, 2)
+    peer.expect_ok(0)
+
+
+@case("RESEND-08", roles=SENDERS, variants=("confirmed buffer", "buffer far ahead", "no entries"))
+def test_a_request_that_makes_no_sense_is_acknowledged_and_dropped(t: Case) -> None:
+    peer = t.receiver(4 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+        if t.variant == "confirmed buffer":
+            peer.ok(0)
+            peer.expect_ack()
+    asked: dict[str, tuple[int, list[int]]] = {
+        "confirmed buffer": (0, [1]),
+        "buffer far ahead": (1000, [1]),
+        "no entries": (0, []),
+    }
+    request: Message = peer.resend(*asked[t.variant])
+    peer.expect_ack(request.seq)
+    peer.listen(QUIET_US)
+    copies = dict(peer.buffer(0).copies)
+    t.must(set(copies.values()) == {1}, f"{request}: copies are {copies}")
+    peer.finish()
+    peer.expect_success()

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ROBUST and DEMUX: packets that no conforming peer of this connection would send."""
+
+from netblt_conformance import packets, tolerances
+from netblt_conformance.case import ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.links.base import STRANGER_ADDRESS, Feature
+from netblt_conformance.packets import Kind, Packet, Type
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
+from netblt_conformance.tolerances import QUIET_US
+
+
+def one_of_each_type(peer: ReceiverPeer | SenderPeer) -> dict[Type, bytes]:
+    """A well-formed packet of every type on this connection, none of which may do harm in the state it is sent in."""
+    forge = peer.forge
+    data = Packet(b"", buffer=90_000, packet=0, flags=0, data=b"x" * 16)
+    return {
+        Type.OPEN: forge.opening(Type.OPEN, peer.opening_values(unique_id=7)),
+        Type.RESPONSE: forge.opening(Type.RESPONSE, peer.opening_values(unique_id=7)),
+        Type.QUIT: forge.reason(Type.QUIT, "truncated"),
+        Type.ABORT: forge.reason(Type.ABORT, "truncated"),
+        Type.DATA: forge.data(packets.replace(data, type=Type.DATA)),
+        Type.LDATA: forge.data(packets.replace(data, type=Type.LDATA)),
+        Type.NULL_ACK: forge.null_ack(0, 1, 1),
+        Type.CONTROL: forge.control([packets.Message(Kind.GO, 60_000, 90_000)]),
+        Type.REFUSED: forge.reason(Type.REFUSED, "truncated"),
+    }
+
+
+@case("ROBUST-01", roles=ALL_ROLES, control=True)
+def test_truncated_packets_have_no_effect(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        for packet in one_of_each_type(peer).values():
+            for end in range(0, len(packet), 4):
+                peer.send(packet[:end])  # Length exceeds what is there
+        heard = peer.listen(QUIET_US)
+        answers = [s for s in heard if s.packet.type in (Type.ABORT, Type.QUITACK, Type.RESPONSE, Type.REFUSED)]
+        t.must(not answers, "a truncated packet was answered", answers[0].frame if answers else None)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ROBUST-01", roles=ALL_ROLES)
+def test_a_length_below_the_minimum_of_its_type_has_no_effect(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    for kind, packet in one_of_each_type(peer).items():
+        if kind in packets.MINIMUM_BYTES:
+            short = bytearray(packet)
+            short[4:6] = (packets.MINIMUM_BYTES[kind] - 4).to_bytes(2, "big")
+            peer.send(packets.seal(short))
+    heard = peer.listen(QUIET_US)
+    answers = [s for s in heard if s.packet.type in (Type.ABORT, Type.RESPONSE, Type.REFUSED)]
+    t.must(not answers, "a packet that is too short was answered", answers[0].frame if answers else None)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ROBUST-02", roles=ALL_ROLES)
+def test_unknown_packet_types_are_ignored(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    for kind in (12, 13, 127, 255):
+        peer.send(peer.forge.packet(kind, b"\0" * 8))
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ROBUST-02", "ROBUST-03", roles=SENDERS, variants=("unknown type", "RESEND overrun"))
+def test_an_unreadable_message_is_neither_acted_upon_nor_acknowledged(t: Case) -> None:
+    peer = t.receiver(2048)
+    with t.preamble():
+        peer.connect()
+    go = peer.message(Kind.GO, peer.first_buffer)
+    bad = peer.message(Kind.RESEND, peer.first_buffer, [0, 1, 2, 3])
+    raw = bytearray(peer.forge.control([go, bad]))
+    at = packets.HEADER_BYTES + go.size
+    if t.variant == "unknown type":
+        raw[at] = 3
+    else:
+        raw[at + 8 : at + 10] = b"\xff\xff"
+    peer.send(packets.seal(raw))
+    peer.expect_buffer(0)
+    peer.listen(QUIET_US)
+    t.must(peer.high_seq <= go.seq, f"the unreadable message {bad.seq} was acknowledged")
+    copies = dict(peer.buffer(0).copies)
+    t.must(set(copies.values()) == {1}, f"the unreadable message was acted upon: copies are {copies}")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ROBUST-04", roles=PASSIVE)
+def test_reserved_bits_are_ignored(t: Case) -> None:
+    peer = t.peer(2048)
+    with t.preamble():
+        flags = peer.opening_values().flags
+    peer.open(flags=flags | 0xFFF0)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ROBUST-05", roles=PASSIVE, variants=("absent", "unterminated"))
+def test_an_open_without_a_proper_string_is_survived(t: Case) -> None:
+    peer = t.peer(2048)
+    string = b"" if t.variant == "absent" else b"abcdefgh"
+    peer.send_open(string=string)
+    heard = peer.listen(QUIET_US)
+    accepted = any(seen.packet.type is Type.RESPONSE for seen in heard)
+    t.observe(f"OPEN with the string {t.variant}", "accepted" if accepted else "dropped")
+    if not accepted:
+        peer.open()
+    else:
+        peer.settle(peer.responses[0].packet, peer.responses[0].packet.death_timer_s)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ROBUST-06", roles=RECEIVERS)
+def test_impossible_data_is_never_stored(t: Case) -> None:
+    peer = t.sender(2048, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    junk = b"\xee" * peer.terms.packet_size
+    peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + 7, data=junk)  # never got its GO
+    peer.send_packet(0, 0, packet=peer.terms.packets_per_buffer, data=junk)  # outside the buffer
+    peer.send_packet(0, 0, packet=65535, data=junk)
+    peer.send_packet(0, 0, data=junk[:-4])  # DATA of another size than agreed
+    peer.send_packet(0, 0, data=junk + b"\xee" * 64)
+    peer.listen(QUIET_US)
+    peer.send_buffer(0)
+    peer.expect_ok(0)
+    peer.send_packet(0, 0, data=junk)  # had its OK
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+
+
+@case("ROBUST-07", roles=SENDERS, variants=("OK for unsent data", "premature DONE"))
+def test_impossible_control_is_never_success(t: Case) -> None:
+    peer = t.receiver(4 * 1024, burst_size=1, burst_interval_ms=100)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.until(lambda: bool(peer.buffer(0).packets), tolerances.REACTION_MAX_US, "expected data")
+    if t.variant == "premature DONE":
+        peer.send_done()
+    else:
+        for number in range(4):
+            peer.message(Kind.OK, peer.first_buffer + number)
+        peer.send_control()
+    peer.listen(2 * QUIET_US)
+    t.must(not t.link.status().succeeded, "success was reported although the data were never sent")
+
+
+@case("ROBUST-08", roles=ALL_ROLES, control=True)
+def test_packets_of_the_wrong_direction_are_ignored(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        packet = one_of_each_type(peer)
+        wrong = (Type.DATA, Type.LDATA, Type.NULL_ACK) if t.role.sender else (Type.CONTROL,)
+        for kind in (*wrong, Type.REFUSED):
+            peer.send(packet[kind])
+        peer.silence([Type.ABORT], QUIET_US, "a packet of the wrong direction must be ignored")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("DEMUX-01", roles=ALL_ROLES, control=True, needs=(Feature.SECOND_ADDRESS,))
+def test_packets_from_another_address_do_not_touch_the_connection(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        for kind in (Type.ABORT, Type.QUIT):
+            t.link.send(peer.forge.reason(kind, "stranger"), STRANGER_ADDRESS)
+        t.link.send(peer.forge.packet(Type.DONE), STRANGER_ADDRESS)
+        peer.listen(QUIET_US)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("DEMUX-03", roles=PASSIVE)
+def test_packets_for_no_connection_create_nothing(t: Case) -> None:
+    peer = t.peer(2048)
+    for kind, packet in one_of_each_type(peer).items():
+        if kind is not Type.OPEN:
+            t.link.send(packet)
+            t.link.send(peer.forge.packet(Type.DONE))
+    heard = peer.listen(QUIET_US)
+    t.must(len(heard) <= 16, f"{len(heard)} packets answer packets of no connection")
+    strange = [s for s in heard if s.packet.type not in (Type.ABORT, Type.REFUSED, Type.QUITACK)]
+    t.must(not strange, "a packet of no connection got more than ABORT", strange[0].frame if strange else None)
+    peer.open()
+    peer.finish()
+    peer.expect_success()

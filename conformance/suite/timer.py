@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""TIMER: control, data and death timers, KEEPALIVE (RFC 998 5.2)."""
+
+from netblt_conformance import tolerances
+from netblt_conformance.case import ALL_ROLES, RECEIVERS, Case, case
+from netblt_conformance.model import MICROSECONDS_PER_S as S
+from netblt_conformance.packets import Kind, Type
+from netblt_conformance.tolerances import QUIET_US
+
+
+@case("TIMER-01", roles=RECEIVERS)
+def test_a_control_that_is_not_acknowledged_is_repeated_again_and_again(t: Case) -> None:
+    peer = t.sender(2048)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.withhold_ack(at=0)
+        peer.connect()
+        peer.expect_go(0)
+    t.observe("longest gap between repeats of CONTROL, ms", peer.expect_repeats(4) // 1000)
+
+
+@case("TIMER-02", roles=RECEIVERS, variants=("all", "all but the last"))
+def test_only_the_acknowledgement_of_everything_stops_the_control_timer(t: Case) -> None:
+    peer = t.sender(2048, max_buffers=2)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.withhold_ack(at=0)
+        peer.connect()
+        peer.expect_go(0)
+        peer.expect_go(1)
+        gap_us = peer.expect_repeats(2)
+    highest = max(peer.messages)
+    if t.variant == "all but the last":
+        peer.acknowledge(highest - 1)
+        peer.listen(tolerances.CROSSING_US)
+        repeat = peer.expect_control(tolerances.CONTROL_REPEAT_MAX_US)
+        held = [message.seq for message in repeat.packet.messages]
+        t.must(held[:1] == [highest], f"CONTROL holds {held}, {highest - 1} was acknowledged", repeat.frame)
+        return
+    peer.acknowledge(highest)
+    peer.listen(tolerances.CROSSING_US)
+    heard = peer.listen(4 * gap_us)
+    stale = [s for s in heard if any(m.seq <= highest for m in s.packet.messages)]
+    t.must(
+        not stale, "CONTROL was repeated after all its messages were acknowledged", stale[0].frame if stale else None
+    )
+
+
+@case("TIMER-04", roles=RECEIVERS, variants=("acknowledged", "not acknowledged"))
+def test_the_data_timer_runs_from_the_acknowledgement_of_the_go(t: Case) -> None:
+    peer = t.sender(2048, max_buffers=1)
+    with t.preamble():
+        peer.answer_controls(t.variant == "acknowledged")
+        if t.variant != "acknowledged":
+            peer.withhold_ack(at=0)
+        peer.connect()
+        peer.expect_go(0)
+    if t.variant == "acknowledged":
+        request = peer.expect_resend(0)
+        t.must(bool(request.packets), "RESEND without any entry")
+    else:
+        peer.expect_repeats(3)
+        t.must(not peer.find(Kind.RESEND, 0), "RESEND although the GO was never acknowledged")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("TIMER-08", roles=RECEIVERS)
+def test_a_complete_buffer_is_not_asked_for(t: Case) -> None:
+    peer = t.sender(2048, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.send_buffer(0)
+        peer.expect_ok(0)
+    peer.listen(2 * S)
+    t.must(not peer.find(Kind.RESEND, 0), "RESEND for a buffer that had its OK")
+
+
+@case("TIMER-10", roles=ALL_ROLES, variants=("silence", "KEEPALIVEs"))
+def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case) -> None:
+    death_s = 3
+    peer = t.peer(2048, iut={"death_timer_s": death_s})
+    with t.preamble():
+        peer.connect()
+        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+    declared_us = peer.terms.iut_death_timer_s * S
+    if t.variant == "KEEPALIVEs":
+        peer.listen(3 * declared_us)
+        t.must(not t.link.status().failed, "gave up although KEEPALIVEs came")
+        peer.finish()
+        peer.expect_success()
+        return
+    peer.go_silent()
+    silent_since_us = peer.now_us
+    peer.expect_failure(2 * declared_us + 5 * S)
+    waited_us = peer.now_us - silent_since_us
+    text = f"gave up after {waited_us / S:g} s of silence, {peer.terms.iut_death_timer_s} s were declared"
+    t.must(waited_us >= declared_us - tolerances.CROSSING_US - 2 * QUIET_US, text)
+
+
+@case("TIMER-11", roles=ALL_ROLES)
+def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -> None:
+    declared_s = 4
+    peer = t.peer(2048, own={"death_timer_s": declared_s})
+    with t.preamble():
+        peer.connect()
+    peer.listen(S)
+    heard = peer.listen(2 * declared_s * S)
+    t.must(len(heard) >= 6, f"{len(heard)} packets in two periods of the declared {declared_s} s, 3 each are due")
+
+
+@case("TIMER-12", roles=ALL_ROLES)
+def test_a_keepalive_is_not_answered(t: Case) -> None:
+    peer = t.peer(2048)
+    with t.preamble():
+        peer.connect()
+        if not t.role.sender:
+            peer.listen(QUIET_US)
+    before = len(peer.seen)
+    for _ in range(10):
+        peer.send_keepalive()
+    answers = [s for s in peer.listen(QUIET_US) if s.packet.type in (Type.KEEPALIVE, Type.NULL_ACK, Type.CONTROL)]
+    del before
+    t.must(len(answers) < 5, f"{len(answers)} packets answer 10 KEEPALIVEs", answers[0].frame if answers else None)
+    peer.finish()
+    peer.expect_success()
