@@ -33,7 +33,7 @@
 typedef struct frame_slot {
     struct virtio_net_hdr offload;
     uint8_t bytes[VLAN_TAG_BYTES + FRAME_BYTES]; /* the frame is received behind that room */
-    char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 } frame_slot;
 
 typedef struct relay_batch {

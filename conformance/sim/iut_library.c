@@ -24,13 +24,14 @@
 
 struct iut_library {
     void *handle;
+    size_t users; /* the opener, and every instance: the code stays until the last has gone */
 #define MEMBER(name) __typeof__(&netblt_iut_##name) name;
     FUNCTIONS(MEMBER)
 #undef MEMBER
 };
 
 struct iut {
-    const iut_library *library;
+    iut_library *library;
     netblt_iut *instance;
     uint8_t local_address[4];
 };
@@ -72,6 +73,7 @@ iut_library *iut_library_open(const char *path, char *error, size_t error_capaci
         snprintf(error, error_capacity, "no memory");
         return NULL;
     }
+    library->users = 1;
     library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library->handle) {
         snprintf(error, error_capacity, "%s", dlerror());
@@ -89,7 +91,7 @@ iut_library *iut_library_open(const char *path, char *error, size_t error_capaci
 
 void iut_library_close(iut_library *library)
 {
-    if (library) {
+    if (library && --library->users == 0) {
         dlclose(library->handle);
         free(library);
     }
@@ -111,6 +113,7 @@ iut *iut_start(iut_library *library, const netblt_iut_params *params, const uint
         free(started);
         return NULL;
     }
+    library->users++;
     return started;
 }
 
@@ -118,6 +121,7 @@ void iut_free(iut *end)
 {
     if (end) {
         end->library->free(end->instance);
+        iut_library_close(end->library);
         free(end);
     }
 }

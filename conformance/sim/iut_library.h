@@ -11,7 +11,7 @@ typedef struct iut_library iut_library;
 /* Loads the shared library at `path`. NULL on failure with a sentence in `error`: no such file, a function is missing
  * (it is named), another ABI version. */
 iut_library *iut_library_open(const char *path, char *error, size_t error_capacity);
-/* Every instance of it must be gone. NULL is allowed. */
+/* Instances go on: the code is unloaded with the last of them. NULL is allowed. */
 void iut_library_close(iut_library *library);
 
 /* One instance and the library that it came from. The functions are those of netblt_iut.h. */
