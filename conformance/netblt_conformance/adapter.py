@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import string
 import sys
 import tomllib
@@ -15,30 +16,13 @@ from netblt_conformance import paths
 from netblt_conformance.model import ROLES_BY_NAME, Role
 
 PLACEHOLDERS = frozenset(
-    [
-        "bin",
-        "root",
-        "adapter_dir",
-        "python",
-        "local_address",
-        "peer_address",
-        "local_port",
-        "peer_port",
-        "udp_port",
-        "file_in",
-        "file_out",
-        "buffer_size",
-        "packet_size",
-        "burst_size",
-        "burst_interval_ms",
-        "death_timer_s",
-        "max_buffers",
-        "version",
-        "client_string",
-    ]
+    (
+        "bin root adapter_dir python local_address peer_address local_port peer_port file_in file_out buffer_size "
+        "packet_size burst_size burst_interval_ms death_timer_s max_buffers version client_string data_checksum"
+    ).split()
 )
 _TOP_KEYS = {"name", "about", "environment", "pipe", "wire"}
-_WIRE_KEYS = {"ready_s", "encapsulation", "quit_signal", "slack_ms", "roles", "data_checksum_on", "data_checksum_off"}
+_WIRE_KEYS = {"ready_s", "quit_signal", "roles", "data_checksum_on", "data_checksum_off"}
 
 
 class AdapterError(Exception):
@@ -52,9 +36,7 @@ class Adapter:
     environment: dict[str, str] = field(default_factory=dict)
     pipe: tuple[str, ...] = ()
     roles: dict[Role, tuple[str, ...]] = field(default_factory=dict)
-    encapsulation: str = "ip"
     ready_s: float = 5.0
-    slack_ms: int = 20
     quit_signal: str | None = None
     data_checksum_on: tuple[str, ...] = ()
     data_checksum_off: tuple[str, ...] = ()
@@ -67,7 +49,13 @@ class Adapter:
             "adapter_dir": str(self.path.parent),
             "python": sys.executable,
         }
-        return [word.format_map({**common, **values}) for word in template]
+        words: list[str] = []
+        for word in template:
+            if word == "{data_checksum}":  # one word of the template, any number of words of the command
+                words += self.data_checksum_on if values["data_checksum"] else self.data_checksum_off
+            else:
+                words.append(word.format_map({**common, **values}))
+        return words
 
     def pipe_command(self) -> list[str]:
         if not self.pipe:
@@ -109,14 +97,12 @@ def _roles(table: dict[str, Any], where: str) -> dict[Role, tuple[str, ...]]:
 
 def _wire(table: dict[str, Any], where: str) -> dict[str, Any]:
     _refuse_unknown(table, _WIRE_KEYS, where)
-    encapsulation = table.get("encapsulation", "ip")
-    if encapsulation not in ("ip", "udp"):
-        raise AdapterError(f"{where}.encapsulation: {encapsulation!r} is neither 'ip' nor 'udp'")
+    quit_signal = table.get("quit_signal")
+    if quit_signal is not None and quit_signal not in signal.Signals.__members__:
+        raise AdapterError(f"{where}.quit_signal: {quit_signal!r} is no signal; SIGINT is one")
     return {
-        "encapsulation": encapsulation,
         "ready_s": float(table.get("ready_s", 5.0)),
-        "slack_ms": int(table.get("slack_ms", 20)),
-        "quit_signal": table.get("quit_signal"),
+        "quit_signal": quit_signal,
         "data_checksum_on": tuple(table.get("data_checksum_on", ())),
         "data_checksum_off": tuple(table.get("data_checksum_off", ())),
         "roles": _roles(table.get("roles", {}), f"{where}.roles"),

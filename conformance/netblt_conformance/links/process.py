@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
-# Time to obey SIGTERM before SIGKILL.
-END_GRACE_S = 1.0
 _SANITIZER = re.compile(r"(ERROR: \w*Sanitizer: .*|.*runtime error: .*|WARNING: \w*Sanitizer: .*)")
 
 
@@ -84,12 +82,10 @@ class Process:
         return None
 
     def end(self) -> None:
-        """Ends the process for good and frees its files. May be called twice."""
+        """Ends the process at once: whatever it would still say belongs to no case. May be called twice."""
         if self.popen.poll() is None:
-            self.popen.terminate()
-            if self.wait(END_GRACE_S) is None:
-                self.popen.kill()
-                self.popen.wait()
+            self.popen.kill()
+            self.popen.wait()
         for stream in (self.popen.stdin, self.popen.stdout):
             if stream is not None and not stream.closed:
                 try:

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Anonymous network namespaces: two ends of a veth, gone with the last process and descriptor that uses them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from netblt_conformance.links.base import LinkUnavailable
+
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+IUT_INTERFACE = "iut"
+TESTER_INTERFACE = "tester"
+PREFIX_LENGTH = 24
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def enter(descriptor: int) -> None:
+    """Moves this thread into the network namespace."""
+    _check(_libc.setns(descriptor, _CLONE_NEWNET), "setns")
+
+
+def become_root_of_a_user_namespace() -> None:
+    """For ordinary users, where the kernel allows it: network namespaces may then be made. For a process without
+    threads."""
+    if os.geteuid() == 0:
+        return
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        _check(_libc.unshare(_CLONE_NEWUSER), "unshare")
+        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - no path, a kernel file
+                file.write(text)
+    except OSError as error:
+        raise LinkUnavailable(
+            f"the wire link needs root, or user namespaces, which this kernel refuses ({error.strerror}): run it with "
+            "sudo, or allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu); "
+            "without either, --link sim and --link pipe need no rights at all"
+        ) from None
+
+
+def _new_namespace() -> int:
+    """A descriptor of a fresh namespace, in which this thread then is."""
+    _check(_libc.unshare(_CLONE_NEWNET), "unshare")
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+@dataclass(slots=True)
+class Wire:
+    """The two namespaces and what is needed to send a frame between them."""
+
+    iut_namespace: int
+    tester_namespace: int
+    iut_mac: bytes
+    tester_mac: bytes
+
+    def close(self) -> None:
+        for descriptor in (self.iut_namespace, self.tester_namespace):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+@contextlib.contextmanager
+def elsewhere(descriptor: int) -> Iterator[None]:
+    """In another network namespace for a while."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        enter(descriptor)
+        yield
+    finally:
+        enter(home)
+        os.close(home)
+
+
+def make_wire(iut_address: str, neighbours: tuple[str, ...]) -> Wire:
+    """Makes both namespaces. The tester's end has no address, so its kernel answers nothing by itself."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        iut = _new_namespace()
+        tester = _new_namespace()
+        iut_mac, tester_mac = _make_veth(iut)
+    except OSError as error:
+        raise LinkUnavailable(
+            f"network namespaces cannot be made here ({error.strerror or error}): run as root or with CAP_SYS_ADMIN and "
+            "CAP_NET_ADMIN, or use --link sim or --link pipe, which need no rights"
+        ) from None
+    finally:
+        enter(home)
+        os.close(home)
+    wire = Wire(iut, tester, iut_mac, tester_mac)
+    with elsewhere(iut):
+        _configure(iut_address, neighbours, tester_mac)
+    return wire
+
+
+def _iproute() -> Any:
+    from pyroute2 import IPRoute
+
+    return IPRoute()
+
+
+def _mac(route: Any, index: int) -> bytes:
+    return bytes.fromhex(route.get_links(index)[0].get_attr("IFLA_ADDRESS").replace(":", ""))
+
+
+def _make_veth(iut: int) -> tuple[bytes, bytes]:
+    """In the tester's namespace: a veth pair whose other end lies in the implementation's."""
+    with _iproute() as route:
+        route.link("add", ifname=TESTER_INTERFACE, kind="veth", peer={"ifname": IUT_INTERFACE})
+        tester = route.link_lookup(ifname=TESTER_INTERFACE)[0]
+        other = route.link_lookup(ifname=IUT_INTERFACE)[0]
+        macs = _mac(route, other), _mac(route, tester)
+        route.link("set", index=other, net_ns_fd=iut)
+        route.link("set", index=tester, state="up")
+    return macs
+
+
+def _configure(address: str, neighbours: tuple[str, ...], tester_mac: bytes) -> None:
+    """In the implementation's namespace: its address, and fixed neighbours where the tester's addresses are."""
+    with _iproute() as route:
+        index = route.link_lookup(ifname=IUT_INTERFACE)[0]
+        route.addr("add", index=index, address=address, prefixlen=PREFIX_LENGTH)
+        route.link("set", index=index, state="up")
+        route.link("set", index=route.link_lookup(ifname="lo")[0], state="up")
+        for neighbour in neighbours:
+            route.neigh("add", dst=neighbour, lladdr=tester_mac.hex(":"), ifindex=index, state="permanent")
