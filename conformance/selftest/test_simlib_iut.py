@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from netblt_conformance.simlib import (
     IutParams,
     IutStatus,
     PairEnd,
+    PairResult,
     PcapngWriter,
     run_pair,
 )
@@ -142,6 +144,18 @@ def test_runs_that_never_close_end_with_the_reason(library: IutLibrary) -> None:
     assert run("begin", limit_us=45_000) is PairEnd.TIME_LIMIT
     assert run("begin", limit_packets=4) is PairEnd.PACKET_LIMIT
     assert run("spin") is PairEnd.SPINNING
+
+
+def test_a_hook_decides_in_a_run_and_its_exception_ends_up_with_the_caller(library: IutLibrary) -> None:
+    def run(hook: Callable[..., str | None]) -> PairResult:
+        a, b = start(library, "begin", A, b"\x01x"), start(library, "echo", B)
+        flakeway = Flakeway(1, "hook b>a")
+        flakeway.set_hook(hook)
+        return run_pair(a, b, flakeway)
+
+    assert run(lambda _rule, _direction, packet, _now: "drop" if packet[0] == 4 else None).packets == (2, 2)
+    with pytest.raises(ZeroDivisionError):
+        run(lambda *_: str(1 // 0))
 
 
 def test_a_packet_to_a_stranger_is_captured_and_not_delivered(library: IutLibrary) -> None:

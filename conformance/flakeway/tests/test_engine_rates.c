@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Chance, the link's rate and queue, and that a seed repeats itself. */
+#include "random.h"
 #include "testing.h"
 
 #define MANY 200000u
@@ -51,6 +52,7 @@ static void nothing_and_everything_are_exact(void)
     CHECK(stats_after_many(1, "loss 0%", NULL).dropped_by_loss == 0);
     CHECK(stats_after_many(1, "loss 100%", NULL).dropped_by_loss == MANY);
     CHECK(stats_after_many(1, "duplicate 100%", NULL).delivered == 2 * MANY);
+    CHECK(!fw_chance(0, 0) && fw_chance(UINT64_MAX, FW_PPB_ALWAYS)); /* the least and the largest draw */
 }
 
 static void losses_are_independent_of_each_other(void)
@@ -118,6 +120,24 @@ static void one_directions_packets_do_not_change_the_others_fate(void)
     CHECK_TEXT(together, alone);
 }
 
+static void the_directions_have_luck_of_their_own(void)
+{
+    flakeway *engine = engine_with(42, "loss 50%", NULL);
+    test_packet packet = simple_packet(6, 100);
+    unsigned alike = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        uint64_t lost[2];
+        for (unsigned k = 0; k < 2; k++) {
+            lost[k] = flakeway_get_stats(engine, (enum flakeway_direction)k)->dropped_by_loss;
+            offer(engine, (enum flakeway_direction)k, &packet, i);
+            lost[k] = flakeway_get_stats(engine, (enum flakeway_direction)k)->dropped_by_loss - lost[k];
+        }
+        alike += lost[0] == lost[1];
+    }
+    CHECK(alike > 420 && alike < 580); /* 500, five standard deviations of 16 */
+    flakeway_free(engine);
+}
+
 static void another_rate_does_not_change_who_is_lost(void)
 {
     char loss_only[400];
@@ -128,6 +148,18 @@ static void another_rate_does_not_change_who_is_lost(void)
 }
 
 /* ---- time ------------------------------------------------------------------------------------------------- */
+
+static void reordered_packets_arrive_later_by_what_was_said(void)
+{
+    flakeway *engine = engine_with(1, "reorder 100% by 30us a>b", "latency 100us");
+    test_packet packet = simple_packet(6, 125);
+    offer(engine, A_TO_B, &packet, 0);
+    offer(engine, B_TO_A, &packet, 10);
+    CHECK(flakeway_add(engine, "reorder 100%", NULL) == 0); /* 5 ms when nothing is said */
+    offer(engine, A_TO_B, &packet, 20);
+    CHECK_TEXT(released_text(engine), "2@110 1@130 3@5120");
+    flakeway_free(engine);
+}
 
 static void jitter_stays_within_its_bounds_and_keeps_the_order(void)
 {
@@ -239,6 +271,8 @@ int main(void)
     RUN(a_seed_repeats_itself_and_another_does_not);
     RUN(one_directions_packets_do_not_change_the_others_fate);
     RUN(another_rate_does_not_change_who_is_lost);
+    RUN(the_directions_have_luck_of_their_own);
+    RUN(reordered_packets_arrive_later_by_what_was_said);
     RUN(jitter_stays_within_its_bounds_and_keeps_the_order);
     RUN(a_link_spaces_packets_by_their_size_and_its_rate);
     RUN(a_rate_that_does_not_divide_evenly_is_kept_in_the_long_run);

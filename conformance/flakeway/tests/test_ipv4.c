@@ -84,6 +84,16 @@ static void a_repaired_packet_has_sound_lengths_and_checksums(void)
     CHECK(packet.bytes[26] == 0 && packet.bytes[27] == 0);
 }
 
+static void a_udp_checksum_that_comes_out_as_zero_is_sent_as_ffff(void)
+{
+    uint8_t payload[10] = {0x26, 0xfc, 0x10, 0x00, 0, 10};
+    test_packet packet = wrapped(17, payload, 10);
+    ipv4_set_udp_checksum(packet.bytes);
+    memcpy(packet.bytes + 28, packet.bytes + 26, 2); /* the data makes up for everything else */
+    ipv4_set_udp_checksum(packet.bytes);
+    CHECK(packet.bytes[26] == 0xff && packet.bytes[27] == 0xff); /* RFC 768: 0 means "no checksum" */
+}
+
 int main(void)
 {
     RUN(the_headers_checksum_is_the_textbooks);
@@ -91,5 +101,6 @@ int main(void)
     RUN(udp_is_netblt_when_either_port_is_its_port);
     RUN(fragments_and_broken_headers_are_told_apart);
     RUN(a_repaired_packet_has_sound_lengths_and_checksums);
+    RUN(a_udp_checksum_that_comes_out_as_zero_is_sent_as_ffff);
     return failures != 0;
 }

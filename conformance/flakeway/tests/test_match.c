@@ -20,8 +20,8 @@ static void every_type_name_means_its_type(void)
     /* RFC 998 8 and appendix; the names' order is the types' */
     static const char *const names[] = {"OPEN", "RESPONSE", "KEEPALIVE", "QUIT",    "QUITACK", "ABORT",
                                         "DATA", "LDATA",    "NULL-ACK",  "CONTROL", "REFUSED", "DONE"};
-    for (uint8_t type = 0; type < 14; type++) {
-        test_packet packet = simple_packet(type, 40);
+    for (unsigned type = 0; type <= UINT8_MAX; type++) {
+        test_packet packet = simple_packet((uint8_t)type, 40);
         for (uint8_t name = 0; name < 12; name++) {
             CHECK(drops(names[name], &packet) == (name == type));
         }

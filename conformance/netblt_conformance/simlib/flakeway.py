@@ -158,10 +158,14 @@ class Flakeway:
         c_packet.length = c_packet.netblt_length = len(packet)
         c_packet.link_bytes = len(packet) + lib.IPV4_HEADER_BYTES
         number = int(lib.flakeway_offer(self._engine, direction, c_packet, now_us))
-        if self._hook_error is not None:
-            error, self._hook_error = self._hook_error, None
-            raise error
+        self.raise_hook_error()
         return number
+
+    def raise_hook_error(self) -> None:
+        """Raises what a hook raised while C was calling it."""
+        error, self._hook_error = self._hook_error, None
+        if error is not None:
+            raise error
 
     def release(self, now_us: int) -> list[Released]:
         """The packets whose time has come, in order."""

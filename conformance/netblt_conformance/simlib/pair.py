@@ -53,6 +53,7 @@ def run_pair(
     options.limit_packets = limit_packets
     options.capture = ffi.NULL if capture is None else capture._writer
     lib.pair_run(a._iut, b._iut, flakeway._engine, options, result)
+    flakeway.raise_hook_error()
     return PairResult(
         PairEnd(result.end),
         int(result.end_us),
