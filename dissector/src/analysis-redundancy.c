@@ -3,10 +3,12 @@
  * as they fit.
  *
  * A CONTROL that leaves out message s looks wrong when the capture holds no acknowledgement of s. The receiver is
- * excused when it may have got one that was not captured (before this CONTROL left), or when the queue did not fit one
- * packet. Acknowledgements never go back, so a packet that the sender emitted after the CONTROL and that still
- * acknowledges less than s shows that there was none. So a judgement takes two steps: the CONTROL is suspected, and the
- * frame that excludes the excuse reports the violation. */
+ * excused when it got one that was not captured, or when the queue did not fit one packet. Acknowledgements never go
+ * back. So let M be the sender's newest packet captured before the CONTROL (it acknowledges less than s), and Z one
+ * that acknowledges a message which appeared first in this CONTROL or after it: Z was emitted after the CONTROL. An
+ * acknowledgement of s that came in time was emitted between M and Z. When every IP ID between them was captured, and
+ * captured after the CONTROL, there was none. A judgement takes two steps: the CONTROL is suspected, and the frame that
+ * excludes the excuse reports the violation. */
 #include "analysis.h"
 
 #include "netblt.h"
@@ -17,16 +19,16 @@
 #define PATH_LIMIT_BYTES 512
 /* Missing messages named in a text. */
 #define NAMED_MESSAGES 6
-/* Evidence that the sender's IP IDs are a counter. Less is needed when not one packet of either end is missing. */
+/* Evidence that IP IDs are a counter: chance below one in 2^28 that others look like this. */
 #define EVIDENCE_BITS 28.0
-#define EVIDENCE_BITS_UNBROKEN 14.0
 
-/* Excluding an overtaking acknowledgement that the capture lost: so many packets would have to be overtaken, in order,
- * by the lost one alone. See docs/dissector.md, "CTRL-04". */
+/* Without a Z, an acknowledgement missing in the capture would have to overtake all packets that still acknowledge
+ * less, and nothing else overtake them. So many, with few holes between them, are taken for proof; more when there are
+ * holes everywhere because the host counts over all its traffic. */
 enum {
-    BELOW_CLIMBING = 2,     /* neither end's packets were ever reordered or duplicated */
-    FOLLOWING_UNBROKEN = 3, /* no packet of the sender is missing, up to the last of these */
-    BELOW_OTHERWISE = 4,
+    BELOW_WITH_FEW_HOLES = 8,
+    PACKETS_PER_HOLE = 4,
+    BELOW_WITH_HOLES = 16,
 };
 
 struct body {
@@ -41,9 +43,10 @@ struct pending {
     uint32_t request_frame; /* where the missing message was captured */
     uint32_t evidence_frame;
     int64_t missing;
+    int64_t newest_before; /* newest message captured before the CONTROL */
     const char *offender;
-    unsigned below;     /* later sender packets that still acknowledge less */
-    unsigned following; /* later sender packets in all */
+    unsigned below; /* later sender packets that still acknowledge less */
+    unsigned holes; /* gaps in the IP IDs among them */
 };
 
 struct nb_redundancy {
@@ -153,9 +156,8 @@ static unsigned capacity(const struct nb_stream *stream)
 /* DEMUX-04: a late packet of the connection before must not be taken for one of this. */
 static bool of_this_connection(const struct nb_event *event)
 {
-    return !event->stream->follows_another ||
-           (event->emitted.arrival != NB_NO_ORDER &&
-            nb_emission_counts(&event->stream->flow[event->end], EVIDENCE_BITS_UNBROKEN));
+    return !event->stream->follows_another || (event->emitted.arrival != NB_NO_ORDER &&
+                                               nb_emission_counts(&event->stream->flow[event->end], EVIDENCE_BITS));
 }
 
 /* The excuse that the capture cannot exclude, NULL when only a later sender packet is wanting. */
@@ -179,7 +181,8 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap)
     return NULL;
 }
 
-static void await_proof(const struct nb_event *event, const struct gap *gap, const char *offender)
+static void await_proof(const struct nb_event *event, const struct gap *gap, int64_t newest_before,
+                        const char *offender)
 {
     struct nb_redundancy *state = event->stream->redundancy;
 
@@ -190,10 +193,11 @@ static void await_proof(const struct nb_event *event, const struct gap *gap, con
                                       .frame = event->frame,
                                       .request_frame = find_body(state, gap->last_missing)->frame,
                                       .missing = gap->last_missing,
+                                      .newest_before = newest_before,
                                       .offender = offender};
 }
 
-static void judge_control(const struct nb_event *event, const struct gap *gap)
+static void judge_control(const struct nb_event *event, const struct gap *gap, int64_t newest_before)
 {
     const char *why = excuse(event, gap);
     const char *offender = nb_offender(event->stream, event->end);
@@ -210,7 +214,7 @@ static void judge_control(const struct nb_event *event, const struct gap *gap)
 
     nb_add_finding(&event->record->findings, &finding);
     if (why == NULL) {
-        await_proof(event, gap, offender);
+        await_proof(event, gap, newest_before, offender);
     }
 }
 
@@ -231,6 +235,7 @@ void nb_redundancy_control(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     bool present[WINDOW_MESSAGES] = {false};
+    const int64_t newest_before = stream->newest;
     struct gap gap;
     int64_t highest;
 
@@ -243,7 +248,7 @@ void nb_redundancy_control(const struct nb_event *event)
     }
     find_gap(event, present, highest, &gap);
     if (gap.last_missing != 0) {
-        judge_control(event, &gap);
+        judge_control(event, &gap, newest_before);
     }
     if (highest < stream->newest) {
         note_tail(event, highest);
@@ -266,24 +271,22 @@ static void check_acknowledged(struct nb_stream *stream, int64_t ack)
     }
 }
 
-/* Every acknowledgement of the missing message was emitted after the packets counted in `below`. One that reached the
- * receiver before the CONTROL left must have overtaken all of them and yet be missing in the capture. */
-static bool is_proven(const struct nb_stream *stream, const struct pending *pending)
+static bool is_proven(const struct nb_event *event, const struct pending *pending, int64_t ack)
 {
-    const struct nb_emission *by_sender = &stream->flow[stream->sender];
-    const struct nb_emission *by_receiver = &stream->flow[1 - stream->sender];
+    const struct nb_stream *stream = event->stream;
 
-    if (pending->below == 0 || !nb_emission_counts(by_sender, EVIDENCE_BITS_UNBROKEN)) {
+    if (pending->below == 0) {
         return false;
     }
-    if (by_sender->unbroken && (by_receiver->unbroken || pending->following >= FOLLOWING_UNBROKEN)) {
+    if (event->at_sender) {
         return true;
     }
-    if (!nb_emission_counts(by_sender, EVIDENCE_BITS)) {
+    if (!nb_emission_counts(&stream->flow[event->end], EVIDENCE_BITS)) {
         return false;
     }
-    return pending->below >= BELOW_OTHERWISE ||
-           (pending->below >= BELOW_CLIMBING && by_sender->climbing && by_receiver->climbing);
+    return (pending->holes == 0 && ack > pending->newest_before) ||
+           (pending->below >= BELOW_WITH_FEW_HOLES && pending->holes * PACKETS_PER_HOLE <= pending->below) ||
+           (pending->below >= BELOW_WITH_HOLES && stream->flow[0].climbing && stream->flow[1].climbing);
 }
 
 static void report_violation(const struct nb_event *event, const struct pending *pending)
@@ -306,10 +309,10 @@ static void report_violation(const struct nb_event *event, const struct pending 
 
 static void weigh_proof(const struct nb_event *event, struct pending *pending, int64_t ack)
 {
-    const struct nb_stream *stream = event->stream;
     const bool below = ack < pending->missing;
+    const bool in_order = event->at_sender || event->emitted.arrival == NB_IN_ORDER;
 
-    if (!nb_whole_story(stream) || !event->sound_data) {
+    if (!nb_whole_story(event->stream) || !event->sound_data || !in_order) {
         pending->active = false;
         return;
     }
@@ -317,16 +320,12 @@ static void weigh_proof(const struct nb_event *event, struct pending *pending, i
         pending->evidence_frame = event->frame;
     }
     pending->below += below;
-    pending->following++;
-    if ((event->at_sender && below) || (event->emitted.arrival == NB_IN_ORDER && is_proven(stream, pending))) {
+    pending->holes += !event->at_sender && event->emitted.step != 1;
+    if (is_proven(event, pending, ack)) {
         report_violation(event, pending);
         pending->active = false;
-        return;
-    }
-    /* Undecided for good: overtaken packets, no order, or an acknowledgement that may have been on its way. */
-    if (event->emitted.arrival != NB_IN_ORDER || pending->below == 0 ||
-        (!below && !stream->flow[stream->sender].unbroken)) {
-        pending->active = false;
+    } else if (!below && (pending->below == 0 || pending->holes > 0)) {
+        pending->active = false; /* this acknowledgement, or one from the hole, may have been there in time */
     }
 }
 
