@@ -1,66 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flakeway.h"
+/* What happens to packets: in, through the link, rules and rates, and out. */
+#include "engine_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "heap.h"
-#include "link.h"
-#include "parse.h"
-#include "random.h"
-#include "rules.h"
-
-#define BLANKS " \t\r\n\v\f"
-
-/* A rate that hits packets by chance. */
-typedef struct rate {
-    uint32_t ppb;
-    uint64_t time_us; /* reorder: extra delay; duplicate: gap */
-    char text[FLAKEWAY_RULE_TEXT_BYTES];
-} rate;
-
-/* A packet inside the flakeway; its bytes stand behind it. */
-typedef struct node {
-    struct node *next_held;
-    uint64_t id;
-    uint64_t offered_us;
-    uint64_t base_us; /* when it would leave if nothing else happened to it */
-    uint32_t copy;
-    uint32_t to_pass; /* held: packets that must still pass it */
-    int holder;       /* held: the rule's ID */
-    enum flakeway_direction direction;
-    bool changed;
-    flakeway_packet packet;
-    uint8_t bytes[];
-} node;
-
-typedef struct way {
-    fw_random random;
-    fw_link link;
-    char queue_text[FLAKEWAY_RULE_TEXT_BYTES];
-    rate loss;
-    rate duplicate;
-    rate reorder;
-    rate corrupt;
-    uint64_t latency_us;
-    uint64_t jitter_us;
-    uint64_t last_base_us; /* jitter keeps the order */
-    node *held;            /* in order of arrival */
-    flakeway_stats stats;
-} way;
-
-struct flakeway {
-    uint64_t seed;
-    uint64_t last_id;
-    fw_rules rules;
-    way ways[FLAKEWAY_DIRECTIONS];
-    fw_heap on_their_way;
-    size_t held;
-    node *lent; /* its bytes were handed out by the last flakeway_release() */
-    flakeway_trace_fn *trace;
-    void *trace_context;
-};
 
 /* One packet's draws. All are drawn for every packet, used or not: a rate that is set or cleared, or a rule, changes
  * no later packet's luck. */
@@ -87,14 +31,6 @@ static luck draw_luck(fw_random *random)
 
 /* ---- life ------------------------------------------------------------------------------------------------- */
 
-static void reset_rates(way *w)
-{
-    fw_link_reset(&w->link);
-    snprintf(w->queue_text, sizeof w->queue_text, "queue %upackets", FW_QUEUE_DEFAULT_PACKETS);
-    w->loss = w->duplicate = w->reorder = w->corrupt = (rate){0};
-    w->latency_us = w->jitter_us = 0;
-}
-
 flakeway *flakeway_new(uint64_t seed)
 {
     flakeway *engine = calloc(1, sizeof *engine);
@@ -104,7 +40,7 @@ flakeway *flakeway_new(uint64_t seed)
     engine->seed = seed;
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
         fw_random_seed(&engine->ways[direction].random, seed, direction);
-        reset_rates(&engine->ways[direction]);
+        fw_reset_rates(&engine->ways[direction]);
     }
     return engine;
 }
@@ -120,7 +56,7 @@ void flakeway_free(flakeway *engine)
     fw_heap_free(&engine->on_their_way);
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
         while (engine->ways[direction].held) {
-            node *next = engine->ways[direction].held->next_held;
+            fw_node *next = engine->ways[direction].held->next_held;
             free(engine->ways[direction].held);
             engine->ways[direction].held = next;
         }
@@ -165,21 +101,21 @@ void flakeway_describe(const flakeway_event *event, char *out, size_t capacity)
 
 /* ---- packets inside --------------------------------------------------------------------------------------- */
 
-static node *node_new(const flakeway_packet *packet)
+static fw_node *node_new(const flakeway_packet *packet)
 {
-    node *n = malloc(sizeof *n + packet->length);
+    fw_node *n = malloc(sizeof *n + packet->length);
     if (!n) {
         return NULL;
     }
-    *n = (node){.packet = *packet};
+    *n = (fw_node){.packet = *packet};
     memcpy(n->bytes, packet->bytes, packet->length);
     n->packet.bytes = n->bytes;
     return n;
 }
 
-static node *node_copy(const node *original, uint32_t copy)
+static fw_node *node_copy(const fw_node *original, uint32_t copy)
 {
-    node *n = node_new(&original->packet);
+    fw_node *n = node_new(&original->packet);
     if (n) {
         n->id = original->id;
         n->offered_us = original->offered_us;
@@ -192,7 +128,7 @@ static node *node_copy(const node *original, uint32_t copy)
 }
 
 /* Sends the packet on its way. false = memory is short: it is dropped. */
-static bool schedule(flakeway *engine, node *n, uint64_t release_us)
+static bool schedule(flakeway *engine, fw_node *n, uint64_t release_us)
 {
     if (fw_heap_push(&engine->on_their_way, release_us, n)) {
         return true;
@@ -203,10 +139,10 @@ static bool schedule(flakeway *engine, node *n, uint64_t release_us)
     return false;
 }
 
-static void hold(flakeway *engine, node *n, fw_rule *rule, uint32_t packets)
+static void hold(flakeway *engine, fw_node *n, fw_rule *rule, uint32_t packets)
 {
-    way *w = &engine->ways[n->direction];
-    node **end = &w->held;
+    fw_way *w = &engine->ways[n->direction];
+    fw_node **end = &w->held;
     while (*end) {
         end = &(*end)->next_held;
     }
@@ -218,9 +154,9 @@ static void hold(flakeway *engine, node *n, fw_rule *rule, uint32_t packets)
 }
 
 /* Takes one held packet out of the list and sends it on its way, not before `earliest_us`. */
-static void let_go(flakeway *engine, node **link, uint64_t earliest_us)
+static void let_go(flakeway *engine, fw_node **link, uint64_t earliest_us)
 {
-    node *n = *link;
+    fw_node *n = *link;
     fw_rule *rule = fw_rules_find(&engine->rules, n->holder);
     *link = n->next_held;
     n->next_held = NULL;
@@ -232,13 +168,13 @@ static void let_go(flakeway *engine, node **link, uint64_t earliest_us)
 }
 
 /* A packet passes at release_us: those which waited for it follow right behind. false as schedule(). */
-static bool packet_passes(flakeway *engine, node *n, uint64_t release_us)
+static bool packet_passes(flakeway *engine, fw_node *n, uint64_t release_us)
 {
-    way *w = &engine->ways[n->direction];
+    fw_way *w = &engine->ways[n->direction];
     if (!schedule(engine, n, release_us)) {
         return false;
     }
-    for (node **link = &w->held; *link;) {
+    for (fw_node **link = &w->held; *link;) {
         if (--(*link)->to_pass == 0) {
             let_go(engine, link, release_us);
         } else {
@@ -248,10 +184,10 @@ static bool packet_passes(flakeway *engine, node *n, uint64_t release_us)
     return true;
 }
 
-static void release_held_by(flakeway *engine, int rule, uint64_t now_us)
+void fw_release_held_by(flakeway *engine, int rule, uint64_t now_us)
 {
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
-        for (node **link = &engine->ways[direction].held; *link;) {
+        for (fw_node **link = &engine->ways[direction].held; *link;) {
             if (rule == 0 || (*link)->holder == rule) {
                 let_go(engine, link, now_us);
             } else {
@@ -263,14 +199,14 @@ static void release_held_by(flakeway *engine, int rule, uint64_t now_us)
 
 /* ---- changing packets ------------------------------------------------------------------------------------- */
 
-static void flip_bit(node *n, size_t bit)
+static void flip_bit(fw_node *n, size_t bit)
 {
     n->bytes[n->packet.netblt_offset + bit / 8] ^= (uint8_t)(0x80u >> bit % 8);
     n->changed = true;
 }
 
 /* false when the packet is too short to have the bit or the bytes. */
-static bool corrupt(node *n, const flakeway_action *action, uint64_t place)
+static bool corrupt(fw_node *n, const flakeway_action *action, uint64_t place)
 {
     uint64_t bits = (uint64_t)n->packet.netblt_length * 8;
     if (action->corrupt_one_bit) {
@@ -291,7 +227,7 @@ static bool corrupt(node *n, const flakeway_action *action, uint64_t place)
 }
 
 /* false when the packet is that short already. What stood behind the NETBLT packet goes too. */
-static bool truncate_to(node *n, size_t bytes)
+static bool truncate_to(fw_node *n, size_t bytes)
 {
     if (bytes >= n->packet.netblt_length) {
         return false;
@@ -304,10 +240,10 @@ static bool truncate_to(node *n, size_t bytes)
 
 /* ---- fates ------------------------------------------------------------------------------------------------ */
 
-static void duplicate(flakeway *engine, const node *original, uint32_t copies, uint64_t gap_us, uint64_t release_us)
+static void duplicate(flakeway *engine, const fw_node *original, uint32_t copies, uint64_t gap_us, uint64_t release_us)
 {
     for (uint32_t i = 1; i <= copies; i++) {
-        node *copy = node_copy(original, i);
+        fw_node *copy = node_copy(original, i);
         if (!copy) {
             return;
         }
@@ -316,9 +252,9 @@ static void duplicate(flakeway *engine, const node *original, uint32_t copies, u
     }
 }
 
-static void apply_rule(flakeway *engine, node *n, fw_rule *rule, const flakeway_action *action, uint64_t now_us)
+static void apply_rule(flakeway *engine, fw_node *n, fw_rule *rule, const flakeway_action *action, uint64_t now_us)
 {
-    way *w = &engine->ways[n->direction];
+    fw_way *w = &engine->ways[n->direction];
     enum flakeway_action_kind done = action->kind;
     if ((done == FLAKEWAY_CORRUPT && !corrupt(n, action, fw_random_next(&rule->random[n->direction]))) ||
         (done == FLAKEWAY_TRUNCATE && !truncate_to(n, action->truncate_bytes))) {
@@ -354,9 +290,9 @@ static void apply_rule(flakeway *engine, node *n, fw_rule *rule, const flakeway_
     }
 }
 
-static void apply_rates(flakeway *engine, node *n, const luck *drawn, uint64_t now_us)
+static void apply_rates(flakeway *engine, fw_node *n, const luck *drawn, uint64_t now_us)
 {
-    way *w = &engine->ways[n->direction];
+    fw_way *w = &engine->ways[n->direction];
     uint64_t release_us = n->base_us;
     if (fw_chance(drawn->loss, w->loss.ppb)) {
         w->stats.dropped_by_loss++;
@@ -384,7 +320,7 @@ static void apply_rates(flakeway *engine, node *n, const luck *drawn, uint64_t n
 
 /* Latency and jitter after the line's end. Jitter stretches and squeezes, it never reorders: that is a rate of its
  * own. */
-static uint64_t arrival(way *w, uint64_t exit_us, uint64_t jitter_draw)
+static uint64_t arrival(fw_way *w, uint64_t exit_us, uint64_t jitter_draw)
 {
     uint64_t base_us = exit_us + w->latency_us;
     if (w->jitter_us) {
@@ -404,7 +340,7 @@ static void give_back(flakeway *engine)
 uint64_t flakeway_offer(flakeway *engine, enum flakeway_direction direction, const flakeway_packet *packet,
                         uint64_t now_us)
 {
-    way *w = &engine->ways[direction];
+    fw_way *w = &engine->ways[direction];
     uint64_t id = ++engine->last_id;
     const luck drawn = draw_luck(&w->random);
     uint64_t exit_us;
@@ -412,7 +348,7 @@ uint64_t flakeway_offer(flakeway *engine, enum flakeway_direction direction, con
     give_back(engine);
     w->stats.seen++;
     bool admitted = fw_link_admit(&w->link, packet->link_bytes ? packet->link_bytes : packet->length, now_us, &exit_us);
-    node *n = admitted ? node_new(packet) : NULL;
+    fw_node *n = admitted ? node_new(packet) : NULL;
     if (!n) {
         w->stats.dropped_by_queue++;
         tell(engine, id, direction, now_us, FLAKEWAY_DROP, NULL, admitted ? "shortage of memory" : w->queue_text);
@@ -447,7 +383,7 @@ bool flakeway_release(flakeway *engine, uint64_t now_us, flakeway_released *rele
         return false;
     }
     fw_heap_entry entry = fw_heap_pop(&engine->on_their_way);
-    node *n = entry.item;
+    fw_node *n = entry.item;
     *released = (flakeway_released){.id = n->id,
                                     .copy = n->copy,
                                     .direction = n->direction,
@@ -474,150 +410,4 @@ size_t flakeway_queued(const flakeway *engine)
 const flakeway_stats *flakeway_get_stats(const flakeway *engine, enum flakeway_direction direction)
 {
     return &engine->ways[direction].stats;
-}
-
-/* ---- rules and rates -------------------------------------------------------------------------------------- */
-
-static void set_rate(rate *r, const fw_setting *setting, const char *text)
-{
-    r->ppb = setting->ppb;
-    r->time_us = setting->time_us;
-    snprintf(r->text, sizeof r->text, "%s", text);
-}
-
-static void set_one_way(way *w, const fw_setting *setting, const char *text)
-{
-    switch (setting->kind) {
-    case FW_SET_LOSS:
-        set_rate(&w->loss, setting, text);
-        break;
-    case FW_SET_DUPLICATE:
-        set_rate(&w->duplicate, setting, text);
-        break;
-    case FW_SET_REORDER:
-        set_rate(&w->reorder, setting, text);
-        break;
-    case FW_SET_CORRUPT:
-        set_rate(&w->corrupt, setting, text);
-        break;
-    case FW_SET_LATENCY:
-        w->latency_us = setting->time_us;
-        break;
-    case FW_SET_JITTER:
-        w->jitter_us = setting->time_us;
-        break;
-    case FW_SET_RATE:
-        w->link.bits_per_s = setting->bits_per_s;
-        break;
-    case FW_SET_QUEUE:
-        w->link.queue_packets = setting->queue_packets;
-        w->link.queue_bytes = setting->queue_bytes;
-        snprintf(w->queue_text, sizeof w->queue_text, "%s", text);
-        break;
-    }
-}
-
-static void trim(const char *text, char *out, size_t capacity)
-{
-    text += strspn(text, BLANKS);
-    size_t length = strlen(text);
-    while (length && strchr(BLANKS, text[length - 1])) {
-        length--;
-    }
-    snprintf(out, capacity, "%.*s", (int)length, text);
-}
-
-int flakeway_add(flakeway *engine, const char *text, flakeway_error *error)
-{
-    fw_statement statement;
-    char trimmed[FLAKEWAY_RULE_TEXT_BYTES];
-    if (!fw_parse(text, &statement, error)) {
-        return -1;
-    }
-    trim(text, trimmed, sizeof trimmed);
-    if (!statement.is_setting) {
-        const fw_rule *rule = fw_rules_add(&engine->rules, &statement.rule, trimmed, engine->seed);
-        if (!rule && error) {
-            *error = (flakeway_error){.column = 1, .message = "no memory for another rule"};
-        }
-        return rule ? rule->id : -1;
-    }
-    for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
-        if (statement.setting.directions & 1u << direction) {
-            set_one_way(&engine->ways[direction], &statement.setting, trimmed);
-        }
-    }
-    return 0;
-}
-
-/* Parses, and with `add` obeys, every line. Answers 0, or the number of the first bad line. */
-static int each_line(flakeway *engine, const char *text, bool add, flakeway_error *error)
-{
-    for (int number = 1; *text; number++) {
-        char line[FLAKEWAY_RULE_TEXT_BYTES + 1]; /* a line that is cut here is still too long: the parser refuses it */
-        fw_statement statement;
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "#\n"), text);
-        bool empty = line[strspn(line, BLANKS)] == '\0';
-        if (!empty && (add ? flakeway_add(engine, line, error) < 0 : !fw_parse(line, &statement, error))) {
-            return number;
-        }
-        text += strcspn(text, "\n");
-        text += *text == '\n';
-    }
-    return 0;
-}
-
-int flakeway_add_lines(flakeway *engine, const char *text, flakeway_error *error)
-{
-    int bad = each_line(engine, text, false, error);
-    return bad ? bad : each_line(engine, text, true, error);
-}
-
-bool flakeway_remove(flakeway *engine, int rule, uint64_t now_us)
-{
-    if (!fw_rules_find(&engine->rules, rule)) {
-        return false;
-    }
-    release_held_by(engine, rule, now_us);
-    fw_rules_remove(&engine->rules, rule);
-    return true;
-}
-
-void flakeway_clear(flakeway *engine, uint64_t now_us)
-{
-    release_held_by(engine, 0, now_us);
-    fw_rules_clear(&engine->rules);
-    for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
-        reset_rates(&engine->ways[direction]);
-    }
-}
-
-const char *flakeway_rule_text(const flakeway *engine, int rule)
-{
-    const fw_rule *found = fw_rules_find(&engine->rules, rule);
-    return found ? found->text : NULL;
-}
-
-uint64_t flakeway_rule_hits(const flakeway *engine, int rule)
-{
-    const fw_rule *found = fw_rules_find(&engine->rules, rule);
-    return found ? found->hits : 0;
-}
-
-void flakeway_set_trace(flakeway *engine, flakeway_trace_fn *trace, void *context)
-{
-    engine->trace = trace;
-    engine->trace_context = context;
-}
-
-flakeway_trace_fn *flakeway_get_trace(const flakeway *engine, void **context)
-{
-    *context = engine->trace_context;
-    return engine->trace;
-}
-
-void flakeway_set_hook(flakeway *engine, flakeway_hook_fn *hook, void *context)
-{
-    engine->rules.hook = hook;
-    engine->rules.hook_context = context;
 }

@@ -33,6 +33,7 @@ _SOURCES = [
         FLAKEWAY / f"{name}.c"
         for name in (
             "engine",
+            "settings",
             "rules",
             "match",
             "parse",

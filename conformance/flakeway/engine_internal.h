@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FLAKEWAY_ENGINE_INTERNAL_H
+#define FLAKEWAY_ENGINE_INTERNAL_H
+
+#include "flakeway.h"
+#include "heap.h"
+#include "link.h"
+#include "random.h"
+#include "rules.h"
+
+/* A rate that hits packets by chance. */
+typedef struct fw_rate {
+    uint32_t ppb;
+    uint64_t time_us; /* reorder: extra delay; duplicate: gap */
+    char text[FLAKEWAY_RULE_TEXT_BYTES];
+} fw_rate;
+
+/* A packet inside the flakeway; its bytes stand behind it. */
+typedef struct fw_node {
+    struct fw_node *next_held;
+    uint64_t id;
+    uint64_t offered_us;
+    uint64_t base_us; /* when it would leave if nothing else happened to it */
+    uint32_t copy;
+    uint32_t to_pass; /* held: packets that must still pass it */
+    int holder;       /* held: the rule's ID */
+    enum flakeway_direction direction;
+    bool changed;
+    flakeway_packet packet;
+    uint8_t bytes[];
+} fw_node;
+
+typedef struct fw_way {
+    fw_random random;
+    fw_link link;
+    char queue_text[FLAKEWAY_RULE_TEXT_BYTES];
+    fw_rate loss;
+    fw_rate duplicate;
+    fw_rate reorder;
+    fw_rate corrupt;
+    uint64_t latency_us;
+    uint64_t jitter_us;
+    uint64_t last_base_us; /* jitter keeps the order */
+    fw_node *held;         /* in order of arrival */
+    flakeway_stats stats;
+} fw_way;
+
+struct flakeway {
+    uint64_t seed;
+    uint64_t last_id;
+    fw_rules rules;
+    fw_way ways[FLAKEWAY_DIRECTIONS];
+    fw_heap on_their_way;
+    size_t held;
+    fw_node *lent; /* its bytes were handed out by the last flakeway_release() */
+    flakeway_trace_fn *trace;
+    void *trace_context;
+};
+
+/* No rates, no latency, an unlimited link. */
+void fw_reset_rates(fw_way *way);
+/* Lets go what the rule holds, or with rule 0 everything that is held. */
+void fw_release_held_by(flakeway *engine, int rule, uint64_t now_us);
+
+#endif
