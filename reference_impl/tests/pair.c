@@ -40,8 +40,9 @@ struct end {
 struct pair {
     const struct pair_case *c;
     struct random random;
-    struct end ends[2]; /* [0] active */
-    struct flight *flights;
+    struct end ends[2];     /* [0] active */
+    struct flight *flights; /* by time */
+    struct flight *last_flight;
     uint64_t order;
     netblt_time now;
     uint8_t *data; /* what is sent */
@@ -224,10 +225,14 @@ static void launch(struct pair *pair, int to, const uint8_t *packet, size_t leng
     if (random_chance(&pair->random, faults->corrupt_permille))
         flight->packet[random_below(&pair->random, length)] ^= (uint8_t)(1u << random_below(&pair->random, 8));
     struct flight **at = &pair->flights;
+    if (pair->flights != NULL && pair->last_flight->at <= flight->at)
+        at = &pair->last_flight->next;
     while (*at != NULL && ((*at)->at < flight->at || ((*at)->at == flight->at && (*at)->order < flight->order)))
         at = &(*at)->next;
     flight->next = *at;
     *at = flight;
+    if (flight->next == NULL)
+        pair->last_flight = flight;
 }
 
 static void send_packet(struct pair *pair, int from, const uint8_t *packet, size_t length)

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "peer.h"
+
+#include "check.h"
+
+#include <string.h>
+
+#define CAPACITY_BYTES (1 << 20)
+
+/* ---- our client ------------------------------------------------------------------------------------------------ */
+
+uint8_t peer_byte(uint64_t offset)
+{
+    return (uint8_t)(offset * 37 + offset / 251 + 11);
+}
+
+static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
+                                 const uint8_t **data, uint32_t *length, bool *last)
+{
+    (void)connection;
+    struct peer *peer = context;
+    if (index >= peer->stall_from)
+        return NETBLT_SUPPLY_WAIT;
+    uint64_t left = peer->size - index * capacity;
+    *data = peer->data + index * capacity;
+    *length = left < capacity ? (uint32_t)left : capacity;
+    *last = peer->end_is_late ? left < capacity : left <= capacity;
+    peer->held++;
+    return NETBLT_SUPPLY_READY;
+}
+
+static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
+{
+    (void)connection;
+    (void)index;
+    (void)data;
+    ((struct peer *)context)->held--;
+}
+
+static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+{
+    (void)connection;
+    struct peer *peer = context;
+    if (index >= peer->stall_from || (peer->client_buffers != 0 && peer->held >= peer->client_buffers))
+        return NULL;
+    peer->held++;
+    return malloc(capacity);
+}
+
+static void deliver(void *context, netblt_connection *connection, uint64_t index, uint8_t *data, uint32_t length,
+                    bool last)
+{
+    struct peer *peer = context;
+    netblt_info info;
+    netblt_get_info(connection, &info);
+    uint64_t offset = index * info.negotiated.buffer_size;
+    CHECK(offset + length <= CAPACITY_BYTES);
+    if (length > 0)
+        memcpy(peer->delivered + offset, data, length);
+    peer->delivered_bytes += length;
+    peer->deliveries++;
+    peer->last_delivered_index = index;
+    peer->last_was_delivered |= last;
+    peer->held--;
+    free(data);
+}
+
+static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
+{
+    (void)connection;
+    (void)index;
+    ((struct peer *)context)->held--;
+    free(data);
+}
+
+static void opened(void *context, netblt_connection *connection)
+{
+    struct peer *peer = context;
+    peer->connection = connection;
+    peer->opened++;
+}
+
+static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
+{
+    (void)connection;
+    struct peer *peer = context;
+    peer->finished++;
+    peer->result = outcome->result;
+    snprintf(peer->reason, sizeof peer->reason, "%s", outcome->reason);
+    CHECK_EQUAL(peer->held, 0);
+}
+
+static void closed(void *context, netblt_connection *connection)
+{
+    struct peer *peer = context;
+    netblt_get_info(connection, &peer->info);
+    peer->closed++;
+    peer->connection = NULL;
+}
+
+static const netblt_client client = {
+    .supply = supply,
+    .release = release,
+    .provide = provide,
+    .deliver = deliver,
+    .discard = discard,
+    .opened = opened,
+    .finished = finished,
+    .closed = closed,
+};
+
+static void on_request(void *context, const netblt_request *request, netblt_answer *answer)
+{
+    struct peer *peer = context;
+    peer->requests++;
+    answer->accept = !peer->refuse;
+    snprintf(answer->reason, sizeof answer->reason, "no, thank you");
+    answer->limits = peer->params;
+    answer->client = &client;
+    answer->context = peer;
+    answer->options = peer->options;
+    if (request->role != peer->role)
+        answer->accept = false;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+unsigned peer_get16(const uint8_t *at)
+{
+    return (unsigned)at[0] * 256 + at[1];
+}
+
+uint32_t peer_get32(const uint8_t *at)
+{
+    return (uint32_t)peer_get16(at) * 65536 + peer_get16(at + 2);
+}
+
+static uint16_t sum_of(const uint8_t *bytes, size_t length)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < length; i++)
+        sum += i % 2 == 0 ? bytes[i] * 256u : bytes[i];
+    while (sum > 0xFFFF)
+        sum = sum % 0x10000 + sum / 0x10000;
+    return (uint16_t)(0xFFFF - sum);
+}
+
+/* What every packet of ours must fulfil: WIRE-02..07, WIRE-13, CKSUM-01..03. */
+static void check_emission(const struct peer *peer, const uint8_t *bytes, size_t size)
+{
+    CHECK(size >= 12);
+    unsigned length = peer_get16(bytes + 4);
+    bool is_data = bytes[3] == DATA || bytes[3] == LDATA;
+    CHECK(bytes[3] <= DONE);
+    CHECK(length <= size && size % 4 == 0 && size - length < 4);
+    CHECK(is_data || length == size);
+    CHECK_EQUAL(sum_of(bytes, is_data ? 24 : length), 0);
+    CHECK_EQUAL(peer_get16(bytes + 6), peer->our_port);
+    CHECK_EQUAL(bytes[2], 2);
+    for (size_t i = length; i < size; i++)
+        CHECK_EQUAL(bytes[i], 0);
+}
+
+static void record(struct peer *peer, const uint8_t *bytes, size_t size, uint8_t destination)
+{
+    check_emission(peer, bytes, size);
+    if ((peer->seen_count & (peer->seen_count - 1)) == 0)
+        peer->seen = realloc(peer->seen, (peer->seen_count * 2 + 1) * sizeof *peer->seen);
+    struct seen *seen = &peer->seen[peer->seen_count++];
+    *seen = (struct seen){.at = peer->now, .type = bytes[3], .length = peer_get16(bytes + 4), .size = (unsigned)size};
+    seen->source = destination;
+    seen->bytes = malloc(size);
+    memcpy(seen->bytes, bytes, size);
+    if (seen->type == DATA || seen->type == LDATA) {
+        seen->buffer = peer_get32(bytes + 12);
+        seen->high_seq = peer_get16(bytes + 16);
+        seen->packet = peer_get16(bytes + 18);
+        seen->last_buffer = (bytes[23] & 1) != 0;
+        CHECK_EQUAL(peer_get16(bytes + 22) & 0xFFFE, 0);
+    } else if (seen->type == NULL_ACK) {
+        CHECK_EQUAL(size, 20);
+        seen->high_seq = peer_get16(bytes + 12);
+    }
+}
+
+static void collect(struct peer *peer)
+{
+    static uint8_t packets[NETBLT_PACKET_MAX_BYTES];
+    netblt_output output;
+    while (netblt_output_burst(peer->endpoint, packets, sizeof packets, &output, peer->now) > 0) {
+        for (size_t offset = 0; offset < output.length; offset += output.segment_bytes) {
+            size_t left = output.length - offset;
+            record(peer, packets + offset, left < output.segment_bytes ? left : output.segment_bytes,
+                   output.path.foreign.bytes[3]);
+        }
+    }
+}
+
+void peer_wait(struct peer *peer, netblt_time us)
+{
+    netblt_time until = peer->now + us;
+    for (;;) {
+        netblt_time deadline = netblt_deadline(peer->endpoint);
+        if (deadline > until)
+            break;
+        if (deadline > peer->now)
+            peer->now = deadline;
+        netblt_timeout(peer->endpoint, peer->now);
+        collect(peer);
+    }
+    peer->now = until;
+}
+
+void peer_init(struct peer *peer, enum netblt_role role, bool active)
+{
+    *peer = (struct peer){
+        .role = role,
+        .active = active,
+        .params = {.buffer_size = 400,
+                   .packet_size = 100,
+                   .burst_size = 1000,
+                   .burst_interval_ms = 0,
+                   .death_timer_s = 60,
+                   .max_buffers = 2},
+        .profile = netblt_profile_default,
+        .size = 800,
+        .stall_from = UINT64_MAX,
+        .now = 5000000,
+        .unique_id = 0x1234ABCD,
+        .from = 2,
+        .peer_port = 7000,
+        .our_port = 1,
+        .version = 2,
+    };
+}
+
+static netblt_path path_of(const struct peer *peer)
+{
+    netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, 0}}};
+    path.foreign.bytes[3] = peer->from;
+    return path;
+}
+
+void peer_start(struct peer *peer)
+{
+    netblt_config config;
+    netblt_config_default(&config);
+    config.profile = &peer->profile;
+    config.first_buffer = peer->first_buffer;
+    peer->data = malloc(CAPACITY_BYTES);
+    peer->delivered = calloc(1, CAPACITY_BYTES);
+    for (size_t i = 0; i < CAPACITY_BYTES; i++)
+        peer->data[i] = peer_byte(i);
+    peer->endpoint = netblt_endpoint_new(&config);
+    if (peer->active) {
+        netblt_path path = path_of(peer);
+        CHECK_EQUAL(netblt_open(peer->endpoint, &path, peer->our_port, peer->peer_port, peer->role, &peer->params,
+                                peer->unique_id, &client, peer, &peer->options, peer->now, &peer->connection),
+                    0);
+    } else {
+        CHECK_EQUAL(netblt_listen(peer->endpoint, peer->our_port, on_request, peer), 0);
+    }
+    collect(peer);
+}
+
+void peer_open(struct peer *peer)
+{
+    struct forged packet;
+    peer_start(peer);
+    bool we_send = peer->role == NETBLT_SENDER;
+    forge_open(peer, &packet, peer->active ? RESPONSE : OPEN, &peer->params, we_send == peer->active);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+    CHECK_EQUAL(peer->opened, 1);
+}
+
+void peer_free(struct peer *peer)
+{
+    if (peer->connection != NULL) /* the client gets its memory back */
+        netblt_abort(peer->connection, "the test is over", peer->now);
+    netblt_endpoint_free(peer->endpoint);
+    for (size_t i = 0; i < peer->seen_count; i++)
+        free(peer->seen[i].bytes);
+    free(peer->seen);
+    free(peer->data);
+    free(peer->delivered);
+}
+
+/* ---- looking --------------------------------------------------------------------------------------------------- */
+
+void peer_mark(struct peer *peer)
+{
+    peer->mark = peer->seen_count;
+}
+
+static const struct seen *find(const struct peer *peer, int type, size_t n)
+{
+    for (size_t i = peer->mark; i < peer->seen_count; i++)
+        if ((type < 0 || peer->seen[i].type == type) && n-- == 0)
+            return &peer->seen[i];
+    return NULL;
+}
+
+size_t peer_count(const struct peer *peer, int type)
+{
+    size_t count = 0;
+    while (find(peer, type, count) != NULL)
+        count++;
+    return count;
+}
+
+const struct seen *peer_nth(const struct peer *peer, int type, size_t n)
+{
+    const struct seen *seen = find(peer, type, n);
+    if (seen == NULL)
+        fprintf(stderr, "no packet number %zu of type %d was sent\n", n, type);
+    CHECK(seen != NULL);
+    return seen;
+}
+
+const struct seen *peer_last(const struct peer *peer, int type)
+{
+    size_t count = peer_count(peer, type);
+    return peer_nth(peer, type, count == 0 ? 0 : count - 1);
+}
+
+static bool is_data(const struct seen *seen)
+{
+    return seen->type == DATA || seen->type == LDATA;
+}
+
+size_t peer_count_data(const struct peer *peer)
+{
+    return peer_count(peer, DATA) + peer_count(peer, LDATA);
+}
+
+const struct seen *peer_nth_data(const struct peer *peer, size_t n)
+{
+    for (size_t i = peer->mark; i < peer->seen_count; i++)
+        if (is_data(&peer->seen[i]) && n-- == 0)
+            return &peer->seen[i];
+    CHECK(!"as many data packets were sent");
+    return NULL;
+}
+
+size_t peer_times_sent(const struct peer *peer, uint32_t buffer, unsigned packet)
+{
+    size_t count = 0;
+    for (size_t i = peer->mark; i < peer->seen_count; i++)
+        count += is_data(&peer->seen[i]) && peer->seen[i].buffer == buffer && peer->seen[i].packet == packet;
+    return count;
+}
+
+size_t peer_messages(const struct seen *control, struct message *messages, size_t room)
+{
+    static const unsigned fixed[] = {8, 16, 12};
+    size_t count = 0;
+    unsigned at = 12;
+    while (at < control->length) {
+        const uint8_t *bytes = control->bytes + at;
+        CHECK(count < room && bytes[0] <= RESEND && at + fixed[bytes[0]] <= control->length);
+        struct message *message = &messages[count++];
+        *message = (struct message){.type = bytes[0], .seq = peer_get16(bytes + 2), .buffer = peer_get32(bytes + 4)};
+        if (message->type == OK) {
+            message->burst_size = peer_get16(bytes + 8);
+            message->burst_interval_ms = peer_get16(bytes + 10);
+            message->control_timer_ms = peer_get16(bytes + 12);
+        }
+        at += fixed[message->type];
+        if (message->type == RESEND) {
+            message->count = peer_get16(bytes + 8);
+            CHECK(message->count > 0 && message->count <= 1024);
+            for (unsigned i = 0; i < message->count; i++)
+                message->packets[i] = (uint16_t)peer_get16(bytes + 12 + 2 * i);
+            at += (message->count + 1) / 2 * 4;
+        }
+    }
+    CHECK_EQUAL(at, control->length); /* WIRE-12: no residue */
+    for (size_t i = 1; i < count; i++)
+        CHECK_EQUAL(messages[i].seq, (messages[i - 1].seq + 1) % 65536); /* CTRL-03 */
+    return count;
+}
+
+size_t peer_last_messages(const struct peer *peer, struct message *messages, size_t room)
+{
+    return peer_messages(peer_last(peer, CONTROL), messages, room);
+}
+
+const netblt_info *peer_info(struct peer *peer)
+{
+    if (peer->connection != NULL)
+        netblt_get_info(peer->connection, &peer->info);
+    return &peer->info;
+}
+
+bool peer_delivered_exactly(const struct peer *peer, uint64_t bytes)
+{
+    if (peer->delivered_bytes != bytes)
+        return false;
+    for (uint64_t i = 0; i < bytes; i++)
+        if (peer->delivered[i] != peer_byte(i))
+            return false;
+    return true;
+}
+
+/* ---- forging --------------------------------------------------------------------------------------------------- */
+
+void forged_put16(struct forged *packet, size_t at, unsigned value)
+{
+    packet->bytes[at] = (uint8_t)(value / 256);
+    packet->bytes[at + 1] = (uint8_t)value;
+}
+
+static void put32(struct forged *packet, size_t at, uint32_t value)
+{
+    forged_put16(packet, at, value / 65536);
+    forged_put16(packet, at + 2, value % 65536);
+}
+
+void forge(struct peer *peer, struct forged *packet, int type)
+{
+    memset(packet->bytes, 0, 64);
+    packet->bytes[2] = peer->version;
+    packet->bytes[3] = (uint8_t)type;
+    forged_put16(packet, 6, peer->peer_port);
+    forged_put16(packet, 8, peer->our_port);
+    packet->length = 12;
+    packet->size = 0;
+    packet->covered = 0;
+}
+
+static void add_text(struct forged *packet, const char *text)
+{
+    size_t length = strlen(text);
+    memset(packet->bytes + packet->length, 0, length + 4);
+    memcpy(packet->bytes + packet->length, text, length);
+    packet->length += (length / 4 + 1) * 4;
+}
+
+void forge_open(struct peer *peer, struct forged *packet, int type, const netblt_params *params, bool write)
+{
+    forge(peer, packet, type);
+    put32(packet, 12, peer->unique_id);
+    put32(packet, 16, params->buffer_size);
+    put32(packet, 20, (uint32_t)params->transfer_size);
+    forged_put16(packet, 24, params->packet_size);
+    forged_put16(packet, 26, params->burst_size);
+    forged_put16(packet, 28, params->burst_interval_ms);
+    forged_put16(packet, 30, params->death_timer_s);
+    forged_put16(packet, 32, (write ? 1u : 0u) + (params->data_checksum ? 2u : 0u));
+    forged_put16(packet, 34, params->max_buffers);
+    packet->length = 36;
+    add_text(packet, params->client_string);
+}
+
+void forge_reason(struct peer *peer, struct forged *packet, int type, const char *reason)
+{
+    forge(peer, packet, type);
+    add_text(packet, reason);
+}
+
+void forge_data(struct peer *peer, struct forged *packet, int type, uint32_t buffer, unsigned number, unsigned high_seq,
+                bool last_buffer, const uint8_t *data, size_t length, bool data_checksum)
+{
+    forge(peer, packet, type);
+    put32(packet, 12, buffer);
+    forged_put16(packet, 16, high_seq);
+    forged_put16(packet, 18, number);
+    forged_put16(packet, 20, data_checksum ? sum_of(data, length) : 0);
+    forged_put16(packet, 22, last_buffer ? 1 : 0);
+    if (length > 0)
+        memcpy(packet->bytes + 24, data, length);
+    packet->length = 24 + length;
+    packet->covered = 24;
+}
+
+void forge_null_ack(struct peer *peer, struct forged *packet, unsigned high_seq, unsigned burst_size,
+                    unsigned burst_interval_ms)
+{
+    forge(peer, packet, NULL_ACK);
+    forged_put16(packet, 12, high_seq);
+    forged_put16(packet, 14, burst_size);
+    forged_put16(packet, 16, burst_interval_ms);
+    packet->length = 20;
+}
+
+static void add_message(struct forged *control, int type, unsigned seq, uint32_t buffer, size_t bytes)
+{
+    size_t at = control->length;
+    memset(control->bytes + at, 0, bytes);
+    control->bytes[at] = (uint8_t)type;
+    forged_put16(control, at + 2, seq);
+    put32(control, at + 4, buffer);
+    control->length += bytes;
+}
+
+void forge_go(struct forged *control, unsigned seq, uint32_t buffer)
+{
+    add_message(control, GO, seq, buffer, 8);
+}
+
+void forge_ok(struct forged *control, unsigned seq, uint32_t buffer, unsigned burst_size, unsigned burst_interval_ms,
+              unsigned control_timer_ms)
+{
+    size_t at = control->length;
+    add_message(control, OK, seq, buffer, 16);
+    forged_put16(control, at + 8, burst_size);
+    forged_put16(control, at + 10, burst_interval_ms);
+    forged_put16(control, at + 12, control_timer_ms);
+}
+
+void forge_resend(struct forged *control, unsigned seq, uint32_t buffer, const uint16_t *packets, unsigned count)
+{
+    size_t at = control->length;
+    add_message(control, RESEND, seq, buffer, 12 + (count + 1) / 2 * 4);
+    forged_put16(control, at + 8, count);
+    for (unsigned i = 0; i < count; i++)
+        forged_put16(control, at + 12 + 2 * i, packets[i]);
+}
+
+int peer_send_raw(struct peer *peer, const void *bytes, size_t size)
+{
+    netblt_path path = path_of(peer);
+    uint8_t *exact = malloc(size);
+    memcpy(exact, bytes, size);
+    int error = netblt_input(peer->endpoint, &path, exact, size, size, peer->now);
+    free(exact);
+    collect(peer);
+    return error;
+}
+
+int peer_send(struct peer *peer, struct forged *packet)
+{
+    forged_put16(packet, 4, (unsigned)packet->length);
+    forged_put16(packet, 0, 0);
+    forged_put16(packet, 0, sum_of(packet->bytes, packet->covered == 0 ? packet->length : packet->covered));
+    return peer_send_raw(peer, packet->bytes, packet->size == 0 ? packet->length : packet->size);
+}
+
+void peer_go(struct peer *peer, unsigned seq, uint32_t buffer)
+{
+    struct forged packet;
+    forge(peer, &packet, CONTROL);
+    forge_go(&packet, seq, buffer);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_ok(struct peer *peer, unsigned seq, uint32_t buffer)
+{
+    struct forged packet;
+    forge(peer, &packet, CONTROL);
+    forge_ok(&packet, seq, buffer, peer->params.burst_size, peer->params.burst_interval_ms, 100);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_resend(struct peer *peer, unsigned seq, uint32_t buffer, const uint16_t *packets, unsigned count)
+{
+    struct forged packet;
+    forge(peer, &packet, CONTROL);
+    forge_resend(&packet, seq, buffer, packets, count);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_bare(struct peer *peer, int type)
+{
+    struct forged packet;
+    forge(peer, &packet, type);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_reason(struct peer *peer, int type, const char *reason)
+{
+    struct forged packet;
+    forge_reason(peer, &packet, type, reason);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_null_ack(struct peer *peer, unsigned high_seq)
+{
+    struct forged packet;
+    forge_null_ack(peer, &packet, high_seq, peer->params.burst_size, peer->params.burst_interval_ms);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_data(struct peer *peer, uint32_t buffer, unsigned number, unsigned high_seq, bool last_buffer)
+{
+    struct forged packet;
+    uint64_t offset = (uint64_t)(buffer - peer->first_buffer) * 400 + number * 100;
+    forge_data(peer, &packet, number == 3 ? LDATA : DATA, buffer, number, high_seq, last_buffer, peer->data + offset,
+               100, peer->params.data_checksum);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
