@@ -8,7 +8,7 @@
 /* A wrong command line: what is wrong, on stderr, and for machines that asked for JSON there too. */
 static enum exit_code reject(const options *given, const netblt_failure *failure)
 {
-    summary end = {.result = failure->kind == NETBLT_FAILURE_UNSUPPORTED ? "not_supported" : "local_error",
+    summary end = {.result = failure->kind == NETBLT_FAILURE_UNSUPPORTED ? "not-supported" : "local-error",
                    .role = given->role,
                    .active = !given->passive};
 

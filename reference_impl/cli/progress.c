@@ -46,11 +46,11 @@ static void format_time_left(const progress *bar, const progress_view *view, cha
     unsigned whole = (unsigned)(seconds + 0.5);
 
     if (seconds > SECONDS_LEFT_MAX)
-        snprintf(to, capacity, "--:-- left");
+        snprintf(to, capacity, "--:--");
     else if (whole >= 3600)
-        snprintf(to, capacity, "%u:%02u:%02u left", whole / 3600, whole / 60 % 60, whole % 60);
+        snprintf(to, capacity, "%u:%02u:%02u", whole / 3600, whole / 60 % 60, whole % 60);
     else
-        snprintf(to, capacity, "%u:%02u left", whole / 60, whole % 60);
+        snprintf(to, capacity, "%u:%02u", whole / 60, whole % 60);
 }
 
 static void format_bar(const progress_view *view, unsigned cells, char *to)
@@ -64,6 +64,7 @@ static void format_bar(const progress_view *view, unsigned cells, char *to)
     *to = '\0';
 }
 
+/* Fixed widths, so that the bar beside them stands still. */
 static void format_figures(const progress *bar, const progress_view *view, char *to, size_t capacity)
 {
     char bytes[TEXT_AMOUNT_BYTES];
@@ -74,11 +75,11 @@ static void format_figures(const progress *bar, const progress_view *view, char 
     text_bytes(view->bytes, bytes);
     text_rate(bar->bits_per_second, rate);
     if (view->total == 0) {
-        snprintf(to, capacity, "%s  %s  %llu %s", bytes, rate, (unsigned long long)view->resent, view->resent_word);
+        snprintf(to, capacity, "%8s  %9s  %llu %s", bytes, rate, (unsigned long long)view->resent, view->resent_word);
         return;
     }
     format_time_left(bar, view, left, sizeof left);
-    snprintf(to, capacity, "%s of %s  %s  %s  %llu %s", bytes, text_bytes(view->total, total), rate, left,
+    snprintf(to, capacity, "%8s of %s  %9s  %7s left  %llu %s", bytes, text_bytes(view->total, total), rate, left,
              (unsigned long long)view->resent, view->resent_word);
 }
 

@@ -23,7 +23,8 @@ int signals_open(void)
     add_unless_ignored(&set, SIGINT);
     add_unless_ignored(&set, SIGTERM);
     add_unless_ignored(&set, SIGHUP);
-    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
+        sigprocmask(SIG_BLOCK, &set, NULL) != 0)
         return -1;
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }

@@ -2,7 +2,8 @@
 #ifndef NETBLT_CLI_SIGNALS_H
 #define NETBLT_CLI_SIGNALS_H
 
-/* SIGINT, SIGTERM and SIGHUP come as readable events instead of ending the process, SIGPIPE as a failing write.
+/* SIGINT, SIGTERM and SIGHUP come as readable events instead of ending the process, SIGPIPE and
+ * SIGXFSZ as a failing write.
  * Answers a descriptor, or -1 with errno. */
 int signals_open(void);
 /* Signals that have come since the last call. */

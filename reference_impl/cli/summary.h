@@ -11,7 +11,7 @@
 
 /* How it all ended: what the human's lines and the JSON object are made of. Keys and meanings: docs/netblt.md. */
 typedef struct summary {
-    const char *result; /* netblt_result_name(), or "local_error", "not_supported" */
+    const char *result; /* netblt_result_name(), or "local-error", "not-supported", "interrupted" */
     char reason[400];
     enum netblt_role role;
     bool active;

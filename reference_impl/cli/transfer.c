@@ -142,7 +142,8 @@ static int set_up(transfer *work)
 
 static void show_progress(transfer *work)
 {
-    progress_view view = {.name = work->given->file};
+    const char *slash = strrchr(work->given->file, '/');
+    progress_view view = {.name = slash == NULL ? work->given->file : slash + 1};
     netblt_time now = netblt_clock_now();
 
     if (work->connection == NULL || !work->opened || now < progress_next(&work->bar))
@@ -173,7 +174,9 @@ static netblt_time next_drawing(const transfer *work)
 static void run(transfer *work)
 {
     while (!is_over(work)) {
-        netblt_driver_step(work->driver, next_drawing(work));
+        netblt_driver_wait(work->driver, next_drawing(work));
+        transfer_tend_client(work);
+        netblt_driver_serve(work->driver);
         transfer_tend_client(work);
         show_progress(work);
     }

@@ -61,7 +61,7 @@ enum exit_code transfer_do(const options *given);
 extern const netblt_client transfer_client;
 /* netblt_accept_fn of a passive end; the context is the transfer. */
 void transfer_accept(void *context, const netblt_request *request, netblt_answer *answer);
-/* After each round: moves streams on, gives up when file or stream failed, gives the finished file its name. */
+/* Twice in each round: moves streams on, gives up when file or stream failed, gives the finished file its name. */
 void transfer_tend_client(transfer *work);
 
 /* ---- transfer_events.c */

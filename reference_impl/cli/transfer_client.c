@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 
 #include "cli/parameters.h"
@@ -95,7 +95,7 @@ static void finished(void *context, netblt_connection *connection, const netblt_
     work->finished = true;
     work->finished_at = netblt_clock_now();
     work->outcome = outcome->result;
-    strncpy(work->reason, outcome->reason, sizeof work->reason - 1);
+    snprintf(work->reason, sizeof work->reason, "%s", outcome->reason);
     netblt_get_info(connection, &work->info);
 }
 
@@ -124,7 +124,7 @@ const netblt_client transfer_client = {
 static void refuse(netblt_answer *answer, const char *reason)
 {
     answer->accept = false;
-    strncpy(answer->reason, reason, sizeof answer->reason - 1);
+    snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
 
 /* The route back decides how large a packet may be; without one, Ethernet's size is the best guess. */
@@ -161,7 +161,7 @@ void transfer_accept(void *context, const netblt_request *request, netblt_answer
     }
 }
 
-/* ---- after each round -------------------------------------------------------------------------------------------- */
+/* ---- in each round ----------------------------------------------------------------------------------------------- */
 
 /* The source has bytes, or the sink room: the core may ask again. */
 static void stream_ready(void *context, uint32_t events)

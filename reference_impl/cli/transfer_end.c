@@ -32,8 +32,8 @@ enum exit_code transfer_exit_code_of(const netblt_failure *failure)
 static const char *failure_result(enum netblt_failure_kind kind)
 {
     return kind == NETBLT_FAILURE_UNREACHABLE   ? netblt_result_name(NETBLT_UNREACHABLE)
-           : kind == NETBLT_FAILURE_UNSUPPORTED ? "not_supported"
-                                                : "local_error";
+           : kind == NETBLT_FAILURE_UNSUPPORTED ? "not-supported"
+                                                : "local-error";
 }
 
 static const char *peer_name(const transfer *work)

@@ -98,7 +98,7 @@ static void error_while_open(transfer *work, const netblt_network_error *error)
                      "the path to %s carries only smaller packets: going on in fragments; use a smaller --packet-size",
                      peer);
     else
-        transfer_say(work, "%s: %s; going on, in the hope that it passes", peer, strerror(error->error));
+        transfer_say(work, "the network says of %s: %s; going on, in case it passes", peer, strerror(error->error));
 }
 
 void transfer_network_error(void *context, const netblt_network_error *error)

@@ -38,6 +38,7 @@ struct netblt_driver {
     bool waiting_for_writable;
     bool watching_writable; /* the loop has been asked for it */
     netblt_time retry_at;   /* congested until then */
+    bool more_to_send;      /* sending stopped for fairness only */
 };
 
 /* ICMP errors come to every raw socket: only those for our own ports are ours. */
@@ -84,12 +85,12 @@ static void socket_ready(void *context, uint32_t events)
 {
     netblt_driver *driver = context;
 
-    if ((events & EPOLLERR) != 0)
-        netblt_link_read_errors(driver->link, report_if_ours, driver);
     if ((events & EPOLLOUT) != 0)
         driver->waiting_for_writable = false;
     if ((events & EPOLLIN) != 0)
         read_packets(driver);
+    if ((events & EPOLLERR) != 0) /* after the packets: a peer's last word explains why it is gone */
+        netblt_link_read_errors(driver->link, report_if_ours, driver);
 }
 
 static int watch_socket(netblt_driver *driver)
@@ -221,15 +222,17 @@ static netblt_time wake_time(netblt_driver *driver, netblt_time until)
     return deadline < until ? deadline : until;
 }
 
-void netblt_driver_step(netblt_driver *driver, netblt_time until)
+void netblt_driver_wait(netblt_driver *driver, netblt_time until)
 {
-    bool more;
-
-    netblt_timeout(driver->endpoint, netblt_clock_now());
-    more = send_packets(driver);
-    netblt_loop_wait(driver->loop, more ? 0 : wake_time(driver, until));
+    netblt_loop_wait(driver->loop, driver->more_to_send ? 0 : wake_time(driver, until));
     if (driver->watching_writable != driver->waiting_for_writable)
         watch_socket(driver); /* writable again: stop asking */
+}
+
+void netblt_driver_serve(netblt_driver *driver)
+{
+    netblt_timeout(driver->endpoint, netblt_clock_now());
+    driver->more_to_send = send_packets(driver);
 }
 
 void netblt_driver_flush(netblt_driver *driver)

@@ -25,9 +25,12 @@ int netblt_driver_own_port(netblt_driver *driver, struct in_addr address, uint16
 /* The same for a free port that it chooses afresh each time (AMB-21). */
 int netblt_driver_own_any_port(netblt_driver *driver, struct in_addr address, uint16_t *port, netblt_failure *failure);
 
-/* One round: runs timers, sends what may leave, then sleeps until a packet, a timer, something else watched in the
- * loop, or `until`; takes in what arrived. */
-void netblt_driver_step(netblt_driver *driver, netblt_time until);
+/* One round is a wait and a serve. Between them the client can act upon what arrived before any answer leaves, and
+ * after them upon what timers did. Sleeps until a packet, a timer of the endpoint, something else watched in the loop,
+ * or `until`; takes in what arrived. */
+void netblt_driver_wait(netblt_driver *driver, netblt_time until);
+/* Runs timers and sends what may leave. */
+void netblt_driver_serve(netblt_driver *driver);
 /* Sends what may leave now and does not wait: the last words of a closed connection. */
 void netblt_driver_flush(netblt_driver *driver);
 
