@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 OPEN, RESPONSE, KEEPALIVE, QUIT, QUITACK, ABORT, DATA, LDATA, NULL_ACK, CONTROL, REFUSED, DONE = range(12)
 GO, OK, RESEND = range(3)
@@ -19,7 +20,7 @@ def ones_sum(data: bytes) -> int:
     """Ones-complement sum of 16-bit words; an odd tail is summed with a zero byte."""
     if len(data) % 2:
         data += b"\0"
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    total = sum(int(word) for word in struct.unpack(f">{len(data) // 2}H", data))
     while total > 0xFFFF:
         total = (total & 0xFFFF) + (total >> 16)
     return total
@@ -89,10 +90,14 @@ def ok(seq: int, buffer: int, burst_size: int = 8, interval: int = 10, timer: in
 
 def resend(seq: int, buffer: int, numbers: Sequence[int], count: int | None = None) -> bytes:
     n = len(numbers) if count is None else count
-    return pad4(struct.pack(">BBHIHH", RESEND, 0, seq & 0xFFFF, buffer, n, 0) + struct.pack(f">{len(numbers)}H", *numbers))
+    return pad4(
+        struct.pack(">BBHIHH", RESEND, 0, seq & 0xFFFF, buffer, n, 0) + struct.pack(f">{len(numbers)}H", *numbers)
+    )
 
 
-def ipv4(payload: bytes, source: str, target: str, ip_id: int, *, protocol: int = 30, ttl: int = 64, frag: int = 0) -> bytes:
+def ipv4(
+    payload: bytes, source: str, target: str, ip_id: int, *, protocol: int = 30, ttl: int = 64, frag: int = 0
+) -> bytes:
     head = struct.pack(
         ">BBHHHBBH4s4s", 0x45, 0, 20 + len(payload), ip_id & 0xFFFF, frag, ttl, protocol, 0, quad(source), quad(target)
     )
@@ -124,7 +129,9 @@ def _block(kind: int, body: bytes) -> bytes:
     return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
 
 
-def write_pcapng(path: Path, frames: Iterable[Frame], *, link: int = LINKTYPE_RAW, interfaces: Sequence[str] = ("tester",)) -> Path:
+def write_pcapng(
+    path: Path, frames: Iterable[Frame], *, link: int = LINKTYPE_RAW, interfaces: Sequence[str] = ("tester",)
+) -> Path:
     """Nanosecond pcapng with the named interfaces."""
     out = [_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
     for name in interfaces:
@@ -171,8 +178,17 @@ class Trace:
     data_checksum: bool = False
     packet_size: int = 512
 
-    def put(self, payload: bytes, by: End, to: End, *, ip_id: int | None = None, corrupt: bool = False, cut: int | None = None) -> int:
-        """Appends a packet; `corrupt` flips a bit in the middle of the header, `cut` limits the captured payload bytes."""
+    def put(
+        self,
+        payload: bytes,
+        by: End,
+        to: End,
+        *,
+        ip_id: int | None = None,
+        corrupt: bool = False,
+        cut: int | None = None,
+    ) -> int:
+        """Appends a packet; `corrupt` flips a bit of the header, `cut` limits the captured payload bytes."""
         number = by.next_id() if ip_id is None else ip_id
         if corrupt:
             payload = payload[:7] + bytes([payload[7] ^ 0x10]) + payload[8:]
@@ -187,27 +203,41 @@ class Trace:
         self.frames.append(Frame(self.time_ns, raw, self.interface, original))
         return len(self.frames)
 
-    def open(self, **options: object) -> int:
+    def open(self, **options: Any) -> int:
         body = open_body(self.uid, packet_size=self.packet_size, data_checksum=self.data_checksum, client=b"forged")
-        return self.put(packet(OPEN, body, self.sender.port, self.receiver.port), self.sender, self.receiver, **options)  # type: ignore[arg-type]
+        return self.put(packet(OPEN, body, self.sender.port, self.receiver.port), self.sender, self.receiver, **options)
 
-    def response(self, **options: object) -> int:
+    def response(self, **options: Any) -> int:
         body = open_body(self.uid, packet_size=self.packet_size, data_checksum=self.data_checksum)
-        return self.put(packet(RESPONSE, body, self.receiver.port, self.sender.port), self.receiver, self.sender, **options)  # type: ignore[arg-type]
+        return self.put(
+            packet(RESPONSE, body, self.receiver.port, self.sender.port), self.receiver, self.sender, **options
+        )
 
-    def control(self, *messages: bytes, **options: object) -> int:
+    def control(self, *messages: bytes, **options: Any) -> int:
         raw = packet(CONTROL, b"".join(messages), self.receiver.port, self.sender.port)
-        return self.put(raw, self.receiver, self.sender, **options)  # type: ignore[arg-type]
+        return self.put(raw, self.receiver, self.sender, **options)
 
-    def data(self, buffer: int, number: int, high: int, *, ldata: bool = False, last: bool = False, fill: int | None = None, **options: object) -> int:
+    def data(
+        self,
+        buffer: int,
+        number: int,
+        high: int,
+        *,
+        ldata: bool = False,
+        last: bool = False,
+        fill: int | None = None,
+        **options: Any,
+    ) -> int:
         content = bytes([(buffer * 31 + number if fill is None else fill) & 0xFF]) * self.packet_size
         data_sum = checksum(content) if self.data_checksum else 0
         body = data_body(buffer, high, number, content, last=last, data_sum=data_sum)
         raw = packet(LDATA if ldata else DATA, body, self.sender.port, self.receiver.port, covered=24)
-        return self.put(raw, self.sender, self.receiver, **options)  # type: ignore[arg-type]
+        return self.put(raw, self.sender, self.receiver, **options)
 
-    def buffer(self, buffer: int, high: int, packets: int = 4, *, skip: Sequence[int] = (), last: bool = False) -> list[int]:
-        """All packets of a buffer in order, LDATA last. Those in `skip` were lost before the capture: their IP IDs are used up."""
+    def buffer(
+        self, buffer: int, high: int, packets: int = 4, *, skip: Sequence[int] = (), last: bool = False
+    ) -> list[int]:
+        """All packets of a buffer in order, LDATA last. Those in `skip` were lost upstream: their IP IDs are used up."""
         seen = []
         for number in range(packets):
             if number in skip:
@@ -216,13 +246,13 @@ class Trace:
             seen.append(self.data(buffer, number, high, ldata=number == packets - 1, last=last))
         return seen
 
-    def null_ack(self, high: int, **options: object) -> int:
+    def null_ack(self, high: int, **options: Any) -> int:
         raw = packet(NULL_ACK, struct.pack(">HHHH", high & 0xFFFF, 8, 10, 0), self.sender.port, self.receiver.port)
-        return self.put(raw, self.sender, self.receiver, **options)  # type: ignore[arg-type]
+        return self.put(raw, self.sender, self.receiver, **options)
 
-    def header_only(self, kind: int, by_sender: bool, **options: object) -> int:
+    def header_only(self, kind: int, by_sender: bool, **options: Any) -> int:
         by, to = (self.sender, self.receiver) if by_sender else (self.receiver, self.sender)
-        return self.put(packet(kind, b"", by.port, to.port), by, to, **options)  # type: ignore[arg-type]
+        return self.put(packet(kind, b"", by.port, to.port), by, to, **options)
 
     def save(self, path: Path, interfaces: Sequence[str] = ("tester",)) -> Path:
         return write_pcapng(path, self.frames, interfaces=interfaces)

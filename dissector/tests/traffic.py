@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import forge
-from forge import CONTROL, DATA, DONE, LDATA, NULL_ACK, OPEN, RESPONSE, Frame
+from dissector.tests import forge
+from dissector.tests.forge import CONTROL, DATA, DONE, LDATA, NULL_ACK, OPEN, RESPONSE, Frame
 
 MS = 1_000_000
 POSITIONS = ("sender", "between", "receiver")
@@ -148,7 +148,7 @@ class Transfer:
         covered = 24 if payload[3] in (DATA, LDATA) else length
         if not 12 <= length <= len(payload) or covered > len(payload):
             return False
-        return forge.ones_sum(payload[:covered]) == 0xFFFF
+        return bool(forge.ones_sum(payload[:covered]) == 0xFFFF)
 
 
 class Sender:
@@ -176,7 +176,9 @@ class Sender:
         if self.open or self.t.now > 5_000 * MS:
             self.quiet = not self.open
             return
-        self.out(OPEN, forge.open_body(self.t.uid, packet_size=self.t.set.packet_size, max_buffers=self.t.set.outstanding))
+        self.out(
+            OPEN, forge.open_body(self.t.uid, packet_size=self.t.set.packet_size, max_buffers=self.t.set.outstanding)
+        )
         self.t.at(200 * MS, self.start)
 
     def input(self, payload: bytes) -> None:
@@ -191,7 +193,11 @@ class Sender:
         at = 12
         held: list[tuple[int, int, int, list[int]]] = []
         while at + 8 <= len(payload):
-            kind, seq, buffer = payload[at], int.from_bytes(payload[at + 2 : at + 4], "big"), int.from_bytes(payload[at + 4 : at + 8], "big")
+            kind, seq, buffer = (
+                payload[at],
+                int.from_bytes(payload[at + 2 : at + 4], "big"),
+                int.from_bytes(payload[at + 4 : at + 8], "big"),
+            )
             size, numbers = 8 if kind == forge.GO else 16, []
             if kind == forge.RESEND:
                 count = int.from_bytes(payload[at + 8 : at + 10], "big")
@@ -260,7 +266,11 @@ class Sender:
             buffer, number = chosen
             self.owes_ack = False
             body = forge.data_body(
-                buffer, self.high, number, bytes([number & 255]) * self.t.set.packet_size, last=buffer == self.t.set.buffers - 1
+                buffer,
+                self.high,
+                number,
+                bytes([number & 255]) * self.t.set.packet_size,
+                last=buffer == self.t.set.buffers - 1,
             )
             self.out(LDATA if number == self.length(buffer) - 1 else DATA, body, 24)
         self.t.at(self.t.set.interval, self.burst)
@@ -321,7 +331,9 @@ class Receiver:
         self.serial_timer = getattr(self, "serial_timer", 0) + 1
         token = self.serial_timer
         self.data_timer[buffer] = token
-        wait = self.t.set.data_timer + self.t.set.interval * (1 + self.t.set.packets // self.t.set.burst) * (1 + len(self.have))
+        wait = self.t.set.data_timer + self.t.set.interval * (1 + self.t.set.packets // self.t.set.burst) * (
+            1 + len(self.have)
+        )
         self.t.at(wait, lambda: self.expired(buffer, token))
 
     def expired(self, buffer: int, token: int) -> None:
@@ -377,9 +389,10 @@ class Receiver:
         for kind, buffer, numbers in messages:
             seq = self.next_seq
             self.next_seq += 1
-            raw = {forge.GO: lambda s=seq, b=buffer: forge.go(s, b), forge.OK: lambda s=seq, b=buffer: forge.ok(s, b)}.get(
-                kind, lambda s=seq, b=buffer, n=numbers: forge.resend(s, b, n)
-            )()
+            raw = {
+                forge.GO: lambda s=seq, b=buffer: forge.go(s, b),
+                forge.OK: lambda s=seq, b=buffer: forge.ok(s, b),
+            }.get(kind, lambda s=seq, b=buffer, n=numbers: forge.resend(s, b, n))()
             self.unacked[seq] = (raw, kind, buffer)
         self.transmit(self.new_from)
 
@@ -403,7 +416,12 @@ class Receiver:
         self.out(CONTROL, body)
         self.timer += 1
         token = self.timer
-        self.t.at(self.t.set.control_timer, lambda: token == self.timer and self.transmit())  # type: ignore[func-returns-value]
+
+        def again() -> None:
+            if token == self.timer:
+                self.transmit()
+
+        self.t.at(self.t.set.control_timer, again)
 
     def finish(self) -> None:
         """5.3.1: last buffer seen, nothing missing up to it, every message acknowledged."""

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs tshark and sharkd with the plugin and nobody's settings, and reads what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGINS = Path(os.environ.get("NETBLT_PLUGIN_DIR", ROOT / "build" / "plugins"))
+NOBODY = 65534
+BETWEEN = "|"  # between several values of one field
+
+
+@dataclass(frozen=True)
+class Finding:
+    frame: int
+    requirement: str
+    verdict: str
+    offender: str
+
+
+class Reader:
+    """Wireshark ignores plugins outside of the system's folder when root runs it, so root becomes nobody.
+
+    Nobody must be able to read what is given: hence a copy of the plugin in a folder that is open to all."""
+
+    def __init__(self, home: Path, plugins: Path = PLUGINS) -> None:
+        self.home = home
+        home.chmod(0o755)
+        shutil.copytree(plugins, home / "plugins", dirs_exist_ok=True)
+
+    def run(
+        self, program: str, *arguments: str, stdin: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        whom: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "WIRESHARK_PLUGIN_DIR": str(self.home / "plugins"),
+            "LC_ALL": "C.UTF-8",
+            **environment,
+        }
+        return subprocess.run(
+            [program, *arguments],
+            env=env,
+            cwd=self.home,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            **whom,
+        )
+
+    def tshark(self, path: Path, *options: str) -> str:
+        done = self.run("tshark", "-n", "-r", str(path), *options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def rows(self, path: Path, *names: str, options: tuple[str, ...] = ()) -> list[dict[str, list[str]]]:
+        """For each frame the values of the named fields."""
+        wanted = [argument for name in names for argument in ("-e", name)]
+        text = self.tshark(path, *options, "-T", "fields", "-E", f"aggregator={BETWEEN}", *wanted)
+        return [
+            {name: value.split(BETWEEN) if value else [] for name, value in zip(names, line.split("\t"), strict=True)}
+            for line in text.splitlines()
+        ]
+
+    def findings(self, path: Path, *options: str) -> list[Finding]:
+        names = ("requirement", "verdict", "offender")
+        found = []
+        columns = [f"netblt.analysis.{name}" for name in names]
+        for row in self.rows(path, "frame.number", *columns, options=options):
+            for values in zip(*(row[column] for column in columns), strict=True):
+                found.append(Finding(int(row["frame.number"][0]), *values))
+        return found
+
+    def sharkd(self, path: Path, frames: list[int]) -> dict[int, str]:
+        """The tree of each frame as JSON text, asked for in the given order as the GUI would."""
+        asked = [{"jsonrpc": "2.0", "id": 1, "method": "load", "params": {"file": str(path)}}]
+        asked += [
+            {"jsonrpc": "2.0", "id": 100 + i, "method": "frame", "params": {"frame": number, "proto": True}}
+            for i, number in enumerate(frames)
+        ]
+        done = self.run("sharkd", "-", stdin="".join(json.dumps(line) + "\n" for line in asked))
+        answers = {}
+        for line in done.stdout.splitlines():
+            answer = json.loads(line)
+            if answer.get("id", 0) >= 100:
+                tree = answer["result"]["tree"]
+                answers[frames[answer["id"] - 100]] = json.dumps([n for n in tree if n.get("fn") != "frame"])
+        assert len(answers) == len(set(frames)), done.stdout[:500] + done.stderr[:500]
+        return answers

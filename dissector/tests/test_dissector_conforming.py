@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Conforming transfers over bad paths, captured at three places, never give a violation; broken ends do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dissector.tests import traffic
+from dissector.tests.forge import write_pcapng
+from dissector.tests.reader import Reader
+from dissector.tests.traffic import MS, POSITIONS, Settings, random_settings, run_transfers
+
+TRANSFERS = 1000
+CLEAR_VIEW = {"capture_loss": 0.0, "start_late": False, "ids": "count"}
+
+
+def hostile(seed: int) -> Settings:
+    """Reordering, capture loss and a talkative receiver: what makes look-alikes of missing messages."""
+    settings = random_settings(
+        seed, start_late=False, capture_loss=(0.02, 0.05, 0.1)[seed % 3], stall=(0, 5, 20)[seed // 3 % 3] * MS
+    )
+    settings.ids = ("count", "count", "busy")[seed // 9 % 3]
+    for number, segment in enumerate(settings.segments):
+        segment.jitter = 0
+        segment.reorder = (0.05, 0.1, 0.25)[(seed + number) % 3]
+        segment.hold = (2, 10, 40)[(seed // 3 + number) % 3] * MS
+    return settings
+
+
+def verdicts(reader: Reader, path: Path, settings: list[Settings], *options: str) -> Counter[tuple[str, str, str]]:
+    """How often each (requirement, verdict, capture position) was reported."""
+    frames, finished = run_transfers(settings)
+    assert finished > 0.95 * len(settings), "the model hardly ever finishes"
+    write_pcapng(path, frames, interfaces=POSITIONS)
+    counted: Counter[tuple[str, str, str]] = Counter()
+    names = ("netblt.analysis.requirement", "netblt.analysis.verdict", "frame.interface_name")
+    for row in reader.rows(path, *names, options=("-Y", "netblt.analysis.verdict", *options)):
+        for requirement, verdict in zip(row[names[0]], row[names[1]], strict=True):
+            counted[requirement, verdict, row[names[2]][0]] += 1
+    return counted
+
+
+@pytest.mark.parametrize("make", [random_settings, hostile], ids=["random", "hostile"])
+def test_no_conforming_transfer_is_called_a_violation(reader: Reader, capture: Path, make: object) -> None:
+    assert callable(make)
+    counted = verdicts(reader, capture, [make(seed) for seed in range(TRANSFERS)])
+    assert {key: n for key, n in counted.items() if key[1] == "violation"} == {}
+    assert sum(counted.values()) > 0  # the traces do contain what looks suspicious
+
+
+def test_at_the_sender_in_clear_view_nothing_is_even_suspected(reader: Reader, capture: Path) -> None:
+    counted = verdicts(reader, capture, [random_settings(seed, **CLEAR_VIEW) for seed in range(300)])
+    assert {key: n for key, n in counted.items() if key[2] == "sender"} == {}
+
+
+def test_the_preference_gives_no_violation_where_it_is_true(reader: Reader, capture: Path) -> None:
+    settings = [random_settings(seed) for seed in range(300)]
+    option = ("-o", "netblt.capture_position:sender")
+    counted = verdicts(reader, capture, settings, *option)
+    assert {key: n for key, n in counted.items() if key[1:] == ("violation", "sender")} == {}
+
+
+@pytest.mark.parametrize(("mutation", "requirement"), [("forgetful", "CTRL-04"), ("newest-buffer-first", "ORDER-02")])
+def test_a_broken_end_is_convicted_when_all_is_captured(
+    reader: Reader, capture: Path, mutation: str, requirement: str
+) -> None:
+    settings = [random_settings(seed, mutation=mutation, **CLEAR_VIEW) for seed in range(200)]
+    counted = verdicts(reader, capture, settings)
+    for position in POSITIONS:
+        assert counted[requirement, "violation", position] > 0, position
+    assert {key[0] for key in counted if key[1] == "violation"} == {requirement}
+
+
+def test_the_model_delivers_everything_over_a_clean_path() -> None:
+    settings = random_settings(1, **CLEAR_VIEW, mutation="", buffers=5, packets=4)
+    for segment in settings.segments:
+        segment.loss = segment.reorder = segment.duplicate = segment.corrupt = 0.0
+    transfer = traffic.Transfer(settings, ("10.0.0.1", "10.0.0.2"), 2000)
+    assert transfer.run()
+    assert transfer.receiver.complete == set(range(5))
+    assert len(transfer.captures["sender"]) == len(transfer.captures["receiver"])

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ORDER-02: repairs go before later buffers. True violations are found, legal look-alikes are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dissector.tests.forge import End, Trace, go, ok, resend
+from dissector.tests.reader import Finding, Reader
+
+SENDER = "10.0.0.1 sender"
+
+
+def start(*, skip: tuple[int, ...] = (), **options: Any) -> Trace:
+    """Four buffers GO'd (messages 1 to 4), two sent; next is message 5. `skip`: packets of buffer 0 lost upstream."""
+    trace = Trace(**options)
+    trace.open()
+    trace.response()
+    trace.control(*(go(1 + number, number) for number in range(4)))
+    trace.buffer(0, 4, skip=skip)
+    trace.buffer(1, 4)
+    return trace
+
+
+def progress_before_repair(trace: Trace) -> tuple[int, int]:
+    trace.control(resend(5, 0, [1]))
+    wrong = trace.data(2, 0, 5)
+    return wrong, trace.data(0, 1, 5)
+
+
+def repair_interrupted(trace: Trace) -> tuple[int, int]:
+    trace.control(resend(5, 0, [1, 2]))
+    trace.data(0, 1, 5)
+    wrong = trace.data(2, 0, 5)
+    return wrong, trace.data(0, 2, 5)
+
+
+def repair_of_the_later_buffer_first(trace: Trace) -> tuple[int, int]:
+    trace.control(resend(5, 0, [3]), resend(6, 1, [0]))
+    wrong = trace.data(1, 0, 6)
+    return wrong, trace.data(0, 3, 6, ldata=True)
+
+
+def known_by_a_cumulative_acknowledgement(trace: Trace) -> tuple[int, int]:
+    trace.control(resend(5, 0, [1]))
+    trace.control(resend(5, 0, [1]), ok(6, 1))
+    wrong = trace.data(2, 0, 6)
+    trace.data(2, 1, 6)
+    return wrong, trace.data(0, 1, 6)
+
+
+def again_after_a_newer_resend(trace: Trace) -> tuple[int, int]:
+    trace.control(resend(5, 0, [1]))
+    trace.data(0, 1, 5)
+    trace.data(2, 0, 5)
+    trace.control(resend(6, 0, [1]))
+    wrong = trace.data(2, 1, 6)
+    return wrong, trace.data(0, 1, 6)
+
+
+def reordered_but_numbered(trace: Trace) -> tuple[int, int]:
+    """The network delivers an uninvolved pair in the wrong order; IP IDs still tell who came first."""
+    early, late = trace.sender.next_id(), trace.sender.next_id()
+    trace.data(2, 1, 4, ip_id=late)
+    trace.data(2, 0, 4, ip_id=early)
+    trace.control(resend(5, 0, [1]))
+    wrong = trace.data(2, 2, 5)
+    return wrong, trace.data(0, 1, 5)
+
+
+VIOLATIONS = [
+    progress_before_repair,
+    repair_interrupted,
+    repair_of_the_later_buffer_first,
+    known_by_a_cumulative_acknowledgement,
+    again_after_a_newer_resend,
+    reordered_but_numbered,
+]
+
+
+def errors(found: list[Finding]) -> list[Finding]:
+    return [finding for finding in found if finding.verdict == "violation"]
+
+
+@pytest.mark.parametrize("story", VIOLATIONS, ids=lambda story: story.__name__)
+@pytest.mark.parametrize("passes", [(), ("-2",)], ids=["one-pass", "two-passes"])
+@pytest.mark.parametrize("upstream_loss", [False, True], ids=["at-the-sender", "at-the-receiver"])
+def test_an_inversion_in_full_view_is_an_error(
+    reader: Reader,
+    capture: Path,
+    story: Callable[[Trace], tuple[int, int]],
+    passes: tuple[str, ...],
+    upstream_loss: bool,
+) -> None:
+    trace = start(skip=(1,) if upstream_loss else ())
+    wrong, proof = story(trace)
+    assert errors(reader.findings(trace.save(capture), *passes)) == [Finding(proof, "ORDER-02", "violation", SENDER)]
+    names = (
+        "netblt.analysis.offending_frame",
+        "netblt.analysis.buffer_order",
+        "_ws.expert.severity",
+        "_ws.expert.message",
+    )
+    row = reader.rows(capture, *names)[proof - 1]
+    assert row["netblt.analysis.offending_frame"] == [str(wrong)]
+    assert row["netblt.analysis.buffer_order"]
+    assert row["_ws.expert.severity"] == [str(0x800000)]
+    assert row["_ws.expert.message"][0].endswith("[ORDER-02]")
+
+
+def test_numbers_may_wrap(reader: Reader, capture: Path) -> None:
+    trace = start(sender=End("10.0.0.1", 1000, 65533))
+    progress_before_repair(trace)
+    assert len(errors(reader.findings(trace.save(capture)))) == 1
+
+
+def test_a_capture_at_the_sender_needs_no_ip_ids(reader: Reader, capture: Path) -> None:
+    trace = start(v6=True)
+    progress_before_repair(trace)
+    path = trace.save(capture)
+    assert [f.verdict for f in reader.findings(path)] == ["suspected"]
+    assert [f.verdict for f in reader.findings(path, "-o", "netblt.capture_position:sender")] == ["violation"]
+
+
+def repair_in_time(trace: Trace) -> None:
+    trace.control(resend(5, 0, [1, 2]))
+    trace.data(2, 0, 4)
+    trace.data(0, 1, 5)
+    trace.data(0, 2, 5)
+    trace.data(2, 1, 5)
+
+
+def resend_not_known_yet(trace: Trace) -> None:
+    trace.control(resend(5, 0, [1]))
+    trace.buffer(2, 4)
+    trace.data(0, 1, 5)
+
+
+def answer_to_a_newer_resend(trace: Trace) -> None:
+    trace.control(resend(5, 0, [1]))
+    trace.sender.next_id()  # the repair, lost upstream
+    trace.data(2, 0, 5)
+    trace.control(resend(6, 0, [1]))
+    trace.data(0, 1, 6)
+
+
+def reordered_by_the_network(trace: Trace) -> None:
+    trace.control(resend(5, 0, [1]))
+    repair = trace.sender.next_id()
+    trace.data(2, 0, 5)
+    trace.data(0, 1, 5, ip_id=repair)
+
+
+def network_duplicate_of_the_repair(trace: Trace) -> None:
+    trace.control(resend(5, 0, [1]))
+    trace.data(0, 1, 5)
+    repair = trace.sender.ip_id
+    trace.data(2, 0, 5)
+    trace.data(0, 1, 5, ip_id=repair)
+
+
+def duplicate_of_a_repair_that_the_capture_missed(trace: Trace) -> None:
+    trace.control(resend(5, 0, [1]))
+    repair = trace.sender.next_id()
+    trace.data(2, 0, 5)
+    trace.data(2, 1, 5)
+    trace.data(0, 1, 5, ip_id=repair)
+
+
+def first_transmission_of_the_earlier_buffer(trace: Trace) -> None:
+    """Buffer 2 was not sent yet when its RESEND came (AMB-35): what follows is no repair."""
+    trace.control(resend(5, 2, [0, 1, 2, 3]))
+    trace.data(3, 0, 5)
+    trace.buffer(2, 5)
+
+
+def numbers_above_the_highest_seen(trace: Trace) -> None:
+    """The LDATA of buffer 2 is not out yet, the request covers the whole possible buffer (AMB-32)."""
+    trace.data(2, 0, 4)
+    trace.data(2, 1, 4)
+    trace.control(resend(5, 2, [2, 3, 4, 5]))
+    trace.data(3, 0, 5)
+    trace.data(2, 2, 5)
+    trace.data(2, 3, 5, ldata=True)
+
+
+def complete_after_all(trace: Trace) -> None:
+    """The missing packet was only late; RESEND and OK reach the sender together."""
+    trace.control(resend(5, 0, [1]))
+    trace.control(resend(5, 0, [1]), ok(6, 0))
+    trace.data(2, 0, 6)
+    trace.data(0, 1, 6)
+
+
+def corrupted_resend(trace: Trace) -> None:
+    trace.control(resend(5, 0, [1]), corrupt=True)
+    trace.control(go(5, 4))
+    trace.data(2, 0, 5)
+    trace.data(0, 1, 5)
+
+
+def corrupted_packet_of_a_later_buffer(trace: Trace) -> None:
+    trace.control(resend(5, 0, [1]))
+    trace.data(2, 0, 5, corrupt=True)
+    trace.data(0, 1, 5)
+
+
+def capture_starts_in_the_middle(trace: Trace) -> None:
+    progress_before_repair(trace)
+    del trace.frames[:4]
+
+
+def open_not_captured(trace: Trace) -> None:
+    progress_before_repair(trace)
+    del trace.frames[0]
+
+
+def the_newer_resend_was_not_captured(trace: Trace) -> None:
+    """The repair was lost, asked for again with message 6, which only the sender's acknowledgement shows."""
+    trace.control(resend(5, 0, [1]))
+    trace.sender.next_id()
+    trace.data(2, 0, 5)
+    trace.receiver.next_id()
+    trace.data(0, 1, 6)
+
+
+def random_ids(trace: Trace) -> None:
+    for frame, ip_id in zip(trace.frames, (9, 800, 42000, 13, 60001, 33333, 5, 21000, 47000, 1, 39000), strict=True):
+        frame.data = frame.data[:4] + ip_id.to_bytes(2, "big") + frame.data[6:]
+    trace.control(resend(5, 0, [1]), ip_id=11)
+    trace.data(2, 0, 5, ip_id=100)
+    trace.data(0, 1, 5, ip_id=101)
+
+
+def constant_ids(trace: Trace) -> None:
+    for frame in trace.frames:
+        frame.data = frame.data[:4] + b"\0\7" + frame.data[6:]
+    trace.control(resend(5, 0, [1]), ip_id=7)
+    trace.data(2, 0, 5, ip_id=7)
+    trace.data(0, 1, 5, ip_id=7)
+
+
+def descending_ids(trace: Trace) -> None:
+    for place, frame in enumerate(trace.frames):
+        frame.data = frame.data[:4] + (900 - place).to_bytes(2, "big") + frame.data[6:]
+    trace.control(resend(5, 0, [1]), ip_id=880)
+    trace.data(2, 0, 5, ip_id=870)
+    trace.data(0, 1, 5, ip_id=869)
+
+
+def truncated_frames(trace: Trace) -> None:
+    trace.data(2, 3, 4, cut=30)
+    progress_before_repair(trace)
+
+
+LOOK_ALIKES = [
+    repair_in_time,
+    resend_not_known_yet,
+    answer_to_a_newer_resend,
+    reordered_by_the_network,
+    network_duplicate_of_the_repair,
+    duplicate_of_a_repair_that_the_capture_missed,
+    first_transmission_of_the_earlier_buffer,
+    numbers_above_the_highest_seen,
+    complete_after_all,
+    corrupted_resend,
+    corrupted_packet_of_a_later_buffer,
+    capture_starts_in_the_middle,
+    open_not_captured,
+    the_newer_resend_was_not_captured,
+    random_ids,
+    constant_ids,
+    descending_ids,
+    truncated_frames,
+]
+UNSUSPICIOUS = {
+    repair_in_time,
+    resend_not_known_yet,
+    reordered_by_the_network,
+    network_duplicate_of_the_repair,
+    duplicate_of_a_repair_that_the_capture_missed,
+    first_transmission_of_the_earlier_buffer,
+    numbers_above_the_highest_seen,
+    complete_after_all,
+    corrupted_resend,
+    corrupted_packet_of_a_later_buffer,
+}
+
+
+@pytest.mark.parametrize("story", LOOK_ALIKES, ids=lambda story: story.__name__)
+def test_a_legal_look_alike_is_no_error(reader: Reader, capture: Path, story: Callable[[Trace], None]) -> None:
+    trace = start()
+    story(trace)
+    found = reader.findings(trace.save(capture))
+    assert errors(found) == []
+    assert not (story in UNSUSPICIOUS and found), found
+
+
+def test_a_repair_never_seen_is_suspected_once(reader: Reader, capture: Path) -> None:
+    trace = start()
+    trace.control(resend(5, 0, [1, 2]))
+    trace.buffer(2, 5)
+    last = trace.control(ok(6, 0))
+    trace.control(ok(6, 0), ok(7, 1))
+    assert reader.findings(trace.save(capture)) == [Finding(last, "ORDER-02", "suspected", SENDER)]
