@@ -12,7 +12,7 @@ import time
 from typing import NamedTuple
 
 PROTOCOL = 30
-TYPE_OPEN, TYPE_RESPONSE, TYPE_REFUSED = 0, 1, 10
+TYPE_OPEN, TYPE_RESPONSE, TYPE_CONTROL, TYPE_REFUSED = 0, 1, 9, 10
 
 
 class Answer(NamedTuple):
@@ -55,17 +55,19 @@ class RawPeer:
     def send(self, packet: bytes, to: str) -> None:
         self.socket.sendto(packet, (to, 0))
 
-    def answers_within(self, seconds: float) -> list[Answer]:
-        """Everything that comes back in this time."""
-        answers: list[Answer] = []
+    def datagrams_within(self, seconds: float) -> list[bytes]:
+        """Everything that comes back in this time, IP headers and all."""
+        datagrams: list[bytes] = []
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.socket.settimeout(left)
             try:
-                datagram = self.socket.recv(65535)
+                datagrams.append(self.socket.recv(65535))
             except TimeoutError:
                 break
-            packet = datagram[(datagram[0] & 15) * 4 :]
-            kind, local_port, foreign_port = struct.unpack("!3xB2xHH", packet[:10])
-            answers.append(Answer(kind, local_port, foreign_port))
-        return answers
+        return datagrams
+
+    def answers_within(self, seconds: float) -> list[Answer]:
+        """The NETBLT packets among them."""
+        packets = [datagram[(datagram[0] & 15) * 4 :] for datagram in self.datagrams_within(seconds)]
+        return [Answer(*struct.unpack("!3xB2xHH", packet[:10])) for packet in packets]

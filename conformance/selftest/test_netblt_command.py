@@ -27,7 +27,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
 
 from selftest.netblt_command_lab import NETBLT, Lab, Process, is_root, make_lab
-from selftest.netblt_command_packets import TYPE_REFUSED, TYPE_RESPONSE, RawPeer, open_packet
+from selftest.netblt_command_packets import TYPE_CONTROL, TYPE_REFUSED, TYPE_RESPONSE, RawPeer, checksum, open_packet
 
 DONE, FAILED, LOCAL, UNREACHABLE, UNSUPPORTED, INTERRUPTED = 0, 1, 2, 3, 127, 130
 
@@ -645,7 +645,7 @@ class TestSeveralProcesses:
             peer.send(open_packet(5000, 2), lab.there.address)
             answers = peer.answers_within(0.5)
 
-        assert {answer.type for answer in answers} == {TYPE_RESPONSE, 9}, "RESPONSE and the first CONTROL"
+        assert {answer.type for answer in answers} == {TYPE_RESPONSE, TYPE_CONTROL}
         assert {answer.local_port for answer in answers} == {2}
 
     @needs_root
@@ -670,6 +670,42 @@ class TestSeveralProcesses:
         assert second.wait() == UNREACHABLE
         assert "busy" in one_line(second)
         assert (first.wait(), receiver.wait()) == (DONE, DONE)
+
+
+@needs_root
+class TestRawIp:
+    def test_privileges_are_gone_while_it_waits(self, raw_lab: Lab, tmp_path: Path) -> None:
+        process = raw_lab.wait_for_peer(raw_lab.there, "recv", tmp_path / "target")
+        status = Path(f"/proc/{process.popen.pid}/status").read_text()
+
+        cap_net_raw = 1 << 13
+        for name in ("CapEff", "CapPrm", "CapInh"):
+            found = re.search(rf"{name}:\s*([0-9a-f]+)", status)
+            assert found is not None
+            assert int(found.group(1), 16) & cap_net_raw == 0, name
+
+    def test_ip_headers_are_those_of_a_packet_that_must_not_be_fragmented(self, raw_lab: Lab, tmp_path: Path) -> None:
+        raw_lab.wait_for_peer(raw_lab.there, "recv", tmp_path / "target")
+        with raw_lab.here.inside(), RawPeer(raw_lab.here.address) as peer:
+            peer.send(open_packet(5000, 1), raw_lab.there.address)
+            headers = [datagram[:20] for datagram in peer.datagrams_within(0.3)]
+
+        assert len(headers) >= 2, "RESPONSE and CONTROL"
+        for header in headers:
+            assert header[0] == 0x45
+            assert header[6:8] == b"\x40\x00", "DF, no offset (DATA-14)"
+            assert header[8:10] == bytes([64, 30])
+            assert checksum(header) == 0, "checksum"
+        first, second = (int.from_bytes(header[4:6], "big") for header in headers[:2])
+        assert (second - first) % 65536 == 1, "each packet has an identification of its own"
+
+    def test_packets_for_a_group_or_a_broadcast_are_nobodys(self, raw_lab: Lab, tmp_path: Path) -> None:
+        raw_lab.wait_for_peer(raw_lab.there, "recv", tmp_path / "target")
+        with raw_lab.here.inside(), RawPeer(raw_lab.here.address) as peer:
+            peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+            peer.send(open_packet(5000, 1), "10.9.0.255")
+
+            assert peer.answers_within(0.3) == []
 
 
 class TestInterrupt:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/parameters.h"
 
-#include <string.h>
+#include <stdio.h>
 
 /* RFC 998 wants DATA packets to be multiples of 4 bytes (WIRE-05): then no padding is needed but in the last one. */
 #define PACKET_ALIGNMENT_BYTES 4
@@ -44,6 +44,12 @@ static uint32_t default_buffer_size(uint16_t packet_size)
     return packet_size * (packets == 0 ? 1 : packets);
 }
 
+/* Its length was checked with the option. */
+static void set_string(const options *given, netblt_params *params)
+{
+    snprintf(params->client_string, sizeof params->client_string, "%s", given->client_string);
+}
+
 static void set_from_user(const options *given, netblt_params *params)
 {
     params->burst_size = given->burst_size.given ? (uint16_t)given->burst_size.value : BURST_PACKETS;
@@ -53,7 +59,7 @@ static void set_from_user(const options *given, netblt_params *params)
     if (given->death_timer_s.given)
         params->death_timer_s = (uint16_t)given->death_timer_s.value;
     params->data_checksum = given->data_checksum;
-    strcpy(params->client_string, given->client_string); /* its length was checked with the option */
+    set_string(given, params);
 }
 
 static int check_sizes(const options *given, const netblt_params *params, uint32_t mtu, netblt_failure *failure)
@@ -125,5 +131,5 @@ void parameters_limit(const options *given, uint32_t mtu, uint64_t transfer_size
     limits->data_checksum = limits->data_checksum || given->data_checksum;
     if (given->role == NETBLT_SENDER)
         limits->transfer_size = transfer_size;
-    strcpy(limits->client_string, given->client_string);
+    set_string(given, limits);
 }

@@ -58,8 +58,11 @@ static void format_bar(const progress_view *view, unsigned cells, char *to)
     unsigned full = view->bytes >= view->total ? cells : (unsigned)((double)view->bytes / (double)view->total * cells);
 
     *to++ = '[';
-    for (unsigned i = 0; i < cells; i++)
-        *to++ = i < full ? '=' : i == full ? '>' : ' ';
+    memset(to, ' ', cells);
+    memset(to, '=', full);
+    if (full < cells)
+        to[full] = '>';
+    to += cells;
     *to++ = ']';
     *to = '\0';
 }

@@ -45,11 +45,14 @@ static int bind_link(transfer *work)
     return netblt_link_bind(work->link, address, udp_port, &work->failure);
 }
 
+/* A hostile peer can make the core say something for every packet. */
+#define LOG_LINES_MAX 20
+
 static void log_line(void *context, const char *line)
 {
     transfer *work = context;
 
-    if (!work->given->quiet)
+    if (!work->given->quiet && work->log_lines++ < LOG_LINES_MAX)
         transfer_say(work, "%s", line);
 }
 

@@ -51,6 +51,7 @@ typedef struct transfer {
 
     unsigned signals;
     unsigned open_errors; /* ICMP errors that answered our OPENs */
+    unsigned log_lines;   /* of the core, printed so far */
     int reported_error;   /* errno of the last one that the user was told of */
 } transfer;
 

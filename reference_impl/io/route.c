@@ -31,7 +31,7 @@ static int connect_probe(int fd, struct in_addr peer, struct in_addr bind_addres
 
 int netblt_route_lookup(struct in_addr peer, struct in_addr bind_address, netblt_route *route, netblt_failure *failure)
 {
-    struct sockaddr_in source;
+    struct sockaddr_in source = {0};
     socklen_t length = sizeof source;
     int mtu = 0;
     socklen_t mtu_length = sizeof mtu;

@@ -23,7 +23,7 @@ static int udp_open(netblt_failure *failure)
 
 static int udp_bind(netblt_link *link, struct in_addr address, uint16_t udp_port, netblt_failure *failure)
 {
-    struct sockaddr_in bound;
+    struct sockaddr_in bound = {0};
     socklen_t length = sizeof bound;
 
     if (netblt_link_bind_socket(link->fd, address, udp_port, failure) != 0)
