@@ -101,11 +101,12 @@ bool nb_client_fits(const netblt_client *client, enum netblt_role role)
 
 /* ---- enter, touch, leave ----------------------------------------------------------------------------------- */
 
-void nb_enter(netblt_endpoint *endpoint, netblt_time now)
+netblt_time nb_enter(netblt_endpoint *endpoint, netblt_time now)
 {
     if (now > endpoint->now)
         endpoint->now = now;
     endpoint->depth++;
+    return endpoint->now;
 }
 
 void nb_touch(netblt_connection *connection)
@@ -244,7 +245,7 @@ int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t loc
         return NETBLT_ERR_INVALID_ARGUMENT;
     if (nb_demux_find(&endpoint->demux, path, local_port, foreign_port) != NULL)
         return NETBLT_ERR_PORT_IN_USE;
-    nb_enter(endpoint, now);
+    now = nb_enter(endpoint, now);
     netblt_connection *opened = nb_connection_new(endpoint, path, local_port, foreign_port);
     if (opened != NULL) {
         opened->active = true;
@@ -318,7 +319,7 @@ int netblt_input(netblt_endpoint *endpoint, const netblt_path *path, const uint8
     if (length == 0 || segment_bytes == 0)
         return NETBLT_ERR_MALFORMED;
     int result = 0;
-    nb_enter(endpoint, now);
+    now = nb_enter(endpoint, now);
     for (size_t offset = 0; offset < length; offset += segment_bytes) {
         size_t size = length - offset < segment_bytes ? length - offset : segment_bytes;
         int error = input_one(endpoint, path, packets + offset, size, now);
@@ -345,7 +346,7 @@ static void run_timers(netblt_endpoint *endpoint, netblt_time now)
 
 void netblt_timeout(netblt_endpoint *endpoint, netblt_time now)
 {
-    nb_enter(endpoint, now);
+    now = nb_enter(endpoint, now);
     run_timers(endpoint, now);
     nb_leave(endpoint);
 }
@@ -370,7 +371,7 @@ size_t netblt_output_burst(netblt_endpoint *endpoint, uint8_t *packets, size_t c
                            netblt_time now)
 {
     netblt_timeout(endpoint, now);
-    nb_enter(endpoint, now);
+    now = nb_enter(endpoint, now);
     size_t bytes = nb_farewell_write(&endpoint->farewells, packets, capacity, output);
     if (bytes == 0)
         bytes = output_of_connections(endpoint, packets, capacity, output, now);
@@ -409,7 +410,7 @@ int netblt_quit(netblt_connection *connection, const char *reason, netblt_time n
         return NETBLT_ERR_TOO_LONG;
     if (!still_open(connection) || connection->quit_wanted)
         return NETBLT_ERR_WRONG_STATE;
-    nb_enter(connection->endpoint, now);
+    now = nb_enter(connection->endpoint, now);
     nb_close_want_quit(connection, reason, now);
     nb_touch(connection);
     nb_leave(connection->endpoint);
@@ -423,7 +424,7 @@ int netblt_abort(netblt_connection *connection, const char *reason, netblt_time 
     if (connection->state == NETBLT_STATE_CLOSED || connection->finished)
         return NETBLT_ERR_WRONG_STATE;
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
-    nb_enter(endpoint, now);
+    now = nb_enter(endpoint, now);
     nb_close_abort(connection, reason, now);
     nb_touch(connection);
     nb_leave(endpoint);

@@ -25,7 +25,8 @@ struct netblt_endpoint {
     netblt_time now; /* the latest moment that a caller named */
 };
 
-void nb_enter(netblt_endpoint *endpoint, netblt_time now);
+/* Answers the time to go on with: never earlier than any that was named before. */
+netblt_time nb_enter(netblt_endpoint *endpoint, netblt_time now);
 void nb_leave(netblt_endpoint *endpoint);
 /* Something happened to this connection: step it before the outermost call returns. */
 void nb_touch(netblt_connection *connection);

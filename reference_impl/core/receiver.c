@@ -221,6 +221,8 @@ void nb_receiver_step(netblt_connection *connection, netblt_time now)
         return;
     if (nb_control_queue_has_news(&receiver->queue))
         connection->owed |= NB_OWED_CONTROL;
+    if (nb_control_queue_is_empty(&receiver->queue)) /* an ack overtook the repeat: no empty CONTROL (AMB-46) */
+        connection->owed &= ~(unsigned)NB_OWED_CONTROL;
     /* CLOSE-01: L seen, no buffer with missing packets, and every control message acknowledged. */
     if (receiver->last_known && receiver->buffers.count == 0 && nb_control_queue_is_empty(&receiver->queue))
         nb_close_receiver_done(connection, now);

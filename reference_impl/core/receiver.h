@@ -36,7 +36,7 @@ struct nb_receive_buffer {
     bool fresh;       /* a packet arrived while in ACK-WAIT */
     bool more_to_ask; /* the last RESEND did not hold all missing packets (AMB-33) */
     uint32_t ask_from;
-    unsigned repeats;     /* data timer expiries in a row without any packet (AMB-35) */
+    unsigned repeats;     /* data timer expiries in a row without any packet between (AMB-35) */
     netblt_time timer_at; /* NETBLT_TIME_NEVER when it does not run */
     uint32_t newest;      /* packet that arrived last, plus one, and when: for the spacing */
     netblt_time newest_at;

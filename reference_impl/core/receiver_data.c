@@ -91,7 +91,7 @@ static void measure_spacing(struct nb_receiver *receiver, struct nb_receive_buff
                             netblt_time now)
 {
     if (buffer->newest != 0 && packet == buffer->newest)
-        nb_spacing_sample(&receiver->spacing, now - buffer->newest_at, receiver->burst.size);
+        nb_spacing_sample(&receiver->spacing, now - buffer->newest_at, receiver->burst);
     buffer->newest = packet + 1;
     buffer->newest_at = now;
 }
@@ -130,7 +130,6 @@ static void advance(netblt_connection *connection, const struct placement *place
         nb_receiver_arm_tight(connection, place->buffer, now); /* TIMER-05; no RESEND yet: RESEND-07 */
     } else if (buffer->state == NB_ACK_WAIT) {
         buffer->fresh = true;
-        buffer->repeats = 0;
     }
 }
 

@@ -37,21 +37,18 @@ static void arm(struct nb_receiver *receiver, struct nb_receive_buffer *buffer, 
     receiver->data_timer_from = at < receiver->data_timer_from ? at : receiver->data_timer_from;
 }
 
-static void arm_tight_one(netblt_connection *connection, size_t i, netblt_time now)
-{
-    struct nb_receiver *receiver = &connection->receiver;
-    arm(receiver, nb_receiver_buffer(receiver, i),
-        now + nb_data_timer_tight(profile_of(connection), expected_time(receiver, i)));
-}
-
 void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
-    nb_receiver_buffer(receiver, i)->repeats = 0;
-    for (size_t k = 0; k < i; k++)
-        if (nb_receiver_buffer(receiver, k)->state == NB_ACKED)
-            arm_tight_one(connection, k, now); /* TIMER-06: soon, but not now */
-    arm_tight_one(connection, i, now);
+    uint64_t packets = 0;
+    for (size_t k = 0; k <= i; k++) {
+        struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, k);
+        packets += missing(receiver, buffer);
+        if (buffer->state != NB_ACKED && k != i)
+            continue; /* TIMER-06: buffers below that wait still are due soon, but not now */
+        netblt_time expected = nb_transfer_time(packets, receiver->burst, &receiver->spacing);
+        arm(receiver, buffer, now + nb_data_timer_tight(profile_of(connection), expected));
+    }
 }
 
 /* Repairs of buffer i will precede what was expected of the buffers above it, whose timers must allow for them. */
@@ -67,18 +64,19 @@ static void postpone_above(netblt_connection *connection, size_t i)
     }
 }
 
-/* TIMER-04: the buffer's GO or RESEND is acknowledged, its loose timer starts; a packet that came before the ack did
- * makes it a tight one at once. */
+/* TIMER-04: the buffer's GO or RESEND is acknowledged and its timer starts: loose as long as nothing of the buffer was
+ * seen, else for what is missing (AMB-45). A packet that came before the ack did is as good as one that comes after. */
 static void leave_ack_wait(netblt_connection *connection, size_t i, bool asked, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
     buffer->state = buffer->fresh ? NB_RECEIVING : NB_ACKED;
     if (buffer->fresh) {
-        arm_tight_one(connection, i, now);
+        arm(receiver, buffer, now + nb_data_timer_tight(profile_of(connection), expected_time(receiver, i)));
     } else {
+        bool loose = buffer->received == 0;
         netblt_time expected = expected_time(receiver, i);
-        arm(receiver, buffer, now + nb_data_timer_loose(profile_of(connection), expected, buffer->repeats));
+        arm(receiver, buffer, now + nb_data_timer_waiting(profile_of(connection), expected, loose, buffer->repeats));
     }
     if (asked)
         postpone_above(connection, i);
@@ -132,7 +130,7 @@ static void data_timer_expired(netblt_connection *connection, size_t i, netblt_t
 {
     struct nb_receive_buffer *buffer = nb_receiver_buffer(&connection->receiver, i);
     connection->stats.data_timeouts++;
-    buffer->repeats++;
+    buffer->repeats = buffer->state == NB_RECEIVING ? 0 : buffer->repeats + 1;
     buffer->fresh = false;
     request(connection, i, 0, now);
 }

@@ -29,10 +29,15 @@ const netblt_profile netblt_profile_default = {
 #define BACK_OFF_NUMERATOR 3
 #define BACK_OFF_DENOMINATOR 2
 #define BACK_OFF_CEILING_SHARE 4
-/* A loose timer doubles at most this often, which is some minutes for usual buffers; the death timer rules beyond. */
-#define LOOSE_DOUBLINGS_MAX 10
+/* A data timer doubles at most this often, which is some minutes for usual buffers; the death timer rules beyond. */
+#define WAITING_DOUBLINGS_MAX 10
 /* Distances are averaged over at least this many packets, and over two bursts. */
 #define SPACING_SAMPLES_MIN 16
+/* A longer gap is an outage, not a pace: it counts as this much, or as this many times the pace known so far. */
+#define SPACING_OUTAGE_US (200 * MS_US)
+#define SPACING_OUTAGE_FACTOR 8
+/* A data packet that carries the first ack may wait for its burst: one interval is allowed for, up to this. */
+#define INITIAL_BURST_ALLOWANCE_MAX_US SECOND_US
 
 static netblt_time whole_ms(netblt_time us)
 {
@@ -43,6 +48,8 @@ static netblt_time whole_ms(netblt_time us)
 void nb_control_timer_init(struct nb_control_timer *timer, const netblt_profile *profile, netblt_time death_us,
                            netblt_time burst_interval_us)
 {
+    if (burst_interval_us > INITIAL_BURST_ALLOWANCE_MAX_US)
+        burst_interval_us = INITIAL_BURST_ALLOWANCE_MAX_US;
     netblt_time initial = whole_ms(profile->control_initial_us + burst_interval_us);
     netblt_time ceiling = whole_ms(death_us / BACK_OFF_CEILING_SHARE);
     *timer = (struct nb_control_timer){
@@ -94,12 +101,22 @@ uint16_t nb_control_timer_published_ms(const struct nb_control_timer *timer)
     return ms > UINT16_MAX ? UINT16_MAX : (uint16_t)ms;
 }
 
-void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, uint16_t burst_size)
+static netblt_time without_outage(const struct nb_spacing *spacing, netblt_time distance_us, struct nb_burst burst)
 {
-    uint32_t enough = 2 * (uint32_t)burst_size;
+    netblt_time negotiated = (netblt_time)burst.interval_ms * MS_US;
+    netblt_time pace = negotiated > spacing->mean_us ? negotiated : spacing->mean_us;
+    netblt_time most = SPACING_OUTAGE_FACTOR * pace;
+    if (most < SPACING_OUTAGE_US)
+        most = SPACING_OUTAGE_US;
+    return distance_us < most ? distance_us : most;
+}
+
+void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, struct nb_burst burst)
+{
+    uint32_t enough = 2 * (uint32_t)burst.size;
     if (enough < SPACING_SAMPLES_MIN)
         enough = SPACING_SAMPLES_MIN;
-    spacing->sum_us += distance_us;
+    spacing->sum_us += without_outage(spacing, distance_us, burst);
     spacing->count++;
     if (spacing->count < enough)
         return;
@@ -125,9 +142,9 @@ netblt_time nb_data_timer_tight(const netblt_profile *profile, netblt_time expec
     return expected_us + variance;
 }
 
-netblt_time nb_data_timer_loose(const netblt_profile *profile, netblt_time expected_us, unsigned repeats)
+netblt_time nb_data_timer_waiting(const netblt_profile *profile, netblt_time expected_us, bool loose, unsigned repeats)
 {
-    unsigned doublings = 1 + (repeats < LOOSE_DOUBLINGS_MAX ? repeats : LOOSE_DOUBLINGS_MAX);
+    unsigned doublings = (loose ? 1 : 0) + (repeats < WAITING_DOUBLINGS_MAX ? repeats : WAITING_DOUBLINGS_MAX);
     return nb_data_timer_tight(profile, expected_us) << doublings;
 }
 

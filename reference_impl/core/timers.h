@@ -40,15 +40,16 @@ struct nb_spacing {
     netblt_time mean_us; /* 0 = not measured */
 };
 
-void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, uint16_t burst_size);
+void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, struct nb_burst burst);
 
 /* Expected time until `packets` packets have arrived: by the negotiated pace or by the measured one, whichever is
  * slower. */
 netblt_time nb_transfer_time(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing);
 /* Tight: the expected time plus a variance. */
 netblt_time nb_data_timer_tight(const netblt_profile *profile, netblt_time expected_us);
-/* Loose: twice that, doubled again for each of `repeats` expiries without any packet of the buffer (AMB-35). */
-netblt_time nb_data_timer_loose(const netblt_profile *profile, netblt_time expected_us, unsigned repeats);
+/* Of a buffer that waits for its first packet since its GO or RESEND was acknowledged: tight, twice that when nothing
+ * of it was ever seen (loose), and doubled for each of `repeats` expiries in vain (AMB-35). */
+netblt_time nb_data_timer_waiting(const netblt_profile *profile, netblt_time expected_us, bool loose, unsigned repeats);
 
 /* ---- the rest ------------------------------------------------------------------------------------------------ */
 

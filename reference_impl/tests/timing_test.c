@@ -200,6 +200,8 @@ static void AMB_44_back_off_is_mild_bounded_and_ended_by_a_sample(void)
     CHECK_EQUAL(timer.value_us, 15000 * MS);
     nb_control_timer_sample(&timer, 100 * MS);
     CHECK(timer.value_us < 300 * MS);
+    nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 50000 * MS);
+    CHECK(timer.value_us < 3000 * MS); /* slow bursts do not keep a lost first GO waiting */
     nb_control_timer_init(&timer, &netblt_profile_default, 65535u * 1000000ull, 0);
     nb_control_timer_sample(&timer, 600000000);
     CHECK_EQUAL(nb_control_timer_published_ms(&timer), 65535); /* AMB-17 */
@@ -216,13 +218,19 @@ static void TIMER_09_data_timers_cover_bursts_times_interval_plus_variance(void)
     CHECK_EQUAL(nb_transfer_time(11, burst, &spacing), 120 * MS);
     CHECK_EQUAL(nb_data_timer_tight(profile, 120 * MS), 180 * MS);
     CHECK_EQUAL(nb_data_timer_tight(profile, 0), profile->data_variance_min_us);
-    CHECK_EQUAL(nb_data_timer_loose(profile, 120 * MS, 0), 360 * MS);
-    CHECK_EQUAL(nb_data_timer_loose(profile, 120 * MS, 3), 8 * 360 * MS);
-    CHECK_EQUAL(nb_data_timer_loose(profile, 120 * MS, 1000), 1024 * 360 * (netblt_time)MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 0), 360 * MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 3), 8 * 360 * MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 1000), 1024 * 360 * (netblt_time)MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, false, 0), 180 * MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, false, 1), 360 * MS);
     for (int i = 0; i < 64; i++) /* R1030-07: bursts of five, 100 ms apart */
-        nb_spacing_sample(&spacing, i % 5 == 4 ? 100 * MS : 0, burst.size);
+        nb_spacing_sample(&spacing, i % 5 == 4 ? 100 * MS : 0, burst);
     CHECK(spacing.mean_us >= 15 * MS && spacing.mean_us <= 25 * MS);
     CHECK(nb_transfer_time(100, burst, &spacing) >= 1500 * MS);
+    netblt_time before = spacing.mean_us;
+    for (int i = 0; i < 16; i++) /* an outage of a minute is not a pace */
+        nb_spacing_sample(&spacing, i == 7 ? 60000 * MS : 20 * MS, burst);
+    CHECK(spacing.mean_us < 2 * before);
 }
 
 static void TIMER_11_and_AMB_53_keepalive_and_dally_follow_the_peers_values(void)
