@@ -237,7 +237,7 @@ class Trace:
     def buffer(
         self, buffer: int, high: int, packets: int = 4, *, skip: Sequence[int] = (), last: bool = False
     ) -> list[int]:
-        """All packets of a buffer in order, LDATA last. Those in `skip` were lost upstream: their IP IDs are used up."""
+        """All packets of a buffer in order, LDATA last. Those in `skip` were lost upstream: IP IDs are used up."""
         seen = []
         for number in range(packets):
             if number in skip:
