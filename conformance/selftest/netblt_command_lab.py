@@ -218,6 +218,8 @@ def free_udp_port() -> int:
 
 def make_lab(directory: Path, encap: str) -> Lab:
     """Two namespaces and a cable for root; loopback otherwise."""
+    if not NETBLT.exists():
+        raise FileNotFoundError(f"{NETBLT} is not built: run tools/build")
     if not is_root():
         alone = Host("127.0.0.1")
         return Lab(alone, alone, directory, encap, free_udp_port())

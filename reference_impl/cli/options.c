@@ -181,15 +181,10 @@ static uint64_t value_or(optional_number number, uint64_t otherwise)
     return number.given ? number.value : otherwise;
 }
 
-static bool is_standard_stream(const char *file)
-{
-    return file[0] == '-' && file[1] == '\0';
-}
-
 /* Settings that are right one by one and wrong together. */
 static int check_together(const options *parsed, netblt_failure *failure)
 {
-    if (parsed->json && parsed->role == NETBLT_RECEIVER && is_standard_stream(parsed->file))
+    if (parsed->json && parsed->role == NETBLT_RECEIVER && strcmp(parsed->file, "-") == 0)
         return wrong(failure, "--json and FILE - both want stdout: name a file, or leave out --json");
     if (parsed->udp_port.given && parsed->encap == NETBLT_ENCAP_IP)
         return wrong(failure, "--udp-port needs --encap udp");
@@ -203,7 +198,8 @@ static int check_together(const options *parsed, netblt_failure *failure)
 
 static void set_defaults(options *parsed)
 {
-    *parsed = (options){.encap = NETBLT_ENCAP_IP,
+    *parsed = (options){.file = "",
+                        .encap = NETBLT_ENCAP_IP,
                         .bind_address = {.s_addr = htonl(INADDR_ANY)},
                         .data_checksum = true,
                         .client_string = ""};
