@@ -1,34 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests of the command `netblt` share: labs as fixtures, exit codes, JSON keys, files, one whole transfer."""
+"""Labs as pytest fixtures, for test modules that name this one in pytest_plugins."""
 
 from __future__ import annotations
 
-import hashlib
-import random
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from selftest.netblt_command_lab import Lab, Process, is_root, make_lab
-
-DONE, FAILED, LOCAL, UNREACHABLE, UNSUPPORTED, INTERRUPTED = 0, 1, 2, 3, 127, 130
-
-KEYS = {
-    "result", "reason", "role", "active", "bytes", "sha256", "seconds", "goodput_bps", "steady_bps", "packets_sent",
-    "packets_retransmitted", "data_timeouts", "wire_bytes", "negotiated",
-}  # fmt: skip
-NEGOTIATED_KEYS = {
-    "buffer_size", "packet_size", "burst_size", "burst_interval_ms", "death_timer_s", "max_buffers", "data_checksum",
-    "peer_string",
-}  # fmt: skip
-
-# Slow enough to be caught in the act: 4 packets of 1000 bytes in 20 ms.
-SLOW = ["--packet-size", "1000", "--buffer-size", "8000", "--burst-size", "4", "--burst-interval", "20"]
-
-
-needs_root = pytest.mark.skipif(not is_root(), reason="needs root: raw IP sockets, network namespaces")
+from selftest.netblt_command_helpers import needs_root
+from selftest.netblt_command_lab import Lab, make_lab
 
 
 @contextmanager
@@ -68,44 +50,3 @@ def raw_lab(tmp_path: Path) -> Iterator[Lab]:
     """For raw IP only; mark the test with needs_root."""
     with bounded_lab(tmp_path, "ip") as made:
         yield made
-
-
-def make_file(path: Path, size: int, seed: int = 1) -> Path:
-    path.write_bytes(random.Random(seed).randbytes(size))
-    return path
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def leftovers(directory: Path) -> list[str]:
-    """Temporary files of a receiver."""
-    return [entry.name for entry in directory.iterdir() if ".netblt-" in entry.name]
-
-
-def one_line(process: Process) -> str:
-    lines = process.error_lines
-    assert len(lines) == 1, f"one clear line was wanted: {lines}"
-    assert lines[0].startswith("netblt: ")
-    return lines[0]
-
-
-def move(
-    lab: Lab, source: Path, target: Path, *, active: str, options: list[str] | None = None
-) -> tuple[Process, Process]:
-    """One transfer from `here` to `there`; `active` ("sender", "receiver") opens it. Answers (sender, receiver)."""
-    more = [*(options or []), "--json"]
-    if active == "sender":
-        receiver = lab.wait_for_peer(lab.there, "recv", target, "--json")
-        sender = lab.start(lab.here, "send", source, lab.there.address, *more)
-    else:
-        sender = lab.wait_for_peer(lab.here, "send", source, "--json")
-        receiver = lab.start(lab.there, "recv", target, lab.here.address, *more)
-    for process in (sender, receiver):
-        assert process.wait() == DONE, process.errors
-    return sender, receiver
-
-
-def any_bytes_in_temporary(directory: Path) -> bool:
-    return any((directory / name).stat().st_size > 0 for name in leftovers(directory))

@@ -21,7 +21,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
 
-from selftest.netblt_command_fixtures import (
+from selftest.netblt_command_helpers import (
     DONE,
     KEYS,
     NEGOTIATED_KEYS,
