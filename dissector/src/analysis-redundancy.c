@@ -15,6 +15,8 @@
 
 /* Un-acknowledged messages that are remembered and judged; RFC 998 thinks of 50 to 80 in a packet. */
 #define WINDOW_MESSAGES 1024
+/* The memory for them grows from here by doubling: a capture may hold many connections. */
+#define FIRST_SLOTS 32
 /* A packet of this size passes any path and any implementation's limit, unless the DATA packets are smaller still. */
 #define PATH_LIMIT_BYTES 512
 /* Missing messages named in a text. */
@@ -50,7 +52,8 @@ struct pending {
 };
 
 struct nb_redundancy {
-    struct body *bodies; /* ring of WINDOW_MESSAGES, made when first needed */
+    struct body *bodies; /* ring, `slots` long: room for all from acked + 1 on */
+    unsigned slots;
     unsigned largest_bytes;
     struct pending pending;
 };
@@ -71,10 +74,10 @@ struct nb_redundancy *nb_redundancy_new(void)
 
 static const struct body *find_body(const struct nb_redundancy *state, int64_t seq)
 {
-    if (state->bodies == NULL) {
+    if (state->slots == 0) {
         return NULL;
     }
-    const struct body *body = &state->bodies[(uint64_t)seq % WINDOW_MESSAGES];
+    const struct body *body = &state->bodies[(uint64_t)seq % state->slots];
     return body->frame != 0 && body->seq == seq ? body : NULL;
 }
 
@@ -83,12 +86,32 @@ bool nb_redundancy_knows(const struct nb_stream *stream, int64_t seq)
     return find_body(stream->redundancy, seq) != NULL;
 }
 
-static void store_body(struct nb_redundancy *state, int64_t seq, int bytes, uint32_t frame)
+/* Makes room for `window` messages that are not acknowledged yet. */
+static void make_room(struct nb_redundancy *state, int64_t window)
 {
-    if (state->bodies == NULL) {
-        state->bodies = wmem_alloc0_array(wmem_file_scope(), struct body, WINDOW_MESSAGES);
+    const unsigned old_slots = state->slots;
+    struct body *old = state->bodies;
+
+    if (window <= old_slots) {
+        return;
     }
-    struct body *body = &state->bodies[(uint64_t)seq % WINDOW_MESSAGES];
+    state->slots = MAX(old_slots, FIRST_SLOTS);
+    while (state->slots < window) {
+        state->slots *= 2;
+    }
+    state->bodies = wmem_alloc0_array(wmem_file_scope(), struct body, state->slots);
+    for (unsigned i = 0; i < old_slots; i++) {
+        if (old[i].frame != 0) {
+            state->bodies[(uint64_t)old[i].seq % state->slots] = old[i];
+        }
+    }
+    wmem_free(wmem_file_scope(), old);
+}
+
+static void store_body(struct nb_redundancy *state, int64_t acked, int64_t seq, int bytes, uint32_t frame)
+{
+    make_room(state, seq - acked);
+    struct body *body = &state->bodies[(uint64_t)seq % state->slots];
     if (body->frame == 0 || body->seq != seq) {
         *body = (struct body){.seq = seq, .frame = frame, .bytes = (uint32_t)bytes};
     }
@@ -112,7 +135,7 @@ static bool take_messages(const struct nb_event *event, bool *present, int64_t *
         stream->newest = MAX(stream->newest, seq);
         *highest = MAX(*highest, seq);
         if (seq > stream->acked && seq <= stream->acked + WINDOW_MESSAGES) {
-            store_body(state, seq, message.bytes, event->frame);
+            store_body(state, stream->acked, seq, message.bytes, event->frame);
             present[seq - stream->acked - 1] = true;
         }
     }
