@@ -310,7 +310,7 @@ class Sender(Endpoint):
     def start_buffers(self):
         for number in sorted(self.parked) if self.base is not None else []:
             index = number - self.base
-            lower = {n for n in range(self.base, number)}
+            lower = set(range(self.base, number))
             if not lower <= self.started or len(self.started - self.confirmed) >= self.agreed["max_buffers"]:
                 break
             if index >= self.p["stall_from"] and self.now < self.p["stall_until"]:

@@ -16,10 +16,27 @@ from netblt_conformance import paths
 from netblt_conformance.model import ROLES_BY_NAME, Role
 
 PLACEHOLDERS = frozenset(
-    (
-        "bin root adapter_dir python local_address peer_address local_port peer_port file_in file_out buffer_size "
-        "packet_size burst_size burst_interval_ms death_timer_s max_buffers version client_string data_checksum"
-    ).split()
+    {
+        "bin",
+        "root",
+        "adapter_dir",
+        "python",
+        "local_address",
+        "peer_address",
+        "local_port",
+        "peer_port",
+        "file_in",
+        "file_out",
+        "buffer_size",
+        "packet_size",
+        "burst_size",
+        "burst_interval_ms",
+        "death_timer_s",
+        "max_buffers",
+        "version",
+        "client_string",
+        "data_checksum",
+    }
 )
 _TOP_KEYS = {"name", "about", "environment", "pipe", "wire"}
 _WIRE_KEYS = {"ready_s", "quit_signal", "roles", "data_checksum_on", "data_checksum_off"}

@@ -17,18 +17,20 @@ from netblt_conformance.links.base import (
     IUT_ADDRESS,
     TESTER_ADDRESS,
     Feature,
-    HarnessFault,
-    ImplementationFault,
+    HarnessError,
+    ImplementationError,
     Link,
-    NotSupported,
+    NotSupportedError,
 )
 from netblt_conformance.model import ALL_ROLES, Digest, Parameters, Role, Start
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Violation
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Setting, Unmet
+from netblt_conformance.peer.base import Setting, UnmetError
 from netblt_conformance.verdicts import Judgement, Verdict
+
+__all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "case"]
 
 MARKER = "netblt"
 
@@ -105,13 +107,13 @@ class Case:
     def receiver(self, length: int = 4096, **options: Any) -> ReceiverPeer:
         """Starts a sending implementation with `length` bytes to send and answers the tester's receiving end."""
         if not self.role.sender:
-            raise HarnessFault("this case asked for a receiving peer of a receiving implementation")
+            raise HarnessError("this case asked for a receiving peer of a receiving implementation")
         return ReceiverPeer(self._begin(self.make_data(length), **options))
 
     def sender(self, length: int = 4096, **options: Any) -> SenderPeer:
         """Starts a receiving implementation and answers the tester's sending end with `length` bytes."""
         if self.role.sender:
-            raise HarnessFault("this case asked for a sending peer of a sending implementation")
+            raise HarnessError("this case asked for a sending peer of a sending implementation")
         return SenderPeer(self._begin(self.make_data(length), **options))
 
     def peer(self, length: int = 4096, **options: Any) -> ReceiverPeer | SenderPeer:
@@ -194,7 +196,7 @@ class Case:
         """Ends the case with FAIL when it does not hold."""
         if not holds:
             self.judgement.worsen(Verdict.FAIL, otherwise, frame)
-            raise Decided
+            raise CaseOverError
 
     def should(self, holds: bool, otherwise: str, frame: int | None = None) -> None:
         """Notes a WARN and goes on when it does not hold."""
@@ -237,16 +239,16 @@ class Case:
         """Runs the body and turns whatever it raises into the verdict."""
         try:
             function()
-        except Decided:
+        except CaseOverError:
             pass
-        except Unmet as unmet:
+        except UnmetError as unmet:
             verdict = Verdict.INCONC if self._in_preamble else self.grade
             self.judgement.worsen(verdict, unmet.reason, unmet.frame)
-        except ImplementationFault as fault:
+        except ImplementationError as fault:
             self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}")
-        except NotSupported:
+        except NotSupportedError:
             raise
-        except HarnessFault as fault:
+        except HarnessError as fault:
             self.judgement.worsen(Verdict.ERROR, str(fault))
         except Exception as error:
             self.judgement.worsen(Verdict.ERROR, f"{type(error).__name__} in the suite: {error}")
@@ -265,7 +267,7 @@ class Case:
         return others
 
 
-class Decided(Exception):
+class CaseOverError(Exception):
     """The verdict is recorded; the rest of the body is not needed."""
 
 

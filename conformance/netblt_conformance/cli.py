@@ -11,7 +11,7 @@ from pathlib import Path
 from netblt_conformance import __version__, commands
 from netblt_conformance.adapter import AdapterError
 from netblt_conformance.catalogue import CatalogueError
-from netblt_conformance.links.base import HarnessFault, LinkUnavailable
+from netblt_conformance.links.base import HarnessError, LinkUnavailableError
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.mutants import MutantError
 from netblt_conformance.selection import SelectionError
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         return int(getattr(commands, f"command_{options.command}")(options))
-    except (AdapterError, LinkUnavailable, SelectionError, MutantError, HarnessFault) as error:
+    except (AdapterError, LinkUnavailableError, SelectionError, MutantError, HarnessError) as error:
         print(f"error: {error}", file=sys.stderr)
     except CatalogueError as error:
         for mistake in error.mistakes:

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 from netblt_conformance import adapter, catalogue, mutants, paths, worker
+from netblt_conformance.capture import Capture
 from netblt_conformance.engine import Plan
-from netblt_conformance.links.base import LinkFactory, LinkUnavailable
+from netblt_conformance.links.base import Link, LinkFactory, LinkUnavailableError
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US
 from netblt_conformance.model import ALL_ROLES, MICROSECONDS_PER_MS, ROLES_BY_NAME, Role
 from netblt_conformance.running import Listener, run_plan
@@ -39,10 +40,10 @@ def make_factory(options: argparse.Namespace) -> LinkFactory:
 
 
 def checked_cases(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """Name -> file and requirement IDs of every case; LinkUnavailable, CatalogueError when the suite is broken."""
+    """Name -> file and requirement IDs of every case; LinkUnavailableError, CatalogueError when the suite is broken."""
     found = worker.collect(plan)
     if found["broken"]:
-        raise LinkUnavailable("the suite cannot be loaded: " + "; ".join(found["broken"]))
+        raise LinkUnavailableError("the suite cannot be loaded: " + "; ".join(found["broken"]))
     cases: dict[str, tuple[str, ...]] = {name: tuple(words) for name, words in found["cases"].items()}
     mistakes = catalogue.check_cases({name: words[1:] for name, words in cases.items()}, catalogue.requirements())
     if mistakes:
@@ -61,13 +62,14 @@ class NoLink:
     name = "none"
 
     def check(self) -> None:
-        raise LinkUnavailable("no link was chosen")
+        raise LinkUnavailableError("no link was chosen")
 
     def describe(self) -> dict[str, str]:
         return {}
 
-    def make(self, capture: object) -> object:
-        raise LinkUnavailable("no link was chosen")
+    def make(self, capture: Capture) -> Link:
+        del capture
+        raise LinkUnavailableError("no link was chosen")
 
 
 def command_run(options: argparse.Namespace) -> int:

@@ -8,14 +8,14 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from netblt_conformance import catalogue
 from netblt_conformance.capture import Capture
 from netblt_conformance.case import MARKER, Case, Profile
-from netblt_conformance.links.base import HarnessFault, ImplementationFault, LinkFactory, NotSupported
+from netblt_conformance.links.base import HarnessError, ImplementationError, LinkFactory, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S, Role
 from netblt_conformance.oracles.base import Violation
 from netblt_conformance.probe import probe
@@ -125,8 +125,8 @@ class Engine:
         try:
             profile = self._profile(run.role)
             link = self.plan.factory.make(capture)
-        except (HarnessFault, ImplementationFault) as fault:
-            verdict = Verdict.FAIL if isinstance(fault, ImplementationFault) else Verdict.ERROR
+        except (HarnessError, ImplementationError) as fault:
+            verdict = Verdict.FAIL if isinstance(fault, ImplementationError) else Verdict.ERROR
             self._emit_result(self._result(run, verdict, f"the implementation {fault}"))
             yield None
             return
@@ -146,13 +146,13 @@ class Engine:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         if "t" not in pyfuncitem.funcargs:
             return None
-        case: Case | None = pyfuncitem.funcargs["t"]
+        case = cast("Case | None", pyfuncitem.funcargs["t"])
         if case is None:
             return True
-        run: Run = pyfuncitem.callspec.params["t"]
+        run = cast("Run", pyfuncitem.callspec.params["t"])
         try:
             case.run(functools.partial(pyfuncitem.obj, t=case))
-        except NotSupported as reason:
+        except NotSupportedError as reason:
             self._emit_result(self._result(run, Verdict.NA, str(reason)))
             return True
         finally:
@@ -164,7 +164,7 @@ class Engine:
         """Ends the implementation first: what it says while dying belongs to the case."""
         try:
             case.link.close()
-        except ImplementationFault as fault:
+        except ImplementationError as fault:
             case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}")
 
     def _finish(self, run: Run, case: Case) -> None:

@@ -12,7 +12,7 @@ DEFAULT_TTL = 64
 _HEADER = struct.Struct(">BBHHHBBH4s4s")
 
 
-class NotOurs(Exception):
+class ForeignPacketError(Exception):
     """The bytes are no whole IPv4 packet."""
 
 
@@ -20,7 +20,7 @@ def ones_complement_sum(data: bytes) -> int:
     """Sum of 16-bit big-endian words with end-around carry; an odd tail counts with a virtual zero byte."""
     if len(data) % 2:
         data += b"\0"
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
@@ -53,9 +53,9 @@ class Datagram:
 def unwrap(packet: bytes) -> Datagram:
     """Reads an IPv4 packet. Padding behind its total length is cut off."""
     if len(packet) < HEADER_BYTES or packet[0] >> 4 != 4:
-        raise NotOurs("no IPv4 header")
+        raise ForeignPacketError("no IPv4 header")
     header = (packet[0] & 0xF) * 4
     length, _, fragment = struct.unpack_from(">HHH", packet, 2)
     if header < HEADER_BYTES or not header <= length <= len(packet):
-        raise NotOurs("IPv4 lengths do not fit")
+        raise ForeignPacketError("IPv4 lengths do not fit")
     return Datagram(packet[12:16], packet[16:20], packet[9], packet[header:length], bool(fragment & 0x3FFF))

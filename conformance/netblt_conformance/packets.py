@@ -211,15 +211,20 @@ def read(raw: bytes) -> Packet:
     return _read_body(packet, layers.payload)
 
 
+def _fields_of(layer: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Field values as plain numbers: scapy's flag values are not."""
+    return {name: int(getattr(layer, name)) for name in names}
+
+
 def _read_body(packet: Packet, body: Any) -> Packet:
     if packet.type in OPENING_TYPES:
-        fields = {name: int(getattr(body, name)) for name in _OPENING_FIELDS}
+        fields = _fields_of(body, _OPENING_FIELDS)
         return replace(packet, **fields, string=packet.raw[OPENING_BYTES : packet.length])
     if packet.type in DATA_TYPES:
-        fields = {name: int(getattr(body, name)) for name in _DATA_FIELDS}
+        fields = _fields_of(body, _DATA_FIELDS)
         return replace(packet, **fields, data=packet.raw[DATA_HEADER_BYTES : packet.length])
     if packet.type is Type.NULL_ACK:
-        fields = {name: int(getattr(body, name)) for name in _NULL_ACK_FIELDS}
+        fields = _fields_of(body, _NULL_ACK_FIELDS)
         return replace(packet, **fields, padding=body.tail.to_bytes(2, "big"))
     if packet.type is Type.CONTROL:
         messages = tuple(_read_message(message) for message in body.messages)

@@ -9,11 +9,11 @@ import dataclasses
 from netblt_conformance import tolerances
 from netblt_conformance.capture import Capture
 from netblt_conformance.case import Case, Profile
-from netblt_conformance.links.base import HarnessFault, ImplementationFault, LinkFactory, NotSupported
+from netblt_conformance.links.base import HarnessError, ImplementationError, LinkFactory, NotSupportedError
 from netblt_conformance.model import Role
 from netblt_conformance.packets import Kind
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Peer, Unmet
+from netblt_conformance.peer.base import Peer, UnmetError
 
 VERSIONS = (2, 1, 0)  # AMB-01: tried in this order with a passive end
 FIRST_BUFFERS = (0, 1)  # AMB-09: tried in this order with a sender
@@ -55,7 +55,7 @@ def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile) -> _
             _transfer(peer)
             attempt.works = True
             attempt.observed = _observe(peer)
-        except (Unmet, ImplementationFault, NotSupported, HarnessFault) as error:
+        except (UnmetError, ImplementationError, NotSupportedError, HarnessError) as error:
             attempt.reason = str(error)
     return attempt
 

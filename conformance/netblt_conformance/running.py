@@ -12,7 +12,7 @@ from typing import Any
 
 from netblt_conformance import __version__
 from netblt_conformance.engine import Plan
-from netblt_conformance.links.base import LinkUnavailable
+from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.report import files, table
 from netblt_conformance.verdicts import ExitCode, Result, Verdict, exit_code
 from netblt_conformance.worker import Supervisor
@@ -109,7 +109,7 @@ def _prepare(report: Path) -> None:
                 old.unlink(missing_ok=True)
         (report / files.JSON_LINES).touch()
     except OSError as error:
-        raise LinkUnavailable(f"--report {report}: {error.strerror}; choose another folder") from None
+        raise LinkUnavailableError(f"--report {report}: {error.strerror}; choose another folder") from None
 
 
 def _deliver(text: str, where: str | None) -> bool:
@@ -122,7 +122,7 @@ def _deliver(text: str, where: str | None) -> bool:
     try:
         Path(where).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise LinkUnavailable(f"{where}: {error.strerror}") from None
+        raise LinkUnavailableError(f"{where}: {error.strerror}") from None
     return False
 
 

@@ -137,7 +137,7 @@ def test_repairs_are_served_after_the_last_buffer_was_sent(t: Case) -> None:
         peer.ok(1)
         peer.expect_ack()
     peer.resend(0, [1])
-    peer.until(lambda: peer.copies(0, 1) == 2, tolerances.REACTION_MAX_US, "expected packet 1 of buffer 0 again")
+    peer.expect_copies(0, 1)
     peer.message(Kind.OK, peer.first_buffer)
     peer.send_control()
     peer.expect_ack()

@@ -39,7 +39,7 @@ def test_the_highest_packet_of_a_buffer_and_only_it_is_ldata(t: Case) -> None:
         types = [buffer.packets[n].packet.type for n in sorted(buffer.packets)]
         wanted = [Type.DATA] * (count - 1) + [Type.LDATA]
         text = f"buffer {number} came as {[kind.name for kind in types if kind is not None]}"
-        if types == wanted + [Type.LDATA] or types == wanted[:-1] + [Type.DATA, Type.LDATA]:
+        if types in ([*wanted, Type.LDATA], [*wanted[:-1], Type.DATA, Type.LDATA]):
             empty = not buffer.packets[max(buffer.packets)].packet.data
             if empty:
                 t.should(False, text + ": an extra empty LDATA (AMB-42)")
@@ -129,8 +129,8 @@ def test_the_last_buffer_flag_is_on_every_packet_of_the_last_buffer_and_on_no_ot
             peer.expect_buffer(number)
     peer.resend(2, [0, 3])
     peer.resend(1, [2])
-    peer.until(lambda: peer.copies(2, 3) == 2, tolerances.REACTION_MAX_US, "expected the LDATA of buffer 2 again")
-    peer.until(lambda: peer.copies(1, 2) == 2, tolerances.REACTION_MAX_US, "expected packet 2 of buffer 1 again")
+    peer.expect_copies(2, 3)
+    peer.expect_copies(1, 2)
     for seen in peer.seen:
         if seen.packet.is_data:
             flag, due = seen.packet.last_buffer, seen.packet.buffer == peer.first_buffer + 2

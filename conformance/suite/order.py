@@ -40,11 +40,7 @@ def test_repairs_come_before_any_packet_of_a_later_buffer(t: Case) -> None:
         request = peer.resend(0, asked)
         before = len(peer.seen)
         for number in asked:
-            peer.until(
-                lambda number=number: peer.copies(0, number) >= 2,
-                tolerances.REACTION_MAX_US + 24 * peer.ms(20),
-                f"expected packet {number} of buffer 0 again",
-            )
+            peer.expect_copies(0, number, within_us=tolerances.REACTION_MAX_US + 24 * peer.ms(20))
         late = [s for s in peer.seen[before:] if s.packet.is_data and s.packet.high_seq >= request.seq]
         waiting = set(asked)
         for seen in late:

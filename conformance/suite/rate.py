@@ -35,7 +35,7 @@ def test_repairs_are_paced_too(t: Case) -> None:
         peer.listen(2 * peer.ms(INTERVAL_MS))
     before = len(peer.seen)
     peer.resend(0, range(9))
-    peer.until(lambda: peer.copies(0, 8) == 2, tolerances.REACTION_MAX_US, "expected packet 8 again")
+    peer.expect_copies(0, 8)
     times = [seen.time_us for seen in peer.seen[before:] if seen.packet.is_data]
     for index in range(len(times) - BURST):
         gap_us = times[index + BURST] - times[index]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """RESEND: asking for what is missing and serving it (RFC 998 5.2, 5.2.2)."""
 
-from netblt_conformance import tolerances
 from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
 from netblt_conformance.packets import Kind, Message, Type
 from netblt_conformance.tolerances import QUIET_US
@@ -55,11 +54,7 @@ def test_repairs_keep_type_flag_and_content(t: Case) -> None:
     asked = sorted({0, last // 2, last})
     peer.resend(target, asked)
     for number in asked:
-        peer.until(
-            lambda number=number: peer.copies(target, number) >= 2,
-            tolerances.REACTION_MAX_US,
-            f"expected packet {number} again",
-        )
+        peer.expect_copies(target, number)
     again = [s for s in peer.seen if s.packet.is_data and s.packet.buffer - peer.first_buffer == target]
     for seen in again:
         p, first = seen.packet, buffer.packets[seen.packet.packet].packet
@@ -92,11 +87,7 @@ def test_a_packet_asked_for_again_is_sent_again(t: Case) -> None:
         peer.expect_buffer(0)
     for count in range(2, 7):
         peer.resend(0, [1])
-        peer.until(
-            lambda count=count: peer.copies(0, 1) == count,
-            tolerances.REACTION_MAX_US,
-            f"expected copy {count} of packet 1",
-        )
+        peer.expect_copies(0, 1, count)
     peer.finish()
     peer.expect_success()
 
@@ -124,7 +115,7 @@ def test_numbers_behind_the_ldata_are_ignored_and_the_others_served(t: Case) -> 
         peer.go(0)
         buffer = peer.expect_buffer(0)
     request = peer.resend(0, [1, 2, 3])
-    peer.until(lambda: peer.copies(0, 2) >= 2, tolerances.REACTION_MAX_US, "expected the LDATA again")
+    peer.expect_copies(0, 2)
     peer.expect_ack(request.seq)
     heard = peer.silence([Type.ABORT, Type.QUIT], QUIET_US, "an over-long list is legal (AMB-32)")
     del heard

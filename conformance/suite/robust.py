@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ROBUST and DEMUX: packets that no conforming peer of this connection would send."""
 
+import dataclasses
+
 from netblt_conformance import packets, tolerances
 from netblt_conformance.case import ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.links.base import STRANGER_ADDRESS, Feature
@@ -18,8 +20,8 @@ def one_of_each_type(peer: ReceiverPeer | SenderPeer) -> dict[Type, bytes]:
         Type.RESPONSE: forge.opening(Type.RESPONSE, peer.opening_values(unique_id=7)),
         Type.QUIT: forge.reason(Type.QUIT, "truncated"),
         Type.ABORT: forge.reason(Type.ABORT, "truncated"),
-        Type.DATA: forge.data(packets.replace(data, type=Type.DATA)),
-        Type.LDATA: forge.data(packets.replace(data, type=Type.LDATA)),
+        Type.DATA: forge.data(dataclasses.replace(data, type=Type.DATA)),
+        Type.LDATA: forge.data(dataclasses.replace(data, type=Type.LDATA)),
         Type.NULL_ACK: forge.null_ack(0, 1, 1),
         Type.CONTROL: forge.control([packets.Message(Kind.GO, 60_000, 90_000)]),
         Type.REFUSED: forge.reason(Type.REFUSED, "truncated"),

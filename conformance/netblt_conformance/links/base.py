@@ -19,19 +19,19 @@ STRANGER_ADDRESS = bytes([192, 0, 2, 3])  # a second host played by the tester
 NEVER_US = 2**64 - 1
 
 
-class LinkUnavailable(Exception):
+class LinkUnavailableError(Exception):
     """This link cannot run here; the text says what to do. The run ends with exit code 2."""
 
 
-class HarnessFault(Exception):
+class HarnessError(Exception):
     """The suite, the adapter or the machine is at fault: verdict ERROR."""
 
 
-class ImplementationFault(Exception):
+class ImplementationError(Exception):
     """The implementation crashed, hung or was reported by a sanitizer: verdict FAIL."""
 
 
-class NotSupported(Exception):
+class NotSupportedError(Exception):
     """The implementation or the link lacks what the case needs: verdict N/A."""
 
 
@@ -59,7 +59,7 @@ class Arrival:
 
 
 class Link(ABC):
-    """One implementation in one role for one case. Every call may raise HarnessFault or ImplementationFault."""
+    """One implementation in one role for one case. Every call may raise HarnessError or ImplementationError."""
 
     name: str
     real_time: bool
@@ -75,7 +75,7 @@ class Link(ABC):
 
     @abstractmethod
     def start(self, start: Start) -> None:
-        """Starts the implementation. NotSupported when it lacks the role. Called once."""
+        """Starts the implementation. NotSupportedError when it lacks the role. Called once."""
 
     @abstractmethod
     def send(self, packet: bytes, source: bytes = TESTER_ADDRESS) -> int:
@@ -106,7 +106,7 @@ class Link(ABC):
 
     @abstractmethod
     def stop(self, how: Stop, reason: str) -> None:
-        """Tells the implementation to quit or abort; NotSupported when it cannot be told."""
+        """Tells the implementation to quit or abort; NotSupportedError when it cannot be told."""
 
     @abstractmethod
     def close(self) -> None:
@@ -119,7 +119,7 @@ class LinkFactory(Protocol):
     name: str
 
     def check(self) -> None:
-        """Raises LinkUnavailable when no case could run."""
+        """Raises LinkUnavailableError when no case could run."""
 
     def describe(self) -> dict[str, str]: ...
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from netblt_conformance.links.base import LinkUnavailable
+from netblt_conformance.links.base import LinkUnavailableError
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
@@ -44,7 +44,7 @@ def become_root_of_a_user_namespace() -> None:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - no path, a kernel file
                 file.write(text)
     except OSError as error:
-        raise LinkUnavailable(
+        raise LinkUnavailableError(
             f"the wire link needs root, or user namespaces, which this kernel refuses ({error.strerror}): run it with "
             "sudo, or allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu); "
             "without either, --link sim and --link pipe need no rights at all"
@@ -92,9 +92,9 @@ def make_wire(iut_address: str, neighbours: tuple[str, ...]) -> Wire:
         tester = _new_namespace()
         iut_mac, tester_mac = _make_veth(iut)
     except OSError as error:
-        raise LinkUnavailable(
-            f"network namespaces cannot be made here ({error.strerror or error}): run as root or with CAP_SYS_ADMIN and "
-            "CAP_NET_ADMIN, or use --link sim or --link pipe, which need no rights"
+        raise LinkUnavailableError(
+            f"network namespaces cannot be made here ({error.strerror or error}): run as root or with CAP_SYS_ADMIN "
+            "and CAP_NET_ADMIN, or use --link sim or --link pipe, which need no rights"
         ) from None
     finally:
         enter(home)

@@ -14,10 +14,10 @@ from netblt_conformance.links import pipeframes as frames
 from netblt_conformance.links.base import (
     NEVER_US,
     Feature,
-    HarnessFault,
-    ImplementationFault,
-    LinkUnavailable,
-    NotSupported,
+    HarnessError,
+    ImplementationError,
+    LinkUnavailableError,
+    NotSupportedError,
 )
 from netblt_conformance.links.pipeframes import FeatureBit, Kind
 from netblt_conformance.links.process import Process
@@ -52,7 +52,7 @@ class PipeEndpoint(SteppedEndpoint):
         try:
             self._write(frames.hello(f"netblt-conformance {__version__}"))
             self.hello = self._read_hello()
-        except (HarnessFault, ImplementationFault):
+        except (HarnessError, ImplementationError):
             self._process.end()
             raise
         self.features = frozenset(feature for bit, feature in _FEATURES.items() if bit & self.hello.features)
@@ -60,10 +60,10 @@ class PipeEndpoint(SteppedEndpoint):
     def _read_hello(self) -> frames.Hello:
         kind, payload = self._read_frame()
         if kind is not Kind.HELLO_ANSWER:
-            raise ImplementationFault(f"answered HELLO with {kind.name}")
+            raise ImplementationError(f"answered HELLO with {kind.name}")
         hello = frames.parse_hello(payload)
         if hello.version != frames.PIPE_VERSION:
-            raise HarnessFault(f"speaks pipe version {hello.version}, this suite speaks {frames.PIPE_VERSION}")
+            raise HarnessError(f"speaks pipe version {hello.version}, this suite speaks {frames.PIPE_VERSION}")
         return hello
 
     def plays(self, role: Role) -> bool:
@@ -87,12 +87,12 @@ class PipeEndpoint(SteppedEndpoint):
     def _read_frame(self) -> tuple[Kind, bytes]:
         (length,) = frames.LENGTH.unpack(self._read_bytes(frames.LENGTH.size))
         if not 1 <= length <= frames.FRAME_MAX_BYTES:
-            raise ImplementationFault(f"pipe frame of {length} bytes: the two ends lost step (see docs/pipe.md)")
+            raise ImplementationError(f"pipe frame of {length} bytes: the two ends lost step (see docs/pipe.md)")
         body = self._read_bytes(length)
         try:
             return Kind(body[0]), body[1:]
         except ValueError:
-            raise ImplementationFault(f"pipe frame of unknown kind 0x{body[0]:02x} (see docs/pipe.md)") from None
+            raise ImplementationError(f"pipe frame of unknown kind 0x{body[0]:02x} (see docs/pipe.md)") from None
 
     def _read_bytes(self, count: int) -> bytes:
         stream = self._process.popen.stdout
@@ -101,7 +101,7 @@ class PipeEndpoint(SteppedEndpoint):
         while len(self._inbox) < count:
             ready, _, _ = select.select([stream.fileno()], [], [], max(0.0, give_up - time.monotonic()))
             if not ready:
-                raise ImplementationFault(f"hangs: no answer on the pipe within {ANSWER_TIMEOUT_S:.0f} s")
+                raise ImplementationError(f"hangs: no answer on the pipe within {ANSWER_TIMEOUT_S:.0f} s")
             chunk = os.read(stream.fileno(), 1 << 16)
             if not chunk:
                 raise self._died("in the middle of an answer")
@@ -110,11 +110,11 @@ class PipeEndpoint(SteppedEndpoint):
         del self._inbox[:count]
         return taken
 
-    def _died(self, when: str) -> ImplementationFault:
+    def _died(self, when: str) -> ImplementationError:
         self._process.wait(2.0)
         how = self._process.fault() or f"ended with exit code {self._process.exit_code}"
         words = self._process.last_words()
-        return ImplementationFault(f"{how} {when}" + (f": {words}" if words else ""))
+        return ImplementationError(f"{how} {when}" + (f": {words}" if words else ""))
 
     def _exchange(self, request: bytes) -> list[Output]:
         """Sends a request; collects the OUTPUT frames up to the STATE that ends the answer."""
@@ -128,15 +128,15 @@ class PipeEndpoint(SteppedEndpoint):
                 self._state = frames.parse_state(payload)
                 return output
             elif kind is Kind.UNSUPPORTED:
-                raise NotSupported(payload.decode("utf-8", "replace") or "not supported")
+                raise NotSupportedError(payload.decode("utf-8", "replace") or "not supported")
             else:
-                raise ImplementationFault(f"answered with {kind.name} where OUTPUT or STATE is due")
+                raise ImplementationError(f"answered with {kind.name} where OUTPUT or STATE is due")
 
     # ---- SteppedEndpoint ----
 
     def start(self, start: Start, now_us: int) -> list[Output]:
         if not self.plays(start.role):
-            raise NotSupported(f"{self.hello.name} does not play {start.role}")
+            raise NotSupportedError(f"{self.hello.name} does not play {start.role}")
         self._open = True
         return self._exchange(frames.start(start, now_us))
 
@@ -162,7 +162,7 @@ class PipeEndpoint(SteppedEndpoint):
         self._write(frames.frame(Kind.REPORT))
         kind, payload = self._read_frame()
         if kind is not Kind.REPORT_ANSWER:
-            raise ImplementationFault(f"answered REPORT with {kind.name}")
+            raise ImplementationError(f"answered REPORT with {kind.name}")
         return frames.parse_report(payload)
 
     def digest(self) -> Digest:
@@ -176,7 +176,7 @@ class PipeEndpoint(SteppedEndpoint):
         if self._open and self.alive:
             try:
                 self._exchange(frames.frame(Kind.CLOSE))
-            except (ImplementationFault, HarnessFault, NotSupported):
+            except (ImplementationError, HarnessError, NotSupportedError):
                 self._process.end()
         self._open = False
         self._state = frames.State(NEVER_US, Status.OPENING, "")
@@ -202,8 +202,8 @@ class PipeLinkFactory:
             endpoint = PipeEndpoint(self._adapter)
             self._name = endpoint.hello.name
             endpoint.end()
-        except (OSError, HarnessFault, ImplementationFault) as error:
-            raise LinkUnavailable(f"{self._adapter.path}: the pipe program cannot be used: {error}") from None
+        except (OSError, HarnessError, ImplementationError) as error:
+            raise LinkUnavailableError(f"{self._adapter.path}: the pipe program cannot be used: {error}") from None
 
     def describe(self) -> dict[str, str]:
         return {"adapter": self._adapter.name, "implementation": self._name}

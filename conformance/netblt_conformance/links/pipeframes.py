@@ -7,7 +7,7 @@ import enum
 import struct
 from dataclasses import dataclass
 
-from netblt_conformance.links.base import ImplementationFault
+from netblt_conformance.links.base import ImplementationError
 from netblt_conformance.model import Digest, Start, Status, Stop
 
 PIPE_VERSION = 1
@@ -43,7 +43,7 @@ class FeatureBit(enum.IntFlag):
     ABORT = 1 << 6
 
 
-class FrameError(ImplementationFault):
+class FrameError(ImplementationError):
     """The other end sent something that docs/pipe.md does not allow."""
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -88,10 +89,8 @@ class Process:
             self.popen.wait()
         for stream in (self.popen.stdin, self.popen.stdout):
             if stream is not None and not stream.closed:
-                try:
+                with contextlib.suppress(BrokenPipeError):
                     stream.close()
-                except BrokenPipeError:
-                    pass
 
     def free(self) -> None:
         self.end()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netblt_conformance.capture import Capture
-from netblt_conformance.links.base import NEVER_US, Feature, HarnessFault, LinkUnavailable, NotSupported
+from netblt_conformance.links.base import NEVER_US, Feature, HarnessError, LinkUnavailableError, NotSupportedError
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
 from netblt_conformance.model import Digest, Start, Status, Stop, address_text
 
@@ -29,7 +29,7 @@ class SimEndpoint(SteppedEndpoint):
     @property
     def _running(self) -> Iut:
         if self._iut is None:
-            raise HarnessFault("the implementation was not started")
+            raise HarnessError("the implementation was not started")
         return self._iut
 
     def start(self, start: Start, now_us: int) -> list[Output]:
@@ -59,7 +59,7 @@ class SimEndpoint(SteppedEndpoint):
         try:
             self._iut = self._library.start(params, start.data, now_us)
         except IutError as error:
-            raise NotSupported(f"the library does not start {start.role}: {error}") from None
+            raise NotSupportedError(f"the library does not start {start.role}: {error}") from None
         return self._outputs(now_us)
 
     def _outputs(self, now_us: int) -> list[Output]:
@@ -78,7 +78,7 @@ class SimEndpoint(SteppedEndpoint):
 
     def stop(self, how: Stop, reason: str, now_us: int) -> list[Output]:
         if not self._running.stop(now_us, reason, abort=how is Stop.ABORT):
-            raise NotSupported(f"the implementation cannot {how.value} now")
+            raise NotSupportedError(f"the implementation cannot {how.value} now")
         return self._outputs(now_us)
 
     def deadline_us(self) -> int:
@@ -115,15 +115,15 @@ class SimLinkFactory:
 
     def check(self) -> None:
         if not self._path.is_file():
-            raise LinkUnavailable(f"{self._path} is not there: {BUILD_HINT}")
+            raise LinkUnavailableError(f"{self._path} is not there: {BUILD_HINT}")
         try:
             from netblt_conformance.simlib import IutError
         except ImportError as error:
-            raise LinkUnavailable(str(error)) from None
+            raise LinkUnavailableError(str(error)) from None
         try:
             self._loaded()
         except IutError as error:
-            raise LinkUnavailable(f"{error}: {BUILD_HINT}") from None
+            raise LinkUnavailableError(f"{error}: {BUILD_HINT}") from None
 
     def _loaded(self) -> IutLibrary:
         from netblt_conformance.simlib import IutLibrary

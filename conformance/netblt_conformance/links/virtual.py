@@ -15,8 +15,8 @@ from netblt_conformance.links.base import (
     TESTER_ADDRESS,
     Arrival,
     Feature,
-    HarnessFault,
-    ImplementationFault,
+    HarnessError,
+    ImplementationError,
     Link,
 )
 from netblt_conformance.model import Digest, Start, Status, Stop
@@ -75,7 +75,7 @@ class VirtualClock:
 
     def advance_to(self, time_us: int) -> None:
         if time_us < self._now_us:
-            raise HarnessFault(f"virtual time would run backwards, from {self._now_us} to {time_us} us")
+            raise HarnessError(f"virtual time would run backwards, from {self._now_us} to {time_us} us")
         self._now_us = time_us
 
 
@@ -152,7 +152,7 @@ class VirtualLink(Link):
         output = self._endpoint.advance(now_us)
         self._idle_steps = 0 if output else self._idle_steps + 1
         if self._idle_steps > STUCK_STEPS:
-            raise ImplementationFault(f"hangs: its next deadline stays at {deadline_us} us and nothing happens")
+            raise ImplementationError(f"hangs: its next deadline stays at {deadline_us} us and nothing happens")
         self._depart(output)
 
     def _step_to(self, time_us: int) -> None:
@@ -164,7 +164,7 @@ class VirtualLink(Link):
     def _depart(self, output: list[Output]) -> None:
         self._packets_now += len(output)
         if self._packets_now > STORM_PACKETS:
-            raise ImplementationFault(f"sends more than {STORM_PACKETS} packets at one moment")
+            raise ImplementationError(f"sends more than {STORM_PACKETS} packets at one moment")
         arrives_us = self._clock.now_us() + self.delay_us
         for destination, packet in output:
             self._push(arrives_us, _Travelling(False, IUT_ADDRESS, destination, packet))

@@ -24,11 +24,11 @@ from netblt_conformance.links.base import (
     TESTER_ADDRESS,
     Arrival,
     Feature,
-    HarnessFault,
-    ImplementationFault,
+    HarnessError,
+    ImplementationError,
     Link,
-    LinkUnavailable,
-    NotSupported,
+    LinkUnavailableError,
+    NotSupportedError,
 )
 from netblt_conformance.links.process import Process, die_with_parent
 from netblt_conformance.model import MICROSECONDS_PER_S, Digest, Start, Status, Stop, address_text
@@ -90,7 +90,7 @@ class WireLink(Link):
         self._start = start
         template = self._adapter.roles.get(start.role)
         if template is None:
-            raise NotSupported(f"{self._adapter.path.name} describes no {start.role}")
+            raise NotSupportedError(f"{self._adapter.path.name} describes no {start.role}")
         if start.role.sender:
             (self._folder / "in").write_bytes(start.data)
         command = self._adapter.expand(template, self._values(start))
@@ -104,7 +104,7 @@ class WireLink(Link):
         try:
             self._process = Process(command, environment, before_exec, folder=self._folder)
         except OSError as error:
-            raise HarnessFault(f"{self._adapter.path.name}: {command[0]}: {error.strerror}") from None
+            raise HarnessError(f"{self._adapter.path.name}: {command[0]}: {error.strerror}") from None
         if not start.role.active:
             self._await_ready()
 
@@ -131,7 +131,7 @@ class WireLink(Link):
     @property
     def _running(self) -> Process:
         if self._process is None:
-            raise HarnessFault("the program was not started")
+            raise HarnessError("the program was not started")
         return self._process
 
     def _await_ready(self) -> None:
@@ -144,7 +144,7 @@ class WireLink(Link):
                 if _RAW_PROTOCOL_MARK in raw_sockets.read_text(encoding="ascii"):
                     return
             time.sleep(0.002)
-        raise HarnessFault(
+        raise HarnessError(
             f"{self._running.command[0]} did not listen within {self._adapter.ready_s:g} s (wire.ready_s)"
         )
 
@@ -157,11 +157,11 @@ class WireLink(Link):
         words = process.last_words()
         fault = process.fault()
         if fault is not None:
-            raise ImplementationFault(fault + (f": {words}" if words and words not in fault else ""))
+            raise ImplementationError(fault + (f": {words}" if words and words not in fault else ""))
         if code == EXIT_NOT_SUPPORTED:
-            raise NotSupported(words or "the program says so with exit status 127")
+            raise NotSupportedError(words or "the program says so with exit status 127")
         if code == EXIT_USAGE:
-            raise HarnessFault(f"{process.command[0]} refuses its command line: {words or 'exit status 2'}")
+            raise HarnessError(f"{process.command[0]} refuses its command line: {words or 'exit status 2'}")
 
     # ---- packets ----
 
@@ -170,12 +170,12 @@ class WireLink(Link):
         self._identification[source] = identification
         datagram = ipv4.wrap(packet, source, IUT_ADDRESS, identification)
         if len(datagram) > MTU_BYTES:
-            raise HarnessFault(f"a case sends a packet of {len(datagram)} bytes, this link carries {MTU_BYTES}")
+            raise HarnessError(f"a case sends a packet of {len(datagram)} bytes, this link carries {MTU_BYTES}")
         frame = self.capture.add_ip(self._clock.now_us(), datagram, sent=True)
         try:
             self._socket.send(self._ethernet + datagram)
         except OSError as error:
-            raise HarnessFault(f"the tester's socket: {error.strerror}") from None
+            raise HarnessError(f"the tester's socket: {error.strerror}") from None
         return frame
 
     def receive(self, until_us: int) -> Arrival | None:
@@ -196,7 +196,7 @@ class WireLink(Link):
         now_us = self._clock.now_us()
         try:
             datagram = ipv4.unwrap(packet)
-        except ipv4.NotOurs:
+        except ipv4.ForeignPacketError:
             return None
         frame = self.capture.add_ip(now_us, packet, sent=False)
         if datagram.protocol != ipv4.NETBLT_PROTOCOL or datagram.fragment:
@@ -230,7 +230,7 @@ class WireLink(Link):
     def stop(self, how: Stop, reason: str) -> None:
         del reason
         if how is not Stop.QUIT or self._adapter.quit_signal is None:
-            raise NotSupported(f"the adapter says of no way to {how.value}")
+            raise NotSupportedError(f"the adapter says of no way to {how.value}")
         self._running.popen.send_signal(signal.Signals[self._adapter.quit_signal])
 
     def close(self) -> None:
@@ -240,7 +240,7 @@ class WireLink(Link):
             self._process = None
             self._free()
             if fault is not None:
-                raise ImplementationFault(fault)
+                raise ImplementationError(fault)
         self._free()
 
     def _free(self) -> None:
@@ -261,12 +261,12 @@ class WireLinkFactory:
     def check(self) -> None:
         """Tries the whole way in a child: rights, namespaces, the program's file."""
         if not self._adapter.roles:
-            raise LinkUnavailable(f"{self._adapter.path}: no [wire.roles]: it cannot be used with --link wire")
+            raise LinkUnavailableError(f"{self._adapter.path}: no [wire.roles]: it cannot be used with --link wire")
         for role, template in self._adapter.roles.items():
             program = self._adapter.expand(template[:1], {})[0]
             if shutil.which(program) is None:
                 hint = "run tools/build first" if "{bin}" in template[0] else "see the adapter"
-                raise LinkUnavailable(f"{self._adapter.path}: {role}: no program {program}: {hint}")
+                raise LinkUnavailableError(f"{self._adapter.path}: {role}: no program {program}: {hint}")
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
@@ -281,7 +281,7 @@ class WireLinkFactory:
             message = stream.read().decode()
         os.waitpid(child, 0)
         if message:
-            raise LinkUnavailable(message)
+            raise LinkUnavailableError(message)
 
     def describe(self) -> dict[str, str]:
         return {"adapter": self._adapter.name}

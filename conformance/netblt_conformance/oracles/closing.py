@@ -27,6 +27,14 @@ class ClosingOracle(Oracle):
         elif packet.type is Type.QUIT and self._quit_us is None:
             self._quit_us = time_us
 
+    def _answered_abort(self, packet: Packet, time_us: int, frame: int) -> None:
+        """An answer comes back after one round trip; what left before cannot be one."""
+        assert self._abort_us is not None
+        assert packet.type is not None
+        if time_us - self._abort_us >= self.session.round_trip_us:
+            requirement = "ABORT-02" if packet.type is Type.ABORT else "ABORT-03"
+            self.fail(requirement, f"ABORT was answered with {packet.type.name}", frame)
+
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         assert packet.type is not None
         aborted = self._abort_us is not None and self.session.knew(self._abort_us, time_us)
@@ -34,6 +42,9 @@ class ClosingOracle(Oracle):
             self.fail("ABORT-03", "ABORT was answered with QUITACK", frame)
         elif aborted and not (self._spoke_since and packet.type in LATE_ANSWERS):
             self.fail("ABORT-02", f"{packet.type.name} came after ABORT had arrived", frame)
+        answered = packet.type in (Type.ABORT, Type.QUITACK) and self._quit_us is None and not self._spoke_since
+        if self._abort_us is not None and answered and not aborted:
+            self._answered_abort(packet, time_us, frame)
         quitted = self._quit_us is not None and self.session.knew(self._quit_us, time_us)
         if quitted and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
             self.fail("QUIT-05", f"{packet.type.name} came after QUIT had arrived", frame)

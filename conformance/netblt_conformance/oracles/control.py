@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session, after
 from netblt_conformance.packets import HEADER_BYTES, Kind, Message, Packet, Type
@@ -27,7 +29,7 @@ class ControlOracle(Oracle):
             return
         self._largest_control = max(self._largest_control, packet.length)
         sequences = [message.seq for message in packet.messages]
-        if any((b - a) % 65536 != 1 for a, b in zip(sequences, sequences[1:], strict=False)):
+        if any((b - a) % 65536 != 1 for a, b in itertools.pairwise(sequences)):
             text = f"messages {listed(sequences)} in one CONTROL are not consecutive and ascending"
             self.fail("CTRL-03", text, frame)
         for message in packet.messages:

@@ -32,6 +32,7 @@ class RateOracle(Oracle):
         for count, start_us in enumerate(reversed(self._times), start=1):
             span_us = time_us - start_us + self.session.slack_us
             if count > burst * (span_us // interval_us + 2):
-                text = f"{count} data packets within {span_us / 1000:g} ms; the pace is {burst} in {interval_us // 1000} ms"
+                pace = f"{burst} in {interval_us // MICROSECONDS_PER_MS} ms"
+                text = f"{count} data packets within {span_us / MICROSECONDS_PER_MS:g} ms; the pace is {pace}"
                 self.fail("RATE-01", text, frame)
                 return

@@ -7,6 +7,7 @@ import collections
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from netblt_conformance import packets, tolerances
 from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link
@@ -14,8 +15,11 @@ from netblt_conformance.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Pa
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import Forge, Packet, Type
 
+# How often a condition is looked at while no packet comes.
+LOOK_AGAIN_US = 20_000
 
-class Unmet(Exception):
+
+class UnmetError(Exception):
     """An expectation was not met: the phase and the requirement's strength decide what that means."""
 
     def __init__(self, reason: str, frame: int | None = None) -> None:
@@ -124,11 +128,15 @@ class Peer:
     # ---- waiting ----
 
     def until(self, condition: Callable[[], bool], within_us: int, what: str) -> None:
-        """Goes on until `condition` holds; Unmet when it does not within the time."""
+        """Goes on until `condition` holds; UnmetError when it does not within the time."""
         deadline_us, first = self.now_us + within_us, len(self.seen)
         while not condition():
-            if self._next(deadline_us) is None and self.now_us >= deadline_us and not condition():
-                raise Unmet(f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first))
+            # Not every change comes with a packet: a client that gives up says nothing.
+            self._next(min(deadline_us, self.now_us + LOOK_AGAIN_US))
+            if self.now_us >= deadline_us and not condition():
+                raise UnmetError(
+                    f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first)
+                )
 
     def expect(self, match: Match, within_us: int, what: str) -> Seen:
         """The next packet that matches; others are legal and change nothing."""
@@ -138,7 +146,9 @@ class Peer:
             if seen is not None and match(seen.packet):
                 return seen
             if seen is None and self.now_us >= deadline_us:
-                raise Unmet(f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first))
+                raise UnmetError(
+                    f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first)
+                )
 
     def expect_type(self, kind: Type, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
         return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}")
@@ -156,7 +166,7 @@ class Peer:
         heard = self.listen(span_us)
         for seen in heard:
             if seen.packet.type in kinds:
-                raise Unmet(f"{why}, but {seen} came", seen.frame)
+                raise UnmetError(f"{why}, but {seen} came", seen.frame)
         return heard
 
     def _next(self, until_us: int) -> Seen | None:
@@ -192,6 +202,9 @@ class Peer:
     def react(self, seen: Seen) -> None:
         """What the peer does by itself with a readable packet of this connection."""
 
+    def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
+        return UnmetError(f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first))
+
     def _span(self, span_us: int) -> str:
         return f"{span_us / MICROSECONDS_PER_S:g} s"
 
@@ -206,7 +219,7 @@ class Peer:
 
     # ---- connection setup (RFC 998 5.1) ----
 
-    def connect(self, **restrict: int | bool) -> None:
+    def connect(self, **restrict: Any) -> None:
         """Opens from whichever side the role asks; `restrict` overrides fields of our OPEN or RESPONSE."""
         if self.role.active:
             self.await_open()
@@ -214,7 +227,7 @@ class Peer:
         else:
             self.open(**restrict)
 
-    def opening_values(self, **override: int | bool) -> Packet:
+    def opening_values(self, **override: Any) -> Packet:
         """The fields of an OPEN as the tester would propose it."""
         p = self.parameters
         writes = not self.role.sender if not self.role.active else self.role.sender
@@ -231,21 +244,21 @@ class Peer:
             max_buffers=p.max_buffers,
             string=packets.text_field(p.client_string),
         )
-        return dataclasses.replace(values, **override)  # type: ignore[arg-type]
+        return dataclasses.replace(values, **override)
 
-    def send_open(self, **override: int | bool) -> int:
+    def send_open(self, **override: Any) -> int:
         return self.send(self.forge.opening(Type.OPEN, self.opening_values(**override)))
 
-    def open(self, attempts: int = 5, **override: int | bool) -> Seen:
+    def open(self, attempts: int = 5, **override: Any) -> Seen:
         """Tester active: OPEN, repeated like any active end would, until the RESPONSE comes."""
         for _ in range(attempts):
             self.send_open(**override)
             try:
                 return self.expect_response(tolerances.TESTER_RETRY_US)
-            except Unmet:
+            except UnmetError:
                 if any(seen.packet.type is Type.REFUSED for seen in self.seen):
-                    raise Unmet("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
-        raise Unmet(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None)
+                    raise UnmetError("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
+        raise UnmetError(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None)
 
     def expect_response(self, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
         def matches(packet: Packet) -> bool:
@@ -264,7 +277,7 @@ class Peer:
         self.monitor.session.iut_port = self.iut_port
         return seen
 
-    def response_values(self, **override: int | bool) -> Packet:
+    def response_values(self, **override: Any) -> Packet:
         """The RESPONSE to the last OPEN: its proposal, restricted to the tester's limits and to `override`."""
         proposal, own = self.opens[-1].packet, self.parameters
         values = dataclasses.replace(
@@ -278,16 +291,16 @@ class Peer:
             flags=proposal.flags | int(own.data_checksum) << 1,
             string=packets.text_field(own.client_string),
         )
-        return dataclasses.replace(values, **override)  # type: ignore[arg-type]
+        return dataclasses.replace(values, **override)
 
-    def respond(self, **override: int | bool) -> int:
+    def respond(self, **override: Any) -> int:
         """Tester passive: accepts the last OPEN."""
         values = self.response_values(**override)
         frame = self.send_response(**override)
         self.settle(values, self.opens[-1].packet.death_timer_s)
         return frame
 
-    def send_response(self, **override: int | bool) -> int:
+    def send_response(self, **override: Any) -> int:
         """Sends a RESPONSE and changes nothing here."""
         return self.send(self.forge.opening(Type.RESPONSE, self.response_values(**override)))
 
@@ -317,7 +330,7 @@ class Peer:
     def terms(self) -> Agreed:
         """The settled parameters, once the connection is open."""
         if self.agreed is None:
-            raise Unmet("the connection is not open")
+            raise UnmetError("the connection is not open")
         return self.agreed
 
     @property
@@ -333,13 +346,13 @@ class Peer:
         """The implementation's client is told that the transfer succeeded."""
         self.until(lambda: self._status_known(), within_us, "expected the client to learn the outcome")
         if not self.link.status().succeeded:
-            raise Unmet(f"expected success, the client was told: {self.link.reason() or 'failure'}")
+            raise UnmetError(f"expected success, the client was told: {self.link.reason() or 'failure'}")
 
     def expect_failure(self, within_us: int = tolerances.CLOSE_MAX_US) -> None:
         """The implementation's client is told that the transfer failed."""
         self.until(lambda: self._status_known(), within_us, "expected the client to learn of the failure")
         if not self.link.status().failed:
-            raise Unmet("expected failure, the client was told of success")
+            raise UnmetError("expected failure, the client was told of success")
 
     def _status_known(self) -> bool:
         status = self.link.status()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from netblt_conformance import tolerances
 from netblt_conformance.packets import Kind, Message, Packet, Type
-from netblt_conformance.peer.base import Peer, Seen, Setting, Unmet
+from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
 
@@ -48,7 +48,7 @@ class ReceiverPeer(Peer):
         self.high_seq = 0  # the highest acknowledgement seen
         self.buffers: dict[int, ReceivedBuffer] = {}
         self.last_buffer: int | None = None
-        self.lose: Callable[[Packet], bool] = lambda packet: False  # packets that count as lost on the way
+        self.lose: Callable[[Packet], bool] = lambda _packet: False  # packets that count as lost on the way
         self.offer: tuple[int, int] | None = None  # burst size and interval of our OKs; None = as agreed
 
     # ---- control messages ----
@@ -141,6 +141,14 @@ class ReceiverPeer(Peer):
 
         return self.expect(matches, within_us, f"expected packet {packet} of buffer {buffer}")
 
+    def expect_copies(self, buffer: int, packet: int, count: int = 2, within_us: int | None = None) -> None:
+        """This packet has come so many times."""
+        self.until(
+            lambda: self.copies(buffer, packet) >= count,
+            within_us or tolerances.REACTION_MAX_US,
+            f"expected packet {packet} of buffer {buffer} again",
+        )
+
     # ---- a whole transfer ----
 
     def finish(self, within_us: int = 30_000_000) -> bytes:
@@ -151,7 +159,7 @@ class ReceiverPeer(Peer):
         last_news_us = self.now_us
         while not self._finished(confirmed):
             if self.now_us >= deadline_us:
-                raise Unmet(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
+                raise UnmetError(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
             if self._issue(gone, confirmed):
                 self.send_control()
                 last_news_us = self.now_us

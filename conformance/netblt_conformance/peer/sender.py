@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from netblt_conformance import packets, tolerances
 from netblt_conformance.packets import Kind, Message, Packet, Type
-from netblt_conformance.peer.base import Peer, Seen, Setting, Unmet
+from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError
 
 
 class SenderPeer(Peer):
@@ -83,11 +85,11 @@ class SenderPeer(Peer):
     def packet_count(self, number: int) -> int:
         return max(1, -(-len(self.buffer_data(number)) // self.terms.packet_size))
 
-    def data_packet(self, buffer: int, packet: int, /, **override: int | bytes) -> Packet:
+    def data_packet(self, buffer: int, packet: int, /, **override: Any) -> Packet:
         """The packet's fields; buffers counted from 0."""
         size = self.terms.packet_size
         data = self.buffer_data(buffer)[packet * size : (packet + 1) * size]
-        values: dict[str, int | bytes] = {
+        values: dict[str, Any] = {
             "buffer": (self.first_buffer or 0) + buffer,
             "high_seq": self.ack,
             "packet": packet,
@@ -97,9 +99,9 @@ class SenderPeer(Peer):
         }
         values.update(override)
         kind = Type.LDATA if packet == self.packet_count(buffer) - 1 else Type.DATA
-        return Packet(b"", type=kind, **values)  # type: ignore[arg-type]
+        return Packet(b"", type=kind, **values)
 
-    def send_packet(self, buffer: int, packet: int, /, **override: int | bytes) -> int:
+    def send_packet(self, buffer: int, packet: int, /, **override: Any) -> int:
         """Sends one packet of a buffer, with any field overridden."""
         return self.send(self.forge.data(self.data_packet(buffer, packet, **override)))
 
@@ -142,7 +144,7 @@ class SenderPeer(Peer):
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
         return self.expect_message(Kind.RESEND, buffer, self.data_timer_max_us, count)
 
-    def expect_control(self, within_us: int, match: Callable[[Packet], bool] = lambda packet: True) -> Seen:
+    def expect_control(self, within_us: int, match: Callable[[Packet], bool] = lambda _packet: True) -> Seen:
         """The next CONTROL packet that matches."""
         return self.expect(
             lambda packet: packet.type is Type.CONTROL and packet.error is None and match(packet),
@@ -155,7 +157,7 @@ class SenderPeer(Peer):
         times = [self.controls[-1].time_us] if self.controls else []
         for _ in range(count):
             times.append(self.expect_control(tolerances.CONTROL_REPEAT_MAX_US).time_us)
-        return max(b - a for a, b in zip(times, times[1:], strict=False))
+        return max(b - a for a, b in itertools.pairwise(times))
 
     @property
     def data_timer_max_us(self) -> int:
@@ -167,7 +169,7 @@ class SenderPeer(Peer):
     # ---- a whole transfer ----
 
     def finish(
-        self, lose: Callable[[int, int], bool] = lambda buffer, packet: False, within_us: int = 60_000_000
+        self, lose: Callable[[int, int], bool] = lambda _buffer, _packet: False, within_us: int = 60_000_000
     ) -> None:
         """Sends whatever is left like a well-behaved sender; `lose` picks packets that the network swallows."""
         self._held_ack, self._answers = None, True
@@ -179,7 +181,7 @@ class SenderPeer(Peer):
             if not self._serve(begun, served, lose):
                 self._next(deadline_us)
             if self.now_us >= deadline_us:
-                raise Unmet(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
+                raise UnmetError(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
         self.null_ack()
 
     def _number(self, buffer: int) -> int:
