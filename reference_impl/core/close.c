@@ -48,9 +48,8 @@ static void last_word(netblt_connection *connection, enum nb_type type, const ch
 
 /* ---- success --------------------------------------------------------------------------------------------------- */
 
-void nb_close_receiver_done(netblt_connection *connection, netblt_time now)
+void nb_close_receiver_done(netblt_connection *connection)
 {
-    (void)now;
     last_word(connection, NB_DONE, NULL);
     connection->state = NETBLT_STATE_CLOSED;
     nb_close_finish(connection, NETBLT_DONE, "");
@@ -78,18 +77,16 @@ void nb_close_on_done(netblt_connection *connection)
 
 /* ---- ABORT ----------------------------------------------------------------------------------------------------- */
 
-void nb_close_abort(netblt_connection *connection, const char *reason, netblt_time now)
+void nb_close_abort(netblt_connection *connection, const char *reason)
 {
-    (void)now;
     last_word(connection, NB_ABORT, reason);
     connection->state = NETBLT_STATE_CLOSED;
     nb_close_finish(connection, NETBLT_LOCAL_ABORT, reason);
     nb_close_now(connection);
 }
 
-void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet)
 {
-    (void)now;
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
     connection->state = NETBLT_STATE_CLOSED;

@@ -12,13 +12,13 @@ void nb_close_finish(netblt_connection *connection, enum netblt_result result, c
 void nb_close_now(netblt_connection *connection);
 
 /* Receiver: all three conditions of 5.3.1 hold. One DONE leaves, and that is all (CLOSE-01, CLOSE-06). */
-void nb_close_receiver_done(netblt_connection *connection, netblt_time now);
+void nb_close_receiver_done(netblt_connection *connection);
 /* Sender: every buffer got its OK. Dallies (CLOSE-02, CLOSE-04). */
 void nb_close_sender_done(netblt_connection *connection, netblt_time now);
 /* Sender in dally: a CONTROL came again, the dally starts anew (CLOSE-05). */
 void nb_close_extend_dally(netblt_connection *connection, netblt_time now);
 /* This end found its peer malfunctioning, or itself: one ABORT, closed (ABORT-01). */
-void nb_close_abort(netblt_connection *connection, const char *reason, netblt_time now);
+void nb_close_abort(netblt_connection *connection, const char *reason);
 
 /* The client wants to quit (netblt_quit). While opening there is nothing to be agreed upon: the attempt ends at once.
  */
@@ -27,7 +27,7 @@ void nb_close_want_quit(netblt_connection *connection, const char *reason, netbl
 void nb_close_on_done(netblt_connection *connection);
 void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
 void nb_close_on_quitack(netblt_connection *connection);
-void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
+void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet);
 
 /* Sends a wanted QUIT once a buffer boundary is reached (QUIT-04). */
 void nb_close_step_quit(netblt_connection *connection, netblt_time now);

@@ -54,7 +54,7 @@ static void input_opening(netblt_connection *connection, const struct nb_packet 
         break;
     case NB_REFUSED:
     case NB_ABORT:
-        nb_open_on_refused(connection, packet, now);
+        nb_open_on_refused(connection, packet);
         break;
     default:
         break;
@@ -84,7 +84,7 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
         nb_close_on_quitack(connection);
         break;
     case NB_ABORT:
-        nb_close_on_abort(connection, packet, now);
+        nb_close_on_abort(connection, packet);
         break;
     default:
         input_transfer(connection, packet, now);
@@ -129,7 +129,7 @@ void nb_connection_step(netblt_connection *connection, netblt_time now)
     if (connection->role == NETBLT_SENDER)
         nb_sender_step(connection, now);
     else if (nb_connection_transfers(connection))
-        nb_receiver_step(connection, now);
+        nb_receiver_step(connection);
 }
 
 netblt_time nb_connection_deadline(const netblt_connection *connection, netblt_time now)

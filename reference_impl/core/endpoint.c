@@ -425,7 +425,7 @@ int netblt_abort(netblt_connection *connection, const char *reason, netblt_time 
         return NETBLT_ERR_WRONG_STATE;
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
     now = nb_enter(endpoint, now);
-    nb_close_abort(connection, reason, now);
+    nb_close_abort(connection, reason);
     nb_touch(connection);
     nb_leave(endpoint);
     return 0;

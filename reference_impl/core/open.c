@@ -107,7 +107,7 @@ void nb_open_on_response(netblt_connection *connection, const struct nb_packet *
         return;
     const char *unusable = nb_response_unusable(&connection->own, response);
     if (unusable != NULL) {
-        nb_close_abort(connection, unusable, now);
+        nb_close_abort(connection, unusable);
         return;
     }
     adopt_response(connection, response);
@@ -116,9 +116,8 @@ void nb_open_on_response(netblt_connection *connection, const struct nb_packet *
     become_open(connection, clear ? now - connection->open_sent_at : 0, now);
 }
 
-void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *packet)
 {
-    (void)now;
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
     nb_close_finish(connection, NETBLT_REFUSED, reason);

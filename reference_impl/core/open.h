@@ -15,7 +15,7 @@ void nb_open_on_response(netblt_connection *connection, const struct nb_packet *
 /* An OPEN on this port pair, with the right unique ID or another. */
 void nb_open_on_open(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
 /* REFUSED, or ABORT while opening. */
-void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
+void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *packet);
 /* An OPEN for a port pair without a connection: asks the listener, answers RESPONSE or REFUSED. */
 void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, const struct nb_packet *packet,
                         netblt_time now);

@@ -78,9 +78,9 @@ void nb_receiver_free(netblt_connection *connection)
     nb_control_queue_free(&receiver->queue);
 }
 
-void nb_receiver_out_of_memory(netblt_connection *connection, netblt_time now)
+void nb_receiver_out_of_memory(netblt_connection *connection)
 {
-    nb_close_abort(connection, "out of memory", now);
+    nb_close_abort(connection, "out of memory");
 }
 
 /* ---- GO -------------------------------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static bool add_buffer(netblt_connection *connection, uint64_t index, uint8_t *m
 }
 
 /* CTRL-13: one GO for each buffer that the client has memory for. */
-static void issue_gos(netblt_connection *connection, netblt_time now)
+static void issue_gos(netblt_connection *connection)
 {
     struct nb_receiver *receiver = &connection->receiver;
     while (may_go(connection)) {
@@ -133,7 +133,7 @@ static void issue_gos(netblt_connection *connection, netblt_time now)
         }
         if (!add_buffer(connection, index, memory)) {
             discard(connection, index, memory);
-            nb_receiver_out_of_memory(connection, now);
+            nb_receiver_out_of_memory(connection);
             return;
         }
     }
@@ -185,7 +185,7 @@ void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time n
     struct nb_burst offer = nb_rate_control_offer(&receiver->rate);
     uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
     if (!nb_control_queue_ok(&receiver->queue, number, offer.size, offer.interval_ms, &seq)) {
-        nb_receiver_out_of_memory(connection, now);
+        nb_receiver_out_of_memory(connection);
         return;
     }
     if (connection->options.any_order)
@@ -213,10 +213,10 @@ void nb_receiver_end_at(netblt_connection *connection, size_t i)
 
 /* ---- step ------------------------------------------------------------------------------------------------------ */
 
-void nb_receiver_step(netblt_connection *connection, netblt_time now)
+void nb_receiver_step(netblt_connection *connection)
 {
     struct nb_receiver *receiver = &connection->receiver;
-    issue_gos(connection, now);
+    issue_gos(connection);
     if (!nb_connection_transfers(connection))
         return;
     if (nb_control_queue_has_news(&receiver->queue))
@@ -225,7 +225,7 @@ void nb_receiver_step(netblt_connection *connection, netblt_time now)
         connection->owed &= ~(unsigned)NB_OWED_CONTROL;
     /* CLOSE-01: L seen, no buffer with missing packets, and every control message acknowledged. */
     if (receiver->last_known && receiver->buffers.count == 0 && nb_control_queue_is_empty(&receiver->queue))
-        nb_close_receiver_done(connection, now);
+        nb_close_receiver_done(connection);
 }
 
 bool nb_receiver_at_boundary(const netblt_connection *connection)

@@ -73,7 +73,7 @@ void nb_receiver_free(netblt_connection *connection);
 void nb_receiver_on_data(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
 void nb_receiver_on_null_ack(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
 /* Asks the client for memory and queues GOs, has news sent, sees that the transfer is over. */
-void nb_receiver_step(netblt_connection *connection, netblt_time now);
+void nb_receiver_step(netblt_connection *connection);
 /* Runs the control timer and the data timers. */
 void nb_receiver_timeout(netblt_connection *connection, netblt_time now);
 netblt_time nb_receiver_deadline(const netblt_connection *connection);
@@ -93,6 +93,6 @@ void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time 
 void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time now);
 /* L was seen in buffer i: no buffer above it exists (AMB-30). */
 void nb_receiver_end_at(netblt_connection *connection, size_t i);
-void nb_receiver_out_of_memory(netblt_connection *connection, netblt_time now);
+void nb_receiver_out_of_memory(netblt_connection *connection);
 
 #endif

@@ -71,13 +71,11 @@ static void leave_ack_wait(netblt_connection *connection, size_t i, bool asked, 
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
     buffer->state = buffer->fresh ? NB_RECEIVING : NB_ACKED;
-    if (buffer->fresh) {
-        arm(receiver, buffer, now + nb_data_timer_tight(profile_of(connection), expected_time(receiver, i)));
-    } else {
-        bool loose = buffer->received == 0;
-        netblt_time expected = expected_time(receiver, i);
-        arm(receiver, buffer, now + nb_data_timer_waiting(profile_of(connection), expected, loose, buffer->repeats));
-    }
+    if (buffer->fresh)
+        buffer->repeats = 0;
+    bool loose = buffer->received == 0;
+    netblt_time expected = expected_time(receiver, i);
+    arm(receiver, buffer, now + nb_data_timer_waiting(profile_of(connection), expected, loose, buffer->repeats));
     if (asked)
         postpone_above(connection, i);
     buffer->fresh = false;
@@ -101,7 +99,7 @@ static uint16_t list_missing(const struct nb_receiver *receiver, const struct nb
 
 /* Asks for what is missing from number `from` on. What does not fit one message is asked for when that is acknowledged
  * (AMB-33), so there is one open request per buffer (RESEND-06). */
-static void request(netblt_connection *connection, size_t i, uint32_t from, netblt_time now)
+static void request(netblt_connection *connection, size_t i, uint32_t from)
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
@@ -113,7 +111,7 @@ static void request(netblt_connection *connection, size_t i, uint32_t from, netb
     bool queued = count > 0 && nb_control_queue_resend(&receiver->queue, number, list, count, &buffer->awaited);
     free(list);
     if (!queued && (list == NULL || count > 0)) {
-        nb_receiver_out_of_memory(connection, now);
+        nb_receiver_out_of_memory(connection);
         return;
     }
     buffer->ask_from = next;
@@ -126,13 +124,13 @@ static void request(netblt_connection *connection, size_t i, uint32_t from, netb
 }
 
 /* TIMER-07 */
-static void data_timer_expired(netblt_connection *connection, size_t i, netblt_time now)
+static void data_timer_expired(netblt_connection *connection, size_t i)
 {
     struct nb_receive_buffer *buffer = nb_receiver_buffer(&connection->receiver, i);
     connection->stats.data_timeouts++;
     buffer->repeats = buffer->state == NB_RECEIVING ? 0 : buffer->repeats + 1;
     buffer->fresh = false;
-    request(connection, i, 0, now);
+    request(connection, i, 0);
 }
 
 /* ---- acknowledgements ------------------------------------------------------------------------------------------ */
@@ -149,7 +147,7 @@ static void message_acked(netblt_connection *connection, const struct nb_control
     if (buffer->state != NB_ACK_WAIT || buffer->awaited != message->seq)
         return;
     if (message->type == NB_RESEND && buffer->more_to_ask)
-        request(connection, i, buffer->ask_from, now);
+        request(connection, i, buffer->ask_from);
     else
         leave_ack_wait(connection, i, message->type == NB_RESEND, now);
     /* what was left to ask for may have arrived meanwhile */
@@ -193,7 +191,7 @@ static void run_data_timers(netblt_connection *connection, netblt_time now)
     for (size_t i = 0; i < receiver->buffers.count && nb_connection_transfers(connection); i++) {
         struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
         if (buffer->timer_at <= now)
-            data_timer_expired(connection, i, now);
+            data_timer_expired(connection, i);
         if (buffer->timer_at < receiver->data_timer_from)
             receiver->data_timer_from = buffer->timer_at;
     }

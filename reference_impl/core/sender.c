@@ -105,15 +105,14 @@ static const char *supply_mistake(const struct nb_sender *sender, uint32_t lengt
     return NULL;
 }
 
-static void take_buffer(netblt_connection *connection, uint64_t index, const uint8_t *data, uint32_t length, bool last,
-                        netblt_time now)
+static void take_buffer(netblt_connection *connection, uint64_t index, const uint8_t *data, uint32_t length, bool last)
 {
     struct nb_sender *sender = &connection->sender;
     const char *mistake = supply_mistake(sender, length, last);
     struct nb_send_buffer *buffer = mistake == NULL ? nb_ring_push(&sender->buffers) : NULL;
     if (buffer == NULL) {
         release(connection, index, data);
-        nb_close_abort(connection, mistake != NULL ? mistake : "out of memory", now);
+        nb_close_abort(connection, mistake != NULL ? mistake : "out of memory");
         return;
     }
     buffer->data = data;
@@ -127,7 +126,7 @@ static void take_buffer(netblt_connection *connection, uint64_t index, const uin
     }
 }
 
-static void ask_client(netblt_connection *connection, netblt_time now)
+static void ask_client(netblt_connection *connection)
 {
     struct nb_sender *sender = &connection->sender;
     while (wants_buffer(connection)) {
@@ -145,7 +144,7 @@ static void ask_client(netblt_connection *connection, netblt_time now)
             release(connection, index, data);
             return;
         }
-        take_buffer(connection, index, data, length, last, now);
+        take_buffer(connection, index, data, length, last);
     }
 }
 
@@ -172,7 +171,7 @@ static void settle_ack(netblt_connection *connection, netblt_time now)
 void nb_sender_step(netblt_connection *connection, netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
-    ask_client(connection, now);
+    ask_client(connection);
     /* CLOSE-02: the last buffer was sent, and all have their OK. */
     if (nb_connection_transfers(connection) && sender->last_known && sender->outstanding == 0)
         nb_close_sender_done(connection, now);

@@ -128,7 +128,7 @@ static enum verdict on_ok(netblt_connection *connection, const struct nb_message
             return VERDICT_FORGET;
         char reason[64];
         snprintf(reason, sizeof reason, "OK for buffer %u, which was never sent", (unsigned)ok->buffer);
-        nb_close_abort(connection, reason, now);
+        nb_close_abort(connection, reason);
         return VERDICT_CLOSED;
     }
     if (buffer->sent)

@@ -244,7 +244,9 @@ static void QUIT_01_03_QUIT_is_answered_at_once_and_again_and_QUIT_05_nothing_el
             peer_data(&peer, 0, 1, 2, false);
         CHECK_EQUAL(peer_count(&peer, QUITACK), 3);
         CHECK_EQUAL(peer_count(&peer, -1), 3);
-        peer_wait(&peer, 4 * SECOND);
+        peer_wait(&peer, 4 * SECOND - 1); /* counted from the last QUIT */
+        CHECK_EQUAL(peer.closed, 0);
+        peer_wait(&peer, 1);
         CHECK_EQUAL(peer.closed, 1);
         CHECK_EQUAL(peer.finished, 1);
         CHECK_EQUAL(peer_count(&peer, -1), 3);
@@ -296,16 +298,16 @@ static void QUIT_04_a_sender_finishes_its_buffer_before_it_quits_and_starts_no_o
 {
     struct peer peer;
     peer_init(&peer, NETBLT_SENDER, false);
-    peer.params.burst_size = 1;
+    peer.params.burst_size = 3; /* the burst that ends buffer 0 has room for buffer 1 */
     peer.params.burst_interval_ms = 100;
     peer.size = 4000;
     peer_open(&peer);
     peer_go(&peer, 1, 0);
     peer_go(&peer, 2, 1);
     netblt_quit(peer.connection, "stop", peer.now);
-    peer_wait(&peer, 250 * MS);
+    peer_wait(&peer, 50 * MS);
     CHECK_EQUAL(peer_count(&peer, QUIT), 0);
-    peer_wait(&peer, 750 * MS);
+    peer_wait(&peer, 950 * MS);
     CHECK_EQUAL(peer_count(&peer, QUIT), 1);
     CHECK_EQUAL(peer_count_data(&peer), 4);
     CHECK_EQUAL(peer_nth(&peer, QUIT, 0)->at, peer_nth(&peer, LDATA, 0)->at);

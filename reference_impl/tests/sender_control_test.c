@@ -291,6 +291,28 @@ static void CTRL_07_data_that_leaves_while_a_hole_exists_does_not_ack_beyond_it(
     peer_free(&peer);
 }
 
+static void NEG_09_a_restriction_is_reported_at_once_even_if_data_could_carry_the_ack(void)
+{
+    struct peer peer;
+    struct forged control;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.params.burst_size = 4;
+    peer.params.burst_interval_ms = 20;
+    peer.size = 4000;
+    peer_open(&peer);
+    peer_go(&peer, 1, 0);
+    peer_go(&peer, 2, 1); /* buffer 1 waits for its burst */
+    peer_mark(&peer);
+    forge(&peer, &control, CONTROL);
+    forge_ok(&control, 3, 0, 5, 20, 100);
+    peer_send(&peer, &control);
+    CHECK_EQUAL(peer_count(&peer, NULL_ACK), 1);
+    CHECK_EQUAL(peer_get16(peer_nth(&peer, NULL_ACK, 0)->bytes + 14), 4);
+    peer_wait(&peer, SECOND);
+    CHECK_EQUAL(peer_count(&peer, NULL_ACK), 1);
+    peer_free(&peer);
+}
+
 static void NEG_09_an_offer_beyond_our_limit_is_restricted_and_reported(void)
 {
     struct peer peer;
@@ -444,6 +466,7 @@ int main(void)
     RUN(RESEND_08_packets_still_waiting_for_their_first_transmission_are_not_doubled);
     RUN(AMB_35_a_RESEND_for_a_buffer_that_the_client_has_not_filled_is_a_no_op);
     RUN(CTRL_07_data_that_leaves_while_a_hole_exists_does_not_ack_beyond_it);
+    RUN(NEG_09_a_restriction_is_reported_at_once_even_if_data_could_carry_the_ack);
     RUN(NEG_09_an_offer_beyond_our_limit_is_restricted_and_reported);
     RUN(AMB_48_an_OK_for_a_buffer_that_was_never_sent_is_an_ABORT_not_a_success);
     RUN(ROBUST_07_an_OK_for_a_half_sent_buffer_and_a_premature_DONE_are_not_believed);
