@@ -37,6 +37,7 @@ from selftest.netblt_command_helpers import (
 )
 from selftest.netblt_command_lab import Lab, make_lab
 from selftest.netblt_command_packets import TYPE_CONTROL, TYPE_REFUSED, TYPE_RESPONSE, RawPeer, checksum, open_packet
+from selftest.netblt_command_relay import LossyRelay
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -180,6 +181,35 @@ def feed_and_read(write_fd: int, read_fd: int, content: bytes) -> bytes:
     os.close(read_fd)
     feeder.join()
     return received
+
+
+class TestBadNetwork:
+    @pytest.mark.parametrize("target", ["file", "stdout"])
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_what_is_lost_or_late_still_arrives_whole(
+        self, udp_lab: Lab, tmp_path: Path, target: str, seed: int
+    ) -> None:
+        lab = udp_lab
+        source = make_file(tmp_path / "source", 600_001, seed=seed)
+        receiving = [tmp_path / "target", "--json"] if target == "file" else ["-"]
+        receiver = lab.wait_for_peer(lab.there, "recv", *receiving)
+        with LossyRelay(lab.there, lab.udp_port, seed=seed, loss=0.05, reorder=0.02) as relay:
+            lab.udp_port = relay.port
+            sender = lab.start(
+                lab.here, "send", source, lab.there.address, "--json", "--packet-size", "1000", "--buffer-size", "8000"
+            )
+            assert sender.wait() == DONE, sender.errors
+            assert receiver.wait() == DONE, receiver.errors
+
+        arrived = tmp_path / "target" if target == "file" else receiver.stdout
+        assert arrived.read_bytes() == source.read_bytes()
+        assert relay.dropped > 10
+        assert relay.reordered > 3
+        assert sender.report["packets_retransmitted"] > 0
+        assert sender.report["sha256"] == sha256(source)
+        if target == "file":
+            assert receiver.report["sha256"] == sha256(source), "hashed in order, though buffers came out of order"
+            assert receiver.report["data_timeouts"] > 0
 
 
 class TestSeveralProcesses:
