@@ -410,10 +410,11 @@ int netblt_quit(netblt_connection *connection, const char *reason, netblt_time n
         return NETBLT_ERR_TOO_LONG;
     if (!still_open(connection) || connection->quit_wanted)
         return NETBLT_ERR_WRONG_STATE;
-    now = nb_enter(connection->endpoint, now);
+    netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
+    now = nb_enter(endpoint, now);
     nb_close_want_quit(connection, reason, now);
     nb_touch(connection);
-    nb_leave(connection->endpoint);
+    nb_leave(endpoint);
     return 0;
 }
 
@@ -424,7 +425,7 @@ int netblt_abort(netblt_connection *connection, const char *reason, netblt_time 
     if (connection->state == NETBLT_STATE_CLOSED || connection->finished)
         return NETBLT_ERR_WRONG_STATE;
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
-    now = nb_enter(endpoint, now);
+    nb_enter(endpoint, now);
     nb_close_abort(connection, reason);
     nb_touch(connection);
     nb_leave(endpoint);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "timers.h"
 
-#define MS_US 1000
-#define SECOND_US 1000000
+#define MS_US UINT64_C(1000)
+#define SECOND_US UINT64_C(1000000)
 
 const netblt_profile netblt_profile_default = {
     .name = "default",
