@@ -25,10 +25,14 @@ const netblt_profile netblt_profile_default = {
 
 /* An unpublished timer (0 in every OK) tells nothing: AMB-53's default. */
 #define DALLY_WHEN_UNPUBLISHED_US (2 * SECOND_US)
-/* Mild back-off, AMB-44: three halves, up to a quarter of the death timer. */
+/* Mild back-off, AMB-44: three halves, up to a quarter of the death timer. By Karn's rule a backed-off value stays
+ * until a round trip can be measured again, which on a very lossy path may take long: so the timer exceeds neither 16
+ * times its value without back-off nor 5 seconds, whichever is longer. */
 #define BACK_OFF_NUMERATOR 3
 #define BACK_OFF_DENOMINATOR 2
 #define BACK_OFF_CEILING_SHARE 4
+#define BACK_OFF_CEILING_FACTOR 16
+#define BACK_OFF_CEILING_MIN_US (5 * SECOND_US)
 /* A data timer doubles at most this often, which is some minutes for usual buffers; the death timer rules beyond. */
 #define WAITING_DOUBLINGS_MAX 10
 /* Distances are averaged over at least this many packets, and over two bursts. */
@@ -86,11 +90,20 @@ void nb_control_timer_sample(struct nb_control_timer *timer, netblt_time round_t
     timer->value_us = control_timer_base(timer);
 }
 
+static netblt_time back_off_ceiling(const struct nb_control_timer *timer)
+{
+    netblt_time ceiling = BACK_OFF_CEILING_FACTOR * control_timer_base(timer);
+    if (ceiling < BACK_OFF_CEILING_MIN_US)
+        ceiling = BACK_OFF_CEILING_MIN_US;
+    return ceiling < timer->ceiling_us ? ceiling : timer->ceiling_us;
+}
+
 void nb_control_timer_back_off(struct nb_control_timer *timer)
 {
     netblt_time longer = whole_ms(timer->value_us * BACK_OFF_NUMERATOR / BACK_OFF_DENOMINATOR);
-    if (longer > timer->ceiling_us)
-        longer = timer->ceiling_us;
+    netblt_time ceiling = back_off_ceiling(timer);
+    if (longer > ceiling)
+        longer = ceiling;
     if (longer > timer->value_us)
         timer->value_us = longer;
 }

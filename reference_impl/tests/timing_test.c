@@ -197,9 +197,23 @@ static void AMB_44_back_off_is_mild_bounded_and_ended_by_a_sample(void)
     CHECK_EQUAL(timer.value_us, 450 * MS);
     for (int i = 0; i < 50; i++)
         nb_control_timer_back_off(&timer);
-    CHECK_EQUAL(timer.value_us, 15000 * MS);
+    CHECK_EQUAL(timer.value_us, 5000 * MS);
     nb_control_timer_sample(&timer, 100 * MS);
     CHECK(timer.value_us < 300 * MS);
+    nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 0);
+    for (int i = 0; i < 50; i++) /* nothing is known of the path */
+        nb_control_timer_back_off(&timer);
+    CHECK_EQUAL(timer.value_us, 16 * netblt_profile_default.control_initial_us);
+    nb_control_timer_init(&timer, &netblt_profile_default, 32000 * MS, 0);
+    for (int i = 0; i < 50; i++) /* a quarter of the death timer */
+        nb_control_timer_back_off(&timer);
+    CHECK_EQUAL(timer.value_us, 8000 * MS);
+    nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 0);
+    nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 0);
+    nb_control_timer_sample(&timer, 200 * MS);
+    for (int i = 0; i < 50; i++) /* 16 times 600 ms */
+        nb_control_timer_back_off(&timer);
+    CHECK_EQUAL(timer.value_us, 9600 * MS);
     nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 50000 * MS);
     CHECK(timer.value_us < 3000 * MS); /* slow bursts do not keep a lost first GO waiting */
     nb_control_timer_init(&timer, &netblt_profile_default, 65535u * 1000000ull, 0);
