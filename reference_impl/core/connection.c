@@ -116,7 +116,9 @@ void nb_connection_timeout(netblt_connection *connection, netblt_time now)
         return;
     if (connection->role == NETBLT_RECEIVER && connection->started && nb_connection_transfers(connection))
         nb_receiver_timeout(connection, now);
-    if (connection->state != NETBLT_STATE_CLOSED && now >= keepalive_at(connection))
+    if (connection->state == NETBLT_STATE_CLOSED || now < keepalive_at(connection))
+        return;
+    if (!nb_connection_has_output(connection, now)) /* any other packet does as well */
         connection->owed |= NB_OWED_KEEPALIVE;
 }
 
@@ -161,7 +163,7 @@ bool nb_connection_has_output(const netblt_connection *connection, netblt_time n
            nb_sender_next_data(connection, now) <= now;
 }
 
-/* Any packet that is not DATA fits this: CONTROL is limited to the data packet size or a small floor. */
+/* The packet behind one flag of enum nb_owed. All but CONTROL, which minds `capacity`, fit NB_OPEN_MAX_BYTES. */
 static size_t write_owed(netblt_connection *connection, unsigned owed, uint8_t *packet, size_t capacity,
                          netblt_time now)
 {

@@ -83,8 +83,8 @@ static void leave_ack_wait(netblt_connection *connection, size_t i, bool asked, 
 
 /* ---- RESEND ---------------------------------------------------------------------------------------------------- */
 
-/* Fills `list` with missing packet numbers from `from` on; *more tells whether there are others. When the LDATA was not
- * seen the list runs up to the last number that a full buffer has (AMB-32, RESEND-05). */
+/* Fills `list` with missing packet numbers from `from` on; *next is the first that did not fit, or 0. When the LDATA
+ * was not seen the list runs up to the last number that a full buffer has (AMB-32, RESEND-05). */
 static uint16_t list_missing(const struct nb_receiver *receiver, const struct nb_receive_buffer *buffer, uint32_t from,
                              uint16_t *list, uint16_t room, uint32_t *next)
 {

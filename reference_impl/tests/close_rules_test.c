@@ -215,6 +215,21 @@ static void TIMER_12_KEEPALIVE_is_not_answered_and_AMB_51_other_packets_postpone
     peer_free(&peer);
 }
 
+static void TIMER_11_no_KEEPALIVE_leaves_beside_data_that_is_due_at_the_same_moment(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.params.burst_size = 1;
+    peer.params.burst_interval_ms = 15000; /* a quarter of the death timer */
+    peer_open(&peer);
+    peer_go(&peer, 1, 0);
+    peer_mark(&peer);
+    peer_wait(&peer, 45 * SECOND);
+    CHECK_EQUAL(peer_count_data(&peer), 3);
+    CHECK_EQUAL(peer_count(&peer, KEEPALIVE), 0);
+    peer_free(&peer);
+}
+
 static void QUIT_01_03_QUIT_is_answered_at_once_and_again_and_QUIT_05_nothing_else_follows(void)
 {
     for (int role = NETBLT_SENDER; role <= NETBLT_RECEIVER; role++) {
@@ -478,6 +493,7 @@ int main(void)
     RUN(AMB_59_packets_that_fail_their_checksum_do_not_keep_a_connection_alive);
     RUN(TIMER_11_KEEPALIVEs_come_four_times_in_the_peers_declared_time);
     RUN(TIMER_12_KEEPALIVE_is_not_answered_and_AMB_51_other_packets_postpone_ours);
+    RUN(TIMER_11_no_KEEPALIVE_leaves_beside_data_that_is_due_at_the_same_moment);
     RUN(QUIT_01_03_QUIT_is_answered_at_once_and_again_and_QUIT_05_nothing_else_follows);
     RUN(QUIT_01_QUIT_during_the_dally_is_answered_and_changes_nothing);
     RUN(QUIT_02_ours_is_repeated_until_QUITACK_or_death);
