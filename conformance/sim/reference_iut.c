@@ -313,7 +313,9 @@ void netblt_iut_free(netblt_iut *iut)
     }
     netblt_endpoint_free(iut->endpoint);
     while (iut->blocks) {
-        free_block(iut, iut->blocks->bytes);
+        block *b = iut->blocks;
+        iut->blocks = b->next;
+        free(b);
     }
     free(iut->delivered);
     free(iut->data);

@@ -46,14 +46,14 @@ NETBLT_API void netblt_endpoint_free(netblt_endpoint *endpoint);
 
 /* How a transfer ended. */
 enum netblt_result {
-    NETBLT_DONE = 0,       /* every byte is where it should be, and both rules of RFC 998 5.3.1 hold */
-    NETBLT_REFUSED,        /* the peer answered REFUSED, or ABORT while opening */
-    NETBLT_UNREACHABLE,    /* no answer to any OPEN (OPEN-03) */
-    NETBLT_PEER_QUIT,      /* QUIT arrived (QUIT-01) */
-    NETBLT_PEER_ABORTED,   /* ABORT arrived (ABORT-02) */
-    NETBLT_LOCAL_QUIT,     /* netblt_quit() was called and is over */
-    NETBLT_LOCAL_ABORT,    /* netblt_abort(), or the core found the peer malfunctioning */
-    NETBLT_PEER_DEAD,      /* the death timer expired (TIMER-10) */
+    NETBLT_DONE = 0,     /* every byte is where it should be, and both rules of RFC 998 5.3.1 hold */
+    NETBLT_REFUSED,      /* the peer answered REFUSED, or ABORT while opening */
+    NETBLT_UNREACHABLE,  /* no answer to any OPEN (OPEN-03) */
+    NETBLT_PEER_QUIT,    /* QUIT arrived (QUIT-01) */
+    NETBLT_PEER_ABORTED, /* ABORT arrived (ABORT-02) */
+    NETBLT_LOCAL_QUIT,   /* netblt_quit() was called and is over */
+    NETBLT_LOCAL_ABORT,  /* netblt_abort(), or the core found the peer malfunctioning */
+    NETBLT_PEER_DEAD,    /* the death timer expired (TIMER-10) */
 };
 NETBLT_API const char *netblt_result_name(enum netblt_result result); /* "done", "refused", ... */
 
@@ -187,23 +187,23 @@ typedef struct netblt_stats {
     uint64_t packets_received;
     uint64_t bytes_sent;
     uint64_t bytes_received;
-    uint64_t data_packets_sent;          /* DATA and LDATA, repeats included */
+    uint64_t data_packets_sent; /* DATA and LDATA, repeats included */
     uint64_t data_packets_retransmitted;
     uint64_t data_packets_received;
-    uint64_t data_packets_duplicate;     /* received again, or of no use */
+    uint64_t data_packets_duplicate; /* received again, or of no use */
     uint64_t control_packets_sent;
     uint64_t control_packets_received;
     uint64_t control_timeouts;
-    uint64_t data_timeouts;              /* data timers that expired (RFC 1030's DTMOS) */
-    uint64_t resends_sent;               /* RESEND messages, each counted once */
+    uint64_t data_timeouts; /* data timers that expired (RFC 1030's DTMOS) */
+    uint64_t resends_sent;  /* RESEND messages, each counted once */
     uint64_t checksum_errors;
     uint64_t malformed;
-    uint64_t payload_bytes;              /* sender: in buffers OK'd; receiver: in buffers delivered */
+    uint64_t payload_bytes; /* sender: in buffers OK'd; receiver: in buffers delivered */
     netblt_time opened_at;
-    netblt_time first_data_at;           /* first DATA sent or received; 0 = none */
-    netblt_time last_buffer_at;          /* last OK received (sender), last buffer completed (receiver); 0 = none */
-    netblt_time round_trip_us;           /* smoothed; 0 = not measured */
-    netblt_time control_timer_us;        /* receiver: as published in OK */
+    netblt_time first_data_at;    /* first DATA sent or received; 0 = none */
+    netblt_time last_buffer_at;   /* last OK received (sender), last buffer completed (receiver); 0 = none */
+    netblt_time round_trip_us;    /* smoothed; 0 = not measured */
+    netblt_time control_timer_us; /* receiver: as published in OK */
 } netblt_stats;
 
 typedef struct netblt_info {

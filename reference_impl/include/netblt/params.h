@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-#define NETBLT_HEADER_BYTES 12       /* common header (RFC 998 8, WIRE-02) */
-#define NETBLT_DATA_HEADER_BYTES 24  /* DATA and LDATA header (WIRE-10) */
-#define NETBLT_STRING_MAX_BYTES 255  /* our bound on client strings and reasons, without the NUL */
+#define NETBLT_HEADER_BYTES 12      /* common header (RFC 998 8, WIRE-02) */
+#define NETBLT_DATA_HEADER_BYTES 24 /* DATA and LDATA header (WIRE-10) */
+#define NETBLT_STRING_MAX_BYTES 255 /* our bound on client strings and reasons, without the NUL */
 #define NETBLT_PACKET_MAX_BYTES 65535
 
 /* What OPEN proposes and RESPONSE settles (RFC 998 4, 5.1; NEG-01..07). As limits of a passive end: the
@@ -36,17 +36,17 @@ NETBLT_API int netblt_params_check(const netblt_params *params, const char **wha
 /* The constants behind the timers. Every value has one home: timers.c states why it is what it is. */
 typedef struct netblt_profile {
     const char *name;
-    netblt_time open_retry_us;          /* first wait for RESPONSE; doubled each time (OPEN-03) */
-    unsigned open_attempts;             /* OPENs sent before the attempt fails (OPEN-03) */
-    netblt_time control_initial_us;     /* control timer before the first round trip is known (CTRL, TIMER-03) */
+    netblt_time open_retry_us;      /* first wait for RESPONSE; doubled each time (OPEN-03) */
+    unsigned open_attempts;         /* OPENs sent before the attempt fails (OPEN-03) */
+    netblt_time control_initial_us; /* control timer before the first round trip is known (CTRL, TIMER-03) */
     netblt_time control_min_us;
-    unsigned control_variance_factor;   /* timer = smoothed round trip + factor * mean deviation */
-    netblt_time data_variance_min_us;   /* least slack of a data timer (RFC 998 5.2.2, TIMER-09) */
-    unsigned data_variance_percent;     /* slack as a share of the expected transfer time */
-    netblt_time dally_min_us;           /* least dally (AMB-53) */
-    netblt_time quit_retry_us;          /* QUIT repetition (QUIT-02, AMB-57) */
+    unsigned control_variance_factor;    /* timer = smoothed round trip + factor * mean deviation */
+    netblt_time data_variance_min_us;    /* least slack of a data timer (RFC 998 5.2.2, TIMER-09) */
+    unsigned data_variance_percent;      /* slack as a share of the expected transfer time */
+    netblt_time dally_min_us;            /* least dally (AMB-53) */
+    netblt_time quit_retry_us;           /* QUIT repetition (QUIT-02, AMB-57) */
     unsigned keepalives_per_death_timer; /* KEEPALIVEs per declared death timer of the peer (TIMER-11) */
-    netblt_time catch_up_max_us;        /* lateness up to which the next burst is planned from the planned start */
+    netblt_time catch_up_max_us;         /* lateness up to which the next burst is planned from the planned start */
 } netblt_profile;
 
 NETBLT_API extern const netblt_profile netblt_profile_default;

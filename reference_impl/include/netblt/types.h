@@ -16,7 +16,8 @@ extern "C" {
 #define NETBLT_API
 #endif
 
-/* A moment in microseconds on a clock that the caller owns. The core never reads a clock: any monotonic origin will do. */
+/* A moment in microseconds on a clock that the caller owns. The core never reads a clock: any monotonic origin will do.
+ */
 typedef uint64_t netblt_time;
 #define NETBLT_TIME_NEVER UINT64_MAX
 
