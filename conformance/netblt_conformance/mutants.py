@@ -151,6 +151,11 @@ def _check_cases(mutants: Sequence[Mutant], library: Path, work: Path) -> None:
         raise MutantError(f"the reference itself does not pass: {worst.case} ({worst.role}): {worst.reason}")
 
 
+def _first_error(words: str) -> str:
+    """The line of the compiler's words that names the mistake."""
+    return next((line for line in words.splitlines() if "error:" in line), words)
+
+
 def _judge(mutant: Mutant, core: Path, work: Path, builder: ModuleType) -> Result | None:
     folder = work / mutant.name
     apply(mutant, core, folder / "core")
@@ -158,7 +163,7 @@ def _judge(mutant: Mutant, core: Path, work: Path, builder: ModuleType) -> Resul
     try:
         builder.build_iut(folder / "core", library, cache=work / "objects")
     except builder.CompileError as error:
-        raise MutantError(f"mutant {mutant.name} does not compile:\n{error}") from None
+        raise MutantError(f"mutant {mutant.name} does not compile: {_first_error(str(error))}") from None
     killer = _kill(mutant, run_cases(library, mutant.requirement, folder / "report"))
     shutil.rmtree(folder)
     return killer
@@ -174,6 +179,7 @@ def run(names: Sequence[str], core: Path, *, verbose: bool) -> int:
     if not core.is_dir():
         raise MutantError(f"{core}: no folder with the core's sources")
     builder, began, survived = _builder(), time.monotonic(), 0
+    stale: list[str] = []
     with tempfile.TemporaryDirectory(prefix="netblt-mutants-") as folder:
         work = Path(folder)
         # One state of the core for all, whoever edits it meanwhile.
@@ -185,7 +191,12 @@ def run(names: Sequence[str], core: Path, *, verbose: bool) -> int:
             raise MutantError(f"the core does not compile:\n{error}") from None
         _check_cases(chosen, reference, work)
         for mutant in chosen:
-            killer = _judge(mutant, core, work, builder)
+            try:
+                killer = _judge(mutant, core, work, builder)
+            except MutantError as error:
+                stale.append(str(error))
+                print(f"{'stale':<9} {mutant.requirement:<10} {mutant.name}", flush=True)
+                continue
             survived += killer is None
             print(f"{'survived' if killer is None else 'killed':<9} {mutant.requirement:<10} {mutant.name}", flush=True)
             if killer is None:
@@ -193,5 +204,7 @@ def run(names: Sequence[str], core: Path, *, verbose: bool) -> int:
             elif verbose:
                 print(f"          by {killer.case} ({killer.role}): {killer.reason}")
     seconds = time.monotonic() - began
-    print(f"{len(chosen) - survived} of {len(chosen)} mutants killed in {seconds:.1f} s")
+    print(f"{len(chosen) - survived - len(stale)} of {len(chosen)} mutants killed in {seconds:.1f} s")
+    if stale:
+        raise MutantError("; ".join(stale))
     return ExitCode.FAILED if survived else ExitCode.HOLDS

@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from netblt_conformance.links.base import LinkUnavailableError
+from netblt_conformance.links.base import HarnessError, LinkUnavailableError
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
@@ -19,6 +20,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 IUT_INTERFACE = "iut"
 TESTER_INTERFACE = "tester"
 PREFIX_LENGTH = 24
+CARRIER_LIMIT_S = 10.0
 
 
 def _check(result: int, what: str) -> None:
@@ -102,6 +104,9 @@ def make_wire(iut_address: str, neighbours: tuple[str, ...]) -> Wire:
     wire = Wire(iut, tester, iut_mac, tester_mac)
     with elsewhere(iut):
         _configure(iut_address, neighbours, tester_mac)
+        _await_carrier(IUT_INTERFACE)
+    with elsewhere(tester):
+        _await_carrier(TESTER_INTERFACE)
     return wire
 
 
@@ -125,6 +130,17 @@ def _make_veth(iut: int) -> tuple[bytes, bytes]:
         route.link("set", index=other, net_ns_fd=iut)
         route.link("set", index=tester, state="up")
     return macs
+
+
+def _await_carrier(name: str) -> None:
+    """The end that came up first drops what it is given, without a word, until the kernel's link watch has run."""
+    give_up = time.monotonic() + CARRIER_LIMIT_S
+    with _iproute() as route:
+        index = route.link_lookup(ifname=name)[0]
+        while route.get_links(index)[0].get_attr("IFLA_OPERSTATE") != "UP":
+            if time.monotonic() > give_up:
+                raise HarnessError(f"the veth end {name!r} did not come up within {CARRIER_LIMIT_S:g} s")
+            time.sleep(0.001)
 
 
 def _configure(address: str, neighbours: tuple[str, ...], tester_mac: bytes) -> None:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the suite's own tests share: running the command, and what of the build is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from netblt_conformance import paths
+from netblt_conformance.report.files import JSON_LINES, JUNIT
+from netblt_conformance.verdicts import Result
+
+CONFORMANCE = Path(__file__).resolve().parents[1]
+TIME_LIMIT_S = 300
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run of netblt-conformance."""
+
+    status: int
+    output: str
+    errors: str
+    report: Path
+
+    @property
+    def results(self) -> list[Result]:
+        import json
+
+        lines = (self.report / JSON_LINES).read_text(encoding="utf-8").splitlines()
+        rows = [json.loads(line) for line in lines[1:]]
+        return [Result.from_json({k: v for k, v in row.items() if k != "kind"}) for row in rows]
+
+    @property
+    def junit(self) -> str:
+        return (self.report / JUNIT).read_text(encoding="utf-8")
+
+
+class Command:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+
+    def __call__(self, *arguments: str, **environment: str) -> Outcome:
+        self._count += 1
+        report = self._folder / f"report{self._count}"
+        words = list(arguments)
+        if words[0] == "run" and "--report" not in words:
+            words += ["--report", str(report)]
+        done = subprocess.run(
+            [sys.executable, "-m", "netblt_conformance", *words],
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            env={**os.environ, "PYTHONPATH": str(CONFORMANCE), **environment},
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr, report)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    return Command(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def built_writer() -> None:
+    """The compiled module (captures); every run needs it."""
+    from netblt_conformance.simlib.build import module_path
+
+    if not module_path().is_file():
+        pytest.skip("build/python is not built: run tools/build")
+
+
+@pytest.fixture(scope="session")
+def built_library(built_writer: None) -> Path:
+    """The reference endpoint as a shared library."""
+    del built_writer
+    library = paths.iut_library()
+    if not library.is_file():
+        pytest.skip(f"{library.name} is not built: run tools/build")
+    return library

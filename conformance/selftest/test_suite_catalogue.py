@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The catalogue loads, and mistakes in it are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from netblt_conformance import catalogue, paths
+from netblt_conformance.selection import Candidate, Selection, SelectionError
+
+GOOD = """
+[[requirement]]
+id = "CTRL-04"
+title = "Redundancy"
+section = "RFC 998 5.2.1"
+strength = "must (inferred)"
+binds = "receiver"
+requirement = "all of them"
+ambiguities = ["AMB-33"]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "area.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_the_catalogue_of_the_project_loads_and_grades_everything() -> None:
+    requirements = catalogue.load(paths.catalogue())
+    assert len(requirements) > 150
+    assert {requirement.grade for requirement in requirements.values()} == {"must", "should", "may"}
+    assert requirements["CTRL-04"].area == "CTRL"
+    assert requirements["CTRL-10"].grade == "should"
+
+
+@pytest.mark.parametrize("field", ["id", "title", "section", "strength", "binds", "requirement"])
+def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
+    text = "\n".join(line for line in GOOD.splitlines() if not line.startswith(f"{field} ="))
+    with pytest.raises(catalogue.CatalogueError, match=f"missing field '{field}'"):
+        catalogue.load(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (GOOD + GOOD, "was given before"),
+        (GOOD.replace("CTRL-04", "ctrl-4"), "looks like CTRL-04"),
+        (GOOD + 'colour = "red"\n', "unknown field 'colour'"),
+        (GOOD.replace("AMB-33", "33"), "does not look like AMB-04"),
+        (GOOD.replace('"all of them"', '""'), "'requirement' must be a non-empty string"),
+        ("[[requirement", "area.toml"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(catalogue.CatalogueError, match=complaint):
+        catalogue.load(write(tmp_path, text))
+
+
+def test_every_mistake_is_named_not_only_the_first(tmp_path: Path) -> None:
+    with pytest.raises(catalogue.CatalogueError) as caught:
+        catalogue.load(write(tmp_path, GOOD.replace('title = "Redundancy"\n', "").replace("AMB-33", "x")))
+    assert len(caught.value.mistakes) == 2
+
+
+def test_an_empty_folder_is_no_catalogue(tmp_path: Path) -> None:
+    with pytest.raises(catalogue.CatalogueError, match="no catalogue files"):
+        catalogue.load(tmp_path)
+
+
+def test_a_case_must_name_known_requirements() -> None:
+    known = catalogue.load(paths.catalogue())
+    assert catalogue.check_cases({"fine": ("CTRL-04",)}, known) == []
+    assert "names no requirement" in catalogue.check_cases({"bare": ()}, known)[0]
+    assert "CTRL-99" in catalogue.check_cases({"wrong": ("CTRL-99",)}, known)[0]
+
+
+CANDIDATES = [
+    Candidate("a_repeated_resend", "ctrl_sender.py", ("CTRL-09", "RESEND-02")),
+    Candidate("a_hole_at_the_ldata", "resend.py", ("RESEND-07",)),
+    Candidate("sizes", "neg.py", ("NEG-01",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("expression", "picked"),
+    [
+        ("", [0, 1, 2]),
+        ("CTRL-09", [0]),
+        ("RESEND-02", [0]),
+        ("RESEND", [0, 1]),
+        ("resend-0?", [0, 1]),
+        ("should", [1]),
+        ("neg.py CTRL", [0, 2]),
+        ("hole", [1]),
+        ("!RESEND", [2]),
+        ("RESEND,!hole", [0]),
+    ],
+)
+def test_a_selection_picks_by_id_area_pattern_strength_file_and_name(expression: str, picked: list[int]) -> None:
+    known = catalogue.load(paths.catalogue())
+    selection = Selection(expression)
+    selection.check(CANDIDATES, known)
+    assert [n for n, candidate in enumerate(CANDIDATES) if selection.picks(candidate, known)] == picked
+
+
+@pytest.mark.parametrize("expression", ["CTRL-99", "CTLR", "no_such_name", "ABORT-01"])
+def test_a_term_that_picks_nothing_is_refused(expression: str) -> None:
+    with pytest.raises(SelectionError, match=expression):
+        Selection(expression).check(CANDIDATES, catalogue.load(paths.catalogue()))

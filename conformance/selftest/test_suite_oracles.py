@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each oracle sees what it is for in a hand-made exchange, and nothing in a conforming one."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from netblt_conformance import packets
+from netblt_conformance.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.oracles import Monitor
+from netblt_conformance.oracles.session import Session
+from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
+
+TESTER_PORT, IUT_PORT = 4000, 5000
+DELAY_US = 1_000
+STEP_US = 10_000
+TESTER, IUT = Forge(2, TESTER_PORT, IUT_PORT), Forge(2, IUT_PORT, TESTER_PORT)
+# Buffers of two packets of 4 bytes; two of them make the transfer.
+TERMS = Packet(
+    b"",
+    unique_id=9,
+    buffer_size=8,
+    packet_size=4,
+    burst_size=8,
+    burst_interval_ms=10,
+    death_timer_s=30,
+    max_buffers=2,
+    string=b"\0\0\0\0",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    packet: bytes
+    sent: bool  # by the tester
+
+
+def given(packet: bytes) -> Step:
+    return Step(packet, sent=True)
+
+
+def iut(packet: bytes) -> Step:
+    return Step(packet, sent=False)
+
+
+def go(seq: int, buffer: int) -> Message:
+    return Message(Kind.GO, seq, buffer)
+
+
+def ok(seq: int, buffer: int) -> Message:
+    return Message(Kind.OK, seq, buffer, burst_size=8, burst_interval_ms=10, control_timer_ms=500)
+
+
+def resend(seq: int, buffer: int, *numbers: int) -> Message:
+    return Message(Kind.RESEND, seq, buffer, packets=numbers)
+
+
+def told(*messages: Message) -> Step:
+    """CONTROL of the tester."""
+    return given(TESTER.control(messages))
+
+
+def tells(*messages: Message) -> Step:
+    """CONTROL of the implementation."""
+    return iut(IUT.control(messages))
+
+
+def acked(high_seq: int) -> Step:
+    return given(TESTER.null_ack(high_seq, 8, 10))
+
+
+def acks(high_seq: int) -> Step:
+    return iut(IUT.null_ack(high_seq, 8, 10))
+
+
+def _data(forge: Forge, buffer: int, number: int, ack: int, **more: Any) -> bytes:
+    kind = Type.LDATA if number == 1 else Type.DATA
+    fields = Packet(b"", type=kind, buffer=buffer, packet=number, high_seq=ack, flags=int(buffer == 1))
+    return forge.data(dataclasses.replace(fields, **{"data": bytes([buffer, number, 7, 7]), **more}))
+
+
+def gives(buffer: int, number: int, ack: int) -> Step:
+    """A data packet of the tester."""
+    return given(_data(TESTER, buffer, number, ack))
+
+
+def sends(buffer: int, number: int, ack: int, **more: Any) -> Step:
+    """A data packet of the implementation."""
+    return iut(_data(IUT, buffer, number, ack, **more))
+
+
+def says(kind: int, body: bytes = b"") -> Step:
+    return iut(IUT.packet(kind, body))
+
+
+def watch(role: Role, steps: list[Step]) -> list[str]:
+    """The requirements violated after a setup by the tester, one step every 10 ms."""
+    monitor = Monitor(Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False))
+    terms = dataclasses.replace(TERMS, flags=int(not role.sender))
+    setup = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
+    for number, step in enumerate(setup + steps):
+        note = monitor.sent if step.sent else monitor.received
+        note(packets.read(step.packet), number * STEP_US, number)
+    return [violation.requirement for violation in monitor.violations]
+
+
+# ---- a receiving implementation ----
+
+RECEIVES_WELL = [
+    tells(go(1, 0), go(2, 1)),
+    acked(1),
+    tells(go(2, 1)),
+    gives(0, 0, 2),
+    gives(0, 1, 2),
+    tells(ok(3, 0)),
+    gives(1, 1, 3),
+    tells(resend(4, 1, 0)),
+    gives(1, 0, 4),
+    tells(ok(5, 1)),
+    acked(5),
+    says(Type.DONE),
+]
+
+RECEIVER_FAULTS: dict[str, tuple[str, list[Step]]] = {
+    "the first message is number 2": ("CTRL-01", [tells(go(2, 0))]),
+    "numbers skip": ("CTRL-01", [tells(go(1, 0)), tells(go(1, 0), go(3, 1))]),
+    "a message changes": ("CTRL-02", [tells(go(1, 0)), tells(go(1, 1))]),
+    "messages descend": ("CTRL-03", [tells(go(2, 1), go(1, 0))]),
+    "an old message is left out": ("CTRL-04", [tells(go(1, 0)), tells(go(2, 1))]),
+    "the newest message is left out": ("CTRL-04", [tells(go(1, 0), go(2, 1)), tells(go(1, 0))]),
+    "an acknowledged message stays": ("CTRL-05", [tells(go(1, 0)), acked(1), tells(go(1, 0), go(2, 1))]),
+    "a second GO": ("CTRL-13", [tells(go(1, 0), go(2, 0))]),
+    "GO skips a buffer": ("DATA-06", [tells(go(1, 0), go(2, 2))]),
+    "GO behind the last buffer": ("DATA-10", [tells(go(1, 1)), gives(1, 0, 1), tells(go(2, 2))]),
+    "too many GOs": ("DATA-12", [tells(go(1, 0), go(2, 1), go(3, 2))]),
+    "OK with a hole": ("CTRL-14", [tells(go(1, 0)), gives(0, 1, 1), tells(ok(2, 0))]),
+    "a second OK": ("CTRL-14", [tells(go(1, 0)), gives(0, 0, 1), gives(0, 1, 1), tells(ok(2, 0), ok(3, 0))]),
+    "RESEND of what is there": ("RESEND-01", [tells(go(1, 0)), gives(0, 1, 1), tells(resend(2, 0, 0, 1))]),
+    "RESEND leaves a hole out": ("RESEND-01", [tells(go(1, 0)), gives(0, 1, 1), tells(resend(2, 0, 3))]),
+    "RESEND of a complete buffer": (
+        "TIMER-08",
+        [tells(go(1, 0)), gives(0, 0, 1), gives(0, 1, 1), tells(ok(2, 0)), tells(ok(2, 0), resend(3, 0, 0))],
+    ),
+    "RESEND before the GO is acknowledged": ("TIMER-04", [tells(go(1, 0)), tells(go(1, 0), resend(2, 0, 0, 1))]),
+    "two open requests": (
+        "RESEND-06",
+        [tells(go(1, 0)), gives(0, 1, 1), tells(resend(2, 0, 0)), tells(resend(2, 0, 0), resend(3, 0, 0))],
+    ),
+    "DONE too early": ("CLOSE-01", [says(Type.DONE)]),
+    "the wrong direction": ("WIRE-13", [acks(0)]),
+    "a bad checksum": ("CKSUM-01", [iut(packets.spoil(IUT.packet(Type.KEEPALIVE)))]),
+    "an unknown type": ("WIRE-03", [says(12)]),
+    "a long KEEPALIVE": ("WIRE-06", [says(Type.KEEPALIVE, b"\0\0\0\0")]),
+    "a Length beyond the packet": ("WIRE-04", [iut(packets.seal(IUT.packet(2)[:4] + b"\0\x10" + IUT.packet(2)[6:]))]),
+    "another version byte": ("WIRE-02", [iut(Forge(3, IUT_PORT, TESTER_PORT).packet(Type.KEEPALIVE))]),
+    "a string without NUL": ("WIRE-07", [says(Type.ABORT, b"abcd")]),
+    "an unreadable CONTROL": ("WIRE-12", [says(Type.CONTROL, b"\3\0\0\1\0\0\0\0")]),
+}
+
+
+def test_a_conforming_receiver_violates_nothing() -> None:
+    assert watch(PASSIVE_RECEIVER, RECEIVES_WELL) == []
+
+
+@pytest.mark.parametrize("fault", RECEIVER_FAULTS)
+def test_a_fault_of_a_receiver_is_seen(fault: str) -> None:
+    requirement, steps = RECEIVER_FAULTS[fault]
+    assert requirement in watch(PASSIVE_RECEIVER, steps)
+
+
+# ---- a sending implementation ----
+
+STARTED = [told(go(1, 0), go(2, 1))]
+FIRST_PASS = [*STARTED, sends(0, 0, 2), sends(0, 1, 2), sends(1, 0, 2)]
+SENDS_WELL = [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3), told(ok(4, 0), ok(5, 1)), acks(5)]
+
+SENDER_FAULTS: dict[str, tuple[str, list[Step]]] = {
+    "data without GO": ("DATA-01", [sends(0, 0, 0)]),
+    "an acknowledgement of nothing": ("CTRL-06", [acks(1)]),
+    "the acknowledgement falls": ("CTRL-06", [*STARTED, acks(2), acks(1)]),
+    "data without the acknowledgement of their GO": ("CTRL-06", [*STARTED, sends(0, 0, 0)]),
+    "an acknowledgement behind a hole": ("CTRL-07", [told(go(1, 0)), told(go(3, 2)), acks(3)]),
+    "a short DATA": ("DATA-03", [*STARTED, sends(0, 0, 2, data=b"ab")]),
+    "two LDATA": ("DATA-04", [*STARTED, sends(0, 1, 2), sends(0, 0, 2, type=Type.LDATA)]),
+    "a number outside the buffer": ("DATA-05", [*STARTED, sends(0, 5, 2)]),
+    "the flag on half a buffer": ("DATA-09", [*STARTED, sends(0, 0, 2), sends(0, 1, 2, flags=1)]),
+    "a repeat without request": ("DATA-13", [*FIRST_PASS, sends(0, 0, 2)]),
+    "a repeat that was not listed": ("RESEND-02", [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 0, 3)]),
+    "a request served twice": ("CTRL-09", [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(0, 1, 3)]),
+    "a repair with other data": ("RESEND-03", [*FIRST_PASS, told(resend(3, 0, 0)), sends(0, 0, 3, data=b"zzzz")]),
+    "progress before repairs": ("ORDER-02", [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 3)]),
+    "a later buffer first": ("ORDER-01", [*STARTED, sends(1, 0, 2), sends(0, 0, 2)]),
+    "LDATA first": ("ORDER-03", [*STARTED, sends(0, 1, 2), sends(0, 0, 2)]),
+    "an answer to ABORT": ("ABORT-02", [given(TESTER.reason(Type.ABORT, "")), iut(IUT.reason(Type.ABORT, ""))]),
+    "data after QUIT": ("QUIT-05", [*STARTED, given(TESTER.reason(Type.QUIT, "")), sends(0, 0, 2)]),
+}
+
+
+def test_a_conforming_sender_violates_nothing() -> None:
+    assert watch(PASSIVE_SENDER, SENDS_WELL) == []
+
+
+@pytest.mark.parametrize("fault", SENDER_FAULTS)
+def test_a_fault_of_a_sender_is_seen(fault: str) -> None:
+    requirement, steps = SENDER_FAULTS[fault]
+    assert requirement in watch(PASSIVE_SENDER, steps)
+
+
+def test_progress_while_the_request_is_still_under_way_is_no_violation() -> None:
+    # The acknowledgement shows that the RESEND had not arrived when buffer 1 went on.
+    assert watch(PASSIVE_SENDER, [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 2), sends(0, 0, 3)]) == []
+
+
+def test_packets_of_the_tester_with_a_bad_checksum_count_for_nothing() -> None:
+    spoilt = given(packets.spoil(TESTER.control([go(1, 0)])))
+    assert "DATA-01" in watch(PASSIVE_SENDER, [spoilt, sends(0, 0, 1)])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "requirement"),
+    [
+        ("buffer_size", 9, "NEG-01"),
+        ("packet_size", 5, "NEG-02"),
+        ("burst_size", 9, "NEG-03"),
+        ("burst_interval_ms", 9, "NEG-04"),
+        ("max_buffers", 3, "NEG-05"),
+        ("max_buffers", 0, "NEG-05"),
+        ("unique_id", 8, "OPEN-02"),
+        ("flags", 1, "NEG-07"),
+        ("flags", 4, "WIRE-09"),
+        ("max_buffers", 1, "OPEN-07"),
+    ],
+)
+def test_a_response_that_does_not_fit_its_open_is_seen(field: str, value: int, requirement: str) -> None:
+    answer = iut(IUT.opening(Type.RESPONSE, dataclasses.replace(TERMS, **{field: value})))  # type: ignore[arg-type]
+    assert requirement in watch(PASSIVE_SENDER, [answer])
+
+
+def test_more_packets_than_the_pace_allows_are_seen() -> None:
+    monitor = Monitor(Session(PASSIVE_SENDER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False))
+    monitor.session.response = TERMS
+    for number in range(17):  # two bursts of 8 may meet, a third one must not
+        monitor.received(packets.read(sends(0, number, 1).packet), 1_000_000 + number, number)
+        found = {violation.requirement for violation in monitor.violations}
+        assert ("RATE-01" in found) == (number >= 16)

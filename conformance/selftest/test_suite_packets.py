@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the suite reads and forges agrees with the byte vectors, and reading never raises."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from netblt_conformance import packets, paths
+from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
+
+# schema.json lies beside the vectors; vector files hold lists.
+FILES = [
+    json.loads(path.read_text(encoding="utf-8")) for path in sorted((paths.root() / "pcaps" / "vectors").glob("*.json"))
+]
+CASES = [vector for file in FILES if isinstance(file, list) for vector in file]
+RFC998 = [vector for vector in CASES if vector.get("dialect") == "rfc998"]
+
+
+@pytest.mark.parametrize("vector", RFC998, ids=lambda vector: vector["name"])
+def test_a_vector_reads_as_it_says(vector: dict[str, Any]) -> None:
+    packet = packets.read(bytes.fromhex(vector["hex"]))
+    if vector["valid"]:
+        assert packet.error is None
+        assert packet.type is Type[vector["type"].replace("-", "_")]
+        assert packet.checksum_good
+    elif vector["error"] == "checksum":
+        assert not packet.checksum_good
+    elif vector["error"] in ("short", "length", "message"):
+        assert packet.error is not None
+    for name in ("buffer", "high_seq", "packet", "unique_id", "max_buffers", "version", "local_port", "foreign_port"):
+        if name in vector.get("fields", {}) and packet.error is None:
+            assert getattr(packet, name) == vector["fields"][name], name
+
+
+def test_there_are_vectors() -> None:
+    assert len(RFC998) > 30
+
+
+@pytest.mark.parametrize("vector", [v for v in CASES if v["valid"]], ids=lambda vector: vector["name"])
+def test_no_truncation_makes_the_reader_raise(vector: dict[str, Any]) -> None:
+    raw = bytes.fromhex(vector["hex"])
+    for end in range(len(raw)):
+        packets.read(raw[:end])
+
+
+def test_what_is_forged_reads_back() -> None:
+    forge = Forge(version=7, local_port=10, foreign_port=20)
+    messages = [
+        Message(Kind.GO, 1, 5),
+        Message(Kind.OK, 2, 4, burst_size=3, burst_interval_ms=40, control_timer_ms=500),
+        Message(Kind.RESEND, 3, 6, packets=(1, 2, 9)),
+    ]
+    packet = packets.read(forge.control(messages))
+    assert (packet.version, packet.local_port, packet.foreign_port) == (7, 10, 20)
+    assert [str(m) for m in packet.messages] == ["#1 GO(5)", "#2 OK(4)", "#3 RESEND(6:1,2,9)"]
+    assert [m.size for m in packet.messages] == [8, 16, 20]
+    assert packet.checksum_good
+
+
+@pytest.mark.parametrize("version", [0, 2, 4, 5, 255])
+def test_any_version_byte_is_read_as_rfc_998(version: int) -> None:
+    fields = Packet(b"", type=Type.LDATA, buffer=3, high_seq=2, packet=1, flags=1, data=b"abcde")
+    packet = packets.read(Forge(version, 1, 2).data(fields))
+    assert (packet.type, packet.buffer, packet.data, packet.last_buffer) == (Type.LDATA, 3, b"abcde", True)
+    assert len(packet.raw) % 4 == 0
+    assert packet.checksum_good
+
+
+def test_a_spoilt_packet_has_a_bad_checksum_and_sealing_repairs_it() -> None:
+    good = Forge(2, 1, 2).packet(Type.KEEPALIVE)
+    assert not packets.read(packets.spoil(good)).checksum_good
+    assert packets.seal(packets.spoil(good)) == good

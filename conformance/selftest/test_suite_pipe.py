@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pipe link: its frames are those of docs/pipe.md, the example plays every role, broken programs are convicted."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from netblt_conformance import paths
+from netblt_conformance.links import pipeframes
+from netblt_conformance.model import ACTIVE_SENDER, Parameters, Start, Stop
+from netblt_conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
+
+CORE_CASES = "CKSUM,OPEN-02,OPEN-07,NEG,CTRL-01,CTRL-03,CTRL-04,CTRL-06,CTRL-09,RESEND,ORDER-02,DATA-04,TIMER-02"
+
+ANSWER_HELLO = r"""
+import struct, sys, time, hashlib, os
+def frame(kind, payload=b""):
+    sys.stdout.buffer.write(struct.pack(">IB", 1 + len(payload), kind) + payload); sys.stdout.buffer.flush()
+def state(status=0, deadline=2**64 - 1):
+    frame(0x83, struct.pack(">QBH", deadline, status, 0))
+def requests():
+    while True:
+        head = sys.stdin.buffer.read(4)
+        if len(head) < 4: sys.exit()
+        body = sys.stdin.buffer.read(struct.unpack(">I", head)[0])
+        if body[0] == 1: frame(0x81, struct.pack(">HIH", 1, 0x7F, 1) + b"x")
+        elif body[0] == 6: frame(0x84, struct.pack(">Q32sH", 0, hashlib.sha256().digest(), 0))
+        else: yield body[0], body[1:]
+"""
+
+PROGRAMS = {
+    "silent": "for kind, body in requests(): state()",
+    "echoing": "for kind, body in requests():\n    if kind == 3: frame(0x82, body[8:])\n    state()",
+    "claiming success": "for kind, body in requests(): state(status=4)",
+    "crashing": "for kind, body in requests():\n    if kind == 3: os.abort()\n    state()",
+    "exiting": "for kind, body in requests():\n    if kind == 3: sys.exit('I give up')\n    state()",
+    "standing still": "for kind, body in requests(): state(deadline=0)",
+    "out of step": "for _ in requests():\n    sys.stdout.buffer.write(b'\\xff' * 64); sys.stdout.buffer.flush()",
+}
+
+
+def adapter_for(tmp_path: Path, program: str) -> Path:
+    script = tmp_path / "program.py"
+    script.write_text(ANSWER_HELLO + program + "\n", encoding="utf-8")
+    adapter = tmp_path / "adapter.toml"
+    adapter.write_text(f'name = "broken"\n[pipe]\ncommand = ["{sys.executable}", "{script}"]\n', encoding="utf-8")
+    return adapter
+
+
+def test_the_worked_example_of_the_document_is_what_the_suite_sends() -> None:
+    document = (paths.root() / "docs" / "pipe.md").read_text(encoding="utf-8")
+    frames = [bytes.fromhex(text) for text in re.findall(r"^    ([0-9a-f ]+)(?:  .*)?$", document, re.MULTILINE)]
+    joined = b"".join(frames)
+    start = Start(
+        role=ACTIVE_SENDER,
+        parameters=Parameters(client_string="hi"),
+        local_address=bytes([192, 0, 2, 2]),
+        foreign_address=bytes([192, 0, 2, 1]),
+        local_port=1025,
+        foreign_port=1,
+        seed=7,
+        test_id="t",
+        data=b"data",
+    )
+    assert pipeframes.hello("netblt-conformance") in joined
+    assert pipeframes.start(start, 0) in joined
+    assert pipeframes.advance(1_000_000) in joined
+
+
+def test_stop_and_packet_frames_have_their_layout() -> None:
+    assert pipeframes.stop(Stop.ABORT, "no", 5).hex() == "0000000e05" + "0000000000000005" + "01" + "0002" + "6e6f"
+    assert pipeframes.packet(bytes([1, 2, 3, 4]), b"\xaa", 6).hex() == "0000000e03" + "0000000000000006" + "01020304aa"
+
+
+@pytest.mark.parametrize("payload", [b"", b"\0", b"\0" * 10, b"\0" * 8 + b"\x09\0\0", b"\0" * 9 + b"\0\x05abc"])
+def test_a_malformed_state_is_the_programs_fault(payload: bytes) -> None:
+    with pytest.raises(pipeframes.FrameError):
+        pipeframes.parse_state(payload)
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_the_example_endpoint_passes_in_every_role(command: Command) -> None:
+    done = command("run", "--link", "pipe", "--select", CORE_CASES)
+    assert done.status == 0, done.output + done.errors
+    assert {result.role for result in done.results} == {
+        "active-sender",
+        "active-receiver",
+        "passive-sender",
+        "passive-receiver",
+    }
+
+
+@pytest.mark.usefixtures("built_writer")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_broken_program_never_passes_a_transfer(command: Command, tmp_path: Path, name: str) -> None:
+    adapter = adapter_for(tmp_path, PROGRAMS[name])
+    done = command("run", "--link", "pipe", "--adapter", str(adapter), "--select", "OPEN-01,DATA-08,CTRL-04")
+    assert done.status in (1, 2), done.output
+    assert done.results
+    assert not [result for result in done.results if result.verdict in (Verdict.PASS, Verdict.WARN)], done.output
+    if name in ("crashing", "exiting", "standing still", "out of step"):
+        assert any(result.verdict is Verdict.FAIL for result in done.results)
+
+
+def test_a_program_that_does_not_exist_is_named(command: Command, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter.toml"
+    adapter.write_text('name = "none"\n[pipe]\ncommand = ["/no/such/program"]\n', encoding="utf-8")
+    done = command("run", "--link", "pipe", "--adapter", str(adapter))
+    assert done.status == 2
+    assert "/no/such/program" in done.errors
+    assert "Traceback" not in done.errors

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""netblt-conformance run on the sim link: verdicts, files, determinism, and what it says when it cannot run."""
+
+from __future__ import annotations
+
+import json
+import os
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from netblt_conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
+
+FEW = "CKSUM-06,CTRL-04,RESEND-01"
+
+
+@pytest.mark.usefixtures("built_library")
+def test_the_reference_passes_every_case_in_every_role(command: Command) -> None:
+    done = command("run")
+    assert done.status == 0, done.output + done.errors
+    assert not [result for result in done.results if result.verdict is not Verdict.PASS]
+    assert len({result.case for result in done.results}) > 60
+
+
+@pytest.mark.usefixtures("built_library")
+def test_the_same_seed_gives_the_same_bytes(command: Command) -> None:
+    first, second = command("run", "--seed", "7", "--select", FEW), command("run", "--seed", "7", "--select", FEW)
+    names = sorted(path.name for path in first.report.iterdir())
+    assert names == sorted(path.name for path in second.report.iterdir())
+    assert len(names) > 10
+    for name in names:
+        assert (first.report / name).read_bytes() == (second.report / name).read_bytes(), name
+
+
+@pytest.mark.usefixtures("built_library")
+def test_another_seed_gives_other_captures(command: Command) -> None:
+    first, second = (
+        command("run", "--seed", "7", "--select", "CTRL-04"),
+        command("run", "--seed", "8", "--select", "CTRL-04"),
+    )
+    name = next(path.name for path in first.report.glob("*.pcapng"))
+    assert (first.report / name).read_bytes() != (second.report / name).read_bytes()
+
+
+@pytest.mark.usefixtures("built_library")
+def test_several_jobs_give_the_same_results(command: Command) -> None:
+    one, three = command("run", "--select", FEW), command("run", "--select", FEW, "--jobs", "3")
+    assert one.results == three.results
+
+
+@pytest.mark.usefixtures("built_library")
+def test_the_files_agree_with_each_other(command: Command) -> None:
+    done = command("run", "--select", FEW)
+    cases = ET.fromstring(done.junit).findall("testcase")
+    assert len(cases) == len(done.results)
+    for result in done.results:
+        assert result.capture is not None
+        assert (done.report / result.capture).stat().st_size > 100
+    header = json.loads((done.report / "results.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert header["seed"] == 1
+    assert header["link"] == "sim"
+
+
+@pytest.mark.usefixtures("built_library")
+def test_json_lines_and_junit_go_where_they_are_told(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "my.xml"
+    done = command("run", "--select", "CTRL-04", "--json-lines", "--junit", str(file))
+    rows = [json.loads(line) for line in done.output.splitlines()]
+    assert {row["kind"] for row in rows} == {"run", "result"}
+    assert file.read_text(encoding="utf-8") == done.junit
+
+
+@pytest.mark.usefixtures("built_writer")
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("run", "--select", "CTRL-99"), "CTRL-99"),
+        (("run", "--select", "nonsense_name"), "nonsense_name"),
+        (("run", "--select", "OPEN-03", "--role", "passive-sender"), "nothing selected"),
+        (("run", "--iut-library", "/no/such.so"), "/no/such.so is not there"),
+        (("run", "--iut-library", "/etc/hostname"), "tools/build"),
+        (("run", "--link", "pipe", "--adapter", "/no/such.toml"), "/no/such.toml: No such file"),
+        (("explain", "CTRL-99"), "this area has CTRL-01 to CTRL-16"),
+        (("mutants", "nobody"), "no mutant is named 'nobody'"),
+    ],
+)
+def test_what_cannot_run_says_why_in_one_line(command: Command, arguments: tuple[str, ...], complaint: str) -> None:
+    done = command(*arguments)
+    assert done.status == 2
+    assert complaint in done.errors
+    assert len(done.errors.strip().splitlines()) == 1
+
+
+@pytest.mark.usefixtures("built_library")
+def test_a_report_that_cannot_be_written_is_named(command: Command, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder", encoding="utf-8")
+    done = command("run", "--select", "CTRL-04", "--report", str(blocked))
+    assert done.status == 2
+    assert str(blocked) in done.errors
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_wire_without_rights_names_the_fallback(command: Command) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("this user has the rights")
+    done = command("run", "--link", "wire", "--select", "CKSUM-01")
+    assert done.status == 0 or "--link sim" in done.errors
+
+
+def test_list_and_explain_know_the_cases(command: Command) -> None:
+    listed = command("list", "--select", "CTRL-04")
+    assert listed.status == 0
+    assert "every control carries all messages" in listed.output
+    explained = command("explain", "ctrl-04")
+    assert explained.status == 0
+    assert "Redundancy" in explained.output
+    assert "every control carries all messages" in explained.output
