@@ -380,6 +380,14 @@ def test_without_checksum_validation_nothing_is_proven(reader: Reader, capture: 
     assert errors(reader.findings(trace.save(capture), "-o", "netblt.check_checksum:FALSE")) == []
 
 
+def test_a_duplicate_of_the_offending_control_is_not_reported_again(reader: Reader, capture: Path) -> None:
+    trace = start()
+    trace.control(ok(5, 0))
+    wrong = trace.control(go(6, 4))
+    trace.control(go(6, 4), ip_id=trace.receiver.ip_id)
+    assert [finding.frame for finding in reader.findings(trace.save(capture))] == [wrong]
+
+
 def test_a_delayed_shorter_control_is_noted(reader: Reader, capture: Path) -> None:
     trace = start()
     delayed_older_control(trace)

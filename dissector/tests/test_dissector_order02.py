@@ -252,6 +252,46 @@ def descending_ids(trace: Trace) -> None:
     trace.data(0, 1, 5, ip_id=869)
 
 
+def two_counters(trace: Trace) -> None:
+    """A host that counts on each of its processors: which packet came first is told by neither count."""
+    for place in range(6):
+        trace.data(2, place, 4, ip_id=(2000 if place % 2 else 400) + place)
+    trace.control(resend(5, 0, [1]))
+    trace.data(2, 6, 5, ip_id=450)
+    trace.data(0, 1, 5, ip_id=2050)
+
+
+def renumber(trace: Trace, ids: list[int]) -> None:
+    """Gives the sender's packets so far these IP IDs."""
+    by_sender = [frame for frame in trace.frames if frame.data[12:16] == bytes((10, 0, 0, 1))]
+    for frame, ip_id in zip(by_sender, ids, strict=True):
+        frame.data = frame.data[:4] + ip_id.to_bytes(2, "big") + frame.data[6:]
+
+
+def climbing_by_chance(trace: Trace) -> None:
+    """Random identifications of which few were captured: they happen to climb, in leaps."""
+    renumber(trace, [100, 9100, 16500, 27000, 33000, 42000, 50500, 58000, 63000])
+    trace.control(resend(5, 0, [1]))
+    trace.data(2, 0, 5, ip_id=5000)
+    trace.data(0, 1, 5, ip_id=14000)
+
+
+def falling_most_of_the_time(trace: Trace) -> None:
+    renumber(trace, [500, 501, 502, 540, 538, 536, 534, 532, 530])
+    trace.control(resend(5, 0, [1]))
+    trace.data(2, 0, 5, ip_id=526)
+    trace.data(0, 1, 5, ip_id=528)
+
+
+def late_copy_that_knew_nothing(trace: Trace) -> None:
+    """The order is unknown; but the copy that comes last was built before its sender knew the RESEND."""
+    fresh = start(v6=True)
+    fresh.control(resend(5, 0, [1]))
+    fresh.data(2, 0, 5)
+    fresh.data(0, 1, 4)
+    trace.frames = fresh.frames
+
+
 def truncated_frames(trace: Trace) -> None:
     trace.data(2, 3, 4, cut=30)
     progress_before_repair(trace)
@@ -275,9 +315,14 @@ LOOK_ALIKES = [
     random_ids,
     constant_ids,
     descending_ids,
+    two_counters,
+    climbing_by_chance,
+    falling_most_of_the_time,
+    late_copy_that_knew_nothing,
     truncated_frames,
 ]
 UNSUSPICIOUS = {
+    late_copy_that_knew_nothing,
     repair_in_time,
     resend_not_known_yet,
     reordered_by_the_network,
