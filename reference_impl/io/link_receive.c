@@ -42,7 +42,8 @@ static bool find_destination(struct msghdr *message, struct in_addr *destination
             continue;
         memcpy(&info, CMSG_DATA(item), sizeof info);
         *destination = info.ipi_addr;
-        return info.ipi_addr.s_addr == info.ipi_spec_dst.s_addr;
+        /* No interface: it was queued between socket() and setsockopt(IP_PKTINFO), when nothing was noted down. */
+        return info.ipi_addr.s_addr == info.ipi_spec_dst.s_addr || info.ipi_ifindex == 0;
     }
     return false;
 }
