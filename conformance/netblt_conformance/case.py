@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from netblt_conformance.capture import Capture
 from netblt_conformance.catalogue import Requirement
 from netblt_conformance.links.base import (
     IUT_ADDRESS,
@@ -119,11 +118,6 @@ class Case:
     def peer(self, length: int = 4096, **options: Any) -> ReceiverPeer | SenderPeer:
         """The tester's end, whichever the role asks for."""
         return self.receiver(length, **options) if self.role.sender else self.sender(length, **options)
-
-    def another(self, first: ReceiverPeer | SenderPeer, data: bytes = b"", **own: Any) -> Setting:
-        """Settings of a second connection to the same implementation, from another port of the tester."""
-        parameters = dataclasses.replace(first.parameters, **own)
-        return self._setting(data or first.data, parameters, self._port(first.own_port))
 
     def _port(self, *taken: int) -> int:
         while True:
@@ -269,7 +263,3 @@ class Case:
 
 class CaseOverError(Exception):
     """The verdict is recorded; the rest of the body is not needed."""
-
-
-def new_capture() -> Capture:
-    return Capture()

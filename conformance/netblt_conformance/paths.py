@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 
@@ -43,10 +42,3 @@ def sim_sources() -> Path:
 def iut_library() -> Path:
     """The reference endpoint as an in-process implementation under test."""
     return build() / "lib" / "libnetblt_iut.so"
-
-
-def use_built_modules() -> None:
-    """Makes the compiled modules of build/python importable."""
-    folder = str(build() / "python")
-    if folder not in sys.path:
-        sys.path.append(folder)

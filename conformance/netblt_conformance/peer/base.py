@@ -134,9 +134,7 @@ class Peer:
             # Not every change comes with a packet: a client that gives up says nothing.
             self._next(min(deadline_us, self.now_us + LOOK_AGAIN_US))
             if self.now_us >= deadline_us and not condition():
-                raise UnmetError(
-                    f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first)
-                )
+                raise self._unmet(what, within_us, first)
 
     def expect(self, match: Match, within_us: int, what: str) -> Seen:
         """The next packet that matches; others are legal and change nothing."""
@@ -146,9 +144,7 @@ class Peer:
             if seen is not None and match(seen.packet):
                 return seen
             if seen is None and self.now_us >= deadline_us:
-                raise UnmetError(
-                    f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first)
-                )
+                raise self._unmet(what, within_us, first)
 
     def expect_type(self, kind: Type, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
         return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}")

@@ -133,14 +133,6 @@ class ReceiverPeer(Peer):
             f"expected message {wanted} to be acknowledged (the acknowledgement stays at {self.high_seq})",
         )
 
-    def expect_data(self, buffer: int, packet: int, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
-        """One more copy of this packet."""
-
-        def matches(p: Packet) -> bool:
-            return p.is_data and p.buffer == self.first_buffer + buffer and p.packet == packet
-
-        return self.expect(matches, within_us, f"expected packet {packet} of buffer {buffer}")
-
     def expect_copies(self, buffer: int, packet: int, count: int = 2, within_us: int | None = None) -> None:
         """This packet has come so many times."""
         self.until(

@@ -60,17 +60,3 @@ def summary(results: Sequence[Result], colour: bool) -> str:
         ", ".join(f"{counts[verdict]} {paint(verdict, colour)}" for verdict in order if counts[verdict])
         or "nothing ran"
     )
-
-
-def by_requirement(results: Sequence[Result], colour: bool) -> list[str]:
-    """One line for each requirement: the worst verdict in each role."""
-    worst: dict[str, dict[str, Verdict]] = {}
-    for result in results:
-        for requirement in result.requirements:
-            roles = worst.setdefault(requirement, {})
-            roles[result.role] = max(result.verdict, roles.get(result.role, Verdict.OBSERVED))
-    lines = []
-    for requirement in sorted(worst):
-        cells = "  ".join(f"{role} {paint(verdict, colour)}" for role, verdict in sorted(worst[requirement].items()))
-        lines.append(f"{requirement:<10}  {cells}")
-    return lines
