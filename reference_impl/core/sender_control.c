@@ -155,7 +155,9 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
     struct nb_send_buffer *buffer = nb_sender_buffer(connection, index);
     if (buffer == NULL || buffer->sent)
         return VERDICT_RECORD;
-    if (buffer->repairs == NULL && (buffer->repairs = nb_bitmap_new(buffer->packets)) == NULL)
+    if (buffer->repairs == NULL)
+        buffer->repairs = nb_bitmap_new(buffer->packets);
+    if (buffer->repairs == NULL)
         return VERDICT_FORGET; /* memory may come back before the peer's repetition does */
     for (uint16_t i = 0; i < resend->count; i++) {
         uint16_t packet = nb_message_packet(resend, i);

@@ -164,8 +164,11 @@ static void check_emission(const struct peer *peer, const uint8_t *bytes, size_t
 static void record(struct peer *peer, const uint8_t *bytes, size_t size, uint8_t destination)
 {
     check_emission(peer, bytes, size);
-    if ((peer->seen_count & (peer->seen_count - 1)) == 0)
-        peer->seen = realloc(peer->seen, (peer->seen_count * 2 + 1) * sizeof *peer->seen);
+    if ((peer->seen_count & (peer->seen_count - 1)) == 0) {
+        struct seen *larger = realloc(peer->seen, (peer->seen_count * 2 + 1) * sizeof *larger);
+        CHECK(larger != NULL);
+        peer->seen = larger;
+    }
     struct seen *seen = &peer->seen[peer->seen_count++];
     *seen = (struct seen){.at = peer->now, .type = bytes[3], .length = peer_get16(bytes + 4), .size = (unsigned)size};
     seen->source = destination;
