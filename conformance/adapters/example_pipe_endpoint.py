@@ -82,7 +82,11 @@ class Endpoint:
         if not FIXED_BYTES.get(kind, 12) <= length <= len(raw) or version in (4, 5):
             return
         raw = raw[:length]
-        if ones_sum(raw[:24] if kind in (DATA, LDATA) else raw) != 0xFFFF or ours != self.local:
+        if ones_sum(raw[:24] if kind in (DATA, LDATA) else raw) != 0xFFFF:
+            return
+        if ours != self.local:
+            if kind == OPEN and not self.p["active"]:
+                self.send(REFUSED, text_field("nobody listens on this port"), to=source, ports=(ours, theirs))
             return
         known = self.uid is not None and (source, theirs) == (self.peer, self.foreign)
         if kind == OPEN:

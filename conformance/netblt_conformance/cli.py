@@ -7,6 +7,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from netblt_conformance import __version__, commands
 from netblt_conformance.adapter import AdapterError
@@ -21,9 +22,21 @@ DEFAULT_SEED = 1
 DEFAULT_REPORT = Path("netblt-report")
 
 
+class _JoinedTerms(argparse.Action):
+    """Given several times, an option's terms add up: none of them is lost."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        del parser, option
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before},{values}" if before else values)
+
+
 def _select_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--select",
+        action=_JoinedTerms,
         default="",
         metavar="EXPR",
         help="IDs (CTRL-04), areas (CTRL), patterns (CTRL-0?), strengths (must), parts of names; !TERM takes out",

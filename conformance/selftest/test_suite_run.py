@@ -47,6 +47,12 @@ def test_another_seed_gives_other_captures(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("built_library")
+def test_select_given_twice_runs_what_either_picks(command: Command) -> None:
+    done = command("run", "--select", "OPEN-02", "--select", "NEG-01")
+    assert {name for result in done.results for name in result.requirements} >= {"OPEN-02", "NEG-01"}
+
+
+@pytest.mark.usefixtures("built_library")
 def test_several_jobs_give_the_same_results(command: Command) -> None:
     one, three = command("run", "--select", FEW), command("run", "--select", FEW, "--jobs", "3")
     assert one.results == three.results

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """OPEN: connection setup (RFC 998 5.1)."""
 
+import dataclasses
+
 from netblt_conformance import tolerances
 from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, Case, case
 from netblt_conformance.model import MICROSECONDS_PER_S as S
@@ -62,6 +64,19 @@ def test_refused_ends_the_attempt(t: Case) -> None:
     peer.listen(tolerances.CROSSING_US)
     peer.silence(Type, 5 * S, "nothing may follow REFUSED")
     peer.expect_failure()
+
+
+@case("OPEN-06", roles=PASSIVE)
+def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
+    peer = t.peer(2048)
+    unserved = dataclasses.replace(peer.forge, foreign_port=peer.iut_port ^ 1)
+    t.link.send(unserved.opening(Type.OPEN, peer.opening_values()))
+    answers = [seen.packet.type for seen in peer.listen(QUIET_US) if seen.packet.local_port == unserved.foreign_port]
+    t.must(Type.RESPONSE not in answers, "an OPEN for a port that nobody serves was accepted")
+    t.should(Type.REFUSED in answers, "an OPEN for a port that nobody serves was not answered by REFUSED (AMB-26)")
+    peer.connect()
+    peer.finish()
+    peer.expect_success()
 
 
 @case("OPEN-07", roles=PASSIVE, control=True)
