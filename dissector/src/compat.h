@@ -16,6 +16,7 @@
 #include <epan/prefs.h>
 #include <epan/proto_data.h>
 #include <epan/to_str.h>
+#include <wiretap/wtap.h> /* 4.0 brings it along by itself, 4.2 does not */
 
 #define NETBLT_WIRESHARK_AT_LEAST(major, minor)                                                                        \
     (WIRESHARK_VERSION_MAJOR > (major) || (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
