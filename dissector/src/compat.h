@@ -34,6 +34,11 @@ typedef gboolean nb_pref_bool;
 #define NETBLT_HAVE_PLUGIN_DESCRIBE 1
 #endif
 
-/* wmem_packet_scope() is gone in 4.6; pinfo->pool is there in all. tvb_get_guint8() is there in all. */
+/* The older name is deprecated from 4.4 on, the newer one unknown before. */
+#if !NETBLT_WIRESHARK_AT_LEAST(4, 4)
+#define tvb_get_uint8 tvb_get_guint8
+#endif
+
+/* wmem_packet_scope() is gone in 4.6; pinfo->pool is there in all. */
 
 #endif

@@ -19,7 +19,7 @@ static void check_zero(const struct nb_packet *packet, packet_info *pinfo, proto
     bool zero = true;
 
     for (int i = 0; i < bytes; i++) {
-        zero = zero && tvb_get_guint8(packet->tvb, offset + i) == 0;
+        zero = zero && tvb_get_uint8(packet->tvb, offset + i) == 0;
     }
     if (!zero) {
         proto_item *item = proto_tree_add_item(tree, hf_netblt_control_padding, packet->tvb, offset, bytes, ENC_NA);

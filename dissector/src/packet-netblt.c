@@ -77,7 +77,7 @@ static void add_string(const struct view *view, int hf, int offset)
     proto_item *item = proto_tree_add_item(view->tree, hf, tvb, offset, end - offset, ENC_UTF_8 | ENC_NA);
     bool ended = false;
     for (int i = offset; i < end; i++) {
-        const bool zero = tvb_get_guint8(tvb, i) == 0;
+        const bool zero = tvb_get_uint8(tvb, i) == 0;
         if (ended && !zero) {
             expert_add_info(view->pinfo, item, &ei_netblt_string_tail);
             return;
@@ -96,7 +96,7 @@ static const char *string_at(const struct view *view, int offset)
     wmem_strbuf_t *text = wmem_strbuf_new(view->pinfo->pool, "");
 
     for (int i = offset; i < end; i++) {
-        const uint8_t c = tvb_get_guint8(view->packet->tvb, i);
+        const uint8_t c = tvb_get_uint8(view->packet->tvb, i);
         if (c == 0) {
             break;
         }
@@ -428,7 +428,7 @@ static void find_ip_id(tvbuff_t *tvb, packet_info *pinfo, struct nb_carrier *car
     }
     for (int bytes = IP_MIN; bytes <= IP_MAX && bytes <= udp; bytes += 4) {
         const int ip = udp - bytes;
-        if (tvb_get_guint8(frame, ip) == (0x40 | bytes / 4) && tvb_get_guint8(frame, ip + 9) == 17 &&
+        if (tvb_get_uint8(frame, ip) == (0x40 | bytes / 4) && tvb_get_uint8(frame, ip + 9) == 17 &&
             tvb_memeql(frame, ip + 12, (const uint8_t *)pinfo->src.data, 4) == 0 &&
             tvb_memeql(frame, ip + 16, (const uint8_t *)pinfo->dst.data, 4) == 0) {
             carrier->ipv4 = true;

@@ -122,8 +122,8 @@ void nb_parse(struct nb_packet *packet, tvbuff_t *tvb, bool fragment, bool verif
         return;
     }
     packet->checksum = tvb_get_ntohs(tvb, 0);
-    packet->version = tvb_get_guint8(tvb, 2);
-    packet->type = tvb_get_guint8(tvb, 3);
+    packet->version = tvb_get_uint8(tvb, 2);
+    packet->type = tvb_get_uint8(tvb, 3);
     packet->length = tvb_get_ntohs(tvb, 4);
     packet->local_port = tvb_get_ntohs(tvb, 6);
     packet->foreign_port = tvb_get_ntohs(tvb, 8);
@@ -154,7 +154,7 @@ enum nb_walk nb_next_message(const struct nb_packet *packet, int *offset, struct
     }
     message->offset = at;
     message->count = 0;
-    message->type = tvb_get_guint8(tvb, at);
+    message->type = tvb_get_uint8(tvb, at);
     if (left < NB_GO_BYTES) {
         return NB_RESIDUE;
     }
