@@ -7,6 +7,7 @@ As root two network namespaces are the two hosts; otherwise raw IP is skipped an
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import resource
 import signal
@@ -111,7 +112,7 @@ class TestBadInput:
     def test_an_unreadable_file(self, udp_lab: Lab, tmp_path: Path) -> None:
         source = make_file(tmp_path / "secret", 10)
         source.chmod(0)
-        process = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, prepare=become_nobody)
+        process = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, prepare=lose_all_capabilities)
 
         assert process.wait() == LOCAL
         assert "Permission denied" in one_line(process)
@@ -194,7 +195,12 @@ class TestBadInput:
 
     def test_no_permission_for_raw_ip(self, udp_lab: Lab, tmp_path: Path) -> None:
         process = udp_lab.start(
-            udp_lab.here, "send", make_file(tmp_path / "source", 10), "127.0.0.1", encap="ip", prepare=become_nobody
+            udp_lab.here,
+            "send",
+            make_file(tmp_path / "source", 10),
+            "127.0.0.1",
+            encap="ip",
+            prepare=lose_all_capabilities,
         )
 
         assert process.wait() == LOCAL
@@ -249,18 +255,21 @@ class TestBadInput:
     def test_a_target_without_write_permission(self, udp_lab: Lab, tmp_path: Path) -> None:
         target = make_file(tmp_path / "target", 10)
         target.chmod(0o444)
-        process = udp_lab.start(udp_lab.here, "recv", target, "--passive", prepare=become_nobody)
+        process = udp_lab.start(udp_lab.here, "recv", target, "--passive", prepare=lose_all_capabilities)
 
         assert process.wait() == LOCAL
         assert "Permission denied" in one_line(process)
 
 
-def become_nobody() -> None:
-    """In the child: no privilege at all."""
+PR_CAPBSET_DROP = 24
+
+
+def lose_all_capabilities() -> None:
+    """In the child: what it executes has no privilege at all, even as root."""
     if is_root():
-        os.setgroups([])
-        os.setresgid(65534, 65534, 65534)
-        os.setresuid(65534, 65534, 65534)
+        libc = ctypes.CDLL(None)
+        for capability in range(64):  # more than there are: those that do not exist are an error that harms nobody
+            libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def limit_files_to_100_kb() -> None:
