@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Sequence
 
+from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.verdicts import GRADED, Result, Verdict
 
 _COLOURS = {
@@ -42,14 +44,32 @@ def _reason(result: Result) -> str:
     return result.reason + where
 
 
+def _passed(results: Sequence[Result]) -> Result:
+    """One row for all the plain passes of a case: its roles in one cell, its control arm along with it."""
+    roles = list(dict.fromkeys(result.role for result in results))
+    words = "all roles" if len(roles) == len(ROLES_BY_NAME) else ", ".join(roles)
+    return dataclasses.replace(results[0], role=words, arm="stimulus")
+
+
 def table(results: Sequence[Result], colour: bool, *, everything: bool) -> list[str]:
     """Rows in the order of the run; without `everything` only those that are not plain passes."""
-    shown = [result for result in results if everything or result.verdict is not Verdict.PASS]
-    if not shown:
+    passes: dict[tuple[str, str], list[Result]] = {}
+    shown: list[Result | list[Result]] = []
+    for result in results:
+        if result.verdict is not Verdict.PASS or result.reason:
+            shown.append(result)
+        elif everything:
+            key = (", ".join(result.requirements), result.case)
+            if key not in passes:
+                passes[key] = []
+                shown.append(passes[key])
+            passes[key].append(result)
+    rows = [_passed(row) if isinstance(row, list) else row for row in shown]
+    if not rows:
         return []
-    columns = list(zip(*map(_cells, shown), strict=True))
+    columns = list(zip(*map(_cells, rows), strict=True))
     widths = (max(map(len, columns[0])), max(map(len, columns[1])), max(map(len, columns[2])))
-    return [line(result, widths, colour) for result in shown]
+    return [line(row, widths, colour) for row in rows]
 
 
 def summary(results: Sequence[Result], colour: bool) -> str:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The verdict table: passes of one case share a row, everything else has a row and a reason of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.report import table
+from netblt_conformance.verdicts import Result, Verdict
+
+
+def results(*roles: str, verdict: Verdict = Verdict.PASS, reason: str = "", arm: str = "stimulus") -> list[Result]:
+    return [Result("a_case", ["CTRL-04"], role, verdict, reason, arm) for role in roles]
+
+
+def test_passes_of_one_case_share_a_row_that_names_the_roles() -> None:
+    (row,) = table.table(results("active-sender", "passive-sender"), False, everything=True)
+    assert row.split("  ")[-1] == "active-sender, passive-sender"
+
+
+def test_four_roles_are_called_all_and_control_arms_add_nothing() -> None:
+    rows = table.table(results(*ROLES_BY_NAME) + results(*ROLES_BY_NAME, arm="control"), False, everything=True)
+    assert len(rows) == 1
+    assert rows[0].endswith("all roles")
+
+
+def test_a_failure_keeps_its_own_row_with_role_and_reason_among_passes() -> None:
+    failure = results("passive-sender", verdict=Verdict.FAIL, reason="it lied")
+    rows = table.table(results("active-sender") + failure, False, everything=True)
+    assert [row.split()[0] for row in rows] == ["PASS", "FAIL"]
+    assert "passive-sender" in rows[1]
+    assert rows[1].splitlines()[1].strip() == "it lied"
+
+
+def test_other_requirements_are_other_rows() -> None:
+    other = [dataclasses.replace(result, requirements=["CTRL-05"]) for result in results("active-sender")]
+    assert len(table.table(results("active-sender") + other, False, everything=True)) == 2
+
+
+def test_without_everything_plain_passes_are_left_out() -> None:
+    warning = results("active-sender", verdict=Verdict.WARN, reason="hm")
+    assert len(table.table(results("passive-sender") + warning, False, everything=False)) == 1
