@@ -1,22 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CKSUM: what checksums protect."""
 
-from netblt_conformance import packets
-from netblt_conformance.case import ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance import packets, tolerances
+from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.links.base import NotSupportedError
-from netblt_conformance.packets import Type
+from netblt_conformance.model import MICROSECONDS_PER_S as S
+from netblt_conformance.packets import Kind, Type
+from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.tolerances import QUIET_US
 
 
-@case("CKSUM-01", roles=ALL_ROLES)
+@case("CKSUM-01", "CKSUM-02", "CKSUM-03", roles=ALL_ROLES)
 def test_every_packet_of_a_transfer_carries_a_good_checksum(t: Case) -> None:
-    peer = t.peer(3000)
+    peer = t.peer(3000)  # the monitor sums every packet again
     with t.preamble():
         peer.connect()
         peer.finish()
     peer.listen(QUIET_US)
+
+
+@case("CKSUM-01", roles=ALL_ROLES)
+def test_packets_outside_a_transfer_carry_good_checksums_too(t: Case) -> None:
+    peer = t.peer(3000, own={"death_timer_s": 2})
+    with t.preamble():
+        peer.connect()
+        peer.listen(S)  # KEEPALIVE
+        other = peer.unique_id ^ 0x55555555
+        _ = peer.send_response(unique_id=other) if t.role.active else peer.send_open(unique_id=other)
+        peer.listen(QUIET_US)  # ABORT
+        peer.send_quit()
+        peer.expect_type(Type.QUITACK)
     bad = [seen for seen in peer.seen if not seen.packet.checksum_good]
-    t.must(not bad, f"{len(bad)} packets carry a wrong checksum", bad[0].frame if bad else None)
+    t.must(not bad, f"{bad[0].packet if bad else ''} carries a wrong checksum", bad[0].frame if bad else None)
+
+
+@case("CKSUM-01", roles=PASSIVE)
+def test_a_refusal_carries_a_good_checksum(t: Case) -> None:
+    peer = t.peer()
+    peer.send_open(max_buffers=0)
+    answers = (Type.REFUSED, Type.ABORT, Type.RESPONSE)
+    seen = peer.expect(lambda packet: packet.type in answers, tolerances.SETUP_MAX_US, "expected REFUSED")
+    t.must(seen.packet.checksum_good, f"{seen.packet} carries a wrong checksum", seen.frame)
 
 
 @case("CKSUM-04", "CKSUM-01", roles=ALL_ROLES)
@@ -25,6 +49,11 @@ def test_every_packet_carries_good_checksums_when_data_checksums_are_on(t: Case)
     with t.preamble():
         peer.connect()
         t.must(peer.terms.data_checksum, "RESPONSE turned data checksums off")
+        if isinstance(peer, ReceiverPeer):
+            peer.go(0)
+            peer.expect_buffer(0)
+            peer.resend(0, [0, 1])  # repairs are summed like first copies
+            peer.expect_copies(0, 1)
         peer.finish()
     peer.expect_success()
 
@@ -91,6 +120,53 @@ def test_a_quit_or_abort_with_a_bad_checksum_leaves_the_connection_alone(t: Case
     peer.expect_success()
 
 
+@case("CKSUM-06", roles=ACTIVE)
+def test_a_response_with_a_bad_checksum_does_not_open_the_connection(t: Case) -> None:
+    peer = t.peer()
+    with t.preamble():
+        peer.await_open()
+    peer.send(packets.spoil(peer.forge.opening(Type.RESPONSE, peer.response_values())))
+    transfer = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
+    peer.silence(transfer, QUIET_US, "a RESPONSE with a bad checksum must have no effect")
+    peer.respond()
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CKSUM-06", roles=RECEIVERS)
+def test_a_null_ack_with_a_bad_checksum_acknowledges_nothing(t: Case) -> None:
+    peer = t.sender(2048)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.withhold_ack(at=0)
+        peer.connect()
+        go = peer.expect_go(0)
+    terms = peer.terms
+    peer.send(packets.spoil(peer.forge.null_ack(max(peer.messages), terms.burst_size, terms.burst_interval_ms)))
+    peer.listen(tolerances.CROSSING_US)
+    repeat = peer.expect_control(tolerances.CONTROL_REPEAT_MAX_US)
+    held = [message.seq for message in repeat.packet.messages]
+    t.must(go.seq in held, f"CONTROL holds {held}, message {go.seq} was never acknowledged", repeat.frame)
+
+
+@case("CKSUM-06", roles=SENDERS)
+def test_a_done_with_a_bad_checksum_does_not_end_the_dally(t: Case) -> None:
+    peer = t.receiver(1024)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+        ok = peer.ok(0)[0]
+        peer.expect_ack(ok.seq)
+    peer.send(packets.spoil(peer.forge.packet(Type.DONE)))
+    peer.send_control([ok])
+    peer.expect(
+        lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
+        peer.ack_deadline_us,
+        "a DONE with a bad checksum must have no effect: expected the repeated OK to be acknowledged",
+    )
+
+
 @case("CKSUM-06", roles=RECEIVERS, control=True)
 def test_a_data_packet_with_a_bad_header_checksum_is_not_stored(t: Case) -> None:
     peer = t.sender(1024)
@@ -107,7 +183,10 @@ def test_a_data_packet_with_a_bad_header_checksum_is_not_stored(t: Case) -> None
     t.expect_delivered_by(peer)
 
 
-@case("CKSUM-07", roles=RECEIVERS, control=True)
+DAMAGED = {"a packet in the middle": (2,), "the LDATA": (3,), "the first and the last packet": (0, 3)}
+
+
+@case("CKSUM-07", roles=RECEIVERS, control=True, variants=tuple(DAMAGED))
 def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
     peer = t.sender(1024, data_checksum=True)
     with t.preamble():
@@ -117,11 +196,12 @@ def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
     for number in range(peer.packet_count(0)):
         good = peer.data_packet(0, number)
         damaged = bytes([good.data[0] ^ 0xFF]) + good.data[1:]
-        spoilt = t.stimulus and number == 2
+        spoilt = t.stimulus and number in DAMAGED[t.variant]
         peer.send_packet(0, number, **({"data": damaged, "data_checksum": good.data_checksum} if spoilt else {}))
     if t.stimulus:
         request = peer.expect_resend(0)
-        t.must(2 in request.packets, f"{request} does not ask for the packet whose data were damaged")
-        t.must(not peer.find(packets.Kind.OK, 0), "OK for a buffer with damaged data")
+        asked = set(DAMAGED[t.variant]) <= set(request.packets)
+        t.must(asked, f"{request} does not ask for the packets whose data were damaged, {DAMAGED[t.variant]}")
+        t.must(not peer.find(Kind.OK, 0), "OK for a buffer with damaged data")
     peer.finish()
     t.expect_delivered_by(peer)

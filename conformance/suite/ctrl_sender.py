@@ -137,6 +137,20 @@ def test_a_null_ack_reports_the_agreed_burst_before_any_ok(t: Case) -> None:
 
 
 @case("CTRL-12", roles=SENDERS)
+def test_all_gos_of_one_control_take_effect(t: Case) -> None:
+    peer = t.receiver(3 * 1024, max_buffers=3)
+    with t.preamble():
+        peer.connect()
+    allowed = range(min(3, peer.terms.max_buffers))
+    gos = peer.go(*allowed)
+    for number in allowed:
+        peer.expect_buffer(number)
+    peer.expect_ack(gos[-1].seq)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-12", roles=SENDERS)
 def test_all_messages_of_one_control_take_effect(t: Case) -> None:
     peer = t.receiver(4 * 1024, max_buffers=2)
     with t.preamble():
@@ -157,12 +171,17 @@ def test_all_messages_of_one_control_take_effect(t: Case) -> None:
     peer.expect_success()
 
 
-@case("CTRL-15", "DATA-12", roles=SENDERS)
+@case("CTRL-15", "DATA-12", roles=SENDERS, variants=("at first", "when the end is known"))
 def test_a_go_beyond_the_end_of_the_data_is_acknowledged_and_ignored(t: Case) -> None:
     peer = t.receiver(700, max_buffers=4)
     with t.preamble():
         peer.connect()
-    peer.go(0, 1, 2, 3)
+    if t.variant == "at first":
+        peer.go(0, 1, 2, 3)
+    else:
+        peer.go(0)
+        peer.expect_buffer(0)
+        peer.go(1, 2, 3)
     peer.expect_ack(4)
     peer.expect_buffer(0)
     peer.finish()

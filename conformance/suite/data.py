@@ -75,6 +75,22 @@ def test_buffers_are_numbered_by_one(t: Case) -> None:
     t.observe("first buffer number", first)
 
 
+@case("DATA-06", roles=SENDERS)
+def test_data_carry_the_number_of_their_go(t: Case) -> None:
+    peer = t.receiver(3 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+    for number in range(3):
+        peer.go(number)
+        data = peer.expect(lambda packet: packet.is_data, tolerances.REACTION_MAX_US, "expected data")
+        due = peer.first_buffer + number
+        t.must(data.packet.buffer == due, f"data of buffer {data.packet.buffer} follow the GO for {due}", data.frame)
+        peer.expect_buffer(number)
+        peer.ok(number)
+    peer.finish()
+    peer.expect_success()
+
+
 @case("DATA-07", "DATA-08", roles=RECEIVERS, variants=("reversed", "doubled", "shuffled"))
 def test_order_and_repetition_of_packets_do_not_matter(t: Case) -> None:
     peer = t.sender(2048, buffer_size=2048)
@@ -111,6 +127,21 @@ def test_the_data_arrive_byte_for_byte(t: Case) -> None:
         )
     else:
         t.expect_delivered(peer.data)
+
+
+@case("DATA-08", roles=RECEIVERS)
+def test_buffers_reach_the_client_in_the_order_of_their_numbers(t: Case) -> None:
+    peer = t.sender(3 * 1024, max_buffers=3)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.listen(QUIET_US)
+        begun = sorted({m.buffer - (peer.first_buffer or 0) for m in peer.messages.values() if m.kind is Kind.GO})
+    for number in reversed(begun):  # an implementation that GOes one buffer at a time is spared
+        peer.send_buffer(number, omit=[0] if number == 0 else [])
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
 
 
 def _same(received: bytes, sent: bytes) -> bool:
@@ -151,6 +182,27 @@ def test_no_go_follows_the_last_buffer(t: Case) -> None:
     t.must(max(gos) <= 1, f"GO for buffer {max(gos)}, the last one was 1")
 
 
+@case("DATA-10", roles=RECEIVERS)
+def test_the_last_buffer_flag_ends_the_issue_of_gos_when_several_are_outstanding(t: Case) -> None:
+    peer = t.sender(4 * 1024, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+    lost: set[int] = set()
+
+    def lose(buffer: int, packet: int) -> bool:
+        """The flag is known from buffer 3 before the completion of buffer 2 makes room for another GO."""
+        first = packet == 0 and buffer == 2 and buffer not in lost
+        lost.update([buffer] if first else [])
+        return first
+
+    peer.finish(lose)
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+    first = peer.first_buffer or 0
+    gos = [m.buffer - first for m in peer.messages.values() if m.kind is Kind.GO]
+    t.must(max(gos) <= 3, f"GO for buffer {max(gos)}, the last one was 3")
+
+
 @case("DATA-11", roles=SENDERS)
 def test_several_buffers_go_out_without_waiting_for_an_ok(t: Case) -> None:
     peer = t.receiver(3 * 1024, max_buffers=3)
@@ -176,6 +228,20 @@ def test_no_more_buffers_are_outstanding_than_agreed(t: Case) -> None:
         outstanding += sum((m.kind is Kind.GO) - (m.kind is Kind.OK) for m in news)
         most = max(most, outstanding)
     t.must(most <= limit, f"{most} buffers were outstanding, {limit} were agreed")
+    peer.expect_success()
+
+
+@case("DATA-12", roles=SENDERS)
+def test_a_sender_holds_back_when_it_gets_too_many_gos(t: Case) -> None:
+    peer = t.receiver(4 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.go(0, 1, 2)
+        peer.expect_buffer(0)
+    peer.listen(QUIET_US)  # the tester's fault: going along with it is a WARN of the monitor
+    sent = sorted(n for n, buffer in peer.buffers.items() if buffer.packets)
+    t.observe("buffers sent with three GOs where one was agreed", len(sent))
+    peer.finish()
     peer.expect_success()
 
 

@@ -2,9 +2,10 @@
 """NEG: negotiation (RFC 998 section 4). The monitor compares every RESPONSE with its OPEN, field by field."""
 
 from netblt_conformance import tolerances
-from netblt_conformance.case import ACTIVE, PASSIVE, SENDERS, Case, case
-from netblt_conformance.packets import Packet, Type
+from netblt_conformance.case import ACTIVE, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
+from netblt_conformance.wire import data_checksum_ok
 
 
 def propose(t: Case, field: str, value: int) -> Packet:
@@ -54,8 +55,20 @@ def _obeys_as_sender(t: Case, peer: ReceiverPeer) -> None:
     for seen in buffer.packets.values():
         size = len(seen.packet.data)
         t.must(size <= terms.packet_size, f"{size} data bytes, {terms.packet_size} were agreed", seen.frame)
+        summed = not terms.data_checksum or data_checksum_ok(seen.packet.raw)
+        t.must(summed, f"{seen.packet} lacks its data checksum, which was agreed upon", seen.frame)
     total = len(buffer.data)
     t.must(total == terms.buffer_size, f"buffer 0 holds {total} bytes, {terms.buffer_size} were agreed")
+    _keeps_the_pace(t, peer, sorted(seen.time_us for seen in buffer.packets.values()))
+
+
+def _keeps_the_pace(t: Case, peer: ReceiverPeer, times: list[int]) -> None:
+    """The first burst of a buffer may begin in a running one: so two bursts are let pass, and all after that counts."""
+    burst, interval_us = peer.terms.burst_size, peer.ms(peer.terms.burst_interval_ms)
+    due_us = max(0, (len(times) - 1) // burst - 1) * interval_us - tolerances.CROSSING_US
+    span_us = times[-1] - times[0]
+    pace = f"{burst} in {peer.terms.burst_interval_ms} ms"
+    t.must(span_us >= due_us, f"{len(times)} packets within {span_us / 1000:g} ms; {pace} was agreed")
 
 
 def _obeys_as_receiver(t: Case, peer: SenderPeer) -> None:
@@ -71,7 +84,7 @@ def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> N
     peer = t.peer(2048, max_buffers=4)
     peer.await_open()
     flags = peer.opens[-1].packet.flags | 2
-    peer.respond(buffer_size=512, packet_size=128, burst_size=2, burst_interval_ms=40, max_buffers=1, flags=flags)
+    peer.respond(buffer_size=768, packet_size=96, burst_size=2, burst_interval_ms=60, max_buffers=1, flags=flags)
     if isinstance(peer, ReceiverPeer):
         _obeys_as_sender(t, peer)
     else:
@@ -82,7 +95,7 @@ def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> N
 
 @case("NEG-06", roles=PASSIVE)
 def test_the_passive_end_obeys_what_it_answered(t: Case) -> None:
-    small = {"buffer_size": 512, "packet_size": 128, "burst_size": 2, "burst_interval_ms": 40, "max_buffers": 1}
+    small = {"buffer_size": 768, "packet_size": 96, "burst_size": 2, "burst_interval_ms": 60, "max_buffers": 1}
     peer = t.peer(2048, iut=small)
     peer.open(buffer_size=8192, packet_size=1024, burst_size=50, burst_interval_ms=1, max_buffers=8)
     if isinstance(peer, ReceiverPeer):
@@ -96,7 +109,7 @@ def test_the_passive_end_obeys_what_it_answered(t: Case) -> None:
 @case("NEG-06", roles=PASSIVE)
 def test_the_passive_end_obeys_a_proposal_below_its_own_limits(t: Case) -> None:
     peer = t.peer(2048, max_buffers=4)
-    peer.open(buffer_size=512, packet_size=128, burst_size=2, burst_interval_ms=40, max_buffers=1)
+    peer.open(buffer_size=768, packet_size=96, burst_size=2, burst_interval_ms=60, max_buffers=1)
     if isinstance(peer, ReceiverPeer):
         _obeys_as_sender(t, peer)
     else:
@@ -117,7 +130,7 @@ def test_the_mode_is_echoed_and_data_checksums_are_not_turned_off(t: Case) -> No
         t.should(answer.packet.data_checksum_on, "RESPONSE turns data checksums off (AMB-24)", answer.frame)
 
 
-@case("NEG-09", "CTRL-11", roles=SENDERS)
+@case("NEG-09", "CTRL-11", "RATE-05", roles=SENDERS)
 def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
     size, interval_ms = 1, 120
     peer = t.receiver(4 * 1024, max_buffers=1)
@@ -143,6 +156,62 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
     least_us = (len(buffer.packets) - 1) // size * peer.ms(interval_ms) - tolerances.CROSSING_US
     text = f"{len(buffer.packets)} packets within {span_us / 1000:g} ms, {size} in {interval_ms} ms was offered"
     t.must(span_us >= least_us, text, last.frame)
+
+
+@case("NEG-09", roles=SENDERS)
+def test_a_faster_offer_is_adopted_or_the_restriction_is_reported(t: Case) -> None:
+    interval_ms = 100
+    peer = t.receiver(8 * 1024, buffer_size=4096, burst_size=2, burst_interval_ms=interval_ms, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.expect_buffer(0)
+    peer.offer = (1000, 1)
+    offer = peer.ok(0)[0]
+    peer.expect_ack(offer.seq)
+    peer.listen(2 * peer.ms(peer.terms.burst_interval_ms))
+    peer.go(1)
+    times = [seen.time_us for seen in peer.expect_buffer(1).packets.values()]
+    faster = max(times) - min(times) < len(times) // peer.terms.burst_size * peer.ms(interval_ms) // 2
+    reports = [s.packet for s in peer.seen if s.packet.type is Type.NULL_ACK and s.packet.high_seq >= offer.seq]
+    restricted = any(p.burst_size < 1000 or p.burst_interval_ms > 1 for p in reports)
+    t.observe("a faster offer is", "adopted" if faster else "restricted")
+    t.must(faster or restricted, "buffer 1 keeps the old pace, and no NULL-ACK reports that the offer was restricted")
+
+
+@case("NEG-08", roles=RECEIVERS)
+def test_every_ok_offers_a_usable_burst(t: Case) -> None:
+    peer = t.sender(3 * 1024)
+    with t.preamble():
+        peer.connect()
+    peer.finish()
+    peer.expect_success()
+    for seen in peer.controls:
+        for message in seen.packet.messages:
+            usable = message.kind is not Kind.OK or message.burst_size > 0
+            t.should(usable, f"{message} offers a burst of {message.burst_size} packets (AMB-11)", seen.frame)
+
+
+@case("NEG-10", roles=ACTIVE, variants=("buffer_size", "packet_size", "max_buffers", "burst_size"))
+def test_a_response_that_loosens_the_proposal_is_not_made_use_of(t: Case) -> None:
+    peer = t.peer(16 * 1024)
+    with t.preamble():
+        peer.await_open()
+    proposal = peer.opens[-1].packet
+    peer.respond(**{t.variant: 2 * getattr(proposal, t.variant)})
+    t.provokes("DATA-02", "DATA-03", "DATA-05", "DATA-12", "RATE-01", "RESEND-01")
+    if isinstance(peer, ReceiverPeer):
+        peer.go(0)
+    peer.listen(2 * tolerances.QUIET_US)
+    t.observe(f"RESPONSE with {t.variant} doubled", "fails" if t.link.status().failed else "goes on")
+    sizes = [len(seen.packet.data) for seen in peer.seen if seen.packet.is_data and seen.packet.buffer == 0]
+    gos = [m for s in peer.seen for m in s.packet.messages if m.kind is Kind.GO]
+    within = {
+        "buffer_size": sum(sizes) <= proposal.buffer_size,
+        "packet_size": max(sizes, default=0) <= proposal.packet_size,
+        "max_buffers": len({m.buffer for m in gos}) <= proposal.max_buffers,
+    }
+    t.should(within.get(t.variant, True), f"uses a {t.variant} above its own proposal (AMB-25)")
 
 
 @case("NEG-10", roles=PASSIVE, variants=("buffer_size", "packet_size", "max_buffers"))

@@ -7,7 +7,9 @@ from netblt_conformance import tolerances
 from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, Case, case
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Type
+from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.tolerances import QUIET_US
+from netblt_conformance.wire import data_checksum_ok
 
 OTHER_ID = 0x0BADCAFE
 TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
@@ -123,6 +125,45 @@ def test_a_repeated_response_is_ignored(t: Case) -> None:
     peer.expect_success()
 
 
+@case("OPEN-08", roles=ACTIVE, control=True)
+def test_the_first_response_goes_on_to_govern(t: Case) -> None:
+    # A sender that took over the second one would stop summing data, a receiver would want sums that nobody made.
+    peer = t.peer(6 * 1024, max_buffers=3, data_checksum=t.role.sender)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        first = peer.response_values()
+        values = {"buffer_size": 512, "packet_size": 128, "burst_size": 1, "burst_interval_ms": 900, "max_buffers": 1}
+        peer.send_response(**values, flags=first.flags ^ 2)
+        peer.listen(tolerances.CROSSING_US)
+    if isinstance(peer, ReceiverPeer):
+        peer.ok(0)
+        peer.go(1, 2, 3)
+        for number in (1, 2, 3):
+            for seen in peer.expect_buffer(number).packets.values():
+                summed = not peer.terms.data_checksum or data_checksum_ok(seen.packet.raw)
+                t.must(summed, f"{seen.packet} lacks its data checksum after a second RESPONSE", seen.frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("OPEN-08", roles=ACTIVE)
+def test_a_repeated_response_is_not_answered(t: Case) -> None:
+    peer = t.peer(2048)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+        peer.listen(QUIET_US)
+        usual = len(peer.listen(QUIET_US))
+    for _ in range(20):
+        peer.send_response()
+    extra = len(peer.listen(QUIET_US)) - usual
+    t.must(extra < 15, f"{extra} packets answer 20 repetitions of RESPONSE")
+    peer.finish()
+    peer.expect_success()
+
+
 @case("OPEN-09", roles=ALL_ROLES, control=True)
 def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection_survives(t: Case) -> None:
     peer = t.peer(4096)
@@ -139,6 +180,16 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
             lambda packet: packet.type in answers, tolerances.REACTION_MAX_US, "expected ABORT for the foreign ID"
         )
         t.should(seen.packet.type is Type.ABORT, "answered REFUSED where RFC 998 says ABORT (AMB-18)", seen.frame)
+        if not t.role.active:  # the connection keeps its own ID
+            answers_before = len(peer.responses)
+            peer.send_open()
+            peer.until(
+                lambda: len(peer.responses) > answers_before,
+                tolerances.REACTION_MAX_US,
+                "expected RESPONSE to a repetition of the OPEN that opened the connection",
+            )
+            same = peer.responses[-1].packet.unique_id == peer.unique_id
+            t.must(same, "the foreign unique ID took the connection over", peer.responses[-1].frame)
     peer.finish()
     peer.expect_success()
 

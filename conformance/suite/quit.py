@@ -74,6 +74,40 @@ def test_quit_may_carry_any_reason(t: Case) -> None:
     peer.expect_type(Type.QUITACK)
 
 
+@case("QUIT-06", roles=ALL_ROLES, needs=(Feature.QUIT,))
+def test_the_reason_of_a_quit_is_terminated_and_filled(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        peer.listen(tolerances.CROSSING_US)
+    t.link.stop(Stop.QUIT, "four")
+    seen = peer.expect_type(Type.QUIT, 15 * S)
+    field = seen.packet.string
+    sound = not field or (field.endswith(b"\0") and len(field) % 4 == 0)
+    t.must(sound, f"the reason field is {field!r}", seen.frame)
+    t.observe("reason of QUIT", seen.packet.text)
+    peer.send(peer.forge.packet(Type.QUITACK))
+    peer.expect_failure()
+
+
+@case("ABORT-01", roles=ALL_ROLES, needs=(Feature.ABORT,))
+def test_whoever_aborts_closes_at_once(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        peer.listen(QUIET_US)
+    t.link.stop(Stop.ABORT, "the implementation has had enough")
+    peer.expect_type(Type.ABORT)
+    t.must(t.link.status().closed, "the connection is still there after its ABORT")
+    if not isinstance(peer, ReceiverPeer):
+        peer.send_keepalive()
+    else:
+        peer.go(0)
+    served = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK, Type.KEEPALIVE, Type.DONE, Type.QUIT)
+    peer.silence(served, 5 * S, "nothing may follow ABORT")
+    peer.expect_failure()
+
+
 @case("ABORT-02", "ABORT-03", roles=ALL_ROLES, variants=("idle", "mid-buffer"))
 def test_abort_closes_without_any_answer(t: Case) -> None:
     peer = t.peer(4096, **SLOW)

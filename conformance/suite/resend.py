@@ -3,7 +3,7 @@
 
 from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
 from netblt_conformance.packets import Kind, Message, Type
-from netblt_conformance.tolerances import QUIET_US
+from netblt_conformance.tolerances import QUIET_US, REACTION_MAX_US
 
 LOST = {"one hole": [1], "two holes": [1, 5], "first packet": [0], "many holes": [0, 2, 3, 5, 6]}
 
@@ -107,14 +107,14 @@ def test_a_lost_ldata_is_asked_for(t: Case) -> None:
     t.expect_delivered_by(peer)
 
 
-@case("RESEND-05", roles=SENDERS)
+@case("RESEND-05", roles=SENDERS, variants=("at the end", "in the middle"))
 def test_numbers_behind_the_ldata_are_ignored_and_the_others_served(t: Case) -> None:
     peer = t.receiver(600)  # packets 0, 1 and a short LDATA 2
     with t.preamble():
         peer.connect()
         peer.go(0)
         buffer = peer.expect_buffer(0)
-    request = peer.resend(0, [1, 2, 3])
+    request = peer.resend(0, [1, 2, 3] if t.variant == "at the end" else [1, 3, 2])
     peer.expect_copies(0, 2)
     peer.expect_ack(request.seq)
     heard = peer.silence([Type.ABORT, Type.QUIT], QUIET_US, "an over-long list is legal (AMB-32)")
@@ -130,7 +130,7 @@ def test_a_request_that_is_not_acknowledged_is_repeated_not_renewed(t: Case) -> 
     with t.preamble():
         peer.connect()
         peer.expect_go(0)
-        peer.expect_go(1)
+        peer.listen(QUIET_US)
         peer.answer_controls(False)
         peer.withhold_ack()
         peer.send_buffer(0, omit=[2])
@@ -158,6 +158,24 @@ def test_a_hole_at_the_ldata_is_not_asked_for_at_once(t: Case) -> None:
     t.should(not early, "RESEND at the arrival of the LDATA (AMB-31)", early[0].frame if early else None)
     peer.send_packet(0, 2)
     peer.expect_ok(0)
+
+
+@case("RESEND-08", roles=SENDERS)
+def test_packets_that_wait_for_their_first_transmission_are_not_doubled(t: Case) -> None:
+    peer = t.receiver(4096, buffer_size=4096, burst_size=1, burst_interval_ms=50, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        peer.until(lambda: len(peer.buffer(0).packets) >= 2, REACTION_MAX_US, "expected data")
+    buffer, last = peer.buffer(0), peer.terms.packets_per_buffer - 1
+    waiting = [number for number in (last - 1, last) if number > max(buffer.packets) + 4]
+    request = peer.resend(0, waiting)  # as when a data timer expires before the sender got there (AMB-35)
+    peer.expect_buffer(0)
+    peer.expect_ack(request.seq)
+    peer.listen(QUIET_US)
+    t.must(set(buffer.copies.values()) == {1}, f"{request} before their first transmission: copies {buffer.copies}")
+    peer.finish()
+    peer.expect_success()
 
 
 @case("RESEND-08", roles=SENDERS, variants=("confirmed buffer", "buffer far ahead", "no entries"))

@@ -145,9 +145,24 @@ def test_impossible_data_is_never_stored(t: Case) -> None:
     t.expect_delivered(peer.data)
 
 
-@case("ROBUST-07", roles=SENDERS, variants=("OK for unsent data", "premature DONE"))
+@case("ROBUST-01", roles=RECEIVERS)
+def test_data_that_end_before_their_length_are_not_stored(t: Case) -> None:
+    peer = t.sender(1024)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    last = peer.packet_count(0) - 1
+    for cut, number in ((4, 0), (1, last)):  # only the header checksum protects them, and it is good
+        peer.send(peer.forge.data(peer.data_packet(0, number))[:-cut])
+    peer.listen(QUIET_US)
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+
+
+@case("ROBUST-07", roles=SENDERS, variants=("OK for unsent data", "OK for half a buffer", "premature DONE"))
 def test_impossible_control_is_never_success(t: Case) -> None:
-    peer = t.receiver(4 * 1024, burst_size=1, burst_interval_ms=100)
+    peer = t.receiver(1024 if "half" in t.variant else 4 * 1024, burst_size=1, burst_interval_ms=100)
     with t.preamble():
         peer.connect()
         peer.go(0)
@@ -155,7 +170,7 @@ def test_impossible_control_is_never_success(t: Case) -> None:
     if t.variant == "premature DONE":
         peer.send_done()
     else:
-        for number in range(4):
+        for number in range(1 if "half" in t.variant else 4):
             peer.message(Kind.OK, peer.first_buffer + number)
         peer.send_control()
     peer.listen(2 * QUIET_US)
@@ -193,9 +208,32 @@ def test_packets_from_another_address_do_not_touch_the_connection(t: Case) -> No
     peer.expect_success()
 
 
+@case("DEMUX-02", roles=PASSIVE, control=True)
+def test_an_open_from_another_port_is_a_request_of_its_own(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        second = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
+        t.link.send(second.opening(Type.OPEN, peer.opening_values(unique_id=peer.unique_id ^ 0x0F0F0F0F)))
+        answers = [s for s in peer.listen(2 * QUIET_US) if s.packet.foreign_port == second.local_port]
+        kinds = {s.packet.type.name for s in answers if s.packet.type is not None}
+        t.observe("a second OPEN to the same port is answered with", ", ".join(sorted(kinds)) or "nothing")
+        t.must("ABORT" not in kinds, "an OPEN from another port was answered with ABORT (AMB-19)")
+        t.should(bool(kinds & {"RESPONSE", "REFUSED"}), "an OPEN from another port was not answered")
+        if "RESPONSE" in kinds:
+            t.link.send(second.reason(Type.ABORT, "only a try"))
+    peer.finish()
+    peer.expect_success()
+
+
 @case("DEMUX-03", roles=PASSIVE)
 def test_packets_for_no_connection_create_nothing(t: Case) -> None:
     peer = t.peer(2048)
+    t.link.send(peer.forge.reason(Type.ABORT, "stray"))
+    answers = [s for s in peer.listen(QUIET_US) if s.packet.foreign_port == peer.own_port]
+    t.must(not answers, "an ABORT was answered (AMB-55)", answers[0].frame if answers else None)
     for kind, packet in one_of_each_type(peer).items():
         if kind is not Type.OPEN:
             t.link.send(packet)

@@ -4,7 +4,7 @@
 from netblt_conformance import tolerances
 from netblt_conformance.case import ALL_ROLES, RECEIVERS, Case, case
 from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.packets import Kind
 from netblt_conformance.tolerances import QUIET_US
 
 
@@ -19,6 +19,21 @@ def test_a_control_that_is_not_acknowledged_is_repeated_again_and_again(t: Case)
     t.observe("longest gap between repeats of CONTROL, ms", peer.expect_repeats(4) // 1000)
 
 
+@case("TIMER-01", roles=RECEIVERS)
+def test_only_the_death_timer_ends_the_repetition_of_control(t: Case) -> None:
+    peer = t.sender(2048)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.withhold_ack(at=0)
+        peer.connect()
+        peer.expect_go(0)
+    began_us = peer.now_us  # the tester's KEEPALIVEs keep the connection alive
+    peer.expect_repeats(12)
+    t.observe("12 repeats of CONTROL took, s", (peer.now_us - began_us) // S)
+    peer.finish()
+    peer.expect_success()
+
+
 @case("TIMER-02", roles=RECEIVERS)
 def test_the_acknowledgement_of_everything_stops_the_control_timer(t: Case) -> None:
     peer = t.sender(2048, max_buffers=2)
@@ -27,7 +42,7 @@ def test_the_acknowledgement_of_everything_stops_the_control_timer(t: Case) -> N
         peer.withhold_ack(at=0)
         peer.connect()
         peer.expect_go(0)
-        peer.expect_go(1)
+        peer.listen(tolerances.CROSSING_US)
         gap_us = peer.expect_repeats(2)
     highest = max(peer.messages)
     peer.acknowledge(highest)
@@ -129,13 +144,12 @@ def test_a_keepalive_is_not_answered(t: Case) -> None:
     peer = t.peer(2048)
     with t.preamble():
         peer.connect()
-        if not t.role.sender:
-            peer.listen(QUIET_US)
-    before = len(peer.seen)
-    for _ in range(10):
+        peer.listen(QUIET_US)
+        usual = len(peer.listen(QUIET_US))  # an implementation may be talkative by itself
+    for _ in range(20):
         peer.send_keepalive()
-    answers = [s for s in peer.listen(QUIET_US) if s.packet.type in (Type.KEEPALIVE, Type.NULL_ACK, Type.CONTROL)]
-    del before
-    t.must(len(answers) < 5, f"{len(answers)} packets answer 10 KEEPALIVEs", answers[0].frame if answers else None)
+    answers = peer.listen(QUIET_US)
+    extra = len(answers) - usual
+    t.must(extra < 15, f"{extra} packets answer 20 KEEPALIVEs", answers[0].frame if answers else None)
     peer.finish()
     peer.expect_success()

@@ -49,6 +49,7 @@ class ReceiverPeer(Peer):
         self.buffers: dict[int, ReceivedBuffer] = {}
         self.last_buffer: int | None = None
         self.lose: Callable[[Packet], bool] = lambda _packet: False  # packets that count as lost on the way
+        self.control_timer_ms = CONTROL_TIMER_MS
         self.offer: tuple[int, int] | None = None  # burst size and interval of our OKs; None = as agreed
 
     # ---- control messages ----
@@ -59,7 +60,7 @@ class ReceiverPeer(Peer):
         if kind is Kind.OK:
             size, interval = self.offer or (self.terms.burst_size, self.terms.burst_interval_ms)
             message = dataclasses.replace(
-                message, burst_size=size, burst_interval_ms=interval, control_timer_ms=CONTROL_TIMER_MS
+                message, burst_size=size, burst_interval_ms=interval, control_timer_ms=self.control_timer_ms
             )
         self.next_seq = self.next_seq % 65535 + 1
         self.queue.append(message)
