@@ -7,17 +7,24 @@
  * back. So let M be the sender's newest packet captured before the CONTROL (it acknowledges less than s), and Z one
  * that acknowledges a message which appeared first in this CONTROL or after it: Z was emitted after the CONTROL. An
  * acknowledgement of s that came in time was emitted between M and Z. When every IP ID between them was captured, and
- * captured after the CONTROL, there was none. A judgement takes two steps: the CONTROL is suspected, and the frame that
- * excludes the excuse reports the violation. */
+ * captured after the CONTROL, there was none.
+ *
+ * The CONTROL also tells what its receiver had been told: s + 1 is in it, so nothing above s (CTRL-05). Only an
+ * acknowledgement of s and no further excuses it. There was none when the sender's acknowledgements jump over s
+ * (ack-trail.h), or when the receiver itself, later, says s again.
+ *
+ * A judgement takes two steps: the CONTROL is suspected, and the sender's packet that excludes the excuse reports the
+ * violation. */
 #include "analysis.h"
 
+#include "ack-trail.h"
 #include "netblt.h"
 
 /* Un-acknowledged messages that are remembered and judged; RFC 998 thinks of 50 to 80 in a packet. */
 #define WINDOW_MESSAGES 1024
 /* The memory for them grows from here by doubling: a capture may hold many connections. */
 #define FIRST_SLOTS 32
-/* A packet of this size passes any path and any implementation's limit, unless the DATA packets are smaller still. */
+/* A packet of this size passes any path and any implementation's limit, unless full DATA packets are smaller still. */
 #define PATH_LIMIT_BYTES 512
 /* Missing messages named in a text. */
 #define NAMED_MESSAGES 6
@@ -49,12 +56,20 @@ struct pending {
     const char *offender;
     unsigned below; /* later sender packets that still acknowledge less */
     unsigned holes; /* gaps in the IP IDs among them */
+    bool disorder;  /* a packet came late, or with damaged data: only a jump or a repetition is proof from here on */
+    bool numbered;  /* `number` is valid */
+    bool repeated;  /* a CONTROL emitted after this one says the missing message again */
+    uint64_t number;
+    struct nb_ack_trail trail;
 };
 
 struct nb_redundancy {
     struct body *bodies; /* ring, `slots` long: room for all from acked + 1 on */
     unsigned slots;
     unsigned largest_bytes;
+    bool told; /* told_number is valid */
+    uint64_t
+        told_number; /* the sender's newest packet of which is known that it acknowledges no more than was captured */
     struct pending pending;
 };
 
@@ -173,7 +188,9 @@ static void find_gap(const struct nb_event *event, const bool *present, int64_t 
 /* What one packet of this receiver is known to hold. */
 static unsigned capacity(const struct nb_stream *stream)
 {
-    return MAX(stream->redundancy->largest_bytes, MIN(stream->data_packet_size, PATH_LIMIT_BYTES));
+    const unsigned full_data = NB_DATA_HEADER_BYTES + stream->data_packet_size;
+
+    return MAX(stream->redundancy->largest_bytes, MIN(full_data, PATH_LIMIT_BYTES));
 }
 
 /* DEMUX-04: a late packet of the connection before must not be taken for one of this. */
@@ -204,12 +221,32 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap)
     return NULL;
 }
 
+/* Acknowledged by now, and still no proof: one will hardly come. */
+static bool is_stuck(const struct pending *pending)
+{
+    return pending->trail.more != 0 && (pending->holes > 0 || pending->disorder || pending->below == 0);
+}
+
+/* What the sender emitted last before the CONTROL was captured acknowledges less than the missing message. An end that
+ * only opened the connection so far has acknowledged nothing. */
+static void begin_trail(const struct nb_stream *stream, struct nb_ack_trail *trail)
+{
+    const struct nb_redundancy *state = stream->redundancy;
+    const struct nb_emission *flow = &stream->flow[stream->sender < 0 ? 0 : stream->sender];
+
+    if (state->told) {
+        nb_ack_trail_note(trail, state->told_number, NB_ACK_LESS);
+    } else if (stream->acked == 0 && stream->sender >= 0 && flow->started && flow->unbroken) {
+        nb_ack_trail_note(trail, flow->newest, NB_ACK_LESS);
+    }
+}
+
 static void await_proof(const struct nb_event *event, const struct gap *gap, int64_t newest_before,
                         const char *offender)
 {
     struct nb_redundancy *state = event->stream->redundancy;
 
-    if (state->pending.active) {
+    if (state->pending.active && !is_stuck(&state->pending)) {
         return; /* the earlier one is nearer to its proof */
     }
     state->pending = (struct pending){.active = true,
@@ -217,7 +254,10 @@ static void await_proof(const struct nb_event *event, const struct gap *gap, int
                                       .request_frame = find_body(state, gap->last_missing)->frame,
                                       .missing = gap->last_missing,
                                       .newest_before = newest_before,
-                                      .offender = offender};
+                                      .offender = offender,
+                                      .numbered = event->emitted.arrival != NB_NO_ORDER,
+                                      .number = event->emitted.number};
+    begin_trail(event->stream, &state->pending.trail);
 }
 
 static void judge_control(const struct nb_event *event, const struct gap *gap, int64_t newest_before)
@@ -238,6 +278,22 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, i
     nb_add_finding(&event->record->findings, &finding);
     if (why == NULL) {
         await_proof(event, gap, newest_before, offender);
+    }
+}
+
+/* The receiver says the missing message again, in a CONTROL that it emitted later: it knows no acknowledgement of it.
+ */
+static void notice_repetition(const struct nb_event *event, const bool *present)
+{
+    const struct nb_stream *stream = event->stream;
+    struct pending *pending = &stream->redundancy->pending;
+
+    if (!pending->active || !pending->numbered || pending->missing <= stream->acked ||
+        pending->missing > stream->acked + WINDOW_MESSAGES || event->emitted.arrival == NB_NO_ORDER) {
+        return;
+    }
+    if (present[pending->missing - stream->acked - 1] && event->emitted.number > pending->number) {
+        pending->repeated = true;
     }
 }
 
@@ -265,6 +321,7 @@ void nb_redundancy_control(const struct nb_event *event)
     if (!take_messages(event, present, &highest)) {
         return;
     }
+    notice_repetition(event, present);
     stream->redundancy->largest_bytes = MAX(stream->redundancy->largest_bytes, event->packet->length);
     if (!stream->acked_known || highest <= stream->acked || highest > stream->acked + WINDOW_MESSAGES) {
         return;
@@ -294,17 +351,10 @@ static void check_acknowledged(struct nb_stream *stream, int64_t ack)
     }
 }
 
-static bool is_proven(const struct nb_event *event, const struct pending *pending, int64_t ack)
+/* From the IP IDs that were captured behind the CONTROL, in order, and what is missing among them. */
+static bool is_proven_in_order(const struct nb_stream *stream, const struct pending *pending, int64_t ack)
 {
-    const struct nb_stream *stream = event->stream;
-
-    if (pending->below == 0) {
-        return false;
-    }
-    if (event->at_sender) {
-        return true;
-    }
-    if (!nb_emission_counts(&stream->flow[event->end], EVIDENCE_BITS)) {
+    if (pending->disorder) {
         return false;
     }
     return (pending->holes == 0 && ack > pending->newest_before) ||
@@ -312,43 +362,93 @@ static bool is_proven(const struct nb_event *event, const struct pending *pendin
            (pending->below >= BELOW_WITH_HOLES && stream->flow[0].climbing && stream->flow[1].climbing);
 }
 
+static bool is_proven(const struct nb_event *event, const struct pending *pending, int64_t ack)
+{
+    const struct nb_stream *stream = event->stream;
+
+    if (event->at_sender) {
+        return pending->below > 0;
+    }
+    if (!nb_emission_counts(&stream->flow[event->end], EVIDENCE_BITS)) {
+        return false;
+    }
+    if (nb_ack_trail_jumps(&pending->trail)) {
+        return true;
+    }
+    return pending->below > 0 &&
+           (is_proven_in_order(stream, pending, ack) ||
+            (pending->repeated && nb_emission_counts(&stream->flow[1 - event->end], EVIDENCE_BITS)));
+}
+
+/* File scope. */
+static const char *describe(const struct pending *pending)
+{
+    const char *what = wmem_strdup_printf(wmem_file_scope(), "CONTROL in frame %u left out message %u (of frame %u)",
+                                          pending->frame, (uint16_t)pending->missing, pending->request_frame);
+
+    if (pending->evidence_frame == 0) {
+        return wmem_strdup_printf(wmem_file_scope(),
+                                  "%s unacknowledged: by the IP IDs no packet before this one can have acked it", what);
+    }
+    return wmem_strdup_printf(wmem_file_scope(), "%s unacknowledged: frame %u, emitted later, still acks less", what,
+                              pending->evidence_frame);
+}
+
 static void report_violation(const struct nb_event *event, const struct pending *pending)
 {
-    const struct nb_finding finding = {
-        .rule = NB_RULE_CTRL_REDUNDANCY,
-        .verdict = NB_VIOLATION,
-        .offender = pending->offender,
-        .offending_frame = pending->frame,
-        .request_frame = pending->request_frame,
-        .evidence_frame = pending->evidence_frame,
-        .text = wmem_strdup_printf(
-            wmem_file_scope(),
-            "CONTROL in frame %u left out message %u (of frame %u) unacknowledged: frame %u, emitted later, still "
-            "acks less",
-            pending->frame, (uint16_t)pending->missing, pending->request_frame, pending->evidence_frame)};
+    const struct nb_finding finding = {.rule = NB_RULE_CTRL_REDUNDANCY,
+                                       .verdict = NB_VIOLATION,
+                                       .offender = pending->offender,
+                                       .offending_frame = pending->frame,
+                                       .request_frame = pending->request_frame,
+                                       .evidence_frame = pending->evidence_frame,
+                                       .text = describe(pending)};
 
     nb_add_finding(&event->record->findings, &finding);
 }
 
+static enum nb_ack_class classify(int64_t ack, int64_t missing)
+{
+    return ack < missing ? NB_ACK_LESS : ack == missing ? NB_ACK_EXACT : NB_ACK_MORE;
+}
+
 static void weigh_proof(const struct nb_event *event, struct pending *pending, int64_t ack)
 {
-    const bool below = ack < pending->missing;
     const bool in_order = event->at_sender || event->emitted.arrival == NB_IN_ORDER;
 
-    if (!nb_whole_story(event->stream) || !event->sound_data || !in_order) {
+    if (!nb_whole_story(event->stream) || (!event->at_sender && event->emitted.arrival == NB_NO_ORDER)) {
         pending->active = false;
         return;
     }
-    if (below && pending->evidence_frame == 0) {
-        pending->evidence_frame = event->frame;
+    nb_ack_trail_note(&pending->trail, event->emitted.number, classify(ack, pending->missing));
+    if (in_order && event->sound_data) {
+        if (ack < pending->missing && pending->evidence_frame == 0) {
+            pending->evidence_frame = event->frame;
+        }
+        pending->below += ack < pending->missing;
+        pending->holes += !event->at_sender && event->emitted.step != 1;
+    } else {
+        pending->disorder = true;
     }
-    pending->below += below;
-    pending->holes += !event->at_sender && event->emitted.step != 1;
     if (is_proven(event, pending, ack)) {
         report_violation(event, pending);
         pending->active = false;
-    } else if (!below && (pending->below == 0 || pending->holes > 0)) {
-        pending->active = false; /* this acknowledgement, or one from the hole, may have been there in time */
+    } else if (ack == pending->missing && pending->below == 0) {
+        pending->active = false; /* a copy of this may have been there in time */
+    }
+}
+
+/* A packet that acknowledges nothing says nothing new, as long as no other can be missing before it. */
+static void remember_told(const struct nb_event *event, bool acknowledges)
+{
+    struct nb_redundancy *state = event->stream->redundancy;
+
+    if (event->emitted.arrival != NB_IN_ORDER) {
+        return;
+    }
+    if (acknowledges || (state->told && event->emitted.step == 1 && state->told_number + 1 == event->emitted.number)) {
+        state->told = true;
+        state->told_number = event->emitted.number;
     }
 }
 
@@ -359,5 +459,22 @@ void nb_redundancy_acknowledged(const struct nb_event *event, int64_t ack)
     check_acknowledged(stream, ack);
     if (stream->redundancy->pending.active) {
         weigh_proof(event, &stream->redundancy->pending, ack);
+    }
+    remember_told(event, true);
+}
+
+void nb_redundancy_passed(const struct nb_event *event)
+{
+    struct pending *pending = &event->stream->redundancy->pending;
+
+    remember_told(event, false);
+    if (!pending->active || event->emitted.arrival == NB_NO_ORDER) {
+        return;
+    }
+    nb_ack_trail_note(&pending->trail, event->emitted.number, NB_ACK_NONE);
+    if (event->emitted.arrival == NB_IN_ORDER) {
+        pending->holes += event->emitted.step != 1;
+    } else {
+        pending->disorder = true;
     }
 }

@@ -143,6 +143,9 @@ static void apply_rules(struct nb_event *event)
         learn_closing(event);
         break;
     }
+    if (event->end == event->stream->sender && !nb_has_high_seq(event->packet->type)) {
+        nb_redundancy_passed(event);
+    }
 }
 
 static bool changes_state(const struct nb_packet *packet, bool verified)

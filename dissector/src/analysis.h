@@ -24,6 +24,7 @@ struct nb_redundancy *nb_redundancy_new(void);
 bool nb_redundancy_knows(const struct nb_stream *stream, int64_t seq);
 void nb_redundancy_control(const struct nb_event *event);
 void nb_redundancy_acknowledged(const struct nb_event *event, int64_t ack);
+void nb_redundancy_passed(const struct nb_event *event); /* a packet of the sender that acknowledges nothing */
 
 /* analysis-order.c: ORDER-02 */
 struct nb_order *nb_order_new(void);

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dissector.tests.forge import NULL_ACK, End, Trace, go, ok, packet, resend
+from dissector.tests.forge import KEEPALIVE, NULL_ACK, End, Trace, go, ok, packet, resend
 from dissector.tests.reader import Finding, Reader
 
 RECEIVER = "10.0.0.2 receiver"
@@ -88,7 +88,100 @@ def first_messages_of_a_connection(trace: Trace) -> tuple[int, int]:
     return wrong, close_proof(trace, 3)
 
 
+def last_messages_of_a_transfer(trace: Trace) -> tuple[int, int]:
+    """No newer message follows whose acknowledgement would show when it was emitted."""
+    trace.buffer(1, 4)
+    trace.control(ok(5, 0), ok(6, 1))
+    wrong = trace.control(ok(6, 1))
+    trace.null_ack(4)
+    trace.control(ok(5, 0), ok(6, 1))
+    return wrong, trace.null_ack(6)
+
+
+def sender_packets_lost_before_the_capture(trace: Trace) -> tuple[int, int]:
+    trace.control(ok(5, 0))
+    trace.sender.next_id()
+    wrong = trace.control(go(6, 4))
+    trace.data(1, 0, 4)
+    trace.sender.next_id()
+    trace.data(1, 2, 4)
+    trace.control(ok(5, 0), go(6, 4))
+    return wrong, trace.data(1, 3, 6, ldata=True)
+
+
+def sender_packets_reordered(trace: Trace) -> tuple[int, int]:
+    """The acknowledgement of everything arrives before the last that acknowledges less: still nothing is between."""
+    trace.control(ok(5, 0))
+    wrong = trace.control(go(6, 4))
+    trace.data(1, 0, 4)
+    late = trace.sender.next_id()
+    trace.data(1, 2, 6)
+    return wrong, trace.data(1, 1, 4, ip_id=late)
+
+
+def small_packets_with_room_for_the_queue(trace: Trace) -> tuple[int, int]:
+    """28 bytes of messages fit where DATA packets of 24 + 16 bytes do, although no CONTROL showed it yet."""
+    fresh = Trace(packet_size=16)
+    trace.frames.clear()
+    trace.packet_size, trace.time_ns = 16, fresh.time_ns
+    trace.sender, trace.receiver = fresh.sender, fresh.receiver
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    wrong = trace.control(go(2, 1))
+    trace.null_ack(0)
+    return wrong, trace.null_ack(2)
+
+
+def keepalive_before_the_acknowledgement(trace: Trace) -> tuple[int, int]:
+    trace.control(ok(5, 0))
+    trace.sender.next_id()
+    wrong = trace.control(go(6, 4))
+    trace.data(1, 0, 4)
+    trace.header_only(KEEPALIVE, by_sender=True)
+    return wrong, trace.data(1, 1, 6)
+
+
+def acknowledged_at_once(trace: Trace) -> tuple[int, int]:
+    """The sender is idle, so nothing acknowledges less; but no IP ID is left for an acknowledgement of 5 alone."""
+    trace.control(ok(5, 0))
+    wrong = trace.control(go(6, 4))
+    return wrong, trace.null_ack(6)
+
+
+def first_messages_acknowledged_at_once(trace: Trace) -> tuple[int, int]:
+    fresh = Trace(sender=End("10.0.0.1", 1000, 65533))
+    trace.frames.clear()
+    trace.sender, trace.receiver, trace.time_ns = fresh.sender, fresh.receiver, fresh.time_ns
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    wrong = trace.control(go(2, 1))
+    trace.data(0, 0, 2)
+    return wrong, trace.data(0, 1, 2)
+
+
+def said_again_by_the_receiver(trace: Trace) -> tuple[int, int]:
+    """The sender's packets have holes everywhere, but the receiver says itself that it has no acknowledgement."""
+    trace.control(ok(5, 0))
+    trace.sender.next_id()
+    wrong = trace.control(go(6, 4))
+    trace.sender.next_id()
+    trace.data(1, 0, 4)
+    trace.control(ok(5, 0), go(6, 4))
+    trace.sender.next_id()
+    return wrong, trace.data(1, 1, 6)
+
+
 VIOLATIONS = [
+    last_messages_of_a_transfer,
+    sender_packets_lost_before_the_capture,
+    sender_packets_reordered,
+    small_packets_with_room_for_the_queue,
+    keepalive_before_the_acknowledgement,
+    acknowledged_at_once,
+    first_messages_acknowledged_at_once,
+    said_again_by_the_receiver,
     new_message_alone,
     hole_in_the_middle,
     timer_repeat_without_the_head,
@@ -191,6 +284,56 @@ def acknowledgement_overtakes_late_packets(trace: Trace) -> None:
     trace.null_ack(6)
 
 
+def acknowledgement_missed_before_a_keepalive(trace: Trace) -> None:
+    trace.control(ok(5, 0))
+    late = [trace.sender.next_id() for _ in range(2)]
+    trace.sender.next_id()  # acknowledges 5, captured nowhere
+    trace.control(go(6, 4))
+    trace.data(1, 0, 4, ip_id=late[0])
+    trace.data(1, 1, 4, ip_id=late[1])
+    trace.header_only(KEEPALIVE, by_sender=True)
+    trace.data(1, 3, 6)
+
+
+def acknowledged_in_a_hole_before_a_keepalive(trace: Trace) -> None:
+    trace.control(ok(5, 0))
+    trace.sender.next_id()  # acknowledges 5
+    trace.header_only(KEEPALIVE, by_sender=True)
+    trace.control(go(6, 4))
+    trace.null_ack(6)
+    trace.null_ack(6)
+
+
+def acknowledgement_captured_behind_the_control(trace: Trace) -> None:
+    """A copy of it may have been in time; nothing later acknowledges less."""
+    trace.control(ok(5, 0))
+    trace.control(go(6, 4))
+    trace.data(1, 0, 5)
+    trace.null_ack(6)
+    trace.null_ack(6)
+
+
+def acknowledgement_captured_late(trace: Trace) -> None:
+    """A copy of it got through in time, and was not captured."""
+    trace.control(ok(5, 0))
+    early, exact = trace.sender.next_id(), trace.sender.next_id()
+    trace.control(go(6, 4))
+    trace.data(1, 0, 4, ip_id=early)
+    trace.data(1, 2, 6)
+    trace.data(1, 1, 5, ip_id=exact)
+
+
+def said_again_by_a_delayed_control(trace: Trace) -> None:
+    """It was emitted before the acknowledgement came in that the capture missed."""
+    trace.control(ok(5, 0))
+    older = trace.receiver.next_id()
+    trace.control(go(6, 4))
+    trace.data(1, 0, 4)
+    trace.control(ok(5, 0), ip_id=older)
+    trace.sender.next_id()
+    trace.data(1, 1, 6)
+
+
 def random_ids(trace: Trace) -> None:
     trace.control(ok(5, 0))
     trace.control(go(6, 4))
@@ -234,17 +377,14 @@ def queue_larger_than_a_packet(trace: Trace) -> None:
 
 
 def small_packets_hold_no_more(trace: Trace) -> None:
-    """Data packets of 16 bytes: nothing shows that this receiver can send a CONTROL of 28 bytes."""
+    """DATA packets are 40 bytes with their header, no CONTROL is over 48: nothing shows that one of 56 gets through."""
     fresh = start(packet_size=16)
-    del fresh.frames[2:]
-    fresh.receiver.ip_id -= 1
-    fresh.sender.ip_id -= 4
-    fresh.control(go(1, 0))
-    fresh.control(go(2, 1))
-    fresh.null_ack(0)
-    fresh.control(go(1, 0))
-    fresh.control(go(2, 1))
-    fresh.null_ack(2)
+    fresh.control(resend(5, 1, range(12)))
+    fresh.control(go(6, 4))
+    fresh.null_ack(4)
+    fresh.control(resend(5, 1, range(12)))
+    fresh.null_ack(6)
+    fresh.null_ack(6)
     trace.frames = fresh.frames
 
 
@@ -339,6 +479,11 @@ def late_control_of_the_connection_before(trace: Trace) -> None:
 
 
 LOOK_ALIKES = [
+    acknowledgement_missed_before_a_keepalive,
+    acknowledged_in_a_hole_before_a_keepalive,
+    acknowledgement_captured_behind_the_control,
+    acknowledgement_captured_late,
+    said_again_by_a_delayed_control,
     acknowledgement_captured,
     acknowledgement_lost_by_the_capture,
     acknowledgement_overtakes_late_packets,
