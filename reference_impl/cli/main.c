@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/options.h"
 #include "cli/summary.h"
@@ -19,12 +21,22 @@ static enum exit_code reject(const options *given, const netblt_failure *failure
     return transfer_exit_code_of(failure);
 }
 
+/* Who starts us with stdin, stdout or stderr closed must not get our messages into the socket or file that would be
+ * given its number. What takes the place cannot be used in that direction, so using it is still an error. */
+static void occupy_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) /* the lowest free one, so open() answers it; without /dev/null it stays closed */
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
     netblt_failure failure = {0};
     options given;
     enum exit_code code = EXIT_CODE_DONE;
 
+    occupy_standard_streams();
     switch (options_parse(argc, argv, &given, &failure)) {
     case OPTIONS_RUN:
         code = transfer_do(&given);

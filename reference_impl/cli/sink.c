@@ -19,6 +19,18 @@ static bool is_special(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+/* stdout as a file of its own. -1 with errno when it is closed or was opened for reading only. */
+static int copy_stdout(void)
+{
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
+        errno = EBADF;
+        return -1;
+    }
+    return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+}
+
 static sink *open_stream(const char *name, int fd, netblt_failure *failure)
 {
     if (fd < 0) {
@@ -31,7 +43,7 @@ static sink *open_stream(const char *name, int fd, netblt_failure *failure)
 sink *sink_open(const char *path, netblt_failure *failure)
 {
     if (strcmp(path, "-") == 0)
-        return open_stream("stdout", fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), failure);
+        return open_stream("stdout", copy_stdout(), failure);
     if (is_special(path))
         return open_stream(path, open(path, O_WRONLY | O_CLOEXEC), failure);
     return file_sink_open(path, failure);
