@@ -113,7 +113,11 @@ static void file_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t lengt
     struct file_sink *file = file_of(to);
     uint64_t offset = index * to->buffer_bytes;
 
-    if (write_at(to, data, length, offset)) {
+    /* A file that has lost its name, as its directory was removed or moved, could only fail at the end, when the sender
+     * knows of success. */
+    if (access(file->temporary, F_OK) != 0) {
+        sink_write_failed(to, errno);
+    } else if (write_at(to, data, length, offset)) {
         if (offset + length > file->size)
             file->size = offset + length;
         if (!mark_come(file, index))

@@ -23,18 +23,28 @@ static int open_path(const char *path, netblt_failure *failure)
     return fd;
 }
 
-/* Only what can be read at any place and has a size is a file here: a terminal, a pipe, a device is a stream. stdin may
- * be a file that someone has read a part of: the rest is ours. */
+static bool is_readable(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY)
+        errno = EBADF;
+    return flags >= 0 && (flags & O_ACCMODE) != O_WRONLY;
+}
+
+/* Only what can be read at any place and has a size is a file here: a terminal, a pipe, a device is a stream, and
+ * so is a file that tells no size, as those in /proc. stdin may be a file that someone has read a part of: the rest is
+ * ours. */
 static int find_kind(source *from, netblt_failure *failure)
 {
     struct stat status;
 
-    if (fstat(from->fd, &status) != 0)
+    if (!is_readable(from->fd) || fstat(from->fd, &status) != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
     if (S_ISDIR(status.st_mode))
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is a directory: send one file, for instance an archive",
                            from->name);
-    from->is_stream = !S_ISREG(status.st_mode);
+    from->is_stream = !S_ISREG(status.st_mode) || status.st_size == 0;
     if (!from->is_stream) {
         off_t start = lseek(from->fd, 0, SEEK_CUR);
 
