@@ -94,7 +94,7 @@ static enum exit_code judge(const transfer *work, summary *end)
         return started ? EXIT_CODE_FAILED : transfer_exit_code_of(&work->failure);
     }
     if (work->signals > 0 && !complete) {
-        end->result = work->finished ? netblt_result_name(work->outcome) : "interrupted";
+        end->result = work->finished && work->opened ? netblt_result_name(work->outcome) : "interrupted";
         snprintf(end->reason, sizeof end->reason, "interrupted by the user");
         return EXIT_CODE_INTERRUPTED;
     }

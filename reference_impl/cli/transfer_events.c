@@ -23,7 +23,7 @@ static void interrupt(transfer *work)
         return;
     }
     if (work->signals == 1 && netblt_quit(work->connection, "interrupted by the user", now) == 0) {
-        if (!work->given->quiet)
+        if (!work->given->quiet && !work->finished) /* while opening there is nobody to ask: it is over */
             transfer_say(work, "interrupted: asking the peer to stop; interrupt again to abort");
         return;
     }

@@ -72,10 +72,12 @@ int netblt_ipv4_resolve(const char *host, struct in_addr *address, netblt_failur
 {
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
     struct addrinfo *found = NULL;
+    char without_zone[INET6_ADDRSTRLEN]; /* fe80::1%eth0 */
     struct in6_addr ipv6;
     int error;
 
-    if (inet_pton(AF_INET6, host, &ipv6) == 1)
+    snprintf(without_zone, sizeof without_zone, "%.*s", (int)strcspn(host, "%"), host);
+    if (inet_pton(AF_INET6, without_zone, &ipv6) == 1)
         return netblt_fail(failure, NETBLT_FAILURE_UNSUPPORTED, "%s is an IPv6 address: this version speaks IPv4 only",
                            host);
     error = getaddrinfo(host, NULL, &hints, &found);
