@@ -401,7 +401,8 @@ void netblt_resume(netblt_connection *connection, netblt_time now)
 
 static bool still_open(const netblt_connection *connection)
 {
-    return connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_OPEN;
+    return !connection->finished &&
+           (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_OPEN);
 }
 
 int netblt_quit(netblt_connection *connection, const char *reason, netblt_time now)

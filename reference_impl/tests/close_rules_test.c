@@ -365,6 +365,20 @@ static void quitting_while_opening_ends_the_attempt(void)
     peer_free(&peer);
 }
 
+static void a_client_that_quits_when_it_learns_of_the_end_has_come_too_late(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, true);
+    peer.quits_when_finished = true;
+    peer_start(&peer);
+    peer_mark(&peer);
+    peer_reason(&peer, REFUSED, "not here");
+    CHECK_EQUAL(peer.result, NETBLT_REFUSED);
+    CHECK_EQUAL(peer.closed, 1);
+    CHECK_EQUAL(peer_count(&peer, -1), 0);
+    peer_free(&peer);
+}
+
 static void ABORT_01_ours_is_one_packet_and_the_end(void)
 {
     for (int role = NETBLT_SENDER; role <= NETBLT_RECEIVER; role++) {
@@ -500,6 +514,7 @@ int main(void)
     RUN(QUIT_04_a_sender_finishes_its_buffer_before_it_quits_and_starts_no_other);
     RUN(QUIT_04_a_receiver_waits_for_the_LDATA_but_not_longer_than_a_death_interval);
     RUN(quitting_while_opening_ends_the_attempt);
+    RUN(a_client_that_quits_when_it_learns_of_the_end_has_come_too_late);
     RUN(ABORT_01_ours_is_one_packet_and_the_end);
     RUN(ABORT_02_03_theirs_closes_at_once_and_is_not_answered);
     RUN(CKSUM_06_corrupted_ABORT_and_QUIT_do_nothing);

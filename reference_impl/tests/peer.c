@@ -82,9 +82,10 @@ static void opened(void *context, netblt_connection *connection)
 
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
-    (void)connection;
     struct peer *peer = context;
     peer->finished++;
+    if (peer->quits_when_finished)
+        CHECK_EQUAL(netblt_quit(connection, "too late", peer->now), NETBLT_ERR_WRONG_STATE);
     peer->result = outcome->result;
     snprintf(peer->reason, sizeof peer->reason, "%s", outcome->reason);
     CHECK_EQUAL(peer->held, 0);
