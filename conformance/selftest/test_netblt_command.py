@@ -90,6 +90,13 @@ class TestTransfers:
         assert receiver.stdout.read_bytes() == source.read_bytes()
         assert sender.report["sha256"] == sha256(source)
 
+    def test_a_file_that_tells_no_size_is_sent_up_to_its_end(self, udp_lab: Lab, tmp_path: Path) -> None:
+        source, target = Path("/proc/filesystems"), tmp_path / "target"
+        assert source.stat().st_size == 0
+        move(udp_lab, source, target, active="sender")
+
+        assert target.read_bytes() == source.read_bytes() != b""
+
     def test_a_slow_producer_and_a_slow_reader_only_slow_it_down(self, udp_lab: Lab) -> None:
         content = random.Random(3).randbytes(600_000)
         in_read, in_write = os.pipe()

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -132,6 +133,13 @@ class TestBadInput:
 
         assert process.wait() == LOCAL
         assert "no-such-host.invalid" in one_line(process)
+
+    @pytest.mark.parametrize("host", ["::1", "fe80::1%lo"])
+    def test_an_ipv6_address_is_called_unsupported(self, udp_lab: Lab, tmp_path: Path, host: str) -> None:
+        process = udp_lab.start(udp_lab.here, "send", make_file(tmp_path / "source", 10), host)
+
+        assert process.wait() == UNSUPPORTED
+        assert f"{host} is an IPv6 address" in one_line(process)
 
     @pytest.mark.parametrize("host", ["0.0.0.0", "255.255.255.255", "224.0.0.1"])
     def test_an_address_that_is_no_host(self, udp_lab: Lab, tmp_path: Path, host: str) -> None:
@@ -333,6 +341,40 @@ class TestFailureInTheMiddle:
         assert not target.exists()
         assert leftovers(tmp_path) == []
 
+    def test_a_target_directory_that_goes_away_fails_both_ends(self, udp_lab: Lab, tmp_path: Path) -> None:
+        directory = tmp_path / "goes-away"
+        directory.mkdir()
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", directory / "target")
+        source = make_file(tmp_path / "source", 200_000)
+        sender = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, *SLOW)
+        receiver.wait_until(lambda: any_bytes_in_temporary(directory), "data has arrived")
+        shutil.rmtree(directory)
+
+        assert receiver.wait() == FAILED
+        assert "cannot write" in one_line(receiver)
+        assert sender.wait() == FAILED, "the peer's file has no name: this is no success"
+        assert "aborted" in one_line(sender)
+
+    @pytest.mark.parametrize("closed", [[0, 2], [1, 2], [0, 1, 2]])
+    def test_messages_never_end_up_in_the_file_when_standard_streams_are_closed(
+        self, udp_lab: Lab, tmp_path: Path, closed: list[int]
+    ) -> None:
+        source, target = make_file(tmp_path / "source", 10), tmp_path / "target"
+        receiver = udp_lab.start(udp_lab.there, "recv", target, "--passive", prepare=lambda: close_all(closed))
+        receiver.wait_until(lambda: leftovers(tmp_path) != [] and has_udp_port(receiver), "it waits for a peer")
+        sender = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address)
+
+        assert sender.wait() == DONE
+        assert receiver.wait() == DONE
+        assert target.read_bytes() == source.read_bytes()
+
+    @pytest.mark.parametrize(("role", "fd"), [("recv", 1), ("send", 0)])
+    def test_a_closed_stdin_or_stdout_is_no_file(self, udp_lab: Lab, role: str, fd: int) -> None:
+        process = udp_lab.start(udp_lab.here, role, "-", "--passive", prepare=lambda: close_all([fd]))
+
+        assert process.wait(10) == LOCAL
+        assert "Bad file descriptor" in one_line(process)
+
     def test_nothing_shows_under_the_final_name_before_the_end(self, lab: Lab, tmp_path: Path) -> None:
         source, target = make_file(tmp_path / "source", 100_000), make_file(tmp_path / "target", 77, seed=5)
         before = target.read_bytes()
@@ -444,6 +486,21 @@ class TestInterrupt:
             silent.recv(65535)  # its OPEN
             sender.send_signal(signal.SIGINT)
             assert sender.wait(10) == INTERRUPTED
+            assert "interrupted" in one_line(sender)  # there is no peer that could be asked to stop
+            assert sender.report["result"] == "interrupted"
+
+
+def close_all(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def has_udp_port(process: Process) -> bool:
+    """For a process that cannot say that it waits: some socket of its network is a bound UDP socket of its own."""
+    table = Path(f"/proc/{process.popen.pid}/net/udp").read_text().splitlines()[1:]
+    bound = {line.split()[9] for line in table}
+    links = [str(entry.readlink()) for entry in Path(f"/proc/{process.popen.pid}/fd").iterdir()]
+    return any(link == f"socket:[{inode}]" for inode in bound for link in links)
 
 
 def receiver_is_open(receiver: Process) -> bool:
