@@ -161,6 +161,15 @@ def first_messages_acknowledged_at_once(trace: Trace) -> tuple[int, int]:
     return wrong, trace.data(0, 1, 2)
 
 
+def acknowledged_one_by_one(trace: Trace) -> tuple[int, int]:
+    """The packet that acknowledges 5 alone comes behind the CONTROL, like all others in a network that shuffles none."""
+    trace.control(ok(5, 0))
+    wrong = trace.control(go(6, 4))
+    trace.data(1, 0, 4)
+    trace.data(1, 1, 5)
+    return wrong, trace.data(1, 2, 6)
+
+
 def said_again_by_the_receiver(trace: Trace) -> tuple[int, int]:
     """The sender's packets have holes everywhere, but the receiver says itself that it has no acknowledgement."""
     trace.control(ok(5, 0))
@@ -180,6 +189,7 @@ VIOLATIONS = [
     small_packets_with_room_for_the_queue,
     keepalive_before_the_acknowledgement,
     acknowledged_at_once,
+    acknowledged_one_by_one,
     first_messages_acknowledged_at_once,
     said_again_by_the_receiver,
     new_message_alone,
@@ -311,6 +321,17 @@ def acknowledgement_captured_behind_the_control(trace: Trace) -> None:
     trace.data(1, 0, 5)
     trace.null_ack(6)
     trace.null_ack(6)
+
+
+def acknowledgement_doubled_by_the_network(trace: Trace) -> None:
+    """The network makes copies; of the acknowledgement it made one that overtook all and that the capture missed."""
+    trace.control(ok(5, 0))
+    trace.data(1, 0, 4)
+    trace.data(1, 0, 4, ip_id=trace.sender.ip_id)
+    trace.control(go(6, 4))
+    trace.data(1, 1, 4)
+    trace.data(1, 2, 5)
+    trace.data(1, 3, 6)
 
 
 def acknowledgement_captured_late(trace: Trace) -> None:
@@ -482,6 +503,7 @@ LOOK_ALIKES = [
     acknowledgement_missed_before_a_keepalive,
     acknowledged_in_a_hole_before_a_keepalive,
     acknowledgement_captured_behind_the_control,
+    acknowledgement_doubled_by_the_network,
     acknowledgement_captured_late,
     said_again_by_a_delayed_control,
     acknowledgement_captured,
