@@ -28,6 +28,9 @@ CLOSE_MAX_US = 60 * S
 TESTER_RETRY_US = 1 * S
 # Two events closer than this are simultaneous: packets crossing, scheduling on a busy machine.
 CROSSING_US = 50 * MS
+# On a real link a starved implementation may take so long to read what has arrived: only then does a monitor hold what
+# it sends against what it should have known.
+STALL_US = 1 * S
 
 
 def ack_deadline_us(burst_interval_ms: int) -> int:

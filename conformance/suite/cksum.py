@@ -154,6 +154,7 @@ def test_a_done_with_a_bad_checksum_does_not_end_the_dally(t: Case) -> None:
     peer = t.receiver(1024)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024)
         peer.go(0)
         peer.expect_buffer(0)
         ok = peer.ok(0)[0]

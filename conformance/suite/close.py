@@ -14,6 +14,7 @@ def test_the_receiver_is_done_only_when_its_last_message_is_acknowledged(t: Case
     peer = t.sender(1024, max_buffers=1)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024)
         go = peer.expect_go(0)
         peer.answer_controls(False)
         peer.withhold_ack(at=go.seq)
@@ -33,6 +34,7 @@ def test_the_receiver_is_not_done_while_an_earlier_buffer_has_holes(t: Case) -> 
     peer = t.sender(2 * 1024, max_buffers=2)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024, max_buffers=2)
         peer.expect_go(1)
         peer.send_buffer(0, omit=[1])
         peer.send_buffer(1)
@@ -51,6 +53,7 @@ def test_the_sender_is_not_done_before_every_buffer_has_its_ok(t: Case) -> None:
     peer = t.receiver(2 * 1024)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024, max_buffers=2)
         peer.go(0, 1)
         peer.expect_buffer(0)
         peer.expect_buffer(1)
@@ -67,6 +70,7 @@ def test_the_final_ok_is_acknowledged(t: Case) -> None:
     peer = t.receiver(1024)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024)
         peer.go(0)
         peer.expect_buffer(0)
     ok = peer.ok(0)[0]
@@ -84,6 +88,7 @@ def test_an_ok_repeated_within_the_published_control_timer_is_acknowledged_again
     peer.control_timer_ms = 2000 if t.variant.endswith("2 s") else CONTROL_TIMER_MS
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024)
         peer.go(0)
         peer.expect_buffer(0)
         ok = peer.ok(0)[0]
@@ -149,6 +154,7 @@ def test_repairs_are_served_after_the_last_buffer_was_sent(t: Case) -> None:
     peer = t.receiver(2 * 1024)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024, max_buffers=2)
         peer.go(0, 1)
         peer.expect_buffer(0)
         peer.expect_buffer(1)

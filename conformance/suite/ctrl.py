@@ -7,7 +7,6 @@ it, and may be acted upon, but not acknowledged (AMB-36).
 
 from collections.abc import Iterator
 
-from netblt_conformance import tolerances
 from netblt_conformance.case import RECEIVERS, Case, case
 from netblt_conformance.links.base import Feature
 from netblt_conformance.model import MICROSECONDS_PER_S as S
@@ -68,7 +67,7 @@ def test_control_messages_are_numbered_from_one_without_gaps_through_a_lossy_tra
 
 @case("CTRL-01", roles=RECEIVERS)
 def test_numbers_go_on_beyond_one_byte(t: Case) -> None:
-    sizes = {"buffer_size": 64, "packet_size": 64, "burst_size": 50, "burst_interval_ms": 1, "max_buffers": 8}
+    sizes = {"buffer_size": 64, "packet_size": 64, "burst_size": 50, "burst_interval_ms": 1, "max_buffers": 2}
     peer = t.sender(140 * 64, **sizes)
     with t.preamble():
         peer.connect()
@@ -107,6 +106,20 @@ def test_messages_of_every_kind_stay_the_same_through_their_repetitions(t: Case)
     peer.acknowledge(request.seq)
     peer.send_packet(0, 0)
     peer.expect_ok(0)
+    peer.expect_repeats(3)
+    stay_the_same(t, peer)
+
+
+@case("CTRL-02", roles=RECEIVERS)
+def test_the_last_ok_stays_the_same_through_its_repetitions(t: Case) -> None:
+    peer = t.sender(BUFFER_BYTES, buffer_size=BUFFER_BYTES, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        go = peer.expect_go(0)
+        peer.answer_controls(False)
+        peer.withhold_ack(at=go.seq)
+        peer.send_buffer(0)
+        peer.expect_ok(0)
     peer.expect_repeats(3)
     stay_the_same(t, peer)
 
@@ -166,7 +179,7 @@ def test_acknowledged_messages_leave_the_head_of_the_queue(t: Case) -> None:
         for _ in complete_three(peer):
             pass
     peer.acknowledge(2)
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(QUIET_US)
     before = len(peer.controls)
     peer.expect_repeats(2)
     for seen in peer.controls[max(before, 1) :]:

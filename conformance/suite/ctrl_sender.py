@@ -11,6 +11,7 @@ def test_the_high_sequence_number_follows_the_messages(t: Case) -> None:
     peer = t.receiver(4 * 1024, max_buffers=4)
     with t.preamble():
         peer.connect()
+        peer.require(max_buffers=3)
     for number in range(3):
         message = peer.go(number)[0]
         peer.expect_ack(message.seq)
@@ -155,6 +156,7 @@ def test_all_messages_of_one_control_take_effect(t: Case) -> None:
     peer = t.receiver(4 * 1024, max_buffers=2)
     with t.preamble():
         peer.connect()
+        peer.require(max_buffers=2)
         peer.go(0, 1)
         peer.expect_buffer(0)
         peer.expect_buffer(1)
@@ -176,6 +178,7 @@ def test_a_go_beyond_the_end_of_the_data_is_acknowledged_and_ignored(t: Case) ->
     peer = t.receiver(700, max_buffers=4)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=700)
     if t.variant == "at first":
         peer.go(0, 1, 2, 3)
     else:

@@ -19,6 +19,7 @@ def test_buffers_go_out_in_the_order_of_their_numbers(t: Case) -> None:
     peer = t.receiver(3 * 2048, **SLOW)
     with t.preamble():
         peer.connect()
+        peer.require(max_buffers=3)
     peer.go(0, 1, 2)
     for number in range(3):
         peer.expect_buffer(number)
@@ -32,6 +33,7 @@ def test_repairs_come_before_any_packet_of_a_later_buffer(t: Case) -> None:
     peer = t.receiver(3 * 2048, **SLOW)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=2048, packet_size=256, max_buffers=3)
         peer.go(0, 1, 2)
         peer.expect_buffer(0)
         peer.until(lambda: len(peer.buffer(ahead).packets) >= 2, tolerances.REACTION_MAX_US, f"expected buffer {ahead}")
@@ -71,11 +73,12 @@ def test_the_next_buffer_follows_without_waiting_for_the_ok(t: Case) -> None:
     peer = t.receiver(2 * 1024, burst_size=4, burst_interval_ms=interval_ms, max_buffers=2)
     with t.preamble():
         peer.connect()
+        peer.require(max_buffers=2)
     peer.go(0, 1)
     first = peer.expect_buffer(0)
     peer.until(lambda: bool(peer.buffer(1).packets), tolerances.REACTION_MAX_US, "expected buffer 1 before OK(0)")
     end_us = max(seen.time_us for seen in first.packets.values())
     begin = min(peer.buffer(1).packets.values(), key=lambda seen: seen.time_us)
     gap_us = begin.time_us - end_us
-    limit_us = peer.ms(interval_ms) + tolerances.CROSSING_US
+    limit_us = peer.ms(peer.terms.burst_interval_ms) + tolerances.CROSSING_US
     t.should(gap_us <= limit_us, f"buffer 1 begins {gap_us / 1000:g} ms after buffer 0 ended", begin.frame)

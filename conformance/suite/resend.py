@@ -46,6 +46,7 @@ def test_repairs_keep_type_flag_and_content(t: Case) -> None:
     peer = t.receiver(1024 + 700)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024, max_buffers=2)
         peer.go(0, 1)
         peer.expect_buffer(0)
         buffer = peer.expect_buffer(1)
@@ -112,6 +113,7 @@ def test_numbers_behind_the_ldata_are_ignored_and_the_others_served(t: Case) -> 
     peer = t.receiver(600)  # packets 0, 1 and a short LDATA 2
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=600, packet_size=256)
         peer.go(0)
         buffer = peer.expect_buffer(0)
     request = peer.resend(0, [1, 2, 3] if t.variant == "at the end" else [1, 3, 2])

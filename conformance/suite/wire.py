@@ -151,6 +151,7 @@ def test_the_fields_of_a_null_ack_are_where_they_belong(t: Case) -> None:
     peer = t.receiver(1024, burst_size=7, burst_interval_ms=21)
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1024)
         peer.go(0)
         peer.expect_buffer(0)
         peer.listen(QUIET_US)

@@ -58,7 +58,8 @@ class Session:
 
     def knew(self, departure_us: int, seen_us: int) -> bool:
         """Whether a packet seen at `seen_us` was surely emitted after one sent at `departure_us` had arrived."""
-        return seen_us - departure_us > self.round_trip_us + self.slack_us
+        stall_us = tolerances.STALL_US if self.real_time else 0
+        return seen_us - departure_us > self.round_trip_us + stall_us
 
     # ---- what the tester has sent ----
 

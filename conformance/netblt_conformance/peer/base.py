@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netblt_conformance import packets, tolerances
-from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link
+from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import Forge, Packet, Type
@@ -328,6 +328,13 @@ class Peer:
         if self.agreed is None:
             raise UnmetError("the connection is not open")
         return self.agreed
+
+    def require(self, **least: int) -> None:
+        """What the exchange of a case is made of. A passive end may restrict it, which is legal: then N/A."""
+        for name, value in least.items():
+            agreed = getattr(self.terms, name)
+            if agreed < value:
+                raise NotSupportedError(f"RESPONSE restricts {name} to {agreed}, this exchange needs {value}")
 
     @property
     def ack_deadline_us(self) -> int:
