@@ -43,6 +43,7 @@ struct nb_order {
     wmem_map_t *buffers; /* by number; made when first needed */
     struct request *open[OPEN_REQUESTS];
     unsigned count;
+    bool from_zero; /* some buffer had a packet 0 */
 };
 
 struct nb_order *nb_order_new(void)
@@ -146,21 +147,48 @@ static void report_unseen_repair(const struct nb_event *event, struct request *r
     request->reported = true;
 }
 
+/* One bit per packet number, so that long lists are compared in one walk. */
+static void mark_named(uint8_t *named, const struct nb_event *event, const struct nb_message *message)
+{
+    for (unsigned i = 0; i < message->count; i++) {
+        const uint16_t packet = nb_resend_entry(event->packet, message, i);
+        named[packet / 8] |= (uint8_t)(1 << packet % 8);
+    }
+}
+
+/* Removes the named packets from the request; false when none was in it. */
+static bool take_named(struct request *request, const uint8_t *named)
+{
+    unsigned kept = 0;
+    const unsigned before = request->count;
+
+    for (unsigned i = 0; i < before; i++) {
+        const uint16_t packet = request->waiting[i];
+        if ((named[packet / 8] & 1 << packet % 8) == 0) {
+            request->waiting[kept++] = packet;
+        }
+    }
+    request->count = kept;
+    return kept < before;
+}
+
 /* The newer RESEND takes over what it names: from now on a repair may be its answer. */
 static void supersede(const struct nb_event *event, const struct nb_message *message)
 {
+    enum { NAMED_BYTES = (UINT16_MAX + 1) / 8 };
     struct nb_order *state = event->stream->order;
+    uint8_t *named = NULL;
 
     for (unsigned i = 0; i < state->count;) {
         struct request *request = state->open[i];
-        bool taken = false;
         if (request->buffer == message->buffer) {
-            for (unsigned k = 0; k < message->count && request->count > 0; k++) {
-                taken = take_packet(request, nb_resend_entry(event->packet, message, k)) || taken;
+            if (named == NULL) {
+                named = (uint8_t *)wmem_alloc0(NULL, NAMED_BYTES);
+                mark_named(named, event, message);
             }
-        }
-        if (taken) {
-            report_unseen_repair(event, request);
+            if (take_named(request, named)) {
+                report_unseen_repair(event, request);
+            }
         }
         if (request->count == 0) {
             drop_request(state, i);
@@ -168,6 +196,7 @@ static void supersede(const struct nb_event *event, const struct nb_message *mes
             i++;
         }
     }
+    wmem_free(NULL, named);
 }
 
 /* Packets not sent for the first time yet are no repairs. In-order sending puts everything up to the highest number
@@ -207,12 +236,24 @@ static void open_request(const struct nb_event *event, const struct nb_message *
     state->open[state->count++] = request;
 }
 
+/* AMB-10: packets count from 0; from 1 for some, which a sender's flow without a missing IP ID tells from a lost
+ * packet. */
+static bool is_complete(const struct nb_stream *stream, const struct buffer *buffer)
+{
+    if (buffer == NULL || buffer->last < 0) {
+        return false;
+    }
+    return buffer->distinct == (unsigned)buffer->last + 1 ||
+           (buffer->distinct == (unsigned)buffer->last && !stream->order->from_zero && stream->sender >= 0 &&
+            stream->flow[stream->sender].unbroken);
+}
+
 static void accept_buffer(const struct nb_event *event, uint32_t number)
 {
     struct nb_order *state = event->stream->order;
     struct buffer *buffer = find_buffer(state, number);
 
-    if (buffer == NULL || buffer->last < 0 || buffer->distinct != (unsigned)buffer->last + 1) {
+    if (!is_complete(event->stream, buffer)) {
         event->stream->doubts |= NB_DOUBT_UNSEEN_DATA;
     }
     if (buffer != NULL) {
@@ -330,6 +371,7 @@ void nb_order_data(const struct nb_event *event, int64_t ack)
     const struct nb_packet *packet = event->packet;
     struct buffer *buffer = get_buffer(event->stream->order, packet->buffer);
 
+    event->stream->order->from_zero |= packet->packet == 0;
     take_repair(event, ack);
     if (!buffer->ok_seen) {
         mark_seen(buffer, packet->packet);

@@ -3,15 +3,10 @@
  * as they fit.
  *
  * A CONTROL that leaves out message s looks wrong when the capture holds no acknowledgement of s. The receiver is
- * excused when it got one that was not captured, or when the queue did not fit one packet. Acknowledgements never go
- * back. So let M be the sender's newest packet captured before the CONTROL (it acknowledges less than s), and Z one
- * that acknowledges a message which appeared first in this CONTROL or after it: Z was emitted after the CONTROL. An
- * acknowledgement of s that came in time was emitted between M and Z. When every IP ID between them was captured, and
- * captured after the CONTROL, there was none.
- *
- * The CONTROL also tells what its receiver had been told: s + 1 is in it, so nothing above s (CTRL-05). Only an
- * acknowledgement of s and no further excuses it. There was none when the sender's acknowledgements jump over s
- * (ack-trail.h), or when the receiver itself, later, says s again.
+ * excused when it got one that was not captured, or when the queue did not fit one packet. But s + 1 is in it, so that
+ * it knew of nothing above s (CTRL-05): only an acknowledgement of s and no further excuses it. There was none when the
+ * sender's acknowledgements jump over s (ack-trail.h); or when the receiver itself, in a CONTROL emitted later, says s
+ * again; or when the sender's packets that acknowledge less cannot all have been overtaken by it.
  *
  * A judgement takes two steps: the CONTROL is suspected, and the sender's packet that excludes the excuse reports the
  * violation. */
@@ -31,7 +26,7 @@
 /* Evidence that IP IDs are a counter: chance below one in 2^28 that others look like this. */
 #define EVIDENCE_BITS 28.0
 
-/* Without a Z, an acknowledgement missing in the capture would have to overtake all packets that still acknowledge
+/* With neither, an acknowledgement missing in the capture would have to overtake all packets that still acknowledge
  * less, and nothing else overtake them. So many, with few holes between them, are taken for proof; more when there are
  * holes everywhere because the host counts over all its traffic. */
 enum {

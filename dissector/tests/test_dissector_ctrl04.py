@@ -162,7 +162,7 @@ def first_messages_acknowledged_at_once(trace: Trace) -> tuple[int, int]:
 
 
 def acknowledged_one_by_one(trace: Trace) -> tuple[int, int]:
-    """The packet that acknowledges 5 alone comes behind the CONTROL, like all others in a network that shuffles none."""
+    """The packet that acknowledges 5 alone comes behind the CONTROL, in a network that shuffles nothing."""
     trace.control(ok(5, 0))
     wrong = trace.control(go(6, 4))
     trace.data(1, 0, 4)
