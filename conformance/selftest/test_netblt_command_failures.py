@@ -127,6 +127,12 @@ class TestBadInput:
         assert process.wait() == LOCAL
         assert "4294967296" in one_line(process)
 
+    def test_a_name_with_a_line_feed_is_complained_of_in_one_line(self, udp_lab: Lab, tmp_path: Path) -> None:
+        process = udp_lab.start(udp_lab.here, "send", tmp_path / "two\nlines\033[2J", udp_lab.there.address)
+
+        assert process.wait() == LOCAL
+        assert "two?lines?[2J: No such file" in one_line(process)
+
     def test_an_unknown_host(self, lab: Lab, tmp_path: Path) -> None:
         source = make_file(tmp_path / "source", 10)
         process = lab.start(lab.here, "send", source, "no-such-host.invalid")

@@ -12,5 +12,8 @@ int netblt_fail(netblt_failure *failure, enum netblt_failure_kind kind, const ch
     va_start(arguments, format);
     vsnprintf(failure->text, sizeof failure->text, format, arguments);
     va_end(arguments);
+    for (char *at = failure->text; *at != '\0'; at++) /* a file name may hold a line feed, or worse for a terminal */
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?';
     return -1;
 }
