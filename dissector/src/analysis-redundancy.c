@@ -191,8 +191,12 @@ static unsigned capacity(const struct nb_stream *stream)
 /* DEMUX-04: a late packet of the connection before must not be taken for one of this. */
 static bool of_this_connection(const struct nb_event *event)
 {
-    return !event->stream->follows_another || (event->emitted.arrival != NB_NO_ORDER &&
-                                               nb_emission_counts(&event->stream->flow[event->end], EVIDENCE_BITS));
+    const struct nb_stream *stream = event->stream;
+    const uint64_t opened = stream->opened_number[event->end];
+
+    return !stream->follows_another ||
+           (event->emitted.arrival != NB_NO_ORDER && opened != 0 && event->emitted.number > opened &&
+            nb_emission_counts(&stream->flow[event->end], EVIDENCE_BITS));
 }
 
 /* The excuse that the capture cannot exclude, NULL when only a later sender packet is wanting. */

@@ -60,6 +60,9 @@ static void learn_opening(struct nb_event *event)
     struct nb_stream *stream = event->stream;
     const struct nb_packet *packet = event->packet;
 
+    if (stream->opened_number[event->end] == 0) {
+        stream->opened_number[event->end] = event->emitted.number;
+    }
     if (packet->type == NB_OPEN) {
         stream->open_seen = true;
         nb_reaction_asked(&stream->reaction, 1 - event->end, event->now);

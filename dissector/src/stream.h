@@ -44,6 +44,7 @@ struct nb_stream {
     unsigned doubts;           /* enum nb_doubt */
     address ends[2];
     struct nb_emission flow[2];
+    uint64_t opened_number[2]; /* number of the OPEN or RESPONSE in the flow; 0 when unknown */
     struct nb_reaction reaction;
     bool acked_known;
     int64_t acked;  /* highest acknowledged sequence number captured, unwrapped */

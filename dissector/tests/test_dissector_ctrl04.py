@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dissector.tests.forge import KEEPALIVE, NULL_ACK, End, Trace, go, ok, packet, resend
+from dissector.tests.forge import DONE, KEEPALIVE, NULL_ACK, End, Trace, go, ok, packet, resend
 from dissector.tests.reader import Finding, Reader
 
 RECEIVER = "10.0.0.2 receiver"
@@ -499,7 +499,23 @@ def late_control_of_the_connection_before(trace: Trace) -> None:
     trace.null_ack(2)
 
 
+def very_late_control_of_the_connection_before(trace: Trace) -> None:
+    """By now both ends are known to count, but the stray was emitted before the RESPONSE."""
+    trace.header_only(DONE, by_sender=False)
+    stray = trace.receiver.next_id()
+    trace.uid += 1
+    trace.open()
+    trace.response()
+    for seq in range(1, 5):
+        trace.control(*(go(number, number) for number in range(1, seq + 1)))
+        trace.null_ack(0)
+    trace.control(go(3, 5), go(4, 6), ip_id=stray)
+    trace.null_ack(0)
+    trace.null_ack(4)
+
+
 LOOK_ALIKES = [
+    very_late_control_of_the_connection_before,
     acknowledgement_missed_before_a_keepalive,
     acknowledged_in_a_hole_before_a_keepalive,
     acknowledgement_captured_behind_the_control,
