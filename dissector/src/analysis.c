@@ -126,8 +126,18 @@ static void sender_packet(struct nb_event *event)
     }
 }
 
+/* DEMUX-04: emitted before this end opened the connection, so it belongs to the one before on the same ports. */
+static bool is_stray(const struct nb_event *event)
+{
+    return event->stream->follows_another && event->emitted.arrival == NB_LATE &&
+           event->emitted.number < event->stream->opened_number[event->end];
+}
+
 static void apply_rules(struct nb_event *event)
 {
+    if (is_stray(event)) {
+        return;
+    }
     learn_roles(event);
     switch (event->packet->type) {
     case NB_OPEN:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dissector.tests.forge import End, Trace, go, ok, resend
+from dissector.tests.forge import DONE, End, Trace, go, ok, resend
 from dissector.tests.reader import Finding, Reader
 
 SENDER = "10.0.0.1 sender"
@@ -298,7 +298,20 @@ def truncated_frames(trace: Trace) -> None:
     progress_before_repair(trace)
 
 
+def late_packet_of_the_connection_before(trace: Trace) -> None:
+    """It knew message 5 of its own connection, not the RESEND that has this number now."""
+    trace.header_only(DONE, by_sender=False)
+    stray = trace.sender.next_id()
+    trace.uid += 1
+    again = start(uid=trace.uid, sender=trace.sender, receiver=trace.receiver, frames=trace.frames)
+    again.time_ns = trace.time_ns
+    again.control(resend(5, 0, [1]))
+    again.data(2, 0, 5, ip_id=stray)
+    again.data(0, 1, 5)
+
+
 LOOK_ALIKES = [
+    late_packet_of_the_connection_before,
     repair_in_time,
     resend_not_known_yet,
     answer_to_a_newer_resend,
