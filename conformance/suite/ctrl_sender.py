@@ -16,6 +16,9 @@ def test_the_high_sequence_number_follows_the_messages(t: Case) -> None:
         message = peer.go(number)[0]
         peer.expect_ack(message.seq)
         peer.expect_buffer(number)
+    request = peer.resend(0, [1])  # repairs carry it as well
+    peer.expect_ack(request.seq)
+    peer.expect_copies(0, 1)
     early = [s for s in peer.seen if s.packet.acks and s.packet.high_seq > peer.next_seq - 1]
     t.must(not early, "a message was acknowledged that was never sent", early[0].frame if early else None)
     peer.finish()

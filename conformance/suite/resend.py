@@ -5,6 +5,9 @@ from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
 from netblt_conformance.packets import Kind, Message, Type
 from netblt_conformance.tolerances import QUIET_US, REACTION_MAX_US
 
+# A data timer may have run out when the tester took longer than this for a few packets on a busy machine.
+HELD_UP_US = 15_000
+
 LOST = {"one hole": [1], "two holes": [1, 5], "first packet": [0], "many holes": [0, 2, 3, 5, 6]}
 
 
@@ -17,7 +20,11 @@ def test_a_resend_lists_exactly_what_is_missing(t: Case) -> None:
         peer.expect_go(0)
     peer.send_buffer(0, omit=lost)
     request = peer.expect_resend(0)
-    t.must(sorted(request.packets) == lost, f"{request}, missing are {lost}", peer.controls[-1].frame)
+    # On a real link the tester may be held up in the middle of the buffer: what it had not sent yet may be listed too,
+    # and the monitor looks at every entry.
+    asked = set(request.packets)
+    right = asked >= set(lost) if t.link.real_time else asked == set(lost)
+    t.must(right, f"{request}, missing are {lost}", peer.controls[-1].frame)
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -34,7 +41,7 @@ def test_exactly_the_listed_packets_are_sent_again(t: Case) -> None:
         peer.resend(0, wanted)
     peer.listen(2 * QUIET_US)
     copies = {number: buffer.copies[number] for number in sorted(buffer.copies)}
-    expected = {number: 2 if number in wanted else 1 for number in range(8)}
+    expected = {number: 2 if number in wanted else 1 for number in range(peer.terms.packets_per_buffer)}
     t.must(copies == expected, f"RESEND of {wanted}: copies are {copies}")
     peer.finish()
     peer.expect_success()
@@ -154,9 +161,14 @@ def test_a_hole_at_the_ldata_is_not_asked_for_at_once(t: Case) -> None:
     with t.preamble():
         peer.connect()
         peer.expect_go(0)
+        peer.require(buffer_size=1024, packet_size=256)
+    began_us = peer.now_us
     peer.send_packets(0, [0, 1, 3])
     heard = peer.listen(peer.ms(5) + 2 * t.link.delay_us)
     early = [s for s in heard if any(m.kind is Kind.RESEND for m in s.packet.messages)]
+    if early and t.link.real_time and early[0].time_us - began_us > HELD_UP_US:
+        t.observe("RESEND at the LDATA", "not judged: the tester was held up")
+        early = []
     t.should(not early, "RESEND at the arrival of the LDATA (AMB-31)", early[0].frame if early else None)
     peer.send_packet(0, 2)
     peer.expect_ok(0)
