@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import __version__
+from netblt_conformance import __version__, confirm
 from netblt_conformance.engine import Plan
 from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.report import files, table
@@ -126,6 +126,20 @@ def _deliver(text: str, where: str | None) -> bool:
     return False
 
 
+def _look_again(plan: Plan, listener: Listener, limit_s: float) -> None:
+    """Real time: a failure counts when it happens again with nothing else running."""
+    keys = confirm.doubtful(listener.results)
+    if not keys:
+        return
+    if listener._live:
+        print(f"\r\033[K{len(keys)} failed; trying them again, one at a time", end="", file=sys.stderr)
+    confirm.keep_captures(listener.results, keys, plan.report)
+    others = frozenset(set(listener.keys) - keys)
+    second = Listener(plan, sorted(keys), listener.cases, listener.options)
+    Supervisor(plan, 1, limit_s, second, skip=others).run()
+    listener.results = confirm.settle(listener.results, second.results, keys)
+
+
 def run_plan(plan: Plan, listener: Listener, jobs: int) -> int:
     """Runs everything. Ctrl-C leaves a valid report of what there is."""
     _prepare(plan.report)
@@ -135,6 +149,8 @@ def run_plan(plan: Plan, listener: Listener, jobs: int) -> int:
     began = time.monotonic()
     try:
         Supervisor(plan, jobs, limit_s, listener).run()
+        if wire:
+            _look_again(plan, listener, limit_s)
     except KeyboardInterrupt:
         listener.interrupted = True
     if listener._live:

@@ -128,8 +128,17 @@ def _write_all(descriptor: int, data: bytes) -> None:
 class Supervisor:
     """Keeps workers going until every run has a result."""
 
-    def __init__(self, plan: Plan, jobs: int, case_limit_s: float, on_event: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        jobs: int,
+        case_limit_s: float,
+        on_event: Callable[[dict[str, Any]], None],
+        skip: frozenset[str] = frozenset(),
+    ) -> None:
+        """`skip`: runs that are left out, by key."""
         self._plan = plan
+        self._skip = skip
         self._jobs = jobs
         self._limit_s = case_limit_s
         self._on_event = on_event
@@ -153,7 +162,7 @@ class Supervisor:
             raise
 
     def _start(self, share: int, done: frozenset[str]) -> Worker:
-        plan = dataclasses.replace(self._plan, share=(share, self._jobs), skip=done)
+        plan = dataclasses.replace(self._plan, share=(share, self._jobs), skip=done | self._skip)
         return Worker(plan, self._limit_s)
 
     def _serve(self, worker: Worker, finished: dict[int, set[str]]) -> bool:
