@@ -21,7 +21,7 @@ from netblt_conformance.worker import Supervisor
 VIRTUAL_CASE_LIMIT_S = 60.0
 WIRE_CASE_LIMIT_S = 300.0
 # Wire cases mostly wait, so many of them fit on few processors.
-WIRE_JOBS = 8
+WIRE_JOBS = 16
 
 
 class Listener:
