@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "check.h"
-#include "peer.h"
+#include "receiver_peer.h"
 
 #include <string.h>
 
 /* The data receiver, rule by rule, against a peer that is scripted by hand: which data it takes, what it delivers, when
  * it is done. Standard buffers: 4 packets of 100 bytes. */
-
-static struct message messages[128];
-
-/* Opened, both GOs seen, and acknowledged if asked. */
-static void begin(struct peer *peer, bool acknowledged)
-{
-    peer_open(peer);
-    CHECK_EQUAL(peer_last_messages(peer, messages, 128), peer->params.max_buffers);
-    if (acknowledged)
-        peer_null_ack(peer, peer->params.max_buffers);
-    peer_mark(peer);
-}
-
-static void send_buffer(struct peer *peer, uint32_t buffer, unsigned high_seq, bool last)
-{
-    for (unsigned i = 0; i < 4; i++)
-        peer_data(peer, buffer, i, high_seq, last);
-}
 
 static void DATA_07_order_and_duplicates_do_not_matter(void)
 {
