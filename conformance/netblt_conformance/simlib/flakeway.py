@@ -15,10 +15,6 @@ class Direction(enum.IntEnum):
     A_TO_B = 0
     B_TO_A = 1
 
-    @property
-    def opposite(self) -> Direction:
-        return Direction(1 - self)
-
 
 class ActionKind(enum.IntEnum):
     PASS = 0
