@@ -2,6 +2,7 @@
 #include "close.h"
 
 #include "endpoint_internal.h"
+#include "observe.h"
 #include "params.h"
 
 #include <string.h>
@@ -30,19 +31,26 @@ void nb_close_finish(netblt_connection *connection, enum netblt_result result, c
 
 void nb_close_now(netblt_connection *connection)
 {
-    connection->state = NETBLT_STATE_CLOSED;
+    nb_set_state(connection, NETBLT_STATE_CLOSED);
+    nb_connection_stop_timers(connection);
+    nb_proof_forget(connection);
     connection->owed = 0;
     nb_touch(connection);
 }
 
-/* The last packet of a connection that closes with it. */
+/* The last packet of a connection that closes with it: an answer like any other if it goes to a stranger. */
 static void last_word(netblt_connection *connection, enum nb_type type, const char *reason)
 {
     struct nb_emitter emitter = nb_connection_emitter(connection);
-    size_t bytes = nb_farewell_say(&connection->endpoint->farewells, &connection->path, &emitter, type, reason);
+    netblt_endpoint *endpoint = connection->endpoint;
+    size_t bytes =
+        nb_proof_is_missing(connection)
+            ? nb_farewell_answer(&endpoint->farewells, &connection->path, &emitter, type, reason, endpoint->now)
+            : nb_farewell_say(&endpoint->farewells, &connection->path, &emitter, type, reason);
     if (bytes > 0) {
         connection->stats.packets_sent++;
         connection->stats.bytes_sent += bytes;
+        nb_observe_farewell(endpoint, connection);
     }
 }
 
@@ -51,21 +59,23 @@ static void last_word(netblt_connection *connection, enum nb_type type, const ch
 void nb_close_receiver_done(netblt_connection *connection)
 {
     last_word(connection, NB_DONE, NULL);
-    connection->state = NETBLT_STATE_CLOSED;
+    nb_set_state(connection, NETBLT_STATE_CLOSED);
     nb_close_finish(connection, NETBLT_DONE, "");
     nb_close_now(connection);
 }
 
 void nb_close_sender_done(netblt_connection *connection, netblt_time now)
 {
-    connection->state = NETBLT_STATE_DALLYING;
+    nb_set_state(connection, NETBLT_STATE_DALLYING);
     nb_close_extend_dally(connection, now);
     nb_close_finish(connection, NETBLT_DONE, "");
 }
 
 void nb_close_extend_dally(netblt_connection *connection, netblt_time now)
 {
-    connection->dally_until = now + nb_dally_time(profile_of(connection), connection->sender.peer_control_timer_ms);
+    nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until,
+                 now + nb_dally_time(profile_of(connection), connection->sender.peer_control_timer_ms,
+                                     nb_death_time(connection->own.death_timer_s)));
 }
 
 void nb_close_on_done(netblt_connection *connection)
@@ -80,16 +90,22 @@ void nb_close_on_done(netblt_connection *connection)
 void nb_close_abort(netblt_connection *connection, const char *reason)
 {
     last_word(connection, NB_ABORT, reason);
-    connection->state = NETBLT_STATE_CLOSED;
+    nb_set_state(connection, NETBLT_STATE_CLOSED);
     nb_close_finish(connection, NETBLT_LOCAL_ABORT, reason);
     nb_close_now(connection);
+}
+
+void nb_close_evict(netblt_connection *connection)
+{
+    nb_log(connection->endpoint, "too many connections whose peers have not proven themselves: the oldest one goes");
+    nb_close_abort(connection, "too many half-open connections");
 }
 
 void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet)
 {
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
-    connection->state = NETBLT_STATE_CLOSED;
+    nb_set_state(connection, NETBLT_STATE_CLOSED);
     nb_close_finish(connection, NETBLT_PEER_ABORTED, reason);
     nb_close_now(connection);
 }
@@ -102,13 +118,29 @@ void nb_close_want_quit(netblt_connection *connection, const char *reason, netbl
     if (connection->state == NETBLT_STATE_OPENING) {
         /* The peer may have accepted already: one QUIT tells it, and silence will answer its QUITACK. */
         last_word(connection, NB_QUIT, reason);
-        connection->state = NETBLT_STATE_CLOSED;
+        nb_set_state(connection, NETBLT_STATE_CLOSED);
         nb_close_finish(connection, NETBLT_LOCAL_QUIT, reason);
         nb_close_now(connection);
         return;
     }
     connection->quit_wanted = true;
     connection->quit_latest_at = now + nb_death_time(connection->own.death_timer_s); /* AMB-56 */
+}
+
+bool nb_close_beyond_4g(netblt_connection *connection, uint64_t end, netblt_time now)
+{
+    if (connection->options.beyond_4g || end <= NETBLT_TRANSFER_MAX_BYTES)
+        return false;
+    if (!connection->quit_wanted)
+        nb_close_want_quit(connection, NB_BEYOND_4G_REASON, now);
+    return true;
+}
+
+/* The timers of the data phase end with it. */
+static void stop_transfer(netblt_connection *connection)
+{
+    if (connection->role == NETBLT_RECEIVER)
+        nb_receiver_stop_timers(connection);
 }
 
 static bool at_boundary(const netblt_connection *connection)
@@ -127,9 +159,12 @@ void nb_close_step_quit(netblt_connection *connection, netblt_time now)
         return;
     connection->quit_wanted = false;
     connection->quit_latest_at = NETBLT_TIME_NEVER;
-    connection->state = NETBLT_STATE_QUITTING;
+    nb_set_state(connection, NETBLT_STATE_QUITTING);
+    stop_transfer(connection);
     connection->owed = NB_OWED_QUIT; /* QUIT-05: nothing of the transfer leaves any more */
-    connection->quit_retry_at = now + profile_of(connection)->quit_retry_us;
+    connection->quit_wait_us = profile_of(connection)->quit_retry_us;
+    nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at,
+                 now + connection->quit_wait_us);
 }
 
 void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
@@ -137,9 +172,11 @@ void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *pac
     /* The answer leaves at once, in any state and as often as asked (QUIT-01, QUIT-03). */
     if (connection->state == NETBLT_STATE_OPEN || connection->quit_dally) {
         connection->owed = NB_OWED_QUITACK;
-        connection->state = NETBLT_STATE_DALLYING;
+        nb_set_state(connection, NETBLT_STATE_DALLYING);
         connection->quit_dally = true;
-        connection->dally_until = now + QUIT_DALLY_INTERVALS * profile_of(connection)->quit_retry_us;
+        stop_transfer(connection);
+        nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until,
+                     now + QUIT_DALLY_INTERVALS * profile_of(connection)->quit_retry_us);
     } else {
         connection->owed |= NB_OWED_QUITACK;
     }
@@ -167,8 +204,10 @@ netblt_time nb_close_death_at(const netblt_connection *connection)
 /* TIMER-10: this end's own declared value, and no word to the peer (AMB-52). */
 static void die(netblt_connection *connection)
 {
+    connection->death_told = true;
+    nb_observe_timer(connection, NETBLT_EVENT_TIMER_EXPIRED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
     bool quitting = connection->state == NETBLT_STATE_QUITTING; /* QUIT-02: over, with or without QUITACK */
-    connection->state = NETBLT_STATE_CLOSED;
+    nb_set_state(connection, NETBLT_STATE_CLOSED);
     if (quitting)
         nb_close_finish(connection, NETBLT_LOCAL_QUIT, connection->reason);
     else
@@ -181,6 +220,7 @@ void nb_close_timeout(netblt_connection *connection, netblt_time now)
     if (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_CLOSED)
         return;
     if (now >= connection->dally_until) {
+        nb_timer_expired(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until);
         nb_close_now(connection);
         return;
     }
@@ -189,7 +229,11 @@ void nb_close_timeout(netblt_connection *connection, netblt_time now)
         return;
     }
     if (now >= connection->quit_retry_at) {
+        nb_timer_expired(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at);
         connection->owed |= NB_OWED_QUIT;
-        connection->quit_retry_at = now + profile_of(connection)->quit_retry_us;
+        if (nb_proof_is_missing(connection))
+            connection->quit_wait_us *= 2;
+        nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at,
+                     now + connection->quit_wait_us);
     }
 }

@@ -6,6 +6,8 @@
 
 /* The ends of a connection (RFC 998 5.3; CLOSE, QUIT, ABORT). */
 
+#define NB_BEYOND_4G_REASON "longer than 2^32 bytes, where RFC 998 ends a transfer"
+
 /* Tells the client the outcome, once; memory that the core still holds goes back first. */
 void nb_close_finish(netblt_connection *connection, enum netblt_result result, const char *reason);
 /* Nothing more will happen: the endpoint frees the connection before its call returns. */
@@ -20,9 +22,16 @@ void nb_close_extend_dally(netblt_connection *connection, netblt_time now);
 /* This end found its peer malfunctioning, or itself: one ABORT, closed (ABORT-01). */
 void nb_close_abort(netblt_connection *connection, const char *reason);
 
+/* A stranger has to go (proof.h). */
+void nb_close_evict(netblt_connection *connection);
+
 /* The client wants to quit (netblt_quit). While opening there is nothing to be agreed upon: the attempt ends at once.
  */
 void nb_close_want_quit(netblt_connection *connection, const char *reason, netblt_time now);
+
+/* RFC 998 3 ends a transfer at 2^32 bytes. True when one that reaches to `end` is longer and options.beyond_4g does not
+ * allow it: this end quits then (DATA-14). */
+bool nb_close_beyond_4g(netblt_connection *connection, uint64_t end, netblt_time now);
 
 void nb_close_on_done(netblt_connection *connection);
 void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);

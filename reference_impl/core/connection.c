@@ -3,6 +3,7 @@
 
 #include "close.h"
 #include "endpoint_internal.h"
+#include "observe.h"
 #include "open.h"
 
 #include <string.h>
@@ -10,6 +11,15 @@
 struct nb_emitter nb_connection_emitter(const netblt_connection *connection)
 {
     return (struct nb_emitter){connection->endpoint->config.version, connection->local_port, connection->foreign_port};
+}
+
+/* No pair of burst size and interval says more than 65535 packets a millisecond. */
+#define RATE_UNLIMITED 1e12
+
+double nb_connection_rate_limit(const netblt_connection *connection)
+{
+    uint64_t bps = connection->options.rate_limit_bps;
+    return bps == 0 ? RATE_UNLIMITED : (double)bps / 8 / connection->agreed.packet_size;
 }
 
 /* ---- input --------------------------------------------------------------------------------------------------- */
@@ -70,6 +80,7 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
         return;
     }
     connection->received_at = now; /* TIMER-10, AMB-59 */
+    nb_proof_heard(connection);
     switch (packet->type) {
     case NB_OPEN:
         nb_open_on_open(connection, packet, now);
@@ -99,7 +110,7 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
 static netblt_time keepalive_at(const netblt_connection *connection)
 {
     if (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_QUITTING ||
-        connection->quit_dally)
+        connection->quit_dally || !nb_proof_allows_keepalive(connection))
         return NETBLT_TIME_NEVER;
     return connection->sent_at + nb_keepalive_interval(connection->endpoint->config.profile,
                                                        connection->peer_death_timer_s, connection->own.death_timer_s);
@@ -118,14 +129,44 @@ void nb_connection_timeout(netblt_connection *connection, netblt_time now)
         nb_receiver_timeout(connection, now);
     if (connection->state == NETBLT_STATE_CLOSED || now < keepalive_at(connection))
         return;
-    if (!nb_connection_has_output(connection, now)) /* any other packet does as well */
-        connection->owed |= NB_OWED_KEEPALIVE;
+    if (nb_connection_has_output(connection, now)) /* any other packet does as well */
+        return;
+    connection->owed |= NB_OWED_KEEPALIVE;
+    connection->keepalive_runs = false;
+    nb_observe_timer(connection, NETBLT_EVENT_TIMER_EXPIRED, NETBLT_TIMER_KEEPALIVE, NB_NO_BUFFER, NETBLT_TIME_NEVER);
+}
+
+void nb_connection_stop_timers(netblt_connection *connection)
+{
+    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at, NETBLT_TIME_NEVER);
+    nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until, NETBLT_TIME_NEVER);
+    nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at, NETBLT_TIME_NEVER);
+    if (connection->started && connection->role == NETBLT_RECEIVER)
+        nb_receiver_stop_timers(connection);
+    if (connection->started && !connection->death_told) {
+        connection->death_told = true;
+        nb_observe_timer(connection, NETBLT_EVENT_TIMER_CLEARED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
+    }
+}
+
+/* Tells the observer that KEEPALIVE's timer runs, or that it does not. */
+static void tell_keepalive(netblt_connection *connection)
+{
+    netblt_time at = connection->state == NETBLT_STATE_CLOSED ? NETBLT_TIME_NEVER : keepalive_at(connection);
+    bool runs = at != NETBLT_TIME_NEVER;
+    if (runs == connection->keepalive_runs)
+        return;
+    connection->keepalive_runs = runs;
+    nb_observe_timer(connection, runs ? NETBLT_EVENT_TIMER_SET : NETBLT_EVENT_TIMER_CLEARED, NETBLT_TIMER_KEEPALIVE,
+                     NB_NO_BUFFER, at);
 }
 
 void nb_connection_step(netblt_connection *connection, netblt_time now)
 {
     if (connection->quit_wanted)
         nb_close_step_quit(connection, now);
+    if ((connection->owed & NB_OWED_KEEPALIVE) == 0)
+        tell_keepalive(connection);
     if (connection->state == NETBLT_STATE_CLOSED || !connection->started)
         return;
     if (connection->role == NETBLT_SENDER)
@@ -193,12 +234,22 @@ static size_t output_owed(netblt_connection *connection, uint8_t *packets, size_
     unsigned first = connection->owed & -connection->owed;
     uint8_t packet[NB_OPEN_MAX_BYTES];
     bool direct = first == NB_OWED_CONTROL || capacity >= sizeof packet;
+    if (first == NB_OWED_CONTROL && capacity < connection->receiver.queue.limit_bytes) {
+        output->needed = connection->receiver.queue.limit_bytes;
+        return 0;
+    }
     size_t bytes = write_owed(connection, first, direct ? packets : packet, capacity, now);
-    if (bytes == 0 || bytes > capacity)
+    if (bytes > capacity) {
+        output->needed = bytes;
+        return 0;
+    }
+    if (bytes == 0)
         return 0;
     if (!direct)
         memcpy(packets, packet, bytes);
     connection->owed &= ~(first | NB_OWED_KEEPALIVE);
+    if (first == NB_OWED_KEEPALIVE)
+        nb_proof_keepalive_sent(connection);
     output->segment_bytes = bytes;
     output->count = 1;
     output->length = bytes;
@@ -220,6 +271,7 @@ size_t nb_connection_output(netblt_connection *connection, uint8_t *packets, siz
         connection->sent_at = now;
         connection->stats.packets_sent += output->count;
         connection->stats.bytes_sent += bytes;
+        nb_observe_sent(connection->endpoint, connection, packets, bytes, output->segment_bytes);
     }
     return bytes;
 }

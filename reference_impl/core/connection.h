@@ -3,6 +3,7 @@
 #define NETBLT_CORE_CONNECTION_H
 
 #include "deadlines.h"
+#include "proof.h"
 #include "receiver.h"
 #include "sender.h"
 #include "wire.h"
@@ -45,6 +46,9 @@ struct netblt_connection {
     uint16_t peer_death_timer_s;
     char peer_string[NETBLT_STRING_MAX_BYTES + 1];
 
+    struct nb_stranger stranger; /* passive: a peer that has not proven itself */
+    uint16_t response_room;      /* passive: Length of the newest OPEN, which RESPONSE does not exceed */
+
     const netblt_client *client;
     void *context;
     netblt_options options;
@@ -55,11 +59,16 @@ struct netblt_connection {
     netblt_time open_retry_at; /* these four: NETBLT_TIME_NEVER when not running */
     netblt_time dally_until;
     netblt_time quit_retry_at;
+    netblt_time quit_wait_us;   /* to a stranger it doubles */
     netblt_time quit_latest_at; /* a wanted QUIT no longer waits for a buffer boundary (AMB-56) */
-    netblt_time open_sent_at;
-    netblt_time received_at; /* last valid packet: the death timer counts from here */
-    netblt_time sent_at;     /* last transmission: KEEPALIVE counts from here (AMB-51) */
+    netblt_time open_first_at;  /* the first OPEN */
+    netblt_time open_sent_at;   /* the newest */
+    netblt_time received_at;    /* last valid packet: the death timer counts from here */
+    netblt_time sent_at;        /* last transmission: KEEPALIVE counts from here (AMB-51) */
 
+    bool death_told;                          /* to run no longer */
+    bool keepalive_runs;                      /* as the observer was told */
+    bool proven;                              /* the peer has shown that our packets reach it (proof.h) */
     bool finished;                            /* the client knows the outcome */
     bool quit_dally;                          /* dallying because a QUIT was acknowledged (QUIT-03) */
     bool quit_wanted;                         /* netblt_quit() was called and QUIT has not left yet */
@@ -81,6 +90,8 @@ void nb_connection_step(netblt_connection *connection, netblt_time now);
 /* The next moment at which a timer is due or DATA may leave. */
 netblt_time nb_connection_deadline(const netblt_connection *connection, netblt_time now);
 bool nb_connection_has_output(const netblt_connection *connection, netblt_time now);
+/* No timer runs any more. */
+void nb_connection_stop_timers(netblt_connection *connection);
 /* One run of packets; 0 when nothing may leave or nothing fits. */
 size_t nb_connection_output(netblt_connection *connection, uint8_t *packets, size_t capacity, netblt_output *output,
                             netblt_time now);
@@ -91,6 +102,8 @@ static inline bool nb_connection_transfers(const netblt_connection *connection)
     return connection->state == NETBLT_STATE_OPEN;
 }
 
+/* Packets a second that this end's client allows at most: netblt_options.rate_limit_bps. */
+double nb_connection_rate_limit(const netblt_connection *connection);
 struct nb_emitter nb_connection_emitter(const netblt_connection *connection);
 
 static inline netblt_time nb_earlier(netblt_time a, netblt_time b)

@@ -28,6 +28,7 @@ struct nb_control_message {
     uint16_t burst_interval_ms;
     uint16_t count; /* RESEND */
     uint16_t *packets;
+    netblt_time first_led_at;
     netblt_time led_at; /* when the packet left in which it was the highest */
 };
 

@@ -30,7 +30,7 @@ static size_t bucket_of(const struct nb_demux *demux, const netblt_path *path, u
     return (size_t)(hash ^ hash >> 32) & (demux->bucket_count - 1);
 }
 
-static bool same_address(const netblt_address *a, const netblt_address *b)
+bool nb_demux_same_address(const netblt_address *a, const netblt_address *b)
 {
     return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
@@ -51,7 +51,8 @@ netblt_connection *nb_demux_find(const struct nb_demux *demux, const netblt_path
     netblt_connection *at = demux->buckets[bucket_of(demux, path, local_port, foreign_port)];
     for (; at != NULL; at = at->hash_next)
         if (at->local_port == local_port && at->foreign_port == foreign_port &&
-            same_address(&at->path.local, &path->local) && same_address(&at->path.foreign, &path->foreign))
+            nb_demux_same_address(&at->path.local, &path->local) &&
+            nb_demux_same_address(&at->path.foreign, &path->foreign))
             return at;
     return NULL;
 }

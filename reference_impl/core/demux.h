@@ -29,6 +29,7 @@ netblt_connection *nb_demux_find(const struct nb_demux *demux, const netblt_path
 /* False when memory is short. The key must not be there yet. */
 bool nb_demux_add(struct nb_demux *demux, netblt_connection *connection);
 void nb_demux_remove(struct nb_demux *demux, netblt_connection *connection);
+bool nb_demux_same_address(const netblt_address *a, const netblt_address *b);
 /* Any connection, or NULL: to empty the table. */
 netblt_connection *nb_demux_any(const struct nb_demux *demux);
 

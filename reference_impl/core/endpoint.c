@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "close.h"
 #include "endpoint_internal.h"
+#include "observe.h"
 #include "open.h"
 #include "params.h"
 
@@ -16,6 +17,8 @@ void netblt_config_default(netblt_config *config)
         .version = 2,
         .refused_versions = UINT64_C(1) << 4 | UINT64_C(1) << 5, /* other type codes: AMB-01 */
         .profile = &netblt_profile_default,
+        .unproven_bytes = 128 * 1024,
+        .unproven_connections = 1024,
     };
 }
 
@@ -97,6 +100,11 @@ bool nb_client_fits(const netblt_client *client, enum netblt_role role)
     if (client == NULL)
         return false;
     return role == NETBLT_SENDER ? client->supply != NULL : role == NETBLT_RECEIVER && client->provide != NULL;
+}
+
+bool nb_too_long(uint64_t transfer_size, const netblt_options *options)
+{
+    return transfer_size > NETBLT_TRANSFER_MAX_BYTES && (options == NULL || !options->beyond_4g);
 }
 
 /* ---- enter, touch, leave ----------------------------------------------------------------------------------- */
@@ -186,6 +194,8 @@ static void schedule(netblt_connection *connection)
 
 static void bury(netblt_endpoint *endpoint, netblt_connection *connection)
 {
+    if (!connection->active && connection->proven)
+        nb_gone_remember(&endpoint->gone, connection, endpoint->now);
     remove_ready(endpoint, connection);
     nb_deadlines_set(&endpoint->deadlines, &connection->deadline, NETBLT_TIME_NEVER);
     nb_demux_remove(&endpoint->demux, connection);
@@ -241,7 +251,7 @@ int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t loc
         nb_log(endpoint, "open: %s", what);
         return NETBLT_ERR_INVALID_ARGUMENT;
     }
-    if (!nb_client_fits(client, role))
+    if (!nb_client_fits(client, role) || nb_too_long(params->transfer_size, options))
         return NETBLT_ERR_INVALID_ARGUMENT;
     if (nb_demux_find(&endpoint->demux, path, local_port, foreign_port) != NULL)
         return NETBLT_ERR_PORT_IN_USE;
@@ -275,6 +285,20 @@ void netblt_unlisten(netblt_endpoint *endpoint, uint16_t port)
     nb_demux_unlisten(&endpoint->demux, port);
 }
 
+static const char *sentence_of(enum nb_fault fault)
+{
+    switch (fault) {
+    case NB_FAULT_SHORT:
+        return "it is shorter than a header";
+    case NB_FAULT_LENGTH:
+        return "its Length does not fit";
+    case NB_FAULT_TYPE:
+        return "its type is unknown";
+    default:
+        return "its checksum is wrong";
+    }
+}
+
 static void count_fault(netblt_connection *connection, enum nb_fault fault)
 {
     if (connection == NULL)
@@ -285,31 +309,50 @@ static void count_fault(netblt_connection *connection, enum nb_fault fault)
         connection->stats.malformed++;
 }
 
+/* Whose the packet is. The packets of a run nearly always belong to one connection: `last` is that of the packet
+ * before, which nb_enter() keeps alive. */
+static netblt_connection *find_connection(const netblt_endpoint *endpoint, const netblt_path *path,
+                                          const struct nb_packet *packet, netblt_connection **last)
+{
+    /* The packet's foreign port is ours (AMB-13, WIRE-13). */
+    if (*last == NULL || (*last)->local_port != packet->foreign_port || (*last)->foreign_port != packet->local_port)
+        *last = nb_demux_find(&endpoint->demux, path, packet->foreign_port, packet->local_port);
+    return *last;
+}
+
 static int input_one(netblt_endpoint *endpoint, const netblt_path *path, const uint8_t *bytes, size_t size,
-                     netblt_time now)
+                     netblt_connection **last, netblt_time now)
 {
     struct nb_packet packet;
     enum nb_fault fault = nb_decode(bytes, size, &packet);
-    if (fault == NB_FAULT_SHORT)
+    endpoint->arrived = bytes;
+    endpoint->arrived_bytes = size;
+    if (fault == NB_FAULT_SHORT) {
+        nb_observe_dropped(endpoint, NULL, sentence_of(fault));
         return NETBLT_ERR_MALFORMED;
-    /* The packet's foreign port is ours (AMB-13, WIRE-13). */
-    netblt_connection *connection = nb_demux_find(&endpoint->demux, path, packet.foreign_port, packet.local_port);
+    }
+    netblt_connection *connection = find_connection(endpoint, path, &packet, last);
     if (fault != NB_FAULT_NONE) {
         count_fault(connection, fault);
+        nb_observe_dropped(endpoint, connection, sentence_of(fault));
         return fault == NB_FAULT_CHECKSUM ? NETBLT_ERR_CHECKSUM : NETBLT_ERR_MALFORMED;
     }
     if (packet.version < 64 && (endpoint->config.refused_versions >> packet.version & 1) != 0) {
         nb_log(endpoint, "dropped a packet of version %u, which has other packet types", packet.version);
+        nb_observe_dropped(endpoint, connection, "its version has other packet types");
         return NETBLT_ERR_MALFORMED;
     }
     if (connection != NULL) {
         connection->stats.packets_received++;
         connection->stats.bytes_received += packet.length;
+        nb_observe_received(connection);
         nb_connection_input(connection, &packet, now);
         nb_touch(connection);
     } else if (packet.type == NB_OPEN) {
         nb_open_on_request(endpoint, path, &packet, now);
-    } /* anything else for nobody: silence (DEMUX-03, AMB-55) */
+    } else { /* for nobody: silence (DEMUX-03, AMB-55) */
+        nb_observe_dropped(endpoint, NULL, "it belongs to no connection");
+    }
     return 0;
 }
 
@@ -319,10 +362,11 @@ int netblt_input(netblt_endpoint *endpoint, const netblt_path *path, const uint8
     if (length == 0 || segment_bytes == 0)
         return NETBLT_ERR_MALFORMED;
     int result = 0;
+    netblt_connection *last = NULL;
     now = nb_enter(endpoint, now);
     for (size_t offset = 0; offset < length; offset += segment_bytes) {
         size_t size = length - offset < segment_bytes ? length - offset : segment_bytes;
-        int error = input_one(endpoint, path, packets + offset, size, now);
+        int error = input_one(endpoint, path, packets + offset, size, &last, now);
         if (error != 0)
             result = error;
     }
@@ -351,19 +395,35 @@ void netblt_timeout(netblt_endpoint *endpoint, netblt_time now)
     nb_leave(endpoint);
 }
 
+/* Nothing was written: was there something that did not fit? */
+static void note_needed(netblt_output *output, size_t needed)
+{
+    *output = (netblt_output){.needed = needed};
+    if (needed != 0)
+        output->error = NETBLT_ERR_NO_SPACE;
+}
+
 static size_t output_of_connections(netblt_endpoint *endpoint, uint8_t *packets, size_t capacity, netblt_output *output,
                                     netblt_time now)
 {
     /* Each ready connection once: one whose packet does not fit must not keep the others waiting. */
     netblt_connection *stop = endpoint->ready_last;
+    size_t needed = output->needed; /* by a farewell */
     for (;;) {
         netblt_connection *connection = take_ready(endpoint);
-        if (connection == NULL)
-            return 0;
-        size_t bytes = nb_connection_output(connection, packets, capacity, output, now);
-        nb_touch(connection); /* scheduled anew, behind all others that are ready */
-        if (bytes > 0 || connection == stop)
+        size_t bytes = 0;
+        if (connection != NULL) {
+            bytes = nb_connection_output(connection, packets, capacity, output, now);
+            nb_touch(connection); /* scheduled anew, behind all others that are ready */
+            if (bytes == 0 && output->needed != 0 && (needed == 0 || output->needed < needed))
+                needed = output->needed;
+        }
+        if (bytes > 0)
             return bytes;
+        if (connection == NULL || connection == stop) {
+            note_needed(output, needed);
+            return 0;
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 #include "connection.h"
 #include "demux.h"
 #include "farewell.h"
+#include "gone.h"
 
 #include <netblt/endpoint.h>
 
@@ -16,13 +17,17 @@ struct netblt_endpoint {
     struct nb_demux demux;
     struct nb_deadlines deadlines;
     struct nb_farewells farewells;
+    struct nb_strangers strangers;
+    struct nb_gone gone;
     netblt_connection *ready_first; /* connections with packets to send, served in turn */
     netblt_connection *ready_last;
     netblt_connection *touched_first;
     netblt_connection *touched_last;
     netblt_connection *closed; /* by touched_next: to be freed */
     unsigned depth;
-    netblt_time now; /* the latest moment that a caller named */
+    netblt_time now;        /* the latest moment that a caller named */
+    const uint8_t *arrived; /* the packet that is being taken in */
+    size_t arrived_bytes;
 };
 
 /* Answers the time to go on with: never earlier than any that was named before. */
@@ -35,6 +40,8 @@ netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_pat
                                      uint16_t foreign_port);
 /* Whether the client has the one callback that its role cannot do without. */
 bool nb_client_fits(const netblt_client *client, enum netblt_role role);
+/* Whether an announced size is beyond what RFC 998 allows and `options`, which may be NULL, do not (DATA-14). */
+bool nb_too_long(uint64_t transfer_size, const netblt_options *options);
 void nb_log(const netblt_endpoint *endpoint, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -75,8 +75,10 @@ size_t nb_farewell_answer(struct nb_farewells *farewells, const netblt_path *pat
 size_t nb_farewell_write(struct nb_farewells *farewells, uint8_t *packet, size_t capacity, netblt_output *output)
 {
     struct nb_farewell **link = &farewells->first;
-    while (*link != NULL && (*link)->length > capacity)
-        link = &(*link)->next;
+    *output = (netblt_output){0};
+    for (; *link != NULL && (*link)->length > capacity; link = &(*link)->next)
+        if (output->needed == 0 || (*link)->length < output->needed)
+            output->needed = (*link)->length;
     if (*link == NULL)
         return 0;
     size_t length = (*link)->length;

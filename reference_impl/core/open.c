@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "open.h"
 
+#include "bytes.h"
 #include "close.h"
 #include "endpoint_internal.h"
+#include "observe.h"
 #include "params.h"
 
 #include <string.h>
@@ -15,25 +17,48 @@ static bool mode_is_write(const netblt_connection *connection)
 
 /* ---- active end ------------------------------------------------------------------------------------------------ */
 
+/* OPEN-03: after as many attempts as the profile says, or when the time is up that the client has set. */
+static bool give_up_opening(const netblt_connection *connection, netblt_time now)
+{
+    netblt_time patience = connection->options.open_timeout_us;
+    if (patience != 0)
+        return now - connection->open_first_at >= patience;
+    return connection->open_attempts >= connection->endpoint->config.profile->open_attempts;
+}
+
+/* Waits double; the last one ends when the client's patience does. */
+static netblt_time next_open_retry(const netblt_connection *connection, netblt_time now)
+{
+    netblt_time at = now + connection->open_wait_us;
+    netblt_time patience = connection->options.open_timeout_us;
+    if (patience != 0 && at - connection->open_first_at > patience)
+        at = connection->open_first_at + patience;
+    return at;
+}
+
 void nb_open_start(netblt_connection *connection, netblt_time now)
 {
-    connection->state = NETBLT_STATE_OPENING;
+    nb_set_state(connection, NETBLT_STATE_OPENING);
     connection->open_wait_us = connection->endpoint->config.profile->open_retry_us;
-    connection->open_retry_at = now + connection->open_wait_us;
     connection->open_attempts = 1;
+    connection->open_first_at = now;
+    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at,
+                 next_open_retry(connection, now));
     connection->owed |= NB_OWED_OPEN;
 }
 
 void nb_open_timeout(netblt_connection *connection, netblt_time now)
 {
-    if (connection->open_attempts >= connection->endpoint->config.profile->open_attempts) {
+    nb_timer_expired(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at);
+    if (give_up_opening(connection, now)) {
         nb_close_finish(connection, NETBLT_UNREACHABLE, "no answer to OPEN");
         nb_close_now(connection);
         return;
     }
     connection->open_attempts++;
     connection->open_wait_us *= 2;
-    connection->open_retry_at = now + connection->open_wait_us;
+    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at,
+                 next_open_retry(connection, now));
     connection->owed |= NB_OWED_OPEN;
 }
 
@@ -51,8 +76,9 @@ size_t nb_open_write(netblt_connection *connection, uint8_t *packet, netblt_time
 /* The data phase begins. */
 static void become_open(netblt_connection *connection, netblt_time first_round_trip_us, netblt_time now)
 {
-    connection->state = NETBLT_STATE_OPEN;
-    connection->open_retry_at = NETBLT_TIME_NEVER; /* OPEN-05 */
+    nb_set_state(connection, NETBLT_STATE_OPEN);
+    /* OPEN-05 */
+    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at, NETBLT_TIME_NEVER);
     connection->owed &= ~(unsigned)NB_OWED_OPEN;
     connection->received_at = now;
     connection->sent_at = now;
@@ -62,6 +88,10 @@ static void become_open(netblt_connection *connection, netblt_time first_round_t
         nb_sender_start(connection);
     else
         nb_receiver_start(connection, first_round_trip_us);
+    nb_observe_timer(connection, NETBLT_EVENT_TIMER_SET, NETBLT_TIMER_DEATH, NB_NO_BUFFER,
+                     nb_close_death_at(connection));
+    nb_observe_rate(connection, (struct nb_burst){connection->agreed.burst_size, connection->agreed.burst_interval_ms},
+                    first_round_trip_us, 0, "as negotiated");
     if (connection->client->opened != NULL)
         connection->client->opened(connection->context, connection);
 }
@@ -90,8 +120,10 @@ static void adopt_response(netblt_connection *connection, const struct nb_open_f
 static void answer_foreign_id(netblt_connection *connection, netblt_time now)
 {
     struct nb_emitter emitter = nb_connection_emitter(connection);
-    nb_farewell_answer(&connection->endpoint->farewells, &connection->path, &emitter, NB_ABORT,
-                       "port pair is in use by another connection", now);
+    netblt_endpoint *endpoint = connection->endpoint;
+    if (nb_farewell_answer(&endpoint->farewells, &connection->path, &emitter, NB_ABORT,
+                           "port pair is in use by another connection", now) > 0)
+        nb_observe_farewell(endpoint, NULL);
 }
 
 void nb_open_on_response(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
@@ -111,9 +143,9 @@ void nb_open_on_response(netblt_connection *connection, const struct nb_packet *
         return;
     }
     adopt_response(connection, response);
-    /* Karn: the answer to a repeated OPEN does not tell which copy it answers. */
-    bool clear = connection->open_attempts == 1;
-    become_open(connection, clear ? now - connection->open_sent_at : 0, now);
+    /* Karn: the answer to a repeated OPEN does not tell which copy it answers; the first is the likeliest. */
+    netblt_time sent_at = connection->open_attempts == 1 ? connection->open_sent_at : connection->open_first_at;
+    become_open(connection, now - sent_at, now);
 }
 
 void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *packet)
@@ -132,8 +164,20 @@ void nb_open_on_open(netblt_connection *connection, const struct nb_packet *pack
         answer_foreign_id(connection, now);
         return;
     }
+    connection->response_room = packet->length;
     if (!connection->active) /* OPEN-07: RESPONSE was lost */
         connection->owed |= NB_OWED_RESPONSE;
+}
+
+/* Whoever forges an OPEN must not make us send more than he did: RESPONSE is never longer than its OPEN, and it is our
+ * client string that gives way. It is sent whole or not at all: half a name is the name of something else. */
+static void fit_string(struct nb_text *string, size_t room)
+{
+    if (NB_OPEN_BYTES + nb_align4(string->length + 1) <= room)
+        return;
+    string->length = 0;
+    if (room < NB_OPEN_BYTES + 4) /* there was no string field in OPEN: none in RESPONSE (AMB-03) */
+        string->bytes = NULL;
 }
 
 size_t nb_open_write_response(const netblt_connection *connection, uint8_t *packet)
@@ -143,14 +187,34 @@ size_t nb_open_write_response(const netblt_connection *connection, uint8_t *pack
     nb_params_to_wire(&connection->agreed, &fields);
     fields.unique_id = connection->unique_id; /* OPEN-02 */
     fields.write = mode_is_write(connection); /* NEG-07: echoed */
+    fit_string(&fields.string, connection->response_room);
     return nb_write_open(packet, &emitter, NB_RESPONSE, &fields);
+}
+
+/* Likewise REFUSED is never longer than the OPEN it answers: as much of the reason as fits, in whole characters. */
+static const char *fit_reason(const char *reason, size_t open_bytes, char text[NETBLT_STRING_MAX_BYTES + 1])
+{
+    size_t room = (open_bytes - NETBLT_HEADER_BYTES) / 4 * 4 - 1; /* an OPEN is longer than a header */
+    size_t length = strlen(reason);
+    if (length <= room)
+        return reason;
+    length = room < NETBLT_STRING_MAX_BYTES ? room : NETBLT_STRING_MAX_BYTES;
+    while (length > 0 && ((unsigned char)reason[length] & 0xC0) == 0x80) /* inside a UTF-8 character */
+        length--;
+    memcpy(text, reason, length);
+    text[length] = 0;
+    return text;
 }
 
 static void refuse(netblt_endpoint *endpoint, const netblt_path *path, const struct nb_packet *open, const char *reason,
                    netblt_time now)
 {
+    char text[NETBLT_STRING_MAX_BYTES + 1];
+    reason = fit_reason(reason, open->length, text);
     struct nb_emitter emitter = {endpoint->config.version, open->foreign_port, open->local_port};
-    nb_farewell_answer(&endpoint->farewells, path, &emitter, NB_REFUSED, reason, now);
+    nb_observe_dropped(endpoint, NULL, "refused");
+    if (nb_farewell_answer(&endpoint->farewells, path, &emitter, NB_REFUSED, reason, now) > 0)
+        nb_observe_farewell(endpoint, NULL);
 }
 
 /* The proposal as it would be accepted whole, for the listener to tighten. */
@@ -166,31 +230,41 @@ static void prepare_limits(const netblt_params *proposed, netblt_params *limits)
 
 /* An accepted connection, or why it cannot be. */
 static const char *accept_request(netblt_endpoint *endpoint, const netblt_request *request, const netblt_answer *answer,
-                                  uint32_t unique_id, netblt_time now)
+                                  const struct nb_packet *open, netblt_time now)
 {
     netblt_params agreed;
     const char *what = NULL;
     nb_params_restrict(&request->proposed, &answer->limits, &agreed);
     if (request->role == NETBLT_RECEIVER)
         agreed.transfer_size = request->proposed.transfer_size; /* AMB-15: echoed */
+    if (request->role == NETBLT_SENDER)
+        nb_proof_restrict(endpoint, &agreed);
     if (netblt_params_check(&agreed, &what) != 0)
         return what;
     if (!nb_client_fits(answer->client, request->role))
         return "the client cannot play this role";
+    if (nb_too_long(agreed.transfer_size, &answer->options))
+        return NB_BEYOND_4G_REASON;
+    nb_proof_make_room(endpoint);
     netblt_connection *connection =
         nb_connection_new(endpoint, &request->path, request->local_port, request->foreign_port);
     if (connection == NULL)
         return "out of memory";
+    nb_proof_wanted(connection);
+    connection->response_room = open->length;
     connection->role = request->role;
     connection->own = answer->limits;
     connection->agreed = agreed;
-    connection->unique_id = unique_id;
+    connection->unique_id = open->open.unique_id;
     connection->peer_death_timer_s = request->proposed.death_timer_s;
     memcpy(connection->peer_string, request->proposed.client_string, sizeof connection->peer_string);
     connection->client = answer->client;
     connection->context = answer->context;
     connection->options = answer->options;
     connection->owed |= NB_OWED_RESPONSE;
+    connection->stats.packets_received = 1; /* the OPEN itself */
+    connection->stats.bytes_received = open->length;
+    nb_observe_received(connection);
     become_open(connection, 0, now);
     nb_touch(connection);
     return NULL;
@@ -201,7 +275,11 @@ void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, cons
 {
     const struct nb_listener *listener = nb_demux_listener(&endpoint->demux, packet->foreign_port);
     if (listener == NULL) {
-        refuse(endpoint, path, packet, "nobody listens on this port", now); /* AMB-26 */
+        refuse(endpoint, path, packet, "nobody listens here", now); /* AMB-26 */
+        return;
+    }
+    if (nb_gone_knows(&endpoint->gone, path, packet->foreign_port, packet->local_port, packet->open.unique_id, now)) {
+        nb_observe_dropped(endpoint, NULL, "its connection is over");
         return;
     }
     const char *unusable = nb_proposal_unusable(&packet->open);
@@ -221,7 +299,7 @@ void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, cons
     listener->accept(listener->context, &request, &answer);
     const char *reason = answer.reason[0] != 0 ? answer.reason : "refused by the client";
     if (answer.accept)
-        reason = accept_request(endpoint, &request, &answer, packet->open.unique_id, now);
+        reason = accept_request(endpoint, &request, &answer, packet, now);
     if (reason != NULL)
         refuse(endpoint, path, packet, reason, now);
 }

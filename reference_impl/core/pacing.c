@@ -39,6 +39,12 @@ static netblt_time start_of_burst(const struct nb_pacing *pacing, netblt_time no
     return now - planned <= tolerated ? planned : now;
 }
 
+/* As a pair: one field may well be faster than before. */
+static bool is_slower(struct nb_burst a, struct nb_burst b)
+{
+    return (uint32_t)a.size * b.interval_ms < (uint32_t)b.size * a.interval_ms;
+}
+
 uint16_t nb_pacing_begin(struct nb_pacing *pacing, netblt_time now)
 {
     if (nb_pacing_next(pacing, now) > now)
@@ -46,10 +52,8 @@ uint16_t nb_pacing_begin(struct nb_pacing *pacing, netblt_time now)
     if (!burst_is_open(pacing, now)) {
         pacing->started_at = start_of_burst(pacing, now);
         pacing->any = true;
-        if (pacing->settled.size < pacing->burst.size)
-            pacing->burst.size = pacing->settled.size;
-        if (pacing->settled.interval_ms > pacing->burst.interval_ms)
-            pacing->burst.interval_ms = pacing->settled.interval_ms;
+        if (is_slower(pacing->settled, pacing->burst))
+            pacing->burst = pacing->settled;
         pacing->left = pacing->burst.size;
     }
     return pacing->burst.interval_ms == 0 ? UINT16_MAX : pacing->left;

@@ -1,15 +1,405 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rate_control.h"
 
-void nb_rate_control_init(struct nb_rate_control *rate, struct nb_burst negotiated)
+#include "rate_decide.h"
+#include "rate_pair.h"
+#include "serial.h"
+
+#define SECOND_US 1e6
+#define PER_MS 1000.0
+/* Packets that a window of the base rate holds at least. */
+#define WINDOW_PACKETS_MIN 64
+/* Without data for so long, and with control timers expiring meanwhile, the path was interrupted. */
+#define SILENCE_MIN_US 1000000
+#define SILENCE_ROUND_TRIPS 3
+/* The path's own round trip is the least of 10 to 20 seconds, longer on paths where that is few round trips. */
+#define SHORTEST_PERIOD_US 10000000
+#define SHORTEST_ROUND_TRIPS 16
+#define RECENT_SAMPLES 3
+/* Near paths: a host that was busy with something else for some milliseconds is no queue. */
+#define RECENT_NEAR_US 10000
+/* Bursts are kept this short until loss at their ends asks for shorter ones. */
+#define START_GROWTH 4
+/* Arrivals so far apart are no pace: the sender had nothing to send, or was not allowed to. */
+#define PAUSE_INTERVALS 4
+#define PAUSE_MIN_US 20000
+/* On a near path such a gap is a host that was busy otherwise. */
+#define STALL_INTERVALS 2
+#define STALL_MIN_US 1500
+/* Round trips of data that are asked for ahead: one until the data of a GO arrives, one for a repair, one in reserve
+ * for the repair's repair. */
+#define CREDIT_ROUND_TRIPS 3
+#define CREDIT_ROUND_TRIP_UNKNOWN_S 1.0
+#define CREDIT_REACTION_S 0.05 /* data timers, and hosts that wake up late */
+#define CREDIT_SPARE_BUFFERS 3
+/* The negotiated pair may be far too fast: no more is at stake before the first OK. */
+#define CREDIT_FIRST_BUFFERS 1u
+#define WITHIN_ENOUGH 0.9
+/* Near paths: what is under way beyond the buffer that arrives. Hosts that look at their packets every 100 us, and are
+ * busy otherwise at times, need some more than the round trip itself. */
+#define NEAR_WINDOW_ROUND_TRIPS 2
+#define NEAR_WINDOW_US 2000.0
+#define NEAR_WINDOW_GROWTH 1.25
+#define NEAR_WINDOW_SPARE_BUFFERS 2
+/* The fastest window lately; shorter ones tell little. */
+#define PEAK_PERIOD_US 200000
+#define PEAK_PACKETS_MIN 32
+#define PEAK_SECONDS_MIN 0.003
+
+void nb_rate_control_init(struct nb_rate_control *rate, enum netblt_rate mode, struct nb_burst negotiated,
+                          uint32_t buffer_packets, double limit_rate, uint32_t seed)
 {
-    rate->offer = negotiated;
+    double start = nb_pair_rate(negotiated);
+    *rate = (struct nb_rate_control){
+        .mode = mode,
+        .negotiated = negotiated,
+        .limit = limit_rate,
+        .buffer_packets = buffer_packets,
+        .random = seed | 1,
+        .offered = {.phase = NB_RATE_BASE, .burst = negotiated, .rate = start},
+        .base = start,
+        .follows = 1,
+        .boldness = 1,
+        .growth = START_GROWTH,
+        .burst_most = NB_BURST_USUAL_MOST,
+        .window_is_whole = true,
+    };
+    rate->epochs.in_force = rate->offered;
+    nb_minimum_init(&rate->shortest);
+    nb_minimum_init(&rate->recent);
 }
 
-struct nb_burst nb_rate_control_offer(const struct nb_rate_control *rate)
+/* ---- offers ------------------------------------------------------------------------------------------------ */
+
+static struct nb_burst pair_for(const struct nb_rate_control *rate, double packets_per_s)
 {
-    return rate->offer;
+    if (packets_per_s > rate->limit)
+        packets_per_s = rate->limit;
+    if (rate->capped.size != 0)
+        return nb_pair_within(packets_per_s, rate->capped);
+    if (!rate->leads) { /* perhaps the sender means the negotiated pair: do not slow it by one field of a faster pair */
+        if (packets_per_s >= nb_pair_rate(rate->negotiated))
+            return nb_pair_at_least(packets_per_s, rate->negotiated);
+        struct nb_burst within = nb_pair_within(packets_per_s, rate->negotiated);
+        if (nb_pair_rate(within) >= WITHIN_ENOUGH * packets_per_s)
+            return within;
+    }
+    return nb_pair_for_rate(packets_per_s, rate->burst_most, rate->state == NB_RATE_START);
 }
+
+/* Short bursts say few rates: a pulse must be one that can be told from the base. */
+static struct nb_burst pair_above_base(const struct nb_rate_control *rate, double packets_per_s)
+{
+    double enough = rate->base + 0.75 * (packets_per_s - rate->base);
+    struct nb_burst burst = pair_for(rate, packets_per_s);
+    for (int i = 0; i < 6 && nb_pair_rate(burst) < enough; i++)
+        burst = pair_for(rate, packets_per_s *= 1.05);
+    return burst;
+}
+
+static bool same_pair(struct nb_burst a, struct nb_burst b)
+{
+    return a.size == b.size && a.interval_ms == b.interval_ms;
+}
+
+struct nb_burst nb_rate_control_offer(struct nb_rate_control *rate, uint16_t seq, netblt_time now)
+{
+    if (rate->mode == NETBLT_RATE_FIXED)
+        return rate->negotiated;
+    struct nb_rate_epochs *epochs = &rate->epochs;
+    double wanted;
+    enum nb_rate_phase before = rate->offered.phase;
+    enum nb_rate_phase phase = nb_rate_next_phase(rate, &wanted, now);
+    struct nb_burst burst = phase == NB_RATE_UP ? pair_above_base(rate, wanted) : pair_for(rate, wanted);
+    if (phase != before)
+        rate->offered_at = now;
+    if ((phase == before && same_pair(burst, rate->offered.burst)) || epochs->count == NB_RATE_OFFERS_MAX)
+        return rate->offered.burst;
+    rate->offered = (struct nb_rate_offer){seq, phase, burst, nb_pair_rate(burst)};
+    epochs->sent[epochs->count++] = rate->offered;
+    return burst;
+}
+
+struct nb_burst nb_rate_control_in_force(const struct nb_rate_control *rate)
+{
+    return rate->epochs.in_force.burst;
+}
+
+static double at_most(double value, double most)
+{
+    return value < most ? value : most;
+}
+
+unsigned nb_rate_control_credit(const struct nb_rate_control *rate, unsigned most)
+{
+    if (rate->mode == NETBLT_RATE_FIXED)
+        return most;
+    if (rate->state == NB_RATE_START && rate->offered.rate == nb_pair_rate(rate->negotiated)) /* nothing is known */
+        return most < CREDIT_FIRST_BUFFERS ? most : CREDIT_FIRST_BUFFERS;
+    double fastest = rate->offered.rate > rate->epochs.in_force.rate ? rate->offered.rate : rate->epochs.in_force.rate;
+    if (rate->base > fastest)
+        fastest = rate->base;
+    double round_trip = CREDIT_ROUND_TRIP_UNKNOWN_S;
+    if (rate->round_trip_us != 0)
+        round_trip = CREDIT_ROUND_TRIPS * (double)rate->round_trip_us / SECOND_US;
+    double packets = fastest * (round_trip + CREDIT_REACTION_S);
+    return (unsigned)at_most(packets / rate->buffer_packets + CREDIT_SPARE_BUFFERS, most);
+}
+
+/* On a near path a host that is held up for some milliseconds would find more than its socket holds, were as much under
+ * way as the rate needs elsewhere; lost packets that wait for their repair are not. */
+bool nb_rate_control_window_allows(const struct nb_rate_control *rate, uint64_t next)
+{
+    if (rate->mode == NETBLT_RATE_FIXED || !nb_rate_path_is_near(rate))
+        return true;
+    double most = NEAR_WINDOW_GROWTH * nb_peak_get(&rate->peak);
+    double fastest = rate->base > rate->offered.rate ? rate->base : rate->offered.rate;
+    if (most == 0 || fastest < most)
+        most = fastest;
+    double round_trip_us = (double)nb_minimum_get(&rate->shortest);
+    double packets = most * (NEAR_WINDOW_ROUND_TRIPS * round_trip_us + NEAR_WINDOW_US) / SECOND_US;
+    uint64_t begun = rate->next_position / rate->buffer_packets;
+    return next < begun + 1 + NEAR_WINDOW_SPARE_BUFFERS + (uint64_t)(packets / rate->buffer_packets);
+}
+
+double nb_rate_control_measured(const struct nb_rate_control *rate)
+{
+    return rate->arrived;
+}
+
+/* ---- epochs ------------------------------------------------------------------------------------------------ */
+
+static void begin_window(struct nb_rate_control *rate, netblt_time now)
+{
+    nb_rate_window_begin(&rate->window, now);
+    rate->window_is_whole = true;
+}
+
+static void end_window(struct nb_rate_control *rate, netblt_time now)
+{
+    struct nb_rate_result result;
+    if (nb_rate_window_result(&rate->window, &result)) {
+        rate->arrived = nb_rate_path_rate(rate, &result);
+        if (result.packets >= PEAK_PACKETS_MIN && result.seconds >= PEAK_SECONDS_MIN)
+            nb_peak_add(&rate->peak, rate->arrived, PEAK_PERIOD_US, now);
+        nb_rate_judge(rate, &rate->epochs.in_force, &result, now);
+    }
+    begin_window(rate, now);
+}
+
+/* The newest offer that the packet in hand was sent under, if it is another one than before (AMB-43). */
+static bool next_epoch(struct nb_rate_epochs *epochs, bool new_buffer, struct nb_rate_offer *next)
+{
+    unsigned reached = 0;
+    while (reached < epochs->count && !nb_seq_after(epochs->sent[reached].seq, epochs->acked))
+        reached++;
+    if (reached == 0 || (epochs->sent[reached - 1].rate > epochs->in_force.rate && !new_buffer))
+        return false;
+    *next = epochs->sent[reached - 1];
+    for (unsigned i = reached; i < epochs->count; i++)
+        epochs->sent[i - reached] = epochs->sent[i];
+    epochs->count -= reached;
+    return true;
+}
+
+static void follow_epochs(struct nb_rate_control *rate, bool new_buffer, netblt_time now)
+{
+    struct nb_rate_offer next;
+    if (!next_epoch(&rate->epochs, new_buffer, &next))
+        return;
+    end_window(rate, now);
+    rate->best = rate->best_packets = rate->best_lost = 0;
+    rate->arrived = 0;
+    if (rate->epochs.in_force.rate > nb_pair_rate(rate->negotiated) && rate->capped.size == 0)
+        rate->leads = true; /* a sender that means the negotiated pair would have said so by now */
+    bool drained = rate->epochs.in_force.phase == NB_RATE_DRAIN;
+    rate->epochs.in_force = next;
+    if (rate->settling && (drained || next.phase == NB_RATE_BASE)) {
+        rate->settling = false;
+        nb_minimum_init(&rate->recent);
+    }
+    if (next.phase == NB_RATE_BASE)
+        rate->base_measured = false;
+}
+
+/* The sender has a faster offer, and nothing says whether it waits for a new buffer to follow it or not: what arrives
+ * meanwhile is of no epoch. */
+static bool between_epochs(const struct nb_rate_epochs *epochs)
+{
+    return epochs->count > 0 && !nb_seq_after(epochs->sent[0].seq, epochs->acked);
+}
+
+void nb_rate_control_acked(struct nb_rate_control *rate, uint16_t ack)
+{
+    rate->epochs.acked = ack;
+}
+
+/* What makes a sender answer an offer with the pair `told` (NEG-09). It restricts field by field: a field that it left
+ * as offered is not its limit, and the negotiated one it has agreed to. */
+static struct nb_burst cap_behind(const struct nb_rate_control *rate, struct nb_burst offered, struct nb_burst told)
+{
+    struct nb_burst known = rate->capped.size != 0 ? rate->capped : rate->negotiated;
+    struct nb_burst cap = told;
+    if (told.size == offered.size && known.size > told.size)
+        cap.size = known.size;
+    if (told.interval_ms == offered.interval_ms && known.interval_ms < told.interval_ms)
+        cap.interval_ms = known.interval_ms;
+    return cap;
+}
+
+/* What is offered beyond the cap was never in force. */
+static void respect_cap(struct nb_rate_control *rate, struct nb_burst cap)
+{
+    double most = nb_pair_rate(cap);
+    rate->capped = cap;
+    rate->doubts = 0;
+    if (rate->base > most)
+        rate->base = most;
+    if (rate->epochs.in_force.rate > most)
+        rate->epochs.in_force.rate = most;
+    for (unsigned i = 0; i < rate->epochs.count; i++)
+        if (rate->epochs.sent[i].rate > most)
+            rate->epochs.sent[i].rate = most;
+}
+
+void nb_rate_control_null_ack(struct nb_rate_control *rate, uint16_t ack, struct nb_burst burst)
+{
+    if (rate->mode == NETBLT_RATE_FIXED || burst.size == 0)
+        return;
+    rate->window_is_whole = false; /* begun anew with the next arrival */
+    struct nb_burst newest = rate->offered.burst;
+    if (nb_seq_after(rate->offered.seq, ack) || same_pair(newest, burst))
+        return;
+    if (burst.size <= newest.size && burst.interval_ms >= newest.interval_ms)
+        respect_cap(rate, cap_behind(rate, newest, burst)); /* NEG-09 */
+}
+
+/* ---- arrivals ---------------------------------------------------------------------------------------------- */
+
+static bool was_silent(const struct nb_rate_control *rate, netblt_time now)
+{
+    netblt_time long_time = SILENCE_ROUND_TRIPS * rate->round_trip_us;
+    if (long_time < SILENCE_MIN_US)
+        long_time = SILENCE_MIN_US;
+    return rate->timed_out && rate->last_at != 0 && now - rate->last_at > long_time;
+}
+
+static bool has_paused(const struct nb_rate_control *rate, netblt_time now)
+{
+    netblt_time pace = PAUSE_INTERVALS * (netblt_time)PER_MS * rate->epochs.in_force.burst.interval_ms;
+    return rate->last_at != 0 && now - rate->last_at > pace + PAUSE_MIN_US;
+}
+
+/* Nothing came for so long that a host must have been busy with something else: bursts are closer. */
+static bool is_stall(const struct nb_rate_control *rate, netblt_time gap_us)
+{
+    netblt_time bursts_us = STALL_INTERVALS * (netblt_time)PER_MS * rate->epochs.in_force.burst.interval_ms;
+    return gap_us > STALL_MIN_US && gap_us > bursts_us;
+}
+
+/* What of the time since `from` nothing came in. */
+static netblt_time stalled_since(const struct nb_rate_control *rate, netblt_time from, netblt_time now)
+{
+    netblt_time sum = 0;
+    for (unsigned i = 0; i < NB_RATE_STALLS; i++) {
+        const struct nb_rate_stall *stall = &rate->stalls[i];
+        if (stall->to > from)
+            sum += stall->to - (stall->from > from ? stall->from : from);
+    }
+    netblt_time last = rate->last_at > from ? rate->last_at : from;
+    return rate->last_at != 0 && is_stall(rate, now - last) ? sum + (now - last) : sum;
+}
+
+static void note_time(struct nb_rate_control *rate, netblt_time now)
+{
+    if (rate->last_at != 0 && is_stall(rate, now - rate->last_at))
+        rate->stalls[rate->stall_count++ % NB_RATE_STALLS] = (struct nb_rate_stall){rate->last_at, now};
+    if (was_silent(rate, now)) {
+        begin_window(rate, now);
+        nb_rate_judge_silence(rate);
+    }
+    rate->last_at = now;
+    rate->timed_out = false;
+}
+
+/* The sender was idle, or its packets were all lost: what came before is judged by itself. */
+static void begin_window_anew(struct nb_rate_control *rate, netblt_time now)
+{
+    struct nb_rate_result result;
+    bool any = nb_rate_window_result(&rate->window, &result);
+    if (rate->state == NB_RATE_START && any && result.arrival_rate > rate->best)
+        rate->best = result.arrival_rate;
+    rate->best_packets += result.packets;
+    rate->best_lost += result.lost;
+    begin_window(rate, now);
+}
+
+void nb_rate_control_arrival(struct nb_rate_control *rate, enum nb_rate_arrival kind, uint64_t position,
+                             netblt_time now)
+{
+    if (rate->mode == NETBLT_RATE_FIXED)
+        return;
+    bool paused = has_paused(rate, now);
+    note_time(rate, now);
+    if (kind == NB_RATE_LATE) {
+        nb_rate_window_late(&rate->window);
+        return;
+    }
+    uint32_t gap = 0;
+    bool new_buffer = false;
+    if (kind == NB_RATE_FRESH) {
+        gap = (uint32_t)(position - rate->next_position);
+        uint64_t before = rate->next_position == 0 ? UINT64_MAX : (rate->next_position - 1) / rate->buffer_packets;
+        new_buffer = position / rate->buffer_packets != before;
+        rate->next_position = position + 1;
+    }
+    follow_epochs(rate, new_buffer, now);
+    netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * (netblt_time)PER_MS;
+    nb_rate_trains_add(&rate->trains, kind == NB_RATE_FRESH && gap == 0, interval_us / 2, now);
+    if (!rate->window_is_whole || paused)
+        begin_window_anew(rate, now);
+    if (between_epochs(&rate->epochs))
+        return;
+    nb_rate_window_add(&rate->window, gap, now);
+    if (rate->state == NB_RATE_CRUISE && rate->epochs.in_force.phase == NB_RATE_BASE &&
+        rate->window.packets >= WINDOW_PACKETS_MIN && now - rate->window.from >= nb_rate_window_us(rate)) {
+        rate->base_measured = true;
+        end_window(rate, now);
+    }
+}
+
+void nb_rate_control_timeout(struct nb_rate_control *rate)
+{
+    rate->timed_out = true;
+}
+
+void nb_rate_control_round_trip_guess(struct nb_rate_control *rate, netblt_time us)
+{
+    rate->round_trip_us = us;
+    rate->round_trip_guessed = true;
+}
+
+void nb_rate_control_round_trip(struct nb_rate_control *rate, netblt_time us, netblt_time now)
+{
+    if (rate->mode == NETBLT_RATE_FIXED)
+        return;
+    if (nb_rate_path_is_near(rate)) { /* a queue would bring packets all the time */
+        netblt_time stalled = stalled_since(rate, now - us, now);
+        us = stalled < us ? us - stalled : 1;
+    }
+    bool first = rate->round_trip_us == 0 || rate->round_trip_guessed;
+    rate->round_trip_guessed = false;
+    rate->round_trip_us = first ? us : (7 * rate->round_trip_us + us) / 8;
+    netblt_time period = SHORTEST_ROUND_TRIPS * rate->round_trip_us;
+    nb_minimum_add(&rate->shortest, us, period < SHORTEST_PERIOD_US ? SHORTEST_PERIOD_US : period, 1, now);
+    netblt_time recent = rate->round_trip_us / 2;
+    if (recent < RECENT_NEAR_US && nb_rate_path_is_near(rate))
+        recent = RECENT_NEAR_US;
+    if (nb_minimum_add(&rate->recent, us, recent, RECENT_SAMPLES, now))
+        nb_rate_judge_queue(rate, rate->recent.before, now);
+}
+
+/* ---- the sender -------------------------------------------------------------------------------------------- */
 
 struct nb_burst nb_rate_control_restrict(struct nb_burst offer, struct nb_burst current, struct nb_burst own_limit,
                                          bool *restricted)
@@ -18,10 +408,30 @@ struct nb_burst nb_rate_control_restrict(struct nb_burst offer, struct nb_burst 
         .size = offer.size == 0 ? current.size : offer.size,
         .interval_ms = offer.interval_ms,
     };
-    if (settled.size > own_limit.size)
+    if (settled.size > own_limit.size && own_limit.interval_ms != 0) /* not paced, a burst has no size */
         settled.size = own_limit.size;
     if (settled.interval_ms < own_limit.interval_ms)
         settled.interval_ms = own_limit.interval_ms;
+    *restricted = settled.size != offer.size || settled.interval_ms != offer.interval_ms;
+    return settled;
+}
+
+struct nb_burst nb_rate_control_follow(struct nb_burst offer, struct nb_burst current, double limit_rate,
+                                       bool *restricted)
+{
+    struct nb_burst settled = {
+        .size = offer.size == 0 ? current.size : offer.size,
+        .interval_ms = offer.interval_ms,
+    };
+    if (nb_pair_rate(settled) > limit_rate) {
+        double size = limit_rate * (settled.interval_ms == 0 ? 1 : settled.interval_ms) / PER_MS;
+        if (settled.interval_ms == 0)
+            settled.interval_ms = 1;
+        if (size >= 1)
+            settled.size = (uint16_t)size;
+        else
+            settled = (struct nb_burst){1, nb_pair_for_rate(limit_rate, 1, false).interval_ms};
+    }
     *restricted = settled.size != offer.size || settled.interval_ms != offer.interval_ms;
     return settled;
 }

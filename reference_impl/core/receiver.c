@@ -5,6 +5,8 @@
 #include "bytes.h"
 #include "close.h"
 #include "endpoint_internal.h"
+#include "footprint.h"
+#include "observe.h"
 #include "params.h"
 
 #include <stdlib.h>
@@ -16,6 +18,39 @@
 #define OUTSTANDING_MAX 8192
 /* Complete buffers that wait for a lower one to be delivered cost no client memory with any_order, but a slot each. */
 #define WAITING_MAX 4096
+/* Un-acked messages beyond those that the outstanding buffers explain: OKs whose acks are on their way. */
+#define CONTROL_SPARE_MESSAGES 64
+
+/* footprint.h: a buffer takes a slot, a bit for each packet, two messages that are not acknowledged yet, and a RESEND
+ * list. Complete buffers that wait for a lower one take a slot and an OK; with any_order that is all, else their memory
+ * counts among the negotiated buffers. */
+static void limit_memory(const netblt_connection *connection, struct nb_receiver *receiver)
+{
+    size_t message = NB_FOOTPRINT_IN_RING(sizeof(struct nb_control_message));
+    size_t slot = NB_FOOTPRINT_IN_RING(sizeof(struct nb_receive_buffer));
+    size_t bits = nb_bitmap_words(receiver->most_packets) * sizeof(uint64_t) + NB_FOOTPRINT_BLOCK_BYTES;
+    size_t list = nb_control_queue_resend_room(&receiver->queue) * sizeof(uint16_t);
+    if (list > receiver->most_packets * sizeof(uint16_t))
+        list = receiver->most_packets * sizeof(uint16_t);
+    receiver->max_outstanding = (uint16_t)nb_footprint_items(
+        slot + bits + 2 * message + list + NB_FOOTPRINT_BLOCK_BYTES, receiver->buffer_size / 100,
+        NB_FOOTPRINT_BUFFERS_BYTES, receiver->max_outstanding);
+    size_t waiting =
+        nb_footprint_items(slot + message, receiver->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, WAITING_MAX);
+    receiver->most_slots = receiver->max_outstanding + (connection->options.any_order ? waiting : 0);
+}
+
+/* That of OPEN and RESPONSE. */
+static void learn_first_round_trip(netblt_connection *connection, netblt_time us)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    if (connection->open_attempts == 1) {
+        nb_control_timer_sample(&receiver->control_timer, us);
+        nb_rate_control_round_trip(&receiver->rate, us, connection->stats.opened_at);
+    } else if (nb_control_timer_guess(&receiver->control_timer, us)) {
+        nb_rate_control_round_trip_guess(&receiver->rate, us);
+    }
+}
 
 void nb_receiver_start(netblt_connection *connection, netblt_time first_round_trip_us)
 {
@@ -27,19 +62,24 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
     *receiver = (struct nb_receiver){
         .control_at = NETBLT_TIME_NEVER,
         .data_timer_from = NETBLT_TIME_NEVER,
+        .offered = burst,
         .burst = burst,
         .base = connection->endpoint->config.first_buffer,
         .buffer_size = agreed->buffer_size,
         .packet_size = agreed->packet_size,
         .most_packets = nb_packets_per_buffer(agreed->buffer_size, agreed->packet_size),
+        .spacing.decides = profile->measured_pace_decides,
         .max_outstanding = agreed->max_buffers < OUTSTANDING_MAX ? agreed->max_buffers : OUTSTANDING_MAX,
     };
     nb_control_queue_init(&receiver->queue, limit < CONTROL_LIMIT_FLOOR_BYTES ? CONTROL_LIMIT_FLOOR_BYTES : limit);
+    limit_memory(connection, receiver);
     nb_control_timer_init(&receiver->control_timer, profile, nb_death_time(connection->own.death_timer_s),
                           (netblt_time)burst.interval_ms * 1000);
+    nb_control_timer_for_stranger(&receiver->control_timer, nb_proof_is_missing(connection));
+    nb_rate_control_init(&receiver->rate, connection->options.rate, burst, receiver->most_packets,
+                         nb_connection_rate_limit(connection), connection->unique_id);
     if (first_round_trip_us > 0)
-        nb_control_timer_sample(&receiver->control_timer, first_round_trip_us);
-    nb_rate_control_init(&receiver->rate, burst);
+        learn_first_round_trip(connection, first_round_trip_us);
     nb_ring_init(&receiver->buffers, sizeof(struct nb_receive_buffer));
 }
 
@@ -78,6 +118,16 @@ void nb_receiver_free(netblt_connection *connection)
     nb_control_queue_free(&receiver->queue);
 }
 
+void nb_receiver_stop_timers(netblt_connection *connection)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    nb_set_timer(connection, NETBLT_TIMER_CONTROL, NB_NO_BUFFER, &receiver->control_at, NETBLT_TIME_NEVER);
+    for (size_t i = 0; i < receiver->buffers.count; i++)
+        nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + i, &nb_receiver_buffer(receiver, i)->timer_at,
+                     NETBLT_TIME_NEVER);
+    receiver->data_timer_from = NETBLT_TIME_NEVER;
+}
+
 void nb_receiver_out_of_memory(netblt_connection *connection)
 {
     nb_close_abort(connection, "out of memory");
@@ -85,14 +135,28 @@ void nb_receiver_out_of_memory(netblt_connection *connection)
 
 /* ---- GO -------------------------------------------------------------------------------------------------------- */
 
-/* DATA-10: none after L; DATA-12: at most N outstanding; a wanted QUIT asks for nothing new. */
+/* DATA-14: a buffer that starts where RFC 998 ends a transfer may still be the empty last one (AMB-41); none starts
+ * beyond. */
+static bool next_is_within_range(const netblt_connection *connection)
+{
+    const struct nb_receiver *receiver = &connection->receiver;
+    uint64_t index = receiver->first + receiver->buffers.count;
+    return connection->options.beyond_4g || index * receiver->buffer_size <= NETBLT_TRANSFER_MAX_BYTES;
+}
+
+/* DATA-10: none after L; DATA-12: at most N outstanding; a stranger gets one (proof.h); a wanted QUIT asks for nothing
+ * new. */
 static bool may_go(const netblt_connection *connection)
 {
     const struct nb_receiver *receiver = &connection->receiver;
+    bool first = receiver->first + receiver->buffers.count == 0;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !receiver->client_waits &&
-           !receiver->last_known && receiver->outstanding < receiver->max_outstanding &&
-           receiver->buffers.count < (size_t)receiver->max_outstanding + WAITING_MAX &&
-           receiver->queue.messages.count < OUTSTANDING_MAX;
+           (first || !nb_proof_is_missing(connection)) && !receiver->last_known &&
+           receiver->outstanding < nb_rate_control_credit(&receiver->rate, receiver->max_outstanding) &&
+           nb_rate_control_window_allows(&receiver->rate, receiver->first + receiver->buffers.count) &&
+           receiver->buffers.count < receiver->most_slots &&
+           receiver->queue.messages.count < 2 * receiver->most_slots + CONTROL_SPARE_MESSAGES &&
+           next_is_within_range(connection);
 }
 
 static bool add_buffer(netblt_connection *connection, uint64_t index, uint8_t *memory)
@@ -171,23 +235,39 @@ static void deliver_in_order(netblt_connection *connection)
     }
 }
 
+static void observe_offer(netblt_connection *connection, struct nb_burst offer)
+{
+    const struct nb_receiver *receiver = &connection->receiver;
+    double measured = nb_rate_control_measured(&receiver->rate) * receiver->packet_size * 8;
+    nb_observe_rate(connection, offer, receiver->control_timer.smoothed_us, (uint64_t)measured, receiver->rate.why);
+}
+
 void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
     uint16_t seq;
+    if (nb_close_beyond_4g(connection, (receiver->first + i) * receiver->buffer_size + buffer->length, now)) {
+        nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + i, &buffer->timer_at, NETBLT_TIME_NEVER);
+        return; /* neither delivered nor OK'd */
+    }
     buffer->state = NB_RECEIVED;
-    buffer->timer_at = NETBLT_TIME_NEVER; /* TIMER-08 */
+    nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + i, &buffer->timer_at,
+                 NETBLT_TIME_NEVER); /* TIMER-08 */
     free(buffer->got);
     buffer->got = NULL;
     receiver->outstanding--;
     connection->stats.last_buffer_at = now;
-    struct nb_burst offer = nb_rate_control_offer(&receiver->rate);
+    struct nb_burst offer = nb_rate_control_offer(&receiver->rate, receiver->queue.next_seq, now);
+    if (offer.size != receiver->offered.size || offer.interval_ms != receiver->offered.interval_ms)
+        observe_offer(connection, offer);
+    receiver->offered = offer;
     uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
     if (!nb_control_queue_ok(&receiver->queue, number, offer.size, offer.interval_ms, &seq)) {
         nb_receiver_out_of_memory(connection);
         return;
     }
+    nb_observe_buffer_done(connection, receiver->first + i, buffer->length);
     if (connection->options.any_order)
         deliver(connection, i);
     if (connection->state != NETBLT_STATE_CLOSED)
@@ -202,6 +282,7 @@ void nb_receiver_end_at(netblt_connection *connection, size_t i)
     while (receiver->buffers.count > i + 1) {
         size_t top = receiver->buffers.count - 1;
         struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, top);
+        nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + top, &buffer->timer_at, NETBLT_TIME_NEVER);
         discard_buffer(connection, receiver->first + top, buffer);
         free(buffer->got);
         receiver->outstanding--;
@@ -248,7 +329,8 @@ size_t nb_receiver_write_control(netblt_connection *connection, uint8_t *packet,
     size_t messages =
         nb_control_queue_write(&receiver->queue, packet + NETBLT_HEADER_BYTES, capacity - NETBLT_HEADER_BYTES,
                                nb_control_timer_published_ms(&receiver->control_timer), now);
-    receiver->control_at = now + receiver->control_timer.value_us; /* TIMER-01 */
+    nb_set_timer(connection, NETBLT_TIMER_CONTROL, NB_NO_BUFFER, &receiver->control_at,
+                 now + receiver->control_timer.value_us); /* TIMER-01 */
     connection->stats.control_packets_sent++;
     return nb_write_control(packet, &emitter, messages);
 }

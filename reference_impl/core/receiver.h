@@ -36,6 +36,7 @@ struct nb_receive_buffer {
     bool fresh;       /* a packet arrived while in ACK-WAIT */
     bool more_to_ask; /* the last RESEND did not hold all missing packets (AMB-33) */
     uint32_t ask_from;
+    bool asked;           /* a RESEND was queued at least once */
     unsigned repeats;     /* data timer expiries in a row without any packet between (AMB-35) */
     netblt_time timer_at; /* NETBLT_TIME_NEVER when it does not run */
     uint32_t newest;      /* packet that arrived last, plus one, and when: for the spacing */
@@ -47,7 +48,8 @@ struct nb_receiver {
     struct nb_control_timer control_timer;
     netblt_time control_at; /* expiry; NETBLT_TIME_NEVER when no message is un-acked */
     struct nb_rate_control rate;
-    struct nb_burst burst; /* what the sender uses: negotiated, or as its newest NULL-ACK says */
+    struct nb_burst offered; /* in the newest OK */
+    struct nb_burst burst;   /* what the sender uses: negotiated, or as its newest NULL-ACK says */
     struct nb_spacing spacing;
 
     uint32_t base; /* buffer number of index 0 (AMB-09) */
@@ -55,6 +57,7 @@ struct nb_receiver {
     uint16_t packet_size;
     uint32_t most_packets; /* in a full buffer */
     uint16_t max_outstanding;
+    size_t most_slots; /* in `buffers` */
 
     struct nb_ring buffers; /* of struct nb_receive_buffer, indices first .. */
     uint64_t first;         /* lowest index that was not delivered */
@@ -69,6 +72,8 @@ struct nb_receiver {
 void nb_receiver_start(netblt_connection *connection, netblt_time first_round_trip_us);
 void nb_receiver_discard_all(netblt_connection *connection);
 void nb_receiver_free(netblt_connection *connection);
+/* The data phase is over, or the connection is. */
+void nb_receiver_stop_timers(netblt_connection *connection);
 
 void nb_receiver_on_data(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
 void nb_receiver_on_null_ack(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);

@@ -3,6 +3,7 @@
 #include "bytes.h"
 #include "checksum.h"
 #include "endpoint_internal.h"
+#include "observe.h"
 #include "receiver.h"
 #include "serial.h"
 
@@ -96,13 +97,51 @@ static void measure_spacing(struct nb_receiver *receiver, struct nb_receive_buff
     buffer->newest_at = now;
 }
 
-static void store(netblt_connection *connection, const struct nb_packet *packet, const struct placement *place,
-                  netblt_time now)
+/* What automatic rate control makes of a packet, wanted or not: where it stands in the order in which the sender first
+ * sends all packets. */
+static void measure_arrival(netblt_connection *connection, const struct nb_data_fields *data, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    if (connection->options.rate == NETBLT_RATE_FIXED)
+        return;
+    uint32_t i = nb_buffer_distance(data->buffer, receiver->base + (uint32_t)receiver->first);
+    enum nb_rate_arrival kind = NB_RATE_REPEAT;
+    uint64_t position = 0;
+    if (i < receiver->buffers.count && data->packet < receiver->most_packets) {
+        const struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+        position = (receiver->first + i) * receiver->most_packets + data->packet;
+        if (position >= receiver->rate.next_position)
+            kind = NB_RATE_FRESH;
+        else if (buffer->state != NB_RECEIVED && !buffer->asked)
+            kind = NB_RATE_LATE;
+    }
+    nb_rate_control_arrival(&receiver->rate, kind, position, now);
+    receiver->burst = nb_rate_control_in_force(&receiver->rate);
+}
+
+/* Checks the data and puts them to `place`, if there is one: memory that nobody reads before the packet counts as
+ * received. Where both are wanted they are one pass, as they cost more than all the rest. False when the data checksum
+ * is wrong: what lies at `place` then is of no meaning. */
+static bool take_data(const netblt_connection *connection, const struct nb_packet *packet,
+                      const struct placement *place)
+{
+    const struct nb_data_fields *data = &packet->data;
+    bool checked = connection->agreed.data_checksum;
+    if (place == NULL || place->length == 0)
+        return !checked || nb_checksum_matches(data->data, data->length, data->data_checksum);
+    uint8_t *to = nb_receiver_buffer(&connection->receiver, place->buffer)->memory + place->offset;
+    if (checked && data->length == place->length)
+        return nb_checksum_copy_matches(to, data->data, data->length, data->data_checksum);
+    if (checked && !nb_checksum_matches(data->data, data->length, data->data_checksum))
+        return false;
+    memcpy(to, data->data, place->length);
+    return true;
+}
+
+static void mark_received(netblt_connection *connection, const struct placement *place, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, place->buffer);
-    if (place->length > 0)
-        memcpy(buffer->memory + place->offset, packet->data.data, place->length);
     nb_bitmap_set(buffer->got, place->packet);
     buffer->received++;
     if (place->packet + 1 > buffer->seen)
@@ -142,24 +181,29 @@ void nb_receiver_on_data(netblt_connection *connection, const struct nb_packet *
     nb_receiver_on_ack(connection, packet->data.high_seq, now); /* even if the data is of no use: AMB-60 */
     if (!nb_connection_transfers(connection))
         return;
-    if (connection->agreed.data_checksum &&
-        !nb_checksum_matches(packet->data.data, packet->data.length, packet->data.data_checksum)) {
-        connection->stats.checksum_errors++; /* CKSUM-07: as if it had been lost */
-        return;
-    }
+    measure_arrival(connection, &packet->data, now);
     struct placement place;
-    if (!find_place(receiver, packet, &place)) {
-        connection->stats.data_packets_duplicate++;
+    bool wanted = find_place(receiver, packet, &place);
+    if (!take_data(connection, packet, wanted ? &place : NULL)) {
+        connection->stats.checksum_errors++; /* CKSUM-07: as if it had been lost */
+        nb_observe_dropped(connection->endpoint, connection, "the checksum of its data is wrong");
         return;
     }
-    store(connection, packet, &place, now);
+    if (!wanted) {
+        connection->stats.data_packets_duplicate++;
+        nb_observe_dropped(connection->endpoint, connection, "its data is there already, or has no place");
+        return;
+    }
+    mark_received(connection, &place, now);
     advance(connection, &place, now);
 }
 
 void nb_receiver_on_null_ack(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
 {
     const struct nb_null_ack_fields *fields = &packet->null_ack;
+    struct nb_burst reported = {fields->burst_size, fields->burst_interval_ms};
+    nb_rate_control_null_ack(&connection->receiver.rate, fields->high_seq, reported);
     if (fields->burst_size > 0) /* the pace that data timers must expect */
-        connection->receiver.burst = (struct nb_burst){fields->burst_size, fields->burst_interval_ms};
+        connection->receiver.burst = reported;
     nb_receiver_on_ack(connection, fields->high_seq, now);
 }

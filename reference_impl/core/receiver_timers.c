@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bitmap.h"
 #include "endpoint_internal.h"
+#include "observe.h"
 #include "receiver.h"
 #include "serial.h"
 
@@ -31,9 +32,10 @@ static netblt_time expected_time(const struct nb_receiver *receiver, size_t i)
     return nb_transfer_time(packets, receiver->burst, &receiver->spacing);
 }
 
-static void arm(struct nb_receiver *receiver, struct nb_receive_buffer *buffer, netblt_time at)
+static void arm(netblt_connection *connection, size_t i, netblt_time at)
 {
-    buffer->timer_at = at;
+    struct nb_receiver *receiver = &connection->receiver;
+    nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + i, &nb_receiver_buffer(receiver, i)->timer_at, at);
     receiver->data_timer_from = at < receiver->data_timer_from ? at : receiver->data_timer_from;
 }
 
@@ -44,10 +46,13 @@ void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time 
     for (size_t k = 0; k <= i; k++) {
         struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, k);
         packets += missing(receiver, buffer);
-        if (buffer->state != NB_ACKED && k != i)
-            continue; /* TIMER-06: buffers below that wait still are due soon, but not now */
+        if (buffer->state != NB_ACKED && buffer->state != NB_RECEIVING)
+            continue; /* TIMER-06: buffers below that wait still, or for a rest, are due soon, but not now */
         netblt_time expected = nb_transfer_time(packets, receiver->burst, &receiver->spacing);
-        arm(receiver, buffer, now + nb_data_timer_tight(profile_of(connection), expected));
+        netblt_time at = now + nb_data_timer_tight(profile_of(connection), expected);
+        /* Only ever tighter: were it armed anew by every buffer that begins, it would never expire. */
+        if (k == i || at < buffer->timer_at)
+            arm(connection, k, at);
     }
 }
 
@@ -56,11 +61,12 @@ static void postpone_above(netblt_connection *connection, size_t i)
 {
     struct nb_receiver *receiver = &connection->receiver;
     uint32_t packets = missing(receiver, nb_receiver_buffer(receiver, i));
-    netblt_time delay = nb_transfer_time(packets, receiver->burst, &receiver->spacing);
+    netblt_time delay = nb_share_of_transfer(packets, receiver->burst, &receiver->spacing);
     for (size_t k = i + 1; k < receiver->buffers.count; k++) {
         struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, k);
         if (buffer->timer_at != NETBLT_TIME_NEVER)
-            buffer->timer_at += delay;
+            nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + k, &buffer->timer_at,
+                         buffer->timer_at + delay);
     }
 }
 
@@ -75,7 +81,7 @@ static void leave_ack_wait(netblt_connection *connection, size_t i, bool asked, 
         buffer->repeats = 0;
     bool loose = buffer->received == 0;
     netblt_time expected = expected_time(receiver, i);
-    arm(receiver, buffer, now + nb_data_timer_waiting(profile_of(connection), expected, loose, buffer->repeats));
+    arm(connection, i, now + nb_data_timer_waiting(profile_of(connection), expected, loose, buffer->repeats));
     if (asked)
         postpone_above(connection, i);
     buffer->fresh = false;
@@ -104,7 +110,9 @@ static void request(netblt_connection *connection, size_t i, uint32_t from)
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
     uint16_t room = nb_control_queue_resend_room(&receiver->queue);
-    uint16_t *list = malloc(room * sizeof *list);
+    if (room > missing(receiver, buffer))
+        room = (uint16_t)missing(receiver, buffer);
+    uint16_t *list = malloc((room + 1u) * sizeof *list); /* nothing may be missing any more */
     uint32_t next = 0;
     uint16_t count = list == NULL ? 0 : list_missing(receiver, buffer, from, list, room, &next);
     uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
@@ -119,7 +127,7 @@ static void request(netblt_connection *connection, size_t i, uint32_t from)
     if (!queued)
         return;
     buffer->state = NB_ACK_WAIT;
-    buffer->timer_at = NETBLT_TIME_NEVER;
+    buffer->asked = true;
     connection->stats.resends_sent++;
 }
 
@@ -127,6 +135,7 @@ static void request(netblt_connection *connection, size_t i, uint32_t from)
 static void data_timer_expired(netblt_connection *connection, size_t i)
 {
     struct nb_receive_buffer *buffer = nb_receiver_buffer(&connection->receiver, i);
+    nb_timer_expired(connection, NETBLT_TIMER_DATA, connection->receiver.first + i, &buffer->timer_at);
     connection->stats.data_timeouts++;
     buffer->repeats = buffer->state == NB_RECEIVING ? 0 : buffer->repeats + 1;
     buffer->fresh = false;
@@ -155,16 +164,30 @@ static void message_acked(netblt_connection *connection, const struct nb_control
         leave_ack_wait(connection, i, true, now);
 }
 
+/* Karn, per packet: the message that was the highest of exactly one CONTROL times that one's round trip. */
+static void measure_round_trip(struct nb_receiver *receiver, const struct nb_control_message *message, netblt_time now)
+{
+    if (message->led == 1) {
+        nb_control_timer_sample(&receiver->control_timer, now - message->led_at);
+        nb_rate_control_round_trip(&receiver->rate, now - message->led_at, now);
+    } else if (nb_control_timer_guess(&receiver->control_timer, now - message->first_led_at)) {
+        nb_rate_control_round_trip_guess(&receiver->rate, now - message->first_led_at);
+    }
+}
+
 void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
     if (!nb_control_queue_ack_is_news(&receiver->queue, ack))
         return;
+    if (nb_proof_is_missing(connection))
+        nb_control_timer_for_stranger(&receiver->control_timer, false);
+    nb_proof_given(connection);
+    nb_rate_control_acked(&receiver->rate, ack);
     const struct nb_control_message *message;
     while ((message = nb_control_queue_acked(&receiver->queue, ack)) != NULL) {
-        /* Karn, per packet: the message that was the highest of exactly one CONTROL times that one's round trip. */
-        if (message->seq == ack && message->led == 1)
-            nb_control_timer_sample(&receiver->control_timer, now - message->led_at);
+        if (message->seq == ack && message->led > 0)
+            measure_round_trip(receiver, message, now);
         struct nb_control_message copy = *message;
         copy.packets = NULL;
         nb_control_queue_pop(&receiver->queue);
@@ -173,7 +196,8 @@ void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time
             return;
     }
     if (receiver->queue.sent == 0)
-        receiver->control_at = NETBLT_TIME_NEVER; /* TIMER-02: all that was sent is acknowledged */
+        nb_set_timer(connection, NETBLT_TIMER_CONTROL, NB_NO_BUFFER, &receiver->control_at,
+                     NETBLT_TIME_NEVER); /* TIMER-02: all that was sent is acknowledged */
 }
 
 /* ---- expiry ---------------------------------------------------------------------------------------------------- */
@@ -203,7 +227,9 @@ void nb_receiver_timeout(netblt_connection *connection, netblt_time now)
     if (now >= receiver->control_at) {
         /* TIMER-01: the whole control packet again; nothing but the death timer ends this. */
         nb_control_timer_back_off(&receiver->control_timer);
-        receiver->control_at = NETBLT_TIME_NEVER; /* armed when it leaves */
+        nb_rate_control_timeout(&receiver->rate);
+        nb_timer_expired(connection, NETBLT_TIMER_CONTROL, NB_NO_BUFFER,
+                         &receiver->control_at); /* armed when it leaves */
         connection->stats.control_timeouts++;
         connection->owed |= NB_OWED_CONTROL;
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small enough for the usual handful of buffers, and each growth doubles it. */
+/* Small enough for the usual handful of buffers; each growth adds half, so that no more than half lies idle. */
 #define RING_FIRST_CAPACITY_ITEMS 8
 
 void nb_ring_init(struct nb_ring *ring, size_t item_bytes)
@@ -22,21 +22,28 @@ void nb_ring_free(struct nb_ring *ring)
 void *nb_ring_at(const struct nb_ring *ring, size_t i)
 {
     assert(i < ring->count);
-    return ring->items + ((ring->head + i) & (ring->capacity - 1)) * ring->item_bytes;
+    size_t at = ring->head + i;
+    return ring->items + (at < ring->capacity ? at : at - ring->capacity) * ring->item_bytes;
 }
 
+/* The ring is full: items [head, capacity) come before items [0, head). Whichever of the two can, moves. */
 static bool ring_grow(struct nb_ring *ring)
 {
-    size_t capacity = ring->capacity == 0 ? RING_FIRST_CAPACITY_ITEMS : ring->capacity * 2;
-    unsigned char *items = calloc(capacity, ring->item_bytes);
+    size_t before = ring->capacity, bytes = ring->item_bytes;
+    size_t capacity = before == 0 ? RING_FIRST_CAPACITY_ITEMS : before + before / 2;
+    unsigned char *items = realloc(ring->items, capacity * bytes);
     if (items == NULL)
         return false;
-    for (size_t i = 0; i < ring->count; i++)
-        memcpy(items + i * ring->item_bytes, nb_ring_at(ring, i), ring->item_bytes);
-    free(ring->items);
+    if (ring->head <= capacity - before) {
+        if (ring->head > 0)
+            memcpy(items + before * bytes, items, ring->head * bytes);
+    } else {
+        size_t head = capacity - (before - ring->head);
+        memmove(items + head * bytes, items + ring->head * bytes, (before - ring->head) * bytes);
+        ring->head = head;
+    }
     ring->items = items;
     ring->capacity = capacity;
-    ring->head = 0;
     return true;
 }
 
@@ -53,7 +60,7 @@ void *nb_ring_push(struct nb_ring *ring)
 void nb_ring_pop_front(struct nb_ring *ring)
 {
     assert(ring->count > 0);
-    ring->head = (ring->head + 1) & (ring->capacity - 1);
+    ring->head = ring->head + 1 < ring->capacity ? ring->head + 1 : 0;
     ring->count--;
 }
 

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A queue of equal-size items that grows as needed: control messages, buffers in flight. Pointers to items are valid
+/* A queue of equal-size items that grows by halves: control messages, buffers in flight. Pointers to items are valid
  * until the next push. */
 struct nb_ring {
     unsigned char *items;
     size_t item_bytes;
-    size_t capacity; /* a power of two, or 0 */
+    size_t capacity;
     size_t head;
     size_t count;
 };

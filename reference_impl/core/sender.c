@@ -4,6 +4,8 @@
 #include "bitmap.h"
 #include "close.h"
 #include "endpoint_internal.h"
+#include "footprint.h"
+#include "params.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -11,6 +13,22 @@
 /* AMB-34: an ack waits for DATA that leaves within one burst interval, but never longer than this, so that the
  * receiver's control timer does not learn to wait for slow bursts. */
 #define ACK_PATIENCE_MAX_US 100000
+/* Buffers with their OK that wait for a lower one to get its own: as many as a receiver of ours would let wait. */
+#define WAITING_MAX 4096
+
+/* footprint.h: a buffer takes a slot and, once a RESEND has come, a bit for each packet. A buffer with its OK that
+ * waits for a lower one to get its own takes a slot: a peer that never completes the lowest one must not fill our
+ * memory. */
+static void limit_memory(struct nb_sender *sender, const netblt_params *agreed)
+{
+    size_t slot = NB_FOOTPRINT_IN_RING(sizeof(struct nb_send_buffer));
+    size_t bits = nb_bitmap_words(nb_packets_per_buffer(agreed->buffer_size, agreed->packet_size)) * sizeof(uint64_t) +
+                  NB_FOOTPRINT_BLOCK_BYTES;
+    sender->max_outstanding =
+        nb_footprint_items(slot + bits, agreed->buffer_size / 100, NB_FOOTPRINT_BUFFERS_BYTES, agreed->max_buffers);
+    sender->most_slots = sender->max_outstanding +
+                         nb_footprint_items(slot, agreed->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, WAITING_MAX);
+}
 
 void nb_sender_start(netblt_connection *connection)
 {
@@ -25,6 +43,7 @@ void nb_sender_start(netblt_connection *connection)
     nb_pacing_init(&sender->pacing, (struct nb_burst){agreed->burst_size, agreed->burst_interval_ms},
                    connection->endpoint->config.profile->catch_up_max_us);
     nb_ring_init(&sender->buffers, sizeof(struct nb_send_buffer));
+    limit_memory(sender, agreed);
 }
 
 struct nb_send_buffer *nb_sender_buffer(const netblt_connection *connection, uint64_t index)
@@ -93,7 +112,8 @@ static bool wants_buffer(const netblt_connection *connection)
     const struct nb_sender *sender = &connection->sender;
     uint64_t next = sender->first + sender->buffers.count;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !sender->client_waits &&
-           !sender->last_known && next < sender->gone && sender->outstanding < connection->agreed.max_buffers;
+           !sender->last_known && next < sender->gone && sender->outstanding < sender->max_outstanding &&
+           sender->buffers.count < sender->most_slots && nb_proof_allows_buffer(connection);
 }
 
 static const char *supply_mistake(const struct nb_sender *sender, uint32_t length, bool last)
@@ -120,13 +140,14 @@ static void take_buffer(netblt_connection *connection, uint64_t index, const uin
     buffer->packets = length == 0 ? 1 : (uint32_t)(((uint64_t)length + sender->packet_size - 1) / sender->packet_size);
     buffer->last = last;
     sender->outstanding++;
+    nb_proof_buffer_taken(connection);
     if (last) {
         sender->last_known = true;
         sender->last_index = index;
     }
 }
 
-static void ask_client(netblt_connection *connection)
+static void ask_client(netblt_connection *connection, netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
     while (wants_buffer(connection)) {
@@ -141,6 +162,10 @@ static void ask_client(netblt_connection *connection)
             return;
         }
         if (!nb_connection_transfers(connection)) { /* it aborted meanwhile */
+            release(connection, index, data);
+            return;
+        }
+        if (nb_close_beyond_4g(connection, index * sender->buffer_size + length, now)) {
             release(connection, index, data);
             return;
         }
@@ -171,7 +196,11 @@ static void settle_ack(netblt_connection *connection, netblt_time now)
 void nb_sender_step(netblt_connection *connection, netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
-    ask_client(connection);
+    ask_client(connection, now);
+    if (nb_sender_is_denied(connection)) {
+        nb_close_abort(connection, "too many requests for packets and no complete buffer");
+        return;
+    }
     /* CLOSE-02: the last buffer was sent, and all have their OK. */
     if (nb_connection_transfers(connection) && sender->last_known && sender->outstanding == 0)
         nb_close_sender_done(connection, now);

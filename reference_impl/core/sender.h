@@ -48,6 +48,8 @@ struct nb_sender {
     uint64_t first;
     uint64_t work_from; /* no buffer below has anything to send */
     size_t outstanding; /* in the ring and not SENT */
+    size_t max_outstanding;
+    size_t most_slots; /* in the ring */
     bool last_known;
     uint64_t last_index;
     bool client_waits; /* supply answered WAIT */
@@ -77,6 +79,8 @@ netblt_time nb_sender_next_data(const netblt_connection *connection, netblt_time
 /* Writes one run of DATA and LDATA packets that may leave now. */
 size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, size_t capacity, netblt_output *output,
                             netblt_time now);
+/* A stranger (proof.h) asks for packets and gets no more. */
+bool nb_sender_is_denied(const netblt_connection *connection);
 size_t nb_sender_write_null_ack(netblt_connection *connection, uint8_t *packet);
 
 /* For sender_control.c and sender_output.c. */

@@ -2,11 +2,13 @@
 #include "bitmap.h"
 #include "close.h"
 #include "endpoint_internal.h"
+#include "observe.h"
 #include "rate_control.h"
 #include "sender.h"
 #include "serial.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Control messages at the data sender (RFC 998 5.2.1; CTRL-06..12). */
 
@@ -75,9 +77,15 @@ static void adopt_offer(netblt_connection *connection, const struct nb_message *
     sender->newest_ok = ok->seq;
     sender->peer_control_timer_ms = ok->control_timer_ms;
     struct nb_burst offer = {ok->burst_size, ok->burst_interval_ms};
+    struct nb_burst before = sender->pacing.settled;
     bool restricted;
-    nb_pacing_settle(&sender->pacing,
-                     nb_rate_control_restrict(offer, sender->pacing.settled, sender->own_limit, &restricted));
+    struct nb_burst settled =
+        connection->options.rate == NETBLT_RATE_AUTO
+            ? nb_rate_control_follow(offer, before, nb_connection_rate_limit(connection), &restricted)
+            : nb_rate_control_restrict(offer, before, sender->own_limit, &restricted);
+    nb_pacing_settle(&sender->pacing, settled);
+    if (settled.size != before.size || settled.interval_ms != before.interval_ms)
+        nb_observe_rate(connection, settled, 0, 0, restricted ? "an offer, restricted" : "as offered");
     if (restricted)
         sender->report_owed = true; /* NEG-09 */
 }
@@ -88,9 +96,14 @@ static void buffer_is_sent(netblt_connection *connection, struct nb_send_buffer 
     struct nb_sender *sender = &connection->sender;
     buffer->sent = true;
     sender->outstanding--;
+    nb_proof_given(connection);
     connection->stats.payload_bytes += buffer->length;
     connection->stats.last_buffer_at = now;
     const uint8_t *data = buffer->data;
+    free(buffer->repairs);
+    buffer->repairs = NULL;
+    buffer->repairs_queued = 0;
+    nb_observe_buffer_done(connection, index, buffer->length);
     if (connection->client->release != NULL)
         connection->client->release(connection->context, connection, index, data);
     nb_sender_pop_sent(connection);

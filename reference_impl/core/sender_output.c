@@ -27,14 +27,6 @@ static struct nb_send_buffer *lowest_with_work(const netblt_connection *connecti
     }
 }
 
-netblt_time nb_sender_next_data(const netblt_connection *connection, netblt_time now)
-{
-    uint64_t index;
-    if (lowest_with_work(connection, &index) == NULL)
-        return NETBLT_TIME_NEVER;
-    return nb_pacing_next(&connection->sender.pacing, now);
-}
-
 static uint32_t next_packet(const struct nb_send_buffer *buffer)
 {
     if (buffer->repairs_queued > 0)
@@ -85,12 +77,35 @@ static size_t packet_bytes(const netblt_connection *connection, const struct nb_
     return nb_align4(NETBLT_DATA_HEADER_BYTES + data_bytes(connection, buffer, next_packet(buffer)));
 }
 
+netblt_time nb_sender_next_data(const netblt_connection *connection, netblt_time now)
+{
+    uint64_t index;
+    const struct nb_send_buffer *buffer = lowest_with_work(connection, &index);
+    if (buffer == NULL)
+        return NETBLT_TIME_NEVER;
+    netblt_time at = nb_pacing_next(&connection->sender.pacing, now);
+    netblt_time granted = nb_proof_data_at(connection, packet_bytes(connection, buffer));
+    return granted > at ? granted : at;
+}
+
+bool nb_sender_is_denied(const netblt_connection *connection)
+{
+    uint64_t index;
+    const struct nb_send_buffer *buffer =
+        nb_connection_transfers(connection) ? lowest_with_work(connection, &index) : NULL;
+    return buffer != NULL && nb_proof_data_at(connection, packet_bytes(connection, buffer)) == NETBLT_TIME_NEVER;
+}
+
 /* Adds the next packet to a run of equal segments, of which only the last may be shorter. False when it does not fit.
  */
 static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buffer, uint64_t index, uint8_t *packets,
-                       size_t capacity, netblt_output *output)
+                       size_t capacity, netblt_output *output, netblt_time now)
 {
     size_t bytes = packet_bytes(connection, buffer);
+    if (nb_proof_data_at(connection, bytes) > now)
+        return false;
+    if (output->count == 0 && bytes > capacity)
+        output->needed = bytes;
     bool uneven = output->count > 0 && (bytes > output->segment_bytes || output->length % output->segment_bytes != 0);
     if (uneven || bytes > capacity - output->length)
         return false;
@@ -100,6 +115,7 @@ static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buf
     size_t written = write_packet(connection, buffer, index, packet, packets + output->length);
     assert(written == bytes);
     mark_sent(connection, buffer, packet);
+    nb_proof_data_sent(connection, written, now);
     if (output->count == 0)
         output->segment_bytes = written;
     output->length += written;
@@ -115,14 +131,14 @@ size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, siz
     struct nb_send_buffer *buffer = NULL;
     while (output->count < allowed) {
         buffer = lowest_with_work(connection, &sender->work_from);
-        if (buffer == NULL || !extend_run(connection, buffer, sender->work_from, packets, capacity, output))
+        if (buffer == NULL || !extend_run(connection, buffer, sender->work_from, packets, capacity, output, now))
             break;
     }
     nb_pacing_sent(&sender->pacing, (uint16_t)output->count);
     if (output->count == 0)
         return 0;
     uint64_t index;
-    if (lowest_with_work(connection, &index) == NULL)
+    if (!connection->endpoint->config.profile->bursts_survive_idle && lowest_with_work(connection, &index) == NULL)
         nb_pacing_ran_dry(&sender->pacing);
     sender->ack_owed = false;
     if (connection->stats.first_data_at == 0)

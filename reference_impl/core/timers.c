@@ -23,15 +23,36 @@ const netblt_profile netblt_profile_default = {
     .catch_up_max_us = MS_US,
 };
 
+/* RFC 1030's hosts planned a burst from the actual start of the one before: a late burst is never caught up. A repair
+ * and the packets that follow it share one burst, or a lossy row with one buffer would lose a burst interval for each
+ * repair, which the published speeds exclude; and data timers follow the average distance of packets alone
+ * (R1030-07). */
+const netblt_profile netblt_profile_mit1987 = {
+    .name = "mit1987",
+    .open_retry_us = SECOND_US,
+    .open_attempts = 5,
+    .control_initial_us = 700 * MS_US,
+    .control_min_us = 10 * MS_US,
+    .control_variance_factor = 4,
+    .data_variance_min_us = 20 * MS_US,
+    .data_variance_percent = 50,
+    .dally_min_us = SECOND_US,
+    .quit_retry_us = SECOND_US,
+    .keepalives_per_death_timer = 4,
+    .catch_up_max_us = 0,
+    .bursts_survive_idle = true,
+    .measured_pace_decides = true,
+};
+
 /* An unpublished timer (0 in every OK) tells nothing: AMB-53's default. */
 #define DALLY_WHEN_UNPUBLISHED_US (2 * SECOND_US)
 /* Mild back-off, AMB-44: three halves, up to a quarter of the death timer. By Karn's rule a backed-off value stays
- * until a round trip can be measured again, which on a very lossy path may take long: so the timer exceeds neither 16
+ * until a round trip can be measured again, which on a very lossy path may take long: so the timer exceeds neither 4
  * times its value without back-off nor 5 seconds, whichever is longer. */
 #define BACK_OFF_NUMERATOR 3
 #define BACK_OFF_DENOMINATOR 2
 #define BACK_OFF_CEILING_SHARE 4
-#define BACK_OFF_CEILING_FACTOR 16
+#define BACK_OFF_CEILING_FACTOR 4
 #define BACK_OFF_CEILING_MIN_US (5 * SECOND_US)
 /* A data timer doubles at most this often, which is some minutes for usual buffers; the death timer rules beyond. */
 #define WAITING_DOUBLINGS_MAX 10
@@ -78,7 +99,8 @@ void nb_control_timer_sample(struct nb_control_timer *timer, netblt_time round_t
 {
     if (round_trip_us == 0)
         round_trip_us = 1; /* 0 means "not measured" */
-    if (timer->smoothed_us == 0) {
+    if (timer->smoothed_us == 0 || timer->guessed) {
+        timer->guessed = false;
         timer->smoothed_us = round_trip_us;
         timer->deviation_us = round_trip_us / 2;
     } else {
@@ -90,12 +112,32 @@ void nb_control_timer_sample(struct nb_control_timer *timer, netblt_time round_t
     timer->value_us = control_timer_base(timer);
 }
 
+bool nb_control_timer_guess(struct nb_control_timer *timer, netblt_time round_trip_us)
+{
+    if (timer->smoothed_us != 0)
+        return false;
+    timer->guessed = true;
+    timer->smoothed_us = round_trip_us == 0 ? 1 : round_trip_us;
+    timer->deviation_us = timer->smoothed_us / 8; /* what lies in it is time enough */
+    timer->value_us = control_timer_base(timer);
+    return true;
+}
+
 static netblt_time back_off_ceiling(const struct nb_control_timer *timer)
 {
+    if (timer->for_stranger)
+        return timer->ceiling_us;
     netblt_time ceiling = BACK_OFF_CEILING_FACTOR * control_timer_base(timer);
     if (ceiling < BACK_OFF_CEILING_MIN_US)
         ceiling = BACK_OFF_CEILING_MIN_US;
     return ceiling < timer->ceiling_us ? ceiling : timer->ceiling_us;
+}
+
+void nb_control_timer_for_stranger(struct nb_control_timer *timer, bool stranger)
+{
+    timer->for_stranger = stranger;
+    if (timer->value_us > back_off_ceiling(timer))
+        timer->value_us = back_off_ceiling(timer);
 }
 
 void nb_control_timer_back_off(struct nb_control_timer *timer)
@@ -144,6 +186,17 @@ netblt_time nb_transfer_time(uint64_t packets, struct nb_burst burst, const stru
     uint64_t bursts = (packets + burst.size - 1) / burst.size;
     netblt_time negotiated = bursts * burst.interval_ms * MS_US;
     netblt_time measured = packets * spacing->mean_us;
+    if (spacing->decides && spacing->mean_us > 0)
+        return measured;
+    return negotiated > measured ? negotiated : measured;
+}
+
+netblt_time nb_share_of_transfer(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing)
+{
+    netblt_time negotiated = packets * burst.interval_ms * MS_US / burst.size;
+    netblt_time measured = packets * spacing->mean_us;
+    if (spacing->decides && spacing->mean_us > 0)
+        return measured;
     return negotiated > measured ? negotiated : measured;
 }
 
@@ -166,10 +219,12 @@ netblt_time nb_keepalive_interval(const netblt_profile *profile, uint16_t peer_d
     return nb_death_time(peer_death_s == 0 ? own_death_s : peer_death_s) / profile->keepalives_per_death_timer;
 }
 
-netblt_time nb_dally_time(const netblt_profile *profile, uint16_t control_timer_ms)
+netblt_time nb_dally_time(const netblt_profile *profile, uint16_t control_timer_ms, netblt_time death_us)
 {
     if (control_timer_ms == 0)
         return DALLY_WHEN_UNPUBLISHED_US;
+    if (control_timer_ms == UINT16_MAX && death_us > 2 * UINT16_MAX * MS_US)
+        return death_us;
     netblt_time twice = 2 * (netblt_time)control_timer_ms * MS_US;
     return twice > profile->dally_min_us ? twice : profile->dally_min_us;
 }

@@ -18,6 +18,8 @@ struct nb_control_timer {
     netblt_time value_us; /* what is armed with the next transmission: whole milliseconds, >= 1 ms */
     netblt_time initial_us;
     netblt_time ceiling_us; /* back-off stops here */
+    bool guessed;           /* smoothed_us is a guess */
+    bool for_stranger;      /* it goes on up to ceiling_us, whatever the round trip */
 };
 
 /* `death_us` is this end's own death timer, `burst_interval_us` how long a data packet may wait to carry an ack. */
@@ -25,8 +27,14 @@ void nb_control_timer_init(struct nb_control_timer *timer, const netblt_profile 
                            netblt_time burst_interval_us);
 /* A round trip was measured: from sending a CONTROL to the ack of all its messages. Ends any back-off. */
 void nb_control_timer_sample(struct nb_control_timer *timer, netblt_time round_trip_us);
+/* What was sent several times was answered `round_trip_us` after the first time. Karn's rule forbids to learn from it;
+ * but while nothing is known it is the best guess, and on a path whose round trip exceeds the initial timer it is all
+ * that can ever be had. The first true sample replaces it. Answers whether it was taken. */
+bool nb_control_timer_guess(struct nb_control_timer *timer, netblt_time round_trip_us);
 /* The timer expired. */
 void nb_control_timer_back_off(struct nb_control_timer *timer);
+/* A stranger (proof.h) gets repeats ever more rarely; when he has proven himself, the timer is as for anybody. */
+void nb_control_timer_for_stranger(struct nb_control_timer *timer, bool stranger);
 /* The value for an OK's field: milliseconds, clamped to 16 bits (CLOSE-07, AMB-17). */
 uint16_t nb_control_timer_published_ms(const struct nb_control_timer *timer);
 
@@ -38,6 +46,7 @@ struct nb_spacing {
     netblt_time sum_us;
     uint32_t count;
     netblt_time mean_us; /* 0 = not measured */
+    bool decides;        /* profile: measured_pace_decides */
 };
 
 void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, struct nb_burst burst);
@@ -45,6 +54,8 @@ void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, stru
 /* Expected time until `packets` packets have arrived: by the negotiated pace or by the measured one, whichever is
  * slower. */
 netblt_time nb_transfer_time(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing);
+/* What `packets` packets add to the time of others that come with them: a share of a burst, not a whole one. */
+netblt_time nb_share_of_transfer(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing);
 /* Tight: the expected time plus a variance. */
 netblt_time nb_data_timer_tight(const netblt_profile *profile, netblt_time expected_us);
 /* Of a buffer that waits for its first packet since its GO or RESEND was acknowledged: tight, twice that when nothing
@@ -56,8 +67,9 @@ netblt_time nb_data_timer_waiting(const netblt_profile *profile, netblt_time exp
 /* Time between transmissions that keeps a peer with this death timer alive (TIMER-11). A peer that declared 0 never
  * dies; it gets KEEPALIVEs as if it had declared our own value (AMB-50). */
 netblt_time nb_keepalive_interval(const netblt_profile *profile, uint16_t peer_death_s, uint16_t own_death_s);
-/* How long a sender dallies after the last OK, from the control timer that OKs published (CLOSE-04, AMB-53). */
-netblt_time nb_dally_time(const netblt_profile *profile, uint16_t control_timer_ms);
+/* How long a sender dallies after the last OK, from the control timer that OKs published (CLOSE-04, AMB-53). The
+ * largest value that the field holds means *at least* so much: then it is this end's own death timer. */
+netblt_time nb_dally_time(const netblt_profile *profile, uint16_t control_timer_ms, netblt_time death_us);
 
 netblt_time nb_death_time(uint16_t death_s);
 

@@ -153,7 +153,8 @@ enum {
 size_t nb_write_bare(uint8_t *out, const struct nb_emitter *emitter, enum nb_type type);
 /* QUIT, ABORT, REFUSED (WIRE-07). `reason` at most NETBLT_STRING_MAX_BYTES long. */
 size_t nb_write_reason(uint8_t *out, const struct nb_emitter *emitter, enum nb_type type, const char *reason);
-/* OPEN, RESPONSE (WIRE-08, WIRE-09). fields->string is written with its NULs; reserved bits are written as zero. */
+/* OPEN, RESPONSE (WIRE-08, WIRE-09). fields->string is written with its NULs, not at all if its bytes are NULL
+ * (AMB-03); reserved bits are written as zero. */
 size_t nb_write_open(uint8_t *out, const struct nb_emitter *emitter, enum nb_type type,
                      const struct nb_open_fields *fields);
 size_t nb_write_null_ack(uint8_t *out, const struct nb_emitter *emitter, const struct nb_null_ack_fields *fields);

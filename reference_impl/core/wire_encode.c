@@ -53,7 +53,9 @@ size_t nb_write_reason(uint8_t *out, const struct nb_emitter *emitter, enum nb_t
 size_t nb_write_open(uint8_t *out, const struct nb_emitter *emitter, enum nb_type type,
                      const struct nb_open_fields *fields)
 {
-    size_t length = NB_OPEN_BYTES + write_text(out + NB_OPEN_BYTES, fields->string.bytes, fields->string.length);
+    size_t length = NB_OPEN_BYTES;
+    if (fields->string.bytes != NULL)
+        length += write_text(out + NB_OPEN_BYTES, fields->string.bytes, fields->string.length);
     write_header(out, emitter, type, length);
     nb_put32(out + 12, fields->unique_id);
     nb_put32(out + 16, fields->buffer_size);

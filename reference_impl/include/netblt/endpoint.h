@@ -2,6 +2,7 @@
 #ifndef NETBLT_ENDPOINT_H
 #define NETBLT_ENDPOINT_H
 
+#include <netblt/events.h>
 #include <netblt/params.h>
 #include <netblt/types.h>
 
@@ -21,7 +22,6 @@ extern "C" {
  * netblt_quit() and netblt_abort(); they may call netblt_get_info(), netblt_resume(), netblt_quit() and netblt_abort(),
  * and nothing else of this endpoint. */
 typedef struct netblt_endpoint netblt_endpoint;
-typedef struct netblt_connection netblt_connection;
 
 typedef void netblt_log_fn(void *context, const char *line);
 
@@ -30,9 +30,24 @@ typedef struct netblt_config {
     uint64_t refused_versions;     /* bit v set = drop packets with version v, v < 64; default: 4 and 5 */
     const netblt_profile *profile; /* must outlive the endpoint */
     uint32_t first_buffer;         /* number of the first buffer that we GO for as receiver (AMB-09); default 0 */
+    uint32_t unproven_bytes;       /* default 131072; 0 = every peer counts as proven; see below */
+    uint32_t unproven_connections; /* default 1024, 0 = no bound; one more makes the oldest of them end */
     netblt_log_fn *log;            /* may be NULL */
     void *log_context;
+    netblt_event_fn *event; /* hears of everything that happens (events.h); may be NULL */
+    void *event_context;
 } netblt_config;
+
+/* RFC 998 cannot tell who sent an OPEN, so a passive end lets its peer prove first that packets reach it: by
+ * acknowledging a control message (we receive) or by completing a buffer (we send). Until then, beside RESPONSEs, each
+ * as long as the OPEN it answers or shorter, a peer is sent at most
+ *   - while we receive: one GO, repeated ever more rarely, and KEEPALIVEs: NETBLT_UNPROVEN_RECEIVER_BYTES in all;
+ *   - while we send: buffers within unproven_bytes (a larger buffer is restricted, NEG-01), and when it asks for
+ * packets again, as much once more, and then after 1, 2, 4 and 8 seconds: NETBLT_UNPROVEN_GRANTS * unproven_bytes of
+ * DATA and LDATA in all, and NETBLT_UNPROVEN_RECEIVER_BYTES of KEEPALIVEs. A peer that asks for more is given up. To
+ * this comes as much as the peer itself has sent since, and what our own client says by quitting. */
+#define NETBLT_UNPROVEN_RECEIVER_BYTES 1536
+#define NETBLT_UNPROVEN_GRANTS 6
 
 /* Version 2, versions 4 and 5 refused, profile default, buffers from 0, no log. */
 NETBLT_API void netblt_config_default(netblt_config *config);
@@ -51,7 +66,7 @@ enum netblt_result {
     NETBLT_UNREACHABLE,  /* no answer to any OPEN (OPEN-03) */
     NETBLT_PEER_QUIT,    /* QUIT arrived (QUIT-01) */
     NETBLT_PEER_ABORTED, /* ABORT arrived (ABORT-02) */
-    NETBLT_LOCAL_QUIT,   /* netblt_quit() was called and is over */
+    NETBLT_LOCAL_QUIT,   /* netblt_quit() was called and is over, or the transfer is too long (beyond_4g) */
     NETBLT_LOCAL_ABORT,  /* netblt_abort(), or the core found the peer malfunctioning */
     NETBLT_PEER_DEAD,    /* the death timer expired (TIMER-10) */
 };
@@ -95,8 +110,28 @@ typedef struct netblt_client {
     void (*closed)(void *context, netblt_connection *connection);
 } netblt_client;
 
+/* Who decides how fast data is sent. */
+enum netblt_rate {
+    NETBLT_RATE_FIXED = 0, /* the negotiated burst size and interval, exactly */
+    /* The negotiated pair is the start: slow enough for any path. A receiver measures and offers, and has as many
+     * buffers outstanding as its rate needs, up to max_buffers; a sender follows any offer (NEG-08).
+     * docs/rate-control.md. */
+    NETBLT_RATE_AUTO,
+};
+
+/* All zero is the usual choice. */
 typedef struct netblt_options {
     bool any_order; /* deliver buffers as they complete, not in order: a client that places them by index */
+    enum netblt_rate rate;
+    /* NETBLT_RATE_AUTO: data bits a second, headers not counted, beyond which this end neither offers (receiver) nor
+     * follows (sender); 0 = no bound of its own. */
+    uint64_t rate_limit_bps;
+    /* Allow more than 2^32 bytes, where RFC 998 3 ends a transfer. Without it an announced transfer_size beyond is
+     * refused at once (netblt_open: NETBLT_ERR_INVALID_ARGUMENT; passive end: REFUSED), and the first buffer that
+     * reaches beyond, supplied or received, makes this end QUIT: NETBLT_LOCAL_QUIT here, NETBLT_PEER_QUIT there. That
+     * buffer is neither sent, delivered nor OK'd. */
+    bool beyond_4g;
+    netblt_time open_timeout_us; /* active: give up opening after this long; 0 = as the profile says (OPEN-03) */
 } netblt_options;
 
 /* ---- opening ---------------------------------------------------------------------------------------------- */
@@ -149,11 +184,14 @@ typedef struct netblt_output {
     size_t segment_bytes; /* each packet's size; the last of the run may be shorter */
     size_t count;         /* packets in the run */
     size_t length;        /* bytes written */
+    int error;            /* 0, or NETBLT_ERR_NO_SPACE: nothing was written, and a packet waits that does not fit */
+    size_t needed;        /* NETBLT_ERR_NO_SPACE: the capacity that the smallest waiting packet needs */
 } netblt_output;
 
 /* Writes packets for one path that may leave now, equal in size and contiguous, so that one segmented system call
- * sends them. Answers the bytes written; 0 when nothing may leave now. `capacity` must hold the largest packet that was
- * negotiated (NETBLT_PACKET_MAX_BYTES always suffices); smaller packets than that are still sent. */
+ * sends them. Answers the bytes written; 0 when nothing may leave now, or when nothing fits: output->error tells.
+ * `capacity` must hold the largest packet that was negotiated (NETBLT_PACKET_MAX_BYTES always suffices); smaller
+ * packets than that are still sent. */
 NETBLT_API size_t netblt_output_burst(netblt_endpoint *endpoint, uint8_t *packets, size_t capacity,
                                       netblt_output *output, netblt_time now);
 

@@ -3,6 +3,7 @@
 #define NETBLT_NETBLT_H
 
 #include <netblt/endpoint.h>
+#include <netblt/events.h>
 #include <netblt/params.h>
 #include <netblt/types.h>
 

@@ -12,6 +12,7 @@ extern "C" {
 #define NETBLT_DATA_HEADER_BYTES 24 /* DATA and LDATA header (WIRE-10) */
 #define NETBLT_STRING_MAX_BYTES 255 /* our bound on client strings and reasons, without the NUL */
 #define NETBLT_PACKET_MAX_BYTES 65535
+#define NETBLT_TRANSFER_MAX_BYTES (UINT64_C(1) << 32) /* RFC 998 3; see netblt_options.beyond_4g */
 
 /* What OPEN proposes and RESPONSE settles (RFC 998 4, 5.1; NEG-01..07). As limits of a passive end: the
  * highest-performance values it accepts; it restricts a proposal to them, never loosens it. */
@@ -47,9 +48,13 @@ typedef struct netblt_profile {
     netblt_time quit_retry_us;           /* QUIT repetition (QUIT-02, AMB-57) */
     unsigned keepalives_per_death_timer; /* KEEPALIVEs per declared death timer of the peer (TIMER-11) */
     netblt_time catch_up_max_us;         /* lateness up to which the next burst is planned from the planned start */
+    bool bursts_survive_idle;            /* what is left of a burst may still leave after the sender ran dry */
+    bool measured_pace_decides;          /* data timers expect the measured pace, even if it is below the negotiated */
 } netblt_profile;
 
 NETBLT_API extern const netblt_profile netblt_profile_default;
+/* As the implementations behind RFC 1030's tables: each burst is planned from the actual start of the last one. */
+NETBLT_API extern const netblt_profile netblt_profile_mit1987;
 
 #ifdef __cplusplus
 }

@@ -22,8 +22,8 @@ typedef uint64_t netblt_time;
 #define NETBLT_TIME_NEVER UINT64_MAX
 
 /* A network address as opaque bytes. The core only copies and compares it: a driver puts an IPv4 or IPv6 address
- * there, for UDP encapsulation with the UDP port behind it. */
-#define NETBLT_ADDRESS_MAX_BYTES 20
+ * there, for UDP encapsulation with the UDP port behind it, for link-local addresses with the interface too. */
+#define NETBLT_ADDRESS_MAX_BYTES 22
 typedef struct netblt_address {
     uint8_t length;
     uint8_t bytes[NETBLT_ADDRESS_MAX_BYTES];

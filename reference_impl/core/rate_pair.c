@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rate_pair.h"
+
+/* Above this interval no closer pair is looked for: a rate so slow is met by one packet an interval. */
+#define INTERVAL_SEARCHED_MAX_MS 250
+#define QUANTISATION 0.99
+#define QUANTISATION_ROUGHLY 0.9
+#define PER_MS 1000.0
+/* Rates come out of divisions: what misses a whole packet by this little is a whole packet. */
+#define ROUNDING 1e-6
+
+double nb_pair_rate(struct nb_burst burst)
+{
+    return burst.interval_ms == 0 ? NB_RATE_UNPACED : burst.size * PER_MS / burst.interval_ms;
+}
+
+static uint16_t clamp16(double value)
+{
+    return value < 1 ? 1 : value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;
+}
+
+/* The largest burst for an interval that does not exceed the rate; 0 if even one packet does. */
+static uint16_t size_for(double packets_per_s, uint16_t interval_ms)
+{
+    double size = packets_per_s * interval_ms / PER_MS + ROUNDING;
+    return size < 1 ? 0 : clamp16(size);
+}
+
+/* One packet, as often as the rate allows. */
+static struct nb_burst slow_pair(double packets_per_s)
+{
+    double interval = PER_MS / packets_per_s;
+    uint16_t whole = clamp16(interval);
+    return (struct nb_burst){1, whole < UINT16_MAX && whole + ROUNDING < interval ? (uint16_t)(whole + 1) : whole};
+}
+
+struct nb_burst nb_pair_for_rate(double packets_per_s, uint16_t most, bool roughly)
+{
+    double enough = (roughly ? QUANTISATION_ROUGHLY : QUANTISATION) * packets_per_s;
+    struct nb_burst best = slow_pair(packets_per_s);
+    for (uint16_t ms = 1; ms <= INTERVAL_SEARCHED_MAX_MS; ms++) {
+        struct nb_burst pair = {size_for(packets_per_s, ms), ms};
+        if (pair.size == 0)
+            continue;
+        if (pair.size > most && ms > (most < NB_BURST_USUAL_MOST ? 1 : 2))
+            break;
+        if (nb_pair_rate(pair) > nb_pair_rate(best) ||
+            (pair.size < best.size && nb_pair_rate(pair) == nb_pair_rate(best)))
+            best = pair;
+        if (nb_pair_rate(best) >= enough)
+            break;
+    }
+    return best;
+}
+
+struct nb_burst nb_pair_at_least(double packets_per_s, struct nb_burst pair)
+{
+    if (pair.interval_ms == 0)
+        return pair;
+    double whole = pair.size * PER_MS / packets_per_s - ROUNDING;
+    uint16_t interval_ms = whole >= pair.interval_ms ? pair.interval_ms : (uint16_t)(whole + 1);
+    uint16_t size = size_for(packets_per_s, interval_ms);
+    return (struct nb_burst){size < pair.size ? pair.size : size, interval_ms};
+}
+
+struct nb_burst nb_pair_within(double packets_per_s, struct nb_burst cap)
+{
+    if (cap.interval_ms == 0 && packets_per_s < NB_RATE_UNPACED)
+        return nb_pair_for_rate(packets_per_s, NB_BURST_USUAL_MOST, false);
+    uint16_t size = size_for(packets_per_s, cap.interval_ms);
+    if (size >= cap.size)
+        return cap;
+    if (size > 0)
+        return (struct nb_burst){size, cap.interval_ms};
+    return slow_pair(packets_per_s);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CORE_RATE_PAIR_H
+#define NETBLT_CORE_RATE_PAIR_H
+
+#include "pacing.h"
+
+#include <stdint.h>
+
+/* Between a rate in packets a second and the pair of burst size and burst interval that an OK can say (NEG-08). */
+
+/* Within 50 packets, or 2 ms, there is a pair within 2 % of any rate from one packet a millisecond on, and for most
+ * within 1 %. A queue that cannot hold them asks for shorter ones by losing their ends. */
+enum { NB_BURST_USUAL_MOST = 50 };
+
+/* Interval 0, not paced, counts as the fastest pace that can be said. */
+#define NB_RATE_UNPACED (UINT16_MAX * 1000.0)
+/* The rate of a pair; packets a second. */
+double nb_pair_rate(struct nb_burst burst);
+
+/* The pair with the smallest burst whose rate lies at most 1 % below `packets_per_s`, or 10 % when `roughly`, and never
+ * above it: small bursts fit small queues. `most` bounds the burst, but for rates above `most` packets a millisecond;
+ * under it the closest pair is chosen, even if it misses the rate by more than 1 %. */
+struct nb_burst nb_pair_for_rate(double packets_per_s, uint16_t most, bool roughly);
+
+/* A pair near `packets_per_s`, which is no less than that of `pair`, with neither a smaller burst nor a longer
+ * interval: a sender that means `pair`, field by field, restricts it to just that. */
+struct nb_burst nb_pair_at_least(double packets_per_s, struct nb_burst pair);
+
+/* The fastest pair up to `packets_per_s` that a sender which restricts every offer to `cap` will adopt as it is. */
+struct nb_burst nb_pair_within(double packets_per_s, struct nb_burst cap);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rate_window.h"
+
+#define SECOND_US 1e6
+/* Fewer packets make no line. */
+#define WINDOW_PACKETS_MIN 8
+/* Trains shorter than this say more about the host's clock than about the link. */
+#define TRAIN_PACKETS_MIN 4
+/* A train this long is judged and begun anew, so that a saturated link, where bursts touch, is measured too. */
+#define TRAIN_PACKETS_MAX 64
+/* A host that looks at its packets every 100 us and then at all of them sees no shorter ones. */
+#define TRAIN_US_MIN 500
+#define TRAINS_MIN 4
+#define TRAINS_REMEMBERED 32
+
+void nb_rate_window_begin(struct nb_rate_window *window, netblt_time now)
+{
+    *window = (struct nb_rate_window){.from = now, .last = now};
+}
+
+void nb_rate_window_add(struct nb_rate_window *window, uint32_t gap, netblt_time now)
+{
+    if (window->count == 0) {
+        window->from = now;
+    } else {
+        window->sent += gap;
+        window->runs += gap > 0;
+    }
+    double at = (double)(now - window->from) / SECOND_US;
+    window->sent++;
+    window->packets++;
+    window->last = now;
+    window->count++;
+    window->time += at;
+    window->time2 += at * at;
+    window->sent1 += window->sent;
+    window->sent_time += window->sent * at;
+}
+
+void nb_rate_window_late(struct nb_rate_window *window)
+{
+    if (window->sent > window->packets) /* its gap may lie in the window before */
+        window->packets++;
+}
+
+bool nb_rate_window_result(const struct nb_rate_window *window, struct nb_rate_result *result)
+{
+    double n = window->count;
+    double spread = n * window->time2 - window->time * window->time;
+    *result = (struct nb_rate_result){
+        .packets = window->packets,
+        .lost = window->sent > window->packets ? window->sent - window->packets : 0,
+        .seconds = (double)(window->last - window->from) / SECOND_US,
+    };
+    result->run_length = window->runs > 0 ? result->lost / window->runs : 0;
+    if (n < WINDOW_PACKETS_MIN || spread <= 0)
+        return false;
+    result->sent_rate = (n * window->sent_time - window->time * window->sent1) / spread;
+    result->arrival_rate = result->sent_rate * window->packets / window->sent;
+    return true;
+}
+
+/* ---- trains ------------------------------------------------------------------------------------------------ */
+
+static void train_ends(struct nb_rate_trains *trains)
+{
+    if (trains->length >= TRAIN_PACKETS_MIN && trains->last - trains->first >= TRAIN_US_MIN) {
+        trains->packets += trains->length - 1;
+        trains->seconds += (double)(trains->last - trains->first) / SECOND_US;
+        trains->count++;
+    }
+    if (trains->count >= 2 * TRAINS_REMEMBERED) {
+        trains->packets /= 2;
+        trains->seconds /= 2;
+        trains->count /= 2;
+    }
+    trains->length = 0;
+}
+
+void nb_rate_trains_add(struct nb_rate_trains *trains, bool follows, netblt_time gap_us, netblt_time now)
+{
+    bool same = follows && trains->length > 0 && trains->length < TRAIN_PACKETS_MAX && now - trains->last < gap_us;
+    if (!same) {
+        train_ends(trains);
+        trains->first = now;
+    }
+    trains->last = now;
+    trains->length++;
+}
+
+double nb_rate_trains_rate(const struct nb_rate_trains *trains)
+{
+    if (trains->count < TRAINS_MIN)
+        return 0;
+    return trains->packets / trains->seconds;
+}
+
+/* ---- minima ------------------------------------------------------------------------------------------------ */
+
+void nb_minimum_init(struct nb_minimum *minimum)
+{
+    *minimum = (struct nb_minimum){.current = NETBLT_TIME_NEVER, .before = NETBLT_TIME_NEVER};
+}
+
+bool nb_minimum_add(struct nb_minimum *minimum, netblt_time value, netblt_time period_us, unsigned samples,
+                    netblt_time now)
+{
+    if (minimum->samples == 0)
+        minimum->since = now;
+    if (value < minimum->current)
+        minimum->current = value;
+    minimum->samples++;
+    if (minimum->samples < samples || now - minimum->since < period_us)
+        return false;
+    minimum->before = minimum->current;
+    minimum->current = NETBLT_TIME_NEVER;
+    minimum->samples = 0;
+    return true;
+}
+
+netblt_time nb_minimum_get(const struct nb_minimum *minimum)
+{
+    return minimum->current < minimum->before ? minimum->current : minimum->before;
+}
+
+void nb_peak_add(struct nb_peak *peak, double rate, netblt_time period_us, netblt_time now)
+{
+    if (now - peak->since >= period_us) {
+        peak->before = now - peak->since < 2 * period_us ? peak->current : 0;
+        peak->current = 0;
+        peak->since = now;
+    }
+    if (rate > peak->current)
+        peak->current = rate;
+}
+
+double nb_peak_get(const struct nb_peak *peak)
+{
+    return peak->current > peak->before ? peak->current : peak->before;
+}
