@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "io/claim.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,7 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "io/resolve.h"
+
 #define CLAIM_PREFIX "netblt/ip/" /* then PORT/ADDRESS */
+#define ANY_TEXT "any"            /* netblt_address_text() of the address of no family */
 #define LOCK_NAME "netblt/claiming"
 /* Looking and binding takes well under a millisecond: whoever holds the lock longer than this is stuck or hostile,
  * and then the exact name alone must do. */
@@ -53,23 +55,35 @@ static int lock_claims(void)
     return -1;
 }
 
-/* Does this line of /proc/net/unix name a claim that overlaps? */
-static bool line_overlaps(const char *line, struct in_addr address, uint16_t port)
+/* A wildcard overlaps with its family, the empty address with everything. */
+static bool overlap(const netblt_address *a, const netblt_address *b)
 {
-    const char *name = strstr(line, "@" CLAIM_PREFIX);
+    enum netblt_family family = netblt_address_family(a);
+    enum netblt_family other = netblt_address_family(b);
+
+    if (family == NETBLT_FAMILY_ANY || other == NETBLT_FAMILY_ANY)
+        return true;
+    return family == other && (netblt_address_is_any(a) || netblt_address_is_any(b) || netblt_address_same_host(a, b));
+}
+
+/* Does this line of /proc/net/unix name a claim that overlaps? */
+static bool line_overlaps(char *line, const netblt_address *address, uint16_t port)
+{
+    char *name = strstr(line, "@" CLAIM_PREFIX);
     char *rest;
-    struct in_addr other;
+    netblt_address other = netblt_address_any(NETBLT_FAMILY_ANY);
+    netblt_failure ignored;
 
     if (name == NULL || strtoul(name + strlen("@" CLAIM_PREFIX), &rest, 10) != port || *rest != '/')
         return false;
     rest[1 + strcspn(rest + 1, " \n")] = '\0';
-    if (inet_pton(AF_INET, rest + 1, &other) != 1)
+    if (strcmp(rest + 1, ANY_TEXT) != 0 && netblt_parse_address("claim", rest + 1, &other, &ignored) != 0)
         return false;
-    return other.s_addr == address.s_addr || other.s_addr == htonl(INADDR_ANY) || address.s_addr == htonl(INADDR_ANY);
+    return overlap(address, &other);
 }
 
 /* 1 = some claim overlaps, 0 = none, -1 = cannot be read. */
-static int find_overlap(struct in_addr address, uint16_t port)
+static int find_overlap(const netblt_address *address, uint16_t port)
 {
     FILE *names = fopen("/proc/thread-self/net/unix", "re");
     char line[512];
@@ -83,17 +97,17 @@ static int find_overlap(struct in_addr address, uint16_t port)
     return found;
 }
 
-static int bind_claim(struct in_addr address, uint16_t port)
+static int bind_claim(const netblt_address *address, uint16_t port)
 {
-    char text[INET_ADDRSTRLEN];
-    char name[sizeof CLAIM_PREFIX + 6 + INET_ADDRSTRLEN];
+    netblt_address host = netblt_address_with_port(address, 0);
+    char text[NETBLT_ADDRESS_TEXT_BYTES];
+    char name[sizeof CLAIM_PREFIX + 6 + NETBLT_ADDRESS_TEXT_BYTES];
 
-    inet_ntop(AF_INET, &address, text, sizeof text);
-    snprintf(name, sizeof name, CLAIM_PREFIX "%u/%s", port, text);
+    snprintf(name, sizeof name, CLAIM_PREFIX "%u/%s", port, netblt_address_text(&host, text));
     return bind_abstract(name);
 }
 
-int netblt_claim_port(struct in_addr address, uint16_t port, int *claim, netblt_failure *failure)
+int netblt_claim_port(const netblt_address *address, uint16_t port, int *claim, netblt_failure *failure)
 {
     int lock = lock_claims();
     bool taken = find_overlap(address, port) == 1;
@@ -115,7 +129,7 @@ void netblt_claim_release(int claim)
         close(claim);
 }
 
-bool netblt_claim_exists(struct in_addr address, uint16_t port)
+bool netblt_claim_exists(const netblt_address *address, uint16_t port)
 {
     return find_overlap(address, port) != 0;
 }

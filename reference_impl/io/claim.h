@@ -2,23 +2,24 @@
 #ifndef NETBLT_IO_CLAIM_H
 #define NETBLT_IO_CLAIM_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "io/address.h"
 #include "io/failure.h"
 
 /* Who owns which NETBLT port of this host. Every raw socket sees every packet of protocol 30, so the kernel cannot
  * tell: processes tell one another by binding an abstract Unix socket whose name holds address and port. Such names
  * live as long as their process and only within one network namespace, which is just the extent of an address.
- * INADDR_ANY stands for all addresses and overlaps with each of them. */
+ * A wildcard stands for all addresses of its family, or of both, and overlaps with each
+ * of them. */
 
 /* 0 with *claim >= 0, to be released by netblt_claim_release(). -1 with *failure when another claim overlaps. */
-int netblt_claim_port(struct in_addr address, uint16_t port, int *claim, netblt_failure *failure);
+int netblt_claim_port(const netblt_address *address, uint16_t port, int *claim, netblt_failure *failure);
 void netblt_claim_release(int claim);
 
 /* True when some process (this one counts) has claimed a port that packets for (address, port) may belong to. True
  * also when it cannot be found out. */
-bool netblt_claim_exists(struct in_addr address, uint16_t port);
+bool netblt_claim_exists(const netblt_address *address, uint16_t port);
 
 #endif

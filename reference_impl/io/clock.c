@@ -16,3 +16,10 @@ void netblt_clock_make_precise(void)
 {
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul); /* nanoseconds; 0 would mean the default */
 }
+
+void netblt_clock_sleep_until(netblt_time until)
+{
+    const struct timespec when = {.tv_sec = (time_t)(until / 1000000u), .tv_nsec = (long)(until % 1000000u) * 1000};
+
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
+}

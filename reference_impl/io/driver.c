@@ -8,12 +8,17 @@
 #include "io/entropy.h"
 #include "io/port_table.h"
 
-/* One staging buffer holds one run: as much as one segmented send may carry. */
+/* One staging buffer holds one run, and at least one packet of any size. */
 #define STAGING_BYTES 65536
 /* An unpaced transfer (burst interval 0) could send for ever: look for control packets after so many runs. */
 #define RUNS_PER_ROUND 8
 /* Likewise for what arrives: the endpoint must get to answer. */
 #define BATCHES_PER_ROUND 8
+/* More packets than LOAD_PACKETS in LOAD_WINDOW_US: waking up for each of them costs both ends more than to look every
+ * LOAD_PAUSE_US at what has come. That is well below any round trip that could matter at such a rate. */
+#define LOAD_WINDOW_US 1000
+#define LOAD_PACKETS 50
+#define LOAD_PAUSE_US 100
 /* An interface whose queue is full drains some packets in this time, even at 10 Mb/s. */
 #define CONGESTION_PAUSE_US 1000
 
@@ -21,6 +26,13 @@
 #define EPHEMERAL_PORTS 16384u
 /* With half of all ephemeral ports taken, one in a million searches fails after so many tries. */
 #define EPHEMERAL_TRIES 20
+
+/* What the loop calls back with: one socket of the link. */
+struct watched_socket {
+    netblt_driver *driver;
+    unsigned number;
+    uint32_t events; /* what the loop has been asked for; 0 = nothing */
+};
 
 struct netblt_driver {
     netblt_loop *loop;
@@ -30,15 +42,23 @@ struct netblt_driver {
     void *report_context;
     netblt_port_table ports;
     netblt_driver_counts counts;
+    netblt_tap_fn *tap; /* may be NULL */
+    void *tap_context;
 
     /* A run that the socket did not take whole: nothing else may leave before its rest. */
     uint8_t *staging;
+    size_t staging_bytes; /* what one run may have */
     netblt_output run;
-    size_t next; /* first packet of `run` not yet sent; run.count = none left */
-    bool waiting_for_writable;
-    bool watching_writable; /* the loop has been asked for it */
-    netblt_time retry_at;   /* congested until then */
-    bool more_to_send;      /* sending stopped for fairness only */
+    size_t next;               /* first packet of `run` not yet sent; run.count = none left */
+    bool waiting_for_writable; /* the socket that `run` leaves by */
+    netblt_time retry_at;      /* congested until then */
+    bool more_to_send;         /* sending stopped for fairness only */
+    struct watched_socket sockets[NETBLT_LINK_SOCKETS];
+
+    /* How much arrives, see LOAD_PACKETS. */
+    netblt_time load_from; /* beginning of the window that is being counted */
+    uint64_t load_packets; /* in it */
+    bool loaded;           /* the window before was */
 };
 
 /* ICMP errors come to every raw socket: only those for our own ports are ours. */
@@ -60,45 +80,121 @@ static void report_lost_packet(void *context, const netblt_network_error *error)
     report_if_ours(driver, error);
 }
 
-static void take_in(netblt_driver *driver, const netblt_arrival *arrival, netblt_time now)
+static void tap(const netblt_driver *driver, bool sent, const netblt_path *path, const uint8_t *packets, size_t length,
+                size_t segment_bytes, netblt_time at)
 {
-    if (netblt_port_table_admits(&driver->ports, &arrival->path, arrival->packets, arrival->length, now))
-        (void)netblt_input(driver->endpoint, &arrival->path, arrival->packets, arrival->length, arrival->segment_bytes,
-                           now); /* packets that cannot be used are counted there */
+    const netblt_passing passing = {sent, path, packets, length, segment_bytes, at};
+
+    if (driver->tap != NULL && length > 0)
+        driver->tap(driver->tap_context, &passing);
 }
 
-static void read_packets(netblt_driver *driver)
+/* A run may mix ports, which only its first packets have in common with those that follow. */
+static size_t same_port_bytes(const netblt_arrival *arrival, size_t from)
+{
+    const uint8_t *first = arrival->packets + from;
+    size_t at = from + arrival->segment_bytes;
+
+    while (at < arrival->length && arrival->length - at >= NETBLT_HEADER_BYTES &&
+           netblt_port_table_same_kind(first, arrival->packets + at))
+        at += arrival->segment_bytes;
+    return (at < arrival->length ? at : arrival->length) - from;
+}
+
+static void take_in(netblt_driver *driver, const netblt_arrival *arrival, netblt_time now)
+{
+    size_t length;
+
+    for (size_t from = 0; from < arrival->length; from += length) {
+        const uint8_t *packets = arrival->packets + from;
+
+        if (arrival->length - from < NETBLT_HEADER_BYTES)
+            return;
+        length = same_port_bytes(arrival, from);
+        if (!netblt_port_table_admits(&driver->ports, &arrival->path, packets, length, now))
+            continue;
+        tap(driver, false, &arrival->path, packets, length, arrival->segment_bytes, now);
+        (void)netblt_input(driver->endpoint, &arrival->path, packets, length, arrival->segment_bytes,
+                           now); /* packets that cannot be used are counted there */
+    }
+}
+
+static uint64_t packets_of(const netblt_arrival *arrival)
+{
+    return (arrival->length + arrival->segment_bytes - 1) / arrival->segment_bytes;
+}
+
+static void read_packets(netblt_driver *driver, unsigned number)
 {
     netblt_arrival arrivals[NETBLT_LINK_BATCH];
     bool more = true;
 
     for (unsigned batch = 0; more && batch < BATCHES_PER_ROUND; batch++) {
-        unsigned count = netblt_link_receive(driver->link, arrivals, &more);
+        unsigned count = netblt_link_receive(driver->link, number, arrivals, &more);
         netblt_time now = netblt_clock_now();
 
-        for (unsigned i = 0; i < count; i++)
+        for (unsigned i = 0; i < count; i++) {
+            driver->load_packets += packets_of(&arrivals[i]);
             take_in(driver, &arrivals[i], now);
+        }
     }
+}
+
+static void measure_load(netblt_driver *driver, netblt_time now)
+{
+    if (now - driver->load_from < LOAD_WINDOW_US)
+        return;
+    /* By rate, however long it was: a process that had to wait for its core must not go back to being woken. */
+    driver->loaded = driver->load_packets * LOAD_WINDOW_US > LOAD_PACKETS * (now - driver->load_from);
+    driver->load_packets = 0;
+    driver->load_from = now;
+    for (unsigned i = 0; driver->loaded && i < NETBLT_LINK_SOCKETS; i++) /* the loop would not tell of them now */
+        if (netblt_link_fd(driver->link, i) >= 0)
+            netblt_link_read_errors(driver->link, i, report_if_ours, driver);
 }
 
 static void socket_ready(void *context, uint32_t events)
 {
-    netblt_driver *driver = context;
+    struct watched_socket *at = context;
+    netblt_driver *driver = at->driver;
 
-    if ((events & EPOLLOUT) != 0)
+    if ((events & EPOLLOUT) != 0 && (at->events & EPOLLOUT) != 0)
         driver->waiting_for_writable = false;
     if ((events & EPOLLIN) != 0)
-        read_packets(driver);
+        read_packets(driver, at->number);
     if ((events & EPOLLERR) != 0) /* after the packets: a peer's last word explains why it is gone */
-        netblt_link_read_errors(driver->link, report_if_ours, driver);
+        netblt_link_read_errors(driver->link, at->number, report_if_ours, driver);
 }
 
-static int watch_socket(netblt_driver *driver)
+/* Writability is of interest exactly while a run waits for it. Arrivals are not under load: even a wake-up that nobody
+ * heeds costs each packet a walk through the waiters' lists. */
+static uint32_t wanted_events(const netblt_driver *driver, unsigned number)
 {
-    uint32_t events = EPOLLIN | (driver->waiting_for_writable ? (uint32_t)EPOLLOUT : 0);
+    bool for_writing = driver->waiting_for_writable && number == netblt_link_socket_for(&driver->run.path.foreign);
 
-    driver->watching_writable = driver->waiting_for_writable;
-    return netblt_loop_watch(driver->loop, netblt_link_fd(driver->link), events, socket_ready, driver);
+    return (driver->loaded ? 0 : (uint32_t)EPOLLIN) | (for_writing ? (uint32_t)EPOLLOUT : 0);
+}
+
+/* Tells the loop what is wanted now. 0 or -errno. */
+static int follow_sockets(netblt_driver *driver)
+{
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++) {
+        struct watched_socket *at = &driver->sockets[i];
+        int fd = netblt_link_fd(driver->link, i);
+        uint32_t events = wanted_events(driver, i);
+        int error = 0;
+
+        if (fd < 0 || events == at->events)
+            continue;
+        if (events == 0)
+            netblt_loop_unwatch(driver->loop, fd);
+        else
+            error = netblt_loop_watch(driver->loop, fd, events, socket_ready, at);
+        if (error != 0)
+            return error;
+        at->events = events;
+    }
+    return 0;
 }
 
 netblt_driver *netblt_driver_new(netblt_loop *loop, netblt_link *link, netblt_endpoint *endpoint,
@@ -118,10 +214,14 @@ netblt_driver *netblt_driver_new(netblt_loop *loop, netblt_link *link, netblt_en
                               .endpoint = endpoint,
                               .report = report,
                               .report_context = context,
-                              .staging = staging};
+                              .staging = staging,
+                              .staging_bytes = netblt_link_encap(link) == NETBLT_ENCAP_UDP ? NETBLT_LINK_RUN_MAX_BYTES
+                                                                                           : STAGING_BYTES};
     netblt_port_table_init(&driver->ports, netblt_link_encap(link));
     netblt_clock_make_precise();
-    if (watch_socket(driver) != 0) {
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
+        driver->sockets[i] = (struct watched_socket){.driver = driver, .number = i};
+    if (follow_sockets(driver) != 0) {
         netblt_driver_free(driver);
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for the socket");
         return NULL;
@@ -133,29 +233,64 @@ void netblt_driver_free(netblt_driver *driver)
 {
     if (driver == NULL)
         return;
-    netblt_loop_unwatch(driver->loop, netblt_link_fd(driver->link));
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
+        netblt_loop_unwatch(driver->loop, netblt_link_fd(driver->link, i));
     netblt_port_table_free(&driver->ports);
     free(driver->staging);
     free(driver);
 }
 
-int netblt_driver_own_port(netblt_driver *driver, struct in_addr address, uint16_t port, bool passive,
-                           netblt_failure *failure)
+/* The kernel's filter follows the table; without memory for the list it stays as it was, and keeps too much away. */
+static int follow_ports(netblt_driver *driver, netblt_failure *failure)
 {
-    return netblt_port_table_add(&driver->ports, address, port, passive, failure);
+    const netblt_port_table *table = &driver->ports;
+    uint16_t *ports = malloc(table->count * sizeof *ports);
+
+    if (ports == NULL)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory for another port");
+    for (size_t i = 0; i < table->count; i++)
+        ports[i] = table->ports[i].port;
+    netblt_link_admit_only(driver->link, ports, table->count, table->has_passive);
+    free(ports);
+    return 0;
 }
 
-int netblt_driver_own_any_port(netblt_driver *driver, struct in_addr address, uint16_t *port, netblt_failure *failure)
+int netblt_driver_own_port(netblt_driver *driver, const netblt_address *address, uint16_t port, bool passive,
+                           netblt_failure *failure)
+{
+    if (netblt_port_table_add(&driver->ports, address, port, passive, failure) != 0)
+        return -1;
+    return follow_ports(driver, failure);
+}
+
+int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *address, uint16_t *port,
+                               netblt_failure *failure)
 {
     for (unsigned i = 0; i < EPHEMERAL_TRIES; i++) {
         *port = (uint16_t)(EPHEMERAL_PORT_FIRST + netblt_random_u32() % EPHEMERAL_PORTS);
         if (!netblt_port_table_owns(&driver->ports, *port) &&
             netblt_port_table_add(&driver->ports, address, *port, false, failure) == 0)
-            return 0;
+            return follow_ports(driver, failure);
     }
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                        "no free NETBLT port between %u and %u: too many transfers on this host", EPHEMERAL_PORT_FIRST,
                        EPHEMERAL_PORT_FIRST + EPHEMERAL_PORTS - 1);
+}
+
+void netblt_driver_disown_port(netblt_driver *driver, uint16_t port)
+{
+    netblt_port_table_remove(&driver->ports, port);
+}
+
+/* Packets from number `first` on that the link has taken, as one run. */
+static void tap_sent(const netblt_driver *driver, size_t first)
+{
+    size_t from = first * driver->run.segment_bytes;
+    size_t to = driver->next < driver->run.count ? driver->next * driver->run.segment_bytes : driver->run.length;
+
+    if (driver->tap != NULL)
+        tap(driver, true, &driver->run.path, driver->staging + from, to - from, driver->run.segment_bytes,
+            netblt_clock_now());
 }
 
 /* Sends the rest of the current run. False when the link wants a pause. */
@@ -166,13 +301,14 @@ static bool send_run(netblt_driver *driver)
     enum netblt_sent sent =
         netblt_link_send(driver->link, &driver->run, driver->staging, &driver->next, report_lost_packet, driver);
 
+    tap_sent(driver, first);
     driver->counts.packets_sent += driver->next - first - (driver->counts.packets_lost - lost_before);
     if (sent == NETBLT_SENT_ALL)
         return true;
     driver->counts.retries++;
     if (sent == NETBLT_SENT_LATER) {
         driver->waiting_for_writable = true;
-        watch_socket(driver);
+        follow_sockets(driver);
     } else {
         driver->retry_at = netblt_clock_now() + CONGESTION_PAUSE_US;
     }
@@ -195,7 +331,7 @@ static bool send_packets(netblt_driver *driver)
         if (driver->next >= driver->run.count) {
             driver->next = 0;
             driver->run.count = 0;
-            if (netblt_output_burst(driver->endpoint, driver->staging, STAGING_BYTES, &driver->run, now) == 0)
+            if (netblt_output_burst(driver->endpoint, driver->staging, driver->staging_bytes, &driver->run, now) == 0)
                 return false;
         }
         if (!send_run(driver))
@@ -222,11 +358,29 @@ static netblt_time wake_time(netblt_driver *driver, netblt_time until)
     return deadline < until ? deadline : until;
 }
 
+/* Under load: lets packets gather, then takes them without being asked. */
+static void wait_under_load(netblt_driver *driver, netblt_time wake_at)
+{
+    netblt_time now = netblt_clock_now();
+    netblt_time until = now + LOAD_PAUSE_US;
+
+    if (wake_at > now)
+        netblt_clock_sleep_until(until < wake_at ? until : wake_at);
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
+        if (netblt_link_fd(driver->link, i) >= 0)
+            read_packets(driver, i);
+}
+
 void netblt_driver_wait(netblt_driver *driver, netblt_time until)
 {
-    netblt_loop_wait(driver->loop, driver->more_to_send ? 0 : wake_time(driver, until));
-    if (driver->watching_writable != driver->waiting_for_writable)
-        watch_socket(driver); /* writable again: stop asking */
+    netblt_time wake_at = driver->more_to_send ? 0 : wake_time(driver, until);
+
+    measure_load(driver, netblt_clock_now());
+    follow_sockets(driver);
+    if (driver->loaded)
+        wait_under_load(driver, wake_at);
+    netblt_loop_wait(driver->loop, driver->loaded ? 0 : wake_at);
+    follow_sockets(driver);
 }
 
 void netblt_driver_serve(netblt_driver *driver)
@@ -239,6 +393,12 @@ void netblt_driver_flush(netblt_driver *driver)
 {
     while (send_packets(driver))
         ;
+}
+
+void netblt_driver_set_tap(netblt_driver *driver, netblt_tap_fn *tap_fn, void *context)
+{
+    driver->tap = tap_fn;
+    driver->tap_context = context;
 }
 
 netblt_driver_counts netblt_driver_get_counts(const netblt_driver *driver)

@@ -17,13 +17,17 @@ netblt_driver *netblt_driver_new(netblt_loop *loop, netblt_link *link, netblt_en
 /* Releases the claims on ports. */
 void netblt_driver_free(netblt_driver *driver);
 
-/* Makes NETBLT port `port` of `address` (INADDR_ANY = all) this process's own: only packets for owned ports reach the
- * endpoint. A driver that owns a passive port also answers OPENs for ports that nobody owns (AMB-26).
+/* Makes NETBLT port `port` of `address` (or of all, if it is a wildcard) this process's own: only packets for owned
+ * ports reach the endpoint. A driver that owns a passive port also answers OPENs for ports that nobody owns (AMB-26).
  * 0, or -1 with *failure: the port is in use. */
-int netblt_driver_own_port(netblt_driver *driver, struct in_addr address, uint16_t port, bool passive,
+int netblt_driver_own_port(netblt_driver *driver, const netblt_address *address, uint16_t port, bool passive,
                            netblt_failure *failure);
 /* The same for a free port that it chooses afresh each time (AMB-21). */
-int netblt_driver_own_any_port(netblt_driver *driver, struct in_addr address, uint16_t *port, netblt_failure *failure);
+int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *address, uint16_t *port,
+                               netblt_failure *failure);
+
+/* Gives such a port up, once its connection is closed. */
+void netblt_driver_disown_port(netblt_driver *driver, uint16_t port);
 
 /* One round is a wait and a serve. Between them the client can act upon what arrived before any answer leaves, and
  * after them upon what timers did. Sleeps until a packet, a timer of the endpoint, something else watched in the loop,
@@ -33,6 +37,20 @@ void netblt_driver_wait(netblt_driver *driver, netblt_time until);
 void netblt_driver_serve(netblt_driver *driver);
 /* Sends what may leave now and does not wait: the last words of a closed connection. */
 void netblt_driver_flush(netblt_driver *driver);
+
+/* Packets of one path that crossed the link: `segment_bytes` each, the last may be shorter. */
+typedef struct netblt_passing {
+    bool sent; /* else received */
+    const netblt_path *path;
+    const uint8_t *packets; /* valid during the call */
+    size_t length;
+    size_t segment_bytes;
+    netblt_time at;
+} netblt_passing;
+typedef void netblt_tap_fn(void *context, const netblt_passing *passing);
+
+/* `tap` sees every packet for this process's ports as it was sent or has arrived: for a capture file. NULL ends it. */
+void netblt_driver_set_tap(netblt_driver *driver, netblt_tap_fn *tap, void *context);
 
 /* Packets that this link carried for us since it was opened. */
 typedef struct netblt_driver_counts {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "io/link.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,102 +9,93 @@
 #include "io/entropy.h"
 #include "io/link_internal.h"
 
-/* Holds what arrives while the process is not running: 8 MiB is 60 ms at 1 Gb/s. Without privilege the kernel gives
- * less (net.core.rmem_max), which is enough for default rates. */
-#define SOCKET_BUFFER_BYTES (8 * 1024 * 1024)
+static const enum netblt_family families[NETBLT_LINK_SOCKETS] = {NETBLT_FAMILY_IPV4, NETBLT_FAMILY_IPV6};
 
 static const netblt_link_ops *ops_of(enum netblt_encap encap)
 {
     return encap == NETBLT_ENCAP_IP ? &netblt_raw_ip_ops : &netblt_udp_ops;
 }
 
-netblt_link *netblt_link_open(enum netblt_encap encap, netblt_failure *failure)
+/* ---- opening -------------------------------------------------------------------------------------------------- */
+
+static int open_socket(netblt_link *link, unsigned i, netblt_failure *failure)
+{
+    netblt_socket *opened = &link->sockets[i];
+
+    opened->fd = link->ops->open(families[i], failure);
+    if (opened->fd < 0)
+        return -1;
+    if (!netblt_link_can_segment(opened->fd))
+        opened->unsegmented_from_bytes = 0;
+    return netblt_link_set_common_options(opened->fd, families[i], failure);
+}
+
+/* A kernel without one family still has the other; anything else that fails is the user's to know. */
+static int open_sockets(netblt_link *link, enum netblt_family family, netblt_failure *failure)
+{
+    unsigned opened = 0;
+
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++) {
+        if (family != NETBLT_FAMILY_ANY && family != families[i])
+            continue;
+        if (open_socket(link, i, failure) == 0)
+            opened++;
+        else if (failure->kind != NETBLT_FAILURE_UNSUPPORTED || link->sockets[i].fd >= 0)
+            return -1;
+    }
+    if (opened == 0)
+        return -1;
+    failure->kind = NETBLT_FAILURE_NONE;
+    return 0;
+}
+
+netblt_link *netblt_link_open(enum netblt_encap encap, enum netblt_family family, netblt_failure *failure)
 {
     netblt_link *link = calloc(1, sizeof *link);
-    uint8_t *slots = malloc((size_t)NETBLT_LINK_BATCH * LINK_SLOT_BYTES);
+    struct netblt_inbox *inbox = netblt_inbox_new(ops_of(encap)->batch);
 
-    if (link == NULL || slots == NULL) {
+    if (link == NULL || inbox == NULL) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory for the socket's buffers");
         free(link);
-        free(slots);
+        netblt_inbox_free(inbox);
         return NULL;
     }
     *link = (netblt_link){
-        .encap = encap, .ops = ops_of(encap), .fd = -1, .ip_id = (uint16_t)netblt_random_u32(), .receive_slots = slots};
-    link->fd = link->ops->open(failure);
-    if (link->fd < 0) {
+        .encap = encap, .ops = ops_of(encap), .ip_id = (uint16_t)netblt_random_u32(), .inbox = inbox, .packet_fd = -1};
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
+        link->sockets[i] = (netblt_socket){.fd = -1, .family = families[i], .unsegmented_from_bytes = SIZE_MAX};
+    if (open_sockets(link, family, failure) != 0) {
         netblt_link_close(link);
         return NULL;
     }
     return link;
 }
 
-int netblt_link_bind(netblt_link *link, struct in_addr address, uint16_t udp_port, netblt_failure *failure)
+static void close_socket(netblt_socket *closed)
 {
-    return link->ops->bind(link, address, udp_port, failure);
+    if (closed->fd >= 0)
+        close(closed->fd);
+    closed->fd = -1;
 }
 
 void netblt_link_close(netblt_link *link)
 {
     if (link == NULL)
         return;
-    if (link->fd >= 0)
-        close(link->fd);
-    free(link->receive_slots);
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
+        close_socket(&link->sockets[i]);
+    if (link->packet_fd >= 0)
+        close(link->packet_fd);
+    netblt_inbox_free(link->inbox);
     free(link);
 }
 
-int netblt_link_fd(const netblt_link *link)
+/* ---- binding -------------------------------------------------------------------------------------------------- */
+
+static int explain_bind(const netblt_address *address, uint16_t udp_port, netblt_failure *failure)
 {
-    return link->fd;
-}
+    char text[NETBLT_ADDRESS_TEXT_BYTES];
 
-enum netblt_encap netblt_link_encap(const netblt_link *link)
-{
-    return link->encap;
-}
-
-netblt_address netblt_link_local(const netblt_link *link, struct in_addr address)
-{
-    return netblt_ipv4_address(address, link->udp_port);
-}
-
-size_t netblt_encap_overhead_bytes(enum netblt_encap encap)
-{
-    return ops_of(encap)->overhead_bytes;
-}
-
-/* The privileged form goes beyond net.core.[rw]mem_max; the plain one is what everybody may do. */
-static void enlarge_buffers(int fd)
-{
-    const int bytes = SOCKET_BUFFER_BYTES;
-
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) != 0)
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-}
-
-int netblt_link_set_common_options(int fd, netblt_failure *failure)
-{
-    const int on = 1;
-    const int never_fragment = IP_PMTUDISC_DO; /* DATA-14 */
-
-    enlarge_buffers(fd);
-    if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on) != 0 ||
-        setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on) != 0 ||
-        setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &never_fragment, sizeof never_fragment) != 0)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot set up the socket: %s", strerror(errno));
-    return 0;
-}
-
-int netblt_link_bind_socket(int fd, struct in_addr address, uint16_t udp_port, netblt_failure *failure)
-{
-    struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(udp_port), .sin_addr = address};
-    char text[INET_ADDRSTRLEN];
-
-    if (bind(fd, (struct sockaddr *)&local, sizeof local) == 0)
-        return 0;
     if (errno == EADDRINUSE)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "UDP port %u is in use by another process on this host: choose another with --udp-port",
@@ -113,18 +103,79 @@ int netblt_link_bind_socket(int fd, struct in_addr address, uint16_t udp_port, n
     if (errno == EACCES)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "no permission for UDP port %u: choose one above 1023 with --udp-port", udp_port);
-    inet_ntop(AF_INET, &address, text, sizeof text);
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--bind %s: %s; give an address of one of this host's interfaces",
-                       text, strerror(errno));
+                       netblt_address_text(address, text), strerror(errno));
 }
 
-bool netblt_link_allow_fragments(netblt_link *link)
+static int bind_socket(netblt_link *link, netblt_socket *bound, const netblt_address *address, uint16_t udp_port,
+                       netblt_failure *failure)
 {
-    const int may_fragment = IP_PMTUDISC_DONT;
+    bool is_udp = link->encap == NETBLT_ENCAP_UDP;
+    netblt_address any = netblt_address_any(bound->family);
+    netblt_address host = netblt_address_is_any(address) ? any : *address;
+    netblt_address wanted = netblt_address_with_port(&host, is_udp ? udp_port : 0);
+    struct sockaddr_storage name;
+    socklen_t length = netblt_address_to_sockaddr(&wanted, &name);
 
-    if (link->may_fragment)
-        return false;
-    link->may_fragment = true;
-    setsockopt(link->fd, IPPROTO_IP, IP_MTU_DISCOVER, &may_fragment, sizeof may_fragment);
-    return true;
+    if (bind(bound->fd, (struct sockaddr *)&name, length) != 0)
+        return explain_bind(&host, udp_port, failure);
+    bound->has_address = !netblt_address_is_any(&host);
+    if (!is_udp)
+        return 0;
+    if (getsockname(bound->fd, (struct sockaddr *)&name, &length) != 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read the UDP port: %s", strerror(errno));
+    link->udp_port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&name)->sin6_port
+                                                      : ((struct sockaddr_in *)(void *)&name)->sin_port);
+    return 0;
+}
+
+int netblt_link_bind(netblt_link *link, const netblt_address *address, uint16_t udp_port, netblt_failure *failure)
+{
+    enum netblt_family family = netblt_address_family(address);
+    char text[NETBLT_ADDRESS_TEXT_BYTES];
+    bool bound = false;
+
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++) {
+        netblt_socket *at = &link->sockets[i];
+
+        if (family != NETBLT_FAMILY_ANY && family != at->family)
+            close_socket(at);
+        if (at->fd < 0)
+            continue;
+        /* both families share one port, even if it was any free one for the first */
+        if (bind_socket(link, at, address, link->udp_port != 0 ? link->udp_port : udp_port, failure) != 0)
+            return -1;
+        bound = true;
+    }
+    if (!bound)
+        return netblt_fail(failure, NETBLT_FAILURE_UNSUPPORTED, "%s: this host does not speak IPv%d",
+                           netblt_address_text(address, text), (int)family);
+    return 0;
+}
+
+/* ---- what it is ------------------------------------------------------------------------------------------------ */
+
+int netblt_link_fd(const netblt_link *link, unsigned i)
+{
+    return link->sockets[i].fd;
+}
+
+unsigned netblt_link_socket_for(const netblt_address *foreign)
+{
+    return netblt_address_family(foreign) == NETBLT_FAMILY_IPV6 ? 1 : 0;
+}
+
+enum netblt_encap netblt_link_encap(const netblt_link *link)
+{
+    return link->encap;
+}
+
+netblt_address netblt_link_local(const netblt_link *link, const netblt_address *address)
+{
+    return netblt_address_with_port(address, link->udp_port);
+}
+
+size_t netblt_encap_overhead_bytes(enum netblt_encap encap, enum netblt_family family)
+{
+    return ops_of(encap)->header_bytes + (family == NETBLT_FAMILY_IPV6 ? IPV6_HEADER_BYTES : NETBLT_IP_HEADER_BYTES);
 }

@@ -8,33 +8,42 @@
 
 #include <netblt/endpoint.h>
 
-#include "io/ipv4.h"
+#include "io/address.h"
+#include "io/failure.h"
 
-/* One socket that carries NETBLT packets, and how they are wrapped on it. */
+/* What carries NETBLT packets, and how they are wrapped on it: one socket of each address family that is wanted. */
 enum netblt_encap {
-    NETBLT_ENCAP_IP,  /* IPv4 protocol 30 (WIRE-01) */
+    NETBLT_ENCAP_IP,  /* IPv4 or IPv6 with protocol 30 (WIRE-01) */
     NETBLT_ENCAP_UDP, /* the same packet as the payload of a UDP datagram */
 };
 
 #define NETBLT_IP_PROTOCOL 30
-#define NETBLT_IP_HEADER_BYTES 20
-#define NETBLT_UDP_HEADER_BYTES 8
+#define NETBLT_IP_HEADER_BYTES 20 /* of IPv4, without options */
 #define NETBLT_UDP_PORT_DEFAULT 9980
 
 typedef struct netblt_link netblt_link;
 
-/* Opens the socket and gives nothing to it yet; needs privileges for ENCAP_IP. NULL with *failure. */
-netblt_link *netblt_link_open(enum netblt_encap encap, netblt_failure *failure);
-/* Gives the socket its address (INADDR_ANY = all) and, for UDP, its port (0 = any free one). 0, or -1 with *failure. */
-int netblt_link_bind(netblt_link *link, struct in_addr address, uint16_t udp_port, netblt_failure *failure);
+/* Opens the sockets and gives nothing to them yet; needs privileges for ENCAP_IP. NETBLT_FAMILY_ANY opens both
+ * families, or the one that this kernel has. NULL with *failure. */
+netblt_link *netblt_link_open(enum netblt_encap encap, enum netblt_family family, netblt_failure *failure);
+/* Sends raw IPv4 by a packet socket, past routing tables' rules, firewall and queueing (link_packet.c); needs
+ * privileges. 0, or -1 with *failure. */
+int netblt_link_transmit_by_packet_socket(netblt_link *link, netblt_failure *failure);
+/* Gives the link its address and, for UDP, its port (0 = any free one). An address of one family, even its wildcard,
+ * closes the other family's socket; NETBLT_FAMILY_ANY keeps both. 0, or -1 with *failure. */
+int netblt_link_bind(netblt_link *link, const netblt_address *address, uint16_t udp_port, netblt_failure *failure);
 void netblt_link_close(netblt_link *link);
 
-int netblt_link_fd(const netblt_link *link);
+#define NETBLT_LINK_SOCKETS 2
+/* Socket number 0 or 1, -1 when there is none. */
+int netblt_link_fd(const netblt_link *link, unsigned i);
+/* The socket that packets to `foreign` leave by. */
+unsigned netblt_link_socket_for(const netblt_address *foreign);
 enum netblt_encap netblt_link_encap(const netblt_link *link);
 /* This end of a path: `address` as the core sees it, with our UDP port where there is one. */
-netblt_address netblt_link_local(const netblt_link *link, struct in_addr address);
+netblt_address netblt_link_local(const netblt_link *link, const netblt_address *address);
 /* Bytes in front of each NETBLT packet: IP header, UDP header. */
-size_t netblt_encap_overhead_bytes(enum netblt_encap encap);
+size_t netblt_encap_overhead_bytes(enum netblt_encap encap, enum netblt_family family);
 
 /* ---- receiving ---------------------------------------------------------------------------------------------- */
 
@@ -46,10 +55,14 @@ typedef struct netblt_arrival {
     size_t segment_bytes;
 } netblt_arrival;
 
-#define NETBLT_LINK_BATCH 32 /* packets for one system call; more gains nothing measurable */
+#define NETBLT_LINK_BATCH 64 /* packets for one system call; more gains nothing measurable */
 
-/* Takes what has arrived, without waiting. Answers how many; 0 = nothing left. Call until 0. */
-unsigned netblt_link_receive(netblt_link *link, netblt_arrival arrivals[NETBLT_LINK_BATCH], bool *more);
+/* Takes what has arrived at socket `i`, without waiting. Answers how many; *more tells whether there may be more. */
+unsigned netblt_link_receive(netblt_link *link, unsigned i, netblt_arrival arrivals[NETBLT_LINK_BATCH], bool *more);
+
+/* Raw IP: asks the kernel to keep packets for other NETBLT ports away, except OPENs if `opens`. It may fail to, and
+ * what has arrived before is still there, so each packet's port must be looked at all the same. */
+void netblt_link_admit_only(netblt_link *link, const uint16_t *ports, size_t count, bool opens);
 
 /* ---- sending ------------------------------------------------------------------------------------------------ */
 
@@ -67,6 +80,9 @@ typedef struct netblt_network_error {
 } netblt_network_error;
 typedef void netblt_network_error_fn(void *context, const netblt_network_error *error);
 
+/* Bytes of the largest run that leaves in one system call where the kernel segments (UDP). */
+#define NETBLT_LINK_RUN_MAX_BYTES 65507
+
 /* Sends packets number *next and up of a run, and moves *next behind the last one that needs no more care: sent, or
  * lost for a reason given to `report`. */
 enum netblt_sent netblt_link_send(netblt_link *link, const netblt_output *run, const uint8_t *packets, size_t *next,
@@ -74,7 +90,7 @@ enum netblt_sent netblt_link_send(netblt_link *link, const netblt_output *run, c
 
 /* ---- errors from the network -------------------------------------------------------------------------------- */
 
-/* Reads the socket's error queue (ICMP) empty. */
-void netblt_link_read_errors(netblt_link *link, netblt_network_error_fn *report, void *context);
+/* Reads the error queue (ICMP) of socket `i` empty. */
+void netblt_link_read_errors(netblt_link *link, unsigned i, netblt_network_error_fn *report, void *context);
 
 #endif

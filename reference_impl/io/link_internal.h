@@ -2,45 +2,90 @@
 #ifndef NETBLT_IO_LINK_INTERNAL_H
 #define NETBLT_IO_LINK_INTERNAL_H
 
+#include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "io/link.h"
 
-/* Room for the largest datagram that IPv4 can carry, and some bytes so that neighbours do not share cache sets. */
-#define LINK_SLOT_BYTES (65536 + 192)
+#define IP_VERSION_AND_WORDS 0x45 /* first byte of our IPv4 headers: version 4, five words, no options */
+#define IPV6_HEADER_BYTES 40
+#define UDP_HEADER_BYTES 8
+
+/* Room for IP_PKTINFO or IPV6_PKTINFO, and for UDP_SEGMENT or UDP_GRO beside it. */
+#define LINK_CONTROL_BYTES (CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)))
+
+/* The socket of one address family. */
+typedef struct netblt_socket {
+    int fd; /* -1 = none */
+    enum netblt_family family;
+    bool has_address;  /* bound to one address of ours, which all packets then carry */
+    bool may_fragment; /* the path's MTU fell below our packets: better in pieces than not at all */
+    /* Packets of this size and more leave one by one, smaller ones in segmented sends. SIZE_MAX: all of them do (so
+     * far); 0: none, because this kernel or a device cannot. */
+    size_t unsegmented_from_bytes;
+} netblt_socket;
 
 /* What differs between the encapsulations. */
 typedef struct netblt_link_ops {
-    int (*open)(netblt_failure *failure); /* fd, or -1 */
-    int (*bind)(netblt_link *link, struct in_addr address, uint16_t udp_port, netblt_failure *failure);
+    int (*open)(enum netblt_family family, netblt_failure *failure); /* fd, or -1 with errno */
     /* Bytes of a received datagram before the NETBLT packet; more than `length` = not usable. */
-    size_t (*skip)(const uint8_t *datagram, size_t length);
+    size_t (*skip)(enum netblt_family family, const uint8_t *datagram, size_t length);
     /* Writes the header that goes in front of a packet of `length` bytes, and answers its size; 0 = the kernel's job.
      */
-    size_t (*wrap)(netblt_link *link, const netblt_path *path, size_t length, uint8_t header[NETBLT_IP_HEADER_BYTES]);
-    size_t overhead_bytes;
+    size_t (*wrap)(netblt_link *link, const netblt_socket *from, const netblt_path *path, size_t length,
+                   uint8_t header[NETBLT_IP_HEADER_BYTES]);
+    size_t header_bytes; /* behind the IP header */
+    unsigned batch;      /* datagrams to take in one system call */
 } netblt_link_ops;
 
 extern const netblt_link_ops netblt_raw_ip_ops;
 extern const netblt_link_ops netblt_udp_ops;
 
+struct netblt_inbox;
+
 struct netblt_link {
     enum netblt_encap encap;
     const netblt_link_ops *ops;
-    int fd;
-    uint16_t udp_port;      /* ours; 0 for raw IP */
-    uint16_t ip_id;         /* raw IP: identification of the next packet, climbing so that captures can tell copies
-                               from retransmissions */
-    bool may_fragment;      /* the path's MTU fell below our packets: better in pieces than not at all */
-    uint8_t *receive_slots; /* NETBLT_LINK_BATCH of LINK_SLOT_BYTES */
+    netblt_socket sockets[NETBLT_LINK_SOCKETS]; /* IPv4, IPv6 */
+    uint16_t udp_port;                          /* ours; 0 for raw IP */
+    uint16_t ip_id; /* raw IPv4: identification of the next packet, climbing so that captures can tell copies from
+                       retransmissions */
+    struct netblt_inbox *inbox;
+
+    /* Sending by a packet socket, see link_packet.c. */
+    int packet_fd; /* -1 = not asked for */
+    bool packet_way_known;
+    netblt_address packet_way_to;
+    netblt_time packet_way_until; /* believed until then, known or not */
+    struct sockaddr_ll packet_way;
 };
 
-/* Options that both kinds of socket want. 0, or -1 with *failure. */
-int netblt_link_set_common_options(int fd, netblt_failure *failure);
-/* bind(2) with a clear message. */
-int netblt_link_bind_socket(int fd, struct in_addr address, uint16_t udp_port, netblt_failure *failure);
+/* Options that every socket wants. 0, or -1 with *failure. */
+int netblt_link_set_common_options(int fd, enum netblt_family family, netblt_failure *failure);
+/* As large as this process may make them. */
+void netblt_link_enlarge_buffers(int fd);
 /* A packet did not fit the path: let it travel in pieces from now on. False when that was already so. */
-bool netblt_link_allow_fragments(netblt_link *link);
+bool netblt_link_allow_fragments(netblt_socket *from);
+
+/* Where a batch of datagrams is received to. NULL when memory is short. */
+struct netblt_inbox *netblt_inbox_new(unsigned batch);
+void netblt_inbox_free(struct netblt_inbox *inbox);
+
+/* Puts the source address, which the peer knows, into `control`; answers the bytes used, 0 if it goes without saying.
+ */
+size_t netblt_link_choose_source(const netblt_socket *from, const netblt_path *path,
+                                 uint8_t control[LINK_CONTROL_BYTES]);
+/* Whether the kernel knows UDP_SEGMENT on this socket. One that does not would ignore it, and send one huge datagram.
+ */
+bool netblt_link_can_segment(int fd);
+/* UDP: sends as many packets of the run from *next on as one segmented send carries, and moves *next. Answers what is
+ * to be done: 0 = sent, ENOTSUP = send them one by one, else errno of a failed send. */
+int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, const uint8_t *packets, size_t *next);
+/* Where the packet socket has to send packets for `foreign`. False when they have to leave by `from`. */
+bool netblt_link_packet_way(netblt_link *link, const netblt_socket *from, const netblt_address *foreign,
+                            struct sockaddr_storage *to, socklen_t *length);
+/* Fills in the checksum, which must be zero, of a header that is otherwise complete. */
+void netblt_link_seal_ipv4(uint8_t header[NETBLT_IP_HEADER_BYTES]);
 
 #endif

@@ -4,63 +4,111 @@
 
 #include "io/link_internal.h"
 
-#define CONTROL_BYTES CMSG_SPACE(sizeof(struct in_pktinfo))
-
 /* Everything sendmmsg() needs for a part of a run. Peer and source address are the same for all packets of a run. */
 struct outgoing {
     struct mmsghdr messages[NETBLT_LINK_BATCH];
     struct iovec vectors[NETBLT_LINK_BATCH][2]; /* header if it is ours, packet */
     uint8_t headers[NETBLT_LINK_BATCH][NETBLT_IP_HEADER_BYTES];
-    struct sockaddr_in peer;
-    _Alignas(struct cmsghdr) uint8_t control[CONTROL_BYTES];
+    bool by_packet_socket;
+    struct sockaddr_storage peer;
+    socklen_t peer_bytes;
+    _Alignas(struct cmsghdr) uint8_t control[LINK_CONTROL_BYTES];
+    size_t control_bytes;
 };
 
-/* Leaves from the address that the peer knows, whatever the routing would choose. */
-static void choose_source(struct outgoing *outgoing, const netblt_path *path)
+static size_t put_control(uint8_t *control, int level, int type, const void *value, size_t length)
 {
-    struct in_pktinfo info = {.ipi_spec_dst = netblt_ipv4_of(&path->local)};
-    struct cmsghdr *item = (struct cmsghdr *)(void *)outgoing->control;
+    struct cmsghdr *item = (struct cmsghdr *)(void *)control;
 
-    memset(outgoing->control, 0, sizeof outgoing->control);
-    item->cmsg_level = IPPROTO_IP;
-    item->cmsg_type = IP_PKTINFO;
-    item->cmsg_len = CMSG_LEN(sizeof info);
-    memcpy(CMSG_DATA(item), &info, sizeof info);
+    memset(control, 0, CMSG_SPACE(length));
+    item->cmsg_level = level;
+    item->cmsg_type = type;
+    item->cmsg_len = CMSG_LEN(length);
+    memcpy(CMSG_DATA(item), value, length);
+    return CMSG_SPACE(length);
 }
 
-static void prepare_packet(netblt_link *link, struct outgoing *outgoing, unsigned i, const netblt_path *path,
-                           const uint8_t *packet, size_t length)
+/* Leaves from the address that the peer knows, whatever the routing would choose. */
+size_t netblt_link_choose_source(const netblt_socket *from, const netblt_path *path,
+                                 uint8_t control[LINK_CONTROL_BYTES])
 {
-    size_t header_bytes = link->ops->wrap(link, path, length, outgoing->headers[i]);
+    if (from->has_address)
+        return 0;
+    if (netblt_address_family(&path->local) == NETBLT_FAMILY_IPV6) {
+        struct in6_pktinfo info = {.ipi6_ifindex = netblt_address_interface(&path->local)};
+
+        memcpy(&info.ipi6_addr, path->local.bytes, NETBLT_IPV6_BYTES);
+        return put_control(control, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
+    }
+    struct in_pktinfo info = {0};
+
+    memcpy(&info.ipi_spec_dst, path->local.bytes, NETBLT_IPV4_BYTES);
+    return put_control(control, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
+}
+
+static void prepare_packet(netblt_link *link, const netblt_socket *from, struct outgoing *outgoing, unsigned i,
+                           const netblt_path *path, const uint8_t *packet, size_t length)
+{
+    size_t header_bytes = link->ops->wrap(link, from, path, length, outgoing->headers[i]);
     struct iovec *vectors = outgoing->vectors[i];
 
+    if (outgoing->by_packet_socket)
+        netblt_link_seal_ipv4(outgoing->headers[i]);
     vectors[0] = (struct iovec){.iov_base = outgoing->headers[i], .iov_len = header_bytes};
     vectors[1] = (struct iovec){.iov_base = (void *)(uintptr_t)packet, .iov_len = length};
     outgoing->messages[i].msg_hdr = (struct msghdr){.msg_name = &outgoing->peer,
-                                                    .msg_namelen = sizeof outgoing->peer,
+                                                    .msg_namelen = outgoing->peer_bytes,
                                                     .msg_iov = header_bytes == 0 ? vectors + 1 : vectors,
                                                     .msg_iovlen = header_bytes == 0 ? 1 : 2,
                                                     .msg_control = outgoing->control,
-                                                    .msg_controllen = sizeof outgoing->control};
+                                                    .msg_controllen = outgoing->control_bytes};
 }
 
-static unsigned prepare(netblt_link *link, struct outgoing *outgoing, const netblt_output *run, const uint8_t *packets,
-                        size_t first)
+static unsigned prepare(netblt_link *link, const netblt_socket *from, struct outgoing *outgoing,
+                        const netblt_output *run, const uint8_t *packets, size_t first)
 {
     unsigned count = 0;
 
-    choose_source(outgoing, &run->path);
-    outgoing->peer = netblt_ipv4_sockaddr(&run->path.foreign);
-    if (link->encap == NETBLT_ENCAP_IP)
-        outgoing->peer.sin_port = 0;
+    outgoing->by_packet_socket =
+        netblt_link_packet_way(link, from, &run->path.foreign, &outgoing->peer, &outgoing->peer_bytes);
+    if (outgoing->by_packet_socket) {
+        outgoing->control_bytes = 0;
+    } else {
+        outgoing->control_bytes = netblt_link_choose_source(from, &run->path, outgoing->control);
+        outgoing->peer_bytes = netblt_address_to_sockaddr(&run->path.foreign, &outgoing->peer);
+    }
     for (size_t i = first; i < run->count && count < NETBLT_LINK_BATCH; i++) {
         size_t offset = i * run->segment_bytes;
         size_t left = run->length - offset;
 
-        prepare_packet(link, outgoing, count++, &run->path, packets + offset,
+        prepare_packet(link, from, outgoing, count++, &run->path, packets + offset,
                        left < run->segment_bytes ? left : run->segment_bytes);
     }
     return count;
+}
+
+/* Moves *next behind what was sent. 0 or errno. */
+static int send_one_by_one(netblt_link *link, netblt_socket *from, const netblt_output *run, const uint8_t *packets,
+                           size_t *next)
+{
+    struct outgoing outgoing;
+    unsigned count = prepare(link, from, &outgoing, run, packets, *next);
+    int sent = sendmmsg(outgoing.by_packet_socket ? link->packet_fd : from->fd, outgoing.messages, count, MSG_DONTWAIT);
+
+    if (sent <= 0)
+        return errno;
+    *next += (size_t)sent;
+    return 0;
+}
+
+static int send_some(netblt_link *link, netblt_socket *from, const netblt_output *run, const uint8_t *packets,
+                     size_t *next)
+{
+    int error = ENOTSUP;
+
+    if (link->encap == NETBLT_ENCAP_UDP)
+        error = netblt_link_send_segmented(from, run, packets, next);
+    return error == ENOTSUP ? send_one_by_one(link, from, run, packets, next) : error;
 }
 
 /* Tells of a packet that could not leave. */
@@ -81,23 +129,19 @@ static void report_lost(const netblt_output *run, const uint8_t *packet, int err
 enum netblt_sent netblt_link_send(netblt_link *link, const netblt_output *run, const uint8_t *packets, size_t *next,
                                   netblt_network_error_fn *report, void *context)
 {
-    struct outgoing outgoing;
+    netblt_socket *from = &link->sockets[netblt_link_socket_for(&run->path.foreign)];
     size_t failed_once = SIZE_MAX;
 
     while (*next < run->count) {
-        unsigned count = prepare(link, &outgoing, run, packets, *next);
-        int sent = sendmmsg(link->fd, outgoing.messages, count, MSG_DONTWAIT);
-        int error = errno;
+        int error = send_some(link, from, run, packets, next);
 
-        if (sent > 0) {
-            *next += (size_t)sent;
-        } else if (error == EAGAIN || error == EWOULDBLOCK) {
-            return NETBLT_SENT_LATER;
-        } else if (error == ENOBUFS || error == ENOMEM) {
-            return NETBLT_SENT_CONGESTED;
-        } else if (error == EINTR || (error == EMSGSIZE && netblt_link_allow_fragments(link))) {
+        if (error == 0 || error == EINTR || (error == EMSGSIZE && netblt_link_allow_fragments(from)))
             continue;
-        } else if (failed_once != *next) {
+        if (error == EAGAIN || error == EWOULDBLOCK)
+            return NETBLT_SENT_LATER;
+        if (error == ENOBUFS || error == ENOMEM)
+            return NETBLT_SENT_CONGESTED;
+        if (failed_once != *next) {
             failed_once = *next;
         } else {
             report_lost(run, packets + *next * run->segment_bytes, error, report, context);

@@ -39,10 +39,10 @@ static bool make_room(netblt_port_table *table)
     return true;
 }
 
-int netblt_port_table_add(netblt_port_table *table, struct in_addr address, uint16_t port, bool passive,
+int netblt_port_table_add(netblt_port_table *table, const netblt_address *address, uint16_t port, bool passive,
                           netblt_failure *failure)
 {
-    netblt_owned_port owned = {.address = address, .port = port, .passive = passive, .claim = -1};
+    netblt_owned_port owned = {.address = *address, .port = port, .passive = passive, .claim = -1};
 
     if (!make_room(table))
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory for another port");
@@ -51,6 +51,17 @@ int netblt_port_table_add(netblt_port_table *table, struct in_addr address, uint
     table->ports[table->count++] = owned;
     table->has_passive = table->has_passive || passive;
     return 0;
+}
+
+void netblt_port_table_remove(netblt_port_table *table, uint16_t port)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->ports[i].port != port || table->ports[i].passive)
+            continue;
+        netblt_claim_release(table->ports[i].claim);
+        table->ports[i] = table->ports[--table->count];
+        return;
+    }
 }
 
 bool netblt_port_table_owns(const netblt_port_table *table, uint16_t port)
@@ -73,7 +84,12 @@ static bool is_nobodys_open(netblt_port_table *table, const netblt_path *path, u
     if (now < table->probe_again_at)
         return false;
     table->probe_again_at = now + STRAY_PROBE_INTERVAL_US;
-    return !netblt_claim_exists(netblt_ipv4_of(&path->local), port);
+    return !netblt_claim_exists(&path->local, port);
+}
+
+bool netblt_port_table_same_kind(const uint8_t *a, const uint8_t *b)
+{
+    return a[8] == b[8] && a[9] == b[9] && (a[3] == TYPE_OPEN) == (b[3] == TYPE_OPEN);
 }
 
 bool netblt_port_table_admits(netblt_port_table *table, const netblt_path *path, const uint8_t *packet, size_t length,

@@ -2,7 +2,6 @@
 #ifndef NETBLT_IO_PORT_TABLE_H
 #define NETBLT_IO_PORT_TABLE_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,7 +10,7 @@
 
 /* The NETBLT ports of this process, and the rule which packets are for it. */
 typedef struct netblt_owned_port {
-    struct in_addr address;
+    netblt_address address;
     uint16_t port;
     bool passive;
     int claim; /* -1 on UDP, where the kernel keeps other processes away from our UDP port */
@@ -29,9 +28,14 @@ typedef struct netblt_port_table {
 void netblt_port_table_init(netblt_port_table *table, enum netblt_encap encap);
 void netblt_port_table_free(netblt_port_table *table);
 /* 0, or -1 with *failure. */
-int netblt_port_table_add(netblt_port_table *table, struct in_addr address, uint16_t port, bool passive,
+int netblt_port_table_add(netblt_port_table *table, const netblt_address *address, uint16_t port, bool passive,
                           netblt_failure *failure);
+/* Gives a port of the active end up; nothing happens when it is not there. */
+void netblt_port_table_remove(netblt_port_table *table, uint16_t port);
 bool netblt_port_table_owns(const netblt_port_table *table, uint16_t port);
+/* Whether two packets, of NETBLT_HEADER_BYTES at least, are judged alike because they have the same port and type, or
+ * neither is an OPEN. */
+bool netblt_port_table_same_kind(const uint8_t *a, const uint8_t *b);
 /* May this packet reach the endpoint? */
 bool netblt_port_table_admits(netblt_port_table *table, const netblt_path *path, const uint8_t *packet, size_t length,
                               netblt_time now);

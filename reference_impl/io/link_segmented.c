@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Segmented sends (UDP_SEGMENT): one system call and one walk through the stack for a whole run of packets; the kernel
+ * or the interface cuts it into datagrams at the end. */
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+
+#include "io/link_internal.h"
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103 /* Linux 4.18 */
+#endif
+
+/* Most segments that every kernel with UDP_SEGMENT takes (UDP_MAX_SEGMENTS before Linux 6.9). */
+#define SEGMENTS_MAX 64
+
+bool netblt_link_can_segment(int fd)
+{
+    const int off = 0;
+
+    return setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
+}
+
+static size_t segments_of(const netblt_output *run, size_t first)
+{
+    size_t fitting = NETBLT_LINK_RUN_MAX_BYTES / run->segment_bytes;
+    size_t left = run->count - first;
+
+    if (fitting > SEGMENTS_MAX)
+        fitting = SEGMENTS_MAX;
+    return left < fitting ? left : fitting;
+}
+
+static size_t add_segment_size(uint8_t *control, size_t bytes)
+{
+    struct cmsghdr *item = (struct cmsghdr *)(void *)control;
+    uint16_t size = (uint16_t)bytes;
+
+    memset(control, 0, CMSG_SPACE(sizeof size));
+    item->cmsg_level = IPPROTO_UDP;
+    item->cmsg_type = UDP_SEGMENT;
+    item->cmsg_len = CMSG_LEN(sizeof size);
+    memcpy(CMSG_DATA(item), &size, sizeof size);
+    return CMSG_SPACE(sizeof size);
+}
+
+/* EIO and EOPNOTSUPP: a device without checksum offload; ENOPROTOOPT: a kernel without UDP_SEGMENT; EINVAL and
+ * EMSGSIZE: a segment does not fit the path, and neither will larger ones. None is worth another try: whatever is wrong
+ * with the packets themselves will show when they are sent one by one. */
+static bool gives_up(netblt_socket *from, int error, size_t segment_bytes)
+{
+    switch (error) {
+    case EIO:
+    case EOPNOTSUPP:
+    case ENOPROTOOPT:
+        from->unsegmented_from_bytes = 0;
+        return true;
+    case EINVAL:
+    case EMSGSIZE:
+        from->unsegmented_from_bytes = segment_bytes;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, const uint8_t *packets, size_t *next)
+{
+    size_t segments = segments_of(run, *next);
+    size_t offset = *next * run->segment_bytes;
+    size_t left = run->length - offset;
+    size_t length = segments * run->segment_bytes < left ? segments * run->segment_bytes : left;
+    _Alignas(struct cmsghdr) uint8_t control[LINK_CONTROL_BYTES];
+    size_t control_bytes;
+    struct sockaddr_storage peer;
+    struct iovec vector = {.iov_base = (void *)(uintptr_t)(packets + offset), .iov_len = length};
+    struct msghdr message = {.msg_name = &peer, .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control};
+
+    if (segments < 2 || run->segment_bytes >= from->unsegmented_from_bytes)
+        return ENOTSUP;
+    control_bytes = netblt_link_choose_source(from, &run->path, control);
+    control_bytes += add_segment_size(control + control_bytes, run->segment_bytes);
+    message.msg_controllen = control_bytes;
+    message.msg_namelen = netblt_address_to_sockaddr(&run->path.foreign, &peer);
+    if (sendmsg(from->fd, &message, MSG_DONTWAIT) < 0)
+        return gives_up(from, errno, run->segment_bytes) ? ENOTSUP : errno;
+    *next += segments;
+    return 0;
+}
