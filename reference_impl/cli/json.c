@@ -48,6 +48,19 @@ void json_end(json_writer *json)
     json->has_member = true;
 }
 
+void json_begin_list(json_writer *json, const char *key)
+{
+    write_key(json, key);
+    fputc('[', json->to);
+    json->has_member = false;
+}
+
+void json_end_list(json_writer *json)
+{
+    fputc(']', json->to);
+    json->has_member = true;
+}
+
 void json_string(json_writer *json, const char *key, const char *value)
 {
     if (value == NULL) {

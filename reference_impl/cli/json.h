@@ -15,6 +15,9 @@ typedef struct json_writer {
 /* `key` NULL: the outermost object, or an element without a name. */
 void json_begin(json_writer *json, const char *key);
 void json_end(json_writer *json);
+/* The same for a list; its elements have no keys. */
+void json_begin_list(json_writer *json, const char *key);
+void json_end_list(json_writer *json);
 /* NULL becomes null; bytes that are not UTF-8 become U+FFFD. */
 void json_string(json_writer *json, const char *key, const char *value);
 void json_number(json_writer *json, const char *key, uint64_t value);

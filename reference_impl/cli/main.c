@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/options.h"
+#include "cli/commands.h"
+#include "cli/signals.h"
 #include "cli/summary.h"
 #include "cli/transfer.h"
 
 /* A wrong command line: what is wrong, on stderr, and for machines that asked for JSON there too. */
 static enum exit_code reject(const options *given, const netblt_failure *failure)
 {
-    summary end = {.result = failure->kind == NETBLT_FAILURE_UNSUPPORTED ? "not-supported" : "local-error",
-                   .role = given->role,
-                   .active = !given->passive};
+    summary end;
+    enum exit_code code = transfer_judge_failure(given, failure, &end);
 
     fprintf(stderr, "netblt: %s\n", failure->text);
-    snprintf(end.reason, sizeof end.reason, "%s", failure->text);
     if (given->json)
         summary_print_json(&end, stdout);
-    return transfer_exit_code_of(failure);
+    return code;
 }
 
 /* Who starts us with stdin, stdout or stderr closed must not get our messages into the socket or file that would be
@@ -30,6 +30,34 @@ static void occupy_standard_streams(void)
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* A signal that comes before a transfer can be stopped is answered in the same words as one that comes later. */
+static void answer_early_signals(const options *given)
+{
+    static char object[512]; /* outlives this call; left empty when it does not fit */
+    summary end = {
+        .result = "interrupted", .reason = "interrupted by the user", .role = given->role, .active = !given->passive};
+    FILE *to = given->json ? fmemopen(object, sizeof object, "w") : NULL;
+
+    if (to != NULL) {
+        summary_print_json(&end, to);
+        if (fclose(to) != 0)
+            object[0] = '\0';
+    }
+    signals_catch_early("netblt: interrupted by the user\n", object);
+}
+
+static enum exit_code run(const options *given)
+{
+    switch (given->command) {
+    case COMMAND_LISTEN:
+        return command_serve(given);
+    case COMMAND_PERF:
+        return command_perf(given);
+    default:
+        return command_move(given);
+    }
+}
+
 int main(int argc, char **argv)
 {
     netblt_failure failure = {0};
@@ -37,9 +65,11 @@ int main(int argc, char **argv)
     enum exit_code code = EXIT_CODE_DONE;
 
     occupy_standard_streams();
+    signals_catch_early("netblt: interrupted by the user\n", NULL);
     switch (options_parse(argc, argv, &given, &failure)) {
     case OPTIONS_RUN:
-        code = transfer_do(&given);
+        answer_early_signals(&given);
+        code = run(&given);
         break;
     case OPTIONS_SHOWN:
         break;

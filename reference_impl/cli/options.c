@@ -2,207 +2,50 @@
 #include "cli/options.h"
 
 #include <getopt.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/option_table.h"
+#include "cli/option_words.h"
 #include "cli/usage.h"
 
-/* Largest DATA packet whose IP packet still has a 16-bit length. */
-#define PACKET_SIZE_MAX (65535 - NETBLT_IP_HEADER_BYTES - NETBLT_DATA_HEADER_BYTES)
+/* More entries than the table can have, for getopt's arrays. */
+#define OPTIONS_MAX 64
+/* getopt answers this plus the entry's place, away from the characters that it answers itself. */
+#define OPTION_FIRST 256
 
-enum option_key {
-    /* take a number, see number_options */
-    OPTION_PORT,
-    OPTION_UDP_PORT,
-    OPTION_BUFFER_SIZE,
-    OPTION_PACKET_SIZE,
-    OPTION_BURST_SIZE,
-    OPTION_BURST_INTERVAL,
-    OPTION_MAX_BUFFERS,
-    OPTION_DEATH_TIMER,
-    OPTION_VERSION_BYTE,
-    NUMBER_OPTIONS,
-    /* all others, away from the characters that getopt answers itself */
-    OPTION_PASSIVE = 256,
-    OPTION_ENCAP,
-    OPTION_BIND,
-    OPTION_DATA_CHECKSUM,
-    OPTION_NO_DATA_CHECKSUM,
-    OPTION_CLIENT_STRING,
-    OPTION_JSON,
-    OPTION_QUIET,
-    OPTION_HELP,
-    OPTION_VERSION,
+/* ---- what getopt wants to know ------------------------------------------------------------------------------------
+ */
+
+struct getopt_view {
+    struct option longs[OPTIONS_MAX + 1];
+    char shorts[2 * OPTIONS_MAX + 2];
 };
 
-/* Options that take a number: name, range, place. */
-static const struct number_option {
-    const char *name;
-    uint64_t min;
-    uint64_t max;
-    bool is_size;
-    size_t offset;
-} number_options[NUMBER_OPTIONS] = {
-    [OPTION_PORT] = {"--port", 1, 65535, false, offsetof(options, port)},
-    [OPTION_UDP_PORT] = {"--udp-port", 1, 65535, false, offsetof(options, udp_port)},
-    [OPTION_BUFFER_SIZE] = {"--buffer-size", 1, BUFFER_MEMORY_MAX_BYTES, true, offsetof(options, buffer_size)},
-    [OPTION_PACKET_SIZE] = {"--packet-size", 1, PACKET_SIZE_MAX, true, offsetof(options, packet_size)},
-    [OPTION_BURST_SIZE] = {"--burst-size", 1, 65535, false, offsetof(options, burst_size)},
-    [OPTION_BURST_INTERVAL] = {"--burst-interval", 0, 65535, false, offsetof(options, burst_interval_ms)},
-    [OPTION_MAX_BUFFERS] = {"--max-buffers", 1, 65535, false, offsetof(options, max_buffers)},
-    [OPTION_DEATH_TIMER] = {"--death-timer", 1, 65535, false, offsetof(options, death_timer_s)},
-    [OPTION_VERSION_BYTE] = {"--version-byte", 0, 255, false, offsetof(options, version_byte)},
-};
-
-static const struct option long_options[] = {
-    {"port", required_argument, NULL, OPTION_PORT},
-    {"udp-port", required_argument, NULL, OPTION_UDP_PORT},
-    {"buffer-size", required_argument, NULL, OPTION_BUFFER_SIZE},
-    {"packet-size", required_argument, NULL, OPTION_PACKET_SIZE},
-    {"burst-size", required_argument, NULL, OPTION_BURST_SIZE},
-    {"burst-interval", required_argument, NULL, OPTION_BURST_INTERVAL},
-    {"max-buffers", required_argument, NULL, OPTION_MAX_BUFFERS},
-    {"death-timer", required_argument, NULL, OPTION_DEATH_TIMER},
-    {"version-byte", required_argument, NULL, OPTION_VERSION_BYTE},
-    {"passive", no_argument, NULL, OPTION_PASSIVE},
-    {"encap", required_argument, NULL, OPTION_ENCAP},
-    {"bind", required_argument, NULL, OPTION_BIND},
-    {"data-checksum", no_argument, NULL, OPTION_DATA_CHECKSUM},
-    {"no-data-checksum", no_argument, NULL, OPTION_NO_DATA_CHECKSUM},
-    {"client-string", required_argument, NULL, OPTION_CLIENT_STRING},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"quiet", no_argument, NULL, OPTION_QUIET},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {NULL, 0, NULL, 0},
-};
-
-static int wrong(netblt_failure *failure, const char *text)
+static void make_getopt_view(struct getopt_view *view)
 {
-    return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s; see netblt --help", text);
-}
+    size_t used = 0;
 
-static int set_number(options *parsed, enum option_key key, const char *text, netblt_failure *failure)
-{
-    const struct number_option *option = &number_options[key];
-    optional_number *place = (optional_number *)(void *)((char *)parsed + option->offset);
+    memset(view, 0, sizeof *view);
+    view->shorts[used++] = ':';
+    for (size_t i = 0; i < option_table_count; i++) {
+        const option_entry *entry = &option_table[i];
 
-    return number_parse(option->name, text, option->min, option->max, option->is_size, place, failure);
-}
-
-static int set_encap(options *parsed, const char *text, netblt_failure *failure)
-{
-    if (strcmp(text, "ip") == 0)
-        parsed->encap = NETBLT_ENCAP_IP;
-    else if (strcmp(text, "udp") == 0)
-        parsed->encap = NETBLT_ENCAP_UDP;
-    else
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--encap %s: give ip (raw IP protocol 30) or udp", text);
-    return 0;
-}
-
-static int set_client_string(options *parsed, const char *text, netblt_failure *failure)
-{
-    if (strlen(text) > NETBLT_STRING_MAX_BYTES)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--client-string: %zu bytes are too many; at most %d fit",
-                           strlen(text), NETBLT_STRING_MAX_BYTES);
-    parsed->client_string = text;
-    return 0;
-}
-
-static int set_other(options *parsed, int option, const char *text, netblt_failure *failure)
-{
-    switch (option) {
-    case OPTION_PASSIVE:
-        parsed->passive = true;
-        return 0;
-    case OPTION_ENCAP:
-        return set_encap(parsed, text, failure);
-    case OPTION_BIND:
-        return netblt_ipv4_parse("--bind", text, &parsed->bind_address, failure);
-    case OPTION_DATA_CHECKSUM:
-    case OPTION_NO_DATA_CHECKSUM:
-        parsed->data_checksum = option == OPTION_DATA_CHECKSUM;
-        return 0;
-    case OPTION_CLIENT_STRING:
-        return set_client_string(parsed, text, failure);
-    case OPTION_JSON:
-        parsed->json = true;
-        return 0;
-    case OPTION_QUIET:
-        parsed->quiet = true;
-        return 0;
-    default:
-        return wrong(failure, "unknown option");
+        view->longs[i] = (struct option){entry->name, entry->value == NULL ? no_argument : required_argument, NULL,
+                                         OPTION_FIRST + (int)i};
+        if (entry->letter != 0)
+            view->shorts[used++] = entry->letter;
     }
 }
 
-static int set_command(options *parsed, const char *word, netblt_failure *failure)
+static const option_entry *entry_of(int option)
 {
-    if (strcmp(word, "send") == 0) {
-        parsed->role = NETBLT_SENDER;
-        return 0;
-    }
-    if (strcmp(word, "recv") == 0) {
-        parsed->role = NETBLT_RECEIVER;
-        return 0;
-    }
-    if (strcmp(word, "listen") == 0 || strcmp(word, "perf") == 0)
-        return netblt_fail(failure, NETBLT_FAILURE_UNSUPPORTED, "%s is not supported by this version: use send or recv",
-                           word);
-    return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "unknown command %s: use send or recv; see netblt --help", word);
-}
-
-/* send|recv FILE HOST, or send|recv FILE --passive */
-static int set_words(options *parsed, char **words, int count, netblt_failure *failure)
-{
-    if (count < 1)
-        return wrong(failure, "say what to do: netblt send FILE HOST, or netblt recv FILE --passive");
-    if (set_command(parsed, words[0], failure) != 0)
-        return -1;
-    if (count < 2 || words[1][0] == '\0')
-        return wrong(failure, "FILE is missing (- is stdin or stdout)");
-    if (parsed->passive && count > 2)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
-                           "with --passive the peer opens the transfer: leave out %s, or leave out --passive",
-                           words[2]);
-    if (!parsed->passive && (count < 3 || words[2][0] == '\0'))
-        return wrong(failure, "HOST is missing: name the peer, or wait for one with --passive");
-    if (count > 3)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is too much: one FILE and one HOST", words[3]);
-    parsed->file = words[1];
-    parsed->host = parsed->passive ? NULL : words[2];
-    return 0;
-}
-
-static uint64_t value_or(optional_number number, uint64_t otherwise)
-{
-    return number.given ? number.value : otherwise;
-}
-
-/* Settings that are right one by one and wrong together. */
-static int check_together(const options *parsed, netblt_failure *failure)
-{
-    if (parsed->json && parsed->role == NETBLT_RECEIVER && strcmp(parsed->file, "-") == 0)
-        return wrong(failure, "--json and FILE - both want stdout: name a file, or leave out --json");
-    if (parsed->udp_port.given && parsed->encap == NETBLT_ENCAP_IP)
-        return wrong(failure, "--udp-port needs --encap udp");
-    if (parsed->buffer_size.given &&
-        parsed->buffer_size.value * value_or(parsed->max_buffers, 1) > BUFFER_MEMORY_MAX_BYTES)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
-                           "--buffer-size times --max-buffers: all buffers together may hold at most %u bytes",
-                           BUFFER_MEMORY_MAX_BYTES);
-    return 0;
-}
-
-static void set_defaults(options *parsed)
-{
-    *parsed = (options){.file = "",
-                        .encap = NETBLT_ENCAP_IP,
-                        .bind_address = {.s_addr = htonl(INADDR_ANY)},
-                        .data_checksum = true,
-                        .client_string = ""};
+    if (option >= OPTION_FIRST)
+        return &option_table[option - OPTION_FIRST];
+    for (size_t i = 0; i < option_table_count; i++)
+        if (option_table[i].letter == option)
+            return &option_table[i];
+    return NULL;
 }
 
 /* getopt's own words are several lines and name no remedy. */
@@ -216,39 +59,126 @@ static int explain_getopt(int option, char **argv, netblt_failure *failure)
                        word);
 }
 
+/* ---- one option ---------------------------------------------------------------------------------------------------
+ */
+
+static int set_number(options *parsed, const option_entry *entry, const char *text, netblt_failure *failure)
+{
+    optional_number *place = (optional_number *)(void *)((char *)parsed + entry->offset);
+    char name[40];
+
+    snprintf(name, sizeof name, "--%s", entry->name);
+    return number_parse(name, text, entry->min, entry->max, entry->kind == OPTION_SIZE, place, failure);
+}
+
+static int set_text(options *parsed, const option_entry *entry, const char *text, netblt_failure *failure)
+{
+    if (text[0] == '\0')
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--%s needs a value; see netblt --help", entry->name);
+    *(const char **)(void *)((char *)parsed + entry->offset) = text;
+    return 0;
+}
+
+static int set_option(options *parsed, const option_entry *entry, const char *text, netblt_failure *failure)
+{
+    switch (entry->kind) {
+    case OPTION_NUMBER:
+    case OPTION_SIZE:
+        return set_number(parsed, entry, text, failure);
+    case OPTION_SET:
+    case OPTION_CLEAR:
+        *(bool *)((char *)parsed + entry->offset) = entry->kind == OPTION_SET;
+        return 0;
+    case OPTION_TEXT:
+        return set_text(parsed, entry, text, failure);
+    default:
+        return entry->set(parsed, text, failure);
+    }
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------------------
+ */
+
+static void set_defaults(options *parsed)
+{
+    *parsed = (options){.command = COMMANDS,
+                        .file = "",
+                        .encap = NETBLT_ENCAP_IP,
+                        .family = NETBLT_FAMILY_ANY,
+                        .profile = &netblt_profile_default,
+                        .data_checksum = true};
+}
+
+static bool seen[OPTIONS_MAX]; /* by place in the table: which command they need shows only after all words */
+
+static int read_options(int argc, char **argv, options *parsed, const option_entry **shown, netblt_failure *failure)
+{
+    struct getopt_view view;
+    int option;
+
+    make_getopt_view(&view);
+    while ((option = getopt_long(argc, argv, view.shorts, view.longs, NULL)) != -1) {
+        const option_entry *entry = option == '?' || option == ':' ? NULL : entry_of(option);
+
+        if (entry == NULL)
+            return explain_getopt(option, argv, failure);
+        seen[entry - option_table] = true;
+        if (entry->kind == OPTION_SHOW_HELP || entry->kind == OPTION_SHOW_VERSION)
+            *shown = entry;
+        else if (*shown == NULL && set_option(parsed, entry, optarg, failure) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_command_fits(const options *parsed, netblt_failure *failure)
+{
+    for (size_t i = 0; i < option_table_count; i++) {
+        const option_entry *entry = &option_table[i];
+
+        if (seen[i] && (entry->commands & FOR(parsed->command)) == 0)
+            return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--%s is no option of netblt %s; see netblt %s --help",
+                               entry->name, command_names[parsed->command], command_names[parsed->command]);
+    }
+    return 0;
+}
+
 enum options_result options_parse(int argc, char **argv, options *parsed, netblt_failure *failure)
 {
-    int error = 0;
-    int option;
+    const option_entry *shown = NULL;
+    int error;
 
     set_defaults(parsed);
     for (int i = 1; i < argc; i++)
         parsed->json = parsed->json || strcmp(argv[i], "--json") == 0;
-    while (error == 0 && (option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-        if (option == OPTION_HELP || option == OPTION_VERSION) {
-            option == OPTION_HELP ? usage_show_help(stdout) : usage_show_version(stdout);
-            return OPTIONS_SHOWN;
-        }
-        if (option == '?' || option == ':')
-            error = explain_getopt(option, argv, failure);
-        else if (option < NUMBER_OPTIONS)
-            error = set_number(parsed, (enum option_key)option, optarg, failure);
+    error = read_options(argc, argv, parsed, &shown, failure);
+    if (error == 0 && shown != NULL) {
+        if (shown->kind == OPTION_SHOW_HELP)
+            usage_show_help(option_words_command(argv + optind, argc - optind), stdout);
         else
-            error = set_other(parsed, option, optarg, failure);
+            usage_show_version(stdout);
+        return OPTIONS_SHOWN;
     }
     if (error == 0)
-        error = set_words(parsed, argv + optind, argc - optind, failure);
+        error = option_words_set(parsed, argv + optind, argc - optind, failure);
     if (error == 0)
-        error = check_together(parsed, failure);
+        error = check_command_fits(parsed, failure);
+    if (error == 0)
+        error = option_words_check(parsed, failure);
     return error == 0 ? OPTIONS_RUN : OPTIONS_WRONG;
+}
+
+uint64_t options_number_or(optional_number number, uint64_t otherwise)
+{
+    return number.given ? number.value : otherwise;
 }
 
 uint16_t options_port(const options *given)
 {
-    return (uint16_t)value_or(given->port, NETBLT_PORT_DEFAULT);
+    return (uint16_t)options_number_or(given->port, NETBLT_PORT_DEFAULT);
 }
 
 uint16_t options_udp_port(const options *given)
 {
-    return (uint16_t)value_or(given->udp_port, NETBLT_UDP_PORT_DEFAULT);
+    return (uint16_t)options_number_or(given->udp_port, NETBLT_UDP_PORT_DEFAULT);
 }

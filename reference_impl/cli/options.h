@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include <netblt/params.h>
+#include <netblt/endpoint.h>
 
 #include "cli/number.h"
 #include "io/link.h"
@@ -14,14 +14,38 @@
 /* Buffers of one transfer together: enough for 3 round trips of 2 s at 1 Gb/s, and never the whole machine. */
 #define BUFFER_MEMORY_MAX_BYTES (1024u * 1024 * 1024)
 
+/* RFC 998 section 3: a transfer holds at most 2^32 bytes. */
+#define TRANSFER_MAX_BYTES (UINT64_C(1) << 32)
+
+#define ALLOW_MAX 16
+
+enum command {
+    COMMAND_SEND,
+    COMMAND_RECV,
+    COMMAND_LISTEN,
+    COMMAND_PERF,
+    COMMANDS,
+};
+
+/* The way to the peer as the user describes it, from which buffers are sized. */
+typedef struct path_hint {
+    bool given;
+    double bits_per_second; /* 0 = not said: only with `measure` */
+    double round_trip_s;
+    bool measure; /* the round trip, before the transfer is opened */
+} path_hint;
+
 /* The command line, checked. */
 typedef struct options {
-    enum netblt_role role;
-    const char *file; /* "-" = stdin or stdout */
-    const char *host; /* NULL when passive */
+    enum command command;
+    enum netblt_role role; /* send, recv; perf: what the active end does */
+    const char *file;      /* "-" = stdin or stdout */
+    const char *host;      /* NULL when passive */
     bool passive;
     enum netblt_encap encap;
-    struct in_addr bind_address; /* INADDR_ANY when not given */
+    bool packet_socket;          /* sends raw IPv4 past the host's IP layer */
+    enum netblt_family family;   /* that is wanted */
+    netblt_address bind_address; /* empty when not given */
     optional_number port;
     optional_number udp_port;
     optional_number buffer_size;
@@ -30,11 +54,36 @@ typedef struct options {
     optional_number burst_interval_ms;
     optional_number max_buffers;
     optional_number death_timer_s;
+    optional_number open_timeout_s;
     optional_number version_byte;
+    enum netblt_rate rate; /* after the check: what is in force */
+    bool rate_given;
+    path_hint path;
+    const netblt_profile *profile;
     bool data_checksum;
-    const char *client_string;
+    bool beyond_4g;
+    const char *client_string; /* NULL when not given */
     bool json;
     bool quiet;
+    const char *pcap_file; /* NULL: none */
+    const char *qlog_file;
+
+    /* listen */
+    const char *root;
+    bool force;
+    bool read_only;
+    const char *allow[ALLOW_MAX];
+    size_t allow_count;
+    optional_number max_connections;
+
+    /* perf */
+    optional_number size;
+    optional_number time_s;
+    optional_number repeat;
+    optional_number parallel;
+    optional_number working_set;
+    optional_number count;
+    bool reverse;
 } options;
 
 enum options_result {
@@ -49,5 +98,7 @@ enum options_result options_parse(int argc, char **argv, options *parsed, netblt
 /* The NETBLT port and the UDP port to use, given or default. */
 uint16_t options_port(const options *given);
 uint16_t options_udp_port(const options *given);
+/* What else this end may be asked for: `number` or `otherwise`. */
+uint64_t options_number_or(optional_number number, uint64_t otherwise);
 
 #endif

@@ -2,27 +2,75 @@
 #include "cli/signals.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cli/exit_code.h"
+
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
+#define WATCHED_COUNT (sizeof watched / sizeof *watched)
+
 /* A signal that was ignored when we started (nohup, a shell's background job) stays ignored. */
-static void add_unless_ignored(sigset_t *set, int signal_number)
+static bool is_ignored(int signal_number)
 {
     struct sigaction action;
 
-    if (sigaction(signal_number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-        sigaddset(set, signal_number);
+    return sigaction(signal_number, NULL, &action) != 0 || action.sa_handler == SIG_IGN;
 }
+
+/* ---- before signals are watched --------------------------------------------------------------------------------- */
+
+static const char *early_line;
+static const char *early_object;
+static const char *volatile early_file;
+
+static void write_text(int fd, const char *text)
+{
+    if (text != NULL && write(fd, text, strlen(text)) < 0)
+        return; /* nothing to be done about it */
+}
+
+static void end_early(int signal_number)
+{
+    (void)signal_number;
+    if (early_file != NULL)
+        unlink(early_file);
+    write_text(STDERR_FILENO, early_line);
+    write_text(STDOUT_FILENO, early_object);
+    _exit(EXIT_CODE_INTERRUPTED);
+}
+
+void signals_catch_early(const char *line, const char *object)
+{
+    struct sigaction action = {.sa_handler = end_early};
+
+    early_line = line;
+    early_object = object;
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < WATCHED_COUNT; i++)
+        if (!is_ignored(watched[i]))
+            sigaction(watched[i], &action, NULL);
+}
+
+void signals_remove_early(const char *path)
+{
+    early_file = path;
+}
+
+/* ---- from then on -------------------------------------------------------------------------------------------------
+ */
 
 int signals_open(void)
 {
     sigset_t set;
 
     sigemptyset(&set);
-    add_unless_ignored(&set, SIGINT);
-    add_unless_ignored(&set, SIGTERM);
-    add_unless_ignored(&set, SIGHUP);
+    for (size_t i = 0; i < WATCHED_COUNT; i++)
+        if (!is_ignored(watched[i]))
+            sigaddset(&set, watched[i]);
     if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
         sigprocmask(SIG_BLOCK, &set, NULL) != 0)
         return -1;

@@ -49,6 +49,11 @@ sink *sink_open(const char *path, netblt_failure *failure)
     return file_sink_open(path, failure);
 }
 
+sink *sink_open_at(int dir_fd, const char *target, bool replace, const char *name, netblt_failure *failure)
+{
+    return file_sink_open_at(dir_fd, target, replace, name, failure);
+}
+
 sink *sink_new(size_t bytes, const sink_ops *ops, const char *name, netblt_failure *failure)
 {
     sink *to = calloc(1, bytes);

@@ -14,6 +14,9 @@ typedef struct sink sink;
 /* Makes ready to receive into `path`; "-" is stdout. Nothing shows under the final name before sink_commit().
  * NULL with *failure. */
 sink *sink_open(const char *path, netblt_failure *failure);
+/* The same for the name `target` in the directory `dir_fd`, which it takes over. Without `replace` a file of that name
+ * must not exist by then. `name` is for messages and lives on. */
+sink *sink_open_at(int dir_fd, const char *target, bool replace, const char *name, netblt_failure *failure);
 /* Removes what was not committed. NULL is allowed. */
 void sink_close(sink *to);
 

@@ -29,6 +29,8 @@ struct sink {
 
 /* NULL with *failure. */
 sink *file_sink_open(const char *path, netblt_failure *failure);
+/* For `target` in the directory `dir_fd`, which it takes over; `name` is for messages and lives on. */
+sink *file_sink_open_at(int dir_fd, const char *target, bool replace, const char *name, netblt_failure *failure);
 /* Takes over `fd`. */
 sink *stream_sink_open(const char *name, int fd, netblt_failure *failure);
 

@@ -50,23 +50,30 @@ static int find_kind(source *from, netblt_failure *failure)
 
         from->size = status.st_size > start ? (uint64_t)(status.st_size - start) : 0;
     }
-    if (from->size > TRANSFER_MAX_BYTES)
+    return source_check_size(from, from->size, failure);
+}
+
+int source_check_size(const source *from, uint64_t bytes, netblt_failure *failure)
+{
+    if (bytes > TRANSFER_MAX_BYTES && !from->beyond_4g)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
-                           "%s has more than 4294967296 bytes, where an RFC 998 transfer ends: split it", from->name);
+                           "%s has more than 4294967296 bytes, where an RFC 998 transfer ends: split it, or give "
+                           "--beyond-4g at both ends",
+                           from->name);
     return 0;
 }
 
-source *source_open(const char *path, netblt_failure *failure)
+source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure)
 {
     source *from = calloc(1, sizeof *from);
 
     if (from == NULL) {
+        close(fd);
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
         return NULL;
     }
-    from->name = strcmp(path, "-") == 0 ? "stdin" : path;
-    from->fd = open_path(path, failure);
-    if (from->fd < 0 || find_kind(from, failure) != 0) {
+    *from = (source){.name = name, .fd = fd, .beyond_4g = beyond_4g};
+    if (find_kind(from, failure) != 0) {
         source_close(from);
         return NULL;
     }
@@ -77,6 +84,13 @@ source *source_open(const char *path, netblt_failure *failure)
         return NULL;
     }
     return from;
+}
+
+source *source_open(const char *path, bool beyond_4g, netblt_failure *failure)
+{
+    int fd = open_path(path, failure);
+
+    return fd < 0 ? NULL : source_adopt(fd, strcmp(path, "-") == 0 ? "stdin" : path, beyond_4g, failure);
 }
 
 void source_close(source *from)

@@ -6,17 +6,18 @@
 
 #include "cli/buffer_pool.h"
 #include "cli/digest.h"
+#include "cli/options.h"
 #include "io/failure.h"
-
-/* RFC 998 section 3: a transfer holds at most 2^32 bytes. */
-#define TRANSFER_MAX_BYTES (UINT64_C(1) << 32)
 
 /* Where a sender's bytes come from: a file of known size (file_source.c), or a stream whose end shows when it comes
  * (stream_source.c). Each buffer is read once, into memory that the core then owns until it gives it back. */
 typedef struct source source;
 
-/* Opens `path`; "-" is stdin. NULL with *failure. */
-source *source_open(const char *path, netblt_failure *failure);
+/* Opens `path`; "-" is stdin. More than TRANSFER_MAX_BYTES are an error unless `beyond_4g`: of a file at once, of a
+ * stream when it gets there. NULL with *failure. */
+source *source_open(const char *path, bool beyond_4g, netblt_failure *failure);
+/* Takes over `fd`, an open file. */
+source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure);
 /* NULL is allowed. */
 void source_close(source *from);
 

@@ -15,6 +15,7 @@ struct source {
     const char *name;
     int fd;
     bool is_stream;
+    bool beyond_4g;
     uint64_t size;     /* of a file; 0 for a stream */
     uint64_t supplied; /* bytes that went to the core */
     buffer_pool pool;
@@ -27,6 +28,8 @@ struct source {
     uint8_t carry;
 };
 
+/* Fails for more than an RFC 998 transfer holds. 0, or -1 with *failure. */
+int source_check_size(const source *from, uint64_t bytes, netblt_failure *failure);
 enum fill file_source_fill(source *from, uint32_t capacity, uint32_t *length, bool *last);
 enum fill stream_source_fill(source *from, uint32_t capacity, uint32_t *length, bool *last);
 

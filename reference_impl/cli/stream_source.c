@@ -66,11 +66,6 @@ static enum fill look_ahead(source *from)
     return result;
 }
 
-static bool is_too_long(const source *from)
-{
-    return from->supplied + from->staged_bytes + (from->has_carry ? 1 : 0) > TRANSFER_MAX_BYTES;
-}
-
 enum fill stream_source_fill(source *from, uint32_t capacity, uint32_t *length, bool *last)
 {
     enum fill result = fill_up(from, capacity);
@@ -79,11 +74,8 @@ enum fill stream_source_fill(source *from, uint32_t capacity, uint32_t *length, 
         result = look_ahead(from);
     if (result != FILL_READY)
         return result;
-    if (is_too_long(from)) {
-        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL,
-                    "%s has more than 4294967296 bytes, where an RFC 998 transfer ends: split it", from->name);
+    if (source_check_size(from, from->supplied + from->staged_bytes + (from->has_carry ? 1 : 0), &from->failure) != 0)
         return FILL_FAILED;
-    }
     *length = from->staged_bytes;
     *last = from->at_end;
     return FILL_READY;

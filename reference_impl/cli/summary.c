@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "cli/json.h"
 #include "cli/text.h"
 
 static double rate_of(uint64_t bytes, double seconds)
@@ -11,7 +10,7 @@ static double rate_of(uint64_t bytes, double seconds)
     return seconds > 0 ? (double)bytes * 8 / seconds : 0;
 }
 
-static void print_negotiated(json_writer *json, const summary *end)
+void summary_write_negotiated(const summary *end, json_writer *json)
 {
     const netblt_params *params = &end->info.negotiated;
 
@@ -31,31 +30,37 @@ static void print_negotiated(json_writer *json, const summary *end)
     json_end(json);
 }
 
+void summary_write_members(const summary *end, json_writer *json)
+{
+    const netblt_stats *stats = &end->info.stats; /* all zero without a connection */
+
+    json_string(json, "result", end->result);
+    json_string(json, "reason", end->reason);
+    json_string(json, "role", end->role == NETBLT_SENDER ? "sender" : "receiver");
+    json_bool(json, "active", end->active);
+    json_number(json, "bytes", end->bytes);
+    json_string(json, "sha256", end->sha256[0] == '\0' ? NULL : end->sha256);
+    json_real(json, "seconds", end->seconds);
+    json_real(json, "goodput_bps", rate_of(end->bytes, end->seconds));
+    json_real(json, "steady_bps", rate_of(end->bytes, end->steady_seconds));
+    json_number(json, "packets_sent", stats->packets_sent);
+    json_number(json, "packets_retransmitted", stats->data_packets_retransmitted);
+    json_number(json, "data_timeouts", stats->data_timeouts);
+    json_number(json, "wire_bytes", end->wire_bytes);
+    summary_write_negotiated(end, json);
+}
+
 void summary_print_json(const summary *end, FILE *to)
 {
     json_writer json = {.to = to};
-    const netblt_stats *stats = &end->info.stats; /* all zero without a connection */
 
     json_begin(&json, NULL);
-    json_string(&json, "result", end->result);
-    json_string(&json, "reason", end->reason);
-    json_string(&json, "role", end->role == NETBLT_SENDER ? "sender" : "receiver");
-    json_bool(&json, "active", end->active);
-    json_number(&json, "bytes", end->bytes);
-    json_string(&json, "sha256", end->sha256[0] == '\0' ? NULL : end->sha256);
-    json_real(&json, "seconds", end->seconds);
-    json_real(&json, "goodput_bps", rate_of(end->bytes, end->seconds));
-    json_real(&json, "steady_bps", rate_of(end->bytes, end->steady_seconds));
-    json_number(&json, "packets_sent", stats->packets_sent);
-    json_number(&json, "packets_retransmitted", stats->data_packets_retransmitted);
-    json_number(&json, "data_timeouts", stats->data_timeouts);
-    json_number(&json, "wire_bytes", end->wire_bytes);
-    print_negotiated(&json, end);
+    summary_write_members(end, &json);
     json_end(&json);
     fputc('\n', to);
 }
 
-void summary_print_text(const summary *end, const char *name, FILE *to)
+void summary_print_text(const summary *end, FILE *to)
 {
     const netblt_stats *stats = &end->info.stats;
     char printable[256];
@@ -63,7 +68,7 @@ void summary_print_text(const summary *end, const char *name, FILE *to)
     bool sender = end->role == NETBLT_SENDER;
 
     fprintf(to, "%s %s: %" PRIu64 " bytes in %.3f s (%s)", sender ? "sent" : "received",
-            text_printable(name, printable, sizeof printable), end->bytes, end->seconds,
+            text_printable(end->name, printable, sizeof printable), end->bytes, end->seconds,
             text_rate(rate_of(end->bytes, end->seconds), rate));
     if (sender)
         fprintf(to, ", %" PRIu64 " packets, %" PRIu64 " sent again\n", stats->packets_sent,

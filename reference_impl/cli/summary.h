@@ -7,6 +7,7 @@
 #include <netblt/endpoint.h>
 
 #include "cli/digest.h"
+#include "cli/json.h"
 #include "cli/options.h"
 
 /* How it all ended: what the human's lines and the JSON object are made of. Keys and meanings: docs/netblt.md. */
@@ -15,8 +16,8 @@ typedef struct summary {
     char reason[400];
     enum netblt_role role;
     bool active;
-    bool has_connection; /* `info` counts */
-    bool was_opened;     /* info.negotiated counts */
+    const char *name; /* the file; NULL when there is none */
+    bool was_opened;  /* info.negotiated counts */
     netblt_info info;
     uint64_t bytes;
     double seconds;                 /* from the first OPEN to the outcome */
@@ -26,7 +27,10 @@ typedef struct summary {
 } summary;
 
 void summary_print_json(const summary *end, FILE *to);
+/* The same keys as members of an object that the caller has begun, and goes on with. */
+void summary_write_members(const summary *end, json_writer *json);
+void summary_write_negotiated(const summary *end, json_writer *json);
 /* Two lines for people. Only for a transfer that succeeded. */
-void summary_print_text(const summary *end, const char *name, FILE *to);
+void summary_print_text(const summary *end, FILE *to);
 
 #endif

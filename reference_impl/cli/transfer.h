@@ -6,40 +6,30 @@
 
 #include "cli/exit_code.h"
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "cli/sink.h"
 #include "cli/source.h"
+#include "cli/station.h"
 #include "cli/summary.h"
-#include "io/driver.h"
-#include "io/route.h"
 
-/* One transfer of the command line, from the first packet to the last word. Parts:
- * transfer.c        sets it up and runs it
+/* One file on its way, from the first packet to the last word: send and recv have one (move.c), listen has many
+ * (serve.c). Parts:
  * transfer_client.c the core's client: buffers in and out
- * transfer_events.c what happens from outside: signals, errors from the network
- * transfer_end.c    what came of it: summary, message, exit code */
+ * transfer_end.c    what came of it: result, reason, exit code, figures */
 typedef struct transfer {
-    const options *given;
+    station *net;
+    enum netblt_role role;
+    bool active;
+    const char *name;       /* the file, for people */
+    const char *peer;       /* the other end, for people */
     netblt_failure failure; /* what went wrong outside the protocol; kind NONE = nothing */
-
-    netblt_loop *loop;
-    netblt_link *link;
-    netblt_driver *driver;
-    netblt_endpoint *endpoint;
-    source *from; /* when sending */
-    sink *to;     /* when receiving */
-    int signal_fd;
-    progress bar;
-
-    struct in_addr peer; /* active end only */
-    netblt_route route;
+    source *from;           /* when sending */
+    sink *to;               /* when receiving */
 
     netblt_connection *connection; /* NULL before it is known and after it is closed */
-    bool accepted;                 /* passive end: the one transfer has been promised */
     bool opened;
     bool finished; /* `outcome`, `info` and `reason` are final */
     bool closed;
-    bool stopped; /* leave now, whatever the state */
+    bool interrupted; /* a signal asked for the end */
     enum netblt_result outcome;
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     netblt_info info;
@@ -48,34 +38,28 @@ typedef struct transfer {
 
     bool source_waits; /* the core asked for bytes that have not come yet */
     bool committed;    /* the receiver's file has its name */
-
-    unsigned signals;
-    unsigned open_errors; /* ICMP errors that answered our OPENs */
-    unsigned log_lines;   /* of the core, printed so far */
-    int reported_error;   /* errno of the last one that the user was told of */
 } transfer;
 
-/* Does it all. Answers the exit code. */
-enum exit_code transfer_do(const options *given);
-
 /* ---- transfer_client.c */
+/* Its context is the transfer. */
 extern const netblt_client transfer_client;
-/* netblt_accept_fn of a passive end; the context is the transfer. */
-void transfer_accept(void *context, const netblt_request *request, netblt_answer *answer);
 /* Twice in each round: moves streams on, gives up when file or stream failed, gives the finished file its name. */
-void transfer_tend_client(transfer *work);
-
-/* ---- transfer_events.c */
-/* 0, or -1 with transfer.failure. */
-int transfer_watch_signals(transfer *work);
-void transfer_network_error(void *context, const netblt_network_error *error);
+void transfer_tend(transfer *work);
+/* Nothing is left to do. */
+bool transfer_is_over(const transfer *work);
+/* The first time asks the peer for an orderly end (QUIT), `again` tells it that we are gone (ABORT). False when there
+ * is nobody to ask. */
+bool transfer_interrupt(transfer *work, bool again);
 
 /* ---- transfer_end.c */
-/* Prints what there is to print, answers the exit code. */
-enum exit_code transfer_report(transfer *work);
+/* Fills all of *end and answers the exit code. */
+enum exit_code transfer_judge(const transfer *work, summary *end);
 enum exit_code transfer_exit_code_of(const netblt_failure *failure);
-
-/* One line on stderr, beginning with "netblt: "; takes the progress line away first. */
-void transfer_say(transfer *work, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Fills a summary for what failed before there was a transfer. */
+enum exit_code transfer_judge_failure(const options *given, const netblt_failure *failure, summary *end);
+/* Puts the outcome of the protocol into words that say who ended it and what to do. `peer` names the other end. */
+void transfer_explain(enum netblt_result outcome, const char *reason, const char *peer, const options *given,
+                      const netblt_info *info, char *text, size_t capacity);
+enum exit_code transfer_exit_code_of_outcome(enum netblt_result result);
 
 #endif

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 
-#include "cli/parameters.h"
 #include "cli/transfer.h"
 #include "io/clock.h"
 
@@ -119,48 +118,6 @@ const netblt_client transfer_client = {
     .closed = closed,
 };
 
-/* ---- the passive end's answer ------------------------------------------------------------------------------------ */
-
-static void refuse(netblt_answer *answer, const char *reason)
-{
-    answer->accept = false;
-    snprintf(answer->reason, sizeof answer->reason, "%s", reason);
-}
-
-/* The route back decides how large a packet may be; without one, Ethernet's size is the best guess. */
-#define MTU_GUESS_BYTES 1500
-
-static uint32_t mtu_towards(const netblt_path *path)
-{
-    netblt_failure ignored;
-    netblt_route route;
-
-    if (netblt_route_lookup(netblt_ipv4_of(&path->foreign), netblt_ipv4_of(&path->local), &route, &ignored) != 0)
-        return MTU_GUESS_BYTES;
-    return route.mtu;
-}
-
-void transfer_accept(void *context, const netblt_request *request, netblt_answer *answer)
-{
-    transfer *work = context;
-
-    if (work->accepted) {
-        refuse(answer, "busy with another transfer");
-    } else if (request->role != work->given->role) {
-        refuse(answer, work->given->role == NETBLT_SENDER ? "this end sends: use netblt recv"
-                                                          : "this end receives: use netblt send");
-    } else {
-        parameters_limit(work->given, mtu_towards(&request->path), work->from == NULL ? 0 : source_size(work->from),
-                         &answer->limits);
-        answer->accept = true;
-        answer->client = &transfer_client;
-        answer->context = work;
-        answer->options.any_order = work->to != NULL && sink_takes_any_order(work->to);
-        work->accepted = true;
-        work->started_at = netblt_clock_now();
-    }
-}
-
 /* ---- in each round ----------------------------------------------------------------------------------------------- */
 
 /* The source has bytes, or the sink room: the core may ask again. */
@@ -170,9 +127,9 @@ static void stream_ready(void *context, uint32_t events)
 
     (void)events;
     if (work->from != NULL)
-        netblt_loop_unwatch(work->loop, source_fd(work->from));
+        netblt_loop_unwatch(work->net->loop, source_fd(work->from));
     else if (sink_flush(work->to))
-        netblt_loop_unwatch(work->loop, sink_fd(work->to));
+        netblt_loop_unwatch(work->net->loop, sink_fd(work->to));
     if (work->connection != NULL && !work->finished)
         netblt_resume(work->connection, netblt_clock_now());
 }
@@ -181,14 +138,14 @@ static void tend_source(transfer *work)
 {
     if (work->source_waits && !work->finished && source_failure(work->from) == NULL) {
         work->source_waits = false;
-        netblt_loop_watch(work->loop, source_fd(work->from), EPOLLIN, stream_ready, work);
+        netblt_loop_watch(work->net->loop, source_fd(work->from), EPOLLIN, stream_ready, work);
     }
 }
 
 static void tend_sink(transfer *work)
 {
     if (!sink_flush(work->to))
-        netblt_loop_watch(work->loop, sink_fd(work->to), EPOLLOUT, stream_ready, work);
+        netblt_loop_watch(work->net->loop, sink_fd(work->to), EPOLLOUT, stream_ready, work);
     else if (work->finished && work->outcome == NETBLT_DONE && !work->committed)
         work->committed = sink_commit(work->to) == 0;
 }
@@ -207,7 +164,7 @@ static void give_up(transfer *work, const netblt_failure *failure)
                      now);
 }
 
-void transfer_tend_client(transfer *work)
+void transfer_tend(transfer *work)
 {
     const netblt_failure *failure;
 
@@ -218,4 +175,24 @@ void transfer_tend_client(transfer *work)
     failure = work->from != NULL ? source_failure(work->from) : sink_failure(work->to);
     if (failure != NULL && work->failure.kind == NETBLT_FAILURE_NONE)
         give_up(work, failure);
+}
+
+bool transfer_is_over(const transfer *work)
+{
+    bool still_writing = work->finished && work->outcome == NETBLT_DONE && work->to != NULL && !work->committed &&
+                         sink_failure(work->to) == NULL;
+
+    return work->closed && !still_writing;
+}
+
+bool transfer_interrupt(transfer *work, bool again)
+{
+    netblt_time now = netblt_clock_now();
+
+    work->interrupted = true;
+    if (work->connection == NULL || work->finished)
+        return false;
+    if (!again && netblt_quit(work->connection, "interrupted by the user", now) == 0)
+        return true;
+    return netblt_abort(work->connection, "interrupted by the user", now) == 0;
 }

@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdarg.h>
 #include <string.h>
 
 #include "cli/text.h"
 #include "cli/transfer.h"
-
-void transfer_say(transfer *work, const char *format, ...)
-{
-    va_list arguments;
-
-    progress_clear(&work->bar);
-    fputs("netblt: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-}
 
 enum exit_code transfer_exit_code_of(const netblt_failure *failure)
 {
@@ -36,19 +23,13 @@ static const char *failure_result(enum netblt_failure_kind kind)
                                                 : "local-error";
 }
 
-static const char *peer_name(const transfer *work)
-{
-    return work->given->host != NULL ? work->given->host : "the peer";
-}
-
-/* Puts the outcome of the protocol into words that say who ended it and what to do. */
-static void explain_outcome(const transfer *work, char *text, size_t capacity)
+void transfer_explain(enum netblt_result outcome, const char *reason, const char *peer, const options *given,
+                      const netblt_info *info, char *text, size_t capacity)
 {
     char words[NETBLT_STRING_MAX_BYTES + 1];
-    const char *peer = peer_name(work);
 
-    text_printable(work->reason, words, sizeof words);
-    switch (work->outcome) {
+    text_printable(reason, words, sizeof words);
+    switch (outcome) {
     case NETBLT_DONE:
         snprintf(text, capacity, "done");
         break;
@@ -57,7 +38,7 @@ static void explain_outcome(const transfer *work, char *text, size_t capacity)
         break;
     case NETBLT_UNREACHABLE:
         snprintf(text, capacity, "%s does not answer on port %u: is netblt waiting there with --passive?", peer,
-                 options_port(work->given));
+                 options_port(given));
         break;
     case NETBLT_PEER_QUIT:
         snprintf(text, capacity, "%s stopped the transfer: %s", peer, words);
@@ -70,12 +51,12 @@ static void explain_outcome(const transfer *work, char *text, size_t capacity)
         snprintf(text, capacity, "%s", words);
         break;
     case NETBLT_PEER_DEAD:
-        snprintf(text, capacity, "%s has been silent for %u s: gave it up", peer, work->info.negotiated.death_timer_s);
+        snprintf(text, capacity, "%s has been silent for %u s: gave it up", peer, info->negotiated.death_timer_s);
         break;
     }
 }
 
-static enum exit_code exit_code_of_outcome(enum netblt_result result)
+enum exit_code transfer_exit_code_of_outcome(enum netblt_result result)
 {
     if (result == NETBLT_DONE)
         return EXIT_CODE_DONE;
@@ -93,14 +74,15 @@ static enum exit_code judge(const transfer *work, summary *end)
         snprintf(end->reason, sizeof end->reason, "%s", work->failure.text);
         return started ? EXIT_CODE_FAILED : transfer_exit_code_of(&work->failure);
     }
-    if (work->signals > 0 && !complete) {
+    if (work->interrupted && !complete) {
         end->result = work->finished && work->opened ? netblt_result_name(work->outcome) : "interrupted";
         snprintf(end->reason, sizeof end->reason, "interrupted by the user");
         return EXIT_CODE_INTERRUPTED;
     }
     end->result = netblt_result_name(work->outcome);
-    explain_outcome(work, end->reason, sizeof end->reason);
-    return exit_code_of_outcome(work->outcome);
+    transfer_explain(work->outcome, work->reason, work->peer, work->net->given, &work->info, end->reason,
+                     sizeof end->reason);
+    return transfer_exit_code_of_outcome(work->outcome);
 }
 
 static double seconds_between(netblt_time from, netblt_time to)
@@ -108,34 +90,30 @@ static double seconds_between(netblt_time from, netblt_time to)
     return from != 0 && to > from ? (double)(to - from) / 1e6 : 0;
 }
 
-static void fill_figures(const transfer *work, summary *end, bool complete)
+enum exit_code transfer_judge(const transfer *work, summary *end)
 {
     const netblt_stats *stats = &work->info.stats;
-    size_t header_bytes = netblt_encap_overhead_bytes(work->given->encap);
+    size_t header_bytes = station_overhead_bytes(work->net->given, &work->info.path.foreign);
+    enum exit_code code;
 
+    *end = (summary){.role = work->role, .active = work->active, .name = work->name};
+    code = judge(work, end);
     end->info = work->info;
     end->was_opened = work->opened;
     end->bytes = stats->payload_bytes;
     end->seconds = seconds_between(work->started_at, work->finished_at);
     end->steady_seconds = seconds_between(stats->first_data_at, stats->last_buffer_at);
     end->wire_bytes = stats->bytes_sent + stats->packets_sent * header_bytes;
-    if (complete && work->from != NULL)
+    if (code == EXIT_CODE_DONE && work->from != NULL)
         source_digest(work->from, end->sha256);
-    else if (complete)
+    else if (code == EXIT_CODE_DONE)
         sink_digest(work->to, end->sha256);
+    return code;
 }
 
-enum exit_code transfer_report(transfer *work)
+enum exit_code transfer_judge_failure(const options *given, const netblt_failure *failure, summary *end)
 {
-    summary end = {.role = work->given->role, .active = !work->given->passive};
-    enum exit_code code = judge(work, &end);
-
-    fill_figures(work, &end, code == EXIT_CODE_DONE);
-    if (code != EXIT_CODE_DONE)
-        transfer_say(work, "%s", end.reason);
-    else if (!work->given->quiet && !work->given->json)
-        summary_print_text(&end, work->given->file, stderr);
-    if (work->given->json)
-        summary_print_json(&end, stdout);
-    return code;
+    *end = (summary){.result = failure_result(failure->kind), .role = given->role, .active = !given->passive};
+    snprintf(end->reason, sizeof end->reason, "%s", failure->text);
+    return transfer_exit_code_of(failure);
 }

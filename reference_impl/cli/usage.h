@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
-void usage_show_help(FILE *to);
+#include "cli/options.h"
+
+/* Of one command with its options, or an overview of all (COMMANDS). */
+void usage_show_help(enum command command, FILE *to);
 void usage_show_version(FILE *to);
 
 #endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/move.h"
+
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/parameters.h"
+#include "cli/round_trip.h"
+#include "io/clock.h"
+
+/* ---- starting ------------------------------------------------------------------------------------------------- */
+
+static int open_file(move *all)
+{
+    transfer *work = &all->work;
+
+    if (all->given->role == NETBLT_SENDER)
+        work->from = source_open(all->given->file, all->given->beyond_4g, &work->failure);
+    else
+        work->to = sink_open(all->given->file, &work->failure);
+    return work->from == NULL && work->to == NULL ? -1 : 0;
+}
+
+/* What netblt listen at the other end takes for the file's name, unless the user gives another. */
+static void name_file(const char *file, netblt_params *params)
+{
+    const char *slash = strrchr(file, '/');
+    const char *name = slash == NULL ? file : slash + 1;
+
+    if (strcmp(file, "-") != 0 && strlen(name) <= NETBLT_STRING_MAX_BYTES)
+        snprintf(params->client_string, sizeof params->client_string, "%s", name);
+}
+
+static int start_active(move *all)
+{
+    transfer *work = &all->work;
+    netblt_params params;
+    const station_call call = {
+        .role = work->role,
+        .params = &params,
+        .client = &transfer_client,
+        .context = work,
+        .any_order = work->to != NULL && sink_takes_any_order(work->to),
+    };
+    uint64_t size = work->from == NULL ? 0 : source_size(work->from);
+
+    work->started_at = netblt_clock_now();
+    if (all->given->path.measure && round_trip_measure(&all->net, &work->failure) != 0)
+        return -1;
+    if (all->stopped) /* meanwhile, by a signal or the network */
+        return 0;
+    if (parameters_propose(all->given, &all->net, size, &params, &work->failure) != 0)
+        return -1;
+    if (all->given->client_string == NULL)
+        name_file(all->given->file, &params);
+    return station_connect(&all->net, &call, &work->connection, &work->failure);
+}
+
+static void refuse(netblt_answer *answer, const char *reason)
+{
+    answer->accept = false;
+    snprintf(answer->reason, sizeof answer->reason, "%s", reason);
+}
+
+static void accept_one(void *context, const netblt_request *request, netblt_answer *answer)
+{
+    move *all = context;
+    transfer *work = &all->work;
+
+    if (all->accepted) {
+        refuse(answer, "busy with another transfer");
+    } else if (request->role != work->role) {
+        refuse(answer, work->role == NETBLT_SENDER ? "this end sends, too" : "this end receives, too");
+    } else {
+        parameters_limit(all->given, work->role, &request->path, work->from == NULL ? 0 : source_size(work->from),
+                         &answer->limits);
+        answer->accept = true;
+        answer->client = &transfer_client;
+        answer->context = work;
+        answer->options = station_connection_options(&all->net, work->to != NULL && sink_takes_any_order(work->to));
+        all->accepted = true;
+        work->started_at = netblt_clock_now();
+    }
+}
+
+static int start_passive(move *all)
+{
+    const char *wanted = all->work.to != NULL ? "sender" : "receiver";
+
+    if (station_listen(&all->net, accept_one, all, &all->work.failure) != 0)
+        return -1;
+    if (all->given->quiet)
+        return 0;
+    if (all->given->encap == NETBLT_ENCAP_UDP)
+        station_say(&all->net, "waiting for a %s on port %u, UDP port %u", wanted, options_port(all->given),
+                    options_udp_port(all->given));
+    else
+        station_say(&all->net, "waiting for a %s on port %u", wanted, options_port(all->given));
+    return 0;
+}
+
+static int set_up(move *all)
+{
+    const station_events events = {
+        .interrupted = move_interrupted, .network_error = move_network_error, .context = all};
+    netblt_failure *failure = &all->work.failure;
+
+    if (station_open(&all->net, all->given, failure) != 0 || station_find_peer(&all->net, failure) != 0 ||
+        open_file(all) != 0 || station_watch_signals(&all->net, failure) != 0 ||
+        station_start(&all->net, &events, failure) != 0)
+        return -1;
+    progress_init(&all->net.bar, all->given->quiet);
+    return all->given->passive ? start_passive(all) : start_active(all);
+}
+
+/* ---- running -------------------------------------------------------------------------------------------------- */
+
+static void show_progress(move *all)
+{
+    transfer *work = &all->work;
+    const char *slash = strrchr(work->name, '/');
+    progress_view view = {.name = slash == NULL ? work->name : slash + 1};
+    netblt_time now = netblt_clock_now();
+
+    if (work->connection == NULL || !work->opened || now < progress_next(&all->net.bar))
+        return;
+    if (!work->finished)
+        netblt_get_info(work->connection, &work->info);
+    view.bytes = work->info.stats.payload_bytes;
+    view.total = work->info.negotiated.transfer_size;
+    view.resent = work->from != NULL ? work->info.stats.data_packets_retransmitted : work->info.stats.resends_sent;
+    view.resent_word = work->from != NULL ? "sent again" : "resends";
+    progress_update(&all->net.bar, &view, now);
+}
+
+/* Before a connection there is nothing to draw, so nothing to wake up for. */
+static netblt_time next_drawing(const move *all)
+{
+    return all->work.opened && !all->work.finished ? progress_next(&all->net.bar) : NETBLT_TIME_NEVER;
+}
+
+static void tend(void *context)
+{
+    transfer_tend(&((move *)context)->work);
+}
+
+static void run(move *all)
+{
+    while (!all->stopped && !transfer_is_over(&all->work)) {
+        station_round(&all->net, next_drawing(all), tend, all);
+        show_progress(all);
+    }
+    netblt_driver_flush(all->net.driver);
+    progress_clear(&all->net.bar);
+}
+
+static enum exit_code report(move *all)
+{
+    summary end;
+    enum exit_code code = transfer_judge(&all->work, &end);
+
+    if (code != EXIT_CODE_DONE)
+        station_say(&all->net, "%s", end.reason);
+    else if (!all->given->quiet && !all->given->json)
+        summary_print_text(&end, stderr);
+    if (all->given->json)
+        summary_print_json(&end, stdout);
+    return code;
+}
+
+enum exit_code command_move(const options *given)
+{
+    move all = {.given = given,
+                .work = {.role = given->role,
+                         .active = !given->passive,
+                         .name = given->file,
+                         .peer = given->host != NULL ? given->host : "the peer"}};
+    enum exit_code code;
+
+    all.work.net = &all.net;
+    if (set_up(&all) == 0)
+        run(&all);
+    code = report(&all);
+    station_close(&all.net);
+    source_close(all.work.from);
+    sink_close(all.work.to);
+    return code;
+}

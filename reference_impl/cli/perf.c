@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/perf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/commands.h"
+#include "cli/move.h"
+#include "cli/parameters.h"
+#include "cli/round_trip.h"
+#include "cli/transfer.h"
+#include "io/clock.h"
+
+#define WORKING_SET_BYTES (UINT64_C(64) * 1024 * 1024)
+#define SIZE_DEFAULT_BYTES (UINT64_C(256) * 1024 * 1024)
+/* Transfers that are over and whose figures can still be asked for. */
+#define REMEMBERED_MAX 256
+/* After its last transfer a passive end waits so long for somebody to ask. */
+#define LINGER_US 3000000
+
+/* ---- runs ----------------------------------------------------------------------------------------------------- */
+
+double perf_cpu_s(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+           ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec) / 1e6;
+}
+
+perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active)
+{
+    perf_run *run = calloc(1, sizeof *run);
+    perf_run **place = &all->runs;
+
+    if (run == NULL)
+        return NULL;
+    *run = (perf_run){.all = all, .kind = kind, .role = role, .active = active};
+    while (*place != NULL)
+        place = &(*place)->next;
+    *place = run;
+    return run;
+}
+
+void perf_run_forget(perf *all, perf_run *run)
+{
+    perf_run **place = &all->runs;
+
+    while (*place != run)
+        place = &(*place)->next;
+    *place = run->next;
+    perf_run_strip(run);
+    perf_intervals_free(&run->intervals);
+    free(run);
+}
+
+perf_run *perf_find(perf *all, uint32_t unique_id)
+{
+    for (perf_run *run = all->runs; run != NULL; run = run->next)
+        if (run->kind == PERF_DATA && run->opened && run->info.unique_id == unique_id)
+            return run;
+    return NULL;
+}
+
+uint64_t perf_working_set(const options *given)
+{
+    return options_number_or(given->working_set, WORKING_SET_BYTES);
+}
+
+/* All buffers that may be under way must fit, even if the user wants less. */
+bool perf_run_equip(perf_run *run, const netblt_params *params)
+{
+    perf *all = run->all;
+    uint64_t wanted = perf_working_set(all->given);
+    uint64_t needed = (uint64_t)params->buffer_size * params->max_buffers;
+    size_t size = (size_t)(wanted > needed ? wanted : needed);
+
+    if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
+        run->memory = all->spare[--all->spare_count];
+        return true;
+    }
+    return perf_memory_new(&run->memory, size);
+}
+
+void perf_run_strip(perf_run *run)
+{
+    perf *all = run->all;
+
+    if (run->memory.bytes == NULL)
+        return;
+    run->memory.slot_bytes = 0;
+    if (all->spare_count < PERF_RUNS_MAX)
+        all->spare[all->spare_count++] = run->memory;
+    else
+        perf_memory_free(&run->memory);
+    run->memory = (perf_memory){.size = 0};
+}
+
+/* ---- the active end --------------------------------------------------------------------------------------------- */
+
+static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
+{
+    const station_call call = {
+        .role = run->role, .params = params, .client = &perf_client, .context = run, .any_order = true};
+
+    if (!perf_run_equip(run, params)) {
+        netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory: choose a smaller --working-set");
+        return NULL;
+    }
+    snprintf(run->peer, sizeof run->peer, "%.*s", (int)sizeof run->peer - 1, all->given->host);
+    run->started_at = netblt_clock_now();
+    run->cpu_started_s = perf_cpu_s();
+    if (station_connect(&all->net, &call, &run->connection, &all->failure) != 0)
+        return NULL;
+    netblt_get_info(run->connection, &run->info);
+    return run;
+}
+
+static uint64_t seconds_left(const perf *all)
+{
+    netblt_time now = netblt_clock_now();
+
+    return all->ends_at > now ? (all->ends_at - now + 999999) / 1000000 : 0;
+}
+
+/* 0, or -1 with perf.failure. */
+static int begin_transfer(perf *all, unsigned lane)
+{
+    const options *given = all->given;
+    perf_run *run = perf_run_new(all, PERF_DATA, given->role, true);
+    bool by_time = given->time_s.given;
+    netblt_params params = all->params;
+
+    if (run == NULL)
+        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
+    run->lane = lane;
+    run->size = by_time ? TRANSFER_MAX_BYTES : options_number_or(given->size, SIZE_DEFAULT_BYTES);
+    run->stop_at = by_time ? all->ends_at : 0;
+    params.transfer_size = by_time || given->reverse ? 0 : run->size;
+    if (!given->reverse)
+        perf_wish_write(PERF_WISH_TAKE, 0, params.client_string);
+    else if (by_time)
+        perf_wish_write(PERF_WISH_TIME, seconds_left(all), params.client_string);
+    else
+        perf_wish_write(PERF_WISH_SIZE, run->size, params.client_string);
+    return connect_run(all, run, &params) == NULL ? -1 : 0;
+}
+
+/* Fetches what the other end knows of `about`: a transfer of its own, outside of what is measured. */
+static void ask_for_figures(perf *all, perf_run *about)
+{
+    perf_run *run = perf_run_new(all, PERF_FIGURES, NETBLT_RECEIVER, true);
+    netblt_params params = all->params;
+
+    about->asked = true;
+    if (run == NULL)
+        return;
+    run->about = about;
+    params.transfer_size = 0;
+    params.buffer_size = PERF_FIGURES_BYTES;
+    params.max_buffers = 1;
+    perf_wish_write(PERF_WISH_FIGURES, about->info.unique_id, params.client_string);
+    if (connect_run(all, run, &params) == NULL)
+        all->stopped = true;
+}
+
+static perf_run *find_asker(const perf *all, const perf_run *about)
+{
+    for (perf_run *run = all->runs; run != NULL; run = run->next)
+        if (run->about == about)
+            return run;
+    return NULL;
+}
+
+/* `before` is the lane's last transfer, NULL for none. By time, only one that came to its 4 GiB is followed by another:
+ * any other ended because its sender saw the time end. */
+static bool lane_goes_on(const perf *all, unsigned lane, const perf_run *before)
+{
+    if (all->interrupted > 0 || all->code != EXIT_CODE_DONE)
+        return false;
+    if (all->given->time_s.given)
+        return before == NULL ||
+               (before->info.stats.payload_bytes >= TRANSFER_MAX_BYTES && netblt_clock_now() < all->ends_at);
+    return all->lanes_left[lane] > 0;
+}
+
+static void go_on(perf *all, unsigned lane, const perf_run *before)
+{
+    if (!lane_goes_on(all, lane, before))
+        return;
+    if (!all->given->time_s.given)
+        all->lanes_left[lane]--;
+    if (begin_transfer(all, lane) != 0)
+        all->stopped = true;
+}
+
+/* A finished transfer: ask, report, and the lane's next one. */
+static void tend_active_run(perf *all, perf_run *run)
+{
+    perf_run *asker = find_asker(all, run);
+
+    if (!run->asked && run->outcome == NETBLT_DONE && !all->no_figures && all->interrupted == 0) {
+        ask_for_figures(all, run);
+        return;
+    }
+    if (asker != NULL && !asker->finished)
+        return;
+    if (asker != NULL && !run->others.known)
+        all->no_figures = true;
+    if (asker != NULL)
+        asker->about = NULL;
+    perf_report_run(all, run);
+    go_on(all, run->lane, run);
+}
+
+static int start_active(perf *all)
+{
+    unsigned lanes = (unsigned)options_number_or(all->given->parallel, 1);
+
+    if (all->given->path.measure && round_trip_measure(&all->net, &all->failure) != 0)
+        return -1;
+    if (all->stopped) /* meanwhile, by the network */
+        return 0;
+    if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
+        return -1;
+    all->began_at = netblt_clock_now();
+    all->lanes_left = calloc(lanes, sizeof *all->lanes_left);
+    if (all->lanes_left == NULL)
+        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
+    for (unsigned lane = 0; lane < lanes; lane++)
+        all->lanes_left[lane] = (unsigned)options_number_or(all->given->repeat, 1);
+    all->ends_at = all->began_at + options_number_or(all->given->time_s, 0) * 1000000;
+    for (unsigned lane = 0; lane < lanes && !all->stopped; lane++)
+        go_on(all, lane, NULL);
+    return all->stopped ? -1 : 0;
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------- */
+
+static void resume_waiting(perf *all)
+{
+    for (perf_run *run = all->runs; run != NULL; run = run->next) {
+        perf_run *about = run->waiting ? perf_find(all, run->wanted_id) : NULL;
+
+        if (about != NULL && about->finished && run->connection != NULL && !run->finished) {
+            run->waiting = false;
+            netblt_resume(run->connection, netblt_clock_now());
+        }
+    }
+}
+
+/* Forgets what is over; a passive end keeps the figures of the latest. */
+static void forget_old(perf *all)
+{
+    size_t kept = 0;
+
+    for (perf_run *run = all->runs; run != NULL; run = run->next)
+        kept += run->closed && run->kind == PERF_DATA;
+    for (perf_run *run = all->runs, *next; run != NULL; run = next) {
+        bool data = run->kind == PERF_DATA;
+
+        next = run->next;
+        if (!run->closed || (data && !run->reported) || run->about != NULL)
+            continue;
+        if (run->active)
+            netblt_driver_disown_port(all->net.driver, run->info.local_port);
+        perf_run_strip(run);
+        if (data && !run->active && kept <= REMEMBERED_MAX)
+            continue;
+        kept -= data;
+        perf_run_forget(all, run);
+    }
+}
+
+static void tend(void *context)
+{
+    perf *all = context;
+
+    for (perf_run *run = all->runs; run != NULL; run = run->next) {
+        if (run->kind != PERF_DATA || !run->finished || run->reported)
+            continue;
+        if (run->active)
+            tend_active_run(all, run);
+        else
+            perf_report_run(all, run);
+    }
+    resume_waiting(all);
+    forget_old(all);
+}
+
+static bool all_closed(const perf *all)
+{
+    for (const perf_run *run = all->runs; run != NULL; run = run->next)
+        if (!run->closed)
+            return false;
+    return true;
+}
+
+static bool is_over(perf *all)
+{
+    if (all->stopped)
+        return true;
+    if (!all->given->passive || all->interrupted > 0)
+        return all_closed(all);
+    if (all->ended < options_number_or(all->given->count, UINT64_MAX))
+        return false;
+    if (all->linger_until == 0)
+        all->linger_until = netblt_clock_now() + LINGER_US;
+    return netblt_clock_now() >= all->linger_until && all_closed(all);
+}
+
+static void interrupted(void *context, unsigned count)
+{
+    perf *all = context;
+    netblt_time now = netblt_clock_now();
+
+    all->interrupted = count;
+    if (count > 2)
+        all->stopped = true;
+    if (count == 1 && !all->given->quiet)
+        station_say(&all->net, "interrupted: asking %s to stop; interrupt again to abort",
+                    all->given->passive ? "all peers" : "the peer");
+    for (perf_run *run = all->runs; run != NULL; run = run->next)
+        if (run->connection != NULL && !run->finished &&
+            (count > 1 || netblt_quit(run->connection, "interrupted by the user", now) != 0))
+            netblt_abort(run->connection, "interrupted by the user", now);
+}
+
+#define OPEN_ERRORS_MAX 2
+
+static void network_error(void *context, const netblt_network_error *error)
+{
+    perf *all = context;
+    char text[300];
+
+    if (all->given->passive || error->error == EMSGSIZE || all->ended > 0)
+        return;
+    for (const perf_run *run = all->runs; run != NULL; run = run->next)
+        if (run->opened)
+            return;
+    if (++all->open_errors < OPEN_ERRORS_MAX)
+        return;
+    move_explain_error(all->given, error->error, text, sizeof text);
+    netblt_fail(&all->failure, NETBLT_FAILURE_UNREACHABLE, "%s", text);
+    all->stopped = true;
+}
+
+static int start_passive(perf *all)
+{
+    if (station_listen(&all->net, perf_accept, all, &all->failure) != 0)
+        return -1;
+    if (!all->given->quiet)
+        station_say(&all->net, "waiting for a measurement on port %u%s", options_port(all->given),
+                    all->given->encap == NETBLT_ENCAP_UDP ? " inside UDP" : "");
+    return 0;
+}
+
+static int set_up(perf *all)
+{
+    const station_events events = {
+        .interrupted = interrupted, .network_error = network_error, .packets = perf_watch, .context = all};
+
+    if (station_open(&all->net, all->given, &all->failure) != 0 || station_find_peer(&all->net, &all->failure) != 0 ||
+        station_watch_signals(&all->net, &all->failure) != 0 || station_start(&all->net, &events, &all->failure) != 0 ||
+        perf_report_begin(all) != 0)
+        return -1;
+    all->began_at = netblt_clock_now();
+    return all->given->passive ? start_passive(all) : start_active(all);
+}
+
+static void tear_down(perf *all)
+{
+    station_close(&all->net);
+    while (all->runs != NULL)
+        perf_run_forget(all, all->runs);
+    while (all->spare_count > 0)
+        perf_memory_free(&all->spare[--all->spare_count]);
+    free(all->lanes_left);
+}
+
+enum exit_code command_perf(const options *given)
+{
+    perf *all = calloc(1, sizeof *all);
+    enum exit_code code;
+
+    if (all == NULL)
+        return EXIT_CODE_LOCAL;
+    all->given = given;
+    all->code = EXIT_CODE_DONE;
+    if (set_up(all) == 0) {
+        while (!is_over(all))
+            station_round(&all->net, all->linger_until != 0 ? all->linger_until : NETBLT_TIME_NEVER, tend, all);
+        netblt_driver_flush(all->net.driver);
+    }
+    code = perf_report_end(all);
+    tear_down(all);
+    free(all);
+    return code;
+}

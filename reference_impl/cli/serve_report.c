@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/serve.h"
+#include "cli/text.h"
+#include "io/clock.h"
+
+/* Anybody can make us refuse: the log must not be theirs to fill. */
+#define REFUSALS_MAX 10
+#define REFUSALS_PER_US 1000000
+
+static void print_json(const summary *end, const char *peer)
+{
+    json_writer json = {.to = stdout};
+
+    json_begin(&json, NULL);
+    json_string(&json, "file", end->name);
+    json_string(&json, "peer", peer);
+    summary_write_members(end, &json);
+    json_end(&json);
+    fputc('\n', stdout);
+    fflush(stdout);
+}
+
+static const char *direction(enum netblt_role role)
+{
+    return role == NETBLT_SENDER ? "to" : "from";
+}
+
+static void print_done(const summary *end, const char *peer)
+{
+    double rate = end->seconds > 0 ? (double)end->bytes * 8 / end->seconds : 0;
+    char text[TEXT_AMOUNT_BYTES];
+
+    printf("%s %s %s %s: %" PRIu64 " bytes in %.3f s (%s), sha256 %s\n",
+           end->role == NETBLT_SENDER ? "sent" : "received", end->name, direction(end->role), peer, end->bytes,
+           end->seconds, text_rate(rate, text), end->sha256);
+    fflush(stdout);
+}
+
+void serve_report(serve *server, const served *one)
+{
+    summary end;
+    enum exit_code code = transfer_judge(&one->work, &end);
+
+    if (server->given->json)
+        print_json(&end, one->peer);
+    else if (code == EXIT_CODE_DONE && !server->given->quiet)
+        print_done(&end, one->peer);
+    else if (code != EXIT_CODE_DONE)
+        station_say(&server->net, "%s %s %s: %s", one->printable, direction(end.role), one->peer, end.reason);
+}
+
+void serve_report_refusal(serve *server, const served *one, enum netblt_role role, const char *reason)
+{
+    netblt_time now = netblt_clock_now();
+    summary end = {.result = "refused", .role = role, .name = one->printable};
+
+    if (now - server->refusals_counted_from >= REFUSALS_PER_US) {
+        server->refusals_counted_from = now;
+        server->refusals = 0;
+    }
+    if (++server->refusals > REFUSALS_MAX)
+        return;
+    snprintf(end.reason, sizeof end.reason, "%s", reason);
+    if (server->given->json)
+        print_json(&end, one->peer);
+    else if (!server->given->quiet)
+        station_say(&server->net, "refused %s %s %s: %s", one->printable[0] == '\0' ? "(no name)" : one->printable,
+                    direction(role), one->peer, reason);
+}

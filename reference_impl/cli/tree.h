@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CLI_TREE_H
+#define NETBLT_CLI_TREE_H
+
+#include <stdbool.h>
+
+/* A directory that strangers name files in. Names are relative; nothing outside can be reached, whatever links there
+ * are and whoever renames directories meanwhile: the kernel resolves each name beneath the directory in one step
+ * (openat2, RESOLVE_BENEATH), or, where it cannot, we walk it and follow no link at all. */
+
+/* NULL when `name` may be asked for, else why not; for the peer, so it tells nothing of this host. */
+const char *tree_check_name(const char *name);
+
+/* Opens the plain file `name` for reading. A descriptor, or -1 with *reason. */
+int tree_open_file(int root, const char *name, const char **reason);
+
+/* Opens the directory that `name` lies in; *base is its last part. Checks that the file can be made there: it must not
+ * exist, or, with `replace`, be a plain file. A descriptor, or -1 with *reason. */
+int tree_open_parent(int root, const char *name, bool replace, const char **base, const char **reason);
+
+/* For tests: behave as on a kernel without openat2. */
+void tree_walk_always(void);
+
+#endif
