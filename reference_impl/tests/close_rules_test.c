@@ -81,7 +81,11 @@ static void CLOSE_04_the_dally_is_twice_the_published_timer_then_it_closes_by_it
     static const struct {
         unsigned published_ms;
         netblt_time dally;
-    } cases[] = {{2000, 4 * SECOND}, {100, SECOND}, {0, 2 * SECOND}, {65535, 131070 * MS}};
+    } cases[] = {{2000, 4 * SECOND},
+                 {100, SECOND},
+                 {0, 2 * SECOND},
+                 {65534, 131068 * MS},
+                 {65535, 300 * SECOND}}; /* 65535: at least */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct peer peer;
         reach_dally(&peer, cases[i].published_ms);

@@ -571,8 +571,51 @@ static void opening_names_what_is_wrong_with_the_port_the_client_or_the_paramete
     peer_free(&peer);
 }
 
+static void DEMUX_04_a_stale_OPEN_of_a_connection_that_is_over_begins_nothing(void)
+{
+    struct peer peer;
+    struct forged packet;
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer_open(&peer);
+    peer_null_ack(&peer, 2);
+    peer_reason(&peer, ABORT, "over");
+    CHECK_EQUAL(peer.closed, 1);
+    forge_open(&peer, &packet, OPEN, &peer.params, true);
+    peer_mark(&peer);
+    peer_send(&peer, &packet); /* a copy that came late */
+    CHECK_EQUAL(peer_count(&peer, -1), 0);
+    CHECK_EQUAL(peer.requests, 1);
+    peer_wait(&peer, 121 * SECOND); /* nothing wanders about for so long */
+    peer_send(&peer, &packet);
+    CHECK_EQUAL(peer.requests, 2);
+    peer_reason(&peer, ABORT, "over");
+    peer.unique_id++; /* and a new attempt is welcome at once */
+    forge_open(&peer, &packet, OPEN, &peer.params, true);
+    peer_send(&peer, &packet);
+    CHECK_EQUAL(peer.requests, 3);
+    peer_free(&peer);
+}
+
+static void OPEN_07_an_OPEN_is_repeated_in_earnest_when_the_peer_never_heard_of_our_end(void)
+{
+    struct peer peer;
+    struct forged packet;
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer_open(&peer);
+    CHECK_EQUAL(netblt_abort(peer.connection, "not now", peer.now), 0); /* ABORT and RESPONSE were lost */
+    peer_wait(&peer, MS);
+    CHECK_EQUAL(peer.closed, 1);
+    forge_open(&peer, &packet, OPEN, &peer.params, true);
+    peer_mark(&peer);
+    peer_send(&peer, &packet);
+    CHECK_EQUAL(peer_count(&peer, RESPONSE), 1);
+    peer_free(&peer);
+}
+
 int main(void)
 {
+    RUN(DEMUX_04_a_stale_OPEN_of_a_connection_that_is_over_begins_nothing);
+    RUN(OPEN_07_an_OPEN_is_repeated_in_earnest_when_the_peer_never_heard_of_our_end);
     RUN(OPEN_03_04_an_unanswered_OPEN_is_repeated_unchanged_then_given_up);
     RUN(WIRE_08_OPEN_holds_what_was_proposed);
     RUN(AMB_03_an_empty_string_is_four_NULs_and_AMB_15_a_size_beyond_the_field_is_0);

@@ -5,6 +5,9 @@
 #include "random.h"
 
 #include <string.h>
+#ifdef NETBLT_TESTS_FLAKEWAY
+#include <flakeway.h>
+#endif
 
 #define PORT 1
 #define CLIENT_PORT 40000
@@ -26,6 +29,7 @@ struct end {
     netblt_endpoint *endpoint;
     netblt_connection *connection;
     bool sends;
+    bool accepted;
     int finished;
     int closed;
     enum netblt_result result;
@@ -43,6 +47,7 @@ struct pair {
     struct end ends[2];     /* [0] active */
     struct flight *flights; /* by time */
     struct flight *last_flight;
+    struct flakeway *engine; /* instead of them */
     uint64_t order;
     netblt_time now;
     uint8_t *data; /* what is sent */
@@ -201,14 +206,27 @@ static void accept_all(void *context, const netblt_request *request, netblt_answ
 {
     struct end *end = context;
     must(end->pair, (request->role == NETBLT_SENDER) == end->sends, "the wrong role was asked for");
+    must(end->pair, !end->accepted, "a copy of OPEN began another transfer"); /* gone.h */
+    end->accepted = true;
     answer->accept = true;
     answer->limits = end->pair->c->passive;
     answer->client = &client;
     answer->context = end;
     answer->options.any_order = end->pair->c->any_order;
+    answer->options.rate = end->pair->c->auto_rate ? NETBLT_RATE_AUTO : NETBLT_RATE_FIXED;
 }
 
 /* ---- link ------------------------------------------------------------------------------------------------------ */
+
+/* What a 16-bit ones-complement sum must detect: changed bits that all lie within 15 that follow one another. */
+static void corrupt_burst(struct random *random, uint8_t *packet, size_t length)
+{
+    size_t bits = 2 + random_below(random, 14);
+    size_t first = random_below(random, length * 8 - bits);
+    for (size_t i = 0; i < bits; i++)
+        if (i == 0 || i + 1 == bits || random_chance(random, 500))
+            packet[(first + i) / 8] ^= (uint8_t)(0x80u >> (first + i) % 8);
+}
 
 static void launch(struct pair *pair, int to, const uint8_t *packet, size_t length)
 {
@@ -224,6 +242,8 @@ static void launch(struct pair *pair, int to, const uint8_t *packet, size_t leng
         flight->at += random_below(&pair->random, faults->jitter_us);
     if (random_chance(&pair->random, faults->corrupt_permille))
         flight->packet[random_below(&pair->random, length)] ^= (uint8_t)(1u << random_below(&pair->random, 8));
+    if (random_chance(&pair->random, faults->burst_permille))
+        corrupt_burst(&pair->random, flight->packet, length);
     struct flight **at = &pair->flights;
     if (pair->flights != NULL && pair->last_flight->at <= flight->at)
         at = &pair->last_flight->next;
@@ -235,11 +255,119 @@ static void launch(struct pair *pair, int to, const uint8_t *packet, size_t leng
         pair->last_flight = flight;
 }
 
+#ifdef NETBLT_TESTS_FLAKEWAY
+
+bool pair_has_flakeway(void)
+{
+    return true;
+}
+
+static void add_rate(struct pair *pair, const char *format, double value, int from)
+{
+    char text[FLAKEWAY_RULE_TEXT_BYTES];
+    flakeway_error error;
+    snprintf(text, sizeof text, format, value, from == 0 ? "a>b" : "b>a");
+    if (value > 0 && flakeway_add(pair->engine, text, &error) != 0) {
+        fprintf(stderr, "%s: %s\n", text, error.message);
+        abort();
+    }
+}
+
+static void start_engine(struct pair *pair)
+{
+    pair->engine = flakeway_new(pair->c->seed);
+    CHECK(pair->engine != NULL);
+    for (int from = 0; from < 2; from++) {
+        const struct pair_faults *faults = &pair->c->faults[from];
+        add_rate(pair, "loss %.1f%% %s", faults->loss_permille / 10.0, from);
+        add_rate(pair, "duplicate %.1f%% %s gap=1ms", faults->duplicate_permille / 10.0, from);
+        add_rate(pair, "corrupt %.1f%% %s", faults->corrupt_permille / 10.0, from);
+        add_rate(pair, "latency %.0fus %s", (double)faults->delay_us, from);
+        if (faults->jitter_us > 0) { /* every fifth packet, by as much as our own network's jitter at most */
+            char text[FLAKEWAY_RULE_TEXT_BYTES];
+            snprintf(text, sizeof text, "reorder 20%% %s by %lluus", from == 0 ? "a>b" : "b>a",
+                     (unsigned long long)faults->jitter_us);
+            CHECK_EQUAL(flakeway_add(pair->engine, text, NULL), 0);
+        }
+    }
+}
+
+static void offer(struct pair *pair, int from, const uint8_t *packet, size_t length)
+{
+    flakeway_packet offered = {.bytes = packet, .length = length, .netblt_length = length};
+    CHECK(flakeway_offer(pair->engine, from == 0 ? FLAKEWAY_A_TO_B : FLAKEWAY_B_TO_A, &offered, pair->now) != 0);
+}
+
+static bool take_released(struct pair *pair, int *to, uint8_t *packet, size_t *length)
+{
+    flakeway_released released;
+    if (!flakeway_release(pair->engine, pair->now, &released))
+        return false;
+    *to = released.direction == FLAKEWAY_A_TO_B ? 1 : 0;
+    *length = released.packet.length;
+    memcpy(packet, released.packet.bytes, *length);
+    return true;
+}
+
+static netblt_time engine_deadline(const struct pair *pair)
+{
+    return flakeway_deadline(pair->engine);
+}
+
+static void stop_engine(struct pair *pair)
+{
+    flakeway_free(pair->engine);
+}
+
+#else
+
+bool pair_has_flakeway(void)
+{
+    return false;
+}
+
+static void start_engine(struct pair *pair)
+{
+    fail(pair, "built without the flakeway");
+}
+
+static void offer(struct pair *pair, int from, const uint8_t *packet, size_t length)
+{
+    (void)pair, (void)from, (void)packet, (void)length;
+}
+
+static bool take_released(struct pair *pair, int *to, uint8_t *packet, size_t *length)
+{
+    (void)pair, (void)to, (void)packet, (void)length;
+    return false;
+}
+
+static netblt_time engine_deadline(const struct pair *pair)
+{
+    (void)pair;
+    return NETBLT_TIME_NEVER;
+}
+
+static void stop_engine(struct pair *pair)
+{
+    (void)pair;
+}
+
+#endif
+
 static void send_packet(struct pair *pair, int from, const uint8_t *packet, size_t length)
 {
     const struct pair_faults *faults = &pair->c->faults[from];
     if (pair->c->watch != NULL)
         pair->c->watch(pair->c->watch_context, from, packet, length, pair->now);
+    if (pair->c->flakeway) {
+        uint8_t changed[NETBLT_PACKET_MAX_BYTES + 3];
+        memcpy(changed, packet, length);
+        if (random_chance(&pair->random, faults->burst_permille)) /* which the flakeway itself does not offer */
+            corrupt_burst(&pair->random, changed, length);
+        offer(pair, from, changed, length);
+        return;
+    }
     if (random_chance(&pair->random, faults->loss_permille))
         return;
     launch(pair, 1 - from, packet, length);
@@ -273,6 +401,16 @@ static void drain_output(struct pair *pair, int end)
 
 static void arrive(struct pair *pair)
 {
+    static uint8_t packet[NETBLT_PACKET_MAX_BYTES + 3];
+    size_t length;
+    int to;
+    while (pair->c->flakeway && take_released(pair, &to, packet, &length)) {
+        netblt_path path = path_of(to);
+        uint8_t *exact = malloc(length); /* so that the sanitizer sees a step beyond */
+        memcpy(exact, packet, length);
+        netblt_input(pair->ends[to].endpoint, &path, exact, length, length, pair->now);
+        free(exact);
+    }
     while (pair->flights != NULL && pair->flights->at <= pair->now) {
         struct flight *flight = pair->flights;
         netblt_path path = path_of(flight->to);
@@ -287,6 +425,8 @@ static void arrive(struct pair *pair)
 static netblt_time next_event(const struct pair *pair)
 {
     netblt_time next = pair->flights == NULL ? NETBLT_TIME_NEVER : pair->flights->at;
+    if (pair->c->flakeway)
+        next = engine_deadline(pair);
     for (int i = 0; i < 2; i++) {
         const struct end *end = &pair->ends[i];
         netblt_time deadline = netblt_deadline(end->endpoint);
@@ -320,7 +460,9 @@ static void start(struct pair *pair)
     netblt_config_default(&config);
     config.profile = &pair->profile;
     config.first_buffer = pair->c->first_buffer;
+    config.event = pair->c->observe;
     for (int i = 0; i < 2; i++) {
+        config.event_context = pair->c->observe_context[i];
         pair->ends[i].pair = pair;
         pair->ends[i].sends = pair->c->active_sends == (i == 0);
         pair->ends[i].endpoint = netblt_endpoint_new(&config);
@@ -328,7 +470,10 @@ static void start(struct pair *pair)
     }
     CHECK_EQUAL(netblt_listen(pair->ends[1].endpoint, PORT, accept_all, &pair->ends[1]), 0);
     netblt_path path = path_of(0);
-    netblt_options options = {.any_order = pair->c->any_order};
+    netblt_options options = {
+        .any_order = pair->c->any_order,
+        .rate = pair->c->auto_rate ? NETBLT_RATE_AUTO : NETBLT_RATE_FIXED,
+    };
     enum netblt_role role = pair->c->active_sends ? NETBLT_SENDER : NETBLT_RECEIVER;
     CHECK_EQUAL(netblt_open(pair->ends[0].endpoint, &path, CLIENT_PORT, PORT, role, &pair->c->active,
                             (uint32_t)pair->c->seed, &client, &pair->ends[0], &options, pair->now,
@@ -390,6 +535,8 @@ void pair_run(const struct pair_case *c, struct pair_result *result)
     CHECK(pair.data != NULL && pair.delivered != NULL);
     for (uint64_t i = 0; i < c->size; i++)
         pair.data[i] = (uint8_t)random_next(&pair.random);
+    if (c->flakeway)
+        start_engine(&pair);
     start(&pair);
     for (int i = 0; i < 2; i++)
         drain_output(&pair, i);
@@ -411,6 +558,8 @@ void pair_run(const struct pair_case *c, struct pair_result *result)
         pair.flights = flight->next;
         free(flight);
     }
+    if (c->flakeway)
+        stop_engine(&pair);
     free(pair.data);
     free(pair.delivered);
 }

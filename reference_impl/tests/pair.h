@@ -13,6 +13,7 @@ struct pair_faults {
     unsigned loss_permille;
     unsigned duplicate_permille;
     unsigned corrupt_permille; /* one bit of the packet flips */
+    unsigned burst_permille;   /* several bits flip, all within 15 that follow one another */
     netblt_time delay_us;
     netblt_time jitter_us; /* extra delay, drawn for each packet: this reorders */
 };
@@ -25,6 +26,8 @@ struct pair_case {
     uint64_t size;         /* bytes to transfer */
     bool end_is_late;      /* the sender learns of the end only when asked for the buffer behind it */
     bool any_order;
+    bool auto_rate; /* at both ends */
+    bool flakeway;  /* the link is the suite's bad network, which must have been built in: pair_has_flakeway() */
     unsigned client_buffers; /* memory of the receiving client, in buffers; 0 = as many as asked for */
     unsigned stall_permille; /* how often a client answers "not now" */
     uint32_t first_buffer;
@@ -33,6 +36,9 @@ struct pair_case {
     /* Sees each packet as it enters the link; may be NULL. */
     void (*watch)(void *context, int from_end, const uint8_t *packet, size_t length, netblt_time now);
     void *watch_context;
+    /* What the two endpoints tell ([0] the active one); may be NULL. */
+    netblt_event_fn *observe;
+    void *observe_context[2];
 };
 
 struct pair_result {
@@ -43,6 +49,7 @@ struct pair_result {
 };
 
 void pair_case_default(struct pair_case *c);
+bool pair_has_flakeway(void);
 
 /* Runs until both ends have closed and checks what every transfer must fulfil: NETBLT_DONE and `closed` once at both
  * ends, equal bytes, all memory given back, no timer left. Ends the program otherwise, naming the seed. */

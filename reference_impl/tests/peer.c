@@ -115,7 +115,7 @@ static void on_request(void *context, const netblt_request *request, netblt_answ
     struct peer *peer = context;
     peer->requests++;
     answer->accept = !peer->refuse;
-    snprintf(answer->reason, sizeof answer->reason, "no, thank you");
+    snprintf(answer->reason, sizeof answer->reason, "%s", peer->refusal == NULL ? "no, thank you" : peer->refusal);
     answer->limits = peer->params;
     answer->client = &client;
     answer->context = peer;
@@ -251,6 +251,10 @@ void peer_start(struct peer *peer)
     netblt_config_default(&config);
     config.profile = &peer->profile;
     config.first_buffer = peer->first_buffer;
+    if (!peer->wants_proof)
+        config.unproven_bytes = 0;
+    config.event = peer->event;
+    config.event_context = peer->event_context;
     peer->data = malloc(CAPACITY_BYTES);
     peer->delivered = calloc(1, CAPACITY_BYTES);
     for (size_t i = 0; i < CAPACITY_BYTES; i++)

@@ -64,9 +64,13 @@ struct peer {
     uint32_t first_buffer;
     uint64_t size; /* to send, when we send */
     bool end_is_late;
-    uint64_t stall_from;      /* our client withholds buffers with this index and above */
-    unsigned client_buffers;  /* memory of our receiving client; 0 = as much as asked for */
-    bool refuse;              /* our listener refuses */
+    uint64_t stall_from;     /* our client withholds buffers with this index and above */
+    unsigned client_buffers; /* memory of our receiving client; 0 = as much as asked for */
+    bool refuse;             /* our listener refuses */
+    const char *refusal;     /* why; NULL = "no, thank you" */
+    bool wants_proof;        /* a passive end of ours takes its peer for a stranger at first, as by default */
+    netblt_event_fn *event;
+    void *event_context;
     bool quits_when_finished; /* our client does, from inside the callback */
 
     netblt_endpoint *endpoint;

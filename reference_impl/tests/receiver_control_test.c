@@ -447,6 +447,8 @@ static void AMB_33_a_queue_larger_than_a_packet_is_sent_as_a_prefix_and_nothing_
     struct peer peer;
     peer_init(&peer, NETBLT_RECEIVER, false);
     peer.params.max_buffers = 150;
+    peer.params.packet_size = 500;
+    peer.params.buffer_size = 50000; /* large enough for their bookkeeping (footprint.h) */
     peer_open(&peer);
     unsigned acked = 0;
     while (acked < 150) { /* each ack makes room for the next part of the queue, which leaves at once */

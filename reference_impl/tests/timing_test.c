@@ -203,15 +203,15 @@ static void AMB_44_back_off_is_mild_bounded_and_ended_by_a_sample(void)
     nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 0);
     for (int i = 0; i < 50; i++) /* nothing is known of the path */
         nb_control_timer_back_off(&timer);
-    CHECK_EQUAL(timer.value_us, 16 * netblt_profile_default.control_initial_us);
-    nb_control_timer_init(&timer, &netblt_profile_default, 32000 * MS, 0);
+    CHECK_EQUAL(timer.value_us, 5000 * MS);
+    nb_control_timer_init(&timer, &netblt_profile_default, 16000 * MS, 0);
     for (int i = 0; i < 50; i++) /* a quarter of the death timer */
         nb_control_timer_back_off(&timer);
-    CHECK_EQUAL(timer.value_us, 8000 * MS);
+    CHECK_EQUAL(timer.value_us, 4000 * MS);
     nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 0);
     nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 0);
-    nb_control_timer_sample(&timer, 200 * MS);
-    for (int i = 0; i < 50; i++) /* 16 times 600 ms */
+    nb_control_timer_sample(&timer, 800 * MS);
+    for (int i = 0; i < 50; i++) /* 4 times 2400 ms */
         nb_control_timer_back_off(&timer);
     CHECK_EQUAL(timer.value_us, 9600 * MS);
     nb_control_timer_init(&timer, &netblt_profile_default, 60000 * MS, 50000 * MS);
@@ -252,9 +252,13 @@ static void TIMER_11_and_AMB_53_keepalive_and_dally_follow_the_peers_values(void
     const netblt_profile *profile = &netblt_profile_default;
     CHECK_EQUAL(nb_keepalive_interval(profile, 8, 100), 2000 * MS);
     CHECK_EQUAL(nb_keepalive_interval(profile, 0, 100), 25000 * MS);
-    CHECK_EQUAL(nb_dally_time(profile, 3000), 6000 * MS);
-    CHECK_EQUAL(nb_dally_time(profile, 1), 1000 * MS);
-    CHECK_EQUAL(nb_dally_time(profile, 0), 2000 * MS);
+    netblt_time death = 3600 * UINT64_C(1000000);
+    CHECK_EQUAL(nb_dally_time(profile, 3000, death), 6000 * MS);
+    CHECK_EQUAL(nb_dally_time(profile, 1, death), 1000 * MS);
+    CHECK_EQUAL(nb_dally_time(profile, 0, death), 2000 * MS);
+    CHECK_EQUAL(nb_dally_time(profile, 65534, death), 131068 * MS);
+    CHECK_EQUAL(nb_dally_time(profile, 65535, death), death); /* 65535 means at least */
+    CHECK_EQUAL(nb_dally_time(profile, 65535, 1000 * MS), 131070 * MS);
     CHECK_EQUAL(nb_death_time(65535), 65535 * UINT64_C(1000000));
 }
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The tables as text, as JSON, and in the documentation."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .processes import BenchError
+
+BEGIN, END = "<!-- made by tools/bench: begin -->", "<!-- made by tools/bench: end -->"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A figure held against what is asked of it."""
+
+    what: str
+    value: float
+    bound: str
+    met: bool
+
+
+@dataclass
+class Table:
+    title: str
+    columns: list[str]
+    rows: list[list[str]] = field(default_factory=list)
+    samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, row: list[str], samples: list[dict[str, Any]]) -> None:
+        self.rows.append(row)
+        self.samples[row[0]] = samples
+
+
+def _lines(columns: list[str], rows: list[list[str]]) -> list[str]:
+    """A Markdown table that also reads well as it is."""
+    widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
+
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
+
+    return [line(columns), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *map(line, rows)]
+
+
+def machine() -> str:
+    model = "unknown processor"
+    for text in Path("/proc/cpuinfo").read_text().splitlines():
+        if text.startswith("model name"):
+            model = text.split(":", 1)[1].strip()
+            break
+    cores = len(os.sched_getaffinity(0))
+    return f"{cores} cores of {model}, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}"
+
+
+def markdown(tables: list[Table], command: list[str]) -> str:
+    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    lines = [f"`{shlex.join(command)}` on {today}; {machine()}."]
+    for table in tables:
+        if not table.rows:
+            continue
+        lines += ["", f"**{table.title}**", "", *_lines(table.columns, table.rows)]
+        lines += [""] * bool(table.notes) + [f"* {note}" for note in table.notes]
+    checks = [check for table in tables for check in table.checks]
+    if checks:
+        rows = [[c.what, f"{c.value:.3f}", c.bound, "met" if c.met else "MISSED"] for c in checks]
+        lines += ["", "**What is asked**", "", *_lines(["figure", "measured", "asked", ""], rows)]
+    return "\n".join(lines)
+
+
+def as_json(tables: list[Table], argv: list[str]) -> dict[str, Any]:
+    return {
+        "command": ["tools/bench", *argv],
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": machine(),
+        "tables": [
+            {
+                "title": table.title,
+                "columns": table.columns,
+                "rows": table.rows,
+                "samples": table.samples,
+                "checks": [vars(check) for check in table.checks],
+                "notes": table.notes,
+            }
+            for table in tables
+        ],
+    }
+
+
+def update_page(page: Path, shown: str) -> None:
+    """Replaces what stands between the marks."""
+    text = page.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise BenchError(f"{page}: the marks '{BEGIN}' and '{END}' must stand there once")
+    before, rest = text.split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{shown}\n{END}{rest.split(END)[1]}")

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check.h"
+#include "control_queue.h"
+#include "pacing.h"
+#include "peer.h"
+#include "receiver_peer.h"
+#include "timers.h"
+
+/* Rates and long round trips, seen from the other end of a connection. Standard buffers: 4 packets of 100 bytes. */
+
+/* ---- the sender ------------------------------------------------------------------------------------------------ */
+
+/* Our end sends, its pair is 4 packets every 100 ms; the peer's OK for buffer 0 offers another. */
+static void offer_pair(struct peer *peer, enum netblt_rate rate, uint64_t limit_bps, unsigned size, unsigned interval)
+{
+    struct forged control;
+    peer_init(peer, NETBLT_SENDER, true);
+    peer->options.rate = rate;
+    peer->options.rate_limit_bps = limit_bps;
+    peer->params.burst_size = 4;
+    peer->params.burst_interval_ms = 100;
+    peer->params.max_buffers = 8;
+    peer->size = 400 * 8;
+    peer_open(peer);
+    forge(peer, &control, CONTROL);
+    for (unsigned i = 0; i < 8; i++)
+        forge_go(&control, i + 1, i);
+    peer_send(peer, &control);
+    peer_mark(peer);
+    forge(peer, &control, CONTROL);
+    forge_ok(&control, 9, 0, size, interval, 100);
+    peer_send(peer, &control);
+}
+
+static void AMB_43_an_automatic_sender_takes_an_offer_beyond_the_negotiated_pair(void)
+{
+    struct peer peer;
+    offer_pair(&peer, NETBLT_RATE_AUTO, 0, 28, 10);
+    peer_wait(&peer, 120 * MS);
+    CHECK_EQUAL(peer_count_data(&peer), 28);
+    for (size_t i = 0; i < peer_count(&peer, NULL_ACK); i++)
+        CHECK_EQUAL(peer_nth(&peer, NULL_ACK, i)->high_seq < 9, 0);
+    peer_free(&peer);
+}
+
+static void NEG_09_a_fixed_sender_restricts_the_same_offer_to_its_own_pair_and_says_so(void)
+{
+    struct peer peer;
+    offer_pair(&peer, NETBLT_RATE_FIXED, 0, 28, 10);
+    const struct seen *report = peer_nth(&peer, NULL_ACK, 0);
+    CHECK_EQUAL(report->high_seq, 9);
+    CHECK_EQUAL(peer_get16(report->bytes + 14), 4);
+    CHECK_EQUAL(peer_get16(report->bytes + 16), 100);
+    peer_wait(&peer, 250 * MS);
+    CHECK_EQUAL(peer_count_data(&peer), 8);
+    peer_free(&peer);
+}
+
+static void NEG_09_an_automatic_senders_own_limit_restricts_the_offer_and_is_reported(void)
+{
+    struct peer peer;
+    offer_pair(&peer, NETBLT_RATE_AUTO, 800 * 200, 28, 10); /* 200 packets of 100 bytes a second */
+    const struct seen *report = peer_nth(&peer, NULL_ACK, 0);
+    CHECK_EQUAL(report->high_seq, 9);
+    CHECK_EQUAL(peer_get16(report->bytes + 14), 2);
+    CHECK_EQUAL(peer_get16(report->bytes + 16), 10);
+    peer_wait(&peer, 100 * MS);
+    peer_mark(&peer);
+    peer_wait(&peer, 40 * MS);
+    CHECK_EQUAL(peer_count_data(&peer), 8);
+    peer_free(&peer);
+}
+
+/* ---- the receiver ---------------------------------------------------------------------------------------------- */
+
+static void fixed_parameters_are_offered_unchanged_however_slowly_data_comes(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, true);
+    peer.params.max_buffers = 2;
+    peer.params.burst_size = 3;
+    peer.params.burst_interval_ms = 7;
+    peer.size = 4000;
+    begin(&peer, true);
+    for (uint32_t buffer = 0; buffer < 10; buffer++) {
+        peer_mark(&peer);
+        peer_wait(&peer, 15 * MS); /* twice the interval */
+        send_buffer(&peer, buffer, 2 + 2 * buffer, buffer == 9);
+        peer_last_messages(&peer, messages, 128);
+        CHECK_EQUAL(messages[0].type, OK);
+        CHECK_EQUAL(messages[0].burst_size, 3);
+        CHECK_EQUAL(messages[0].burst_interval_ms, 7);
+    }
+    peer_free(&peer);
+}
+
+static void TIMER_06_buffers_that_begin_never_push_a_waiting_timer_out(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, true);
+    peer.params.max_buffers = 60;
+    peer.params.burst_size = 4;
+    peer.params.burst_interval_ms = 10;
+    peer.size = 400 * 60;
+    begin(&peer, true);
+    peer_data(&peer, 0, 0, 60, false); /* buffer 0 waits for three packets, then for its RESEND */
+    peer_wait(&peer, 50 * MS);
+    CHECK_EQUAL(peer_last_messages(&peer, messages, 128), 1);
+    CHECK_EQUAL(messages[0].type, RESEND);
+    peer_null_ack(&peer, messages[0].seq); /* the repairs are lost */
+    unsigned asked = messages[0].seq;
+    peer_mark(&peer);
+    unsigned again = 0;
+    for (uint32_t buffer = 1; buffer < 50; buffer++) { /* a buffer begins every 10 ms */
+        peer_wait(&peer, 10 * MS);
+        peer_data(&peer, buffer, 0, asked, false);
+        for (size_t i = 0; i < peer_count(&peer, CONTROL); i++) {
+            size_t count = peer_messages(peer_nth(&peer, CONTROL, i), messages, 128);
+            for (size_t k = 0; k < count; k++)
+                again += messages[k].type == RESEND && messages[k].buffer == 0;
+        }
+        if (again > 0)
+            break;
+    }
+    CHECK(again > 0);
+    peer_free(&peer);
+}
+
+static void TIMER_06_a_buffer_that_begins_hastens_those_below_that_lack_a_rest(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, true);
+    peer.params.max_buffers = 40;
+    peer.params.burst_size = 1;
+    peer.params.burst_interval_ms = 50; /* buffer 20 is due after more than four seconds */
+    peer.size = 400 * 40;
+    begin(&peer, true);
+    peer_data(&peer, 20, 0, 40, false); /* the others were lost, or come in the wrong order */
+    for (uint32_t buffer = 0; buffer < 20; buffer++)
+        send_buffer(&peer, buffer, 40, false);
+    peer_null_ack(&peer, 60); /* their OKs */
+    peer_mark(&peer);
+    peer_data(&peer, 21, 0, 60, false); /* all that there was of buffer 20 was sent before this */
+    peer_wait(&peer, 400 * MS);
+    CHECK_EQUAL(peer_last_messages(&peer, messages, 128) > 0, 1);
+    bool asked = false;
+    for (size_t i = 0; i < peer_count(&peer, CONTROL); i++) {
+        size_t count = peer_messages(peer_nth(&peer, CONTROL, i), messages, 128);
+        for (size_t k = 0; k < count; k++)
+            asked = asked || (messages[k].type == RESEND && messages[k].buffer == 20);
+    }
+    CHECK(asked);
+    peer_free(&peer);
+}
+
+/* ---- long round trips ------------------------------------------------------------------------------------------ */
+
+static void OPEN_03_the_client_says_how_long_to_wait_for_a_RESPONSE(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, true);
+    peer.options.open_timeout_us = 2500 * SECOND;
+    peer_start(&peer);
+    peer_wait(&peer, 2500 * SECOND - 1);
+    CHECK_EQUAL(peer.finished, 0);
+    CHECK(peer_count(&peer, OPEN) > 8 && peer_count(&peer, OPEN) < 20); /* repeated ever more rarely */
+    peer_wait(&peer, 1);
+    CHECK_EQUAL(peer.finished, 1);
+    CHECK_EQUAL(peer.result, NETBLT_UNREACHABLE);
+    peer_free(&peer);
+    peer_init(&peer, NETBLT_SENDER, true);
+    peer.options.open_timeout_us = SECOND / 2; /* less than one retry */
+    peer_start(&peer);
+    peer_wait(&peer, SECOND / 2);
+    CHECK_EQUAL(peer.result, NETBLT_UNREACHABLE);
+    CHECK_EQUAL(peer.finished, 1);
+    peer_free(&peer);
+}
+
+static void TIMER_03_a_guess_serves_until_the_first_true_round_trip(void)
+{
+    struct nb_control_timer timer;
+    nb_control_timer_init(&timer, &netblt_profile_default, 7200 * SECOND, 0);
+    CHECK(nb_control_timer_guess(&timer, 1200 * SECOND));
+    CHECK(timer.value_us >= 1200 * SECOND && timer.value_us <= 1900 * SECOND); /* not clamped at 65535 ms ... */
+    CHECK_EQUAL(nb_control_timer_published_ms(&timer), 65535);                 /* ... as what OKs say is */
+    CHECK(!nb_control_timer_guess(&timer, 5 * SECOND));
+    nb_control_timer_sample(&timer, 50 * MS);
+    CHECK_EQUAL(timer.value_us, 150 * MS); /* as if it were the first */
+    CHECK(!nb_control_timer_guess(&timer, 5 * SECOND));
+}
+
+/* The round trip exceeds the initial control timer, so that every message was repeated before its ack came. */
+static void TIMER_03_a_round_trip_longer_than_the_initial_timer_is_learnt_from_what_was_repeated(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer.params.death_timer_s = 3600;
+    peer_open(&peer);
+    peer_wait(&peer, 300 * SECOND);
+    CHECK(peer_count(&peer, CONTROL) > 10);
+    peer_null_ack(&peer, (unsigned)peer_last_messages(&peer, messages, 128));
+    CHECK_EQUAL(peer_info(&peer)->stats.round_trip_us, 300 * SECOND);
+    peer_free(&peer);
+}
+
+static void RATE_02_mit1987_plans_each_burst_from_the_actual_start_of_the_one_before(void)
+{
+    struct nb_pacing pacing;
+    netblt_time now = 5;
+    nb_pacing_init(&pacing, (struct nb_burst){2, 40}, netblt_profile_mit1987.catch_up_max_us);
+    for (int i = 0; i < 100; i++) {
+        CHECK_EQUAL(nb_pacing_begin(&pacing, now), 2);
+        nb_pacing_sent(&pacing, 2);
+        CHECK_EQUAL(nb_pacing_next(&pacing, now), now + 40 * MS);
+        now += 40 * MS + 1 + (netblt_time)i * 7; /* late by so much */
+    }
+}
+
+static void AMB_43_a_pair_is_slower_or_faster_as_a_whole(void)
+{
+    struct nb_pacing pacing;
+    nb_pacing_init(&pacing, (struct nb_burst){25, 3}, 0);
+    CHECK_EQUAL(nb_pacing_begin(&pacing, 0), 25);
+    nb_pacing_sent(&pacing, 25);
+    nb_pacing_settle(&pacing, (struct nb_burst){33, 4}); /* 1 % slower: from the next burst on, both fields */
+    CHECK_EQUAL(nb_pacing_begin(&pacing, 3 * MS), 33);
+    nb_pacing_sent(&pacing, 33);
+    CHECK_EQUAL(nb_pacing_next(&pacing, 3 * MS), 7 * MS);
+}
+
+int main(void)
+{
+    RUN(AMB_43_an_automatic_sender_takes_an_offer_beyond_the_negotiated_pair);
+    RUN(NEG_09_a_fixed_sender_restricts_the_same_offer_to_its_own_pair_and_says_so);
+    RUN(NEG_09_an_automatic_senders_own_limit_restricts_the_offer_and_is_reported);
+    RUN(fixed_parameters_are_offered_unchanged_however_slowly_data_comes);
+    RUN(TIMER_06_buffers_that_begin_never_push_a_waiting_timer_out);
+    RUN(TIMER_06_a_buffer_that_begins_hastens_those_below_that_lack_a_rest);
+    RUN(OPEN_03_the_client_says_how_long_to_wait_for_a_RESPONSE);
+    RUN(TIMER_03_a_guess_serves_until_the_first_true_round_trip);
+    RUN(TIMER_03_a_round_trip_longer_than_the_initial_timer_is_learnt_from_what_was_repeated);
+    RUN(RATE_02_mit1987_plans_each_burst_from_the_actual_start_of_the_one_before);
+    RUN(AMB_43_a_pair_is_slower_or_faster_as_a_whole);
+    return 0;
+}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What happens to a network while a transfer runs: it goes on, or ends with a word."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import lab
+
+NETBLT = sys.argv[1]
+PATIENCE_S = 40
+FILE_BYTES = 3_000_000
+PACED = ("--burst-size", "8", "--burst-interval", "5")  # 1.3 s for the file
+INTERRUPTED = 130
+UNREACHABLE = 3
+
+
+class Transfer:
+    """A file on its way from one host to the other, begun for good."""
+
+    def __init__(self, folder: str, left: lab.Host, right: lab.Host, encap: str, address: str) -> None:
+        self.source, self.target = Path(folder, "source"), Path(folder, "target")
+        self.source.write_bytes(os.urandom(FILE_BYTES))
+        self.receiver = right.start(NETBLT, "recv", self.target, "--passive", "--encap", encap)
+        assert self.receiver.stderr is not None
+        assert "waiting" in self.receiver.stderr.readline()
+        self.sender = left.start(NETBLT, "send", self.source, address, "--encap", encap, *PACED)
+        time.sleep(0.5)
+        assert self.sender.poll() is None
+
+    def must_succeed(self) -> None:
+        for process in (self.sender, self.receiver):
+            _, said = process.communicate(timeout=PATIENCE_S)
+            assert process.returncode == 0, said
+        assert self.source.read_bytes() == self.target.read_bytes()
+
+
+Ways = tuple[tuple[str, str], ...]
+IPV4_WAYS: Ways = (("ip", "10.30.0.2"), ("udp", "10.30.0.2"))
+ALL_WAYS: Ways = (*IPV4_WAYS, ("ip", "fd30::2"), ("udp", "fd30::2"))
+
+
+def a_link_that_is_down_for_a_while_delays_the_transfer(folder: str) -> None:
+    for encap, address in IPV4_WAYS:  # an interface that goes down loses its IPv6 addresses for good
+        left, right = lab.joined_hosts()
+        transfer = Transfer(folder, left, right, encap, address)
+        left.run("ip", "link", "set", "eth", "down")
+        time.sleep(0.7)
+        left.run("ip", "link", "set", "eth", "up")
+        transfer.must_succeed()
+
+
+def a_path_that_becomes_narrower_is_used_in_fragments(folder: str) -> None:
+    for encap, address in ALL_WAYS:
+        left, right = lab.joined_hosts()
+        transfer = Transfer(folder, left, right, encap, address)
+        left.run("ip", "link", "set", "eth", "mtu", "1300")
+        transfer.must_succeed()
+
+
+def a_termination_signal_at_any_moment_of_the_start_ends_the_process(folder: str) -> None:
+    host = lab.Host()
+    target = Path(folder, "target")
+    for delay_ms in range(0, 40, 2):
+        process = host.start(NETBLT, "recv", target, "--passive")
+        time.sleep(delay_ms / 1000)
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"SIGTERM after {delay_ms} ms was lost") from None
+        assert process.returncode in (INTERRUPTED, -signal.SIGTERM), process.returncode
+        assert list(Path(folder).iterdir()) == []
+
+
+def a_host_that_does_not_take_netblt_is_named_at_once(folder: str) -> None:
+    left, _right = lab.joined_hosts()
+    source = Path(folder, "source")
+    source.write_bytes(b"nobody wants this")
+    for encap, address in ALL_WAYS:
+        began = time.monotonic()
+        sender = left.start(NETBLT, "send", source, address, "--encap", encap)
+        _, said = sender.communicate(timeout=PATIENCE_S)
+        assert sender.returncode == UNREACHABLE, (encap, address, said)
+        assert time.monotonic() - began < 10, (encap, address, said)  # not by silence, which takes 30 s
+        assert address in said, said
+
+
+def a_full_interface_queue_slows_the_transfer_down(folder: str) -> None:
+    left, right = lab.joined_hosts()
+    left.run("tc", "qdisc", "add", "dev", "eth", "root", "tbf", "rate", "20mbit", "burst", "5kb", "limit", "20kb")
+    source, target = Path(folder, "source"), Path(folder, "target")
+    source.write_bytes(os.urandom(1_000_000))
+    receiver = right.start(NETBLT, "recv", target, "--passive")
+    assert receiver.stderr is not None
+    assert "waiting" in receiver.stderr.readline()
+    sender = left.start(NETBLT, "send", source, "10.30.0.2", "--burst-interval", "0", "--burst-size", "64")
+    for process in (sender, receiver):
+        _, said = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, said
+    assert source.read_bytes() == target.read_bytes()
+
+
+def main() -> None:
+    lab.enter_user_namespace()
+    tests: list[Callable[[str], None]] = [
+        a_link_that_is_down_for_a_while_delays_the_transfer,
+        a_path_that_becomes_narrower_is_used_in_fragments,
+        a_termination_signal_at_any_moment_of_the_start_ends_the_process,
+        a_host_that_does_not_take_netblt_is_named_at_once,
+        a_full_interface_queue_slows_the_transfer_down,
+    ]
+    for test in tests:
+        with tempfile.TemporaryDirectory() as folder:
+            test(folder)
+        print(f"ok {test.__name__}", flush=True)
+
+
+main()
