@@ -1,30 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ORDER-02 (RFC 998 5.2): once the sender knows a RESEND for buffer A, the repairs of A go out before any further
- * packet of a later buffer.
+/* ORDER-02 (RFC 998 5.2): once the sender knows a RESEND for buffer A, the
+ * repairs of A go out before any further packet of a later buffer.
  *
- * High-seq tells what the sender knew when it emitted a packet. So a packet X of a later buffer whose high-seq covers
- * the RESEND, followed by the repair Y that the RESEND asked for, is an inversion that needs no clock. It takes proof
- * that X was emitted before Y, and that Y answers no newer RESEND. */
+ * High-seq tells what the sender knew when it emitted a packet. So a packet X
+ * of a later buffer whose high-seq covers the RESEND, followed by the repair Y
+ * that the RESEND asked for, is an inversion that needs no clock. It takes
+ * proof that X was emitted before Y, and that Y answers no newer RESEND. */
 #include "analysis.h"
 
 #include "netblt.h"
 
 /* RESENDs without a repair that are followed up at a time. A receiver has one per buffer. */
 #define OPEN_REQUESTS 64
-/* Evidence that the sender's IP IDs are a counter. */
-#define EVIDENCE_BITS 28.0
-
-/* A buffer in transfer. */
-struct buffer {
-    uint32_t number;
-    bool ok_seen;
-    int highest; /* packet number; -1 none */
-    int last;    /* number of the LDATA; -1 not seen */
-    unsigned distinct;
-    uint8_t *seen; /* one bit per packet number */
-    int seen_bytes;
-};
-
 /* A RESEND with packets that have been sent before and not again since. */
 struct request {
     uint32_t buffer;
@@ -32,7 +19,8 @@ struct request {
     uint32_t frame;
     uint16_t *waiting; /* packet numbers */
     unsigned count;
-    bool passed;          /* a packet of a later buffer was captured that knew this RESEND */
+    bool passed;          /* a packet of a later buffer was captured that knew this RESEND
+                           */
     bool passed_in_order; /* passed_number is valid */
     uint32_t passed_frame;
     uint64_t passed_number;
@@ -40,68 +28,13 @@ struct request {
 };
 
 struct nb_order {
-    wmem_map_t *buffers; /* by number; made when first needed */
     struct request *open[OPEN_REQUESTS];
     unsigned count;
-    bool from_zero; /* some buffer had a packet 0 */
 };
 
 struct nb_order *nb_order_new(void)
 {
     return wmem_new0(wmem_file_scope(), struct nb_order);
-}
-
-static struct buffer *find_buffer(const struct nb_order *state, uint32_t number)
-{
-    return state->buffers == NULL ? NULL : (struct buffer *)wmem_map_lookup(state->buffers, GUINT_TO_POINTER(number));
-}
-
-static struct buffer *get_buffer(struct nb_order *state, uint32_t number)
-{
-    struct buffer *buffer = find_buffer(state, number);
-
-    if (buffer != NULL) {
-        return buffer;
-    }
-    if (state->buffers == NULL) {
-        state->buffers = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
-    }
-    buffer = wmem_new0(wmem_file_scope(), struct buffer);
-    buffer->number = number;
-    buffer->highest = -1;
-    buffer->last = -1;
-    wmem_map_insert(state->buffers, GUINT_TO_POINTER(number), buffer);
-    return buffer;
-}
-
-static bool was_seen(const struct buffer *buffer, int packet)
-{
-    return packet / 8 < buffer->seen_bytes && (buffer->seen[packet / 8] & 1 << packet % 8) != 0;
-}
-
-static void mark_seen(struct buffer *buffer, int packet)
-{
-    enum { GROW_BYTES = 16 };
-
-    if (packet / 8 >= buffer->seen_bytes) {
-        const int bytes = MAX(packet / 8 + 1, buffer->seen_bytes * 2 + GROW_BYTES);
-        buffer->seen = (uint8_t *)wmem_realloc(wmem_file_scope(), buffer->seen, (size_t)bytes);
-        memset(buffer->seen + buffer->seen_bytes, 0, (size_t)(bytes - buffer->seen_bytes));
-        buffer->seen_bytes = bytes;
-    }
-    if (!was_seen(buffer, packet)) {
-        buffer->seen[packet / 8] |= (uint8_t)(1 << packet % 8);
-        buffer->distinct++;
-    }
-    buffer->highest = MAX(buffer->highest, packet);
-}
-
-static void close_buffer(struct buffer *buffer)
-{
-    buffer->ok_seen = true;
-    wmem_free(wmem_file_scope(), buffer->seen);
-    buffer->seen = NULL;
-    buffer->seen_bytes = 0;
 }
 
 static void drop_request(struct nb_order *state, unsigned at)
@@ -132,18 +65,16 @@ static void report_unseen_repair(const struct nb_event *event, struct request *r
     if (!request->passed || request->reported) {
         return;
     }
-    const struct nb_finding finding = {
-        .rule = NB_RULE_BUFFER_ORDER,
-        .verdict = NB_SUSPECTED,
-        .offender = nb_offender(event->stream, event->stream->sender),
-        .offending_frame = request->passed_frame,
-        .request_frame = request->frame,
-        .text = wmem_strdup_printf(
-            wmem_file_scope(),
-            "no repair of buffer %u seen since the RESEND in frame %u, though frame %u of a later buffer knew it",
-            request->buffer, request->frame, request->passed_frame)};
+    const struct nb_charge charge = {.rule = NB_RULE_BUFFER_ORDER,
+                                     .offender = event->stream->sender,
+                                     .excuse = "the repair may have escaped the capture",
+                                     .offending_frame = request->passed_frame,
+                                     .request_frame = request->frame};
 
-    nb_add_finding(&event->record->findings, &finding);
+    nb_blame(event, &charge,
+             "no repair of buffer %u seen since the RESEND in frame %u, though "
+             "frame %u of a later buffer knew it",
+             request->buffer, request->frame, request->passed_frame);
     request->reported = true;
 }
 
@@ -201,15 +132,15 @@ static void supersede(const struct nb_event *event, const struct nb_message *mes
 
 /* Packets not sent for the first time yet are no repairs. In-order sending puts everything up to the highest number
  * seen behind us; with the LDATA seen, everything up to that. */
-static bool sent_before(const struct buffer *buffer, uint16_t packet)
+static bool sent_before(const struct nb_buffer *buffer, uint16_t packet)
 {
-    return buffer != NULL && !buffer->ok_seen && packet <= (buffer->last >= 0 ? buffer->last : buffer->highest);
+    return buffer != NULL && buffer->ok_seq == 0 && packet <= (buffer->last >= 0 ? buffer->last : buffer->highest);
 }
 
 static void open_request(const struct nb_event *event, const struct nb_message *message, int64_t seq)
 {
     struct nb_order *state = event->stream->order;
-    const struct buffer *buffer = find_buffer(state, message->buffer);
+    const struct nb_buffer *buffer = nb_buffer_find(&event->stream->facts->buffers, message->buffer);
     unsigned count = 0;
 
     supersede(event, message);
@@ -236,29 +167,10 @@ static void open_request(const struct nb_event *event, const struct nb_message *
     state->open[state->count++] = request;
 }
 
-/* AMB-10: packets count from 0; from 1 for some, which a sender's flow without a missing IP ID tells from a lost
- * packet. */
-static bool is_complete(const struct nb_stream *stream, const struct buffer *buffer)
-{
-    if (buffer == NULL || buffer->last < 0) {
-        return false;
-    }
-    return buffer->distinct == (unsigned)buffer->last + 1 ||
-           (buffer->distinct == (unsigned)buffer->last && !stream->order->from_zero && stream->sender >= 0 &&
-            stream->flow[stream->sender].unbroken);
-}
-
 static void accept_buffer(const struct nb_event *event, uint32_t number)
 {
     struct nb_order *state = event->stream->order;
-    struct buffer *buffer = find_buffer(state, number);
 
-    if (!is_complete(event->stream, buffer)) {
-        event->stream->doubts |= NB_DOUBT_UNSEEN_DATA;
-    }
-    if (buffer != NULL) {
-        close_buffer(buffer);
-    }
     for (unsigned i = 0; i < state->count;) {
         if (state->open[i]->buffer == number) {
             report_unseen_repair(event, state->open[i]);
@@ -269,63 +181,46 @@ static void accept_buffer(const struct nb_event *event, uint32_t number)
     }
 }
 
-void nb_order_control(const struct nb_event *event)
+void nb_order_message(const struct nb_event *event, const struct nb_message *message, int64_t seq)
 {
-    const struct nb_stream *stream = event->stream;
-    struct nb_message message;
-    int offset = NB_HEADER_BYTES;
-
-    while (nb_next_message(event->packet, &offset, &message) == NB_MESSAGE) {
-        const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message.seq);
-        if (seq <= stream->acked || nb_redundancy_knows(stream, seq)) {
-            continue; /* a repeat says nothing new */
-        }
-        if (message.type == NB_OK) {
-            accept_buffer(event, message.buffer);
-        } else if (message.type == NB_RESEND) {
-            open_request(event, &message, seq);
-        }
+    if (message->type == NB_OK) {
+        accept_buffer(event, message->buffer);
+    } else if (message->type == NB_RESEND) {
+        open_request(event, message, seq);
     }
 }
 
-static void report_inversion(const struct nb_event *event, struct request *request, enum nb_verdict verdict,
-                             const char *why)
+static void report_inversion(const struct nb_event *event, struct request *request, const char *excuse)
 {
-    const struct nb_finding finding = {
-        .rule = NB_RULE_BUFFER_ORDER,
-        .verdict = verdict,
-        .offender = nb_offender(event->stream, event->end),
-        .offending_frame = request->passed_frame,
-        .request_frame = request->frame,
-        .text = wmem_strdup_printf(wmem_file_scope(),
-                                   "packet %u of buffer %u, RESEND in frame %u, sent after later-buffer frame %u that "
-                                   "knew it%s%s",
-                                   event->packet->packet, request->buffer, request->frame, request->passed_frame,
-                                   *why ? "; unsure: " : "", why)};
+    const struct nb_charge charge = {.rule = NB_RULE_BUFFER_ORDER,
+                                     .offender = event->end,
+                                     .excuse = excuse,
+                                     .offending_frame = request->passed_frame,
+                                     .request_frame = request->frame};
 
-    nb_add_finding(&event->record->findings, &finding);
+    nb_blame(event, &charge,
+             "packet %u of buffer %u, RESEND in frame %u, sent after "
+             "later-buffer frame %u that knew it",
+             event->packet->packet, request->buffer, request->frame, request->passed_frame);
     request->reported = true;
 }
 
 static void judge_repair(const struct nb_event *event, struct request *request, int64_t ack)
 {
-    const struct nb_stream *stream = event->stream;
     const bool counted = event->emitted.arrival != NB_NO_ORDER && request->passed_in_order &&
-                         nb_emission_counts(&stream->flow[event->end], EVIDENCE_BITS);
+                         nb_emission_counts(&event->stream->flow[event->end], NB_EVIDENCE_BITS);
 
-    if (!request->passed || request->reported || ack < request->seq) {
+    if (!request->passed) {
+        nb_keep(event, NB_RULE_BUFFER_ORDER);
+        return;
+    }
+    if (request->reported || ack < request->seq) {
         return;
     }
     if (!event->at_sender && counted && event->emitted.number < request->passed_number) {
         return; /* overtaken on the way */
     }
-    if (!event->at_sender && !counted) {
-        report_inversion(event, request, NB_SUSPECTED, "the order of emission is not proven");
-    } else if (!nb_whole_story(stream)) {
-        report_inversion(event, request, NB_SUSPECTED, nb_what_is_missing(stream));
-    } else {
-        report_inversion(event, request, NB_VIOLATION, "");
-    }
+    report_inversion(event, request, event->at_sender || counted ? NULL : "the order of emission is not proven");
 }
 
 static void take_repair(const struct nb_event *event, int64_t ack)
@@ -368,16 +263,6 @@ static void pass_requests(const struct nb_event *event, int64_t ack)
 
 void nb_order_data(const struct nb_event *event, int64_t ack)
 {
-    const struct nb_packet *packet = event->packet;
-    struct buffer *buffer = get_buffer(event->stream->order, packet->buffer);
-
-    event->stream->order->from_zero |= packet->packet == 0;
     take_repair(event, ack);
-    if (!buffer->ok_seen) {
-        mark_seen(buffer, packet->packet);
-        if (packet->type == NB_LDATA) {
-            buffer->last = packet->packet;
-        }
-    }
     pass_requests(event, ack);
 }

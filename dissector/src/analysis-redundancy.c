@@ -1,31 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CTRL-04 (RFC 998 5.2.1): every CONTROL carries all messages that are not acknowledged yet, from the lowest on, as far
- * as they fit.
+/* CTRL-04 (RFC 998 5.2.1): every CONTROL carries all messages that are not
+ * acknowledged yet, from the lowest on, as far as they fit.
  *
- * A CONTROL that leaves out message s looks wrong when the capture holds no acknowledgement of s. The receiver is
- * excused when it got one that was not captured, or when the queue did not fit one packet. But s + 1 is in it, so that
- * it knew of nothing above s (CTRL-05): only an acknowledgement of s and no further excuses it. There was none when the
- * sender's acknowledgements jump over s (ack-trail.h); or when the receiver itself, in a CONTROL emitted later, says s
- * again; or when the sender's packets that acknowledge less cannot all have been overtaken by it.
+ * A CONTROL that leaves out message s looks wrong when the capture holds no
+ * acknowledgement of s. The receiver is excused when it got one that was not
+ * captured, or when the queue did not fit one packet. But s + 1 is in it, so
+ * that it knew of nothing above s (CTRL-05): only an acknowledgement of s and
+ * no further excuses it. There was none when the sender's acknowledgements jump
+ * over s (ack-trail.h); or when the receiver itself, in a CONTROL emitted
+ * later, says s again; or when the sender's packets that acknowledge less
+ * cannot all have been overtaken by it.
  *
- * A judgement takes two steps: the CONTROL is suspected, and the sender's packet that excludes the excuse reports the
- * violation. */
+ * A judgement takes two steps: the CONTROL is suspected, and the sender's
+ * packet that excludes the excuse reports the violation. */
 #include "analysis.h"
 
 #include "ack-trail.h"
 #include "netblt.h"
 
-/* Un-acknowledged messages that are remembered and judged; RFC 998 thinks of 50 to 80 in a packet. */
-#define WINDOW_MESSAGES 1024
-/* The memory for them grows from here by doubling: a capture may hold many connections. */
-#define FIRST_SLOTS 32
 /* A packet of this size passes any path and any implementation's limit, unless full DATA packets are smaller still. */
 #define PATH_LIMIT_BYTES 512
 /* Missing messages named in a text. */
 #define NAMED_MESSAGES 6
-/* Evidence that IP IDs are a counter: chance below one in 2^28 that others look like this. */
-#define EVIDENCE_BITS 28.0
-
 /* With neither, an acknowledgement missing in the capture would have to overtake all packets that still acknowledge
  * less, and nothing else overtake them. So many, with few holes between them, are taken for proof; more when there are
  * holes everywhere because the host counts over all its traffic. */
@@ -35,12 +31,6 @@ enum {
     BELOW_WITH_HOLES = 16,
 };
 
-struct body {
-    int64_t seq;
-    uint32_t frame; /* 0: empty slot */
-    uint32_t bytes;
-};
-
 struct pending {
     bool active;
     uint32_t frame;         /* the CONTROL */
@@ -48,23 +38,34 @@ struct pending {
     uint32_t evidence_frame;
     int64_t missing;
     int64_t newest_before; /* newest message captured before the CONTROL */
-    const char *offender;
+    int offender;
+    struct nb_finding *suspicion;
     unsigned below; /* later sender packets that still acknowledge less */
     unsigned holes; /* gaps in the IP IDs among them */
-    bool disorder;  /* a packet came late, or with damaged data: only a jump or a repetition is proof from here on */
+    bool disorder;  /* a packet came late, or with damaged data: only a jump or a
+                       repetition is proof from here on */
     bool numbered;  /* `number` is valid */
-    bool repeated;  /* a CONTROL emitted after this one says the missing message again */
+    int64_t first;  /* message in it */
+    bool repeated;  /* a CONTROL emitted after this one says the missing message
+                       again */
     uint64_t number;
     struct nb_ack_trail trail;
 };
 
+/* The CONTROL captured before, for telling a queue in parts (AMB-33). */
+struct previous {
+    int64_t highest;
+    double when;
+    unsigned bytes;
+    bool starts_queue; /* it, or the first of its parts, begins with the lowest unacknowledged message */
+};
+
 struct nb_redundancy {
-    struct body *bodies; /* ring, `slots` long: room for all from acked + 1 on */
-    unsigned slots;
+    struct previous previous;
     unsigned largest_bytes;
-    bool told; /* told_number is valid */
-    uint64_t
-        told_number; /* the sender's newest packet of which is known that it acknowledges no more than was captured */
+    bool told;            /* told_number is valid */
+    uint64_t told_number; /* the sender's newest packet of which is known that it
+                             acknowledges no more than was captured */
     struct pending pending;
 };
 
@@ -82,83 +83,13 @@ struct nb_redundancy *nb_redundancy_new(void)
     return wmem_new0(wmem_file_scope(), struct nb_redundancy);
 }
 
-static const struct body *find_body(const struct nb_redundancy *state, int64_t seq)
-{
-    if (state->slots == 0) {
-        return NULL;
-    }
-    const struct body *body = &state->bodies[(uint64_t)seq % state->slots];
-    return body->frame != 0 && body->seq == seq ? body : NULL;
-}
-
-bool nb_redundancy_knows(const struct nb_stream *stream, int64_t seq)
-{
-    return find_body(stream->redundancy, seq) != NULL;
-}
-
-/* Makes room for `window` messages that are not acknowledged yet. */
-static void make_room(struct nb_redundancy *state, int64_t window)
-{
-    const unsigned old_slots = state->slots;
-    struct body *old = state->bodies;
-
-    if (window <= old_slots) {
-        return;
-    }
-    state->slots = MAX(old_slots, FIRST_SLOTS);
-    while (state->slots < window) {
-        state->slots *= 2;
-    }
-    state->bodies = wmem_alloc0_array(wmem_file_scope(), struct body, state->slots);
-    for (unsigned i = 0; i < old_slots; i++) {
-        if (old[i].frame != 0) {
-            state->bodies[(uint64_t)old[i].seq % state->slots] = old[i];
-        }
-    }
-    wmem_free(wmem_file_scope(), old);
-}
-
-static void store_body(struct nb_redundancy *state, int64_t acked, int64_t seq, int bytes, uint32_t frame)
-{
-    make_room(state, seq - acked);
-    struct body *body = &state->bodies[(uint64_t)seq % state->slots];
-    if (body->frame == 0 || body->seq != seq) {
-        *body = (struct body){.seq = seq, .frame = frame, .bytes = (uint32_t)bytes};
-    }
-}
-
-/* Takes in the messages; the result tells whether the list was sound to its end. Sets `present` relative to acked. */
-static bool take_messages(const struct nb_event *event, bool *present, int64_t *highest)
-{
-    struct nb_stream *stream = event->stream;
-    struct nb_redundancy *state = stream->redundancy;
-    struct nb_message message;
-    enum nb_walk walk;
-    int offset = NB_HEADER_BYTES;
-
-    *highest = 0;
-    while ((walk = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE) {
-        if (!stream->acked_known && stream->newest == 0) {
-            stream->newest = message.seq;
-        }
-        const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message.seq);
-        stream->newest = MAX(stream->newest, seq);
-        *highest = MAX(*highest, seq);
-        if (seq > stream->acked && seq <= stream->acked + WINDOW_MESSAGES) {
-            store_body(state, stream->acked, seq, message.bytes, event->frame);
-            present[seq - stream->acked - 1] = true;
-        }
-    }
-    return walk == NB_END;
-}
-
 static void find_gap(const struct nb_event *event, const bool *present, int64_t highest, struct gap *gap)
 {
     const struct nb_stream *stream = event->stream;
 
     *gap = (struct gap){.highest = highest, .bytes = NB_HEADER_BYTES};
     for (int64_t seq = stream->acked + 1; seq <= highest; seq++) {
-        const struct body *body = find_body(stream->redundancy, seq);
+        const struct nb_told *body = nb_told_find(&stream->facts->told, seq);
         if (body == NULL && (uint16_t)seq == 0) {
             continue; /* AMB-12: some skip 0 when numbers wrap */
         }
@@ -180,8 +111,7 @@ static void find_gap(const struct nb_event *event, const bool *present, int64_t 
     }
 }
 
-/* What one packet of this receiver is known to hold. */
-static unsigned capacity(const struct nb_stream *stream)
+unsigned nb_redundancy_capacity(const struct nb_stream *stream)
 {
     const unsigned full_data = NB_DATA_HEADER_BYTES + stream->data_packet_size;
 
@@ -196,11 +126,11 @@ static bool of_this_connection(const struct nb_event *event)
 
     return !stream->follows_another ||
            (event->emitted.arrival != NB_NO_ORDER && opened != 0 && event->emitted.number > opened &&
-            nb_emission_counts(&stream->flow[event->end], EVIDENCE_BITS));
+            nb_emission_counts(&stream->flow[event->end], NB_EVIDENCE_BITS));
 }
 
 /* The excuse that the capture cannot exclude, NULL when only a later sender packet is wanting. */
-static const char *excuse(const struct nb_event *event, const struct gap *gap)
+static const char *excuse(const struct nb_event *event, const struct gap *gap, bool next_part)
 {
     const struct nb_stream *stream = event->stream;
 
@@ -210,9 +140,12 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap)
     if (gap->unknown != 0) {
         return wmem_strdup_printf(wmem_file_scope(), "message %u itself was not captured", (uint16_t)gap->unknown);
     }
-    if (gap->bytes > capacity(stream)) {
+    if (next_part) {
+        return "it may be the next part of a queue that this end sends in small packets";
+    }
+    if (gap->bytes > nb_redundancy_capacity(stream)) {
         return wmem_strdup_printf(wmem_file_scope(), "the queue of %u bytes may be split (a packet here holds %u)",
-                                  gap->bytes, capacity(stream));
+                                  gap->bytes, nb_redundancy_capacity(stream));
     }
     if (!of_this_connection(event)) {
         return "it may belong to an earlier connection on the same ports";
@@ -240,55 +173,73 @@ static void begin_trail(const struct nb_stream *stream, struct nb_ack_trail *tra
     }
 }
 
-static void await_proof(const struct nb_event *event, const struct gap *gap, int64_t newest_before,
-                        const char *offender)
+static void await_proof(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
+                        struct nb_finding *suspicion)
 {
     struct nb_redundancy *state = event->stream->redundancy;
 
     if (state->pending.active && !is_stuck(&state->pending)) {
         return; /* the earlier one is nearer to its proof */
     }
-    state->pending = (struct pending){.active = true,
-                                      .frame = event->frame,
-                                      .request_frame = find_body(state, gap->last_missing)->frame,
-                                      .missing = gap->last_missing,
-                                      .newest_before = newest_before,
-                                      .offender = offender,
-                                      .numbered = event->emitted.arrival != NB_NO_ORDER,
-                                      .number = event->emitted.number};
+    state->pending =
+        (struct pending){.active = true,
+                         .frame = event->frame,
+                         .request_frame = nb_told_find(&event->stream->facts->told, gap->last_missing)->frame,
+                         .missing = gap->last_missing,
+                         .newest_before = control->newest_before,
+                         .first = control->first,
+                         .offender = event->end,
+                         .suspicion = suspicion,
+                         .numbered = event->emitted.arrival != NB_NO_ORDER,
+                         .number = event->emitted.number};
     begin_trail(event->stream, &state->pending.trail);
 }
 
-static void judge_control(const struct nb_event *event, const struct gap *gap, int64_t newest_before)
+bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control, double within_s)
 {
-    const char *why = excuse(event, gap);
-    const char *offender = nb_offender(event->stream, event->end);
-    const struct body *body = find_body(event->stream->redundancy, gap->last_missing);
-    const struct nb_finding finding = {
-        .rule = NB_RULE_CTRL_REDUNDANCY,
-        .verdict = NB_SUSPECTED,
-        .offender = offender,
-        .request_frame = body == NULL ? 0 : body->frame,
-        .text = wmem_strdup_printf(
-            wmem_file_scope(), "CONTROL up to message %u leaves out %s, highest ack captured is %u; unsure: %s",
-            (uint16_t)gap->highest, wmem_strbuf_get_str(gap->names), (uint16_t)event->stream->acked,
-            why != NULL ? why : "an ack may have been missed, later frames tell")};
+    const struct previous *previous = &event->stream->redundancy->previous;
 
-    nb_add_finding(&event->record->findings, &finding);
+    return control->first == previous->highest + 1 && event->now - previous->when < within_s;
+}
+
+/* It goes on where the CONTROL before it ended, at once, and no CONTROL of this end was ever large enough for more. */
+static bool is_next_part(const struct nb_event *event, const struct nb_control *control)
+{
+    const double at_once_s = 0.0005; /* one emission after the other */
+    const struct nb_redundancy *state = event->stream->redundancy;
+    const struct nb_told *first = nb_told_find(&event->stream->facts->told, control->first);
+
+    return state->previous.starts_queue && first != NULL && nb_redundancy_continues(event, control, at_once_s) &&
+           state->previous.bytes + first->bytes > MAX(state->largest_bytes, event->packet->length);
+}
+
+static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
+                          bool next_part)
+{
+    const char *why = excuse(event, gap, next_part);
+    const struct nb_told *body = nb_told_find(&event->stream->facts->told, gap->last_missing);
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
+                                     .offender = event->end,
+                                     .request_frame = body == NULL ? 0 : body->frame,
+                                     .excuse = why != NULL ? why : "an ack may have been missed, later frames tell"};
+
+    struct nb_finding *told =
+        nb_blame(event, &charge, "CONTROL up to message %u leaves out %s, highest ack captured is %u",
+                 (uint16_t)gap->highest, wmem_strbuf_get_str(gap->names), (uint16_t)event->stream->acked);
     if (why == NULL) {
-        await_proof(event, gap, newest_before, offender);
+        await_proof(event, gap, control, told);
     }
 }
 
 /* The receiver says the missing message again, in a CONTROL that it emitted later: it knows no acknowledgement of it.
- */
+ * / */
 static void notice_repetition(const struct nb_event *event, const bool *present)
 {
     const struct nb_stream *stream = event->stream;
     struct pending *pending = &stream->redundancy->pending;
 
     if (!pending->active || !pending->numbered || pending->missing <= stream->acked ||
-        pending->missing > stream->acked + WINDOW_MESSAGES || event->emitted.arrival == NB_NO_ORDER) {
+        pending->missing > stream->acked + NB_TOLD_WINDOW || event->emitted.arrival == NB_NO_ORDER) {
         return;
     }
     if (present[pending->missing - stream->acked - 1] && event->emitted.number > pending->number) {
@@ -296,57 +247,53 @@ static void notice_repetition(const struct nb_event *event, const bool *present)
     }
 }
 
-static void note_tail(const struct nb_event *event, int64_t highest)
+/* Was the part before it overtaken by it? */
+static void notice_late_part(const struct nb_event *event, const struct nb_control *control)
 {
-    const struct nb_finding finding = {
-        .rule = NB_RULE_CTRL_TAIL,
-        .verdict = NB_EVENT,
-        .offender = "",
-        .text = wmem_strdup_printf(wmem_file_scope(),
-                                   "CONTROL ends with message %u below %u captured before, perhaps a delayed older one",
-                                   (uint16_t)highest, (uint16_t)event->stream->newest)};
+    struct pending *pending = &event->stream->redundancy->pending;
 
-    nb_add_finding(&event->record->findings, &finding);
+    if (pending->active && control->highest + 1 == pending->first && pending->numbered &&
+        event->emitted.arrival == NB_LATE && event->emitted.number < pending->number) {
+        pending->active = false;
+    }
 }
 
-void nb_redundancy_control(const struct nb_event *event)
+static void remember_control(const struct nb_event *event, const struct nb_control *control, bool next_part)
+{
+    struct nb_redundancy *state = event->stream->redundancy;
+
+    state->largest_bytes = MAX(state->largest_bytes, event->packet->length);
+    state->previous = (struct previous){.highest = control->highest,
+                                        .when = event->now,
+                                        .bytes = event->packet->length,
+                                        .starts_queue = next_part || control->first <= event->stream->acked + 1};
+}
+
+void nb_redundancy_control(const struct nb_event *event, const struct nb_control *control)
 {
     struct nb_stream *stream = event->stream;
-    bool present[WINDOW_MESSAGES] = {false};
-    const int64_t newest_before = stream->newest;
     struct gap gap;
-    int64_t highest;
 
-    if (!take_messages(event, present, &highest)) {
+    const bool next_part = is_next_part(event, control);
+
+    notice_repetition(event, control->present);
+    notice_late_part(event, control);
+    remember_control(event, control, next_part);
+    if (!stream->acked_known || control->highest <= stream->acked ||
+        control->highest > stream->acked + NB_TOLD_WINDOW) {
         return;
     }
-    notice_repetition(event, present);
-    stream->redundancy->largest_bytes = MAX(stream->redundancy->largest_bytes, event->packet->length);
-    if (!stream->acked_known || highest <= stream->acked || highest > stream->acked + WINDOW_MESSAGES) {
-        return;
-    }
-    find_gap(event, present, highest, &gap);
+    find_gap(event, control->present, control->highest, &gap);
     if (gap.last_missing != 0) {
-        judge_control(event, &gap, newest_before);
+        judge_control(event, &gap, control, next_part);
+    } else {
+        nb_keep(event, NB_RULE_CTRL_REDUNDANCY);
     }
-    if (highest < stream->newest) {
-        note_tail(event, highest);
-    }
-}
-
-/* A high-seq that covers a message which was never captured: the capture missed a CONTROL (or the sender is wrong, but
- * that cannot be told apart here). */
-static void check_acknowledged(struct nb_stream *stream, int64_t ack)
-{
-    if (ack > stream->acked + WINDOW_MESSAGES) {
-        stream->doubts |= NB_DOUBT_UNSEEN_ACKED;
-        return;
-    }
-    for (int64_t seq = stream->acked + 1; seq <= ack; seq++) {
-        if (find_body(stream->redundancy, seq) == NULL && (uint16_t)seq != 0) {
-            stream->doubts |= NB_DOUBT_UNSEEN_ACKED;
-            return;
-        }
+    if (control->highest < stream->newest) {
+        nb_remark(event, NB_NOTES_CTRL_TAIL,
+                  "CONTROL ends with message %u below %u captured before, perhaps "
+                  "a delayed older one",
+                  (uint16_t)control->highest, (uint16_t)stream->newest);
     }
 }
 
@@ -356,8 +303,9 @@ static bool is_proven_in_order(const struct nb_stream *stream, const struct pend
     if (pending->disorder) {
         return false;
     }
-    /* What acknowledges exactly the missing message came too late; a copy of it may have come in time, in a network
-     * that makes copies. In this one no packet of either end was ever lost, late or doubled. */
+    /* What acknowledges exactly the missing message came too late; a copy of it
+     * may have come in time, in a network that makes copies. In this one no
+     * packet of either end was ever lost, late or doubled. */
     return (ack > pending->newest_before && stream->flow[0].unbroken && stream->flow[1].unbroken) ||
            (pending->below >= BELOW_WITH_FEW_HOLES && pending->holes * PACKETS_PER_HOLE <= pending->below) ||
            (pending->below >= BELOW_WITH_HOLES && stream->flow[0].climbing && stream->flow[1].climbing);
@@ -370,7 +318,7 @@ static bool is_proven(const struct nb_event *event, const struct pending *pendin
     if (event->at_sender) {
         return pending->below > 0;
     }
-    if (!nb_emission_counts(&stream->flow[event->end], EVIDENCE_BITS)) {
+    if (!nb_emission_counts(&stream->flow[event->end], NB_EVIDENCE_BITS)) {
         return false;
     }
     if (nb_ack_trail_jumps(&pending->trail)) {
@@ -378,7 +326,7 @@ static bool is_proven(const struct nb_event *event, const struct pending *pendin
     }
     return pending->below > 0 &&
            (is_proven_in_order(stream, pending, ack) ||
-            (pending->repeated && nb_emission_counts(&stream->flow[1 - event->end], EVIDENCE_BITS)));
+            (pending->repeated && nb_emission_counts(&stream->flow[1 - event->end], NB_EVIDENCE_BITS)));
 }
 
 /* File scope. */
@@ -389,7 +337,9 @@ static const char *describe(const struct pending *pending)
 
     if (pending->evidence_frame == 0) {
         return wmem_strdup_printf(wmem_file_scope(),
-                                  "%s unacknowledged: by the IP IDs no packet before this one can have acked it", what);
+                                  "%s unacknowledged: by the IP IDs no packet "
+                                  "before this one can have acked it",
+                                  what);
     }
     return wmem_strdup_printf(wmem_file_scope(), "%s unacknowledged: frame %u, emitted later, still acks less", what,
                               pending->evidence_frame);
@@ -397,15 +347,14 @@ static const char *describe(const struct pending *pending)
 
 static void report_violation(const struct nb_event *event, const struct pending *pending)
 {
-    const struct nb_finding finding = {.rule = NB_RULE_CTRL_REDUNDANCY,
-                                       .verdict = NB_VIOLATION,
-                                       .offender = pending->offender,
-                                       .offending_frame = pending->frame,
-                                       .request_frame = pending->request_frame,
-                                       .evidence_frame = pending->evidence_frame,
-                                       .text = describe(pending)};
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
+                                     .offender = pending->offender,
+                                     .offending_frame = pending->frame,
+                                     .request_frame = pending->request_frame,
+                                     .evidence_frame = pending->evidence_frame,
+                                     .suspicion = pending->suspicion};
 
-    nb_add_finding(&event->record->findings, &finding);
+    nb_blame(event, &charge, "%s", describe(pending));
 }
 
 static enum nb_ack_class classify(int64_t ack, int64_t missing)
@@ -457,7 +406,6 @@ void nb_redundancy_acknowledged(const struct nb_event *event, int64_t ack)
 {
     struct nb_stream *stream = event->stream;
 
-    check_acknowledged(stream, ack);
     if (stream->redundancy->pending.active) {
         weigh_proof(event, &stream->redundancy->pending, ack);
     }

@@ -3,35 +3,38 @@
 #include "analysis.h"
 
 #include "checksum.h"
+#include "conversation.h"
 #include "fields.h"
 
 bool nb_data_checksum_fits(const struct nb_packet *packet)
 {
-    const uint16_t sum = nb_sum(packet->tvb, NB_DATA_HEADER_BYTES, packet->end - NB_DATA_HEADER_BYTES);
-    const uint16_t field = tvb_get_ntohs(packet->tvb, 20);
+    const struct nb_layout *layout = packet->layout;
+    const uint16_t sum = nb_sum(packet->tvb, layout->data, packet->end - layout->data);
 
-    /* As everywhere: the complement, both zeros alike. */
-    return (uint16_t)(sum ^ field) == 0xFFFF || (sum % 0xFFFF == 0 && field % 0xFFFF == 0);
+    return nb_data_sum_fits(sum, tvb_get_ntohs(packet->tvb, layout->high_seq + 4));
 }
 
 void nb_rules_init(struct nb_stream *stream)
 {
+    stream->facts = nb_facts_new();
     stream->redundancy = nb_redundancy_new();
     stream->order = nb_order_new();
 }
 
-/* FNV-1a over the captured bytes, at most as many as tell packets of one flow apart. */
+/* FNV-1a by eight bytes over what was captured, at most as much as tells packets of one flow apart. */
 static uint32_t content_hash(const struct nb_packet *packet)
 {
     enum { ENOUGH_BYTES = 64 };
     const int bytes = MIN(MIN(packet->captured, packet->end), ENOUGH_BYTES);
     const uint8_t *p = tvb_get_ptr(packet->tvb, 0, bytes);
-    uint32_t hash = 2166136261U;
+    uint64_t hash = 14695981039346656037U;
 
-    for (int i = 0; i < bytes; i++) {
-        hash = (hash ^ p[i]) * 16777619U;
+    for (int i = 0; i < bytes; i += (int)sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, p + i, MIN(sizeof(word), (size_t)(bytes - i)));
+        hash = (hash ^ word) * 1099511628211U;
     }
-    return hash;
+    return (uint32_t)(hash >> 32 ^ hash);
 }
 
 /* Roles by behaviour (AMB-08): M is only believed as long as nobody has acted. */
@@ -95,8 +98,7 @@ static void control_packet(struct nb_event *event)
     if (event->end == stream->sender) {
         return; /* ROBUST-08: wrong way */
     }
-    nb_order_control(event);
-    nb_redundancy_control(event);
+    nb_control_packet(event);
     nb_reaction_answered(&stream->reaction, event->end, event->now);
     if (stream->newest > newest) {
         nb_reaction_asked(&stream->reaction, 1 - event->end, event->now);
@@ -112,17 +114,25 @@ static void sender_packet(struct nb_event *event)
     }
     if (!stream->acked_known) {
         stream->acked_known = true; /* mid-stream: begin with what this end acknowledges now */
+        stream->doubts |= NB_DOUBT_BEGINNING;
         stream->acked = event->packet->high_seq;
         stream->newest = MAX(stream->newest, stream->acked);
     }
-    const int64_t ack = nb_unwrap(stream->acked, event->packet->high_seq);
+    const int64_t before = stream->acked;
+    const int64_t ack = nb_unwrap(before, event->packet->high_seq);
+    nb_acks_packet(event, ack);
     nb_redundancy_acknowledged(event, ack);
-    if (ack > stream->acked) {
+    if (ack > before) {
         stream->acked = ack;
         nb_reaction_answered(&stream->reaction, event->end, event->now);
     }
     if (nb_is_data(event->packet->type)) {
-        nb_order_data(event, ack);
+        nb_data_packet(event, ack);
+    } else {
+        nb_acks_null_ack(event, ack);
+    }
+    if (ack > before) {
+        nb_acks_retire(event, before, ack);
     }
 }
 
@@ -133,16 +143,42 @@ static bool is_stray(const struct nb_event *event)
            event->emitted.number < event->stream->opened_number[event->end];
 }
 
+static bool is_transfer(uint8_t type)
+{
+    return type == NB_CONTROL || nb_has_high_seq(type);
+}
+
+static void learn_anyway(struct nb_event *event)
+{
+    if (event->packet->type == NB_OPEN || event->packet->type == NB_RESPONSE) {
+        learn_opening(event);
+    } else if (!is_transfer(event->packet->type)) {
+        learn_closing(event);
+    }
+}
+
 static void apply_rules(struct nb_event *event)
 {
     if (is_stray(event)) {
         return;
     }
     learn_roles(event);
+    if (event->stream->dialect != NB_RFC998) {
+        learn_anyway(event); /* other dialects have other rules */
+        return;
+    }
+    if (is_transfer(event->packet->type) && !(event->stream->open_seen && event->stream->response_seen)) {
+        event->stream->doubts |= NB_DOUBT_BEGINNING;
+    }
+    if (event->packet->type == NB_OPEN || event->packet->type == NB_RESPONSE) {
+        learn_opening(event);
+    }
+    nb_wire_packet(event);
+    nb_close_packet(event);
     switch (event->packet->type) {
     case NB_OPEN:
     case NB_RESPONSE:
-        learn_opening(event);
+        nb_opening_packet(event);
         break;
     case NB_CONTROL:
         control_packet(event);
@@ -159,6 +195,7 @@ static void apply_rules(struct nb_event *event)
     if (event->end == event->stream->sender && !nb_has_high_seq(event->packet->type)) {
         nb_redundancy_passed(event);
     }
+    nb_settle(event);
 }
 
 static bool changes_state(const struct nb_packet *packet, bool verified)
@@ -177,7 +214,7 @@ static bool is_cut(const struct nb_packet *packet)
 static void fill_record(struct nb_event *event, uint8_t position)
 {
     struct nb_record *record = event->record;
-    const struct nb_stream *stream = event->stream;
+    struct nb_stream *stream = event->stream;
 
     record->stream = stream;
     record->end = (int8_t)event->end;
@@ -185,6 +222,7 @@ static void fill_record(struct nb_event *event, uint8_t position)
     record->position =
         position != NB_POSITION_AUTO ? position : (uint8_t)nb_infer_position(&stream->reaction, stream->sender);
     record->data_checksummed = stream->data_checksummed;
+    record->dialect = (uint8_t)stream->dialect;
 }
 
 static void judge_data(struct nb_event *event, struct nb_packet *packet)
@@ -197,16 +235,63 @@ static void judge_data(struct nb_event *event, struct nb_packet *packet)
     event->sound_data = packet->data_checksum == NB_GOOD;
 }
 
+/* Only OPEN and RESPONSE tell RFC 998 from ETFTP; all other packets are what the connection is. */
+static void learn_dialect(struct nb_event *event, struct nb_packet *packet)
+{
+    struct nb_stream *stream = event->stream;
+
+    if (packet->dialect_certain || stream->dialect == NB_AUTO) {
+        stream->dialect = packet->dialect;
+    }
+    nb_read_as(packet, stream->dialect);
+}
+
+/* WIRE-13: a RESPONSE whose ports stand as in the OPEN belongs to no connection, but for its unique ID. */
+static void judge_ports(const struct nb_event *event, const struct nb_packet *packet, const struct nb_carrier *carrier,
+                        packet_info *pinfo)
+{
+    struct nb_event turned = *event;
+    struct nb_packet swapped = *packet;
+    struct nb_charge charge = {.rule = NB_RULE_WIRE_DIRECTION, .alone = true};
+
+    if (packet->type != NB_RESPONSE || event->stream->open_seen || packet->local_port == packet->foreign_port) {
+        return;
+    }
+    swapped.local_port = packet->foreign_port;
+    swapped.foreign_port = packet->local_port;
+    turned.packet = &swapped;
+    turned.stream = nb_stream_lookup(&swapped, carrier, pinfo, &turned.end);
+    if (turned.stream == NULL || !turned.stream->open_seen || turned.stream->response_seen ||
+        turned.stream->uid != packet->uid || turned.stream->facts->active != 1 - turned.end) {
+        return;
+    }
+    charge.offender = turned.end;
+    charge.request_frame = turned.stream->facts->side[1 - turned.end].terms.frame;
+    nb_blame(&turned, &charge, "RESPONSE with the ports as the OPEN has them, not as its own emitter sees them");
+}
+
+/* Changes no state but for what its IP ID tells: no packet is missing here. */
+static void broken_packet(struct nb_event *event, const struct nb_carrier *carrier, bool verified)
+{
+    nb_emission_note_damaged(&event->stream->flow[event->end], carrier->ipv4, carrier->ip_id, event->frame);
+    if (event->stream->dialect == NB_RFC998) {
+        nb_wire_broken(event, verified);
+    }
+}
+
 static struct nb_record *first_look(struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
-                                    bool verified, int position)
+                                    uint32_t key, bool verified, int position)
 {
     struct nb_event event = {.packet = packet,
                              .frame = pinfo->num,
+                             .now_ns = pinfo->rel_ts.secs * (int64_t)1000000000 + pinfo->rel_ts.nsecs,
                              .now = nstime_to_sec(&pinfo->rel_ts),
+                             .over_udp = carrier->udp_source != 0 || carrier->udp_target != 0,
+                             .at_receiver = position == NB_POSITION_RECEIVER,
                              .at_sender = position == NB_POSITION_SENDER};
     const bool counts = changes_state(packet, verified);
 
-    if (packet->captured < NB_HEADER_BYTES || packet->status == NB_OTHER_DIALECT) {
+    if (packet->captured < NB_HEADER_BYTES) {
         return NULL;
     }
     event.stream = counts ? nb_stream_of(packet, carrier, pinfo, &event.end)
@@ -214,7 +299,10 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     if (event.stream == NULL) {
         return NULL;
     }
-    event.record = wmem_new0(wmem_file_scope(), struct nb_record);
+    event.record = nb_record_add(pinfo->num, key);
+    event.ordinal = nb_record_count() - 1;
+    learn_dialect(&event, packet);
+    event.stream->doubts |= carrier->doubts;
     if (is_cut(packet)) {
         event.stream->doubts |= NB_DOUBT_CUT;
     }
@@ -223,31 +311,35 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     }
     if (counts) {
         judge_data(&event, packet);
-        event.emitted = nb_emission_note(&event.stream->flow[event.end], carrier->ipv4, carrier->ip_id,
-                                         content_hash(packet), event.frame);
+        event.content = content_hash(packet);
+        event.emitted =
+            nb_emission_note(&event.stream->flow[event.end], carrier->ipv4, carrier->ip_id, event.content, event.frame);
         event.record->copy_of = event.emitted.copy_of;
         if (event.emitted.arrival != NB_COPY) {
             apply_rules(&event);
+        } else if (nb_is_data(packet->type)) {
+            nb_data_copy(&event);
         }
+        judge_ports(&event, packet, carrier, pinfo);
+        nb_converse(&event);
+    } else {
+        broken_packet(&event, carrier, verified);
     }
     fill_record(&event, (uint8_t)position);
     return event.record;
 }
 
 const struct nb_record *nb_analyse(struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
-                                   uint32_t index, bool verified, int position)
+                                   uint32_t key, bool verified, int position)
 {
     if (pinfo->flags.in_error_pkt) {
         return NULL; /* quoted by ICMP: it was sent at some other time */
     }
-    if (PINFO_FD_VISITED(pinfo)) {
-        return (const struct nb_record *)p_get_proto_data(wmem_file_scope(), pinfo, proto_netblt, index);
+    const struct nb_record *known = nb_record_find(pinfo->num, key);
+    if (known != NULL || PINFO_FD_VISITED(pinfo)) {
+        return known;
     }
-    struct nb_record *record = first_look(packet, carrier, pinfo, verified, position);
-    if (record != NULL) {
-        p_add_proto_data(wmem_file_scope(), pinfo, proto_netblt, index, record);
-    }
-    return record;
+    return first_look(packet, carrier, pinfo, key, verified, position);
 }
 
 void nb_show_record(const struct nb_packet *packet, const struct nb_record *record, packet_info *pinfo,
@@ -256,19 +348,9 @@ void nb_show_record(const struct nb_packet *packet, const struct nb_record *reco
     if (record == NULL) {
         return;
     }
-    const char *role = record->sender < 0 ? "unknown" : record->sender == record->end ? "sender" : "receiver";
-    proto_item *item = proto_tree_add_uint(tree, hf_netblt_stream, packet->tvb, 0, 0, record->stream->index);
-    proto_item_set_generated(item);
-    item = proto_tree_add_string(tree, hf_netblt_role, packet->tvb, 0, 0, role);
-    proto_item_set_generated(item);
-    item =
+    proto_item *item =
         proto_tree_add_string(tree, hf_netblt_capture_position, packet->tvb, 0, 0, nb_position_name(record->position));
     proto_item_set_generated(item);
     proto_item_append_text(item, position != NB_POSITION_AUTO ? " (set by preference)" : " (inferred, proves nothing)");
-    if (record->copy_of != 0) {
-        item = proto_tree_add_uint(tree, hf_netblt_analysis_copy_of, packet->tvb, 0, 0, record->copy_of);
-        proto_item_set_generated(item);
-        expert_add_info(pinfo, item, &ei_netblt_copy);
-    }
     nb_show_findings(record->findings, pinfo, tree, packet->tvb);
 }

@@ -2,12 +2,14 @@
 #ifndef NETBLT_ANALYSIS_H
 #define NETBLT_ANALYSIS_H
 
+#include "facts.h"
+#include "judge.h"
 #include "stream.h"
 
 /* First pass: updates the stream and judges the packet. Every pass: returns what is known about the frame's packet
- * number `index`; NULL when it belongs to no stream. Sets packet->data_checksum. */
+ * `key` (nb_record_key); NULL when it belongs to no stream. Sets packet->data_checksum. */
 const struct nb_record *nb_analyse(struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
-                                   uint32_t index, bool verified, int position);
+                                   uint32_t key, bool verified, int position);
 
 /* Stream index, roles, capture position, findings. */
 void nb_show_record(const struct nb_packet *packet, const struct nb_record *record, packet_info *pinfo,
@@ -19,16 +21,71 @@ bool nb_data_checksum_fits(const struct nb_packet *packet);
 /* Allocates the rules' state of a new stream (file scope). */
 void nb_rules_init(struct nb_stream *stream);
 
+/* Packets that a claim waits for (judge.h): one that escaped the capture would have to overtake them. */
+enum { NB_PACKETS_TO_PROVE = 4 };
+
+/* These doubts say that packets may have escaped the capture. A claim on an unbroken flow need not heed them: there
+ * the end that acknowledges what was never sent is the one that is wrong. */
+#define NB_DOUBTS_OF_LOSS (NB_DOUBT_UNSEEN_ACKED | NB_DOUBT_UNSEEN_DATA)
+
+/* A CONTROL as a whole. */
+struct nb_control {
+    int64_t first; /* message, 0 when it holds none */
+    int64_t highest;
+    int64_t newest_before; /* newest message captured before this CONTROL */
+    unsigned messages;
+    unsigned fresh;               /* captured for the first time */
+    bool present[NB_TOLD_WINDOW]; /* by number - acked - 1 */
+};
+
+/* analysis-wire.c: WIRE, CKSUM. Of a packet that changes no state, and of any other. */
+void nb_wire_broken(const struct nb_event *event, bool verified);
+void nb_wire_packet(const struct nb_event *event);
+
+/* analysis-opening.c: OPEN, NEG. */
+void nb_opening_packet(const struct nb_event *event);
+
+/* analysis-control.c: a CONTROL as a whole. */
+void nb_control_packet(const struct nb_event *event);
+
+/* analysis-messages.c: a message of it, captured for the first time or again. */
+void nb_message_fresh(const struct nb_event *event, const struct nb_message *message, int64_t seq);
+void nb_message_again(const struct nb_event *event, const struct nb_message *message, struct nb_told *told);
+
+/* analysis-requests.c: the lists of RESENDs. A message is told when it is captured for the first time. */
+void nb_requests_ask(const struct nb_event *event, const struct nb_message *message, struct nb_buffer *buffer);
+void nb_requests_ask_again(const struct nb_event *event, const struct nb_message *message);
+void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer); /* its OK is acknowledged */
+
+/* analysis-acks.c: CTRL-06, 07, 10, 11, NEG-09. The first before stream->acked is brought up to date. */
+void nb_acks_packet(const struct nb_event *event, int64_t ack);
+void nb_acks_null_ack(const struct nb_event *event, int64_t ack);
+void nb_acks_retire(const struct nb_event *event, int64_t before, int64_t ack);
+
+/* analysis-data.c: DATA, RESEND-03. */
+void nb_data_packet(const struct nb_event *event, int64_t ack);
+void nb_data_copy(const struct nb_event *event);
+
+/* analysis-rate.c: RATE. */
+void nb_rate_offer(const struct nb_event *event, struct nb_pace pace);
+void nb_rate_packet(const struct nb_event *event, bool repeated);
+
+/* analysis-close.c: CLOSE, QUIT, ABORT, TIMER-10, 11. */
+void nb_close_packet(const struct nb_event *event);
+void nb_close_repeated(const struct nb_event *event);
+
 /* analysis-redundancy.c: CTRL-04. The acknowledgement has to be told before it is taken into stream->acked. */
 struct nb_redundancy *nb_redundancy_new(void);
-bool nb_redundancy_knows(const struct nb_stream *stream, int64_t seq);
-void nb_redundancy_control(const struct nb_event *event);
+void nb_redundancy_control(const struct nb_event *event, const struct nb_control *control);
+/* Goes on where the CONTROL before it ended, so soon after it: perhaps the next part of one queue. */
+bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control, double within_s);
 void nb_redundancy_acknowledged(const struct nb_event *event, int64_t ack);
-void nb_redundancy_passed(const struct nb_event *event); /* a packet of the sender that acknowledges nothing */
+void nb_redundancy_passed(const struct nb_event *event);         /* a packet of the sender that acknowledges nothing */
+unsigned nb_redundancy_capacity(const struct nb_stream *stream); /* bytes that a CONTROL here is known to hold */
 
 /* analysis-order.c: ORDER-02 */
 struct nb_order *nb_order_new(void);
-void nb_order_control(const struct nb_event *event);
+void nb_order_message(const struct nb_event *event, const struct nb_message *message, int64_t seq);
 void nb_order_data(const struct nb_event *event, int64_t ack);
 
 #endif

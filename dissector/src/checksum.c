@@ -18,13 +18,18 @@ uint16_t nb_sum(tvbuff_t *tvb, int offset, int length)
     uint64_t sum = 0;
     int i = 0;
 
-    for (; i + 1 < length; i += 2) {
-        sum += (uint64_t)((unsigned)bytes[i] << 8 | bytes[i + 1]);
+    /* The sum of words with their bytes swapped is the swapped sum (RFC 1071), so four bytes may be taken at a time as
+     * they lie in memory. */
+    for (; i + 4 <= length; i += 4) {
+        uint32_t word;
+        memcpy(&word, bytes + i, sizeof(word));
+        sum += word;
     }
-    if (i < length) {
-        sum += (uint64_t)bytes[i] << 8;
-    }
-    return fold(sum);
+    uint8_t rest[4] = {0};
+    memcpy(rest, bytes + i, (size_t)(length - i));
+    uint32_t last;
+    memcpy(&last, rest, sizeof(last));
+    return GUINT16_FROM_BE(fold(sum + last));
 }
 
 uint16_t nb_expected_checksum(uint16_t sum_with_field, uint16_t found)

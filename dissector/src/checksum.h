@@ -14,6 +14,12 @@ static inline bool nb_sum_fits(uint16_t sum)
     return sum == 0xFFFF;
 }
 
+/* CKSUM-04: does a data checksum field of value `found` fit data with this sum? Both zeros alike. */
+static inline bool nb_data_sum_fits(uint16_t sum, uint16_t found)
+{
+    return (uint16_t)(sum ^ found) == 0xFFFF || (sum % 0xFFFF == 0 && found % 0xFFFF == 0);
+}
+
 /* The value that a checksum field of value `found` should have had, given the sum over bytes that include it. */
 uint16_t nb_expected_checksum(uint16_t sum_with_field, uint16_t found);
 

@@ -15,6 +15,7 @@
 #include <epan/packet.h>
 #include <epan/prefs.h>
 #include <epan/proto_data.h>
+#include <epan/tfs.h> /* 4.6 no longer brings it along */
 #include <epan/to_str.h>
 #include <wiretap/wtap.h> /* 4.0 brings it along by itself, 4.2 does not */
 
@@ -24,8 +25,26 @@
 /* The variable behind a boolean preference: 4 bytes before 4.4, 1 byte from then on. Never cast between them. */
 #if NETBLT_WIRESHARK_AT_LEAST(4, 4)
 typedef bool nb_pref_bool;
+typedef bool nb_heur_result;
 #else
 typedef gboolean nb_pref_bool;
+typedef gboolean nb_heur_result;
+#endif
+
+/* What a callback that walks a tree returns. */
+#if NETBLT_WIRESHARK_AT_LEAST(4, 2)
+typedef bool nb_walk_result;
+#else
+typedef gboolean nb_walk_result;
+#endif
+
+/* 4.2 asks for two more functions, which tell how many streams there are. */
+#if NETBLT_WIRESHARK_AT_LEAST(4, 2)
+#define NETBLT_REGISTER_FOLLOW(proto, tap, conversation, index, address, port, handler)                                \
+    register_follow_stream(proto, tap, conversation, index, address, port, handler, nb_stream_count, NULL)
+#else
+#define NETBLT_REGISTER_FOLLOW(proto, tap, conversation, index, address, port, handler)                                \
+    register_follow_stream(proto, tap, conversation, index, address, port, handler)
 #endif
 
 /* From 4.4 on a plugin says what it is; <wsutil/plugins.h> is not installed before. */
@@ -34,9 +53,26 @@ typedef gboolean nb_pref_bool;
 #define NETBLT_HAVE_PLUGIN_DESCRIBE 1
 #endif
 
-/* The older name is deprecated from 4.4 on, the newer one unknown before. */
+/* The older names are deprecated from 4.4 on, the newer ones unknown before. */
 #if !NETBLT_WIRESHARK_AT_LEAST(4, 4)
 #define tvb_get_uint8 tvb_get_guint8
+#define tvb_find_uint8 tvb_find_guint8
+#endif
+
+/* What a -z statistic's start function returns: whether it could start, from 4.6 on. */
+#if NETBLT_WIRESHARK_AT_LEAST(4, 6)
+typedef bool nb_tap_start_result;
+#define NETBLT_TAP_STARTED return true
+#define NETBLT_TAP_NOT_STARTED return false
+#else
+typedef void nb_tap_start_result;
+#define NETBLT_TAP_STARTED return
+#define NETBLT_TAP_NOT_STARTED exit(1)
+#endif
+
+/* Between the parts of the name of a statistics tree in the menu. */
+#ifndef STATS_TREE_MENU_SEPARATOR
+#define STATS_TREE_MENU_SEPARATOR "/"
 #endif
 
 /* wmem_packet_scope() is gone in 4.6; pinfo->pool is there in all. */

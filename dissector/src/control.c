@@ -2,6 +2,7 @@
 /* CONTROL packets (RFC 998 section 8, WIRE-12): a list of GO, OK and RESEND messages. */
 #include "control.h"
 
+#include "conversation.h"
 #include "fields.h"
 
 /* More packet numbers than this do not fit a line that anybody reads. */
@@ -32,18 +33,28 @@ static void dissect_ok(const struct nb_packet *packet, packet_info *pinfo, proto
     proto_tree_add_item(tree, hf_netblt_control_burst_size, packet->tvb, at + 8, 2, ENC_BIG_ENDIAN);
     proto_tree_add_item(tree, hf_netblt_control_burst_interval, packet->tvb, at + 10, 2, ENC_BIG_ENDIAN);
     proto_tree_add_item(tree, hf_netblt_control_timer, packet->tvb, at + 12, 2, ENC_BIG_ENDIAN);
-    check_zero(packet, pinfo, tree, at + 14, 2);
+    if (packet->layout->ok_packet_size) {
+        proto_tree_add_item(tree, hf_netblt_control_packet_size, packet->tvb, at + packet->layout->ok_packet_size, 2,
+                            ENC_BIG_ENDIAN);
+    } else {
+        check_zero(packet, pinfo, tree, at + 14, 2);
+    }
 }
 
 static void dissect_resend(const struct nb_packet *packet, packet_info *pinfo, proto_tree *tree,
                            const struct nb_message *message)
 {
     const int at = message->offset;
-    const int list = at + NB_RESEND_HEADER_BYTES;
+    const int list = message->list;
     const int list_bytes = 2 * message->count;
 
     proto_tree_add_item(tree, hf_netblt_resend_count, packet->tvb, at + 8, 2, ENC_BIG_ENDIAN);
-    check_zero(packet, pinfo, tree, at + 10, 2);
+    if (packet->layout->resend_burst) {
+        const int burst = at + packet->layout->resend_burst;
+        proto_tree_add_item(tree, hf_netblt_control_burst_size, packet->tvb, burst, 2, ENC_BIG_ENDIAN);
+        proto_tree_add_item(tree, hf_netblt_control_burst_interval, packet->tvb, burst + 2, 2, ENC_BIG_ENDIAN);
+    }
+    check_zero(packet, pinfo, tree, list - 2, 2);
     if (message->count > 0) {
         proto_tree *numbers =
             proto_tree_add_subtree(tree, packet->tvb, list, list_bytes, ett_netblt_resend, NULL, "Missing packets");
@@ -51,7 +62,7 @@ static void dissect_resend(const struct nb_packet *packet, packet_info *pinfo, p
             proto_tree_add_item(numbers, hf_netblt_resend_packet, packet->tvb, list + 2 * (int)i, 2, ENC_BIG_ENDIAN);
         }
     }
-    check_zero(packet, pinfo, tree, list + list_bytes, message->bytes - NB_RESEND_HEADER_BYTES - list_bytes);
+    check_zero(packet, pinfo, tree, list + list_bytes, at + message->bytes - list - list_bytes);
 }
 
 /* `GO 5`, `OK 3`, `RESEND 4 {2,9}` */
@@ -72,8 +83,8 @@ static const char *describe(const struct nb_packet *packet, packet_info *pinfo, 
     return wmem_strbuf_get_str(text);
 }
 
-static void dissect_message(const struct nb_packet *packet, packet_info *pinfo, proto_tree *tree,
-                            const struct nb_message *message, const char *description)
+static proto_tree *dissect_message(const struct nb_packet *packet, packet_info *pinfo, proto_tree *tree,
+                                   const struct nb_message *message, const char *description)
 {
     const int at = message->offset;
     proto_item *item = proto_tree_add_item(tree, hf_netblt_control_message, packet->tvb, at, message->bytes, ENC_NA);
@@ -89,6 +100,7 @@ static void dissect_message(const struct nb_packet *packet, packet_info *pinfo, 
     } else if (message->type == NB_RESEND) {
         dissect_resend(packet, pinfo, sub, message);
     }
+    return sub;
 }
 
 static void dissect_rest(const struct nb_packet *packet, packet_info *pinfo, proto_tree *tree, int offset,
@@ -117,7 +129,8 @@ static void dissect_rest(const struct nb_packet *packet, packet_info *pinfo, pro
     }
 }
 
-void nb_dissect_control(const struct nb_packet *packet, packet_info *pinfo, proto_tree *tree, proto_item *root)
+void nb_dissect_control(const struct nb_packet *packet, packet_info *pinfo, proto_tree *tree, proto_item *root,
+                        const struct nb_record *record)
 {
     struct nb_message message;
     enum nb_walk walk;
@@ -134,7 +147,8 @@ void nb_dissect_control(const struct nb_packet *packet, packet_info *pinfo, prot
             col_append_str(pinfo->cinfo, COL_INFO, ", ...");
         }
         messages++;
-        dissect_message(packet, pinfo, tree, &message, text);
+        nb_show_message_life(record, &message, pinfo, packet->tvb,
+                             dissect_message(packet, pinfo, tree, &message, text));
     }
     if (walk == NB_END && messages == 0) {
         col_append_str(pinfo->cinfo, COL_INFO, " (empty)");

@@ -6,8 +6,8 @@
 #define ID_SPACE 65536.0
 /* A host that counts over all its traffic leaves gaps. Beyond this the step is no evidence for a counter at all. */
 #define LARGEST_STEP 0x4000
-/* The first number is high enough that no late packet falls below zero. */
-#define FIRST_NUMBER ((uint64_t)1 << 20)
+/* Stands for a packet with a bad checksum. */
+#define DAMAGED 0
 
 static struct nb_emitted no_order(struct nb_emission *flow)
 {
@@ -23,10 +23,15 @@ static void remember(struct nb_emission *flow, uint64_t number, uint32_t content
     flow->frame[number % NB_EMISSION_WINDOW] = frame;
 }
 
-/* The chance that a random identification falls within `step` on either side. */
+/* The chance that a random identification falls within `step` on either side. / */
 static double bits_of_step(unsigned step)
 {
-    return log2(ID_SPACE / (2.0 * step));
+    static double of_one; /* nearly every step */
+
+    if (of_one == 0) {
+        of_one = log2(ID_SPACE / 2.0);
+    }
+    return step == 1 ? of_one : log2(ID_SPACE / (2.0 * step));
 }
 
 static struct nb_emitted note_forward(struct nb_emission *flow, uint16_t step, uint32_t content, uint32_t frame)
@@ -48,7 +53,7 @@ static struct nb_emitted note_backward(struct nb_emission *flow, unsigned back, 
 
     flow->unbroken = false;
     flow->climbing = false;
-    if (flow->seen & bit) {
+    if (flow->seen & bit && flow->content[number % NB_EMISSION_WINDOW] != DAMAGED) {
         if (flow->content[number % NB_EMISSION_WINDOW] != content) {
             return no_order(flow); /* two packets under one number: not a counter */
         }
@@ -72,7 +77,7 @@ struct nb_emitted nb_emission_note(struct nb_emission *flow, bool ipv4, uint16_t
         flow->unbroken = true;
         flow->climbing = true;
         flow->newest_id = ip_id;
-        flow->newest = FIRST_NUMBER;
+        flow->newest = NB_FIRST_NUMBER;
         flow->seen = 1;
         remember(flow, flow->newest, content, frame);
         return (struct nb_emitted){.arrival = NB_IN_ORDER, .number = flow->newest};
@@ -88,8 +93,19 @@ struct nb_emitted nb_emission_note(struct nb_emission *flow, bool ipv4, uint16_t
     return no_order(flow);
 }
 
+void nb_emission_note_damaged(struct nb_emission *flow, bool ipv4, uint16_t ip_id, uint32_t frame)
+{
+    const uint16_t ahead = (uint16_t)(ip_id - flow->newest_id);
+
+    if (ipv4 && flow->started && !flow->irregular && ahead > 0 && ahead < LARGEST_STEP) {
+        note_forward(flow, ahead, DAMAGED, frame);
+        flow->damaged++;
+    }
+}
+
 bool nb_emission_counts(const struct nb_emission *flow, double bits)
 {
-    /* A counter climbs: reordering makes some packets late, never most of them. */
+    /* A counter climbs: reordering makes some packets late, never most of them.
+     */
     return flow->started && !flow->irregular && flow->evidence_bits >= bits && flow->backward * 4 <= flow->forward;
 }

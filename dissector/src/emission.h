@@ -10,10 +10,14 @@
 /* Packets that reordering may reach back, for telling a late packet from a host that does not count. */
 #define NB_EMISSION_WINDOW 64
 
+/* Number of the first packet of a flow: high enough that no late packet falls below zero. */
+#define NB_FIRST_NUMBER ((uint64_t)1 << 20)
+
 enum nb_arrival {
     NB_IN_ORDER, /* emitted after everything seen before (if the host counts) */
     NB_LATE,     /* overtaken by packets seen before */
-    NB_COPY,     /* same identification and content as an earlier packet: made on the way or by the capture */
+    NB_COPY,     /* same identification and content as an earlier packet: made on the
+                    way or by the capture */
     NB_NO_ORDER, /* this flow's identifications prove nothing */
 };
 
@@ -25,6 +29,7 @@ struct nb_emission {
     uint16_t newest_id;
     uint32_t forward; /* steps */
     uint32_t backward;
+    uint32_t damaged;     /* packets with a bad checksum: what they said is not known */
     double evidence_bits; /* -log2 of the chance that random identifications look like this */
     uint64_t newest;      /* unwrapped number of the newest packet */
     uint64_t seen;        /* bit i: number newest - i was seen */
@@ -42,6 +47,10 @@ struct nb_emitted {
 /* Takes note of a packet. `ipv4` false: no identification. `content` is a hash of the packet. */
 struct nb_emitted nb_emission_note(struct nb_emission *flow, bool ipv4, uint16_t ip_id, uint32_t content,
                                    uint32_t frame);
+
+/* Takes note of a packet with a bad checksum: only that the flow lacks no packet here. A sound copy of it may
+ * follow. */
+void nb_emission_note_damaged(struct nb_emission *flow, bool ipv4, uint16_t ip_id, uint32_t frame);
 
 /* True when the identifications of the flow are a counter, so that numbers tell the order of emission. `bits` is the
  * evidence asked for. */

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fields.h"
 
+#include "findings.h"
+
+#include "conversation.h"
 #include "netblt.h"
 
 int hf_netblt_checksum = -1, hf_netblt_checksum_status = -1, hf_netblt_version = -1, hf_netblt_type = -1,
-    hf_netblt_length = -1, hf_netblt_local_port = -1, hf_netblt_foreign_port = -1, hf_netblt_padding = -1,
-    hf_netblt_alignment = -1;
+    hf_netblt_length = -1, hf_netblt_local_port = -1, hf_netblt_foreign_port = -1, hf_netblt_port = -1,
+    hf_netblt_padding = -1, hf_netblt_alignment = -1, hf_netblt_dialect = -1;
 int hf_netblt_uid = -1, hf_netblt_buffer_size = -1, hf_netblt_transfer_size = -1, hf_netblt_packet_size = -1,
     hf_netblt_burst_size = -1, hf_netblt_burst_interval = -1, hf_netblt_death_timer = -1, hf_netblt_flags = -1,
     hf_netblt_flags_write = -1, hf_netblt_flags_data_checksum = -1, hf_netblt_flags_reserved_open = -1,
-    hf_netblt_max_buffers = -1, hf_netblt_client_string = -1;
+    hf_netblt_max_buffers = -1, hf_netblt_client_string = -1, hf_netblt_flags_binary = -1,
+    hf_netblt_flags_renegotiate = -1, hf_netblt_flags_reserved_etftp = -1, hf_netblt_radio_delay = -1,
+    hf_netblt_last_touched = -1;
 int hf_netblt_reason = -1;
 int hf_netblt_buffer = -1, hf_netblt_high_seq = -1, hf_netblt_packet = -1, hf_netblt_data_checksum = -1,
     hf_netblt_data_checksum_status = -1, hf_netblt_flags_last_buffer = -1, hf_netblt_flags_reserved_data = -1,
@@ -17,12 +22,12 @@ int hf_netblt_buffer = -1, hf_netblt_high_seq = -1, hf_netblt_packet = -1, hf_ne
 int hf_netblt_control_message = -1, hf_netblt_control_type = -1, hf_netblt_control_seq = -1,
     hf_netblt_control_buffer = -1, hf_netblt_control_burst_size = -1, hf_netblt_control_burst_interval = -1,
     hf_netblt_control_timer = -1, hf_netblt_control_padding = -1, hf_netblt_resend_count = -1,
-    hf_netblt_resend_packet = -1;
+    hf_netblt_resend_packet = -1, hf_netblt_control_packet_size = -1;
 int hf_netblt_undecoded = -1;
 int hf_netblt_stream = -1, hf_netblt_capture_position = -1, hf_netblt_role = -1;
 int hf_netblt_analysis = -1, hf_netblt_analysis_requirement = -1, hf_netblt_analysis_offender = -1,
     hf_netblt_analysis_verdict = -1, hf_netblt_analysis_copy_of = -1, hf_netblt_analysis_evidence = -1,
-    hf_netblt_analysis_offending = -1, hf_netblt_analysis_request = -1;
+    hf_netblt_analysis_offending = -1, hf_netblt_analysis_request = -1, hf_netblt_analysis_proof = -1;
 
 int ett_netblt = -1, ett_netblt_flags = -1, ett_netblt_message = -1, ett_netblt_resend = -1, ett_netblt_analysis = -1,
     ett_netblt_finding = -1;
@@ -30,14 +35,10 @@ int ett_netblt = -1, ett_netblt_flags = -1, ett_netblt_message = -1, ett_netblt_
 expert_field ei_netblt_checksum_bad = EI_INIT, ei_netblt_checksum_variant = EI_INIT,
              ei_netblt_data_checksum_bad = EI_INIT, ei_netblt_short = EI_INIT, ei_netblt_length_beyond = EI_INIT,
              ei_netblt_length_below = EI_INIT, ei_netblt_length_multiple = EI_INIT, ei_netblt_length_wrong = EI_INIT,
-             ei_netblt_type_unknown = EI_INIT, ei_netblt_dialect = EI_INIT, ei_netblt_message_residue = EI_INIT,
-             ei_netblt_message_unknown = EI_INIT, ei_netblt_message_overrun = EI_INIT,
-             ei_netblt_string_unterminated = EI_INIT, ei_netblt_string_tail = EI_INIT, ei_netblt_reserved = EI_INIT,
-             ei_netblt_padding = EI_INIT, ei_netblt_trailing = EI_INIT, ei_netblt_cut = EI_INIT,
-             ei_netblt_copy = EI_INIT;
-expert_field ei_netblt_ctrl_redundancy = EI_INIT, ei_netblt_ctrl_redundancy_suspected = EI_INIT,
-             ei_netblt_ctrl_tail = EI_INIT, ei_netblt_buffer_order = EI_INIT,
-             ei_netblt_buffer_order_suspected = EI_INIT;
+             ei_netblt_type_unknown = EI_INIT, ei_netblt_message_residue = EI_INIT, ei_netblt_message_unknown = EI_INIT,
+             ei_netblt_message_overrun = EI_INIT, ei_netblt_string_unterminated = EI_INIT,
+             ei_netblt_string_tail = EI_INIT, ei_netblt_reserved = EI_INIT, ei_netblt_padding = EI_INIT,
+             ei_netblt_trailing = EI_INIT, ei_netblt_cut = EI_INIT;
 
 static const value_string type_names[] = {{NB_OPEN, "OPEN"},
                                           {NB_RESPONSE, "RESPONSE"},
@@ -65,12 +66,15 @@ static void register_wire_fields(int proto)
          {"Checksum Status", "netblt.checksum.status", FT_UINT8, BASE_NONE, VALS(proto_checksum_vals), 0, NULL, HFILL}},
         {&hf_netblt_version, {"Version", "netblt.version", FT_UINT8, BASE_DEC, NULL, 0, NULL, HFILL}},
         {&hf_netblt_type, {"Type", "netblt.type", FT_UINT8, BASE_DEC, VALS(type_names), 0, NULL, HFILL}},
+        {&hf_netblt_dialect,
+         {"Dialect", "netblt.dialect", FT_STRING, BASE_NONE, NULL, 0, "RFC 998, RFC 1986 (ETFTP) or version 4", HFILL}},
         {&hf_netblt_length,
          {"Length", "netblt.length", FT_UINT16, BASE_DEC, NULL, 0, "Header and data, without trailing alignment",
           HFILL}},
         {&hf_netblt_local_port,
          {"Local Port", "netblt.local_port", FT_UINT16, BASE_DEC, NULL, 0, "Port of the end that emitted this", HFILL}},
         {&hf_netblt_foreign_port, {"Foreign Port", "netblt.foreign_port", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
+        {&hf_netblt_port, {"Local or Foreign Port", "netblt.port", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
         {&hf_netblt_padding, {"Padding", "netblt.padding", FT_UINT16, BASE_HEX, NULL, 0, NULL, HFILL}},
         {&hf_netblt_alignment,
          {"Alignment padding", "netblt.alignment", FT_BYTES, BASE_NONE, NULL, 0, "Bytes beyond Length", HFILL}},
@@ -95,6 +99,17 @@ static void register_wire_fields(int proto)
           HFILL}},
         {&hf_netblt_flags_reserved_open,
          {"Reserved", "netblt.flags.reserved", FT_UINT16, BASE_HEX, NULL, NB_OPEN_RESERVED, NULL, HFILL}},
+        {&hf_netblt_flags_binary,
+         {"T (binary, not netascii)", "netblt.flags.binary", FT_BOOLEAN, 16, NULL, NB_ETFTP_BINARY, "RFC 1986", HFILL}},
+        {&hf_netblt_flags_renegotiate,
+         {"R (packet size may change)", "netblt.flags.renegotiate", FT_BOOLEAN, 16, NULL, NB_ETFTP_RENEGOTIATE,
+          "RFC 1986", HFILL}},
+        {&hf_netblt_flags_reserved_etftp,
+         {"Reserved", "netblt.flags.reserved", FT_UINT16, BASE_HEX, NULL, NB_ETFTP_RESERVED, NULL, HFILL}},
+        {&hf_netblt_radio_delay,
+         {"Radio Delay (s)", "netblt.radio_delay", FT_UINT16, BASE_DEC, NULL, 0, "RFC 1986", HFILL}},
+        {&hf_netblt_last_touched,
+         {"Last Buffer Touched", "netblt.last_touched", FT_UINT32, BASE_DEC, NULL, 0, "Version 4", HFILL}},
         {&hf_netblt_max_buffers,
          {"Maximum Outstanding Buffers", "netblt.max_buffers", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
         {&hf_netblt_client_string,
@@ -137,6 +152,8 @@ static void register_control_fields(int proto)
          {"Offered Burst Interval (ms)", "netblt.control.burst_interval", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
         {&hf_netblt_control_timer,
          {"Control Timer (ms)", "netblt.control.timer", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
+        {&hf_netblt_control_packet_size,
+         {"New DATA Packet Size", "netblt.control.packet_size", FT_UINT16, BASE_DEC, NULL, 0, "RFC 1986", HFILL}},
         {&hf_netblt_control_padding, {"Padding", "netblt.control.padding", FT_BYTES, BASE_NONE, NULL, 0, NULL, HFILL}},
         {&hf_netblt_resend_count,
          {"Missing Packets", "netblt.control.resend.count", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
@@ -170,6 +187,9 @@ static void register_analysis_fields(int proto)
           FRAMENUM_TYPE(FT_FRAMENUM_REQUEST), 0, NULL, HFILL}},
         {&hf_netblt_analysis_evidence,
          {"Proved by", "netblt.analysis.evidence_frame", FT_FRAMENUM, BASE_NONE, NULL, 0, NULL, HFILL}},
+        {&hf_netblt_analysis_proof,
+         {"Proven in", "netblt.analysis.proof_frame", FT_FRAMENUM, BASE_NONE, NULL, 0,
+          "The later frame that leaves no other explanation; known on a second pass", HFILL}},
         {&hf_netblt_analysis_copy_of,
          {"Copy of", "netblt.analysis.copy_of", FT_FRAMENUM, BASE_NONE, FRAMENUM_TYPE(FT_FRAMENUM_RETRANS_PREV), 0,
           "Same IP ID and content as this earlier frame", HFILL}},
@@ -206,9 +226,6 @@ static void register_expert_items(int proto)
          {"netblt.length_wrong", PI_PROTOCOL, PI_WARN, "Bytes after a packet of fixed size [WIRE-06]", EXPFILL}},
         {&ei_netblt_type_unknown,
          {"netblt.type_unknown", PI_PROTOCOL, PI_WARN, "Unknown packet type [WIRE-03]", EXPFILL}},
-        {&ei_netblt_dialect,
-         {"netblt.other_dialect", PI_PROTOCOL, PI_NOTE, "Other dialect: type codes are not RFC 998's [WIRE-03]",
-          EXPFILL}},
         {&ei_netblt_message_residue,
          {"netblt.control.residue", PI_PROTOCOL, PI_WARN, "Bytes left after the last message [WIRE-12]", EXPFILL}},
         {&ei_netblt_message_unknown,
@@ -227,24 +244,6 @@ static void register_expert_items(int proto)
          {"netblt.trailing", PI_PROTOCOL, PI_NOTE, "More bytes beyond Length than alignment needs [WIRE-04]", EXPFILL}},
         {&ei_netblt_cut,
          {"netblt.cut", PI_UNDECODED, PI_NOTE, "The capture holds only a part of this packet", EXPFILL}},
-        {&ei_netblt_copy,
-         {"netblt.analysis.copy", PI_SEQUENCE, PI_NOTE, "Duplicate made by the network or the capture (same IP ID)",
-          EXPFILL}},
-        {&ei_netblt_ctrl_redundancy,
-         {"netblt.analysis.ctrl_redundancy", PI_SEQUENCE, PI_ERROR,
-          "CONTROL leaves out unacknowledged messages [CTRL-04]", EXPFILL}},
-        {&ei_netblt_ctrl_redundancy_suspected,
-         {"netblt.analysis.ctrl_redundancy", PI_SEQUENCE, PI_WARN,
-          "Suspected: CONTROL leaves out unacknowledged messages [CTRL-04]", EXPFILL}},
-        {&ei_netblt_ctrl_tail,
-         {"netblt.analysis.ctrl_tail", PI_SEQUENCE, PI_NOTE,
-          "CONTROL ends below the newest unacknowledged message (may be a delayed older one) [CTRL-04]", EXPFILL}},
-        {&ei_netblt_buffer_order,
-         {"netblt.analysis.buffer_order", PI_SEQUENCE, PI_ERROR, "Later buffer sent before repairs [ORDER-02]",
-          EXPFILL}},
-        {&ei_netblt_buffer_order_suspected,
-         {"netblt.analysis.buffer_order", PI_SEQUENCE, PI_WARN,
-          "Suspected: later buffer sent before repairs [ORDER-02]", EXPFILL}},
     };
 
     expert_register_field_array(expert_register_protocol(proto), ei, array_length(ei));
@@ -257,4 +256,6 @@ void netblt_register_fields(int proto)
     register_analysis_fields(proto);
     register_trees();
     register_expert_items(proto);
+    nb_register_rules(proto);
+    nb_register_conversation_fields(proto);
 }

@@ -2,22 +2,27 @@
 #include "findings.h"
 
 #include "fields.h"
+#include "verdicts.h"
 
 static const struct {
-    const char *requirement;
-    expert_field *violation;
-    expert_field *suspected;
-    expert_field *event;
-} rules[] = {
-    [NB_RULE_CTRL_REDUNDANCY] = {"CTRL-04", &ei_netblt_ctrl_redundancy, &ei_netblt_ctrl_redundancy_suspected, NULL},
-    [NB_RULE_CTRL_TAIL] = {"CTRL-04", NULL, NULL, &ei_netblt_ctrl_tail},
-    [NB_RULE_BUFFER_ORDER] = {"ORDER-02", &ei_netblt_buffer_order, &ei_netblt_buffer_order_suspected, NULL},
+    const char *id;
+    const char *slug;
+    int severity;
+    const char *text;
+} events[NB_EVENT_KINDS] = {
+#define NB_EVENT_ROW(name, id, slug, severity, text) {id, slug, severity, text},
+    NB_EVENT_LIST(NB_EVENT_ROW)
+#undef NB_EVENT_ROW
 };
+
+static expert_field ei_violation[NB_RULES];
+static expert_field ei_suspected[NB_RULES];
+static expert_field ei_event[NB_EVENT_KINDS];
 
 static const char *const verdict_names[] = {
     [NB_EVENT] = "event", [NB_SUSPECTED] = "suspected", [NB_VIOLATION] = "violation"};
 
-void nb_add_finding(struct nb_finding **list, const struct nb_finding *finding)
+struct nb_finding *nb_add_finding(struct nb_finding **list, const struct nb_finding *finding)
 {
     struct nb_finding *copy = wmem_new(wmem_file_scope(), struct nb_finding);
 
@@ -27,6 +32,7 @@ void nb_add_finding(struct nb_finding **list, const struct nb_finding *finding)
         list = &(*list)->next;
     }
     *list = copy;
+    return copy;
 }
 
 static void add_string(proto_tree *tree, tvbuff_t *tvb, int hf, const char *text)
@@ -41,21 +47,10 @@ static void add_frame(proto_tree *tree, tvbuff_t *tvb, int hf, uint32_t frame)
     }
 }
 
-static expert_field *expert_of(const struct nb_finding *finding)
-{
-    switch (finding->verdict) {
-    case NB_VIOLATION:
-        return rules[finding->rule].violation;
-    case NB_SUSPECTED:
-        return rules[finding->rule].suspected;
-    default:
-        return rules[finding->rule].event;
-    }
-}
-
 static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb)
 {
-    const char *id = rules[finding->rule].requirement;
+    const bool event = finding->verdict == NB_EVENT;
+    const char *id = event ? events[finding->rule].id : nb_rule_info(finding->rule)->id;
     const char *text = wmem_strdup_printf(pinfo->pool, "%s%s [%s]",
                                           finding->verdict == NB_SUSPECTED ? "Suspected: " : "", finding->text, id);
     proto_item *item;
@@ -63,8 +58,12 @@ static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tre
                                                     verdict_names[finding->verdict]);
 
     proto_item_set_generated(item);
-    expert_add_info_format(pinfo, item, expert_of(finding), "%s", text);
-    if (finding->verdict != NB_EVENT) {
+    expert_add_info_format(pinfo, item,
+                           event                              ? &ei_event[finding->rule]
+                           : finding->verdict == NB_VIOLATION ? &ei_violation[finding->rule]
+                                                              : &ei_suspected[finding->rule],
+                           "%s", text);
+    if (!event) {
         add_string(sub, tvb, hf_netblt_analysis_requirement, id);
         add_string(sub, tvb, hf_netblt_analysis_verdict, verdict_names[finding->verdict]);
         add_string(sub, tvb, hf_netblt_analysis_offender, finding->offender);
@@ -72,6 +71,7 @@ static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tre
     add_frame(sub, tvb, hf_netblt_analysis_offending, finding->offending_frame);
     add_frame(sub, tvb, hf_netblt_analysis_request, finding->request_frame);
     add_frame(sub, tvb, hf_netblt_analysis_evidence, finding->evidence_frame);
+    add_frame(sub, tvb, hf_netblt_analysis_proof, finding->proof_frame);
 }
 
 void nb_show_findings(const struct nb_finding *list, packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb)
@@ -86,4 +86,37 @@ void nb_show_findings(const struct nb_finding *list, packet_info *pinfo, proto_t
     for (; list != NULL; list = list->next) {
         show(list, pinfo, sub, tvb);
     }
+}
+
+static ei_register_info row(expert_field *field, const char *slug, int severity, const char *text)
+{
+    const ei_register_info info = {
+        field,
+        {wmem_strdup_printf(wmem_epan_scope(), "netblt.analysis.%s", slug), PI_SEQUENCE, severity, text, EXPFILL}};
+
+    return info;
+}
+
+/* Violation and suspicion of one rule share a filter name, so that the filter finds both. */
+void nb_register_rules(int proto)
+{
+    static ei_register_info rows[2 * NB_RULES + NB_EVENT_KINDS];
+    int count = 0;
+
+    for (unsigned i = 0; i < NB_RULES; i++) {
+        const struct nb_rule_info *rule = nb_rule_info(i);
+        const char *text = wmem_strdup_printf(wmem_epan_scope(), "Broken: %s [%s]", rule->summary, rule->id);
+
+        ei_violation[i] = (expert_field)EI_INIT;
+        ei_suspected[i] = (expert_field)EI_INIT;
+        rows[count++] = row(&ei_violation[i], rule->slug, PI_ERROR, text);
+        rows[count++] =
+            row(&ei_suspected[i], rule->slug, PI_WARN, wmem_strdup_printf(wmem_epan_scope(), "Suspected: %s", text));
+    }
+    for (unsigned i = 0; i < NB_EVENT_KINDS; i++) {
+        ei_event[i] = (expert_field)EI_INIT;
+        rows[count++] = row(&ei_event[i], events[i].slug, events[i].severity,
+                            wmem_strdup_printf(wmem_epan_scope(), "%s [%s]", events[i].text, events[i].id));
+    }
+    expert_register_field_array(expert_register_protocol(proto), rows, count);
 }

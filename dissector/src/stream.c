@@ -34,16 +34,31 @@ static gboolean equal_keys(gconstpointer a, gconstpointer b)
     return memcmp(a, b, sizeof(struct key)) == 0;
 }
 
-/* Both are in file scope: the map goes with the file, the counter has to be reset by hand. */
+/* Packets of one connection come in rows, and hashing the key costs more than comparing it. */
+static struct key recent_key;
+static struct slot *recent; /* NULL none */
+
+/* All are in file scope: the map goes with the file, the rest has to be reset by hand. */
 static void start_file(void)
 {
     next_index = 0;
+    recent = NULL;
+}
+
+static struct slot *slot_of(const struct key *key)
+{
+    if (recent == NULL || !equal_keys(key, &recent_key)) {
+        recent = (struct slot *)wmem_map_lookup(slots, key);
+        recent_key = *key;
+    }
+    return recent;
 }
 
 void nb_register_streams(void)
 {
     slots = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), hash_key, equal_keys);
     register_init_routine(start_file);
+    register_cleanup_routine(start_file);
 }
 
 /* Fills *key; the return value is the end that emitted the packet. */
@@ -86,6 +101,11 @@ static struct nb_stream *new_stream(const packet_info *pinfo, int end, struct nb
     nb_reaction_init(&stream->reaction);
     nb_rules_init(stream);
     return stream;
+}
+
+uint32_t nb_stream_count(void)
+{
+    return next_index;
 }
 
 static struct nb_stream *find_epoch(const struct slot *slot, uint32_t uid)
@@ -137,10 +157,11 @@ struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_c
     struct key key;
 
     *end = make_key(&key, packet, carrier, pinfo);
-    struct slot *slot = wmem_map_lookup(slots, &key);
+    struct slot *slot = slot_of(&key);
     if (slot == NULL) {
         slot = wmem_new0(wmem_file_scope(), struct slot);
         wmem_map_insert(slots, wmem_memdup(wmem_file_scope(), &key, sizeof(key)), slot);
+        recent = slot;
     }
     if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
         return place_open(slot, packet, pinfo, *end);
@@ -160,7 +181,7 @@ struct nb_stream *nb_stream_lookup(const struct nb_packet *packet, const struct 
     struct key key;
 
     *end = make_key(&key, packet, carrier, pinfo);
-    const struct slot *slot = wmem_map_lookup(slots, &key);
+    const struct slot *slot = slot_of(&key);
     return slot == NULL ? NULL : slot->current;
 }
 
@@ -181,6 +202,8 @@ const char *nb_what_is_missing(const struct nb_stream *stream)
         {NB_DOUBT_ROLES, "both ends act in the same role"},
         {NB_DOUBT_EPOCH, "another connection may share these ports"},
         {NB_DOUBT_UNVERIFIED, "checksums are not validated"},
+        {NB_DOUBT_BEGINNING, "the transfer began before OPEN and RESPONSE were captured"},
+        {NB_DOUBT_DATAGRAM, "a datagram held packets of unequal size"},
     };
 
     if (!stream->open_seen || !stream->response_seen) {

@@ -8,13 +8,16 @@
 #include "findings.h"
 #include "parse.h"
 #include "position.h"
+#include "record.h"
 
 /* Which header carried the packet. */
 struct nb_carrier {
+    bool udp;
     bool ipv4;
     uint16_t ip_id;
     uint16_t udp_source; /* 0 over plain IP */
     uint16_t udp_target;
+    unsigned doubts; /* enum nb_doubt: about the datagram that it came in */
 };
 
 /* Reasons why the capture may not tell the whole story; any of them turns a violation into a suspicion. */
@@ -25,10 +28,14 @@ enum nb_doubt {
     NB_DOUBT_ROLES = 1 << 3,        /* both ends act as sender or both as receiver */
     NB_DOUBT_EPOCH = 1 << 4,        /* packets of another connection on the same ports may be mixed in */
     NB_DOUBT_UNVERIFIED = 1 << 5,   /* checksum validation is switched off */
+    NB_DOUBT_BEGINNING = 1 << 7,    /* the transfer was on before OPEN and RESPONSE were captured */
+    NB_DOUBT_DATAGRAM = 1 << 6,     /* a datagram held packets of unequal size: a receiver may take the first only */
 };
 
+struct nb_conversation;
 struct nb_redundancy;
 struct nb_order;
+struct nb_facts;
 
 struct nb_stream {
     uint32_t index;
@@ -41,6 +48,7 @@ struct nb_stream {
     bool data_checksummed;     /* C in the RESPONSE */
     int8_t sender;             /* end (0 or 1) that sends data; -1 unknown */
     uint16_t data_packet_size; /* of the RESPONSE; 0 unknown */
+    enum nb_dialect dialect;   /* NB_AUTO: not known yet */
     unsigned doubts;           /* enum nb_doubt */
     address ends[2];
     struct nb_emission flow[2];
@@ -51,18 +59,9 @@ struct nb_stream {
     int64_t newest; /* highest control message captured, unwrapped */
     struct nb_redundancy *redundancy;
     struct nb_order *order;
-    struct nb_stream *older; /* the connection before on the same ports */
-};
-
-/* Kept for each frame: small, since captures have millions. */
-struct nb_record {
-    const struct nb_stream *stream;
-    struct nb_finding *findings;
-    uint32_t copy_of;      /* frame number; 0 when the packet is no copy */
-    int8_t end;            /* which end emitted it */
-    int8_t sender;         /* as known at this packet */
-    uint8_t position;      /* enum nb_position, as inferred up to here */
-    bool data_checksummed; /* as negotiated up to here */
+    struct nb_facts *facts;               /* facts.h */
+    struct nb_conversation *conversation; /* conversation.h; NULL before the first packet that counts */
+    struct nb_stream *older;              /* the connection before on the same ports */
 };
 
 /* One packet together with everything known about it, handed to the rules. */
@@ -73,13 +72,21 @@ struct nb_event {
     struct nb_emitted emitted;
     int end; /* 0 or 1: emitter */
     uint32_t frame;
-    double now;      /* seconds since the first frame */
-    bool at_sender;  /* the user said so: capture order is the sender's emission order */
-    bool sound_data; /* false for DATA with a bad data checksum */
+    uint32_t ordinal; /* of the record */
+    uint32_t content; /* hash of the packet's first bytes */
+    int64_t now_ns;   /* since the first frame of the file */
+    double now;       /* the same in seconds */
+    bool over_udp;
+    bool at_receiver; /* as at_sender, of the receiver */
+    bool at_sender;   /* the user said so: capture order is the sender's emission order */
+    bool sound_data;  /* false for DATA with a bad data checksum */
 };
 
 /* To be called once when the protocol is registered. */
 void nb_register_streams(void);
+
+/* Number of streams in the file so far. */
+uint32_t nb_stream_count(void);
 
 /* The stream that a sound packet belongs to, and its end in *end. Makes one when there is none. */
 struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,

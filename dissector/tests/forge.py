@@ -203,12 +203,21 @@ class Trace:
         self.frames.append(Frame(self.time_ns, raw, self.interface, original))
         return len(self.frames)
 
+    def terms(self) -> dict[str, Any]:
+        """Buffers of four packets, more outstanding than any story asks for."""
+        return {
+            "buffer_size": 4 * self.packet_size,
+            "packet_size": self.packet_size,
+            "max_buffers": 64,
+            "data_checksum": self.data_checksum,
+        }
+
     def open(self, **options: Any) -> int:
-        body = open_body(self.uid, packet_size=self.packet_size, data_checksum=self.data_checksum, client=b"forged")
+        body = open_body(self.uid, **self.terms(), client=b"forged")
         return self.put(packet(OPEN, body, self.sender.port, self.receiver.port), self.sender, self.receiver, **options)
 
     def response(self, **options: Any) -> int:
-        body = open_body(self.uid, packet_size=self.packet_size, data_checksum=self.data_checksum)
+        body = open_body(self.uid, **self.terms())
         return self.put(
             packet(RESPONSE, body, self.receiver.port, self.sender.port), self.receiver, self.sender, **options
         )

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = Path(os.environ.get("NETBLT_PLUGIN_DIR", ROOT / "build" / "plugins"))
 NOBODY = 65534
 BETWEEN = "|"  # between several values of one field
+BOOLEANS = {"False": "0", "True": "1"}  # Wireshark 4.4 and later write words
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,14 @@ class Reader:
         return done.stdout
 
     def rows(self, path: Path, *names: str, options: tuple[str, ...] = ()) -> list[dict[str, list[str]]]:
-        """For each frame the values of the named fields."""
+        """For each frame the values of the named fields; booleans as 0 and 1 whatever this Wireshark calls them."""
         wanted = [argument for name in names for argument in ("-e", name)]
         text = self.tshark(path, *options, "-T", "fields", "-E", f"aggregator={BETWEEN}", *wanted)
         return [
-            {name: value.split(BETWEEN) if value else [] for name, value in zip(names, line.split("\t"), strict=True)}
+            {
+                name: [BOOLEANS.get(one, one) for one in value.split(BETWEEN)] if value else []
+                for name, value in zip(names, line.split("\t"), strict=True)
+            }
             for line in text.splitlines()
         ]
 

@@ -202,7 +202,8 @@ VIOLATIONS = [
 
 
 def errors(found: list[Finding]) -> list[Finding]:
-    return [finding for finding in found if finding.verdict == "violation"]
+    """Of the rule that this file is about: its stories take liberties with others."""
+    return [finding for finding in found if finding.verdict == "violation" and finding.requirement == "CTRL-04"]
 
 
 @pytest.mark.parametrize("story", VIOLATIONS, ids=lambda story: story.__name__)
@@ -224,9 +225,15 @@ def test_a_violation_in_full_view_is_an_error(
     row = reader.rows(capture, *names)[proof - 1]
     assert row["netblt.analysis.offending_frame"] == [str(wrong)]
     assert row["netblt.analysis.ctrl_redundancy"]
-    assert row["_ws.expert.severity"] == [str(0x800000)]
-    assert row["_ws.expert.message"][0].endswith("[CTRL-04]")
-    assert reader.rows(capture, "_ws.expert.severity")[wrong - 1]["_ws.expert.severity"][0] == str(0x600000)
+    told = dict(zip(row["_ws.expert.message"], row["_ws.expert.severity"], strict=True))
+    assert str(0x800000) in [severity for text, severity in told.items() if text.endswith("[CTRL-04]")]
+    row = reader.rows(capture, *names)[wrong - 1]
+    told = dict(zip(row["_ws.expert.message"], row["_ws.expert.severity"], strict=True))
+    assert [severity for text, severity in told.items() if text.startswith("Suspected: CONTROL up to")] == [
+        str(0x600000)
+    ]
+    proven = reader.rows(capture, "netblt.analysis.proof_frame", options=("-2",))
+    assert proven[wrong - 1]["netblt.analysis.proof_frame"] == [str(proof)]
 
 
 @pytest.mark.parametrize("story", VIOLATIONS[:-1], ids=lambda story: story.__name__)
@@ -554,7 +561,7 @@ def test_a_legal_look_alike_is_no_error(reader: Reader, capture: Path, story: Ca
     story(trace)
     found = reader.findings(trace.save(capture))
     assert errors(found) == []
-    assert not (story in UNSUSPICIOUS and found), found
+    assert not (story in UNSUSPICIOUS and [f for f in found if f.requirement == "CTRL-04"]), found
 
 
 def test_without_checksum_validation_nothing_is_proven(reader: Reader, capture: Path) -> None:
@@ -576,7 +583,7 @@ def test_a_delayed_shorter_control_is_noted(reader: Reader, capture: Path) -> No
     delayed_older_control(trace)
     rows = reader.rows(trace.save(capture), "netblt.analysis.ctrl_tail", "_ws.expert.severity")
     (noted,) = [row for row in rows if row["netblt.analysis.ctrl_tail"]]
-    assert noted["_ws.expert.severity"] == [str(0x400000)]
+    assert set(noted["_ws.expert.severity"]) == {str(0x400000)}
 
 
 def test_the_forger_makes_what_it_says() -> None:

@@ -27,20 +27,21 @@ def info(reader: Reader, path: Path) -> list[str]:
 def every_type() -> list[bytes]:
     opened = forge.open_body(0xCAFE0001, client=b"file.tar")
     reason = forge.text_field(b"no room")
+    # Connections of their own, or these would be the packets of a very strange one.
     control = forge.ok(3, 3) + forge.go(4, 5) + forge.resend(5, 4, [2, 9])
     return [
         forge.packet(forge.OPEN, opened, 4096, 1),
         forge.packet(forge.RESPONSE, opened, 4096, 1),
-        forge.packet(forge.KEEPALIVE, b"", 4096, 1),
-        forge.packet(forge.QUIT, reason, 4096, 1),
-        forge.packet(forge.QUITACK, b"", 4096, 1),
-        forge.packet(forge.ABORT, reason, 4096, 1),
-        forge.packet(forge.DATA, forge.data_body(3, 12, 7, b"x" * 8), 4096, 1, covered=24),
-        forge.packet(forge.LDATA, forge.data_body(3, 12, 8, b"x" * 5, last=True), 4096, 1, covered=24) + bytes(3),
-        forge.packet(forge.NULL_ACK, struct.pack(">HHHH", 12, 5, 40, 0), 4096, 1),
-        forge.packet(forge.CONTROL, control, 4096, 1),
-        forge.packet(forge.REFUSED, reason, 4096, 1),
-        forge.packet(forge.DONE, b"", 4096, 1),
+        forge.packet(forge.KEEPALIVE, b"", 4098, 1),
+        forge.packet(forge.QUIT, reason, 4099, 1),
+        forge.packet(forge.QUITACK, b"", 4100, 1),
+        forge.packet(forge.ABORT, reason, 4101, 1),
+        forge.packet(forge.DATA, forge.data_body(2, 12, 7, b"x" * 8), 4102, 1, covered=24),
+        forge.packet(forge.LDATA, forge.data_body(3, 12, 8, b"x" * 5, last=True), 4103, 1, covered=24) + bytes(3),
+        forge.packet(forge.NULL_ACK, struct.pack(">HHHH", 12, 5, 40, 0), 4104, 1),
+        forge.packet(forge.CONTROL, control, 4105, 1),
+        forge.packet(forge.REFUSED, reason, 4106, 1),
+        forge.packet(forge.DONE, b"", 4107, 1),
     ]
 
 
@@ -53,7 +54,7 @@ def test_the_info_column_tells_each_packet_in_one_line(reader: Reader, capture: 
         'QUIT "no room"',
         "QUITACK",
         'ABORT "no room"',
-        "DATA buf 3 pkt 7 ack 12",
+        "DATA buf 2 pkt 7 ack 12",
         "LDATA buf 3 pkt 8 ack 12 last buffer",
         "NULL-ACK ack 12 burst 5/40 ms",
         "CONTROL OK 3, GO 5, RESEND 4 {2,9}",
@@ -204,15 +205,6 @@ def test_every_value_of_length_type_and_count_is_survived(reader: Reader, captur
     assert all(row["netblt"] and not row["_ws.malformed"] for row in rows)
 
 
-def test_versions_4_and_5_are_another_dialect(reader: Reader, capture: Path) -> None:
-    payloads = [forge.packet(kind, bytes(40), 1, 2, version=version) for version in range(8) for kind in range(12)]
-    rows = reader.rows(save(capture, *payloads), "netblt.version", "netblt.other_dialect", "netblt.buffer")
-    for row in rows:
-        other = row["netblt.version"][0] in ("4", "5")
-        assert bool(row["netblt.other_dialect"]) == other
-        assert not (other and row["netblt.buffer"])
-
-
 def test_a_packet_quoted_by_icmp_changes_nothing(reader: Reader, capture: Path) -> None:
     """The quoted CONTROL leaves out messages; were it taken for real, the next packets would convict it."""
     trace = Trace()
@@ -329,6 +321,17 @@ def test_the_capture_position_is_inferred_from_response_times(
 # --- passes ---------------------------------------------------------------------------------------------------------
 
 
+FUTURE = (
+    *("Completeness", "Sent again in", "First repair in", "Answered in", "Times sent", "Acknowledged in"),
+    *("Time to acknowledgement", "First DATA in", "OK of this buffer in"),
+)
+
+
+def past(text: str) -> list[str]:
+    """All lines but those that tell of later packets: only a second look can show them."""
+    return [line for line in text.splitlines() if not line.strip().startswith(tuple(f"[{name}" for name in FUTURE))]
+
+
 def test_one_pass_two_passes_and_random_access_agree(reader: Reader, capture: Path) -> None:
     trace = Trace(data_checksum=True)
     trace.open()
@@ -343,7 +346,7 @@ def test_one_pass_two_passes_and_random_access_agree(reader: Reader, capture: Pa
     for _ in range(10):
         trace.null_ack(4)
     path = trace.save(capture)
-    assert reader.tshark(path, "-V") == reader.tshark(path, "-2", "-V")
+    assert past(reader.tshark(path, "-V")) == past(reader.tshark(path, "-2", "-V"))
     order = list(range(1, len(trace.frames) + 1))
     forwards = reader.sharkd(path, order)
     random.Random(4).shuffle(order)

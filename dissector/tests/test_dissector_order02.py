@@ -84,7 +84,8 @@ VIOLATIONS = [
 
 
 def errors(found: list[Finding]) -> list[Finding]:
-    return [finding for finding in found if finding.verdict == "violation"]
+    """Of the rule that this file is about: its stories take liberties with others."""
+    return [finding for finding in found if finding.verdict == "violation" and finding.requirement == "ORDER-02"]
 
 
 @pytest.mark.parametrize("story", VIOLATIONS, ids=lambda story: story.__name__)
@@ -109,7 +110,7 @@ def test_an_inversion_in_full_view_is_an_error(
     row = reader.rows(capture, *names)[proof - 1]
     assert row["netblt.analysis.offending_frame"] == [str(wrong)]
     assert row["netblt.analysis.buffer_order"]
-    assert row["_ws.expert.severity"] == [str(0x800000)]
+    assert row["_ws.expert.severity"][0] == str(0x800000)
     assert row["_ws.expert.message"][0].endswith("[ORDER-02]")
 
 
@@ -356,7 +357,7 @@ def test_a_legal_look_alike_is_no_error(reader: Reader, capture: Path, story: Ca
     story(trace)
     found = reader.findings(trace.save(capture))
     assert errors(found) == []
-    assert not (story in UNSUSPICIOUS and found), found
+    assert not (story in UNSUSPICIOUS and [f for f in found if f.requirement == "ORDER-02"]), found
 
 
 def test_a_repair_never_seen_is_suspected_once(reader: Reader, capture: Path) -> None:
@@ -384,7 +385,8 @@ def test_packets_counted_from_one_hide_no_violation(reader: Reader, capture: Pat
     trace.control(ok(5, 0), resend(6, 1, [2]))
     trace.data(2, 1, 6)
     trace.data(1, 2, 6)
-    assert [finding.verdict for finding in reader.findings(trace.save(capture))] == [verdict]
+    found = reader.findings(trace.save(capture))
+    assert [finding.verdict for finding in found if finding.requirement == "ORDER-02"] == [verdict]
 
 
 def test_long_lists_are_compared_in_one_walk(reader: Reader, capture: Path) -> None:

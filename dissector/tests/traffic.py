@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import heapq
 import random
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from dissector.tests import forge
 from dissector.tests.forge import CONTROL, DATA, DONE, LDATA, NULL_ACK, OPEN, RESPONSE, Frame
@@ -66,6 +68,14 @@ class Settings:
     mutation: str = ""
     capture_loss: float = 0.0
     segments: list[Segment] = field(default_factory=list)  # forward 1, 2; backward 1, 2
+
+    def pace(self) -> dict[str, Any]:
+        return {"burst_size": self.burst, "burst_interval": self.interval // MS}
+
+    def terms(self) -> dict[str, Any]:
+        """What OPEN proposes and RESPONSE accepts."""
+        size = {"buffer_size": self.packets * self.packet_size, "packet_size": self.packet_size}
+        return {**size, "max_buffers": self.outstanding, **self.pace()}
 
 
 class Ids:
@@ -165,6 +175,7 @@ class Sender:
         self.fresh: dict[int, int] = {}  # buffer -> next packet never sent
         self.repairs: dict[int, list[int]] = {}
         self.ticking = False
+        self.next_burst = 0
         self.quiet = False
         self.owes_ack = False
 
@@ -176,9 +187,7 @@ class Sender:
         if self.open or self.t.now > 5_000 * MS:
             self.quiet = not self.open
             return
-        self.out(
-            OPEN, forge.open_body(self.t.uid, packet_size=self.t.set.packet_size, max_buffers=self.t.set.outstanding)
-        )
+        self.out(OPEN, forge.open_body(self.t.uid, **self.t.set.terms()))
         self.t.at(200 * MS, self.start)
 
     def input(self, payload: bytes) -> None:
@@ -255,9 +264,10 @@ class Sender:
     def wake(self) -> None:
         if not self.ticking:
             self.ticking = True
-            self.t.at(0, self.burst)
+            self.t.at(max(0, self.next_burst - self.t.now), self.burst)
 
     def burst(self) -> None:
+        self.next_burst = self.t.now + self.t.set.interval
         for _ in range(self.t.set.burst):
             chosen = self.pick()
             if chosen is None:
@@ -278,7 +288,8 @@ class Sender:
     def acknowledge(self) -> None:
         if self.owes_ack:
             self.owes_ack = False
-            self.out(NULL_ACK, self.high.to_bytes(2, "big") + bytes((0, 8, 0, 10, 0, 0)))
+            pace = self.t.set.pace()
+            self.out(NULL_ACK, struct.pack(">HHHH", self.high, pace["burst_size"], pace["burst_interval"], 0))
 
 
 class Receiver:
@@ -307,7 +318,7 @@ class Receiver:
     def input(self, payload: bytes) -> None:
         kind = payload[3]
         if kind == OPEN:
-            body = forge.open_body(self.t.uid, packet_size=self.t.set.packet_size, max_buffers=self.t.set.outstanding)
+            body = forge.open_body(self.t.uid, **self.t.set.terms())
             self.out(RESPONSE, body)
             if not self.open:
                 self.open = True
@@ -391,10 +402,14 @@ class Receiver:
             self.next_seq += 1
             raw = {
                 forge.GO: lambda s=seq, b=buffer: forge.go(s, b),
-                forge.OK: lambda s=seq, b=buffer: forge.ok(s, b),
+                forge.OK: lambda s=seq, b=buffer: self.ok(s, b),
             }.get(kind, lambda s=seq, b=buffer, n=numbers: forge.resend(s, b, n))()
             self.unacked[seq] = (raw, kind, buffer)
         self.transmit(self.new_from)
+
+    def ok(self, seq: int, buffer: int) -> bytes:
+        timer = self.t.set.control_timer // MS
+        return forge.ok(seq, buffer, self.t.set.burst, self.t.set.interval // MS, timer)
 
     def transmit(self, new_from: int = 0) -> None:
         """The whole queue, lowest first, as far as a packet holds (several packets when it does not, if set so)."""

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Speed and memory of the plugin against Wireshark's own TCP and SCTP dissectors.
+
+Every figure is CPU time (user and system) of tshark printing one line per packet, net of start-up: `tshark -q` alone
+does not dissect, and wall time is the machine's business. Runs are interleaved and the fastest of each kind counts:
+whatever disturbs makes runs slower.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from dissector.bench.captures import write
+from dissector.tests.reader import PLUGINS, Reader
+
+AT_LEAST_SCTP = 1.0  # times as fast
+AT_LEAST_TCP = 1.8
+BYTES_PER_PACKET = 150
+LINEAR = 0.10  # ten times the packets cost ten times the time, within this
+MANY_CONNECTIONS = 10_000
+
+
+@dataclass
+class Cost:
+    cpu_s: float
+    rss_kb: int
+
+
+@dataclass
+class Bench:
+    reader: Reader
+    rounds: int
+    packets: int
+
+    def capture(self, kind: str, packets: int, connections: int = 1) -> Path:
+        path = self.reader.home / f"{kind}-{packets}-{connections}.pcap"
+        if not path.exists():
+            with path.open("wb") as out:
+                write(out, kind, packets, connections)
+            path.chmod(0o644)
+        return path
+
+    def once(self, path: Path, *options: str) -> Cost:
+        """One run of tshark; output goes nowhere."""
+        whom = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.reader.home),
+            "WIRESHARK_PLUGIN_DIR": str(self.reader.home / "plugins"),
+        }
+        process = subprocess.Popen(  # type: ignore[call-overload]
+            ["tshark", "-n", "-r", str(path), *options],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=env,
+            cwd=self.reader.home,
+            **whom,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise SystemExit(f"bench: tshark {' '.join(options)} on {path.name} failed with {process.returncode}")
+        return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss)
+
+    def compare(self, paths: dict[str, Path], *options: str) -> dict[str, Cost]:
+        """The least cost of each, taking turns."""
+        best: dict[str, Cost] = {}
+        for _ in range(self.rounds):
+            for name, path in paths.items():
+                cost = self.once(path, *options)
+                known = best.get(name, cost)
+                best[name] = Cost(min(known.cpu_s, cost.cpu_s), min(known.rss_kb, cost.rss_kb))
+        return best
+
+
+def net(costs: dict[str, Cost], name: str) -> float:
+    return costs[name].cpu_s - costs["start"].cpu_s
+
+
+def protocols(bench: Bench, *options: str) -> dict[str, float]:
+    paths = {kind: bench.capture(kind, bench.packets) for kind in ("netblt", "netblt-control", "tcp", "sctp", "plain")}
+    costs = bench.compare({**paths, "start": bench.capture("plain", 1)}, *options)
+    rates = {kind: bench.packets / net(costs, kind) for kind in paths}
+    over = {kind: (costs[kind].rss_kb - costs["plain"].rss_kb) * 1024 / bench.packets for kind in paths}
+    for kind in paths:
+        print(f"  {kind:15} {net(costs, kind):7.2f} s  {rates[kind]:10.0f} packets/s  {over[kind]:6.0f} bytes/packet")
+    return {
+        "netblt_to_sctp": rates["netblt"] / rates["sctp"],
+        "netblt_to_tcp": rates["netblt"] / rates["tcp"],
+        "netblt_control_to_sctp": rates["netblt-control"] / rates["sctp"],
+        "netblt_control_to_tcp": rates["netblt-control"] / rates["tcp"],
+        "netblt_bytes_per_packet": over["netblt"],
+        "netblt_control_bytes_per_packet": over["netblt-control"],
+        "netblt_packets_per_s": rates["netblt"],
+    }
+
+
+def growth(bench: Bench) -> dict[str, float]:
+    """Ten times the packets; and the same packets spread over many connections."""
+    paths = {
+        "one": bench.capture("netblt", bench.packets),
+        "ten": bench.capture("netblt", bench.packets * 10),
+        "many": bench.capture("netblt", bench.packets, MANY_CONNECTIONS),
+        "start": bench.capture("plain", 1),
+    }
+    costs = bench.compare(paths)
+    return {
+        "ten_times_packets_cost": net(costs, "ten") / net(costs, "one"),
+        "many_connections_cost": net(costs, "many") / net(costs, "one"),
+    }
+
+
+def judge(result: dict[str, float]) -> list[str]:
+    wrong = []
+    if result["netblt_to_sctp"] < AT_LEAST_SCTP:
+        wrong.append(f"{result['netblt_to_sctp']:.2f} times as fast as SCTP, below {AT_LEAST_SCTP}")
+    if result["netblt_to_tcp"] < AT_LEAST_TCP:
+        wrong.append(f"{result['netblt_to_tcp']:.2f} times as fast as TCP, below {AT_LEAST_TCP}")
+    if result["netblt_bytes_per_packet"] > BYTES_PER_PACKET:
+        wrong.append(f"{result['netblt_bytes_per_packet']:.0f} bytes per packet, above {BYTES_PER_PACKET}")
+    if abs(result.get("ten_times_packets_cost", 10) / 10 - 1) > LINEAR:
+        wrong.append(f"ten times the packets cost {result['ten_times_packets_cost']:.2f} times the time")
+    if result.get("many_connections_cost", 1) > 1 + LINEAR:
+        wrong.append(f"{MANY_CONNECTIONS} connections cost {result['many_connections_cost']:.2f} times the time of one")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--packets", type=int, default=500_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--growth", action="store_true", help="also ten times the packets (11 GB of disk) and 10,000 connections"
+    )
+    parser.add_argument("--two-passes", action="store_true", help="also with -2")
+    parser.add_argument("--json", type=Path, help="write the figures there")
+    arguments = parser.parse_args()
+    if not list(PLUGINS.glob("*/epan/netblt.so")):
+        raise SystemExit(f"bench: {PLUGINS} holds no plugin: run tools/build, or set NETBLT_PLUGIN_DIR")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with tempfile.TemporaryDirectory(prefix="netblt-bench-") as home:
+        os.umask(0o022)
+        bench = Bench(Reader(Path(home)), arguments.rounds, arguments.packets)
+        print(f"{arguments.packets} packets, best of {arguments.rounds}, CPU time net of start-up:")
+        result = protocols(bench)
+        if arguments.two_passes:
+            print("with -2:")
+            result |= {f"two_passes_{name}": value for name, value in protocols(bench, "-2").items()}
+        if arguments.growth:
+            result |= growth(bench)
+    for name, value in result.items():
+        print(f"  {name} {value:.2f}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    wrong = judge(result)
+    for line in wrong:
+        print(f"bench: {line}", file=sys.stderr)
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

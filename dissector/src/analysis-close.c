@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The end of a connection (RFC 998 5.3) and the timers that both ends keep (5.2.3): CLOSE, QUIT, ABORT, TIMER-10,
+ * 11. */
+#include "analysis.h"
+
+/* CLOSE-01: every buffer with a GO, up to the last, got its OK. The receiver's own packets tell. */
+static const struct nb_buffer *find_open_buffer(const struct nb_facts *facts)
+{
+    enum { BUFFERS_AT_MOST = 256 };
+    const struct nb_buffer *buffer = facts->buffers.lowest;
+
+    for (int i = 0; i < BUFFERS_AT_MOST && buffer != NULL; i++, buffer = buffer->higher) {
+        if (!buffer->retired && buffer->ok_seq == 0 && (int32_t)(buffer->number - facts->last_buffer) <= 0) {
+            return buffer;
+        }
+    }
+    return NULL;
+}
+
+static void judge_done(const struct nb_event *event)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_facts *facts = stream->facts;
+    const int sender = 1 - event->end;
+    struct nb_charge charge = {.rule = NB_RULE_CLOSE_RECEIVER,
+                               .offender = event->end,
+                               .forgiven = NB_DOUBTS_OF_LOSS,
+                               .excuse = "the packets that allow it may have escaped the capture"};
+
+    if (!stream->open_seen) {
+        return;
+    }
+    if (stream->acked < stream->newest) {
+        charge.absent = NB_ABSENT_ACK;
+        charge.absent_number = stream->newest;
+        nb_await(event, &charge, sender, 1, "DONE, though message %u is not acknowledged", (uint16_t)stream->newest);
+        return;
+    }
+    if (!facts->last_known) {
+        charge.absent = NB_ABSENT_LAST;
+        nb_await(event, &charge, sender, 1, "DONE, though no packet of the last buffer was captured");
+        return;
+    }
+    const struct nb_buffer *open = find_open_buffer(facts);
+    if (open != NULL) {
+        charge.excuse = nb_is_unbroken(stream, event->end) ? NULL : charge.excuse;
+        nb_blame(event, &charge, "DONE, though buffer %u has no OK", open->number);
+        return;
+    }
+    nb_keep(event, NB_RULE_CLOSE_RECEIVER);
+}
+
+static void take_done(const struct nb_event *event)
+{
+    struct nb_facts *facts = event->stream->facts;
+    struct nb_queue *queue = &facts->queue;
+
+    if (event->end == event->stream->sender) {
+        return; /* WIRE-13 */
+    }
+    if (queue->done.frame != 0) {
+        nb_remark(event, NB_NOTES_DONE_AGAIN, "DONE is repeated, first in frame %u", queue->done.frame);
+        return;
+    }
+    judge_done(event);
+    queue->done = nb_mark_of(event);
+    nb_keep(event, NB_RULE_CLOSE_DONE);
+    if (facts->final_acked) {
+        nb_keep(event, NB_RULE_CLOSE_FINAL_OK);
+        nb_keep(event, NB_RULE_CLOSE_SENDER);
+    }
+    if (queue->oks > 0 && queue->controls * 5 > queue->oks * 6) {
+        nb_remark(event, NB_NOTES_CHATTY, "%u CONTROLs for %u buffers", queue->controls, queue->oks);
+    } else if (queue->oks > 0) {
+        nb_keep(event, NB_RULE_R1030_CONTROLS);
+    }
+}
+
+/* CLOSE-03, 04, 05: the final OK is said again. Loss explains one without answer, hardly several. */
+void nb_close_repeated(const struct nb_event *event)
+{
+    enum { UNANSWERED = 3 };
+    struct nb_facts *facts = event->stream->facts;
+    struct nb_charge charge = {.rule = facts->final_acked ? NB_RULE_CLOSE_REPEATED_OK : NB_RULE_CLOSE_FINAL_OK,
+                               .offender = 1 - event->end,
+                               .request_frame = facts->final_ok_frame,
+                               .excuse = "the answers may have been lost, or the time to answer is over"};
+
+    if (!facts->last_known || facts->last_ok_seq == 0 || event->emitted.arrival == NB_LATE) {
+        return;
+    }
+    if (facts->queue.answered) {
+        nb_keep(event, NB_RULE_CLOSE_REPEATED_OK);
+        facts->final_unanswered = 0;
+        return;
+    }
+    if (++facts->final_unanswered != UNANSWERED) {
+        return;
+    }
+    if (facts->final_acked && (event->now - facts->final_ok_when) * 1000.0 <= facts->final_ok_timer) {
+        charge.rule = NB_RULE_CLOSE_DALLY;
+    }
+    nb_blame(event, &charge, "the final OK is said again and again, nothing answers");
+}
+
+static bool is_transfer(uint8_t type)
+{
+    return nb_has_high_seq(type) || type == NB_CONTROL;
+}
+
+/* ABORT-01, QUIT-05 */
+static void judge_silence(const struct nb_event *event)
+{
+    struct nb_side *side = &event->stream->facts->side[event->end];
+    const uint8_t type = event->packet->type;
+    struct nb_charge charge = {.rule = NB_RULE_ABORT_SILENCE, .offender = event->end};
+
+    if (side->abort.frame == 0 && side->quit.frame == 0) {
+        return;
+    }
+    if (nb_proven_after(event, &side->abort) && (is_transfer(type) || type == NB_KEEPALIVE || type == NB_DONE)) {
+        charge.request_frame = side->abort.frame;
+        nb_blame(event, &charge, "%s after the ABORT in frame %u", nb_type_name(type), side->abort.frame);
+    } else if (nb_proven_after(event, &side->quit) && is_transfer(type)) {
+        charge.rule = NB_RULE_QUIT_SILENCE;
+        charge.request_frame = side->quit.frame;
+        nb_blame(event, &charge, "%s after the %s in frame %u", nb_type_name(type),
+                 side->quits > 0 ? "QUIT" : "QUITACK", side->quit.frame);
+    }
+}
+
+/* ABORT-02 */
+static void judge_aborted(const struct nb_event *event)
+{
+    const struct nb_side *peer = &event->stream->facts->side[1 - event->end];
+    struct nb_side *side = &event->stream->facts->side[event->end];
+
+    if (peer->abort.frame != 0 && is_transfer(event->packet->type) && !side->fell_silent) {
+        side->fell_silent = true;
+        nb_remark(event, NB_NOTES_ABORTED, "%s after the ABORT of the peer in frame %u, which may have been lost",
+                  nb_type_name(event->packet->type), peer->abort.frame);
+    }
+}
+
+static void take_quit(const struct nb_event *event)
+{
+    enum { UNANSWERED = 3 };
+    struct nb_facts *facts = event->stream->facts;
+    struct nb_side *side = &facts->side[event->end];
+    const struct nb_side *peer = &facts->side[1 - event->end];
+    const struct nb_charge charge = {.rule = peer->quitacks > 0 ? NB_RULE_QUIT_DALLY : NB_RULE_QUIT_ANSWERED,
+                                     .offender = 1 - event->end,
+                                     .request_frame = side->quit_asked.frame,
+                                     .excuse = "QUITACKs may have been lost, or the time to answer is over"};
+    const struct nb_buffer *open = facts->buffers.highest;
+
+    nb_keep(event, NB_RULE_QUIT_REASON);
+    if (side->quits++ == 0) {
+        side->quit_asked = nb_mark_of(event);
+        if (open != NULL && open->highest >= 0 && open->last < 0) {
+            nb_remark(event, NB_NOTES_QUIT_EARLY, "QUIT, the LDATA of buffer %u was not captured", open->number);
+        } else {
+            nb_keep(event, NB_RULE_QUIT_BOUNDARY);
+        }
+    } else {
+        nb_keep(event, NB_RULE_QUIT_REPEATED);
+        if (++side->unanswered == UNANSWERED) {
+            nb_blame(event, &charge, "QUIT is repeated, nothing answers");
+        }
+    }
+    if (side->quit.frame == 0) {
+        side->quit = nb_mark_of(event);
+    }
+}
+
+/* ABORT-03: what asked for the QUITACK? */
+static void take_quitack(const struct nb_event *event)
+{
+    struct nb_facts *facts = event->stream->facts;
+    struct nb_side *side = &facts->side[event->end];
+    struct nb_side *peer = &facts->side[1 - event->end];
+    const struct nb_charge charge = {
+        .rule = NB_RULE_ABORT_QUITACK,
+        .offender = event->end,
+        .forgiven = NB_DOUBTS_OF_LOSS,
+        .request_frame = peer->abort.frame,
+        .excuse = nb_is_unbroken(event->stream, 1 - event->end) ? NULL : "a QUIT may have escaped the capture"};
+
+    peer->unanswered = 0;
+    if (peer->quits == 0 && peer->abort.frame != 0) {
+        nb_blame(event, &charge, "QUITACK answers the ABORT in frame %u", peer->abort.frame);
+    } else if (peer->quits > 0) {
+        nb_keep(event, side->quitacks == 0 ? NB_RULE_QUIT_ANSWERED : NB_RULE_QUIT_DALLY);
+    }
+    side->quitacks++;
+    if (side->quit.frame == 0) {
+        side->quit = nb_mark_of(event);
+    }
+}
+
+static void take_abort(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+    struct nb_side *side = &stream->facts->side[event->end];
+    const struct nb_charge charge = {.rule = NB_RULE_DEMUX_SERVICE,
+                                     .offender = event->end,
+                                     .excuse = "the ports may be in use since before the capture (OPEN-09)"};
+
+    if (side->abort.frame == 0) {
+        side->abort = nb_mark_of(event);
+    }
+    if (stream->open_seen && !stream->response_seen && stream->facts->active == 1 - event->end &&
+        !stream->follows_another) {
+        nb_blame(event, &charge, "an OPEN is answered with ABORT");
+    } else if (stream->follows_another && stream->open_seen && !stream->response_seen) {
+        nb_keep(event, NB_RULE_OPEN_FOREIGN);
+    }
+}
+
+/* TIMER-10, TIMER-11: silences of this end against what both have declared. */
+static void judge_gap(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_side *side = &stream->facts->side[event->end];
+    const struct nb_side *peer = &stream->facts->side[1 - event->end];
+    const double gap = event->now - side->last_when;
+    const struct nb_charge charge = {.rule = NB_RULE_TIMER_KEEPALIVE,
+                                     .offender = event->end,
+                                     .excuse = "packets may have been lost before the capture"};
+
+    if (stream->closed || !stream->response_seen || side->last_when < 0) {
+        return;
+    }
+    if (peer->terms.death_timer > 0 && gap > peer->terms.death_timer) {
+        nb_blame(event, &charge, "silent for %.1f s, the peer's death timer is %u s", gap, peer->terms.death_timer);
+    } else if (event->packet->type == NB_KEEPALIVE) {
+        nb_keep(event, NB_RULE_TIMER_KEEPALIVE);
+    }
+    if (side->terms.death_timer > 0 && peer->last_when >= 0 &&
+        event->now - peer->last_when > side->terms.death_timer * 1.5) {
+        nb_remark(event, NB_NOTES_DEATH,
+                  "goes on after %.1f s without a packet from the peer, its death "
+                  "timer is %u s",
+                  event->now - peer->last_when, side->terms.death_timer);
+    }
+}
+
+void nb_close_packet(const struct nb_event *event)
+{
+    struct nb_side *side = &event->stream->facts->side[event->end];
+
+    judge_gap(event);
+    side->last_when = event->now;
+    judge_silence(event);
+    judge_aborted(event);
+    switch (event->packet->type) {
+    case NB_DONE:
+        take_done(event);
+        break;
+    case NB_QUIT:
+        take_quit(event);
+        break;
+    case NB_QUITACK:
+        take_quitack(event);
+        break;
+    case NB_ABORT:
+        take_abort(event);
+        break;
+    default:
+        break;
+    }
+}

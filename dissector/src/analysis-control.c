@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* CONTROL packets, message by message (RFC 998 5.2.1). What one packet or two sound packets of the receiver say
+ * against each other needs no order and no complete capture: CTRL-01 (gaps inside what was captured), CTRL-02,
+ * CTRL-03, CTRL-13, DATA-06, DATA-10, CTRL-15, TIMER-08, RESEND-06. What depends on the order in which CONTROLs were
+ * emitted is proven by IP IDs only: CTRL-05, TIMER-02. */
+#include "analysis.h"
+
+#include "netblt.h"
+
+/* Parts of one queue may be torn apart by so much on their way. */
+#define PARTS_WITHIN_S 0.05
+
+/* CTRL-03, from the packet alone. AMB-12: some skip 0 when numbers wrap. */
+static void judge_sequence(const struct nb_event *event, int64_t previous, int64_t seq, bool *told)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_FIFO, .offender = event->end};
+
+    if (previous == INT64_MIN || *told || seq == previous + 1 ||
+        (seq == previous + 2 && (uint16_t)(previous + 1) == 0)) {
+        return;
+    }
+    *told = true;
+    nb_blame(event, &charge, "message %u stands behind message %u", (uint16_t)seq, (uint16_t)previous);
+}
+
+/* CTRL-05, TIMER-02: of two CONTROLs the later emitted one begins lower, though the acknowledgement was known. */
+static void judge_head(const struct nb_event *event, const struct nb_control *control)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_queue *queue = &stream->facts->queue;
+    const bool after_done = nb_proven_after(event, &queue->done);
+    struct nb_charge charge = {.rule = NB_RULE_CTRL_ACKED,
+                               .offender = event->end,
+                               .request_frame = after_done ? queue->done.frame : queue->head_mark.frame};
+
+    if (queue->known_from != 0 && control->highest >= queue->known_from && control->first <= queue->known_ack) {
+        charge.request_frame = queue->known_frame;
+        nb_blame(event, &charge, "CONTROL holds message %u, though its OK shows that its acknowledgement has come",
+                 (uint16_t)control->first);
+        return;
+    }
+    if (after_done || (control->first < queue->head && nb_proven_after(event, &queue->head_mark))) {
+        nb_blame(event, &charge,
+                 "CONTROL holds message %u again, which frame %u shows to be "
+                 "acknowledged",
+                 (uint16_t)control->first, charge.request_frame);
+        if (after_done || control->highest < queue->head) {
+            charge.rule = NB_RULE_TIMER_CLEARED;
+            nb_blame(event, &charge,
+                     "CONTROL is repeated, though frame %u shows that all of it is "
+                     "acknowledged",
+                     charge.request_frame);
+        }
+        return;
+    }
+    if (control->first <= stream->acked && control->fresh == 0 && control->highest <= stream->acked) {
+        nb_remark(event, NB_NOTES_CTRL_STALE, "CONTROL up to message %u, of which %u is acknowledged by now",
+                  (uint16_t)control->highest, (uint16_t)stream->acked);
+        return;
+    }
+    nb_keep(event, NB_RULE_CTRL_ACKED);
+    nb_keep(event, NB_RULE_TIMER_CLEARED);
+    if (control->first > queue->head && control->first <= stream->acked + 1 && event->emitted.arrival != NB_LATE &&
+        !nb_redundancy_continues(event, control, PARTS_WITHIN_S)) {
+        queue->head = control->first;
+        queue->head_mark = nb_mark_of(event);
+    }
+}
+
+/* CTRL-01. Only a flow without a gap shows that a number was never used. */
+static void judge_numbers(const struct nb_event *event, const struct nb_control *control)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_charge charge = {
+        .rule = NB_RULE_CTRL_NUMBERS,
+        .offender = event->end,
+        .forgiven = NB_DOUBTS_OF_LOSS,
+        .excuse = nb_is_unbroken(stream, event->end) ? NULL : "a CONTROL may have escaped the capture"};
+
+    if (!stream->open_seen || !stream->response_seen || control->highest - control->newest_before > NB_TOLD_WINDOW) {
+        return;
+    }
+    if (control->first == 0 && stream->newest < NB_TOLD_WINDOW) {
+        const struct nb_charge zero = {.rule = NB_RULE_CTRL_NUMBERS, .offender = event->end};
+        nb_blame(event, &zero, "the first message has number 0");
+        return;
+    }
+    for (int64_t seq = MAX(control->newest_before, stream->acked) + 1; seq < control->highest; seq++) {
+        if (nb_told_find(&stream->facts->told, seq) == NULL && (uint16_t)seq != 0) {
+            if (charge.excuse == NULL || control->newest_before == 0) {
+                nb_blame(event, &charge, "message %u is left out between %u and %u", (uint16_t)seq,
+                         (uint16_t)control->newest_before, (uint16_t)control->highest);
+            }
+            return;
+        }
+    }
+    if (control->fresh > 0) {
+        nb_keep(event, NB_RULE_CTRL_NUMBERS);
+    }
+}
+
+/* DATA-12: counted after the whole packet. Messages that were not captured may be OKs. */
+static void judge_outstanding(const struct nb_event *event, const struct nb_control *control)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_facts *facts = stream->facts;
+    const struct nb_queue *queue = &facts->queue;
+    const unsigned limit = facts->side[facts->active == 0].terms.max_buffers;
+    const int64_t unknown = MAX(stream->newest - (int64_t)queue->messages, 0);
+    const int64_t outstanding = (int64_t)queue->gos - queue->oks;
+    const struct nb_charge charge = {
+        .rule = NB_RULE_DATA_OUTSTANDING, .offender = event->end, .forgiven = NB_DOUBT_UNSEEN_DATA};
+
+    if (!stream->open_seen || !stream->response_seen || facts->active < 0 || limit == 0 || control->fresh == 0 ||
+        control->highest < stream->newest) {
+        return;
+    }
+    if (outstanding - unknown > (int64_t)limit) {
+        nb_blame(event, &charge, "%u buffers have a GO and no OK, %u were agreed", (unsigned)outstanding, limit);
+    } else {
+        nb_keep(event, NB_RULE_DATA_OUTSTANDING);
+    }
+}
+
+/* TIMER-01, TIMER-03, CTRL-10: a CONTROL without anything new. Only the first repetition is compared with the
+ * published timer, later ones may be slower. */
+static void judge_repetition(const struct nb_event *event, const struct nb_control *control)
+{
+    struct nb_queue *queue = &event->stream->facts->queue;
+    const double since = event->now - queue->told_when;
+
+    if (control->fresh > 0) {
+        queue->repeats = 0;
+        queue->waits_told = false;
+        queue->emitted_when = event->now;
+    } else if (control->highest > event->stream->acked && event->emitted.arrival != NB_LATE) {
+        nb_keep(event, NB_RULE_TIMER_CONTROL);
+        queue->repeats++;
+        const struct nb_charge early = {.rule = NB_RULE_TIMER_PUBLISHED,
+                                        .offender = event->end,
+                                        .request_frame = queue->told_frame,
+                                        .excuse = "the CONTROL before may have been held up"};
+        if (queue->repeats == 1 && queue->published > 0 && control->highest == queue->repeated_up_to) {
+            if (since * 1000.0 < queue->published * 0.25) {
+                nb_blame(event, &early, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
+                         since * 1000.0, queue->published);
+            } else {
+                nb_keep(event, NB_RULE_TIMER_PUBLISHED);
+            }
+        }
+        if (!queue->answered) {
+            nb_remark(event, NB_NOTES_CTRL_WAITING, "CONTROL is repeated, no packet of the sender since frame %u",
+                      queue->told_frame);
+        }
+    }
+    if (control->fresh == 0) {
+        nb_close_repeated(event);
+    }
+    queue->told_when = event->now;
+    queue->told_frame = event->frame;
+    queue->repeated_up_to = control->highest;
+    queue->answered = false;
+    queue->controls++;
+}
+
+/* The RESENDs in one CONTROL. */
+struct asked {
+    struct nb_message message[64];
+    unsigned count;
+};
+
+static bool share_a_packet(const struct nb_event *event, const struct nb_message *a, const struct nb_message *b)
+{
+    enum { ENTRIES_AT_MOST = 64 };
+
+    for (unsigned i = 0; i < MIN(a->count, ENTRIES_AT_MOST); i++) {
+        for (unsigned k = 0; k < MIN(b->count, ENTRIES_AT_MOST); k++) {
+            if (nb_resend_entry(event->packet, a, i) == nb_resend_entry(event->packet, b, k)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* RESEND-06 from the packet alone: both messages are unacknowledged. A list that does not fit is spread over several,
+ * but they name no packet twice, and the packet is full. */
+static void judge_single(const struct nb_event *event, const struct nb_message *first, const struct nb_message *second)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_RESEND_SINGLE, .offender = event->end};
+
+    if (share_a_packet(event, first, second) ||
+        event->packet->length + second->bytes <= (int)nb_redundancy_capacity(event->stream)) {
+        nb_blame(event, &charge, "two unacknowledged RESENDs for buffer %u", second->buffer);
+    }
+}
+
+static void note_asked(const struct nb_event *event, struct asked *asked, const struct nb_message *message)
+{
+    for (unsigned i = 0; i < asked->count; i++) {
+        if (asked->message[i].buffer == message->buffer) {
+            judge_single(event, &asked->message[i], message);
+            return;
+        }
+    }
+    if (asked->count < array_length(asked->message)) {
+        asked->message[asked->count++] = *message;
+    }
+    nb_keep(event, NB_RULE_RESEND_SINGLE);
+}
+
+static void take_message(const struct nb_event *event, const struct nb_message *message, int64_t seq,
+                         struct nb_control *control)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_told *told = nb_told_find(&stream->facts->told, seq);
+
+    control->first = control->messages == 0 ? seq : MIN(control->first, seq);
+    control->highest = control->messages == 0 ? seq : MAX(control->highest, seq);
+    control->messages++;
+    if (told != NULL) {
+        nb_message_again(event, message, told);
+    } else if (seq > stream->acked && seq <= stream->acked + NB_TOLD_WINDOW) {
+        control->fresh++;
+        nb_message_fresh(event, message, seq);
+    } else {
+        nb_turned_up(event, seq);
+    }
+    if (seq > stream->acked && seq <= stream->acked + NB_TOLD_WINDOW) {
+        control->present[seq - stream->acked - 1] = true;
+    }
+    stream->newest = MAX(stream->newest, seq);
+}
+
+void nb_control_packet(const struct nb_event *event)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_control control = {.newest_before = stream->newest};
+    struct asked asked;
+    struct nb_message message;
+    int64_t previous = INT64_MIN;
+    bool disordered = false;
+    enum nb_walk walk;
+    int offset = NB_HEADER_BYTES;
+
+    asked.count = 0;
+    while ((walk = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE) {
+        if (!stream->acked_known && stream->newest == 0) {
+            stream->newest = message.seq;
+        }
+        const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message.seq);
+        judge_sequence(event, previous, seq, &disordered);
+        previous = seq;
+        take_message(event, &message, seq, &control);
+        if (message.type == NB_RESEND) {
+            note_asked(event, &asked, &message);
+        }
+    }
+    if (walk != NB_END || control.messages == 0) {
+        return;
+    }
+    if (!disordered) {
+        nb_keep(event, NB_RULE_CTRL_FIFO);
+    }
+    judge_head(event, &control);
+    judge_numbers(event, &control);
+    judge_outstanding(event, &control);
+    judge_repetition(event, &control);
+    nb_redundancy_control(event, &control);
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* DATA and LDATA packets (RFC 998 sections 3, 5.2, 5.3.1). What two packets of the sender say against each other, or
+ * one against the RESPONSE, needs no order: DATA-02..05, DATA-09, RESEND-03, NEG-06. DATA-01 needs a receiver's flow
+ * without a gap (judge.h) or the whole buffer (analysis-requests.c). Packets that seem out of place are remembered for
+ * that, too: a first visible copy may be a repair. */
+#include "analysis.h"
+
+#include "netblt.h"
+
+struct view {
+    const struct nb_event *event;
+    struct nb_facts *facts;
+    const struct nb_proposal *terms; /* RESPONSE */
+    struct nb_buffer *buffer;
+    struct nb_part *part;
+    uint32_t full; /* packets of a full buffer; 0 unknown */
+    int length;    /* data bytes */
+    int64_t ack;
+    bool last; /* L */
+    bool ldata;
+    bool known; /* length and content are those that were emitted */
+};
+
+/* A data checksum that is good stands for the content, and was computed already; the ends are looked at, too. */
+static uint32_t summed_hash(const struct nb_packet *packet)
+{
+    enum { SAMPLE_BYTES = 8 };
+    const int bytes = packet->end - NB_DATA_HEADER_BYTES;
+    const uint8_t *p = tvb_get_ptr(packet->tvb, 0, packet->end);
+    uint64_t first = 0;
+    uint64_t last = 0;
+
+    memcpy(&first, p + NB_DATA_HEADER_BYTES, (size_t)MIN(bytes, SAMPLE_BYTES));
+    memcpy(&last, p + packet->end - MIN(bytes, SAMPLE_BYTES), (size_t)MIN(bytes, SAMPLE_BYTES));
+    const uint64_t mixed = (first ^ last * 0xD6E8FEB86659FD93U) * 0x9FB21C651E98DF25U;
+    return (uint32_t)(mixed >> 32) << 16 | (uint32_t)(p[20] << 8 | p[21]);
+}
+
+/* Two lanes of multiplication: several bytes per nanosecond, and a change anywhere shows. */
+static uint32_t content_hash(const struct nb_packet *packet)
+{
+    const int bytes = packet->end - NB_DATA_HEADER_BYTES;
+    const uint8_t *p = tvb_get_ptr(packet->tvb, NB_DATA_HEADER_BYTES, bytes);
+    /* Lanes that do not wait for each other: this runs over every byte of the transfer. */
+    enum { LANES = 4, LANE_BYTES = 8, ROUND = LANES * LANE_BYTES };
+    uint64_t lane[LANES] = {0x9E3779B97F4A7C15U ^ (uint64_t)bytes, 0xC2B2AE3D27D4EB4FU, 0x165667B19E3779F9U,
+                            0x85EBCA77C2B2AE63U};
+    uint64_t words[LANES];
+
+    for (int i = 0; i < bytes; i += ROUND) {
+        if (i + ROUND > bytes) {
+            memset(words, 0, sizeof(words));
+        }
+        memcpy(words, p + i, (size_t)MIN((int)ROUND, bytes - i));
+        for (int n = 0; n < LANES; n++) {
+            lane[n] = (lane[n] ^ words[n]) * 0x9FB21C651E98DF25U;
+            lane[n] ^= lane[n] >> 29;
+        }
+    }
+    const uint64_t all =
+        ((lane[0] * 0xD6E8FEB86659FD93U ^ lane[1]) * 0xD6E8FEB86659FD93U ^ lane[2]) * 0xD6E8FEB86659FD93U ^ lane[3];
+    return (uint32_t)(all >> 32 ^ all);
+}
+
+static bool is_whole(const struct nb_packet *packet)
+{
+    return packet->captured >= packet->end && !packet->fragment && packet->end == packet->length;
+}
+
+/* AMB-02 (c): some round Length up to a multiple of 4. */
+static bool fits_size(int length, int size)
+{
+    return length == size || (length > size && length - size <= 3 && (length + NB_DATA_HEADER_BYTES) % 4 == 0);
+}
+
+/* DATA-03, NEG-06 */
+static void judge_packet_size(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    const int size = view->terms->data_packet_size;
+    const int proposed = view->facts->side[view->facts->active == 1].terms.data_packet_size;
+    struct nb_charge charge = {
+        .rule = NB_RULE_DATA_PACKET_SIZE, .offender = event->end, .request_frame = view->terms->frame};
+
+    if (fits_size(view->length, size) || (view->ldata && view->length < size && (view->length > 0 || view->last))) {
+        nb_keep(event, NB_RULE_DATA_PACKET_SIZE);
+        if (proposed != size) {
+            nb_keep(event, NB_RULE_NEG_GOVERNS);
+        }
+        return;
+    }
+    if (view->ldata && view->length == 0) {
+        charge.rule = NB_RULE_DATA_LDATA;
+        charge.excuse = "its end may have been found late (AMB-42)";
+        nb_blame(event, &charge, "an LDATA without data ends buffer %u", view->buffer->number);
+        return;
+    }
+    if (proposed != size && view->length == proposed) {
+        charge.rule = NB_RULE_NEG_GOVERNS;
+        nb_blame(event, &charge, "%d bytes as the OPEN proposed, the RESPONSE made it %d", view->length, size);
+    }
+    charge.rule = NB_RULE_DATA_PACKET_SIZE;
+    nb_blame(event, &charge, "%s of %d bytes, the data packet size is %d%s", view->ldata ? "LDATA" : "DATA",
+             view->length, size, view->length + NB_DATA_HEADER_BYTES == size ? " (it counts the header)" : "");
+}
+
+/* DATA-04, DATA-05, RESEND-03: the type that belongs to a number. */
+static void judge_type(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    const struct nb_buffer *buffer = view->buffer;
+    const int number = event->packet->packet;
+    const bool again = (view->part->flags & NB_PART_SEEN) != 0;
+    struct nb_charge charge = {.rule = NB_RULE_DATA_LDATA, .offender = event->end};
+
+    if (again && view->ldata != ((view->part->flags & NB_PART_LDATA) != 0)) {
+        charge.request_frame = view->part->frame;
+        nb_blame(event, &charge, "packet %d of buffer %u is %s now and was %s before", number, buffer->number,
+                 view->ldata ? "LDATA" : "DATA", view->ldata ? "DATA" : "LDATA");
+        charge.rule = NB_RULE_RESEND_IDENTITY;
+        nb_blame(event, &charge, "packet %d of buffer %u has another type when sent again", number, buffer->number);
+    } else if (buffer->last >= 0 && (number > buffer->last || (view->ldata && number != buffer->last))) {
+        charge.request_frame = buffer->last_frame;
+        nb_blame(event, &charge, "packet %d of buffer %u, whose LDATA is packet %d", number, buffer->number,
+                 buffer->last);
+    } else if (view->ldata && number < buffer->highest) {
+        charge.request_frame = buffer->highest_frame;
+        nb_blame(event, &charge, "LDATA of buffer %u is packet %d, below packet %d", buffer->number, number,
+                 buffer->highest);
+    } else if (view->full > 0 && (uint32_t)number > view->full) { /* AMB-10: the base may be 1 */
+        charge.rule = NB_RULE_DATA_NUMBERS;
+        nb_blame(event, &charge, "packet %d of buffer %u, a full buffer has %u packets", number, buffer->number,
+                 view->full);
+    } else if (view->full > 0 && !view->ldata && (uint32_t)number + 1 >= view->full &&
+               (view->facts->buffers.from_zero || (uint32_t)number >= view->full)) {
+        nb_blame(event, &charge, "packet %d ends buffer %u and is DATA, not LDATA", number, buffer->number);
+    } else {
+        nb_keep(event, NB_RULE_DATA_LDATA);
+    }
+}
+
+/* DATA-09 */
+static void judge_last_flag(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    struct nb_facts *facts = view->facts;
+    struct nb_buffer *buffer = view->buffer;
+    struct nb_charge charge = {.rule = NB_RULE_DATA_LAST_FLAG, .offender = event->end};
+    const int32_t behind = facts->last_known ? (int32_t)(buffer->number - facts->last_buffer) : 0;
+
+    if (buffer->distinct > 0 && view->last != buffer->last_flagged) {
+        charge.request_frame = buffer->first_frame;
+        nb_blame(event, &charge, "packet %u of buffer %u has L %s, others of the buffer have it %s",
+                 event->packet->packet, buffer->number, view->last ? "set" : "clear", view->last ? "clear" : "set");
+        if ((view->part->flags & NB_PART_SEEN) && view->last != ((view->part->flags & NB_PART_LAST) != 0)) {
+            charge.rule = NB_RULE_RESEND_IDENTITY;
+            nb_blame(event, &charge, "packet %u of buffer %u has another L flag when sent again", event->packet->packet,
+                     buffer->number);
+        }
+    } else if (behind > 0) {
+        charge.request_frame = facts->last_frame;
+        nb_blame(event, &charge, "buffer %u is sent, though buffer %u was flagged as the last", buffer->number,
+                 facts->last_buffer);
+    } else if (view->last && facts->buffers.highest != NULL && facts->highest_data_known &&
+               (int32_t)(facts->highest_data - buffer->number) > 0) {
+        nb_blame(event, &charge, "buffer %u is flagged as the last, buffer %u was sent before", buffer->number,
+                 facts->highest_data);
+    } else {
+        nb_keep(event, NB_RULE_DATA_LAST_FLAG);
+    }
+    if (view->last && !facts->last_known) {
+        facts->last_known = true;
+        facts->last_buffer = buffer->number;
+        facts->last_frame = event->frame;
+        facts->last_ok_seq = buffer->ok_seq;
+    }
+}
+
+/* RESEND-03, DATA-13: the same number, the same content. Without good data checksums the network may have changed
+ * it. */
+static void judge_identity(const struct view *view, uint32_t hash)
+{
+    const struct nb_event *event = view->event;
+    const struct nb_part *part = view->part;
+    const bool sure = event->packet->data_checksum == NB_GOOD && (part->flags & NB_PART_CHECKED);
+    struct nb_charge charge = {.rule = NB_RULE_RESEND_IDENTITY, .offender = event->end, .request_frame = part->frame};
+
+    if (part->length != view->length) {
+        nb_blame(event, &charge, "packet %u of buffer %u has %d bytes now and had %u before", event->packet->packet,
+                 view->buffer->number, view->length, part->length);
+    } else if ((part->flags & NB_PART_HASHED) && part->hash != hash && sure == ((part->flags & NB_PART_CHECKED) != 0)) {
+        charge.excuse = sure ? NULL : "no data checksum excludes damage on the way";
+        nb_blame(event, &charge, "packet %u of buffer %u has other content than in frame %u", event->packet->packet,
+                 view->buffer->number, part->frame);
+        charge.rule = NB_RULE_DATA_UNREQUESTED;
+        nb_blame(event, &charge, "packet %u of buffer %u has other content than in frame %u", event->packet->packet,
+                 view->buffer->number, part->frame);
+    } else {
+        nb_keep(event, NB_RULE_RESEND_IDENTITY);
+    }
+}
+
+/* DATA-02: once every packet is there. */
+static void judge_buffer_size(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    struct nb_buffer *buffer = view->buffer;
+    const uint64_t size = view->terms->buffer_size;
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_BUFFER_SIZE, .offender = event->end};
+
+    if (buffer->sized || buffer->last < 0 || buffer->distinct != (uint32_t)buffer->last + 1) {
+        return;
+    }
+    buffer->sized = true;
+    if (buffer->last_flagged ? buffer->bytes <= size + 3 : buffer->bytes >= size && buffer->bytes <= size + 3) {
+        nb_keep(event, NB_RULE_DATA_BUFFER_SIZE);
+        nb_keep(event, NB_RULE_NEG_ANY_SIZE);
+    } else {
+        nb_blame(event, &charge, "buffer %u has %" PRIu64 " bytes, the buffer size is %" PRIu64, buffer->number,
+                 buffer->bytes, size);
+    }
+}
+
+/* DATA-01 */
+static void judge_go(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    struct nb_buffer *buffer = view->buffer;
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_BEFORE_GO,
+                                     .offender = event->end,
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .absent = NB_ABSENT_GO,
+                                     .absent_number = buffer->number,
+                                     .excuse = "its GO may have escaped the capture"};
+
+    if (buffer->go_seq != 0) {
+        nb_keep(event, NB_RULE_DATA_BEFORE_GO);
+    } else if (!buffer->go_missing_told && event->stream->open_seen) {
+        buffer->go_missing_told = true;
+        nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "data of buffer %u before its GO",
+                 buffer->number);
+    }
+}
+
+/* ORDER-01, ORDER-03: candidates; nb_requests_judge decides when all RESENDs are known. */
+static void judge_place(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    struct nb_buffer *buffer = view->buffer;
+    const bool ordered = event->emitted.arrival != NB_NO_ORDER;
+    const uint16_t number = event->packet->packet;
+    const struct nb_mark passed = {buffer->passed_frame, buffer->passed_ordered, buffer->passed_number};
+    const struct nb_mark ldata = {buffer->last_frame, buffer->last_ordered, buffer->last_number};
+
+    if (buffer->behind_later.frame == 0 && passed.frame != 0 &&
+        (event->at_sender || !ordered || event->emitted.number > passed.number)) {
+        buffer->behind_later = (struct nb_misplaced){
+            .frame = event->frame,
+            .before_frame = passed.frame,
+            .packet = number,
+            .proven = event->at_sender || (ordered && passed.ordered && event->emitted.number > passed.number)};
+    }
+    if (buffer->behind_higher.frame == 0 && ldata.frame != 0 && number < buffer->last &&
+        (event->at_sender || !ordered || event->emitted.number > ldata.number)) {
+        buffer->behind_higher = (struct nb_misplaced){
+            .frame = event->frame,
+            .before_frame = ldata.frame,
+            .packet = number,
+            .proven = event->at_sender || (ordered && ldata.ordered && event->emitted.number > ldata.number)};
+    }
+}
+
+/* This packet goes past lower buffers that the sender has a GO for. Of each the earliest emitted is kept. */
+static void pass_lower(const struct view *view)
+{
+    enum { BUFFERS_AT_MOST = 64 };
+    const struct nb_event *event = view->event;
+    const bool ordered = event->emitted.arrival != NB_NO_ORDER;
+    struct nb_buffer *lower = view->facts->buffers.lowest;
+
+    for (int i = 0; i < BUFFERS_AT_MOST && lower != NULL && lower != view->buffer; i++, lower = lower->higher) {
+        if (lower->retired || lower->ok_seq != 0 || lower->go_seq == 0 || lower->go_seq > view->ack ||
+            (int32_t)(view->buffer->number - lower->number) <= 0) {
+            continue;
+        }
+        if (lower->passed_frame == 0 ||
+            (ordered && lower->passed_ordered && event->emitted.number < lower->passed_number)) {
+            lower->passed_frame = event->frame;
+            lower->passed_ordered = ordered;
+            lower->passed_number = event->emitted.number;
+        }
+    }
+}
+
+/* DATA-13, at once: perhaps the RESEND was not captured. nb_requests_judge decides. */
+static void suspect_copy(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    struct nb_part *part = view->part;
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_UNREQUESTED,
+                                     .offender = event->end,
+                                     .request_frame = view->buffer->ask_frame,
+                                     .excuse = event->emitted.arrival == NB_NO_ORDER
+                                                   ? "the network may have made the copy"
+                                                   : "its RESEND may have escaped the capture"};
+
+    if (part->copies <= part->asked + 1 || (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen) {
+        return;
+    }
+    part->flags |= NB_PART_DOUBLED;
+    nb_blame(event, &charge, "packet %u of buffer %u is sent again and no RESEND asks for it", event->packet->packet,
+             view->buffer->number);
+}
+
+/* RESEND-08: what was asked for before it was sent at all, and the sender knew, is no repair. */
+static void forget_early_requests(const struct view *view)
+{
+    struct nb_part *part = view->part;
+
+    if (part->asked > 0 && view->ack >= view->buffer->ask_seq &&
+        nb_is_unbroken(view->event->stream, view->event->end)) {
+        part->asked = 0;
+        part->flags |= NB_PART_KNOWN_FIRST;
+    }
+}
+
+/* ORDER-04: with its GO known the next buffer follows in the next burst. Here: it waited for the OK of the one before.
+ * / */
+static void judge_gap(const struct view *view)
+{
+    enum { INTERVALS = 3 };
+    const double slack_s = 0.1;
+    const struct nb_event *event = view->event;
+    const struct nb_buffer *buffer = view->buffer;
+    const struct nb_buffer *before = buffer->lower;
+    const double limit_s = INTERVALS * view->facts->agreed.interval / 1000.0 + slack_s;
+    const struct nb_charge charge = {.rule = NB_RULE_ORDER_GAP,
+                                     .offender = event->end,
+                                     .request_frame = buffer->go_frame,
+                                     .excuse = "its client may have been slow, or the first packets lost"};
+
+    if (before == NULL || before->last < 0 || before->ask_seq != 0 || before->number + 1 != buffer->number ||
+        buffer->go_seq == 0 || buffer->go_seq > before->told_ack || view->facts->agreed.interval == 0) {
+        return;
+    }
+    if (before->ok_seq != 0 && before->ok_seq <= view->ack && event->now - before->last_when > limit_s) {
+        nb_blame(event, &charge, "buffer %u begins %.0f ms after the end of buffer %u, and behind its OK",
+                 buffer->number, (event->now - before->last_when) * 1000.0, before->number);
+    } else {
+        nb_keep(event, NB_RULE_ORDER_GAP);
+    }
+}
+
+static void begin_buffer(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    struct nb_buffer *buffer = view->buffer;
+
+    judge_gap(view);
+
+    buffer->first_frame = event->frame;
+    buffer->first_record = event->ordinal + 1;
+    buffer->first_when = event->now;
+    buffer->last_flagged = view->last;
+    view->facts->buffers.started++;
+    if (buffer->lower != NULL && buffer->lower->ok_seq == 0 && buffer->lower->last >= 0) {
+        nb_keep(event, NB_RULE_DATA_MULTIPLE);
+    }
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_OUTSTANDING,
+                                     .offender = event->end,
+                                     .excuse = "GOs beyond the limit may have asked for it"};
+    if (view->terms != NULL && view->facts->unaccepted + 1 > view->terms->max_buffers && buffer->ok_seq == 0) {
+        nb_blame(event, &charge, "buffer %u is sent while %u buffers have no OK, %u were agreed", buffer->number,
+                 view->facts->unaccepted, view->terms->max_buffers);
+    }
+    view->facts->unaccepted += buffer->ok_seq == 0;
+    buffer->counted = buffer->ok_seq == 0;
+}
+
+/* Without what AMB-02 (c) rounds up. */
+static int clipped_length(const struct view *view)
+{
+    const int size = view->terms == NULL ? 0 : view->terms->data_packet_size;
+
+    return size > 0 && fits_size(view->length, size) ? size : view->length;
+}
+
+static void take_first(const struct view *view)
+{
+    const struct nb_event *event = view->event;
+    struct nb_buffer *buffer = view->buffer;
+    const int number = event->packet->packet;
+
+    forget_early_requests(view);
+    judge_place(view);
+    if (buffer->distinct == 0) {
+        begin_buffer(view);
+    }
+    buffer->distinct++;
+    buffer->bytes += (unsigned)clipped_length(view);
+    buffer->told_ack = MAX(buffer->told_ack, view->ack);
+    if (number > buffer->highest) {
+        buffer->highest = number;
+        buffer->highest_frame = event->frame;
+    }
+    if (view->ldata && buffer->last < 0) {
+        buffer->last = number;
+        buffer->last_frame = event->frame;
+        buffer->last_when = event->now;
+        buffer->last_ordered = event->emitted.arrival != NB_NO_ORDER;
+        buffer->last_number = event->emitted.number;
+    }
+    view->part->length = (uint16_t)view->length;
+    view->part->flags |= NB_PART_SEEN | (view->ldata ? NB_PART_LDATA : 0) | (view->last ? NB_PART_LAST : 0);
+}
+
+static void take_content(const struct view *view, bool again)
+{
+    const struct nb_event *event = view->event;
+    struct nb_part *part = view->part;
+
+    if (!event->sound_data) {
+        return;
+    }
+    if (!(part->flags & NB_PART_GOOD)) { /* or cut by the capture: nobody knows */
+        part->flags |= NB_PART_GOOD;
+        view->buffer->good++;
+    }
+    if (!view->known) {
+        return;
+    }
+    const uint32_t hash =
+        event->packet->data_checksum == NB_GOOD ? summed_hash(event->packet) : content_hash(event->packet);
+    if (again) {
+        judge_identity(view, hash);
+    }
+    if (!(part->flags & NB_PART_HASHED)) {
+        part->hash = hash;
+        part->flags |= NB_PART_HASHED;
+        part->flags |= event->packet->data_checksum == NB_GOOD ? NB_PART_CHECKED : 0;
+    }
+}
+
+/* Of two copies that the network made one may be damaged. */
+void nb_data_copy(const struct nb_event *event)
+{
+    struct nb_buffer *buffer = nb_buffer_find(&event->stream->facts->buffers, event->packet->buffer);
+    struct nb_part *part = buffer == NULL ? NULL : nb_buffer_known_part(buffer, event->packet->packet);
+
+    if (event->sound_data && part != NULL && (part->flags & NB_PART_SEEN) && !(part->flags & NB_PART_GOOD)) {
+        part->flags |= NB_PART_GOOD;
+        buffer->good++;
+    }
+}
+
+/* Packet numbers that no honest sender uses would cost memory without end. */
+static bool is_plausible(const struct nb_buffer *buffer, uint16_t number)
+{
+    return number < 1024 + 64 * (buffer->distinct + 1);
+}
+
+/* OPEN-12, AMB-08: M says who sends; who does is seen now. */
+static void judge_mode(const struct nb_event *event)
+{
+    struct nb_facts *facts = event->stream->facts;
+    const struct nb_charge charge = {
+        .rule = NB_RULE_OPEN_MODE, .offender = event->end, .excuse = "M may be read the other way round (AMB-08)"};
+
+    if (facts->mode_told || facts->active < 0 || facts->side[facts->active].terms.frame == 0) {
+        return;
+    }
+    facts->mode_told = true;
+    if (((facts->side[facts->active].terms.flags & NB_OPEN_WRITE) != 0) != (facts->active == event->end)) {
+        nb_blame(event, &charge, "this end sends, though the OPEN was for %s",
+                 facts->active == event->end ? "READ" : "WRITE");
+    } else {
+        nb_keep(event, NB_RULE_OPEN_MODE);
+    }
+}
+
+/* DATA-14 */
+static void judge_fragments(const struct nb_event *event)
+{
+    const struct nb_charge charge = {
+        .rule = NB_RULE_DATA_FRAGMENTS, .offender = event->end, .excuse = "the path may have made fragments of it"};
+
+    if (event->packet->fragment) {
+        nb_blame(event, &charge, "the packet came in fragments");
+    }
+}
+
+void nb_data_packet(const struct nb_event *event, int64_t ack)
+{
+    struct nb_facts *facts = event->stream->facts;
+    const struct nb_packet *packet = event->packet;
+    const struct nb_proposal *terms = facts->active < 0 || facts->side[1 - facts->active].terms.frame == 0
+                                          ? NULL
+                                          : &facts->side[1 - facts->active].terms;
+    struct view view = {.event = event,
+                        .facts = facts,
+                        .terms = terms,
+                        .ack = ack,
+                        .length = packet->length - NB_DATA_HEADER_BYTES,
+                        .last = (packet->data_flags & NB_DATA_LAST_BUFFER) != 0,
+                        .ldata = packet->type == NB_LDATA,
+                        .known = is_whole(packet)};
+
+    judge_mode(event);
+    judge_fragments(event);
+    if (nb_buffer_is_done(&facts->buffers, packet->buffer)) {
+        nb_order_data(event, ack);
+        nb_rate_packet(event, true);
+        return;
+    }
+    view.buffer = nb_buffer_get(&facts->buffers, packet->buffer);
+    if (view.buffer->retired || !is_plausible(view.buffer, packet->packet)) {
+        nb_order_data(event, ack);
+        nb_rate_packet(event, true);
+        return;
+    }
+    if (terms != NULL && terms->data_packet_size > 0) {
+        view.full = terms->buffer_size / terms->data_packet_size + (terms->buffer_size % terms->data_packet_size != 0);
+    }
+    view.part = nb_buffer_part(view.buffer, packet->packet);
+    const bool again = (view.part->flags & NB_PART_SEEN) != 0;
+
+    facts->buffers.from_zero |= packet->packet == 0;
+    if (terms != NULL) {
+        judge_packet_size(&view);
+    }
+    judge_go(&view);
+    judge_type(&view);
+    judge_last_flag(&view);
+    if (!again) {
+        take_first(&view);
+    }
+    take_content(&view, again);
+    view.part->copies += view.part->copies < UINT8_MAX;
+    suspect_copy(&view);
+    view.part->frame = event->frame;
+    view.part->record = event->ordinal + 1;
+    if (terms != NULL) {
+        judge_buffer_size(&view);
+    }
+    if (!facts->highest_data_known || (int32_t)(packet->buffer - facts->highest_data) > 0) {
+        facts->highest_data_known = true;
+        facts->highest_data = packet->buffer;
+        facts->highest_data_when = event->now;
+    }
+    pass_lower(&view);
+    nb_order_data(event, ack);
+    nb_rate_packet(event, again);
+}

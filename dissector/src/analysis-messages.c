@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* GO, OK and RESEND one by one, when they are captured for the first time and when they are repeated (RFC 998 5.2,
+ * 5.2.1): CTRL-02, CTRL-13, CTRL-14, CTRL-15, DATA-06, DATA-10, NEG-08, TIMER-04, 06, 08, RESEND-07. */
+#include "analysis.h"
+
+#include "netblt.h"
+
+/* FNV-1a over what a repetition must not change: an OK's offer and timer may (CTRL-02). */
+static uint32_t message_hash(const struct nb_packet *packet, const struct nb_message *message)
+{
+    const int bytes = message->type == NB_OK ? 8 : message->bytes;
+    const uint8_t *p = tvb_get_ptr(packet->tvb, message->offset, bytes);
+    uint32_t hash = 2166136261U;
+
+    for (int i = 0; i < bytes; i++) {
+        if (i != 1) { /* padding */
+            hash = (hash ^ p[i]) * 16777619U;
+        }
+    }
+    return hash;
+}
+
+static struct nb_pace offer_of(const struct nb_event *event, const struct nb_message *message)
+{
+    return (struct nb_pace){.size = tvb_get_ntohs(event->packet->tvb, message->offset + 8),
+                            .interval = tvb_get_ntohs(event->packet->tvb, message->offset + 10)};
+}
+
+/* NEG-08, CLOSE-07: what every OK carries. Copies may carry other values; the loosest of them counts. */
+static void take_offer(const struct nb_event *event, const struct nb_message *message, struct nb_told *told, bool fresh)
+{
+    const struct nb_pace offer = offer_of(event, message);
+
+    if (fresh) {
+        told->burst_size = offer.size;
+        told->burst_interval = offer.interval;
+        told->timer = tvb_get_ntohs(event->packet->tvb, message->offset + 12);
+        event->stream->facts->queue.published = told->timer;
+        const struct nb_charge zero = {.rule = offer.size == 0 ? NB_RULE_NEG_OFFER : NB_RULE_CLOSE_TIMER,
+                                       .offender = event->end,
+                                       .excuse = offer.size == 0 ? "it may mean that the old size stays (AMB-11)"
+                                                                 : "its clock may count less than a millisecond"};
+        if (offer.size == 0) {
+            nb_blame(event, &zero, "OK of buffer %u offers bursts of no packets", message->buffer);
+        } else if (told->timer == 0) {
+            nb_blame(event, &zero, "OK of buffer %u publishes no control timer", message->buffer);
+        } else {
+            nb_keep(event, NB_RULE_NEG_OFFER);
+            nb_keep(event, NB_RULE_CLOSE_TIMER);
+        }
+    } else if (offer.size != told->burst_size || offer.interval != told->burst_interval) {
+        told->offer_changed = true;
+        told->burst_size = MAX(told->burst_size, offer.size);
+        told->burst_interval = MIN(told->burst_interval, offer.interval);
+    }
+    nb_rate_offer(event, offer);
+}
+
+/* DATA-06, CTRL-13 */
+static void judge_go(const struct nb_event *event, const struct nb_message *message, int64_t seq,
+                     struct nb_buffer *buffer)
+{
+    struct nb_queue *queue = &event->stream->facts->queue;
+    struct nb_charge charge = {.rule = NB_RULE_CTRL_GO_ONCE, .offender = event->end};
+
+    if (buffer == NULL || (buffer->go_seq != 0 && buffer->go_seq != seq)) {
+        charge.request_frame = buffer == NULL ? 0 : buffer->go_frame;
+        nb_blame(event, &charge, "another GO for buffer %u, as message %u", message->buffer, (uint16_t)seq);
+        return;
+    }
+    nb_keep(event, NB_RULE_CTRL_GO_ONCE);
+    charge.rule = NB_RULE_DATA_BUFFERS;
+    if (queue->go_seq > 0 && seq > queue->go_seq) {
+        const int64_t between = seq - queue->go_seq - 1;
+        const int64_t step = (int32_t)(message->buffer - queue->go_buffer);
+        int64_t unknown = 0;
+        for (int64_t i = queue->go_seq + 1; i < seq && between < NB_TOLD_WINDOW; i++) {
+            unknown += nb_told_find(&event->stream->facts->told, i) == NULL;
+        }
+        if (step < 1 || (between < NB_TOLD_WINDOW && step - 1 > unknown)) {
+            nb_blame(event, &charge, "GO for buffer %u follows GO for buffer %u", message->buffer, queue->go_buffer);
+        } else if (step == 1) {
+            nb_keep(event, NB_RULE_DATA_BUFFERS);
+        }
+    }
+    if (seq > queue->go_seq) {
+        queue->go_seq = seq;
+        queue->go_buffer = message->buffer;
+    }
+}
+
+/* DATA-10, CTRL-15: once the last buffer is OK'd the receiver knows that there is no other. */
+static void judge_beyond(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    const struct nb_facts *facts = event->stream->facts;
+    const enum nb_rule rule = message->type == NB_GO ? NB_RULE_DATA_AFTER_LAST : NB_RULE_CTRL_BEYOND;
+    const struct nb_charge charge = {.rule = rule, .offender = event->end, .request_frame = facts->last_frame};
+    const char *name = message->type == NB_GO ? "GO" : "RESEND";
+
+    if (!facts->last_known || (int32_t)(message->buffer - facts->last_buffer) <= 0) {
+        return;
+    }
+    if (facts->last_ok_seq != 0 && seq > facts->last_ok_seq) {
+        nb_blame(event, &charge, "%s for buffer %u, though buffer %u was the last and has its OK", name,
+                 message->buffer, facts->last_buffer);
+    } else {
+        nb_remark(event, NB_NOTES_LATE_GO, "%s for buffer %u behind the last buffer %u", name, message->buffer,
+                  facts->last_buffer);
+    }
+}
+
+static void take_go(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_facts *facts = event->stream->facts;
+    const bool done = nb_buffer_is_done(&facts->buffers, message->buffer);
+    struct nb_buffer *buffer = done ? NULL : nb_buffer_get(&facts->buffers, message->buffer);
+
+    if (!facts->buffers.base_known && seq == 1) {
+        facts->buffers.base_known = true;
+        facts->buffers.done_below = message->buffer;
+    }
+    judge_go(event, message, seq, buffer);
+    judge_beyond(event, message, seq);
+    if (buffer != NULL && buffer->go_seq == 0) {
+        buffer->go_seq = seq;
+        buffer->go_frame = event->frame;
+    }
+    facts->queue.gos++;
+}
+
+/* CTRL-14, CKSUM-07: the buffer must have arrived. Only a sender's flow without a gap shows what was never emitted. */
+static void judge_complete(const struct nb_event *event, const struct nb_buffer *buffer)
+{
+    struct nb_stream *stream = event->stream;
+    /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c) */
+    const int sender = stream->sender;
+    const bool unbroken = sender >= 0 && stream->flow[sender].unbroken;
+    const bool whole = nb_buffer_is_whole(&stream->facts->buffers, buffer, unbroken);
+    struct nb_charge charge = {.rule = NB_RULE_CTRL_OK,
+                               .offender = event->end,
+                               .excuse = "its packets may have escaped the capture",
+                               .forgiven = NB_DOUBTS_OF_LOSS,
+                               .absent = NB_ABSENT_PACKETS,
+                               .absent_number = buffer == NULL ? 0 : buffer->number,
+                               .evidence_frame = buffer == NULL ? 0 : buffer->last_frame};
+
+    if (!whole) {
+        stream->doubts |= NB_DOUBT_UNSEEN_DATA;
+    }
+    if (sender < 0 || !stream->open_seen || buffer == NULL) {
+        return;
+    }
+    if (!whole) {
+        nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE, "OK for buffer %u, of which %u packets were emitted%s",
+                 buffer->number, buffer->distinct, buffer->last < 0 ? " and no LDATA" : "");
+    } else if (stream->data_checksummed && buffer->good < buffer->distinct) {
+        charge.rule = NB_RULE_CKSUM_BAD_DATA;
+        nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE,
+                 "OK for buffer %u, of which %u packets came with bad data "
+                 "checksums only",
+                 buffer->number, buffer->distinct - buffer->good);
+    } else {
+        nb_keep(event, NB_RULE_CTRL_OK);
+        if (stream->data_checksummed) {
+            nb_keep(event, NB_RULE_CKSUM_BAD_DATA);
+        }
+    }
+}
+
+/* CTRL-05: whoever gives OK has got every packet of the buffer, and with it what it acknowledges. Of each packet the
+ * first copy acknowledges least, and in a flow without a gap it was captured. */
+static void note_knowledge(const struct nb_event *event, const struct nb_buffer *buffer, const struct nb_told *told)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_queue *queue = &stream->facts->queue;
+
+    if (buffer != NULL && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender) &&
+        nb_buffer_is_whole(&stream->facts->buffers, buffer, true) && buffer->told_ack > queue->known_ack) {
+        queue->known_ack = buffer->told_ack;
+        queue->known_from = told->seq;
+        queue->known_frame = buffer->last_frame;
+    }
+}
+
+static void take_ok(const struct nb_event *event, const struct nb_message *message, struct nb_told *told)
+{
+    struct nb_facts *facts = event->stream->facts;
+    const bool done = nb_buffer_is_done(&facts->buffers, message->buffer);
+    struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&facts->buffers, message->buffer);
+
+    facts->queue.oks++;
+    take_offer(event, message, told, true);
+    if (done || (buffer != NULL && buffer->ok_seq != 0 && buffer->ok_seq != told->seq)) {
+        const struct nb_charge twice = {
+            .rule = NB_RULE_CTRL_OK, .offender = event->end, .request_frame = buffer == NULL ? 0 : buffer->ok_frame};
+        nb_blame(event, &twice, "another OK for buffer %u, as message %u", message->buffer, (uint16_t)told->seq);
+        return;
+    }
+    judge_complete(event, buffer);
+    note_knowledge(event, buffer, told);
+    if (buffer == NULL) {
+        buffer = nb_buffer_get(&facts->buffers, message->buffer);
+    }
+    if (buffer->counted) {
+        buffer->counted = false;
+        facts->unaccepted--;
+    }
+    buffer->ok_seq = told->seq;
+    buffer->ok_frame = event->frame;
+    if (facts->last_known && facts->last_buffer == message->buffer) {
+        facts->last_ok_seq = told->seq;
+    }
+    facts->final_ok_seq = MAX(facts->final_ok_seq, told->seq);
+    if (facts->final_ok_seq == told->seq) {
+        facts->final_acked = false;
+        facts->final_unanswered = 0;
+        facts->final_ok_frame = event->frame;
+        facts->final_ok_when = event->now;
+        facts->final_ok_timer = told->timer;
+    }
+    nb_keep(event, NB_RULE_TIMER_COMPLETE);
+}
+
+/* TIMER-04: while the GO is not acknowledged the buffer's data timer does not run, unless data came all the same. */
+static void judge_ack_wait(const struct nb_event *event, const struct nb_message *message,
+                           const struct nb_buffer *buffer)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_told *go = nb_told_find(&stream->facts->told, buffer->go_seq);
+    const struct nb_charge charge = {.rule = NB_RULE_TIMER_ACK_WAIT,
+                                     .offender = event->end,
+                                     .excuse = "the acknowledgement of the GO may have escaped the capture",
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .absent = NB_ABSENT_ACK,
+                                     .absent_number = buffer->go_seq,
+                                     .request_frame = buffer->go_frame};
+
+    if (buffer->go_seq == 0 || stream->sender < 0) {
+        return;
+    }
+    if (buffer->go_seq <= stream->acked || buffer->highest >= 0 || go == NULL) {
+        nb_keep(event, NB_RULE_TIMER_ACK_WAIT);
+        return;
+    }
+    nb_await(event, &charge, stream->sender, NB_PACKETS_TO_PROVE,
+             "RESEND for buffer %u, though its GO (message %u) is not "
+             "acknowledged and no data of it came",
+             message->buffer, (uint16_t)buffer->go_seq);
+}
+
+/* RESEND-07, R1030-05, TIMER-06: holes are left to the data timer. "At once" is as fast as this end ever reacts. */
+static void judge_patience(const struct nb_event *event, const struct nb_message *message,
+                           const struct nb_buffer *buffer)
+{
+    const double fastest = event->stream->reaction.shortest[event->end];
+    const double limit = fastest * 1.02 + 0.001;
+    struct nb_charge charge = {.offender = event->end,
+                               .request_frame = buffer->last_frame,
+                               .excuse = "its data timer may have expired just now"};
+
+    const struct nb_facts *facts = event->stream->facts;
+    if (fastest >= 0 && facts->highest_data_known && (int32_t)(facts->highest_data - message->buffer) > 0 &&
+        buffer->ask_seq == 0 && buffer->last < 0) {
+        charge.rule = NB_RULE_TIMER_PATIENCE;
+        if (event->now - facts->highest_data_when <= limit) {
+            nb_blame(event, &charge, "RESEND for buffer %u at once when buffer %u began", message->buffer,
+                     facts->highest_data);
+        } else {
+            nb_keep(event, NB_RULE_TIMER_PATIENCE);
+        }
+    }
+    if (fastest < 0 || buffer->last_frame == 0 || nb_buffer_is_whole(&event->stream->facts->buffers, buffer, false)) {
+        return; /* no hole is visible here: another timer may have expired as well */
+    }
+    if (event->now - buffer->last_when <= limit && buffer->ask_seq == 0) {
+        charge.rule = NB_RULE_RESEND_PATIENCE;
+        nb_blame(event, &charge, "RESEND for buffer %u at once when its LDATA arrived", message->buffer);
+        charge.rule = NB_RULE_R1030_PATIENCE;
+        nb_blame(event, &charge, "RESEND for buffer %u at once when its LDATA arrived", message->buffer);
+    } else {
+        nb_keep(event, NB_RULE_RESEND_PATIENCE);
+        nb_keep(event, NB_RULE_R1030_PATIENCE);
+    }
+}
+
+static void take_resend(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_facts *facts = event->stream->facts;
+    const bool done = nb_buffer_is_done(&facts->buffers, message->buffer);
+    struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&facts->buffers, message->buffer);
+
+    judge_beyond(event, message, seq);
+    if (done || (buffer != NULL && buffer->ok_seq != 0 && seq > buffer->ok_seq)) {
+        const struct nb_charge charge = {.rule = NB_RULE_TIMER_COMPLETE,
+                                         .offender = event->end,
+                                         .request_frame = buffer == NULL ? 0 : buffer->ok_frame};
+        nb_blame(event, &charge, "RESEND for buffer %u as message %u, after its OK", message->buffer, (uint16_t)seq);
+        return;
+    }
+    if (buffer == NULL) {
+        buffer = nb_buffer_get(&facts->buffers, message->buffer);
+    }
+    judge_ack_wait(event, message, buffer);
+    judge_patience(event, message, buffer);
+    nb_requests_ask(event, message, buffer);
+    nb_keep(event, NB_RULE_TIMER_EXPIRY);
+    if (buffer->ask_seq != 0) {
+        nb_keep(event, NB_RULE_RESEND_LOOP);
+    }
+    if (seq > buffer->ask_seq) {
+        buffer->ask_seq = seq;
+        buffer->ask_frame = event->frame;
+    }
+    if (facts->last_known) {
+        nb_keep(event, NB_RULE_CLOSE_REPAIRS);
+    }
+}
+
+void nb_message_fresh(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_facts *facts = stream->facts;
+    struct nb_told *told = nb_told_place(&facts->told, seq, seq - stream->acked);
+
+    told->frame = event->frame;
+    told->buffer = message->buffer;
+    told->hash = message_hash(event->packet, message);
+    told->when = (float)event->now;
+    told->bytes = (uint16_t)message->bytes;
+    told->type = message->type;
+    told->copies = 1;
+    facts->queue.messages++;
+    nb_order_message(event, message, seq);
+    if (message->type == NB_GO) {
+        take_go(event, message, seq);
+    } else if (message->type == NB_OK) {
+        take_ok(event, message, told);
+    } else {
+        take_resend(event, message, seq);
+    }
+}
+
+/* CTRL-02 */
+void nb_message_again(const struct nb_event *event, const struct nb_message *message, struct nb_told *told)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REPEAT, .offender = event->end, .request_frame = told->frame};
+
+    if (message_hash(event->packet, message) != told->hash) {
+        nb_blame(event, &charge, "message %u is not what it was in frame %u", (uint16_t)told->seq, told->frame);
+        return;
+    }
+    nb_keep(event, NB_RULE_CTRL_REPEAT);
+    told->copies += told->copies < UINT8_MAX;
+    if (message->type == NB_OK) {
+        take_offer(event, message, told, false);
+    } else if (message->type == NB_RESEND) {
+        nb_requests_ask_again(event, message);
+    }
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Setup (RFC 998 section 4 and 5.1): OPEN and RESPONSE against each other and against their copies. One packet against
+ * another of the same connection needs neither order nor a complete capture. */
+#include "analysis.h"
+
+static uint32_t text_hash(const struct nb_packet *packet)
+{
+    const int from = packet->layout->client_string;
+    const int bytes = MIN(packet->end, packet->captured) - from;
+    uint32_t hash = 2166136261U;
+
+    for (int i = 0; i < bytes; i++) {
+        const uint8_t c = tvb_get_uint8(packet->tvb, from + i);
+        if (c == 0) {
+            break; /* AMB-03: an empty string may be absent */
+        }
+        hash = (hash ^ c) * 16777619U;
+    }
+    return hash;
+}
+
+static struct nb_proposal terms_of(const struct nb_event *event)
+{
+    const struct nb_packet *packet = event->packet;
+
+    return (struct nb_proposal){.frame = event->frame,
+                                .buffer_size = packet->buffer_size,
+                                .transfer_size = packet->transfer_size,
+                                .data_packet_size = packet->data_packet_size,
+                                .burst_size = packet->burst_size,
+                                .burst_interval = packet->burst_interval,
+                                .death_timer = packet->death_timer,
+                                .flags = packet->open_flags,
+                                .max_buffers = packet->max_buffers,
+                                .text_hash = text_hash(packet)};
+}
+
+/* NULL when all fields are equal, else the name of the first that differs. */
+static const char *difference(const struct nb_proposal *a, const struct nb_proposal *b)
+{
+    return a->buffer_size != b->buffer_size             ? "buffer size"
+           : a->transfer_size != b->transfer_size       ? "transfer size"
+           : a->data_packet_size != b->data_packet_size ? "data packet size"
+           : a->burst_size != b->burst_size             ? "burst size"
+           : a->burst_interval != b->burst_interval     ? "burst interval"
+           : a->death_timer != b->death_timer           ? "death timer"
+           : a->flags != b->flags                       ? "flags"
+           : a->max_buffers != b->max_buffers           ? "number of outstanding buffers"
+           : a->text_hash != b->text_hash               ? "client string"
+                                                        : NULL;
+}
+
+/* NEG-01..05 */
+static void judge_term(const struct nb_event *event, enum nb_rule rule, bool looser, const char *name,
+                       uint32_t proposed, uint32_t answered)
+{
+    const struct nb_charge charge = {
+        .rule = rule, .offender = event->end, .request_frame = event->stream->facts->side[1 - event->end].terms.frame};
+
+    if (looser) {
+        nb_blame(event, &charge, "RESPONSE makes the %s %u, the OPEN proposed %u", name, answered, proposed);
+    } else {
+        nb_keep(event, rule);
+    }
+}
+
+/* NEG-07, AMB-24 */
+static void judge_flags(const struct nb_event *event, const struct nb_proposal *proposed,
+                        const struct nb_proposal *answered)
+{
+    struct nb_charge charge = {.rule = NB_RULE_NEG_FLAGS, .offender = event->end, .request_frame = proposed->frame};
+    const uint16_t changed = proposed->flags ^ answered->flags;
+
+    if (changed & NB_OPEN_WRITE) {
+        nb_blame(event, &charge, "RESPONSE turns the mode into %s", answered->flags & NB_OPEN_WRITE ? "WRITE" : "READ");
+    } else if (changed & proposed->flags & NB_OPEN_DATA_CHECKSUM) {
+        charge.excuse = "RFC 998 leaves the direction open (AMB-24)";
+        nb_blame(event, &charge, "RESPONSE drops the data checksums that the OPEN asked for");
+    } else {
+        nb_keep(event, NB_RULE_NEG_FLAGS);
+    }
+}
+
+static void judge_negotiation(const struct nb_event *event, const struct nb_proposal *proposed,
+                              const struct nb_proposal *answered)
+{
+    struct nb_charge unusable = {
+        .rule = NB_RULE_NEG_UNUSABLE, .offender = event->end, .request_frame = proposed->frame};
+    const bool zero_proposed =
+        proposed->buffer_size == 0 || proposed->data_packet_size == 0 || proposed->max_buffers == 0;
+
+    if (answered->buffer_size == 0 || answered->data_packet_size == 0 || answered->max_buffers == 0) {
+        nb_blame(event, &unusable, "RESPONSE accepts a %s of 0",
+                 answered->buffer_size == 0        ? "buffer size"
+                 : answered->data_packet_size == 0 ? "data packet size"
+                                                   : "number of outstanding buffers");
+    } else if (zero_proposed) {
+        unusable.excuse = "it may have meant to mend the proposal";
+        nb_blame(event, &unusable, "RESPONSE answers an OPEN that proposes nothing usable");
+        return;
+    } else {
+        nb_keep(event, NB_RULE_NEG_UNUSABLE);
+    }
+    judge_term(event, NB_RULE_NEG_BUFFER_SIZE, answered->buffer_size > proposed->buffer_size, "buffer size",
+               proposed->buffer_size, answered->buffer_size);
+    judge_term(event, NB_RULE_NEG_PACKET_SIZE, answered->data_packet_size > proposed->data_packet_size,
+               "data packet size", proposed->data_packet_size, answered->data_packet_size);
+    judge_term(event, NB_RULE_NEG_BURST_SIZE, answered->burst_size > proposed->burst_size && proposed->burst_size != 0,
+               "burst size", proposed->burst_size, answered->burst_size);
+    judge_term(event, NB_RULE_NEG_BURST_INTERVAL, answered->burst_interval < proposed->burst_interval, "burst interval",
+               proposed->burst_interval, answered->burst_interval);
+    judge_term(event, NB_RULE_NEG_MAX_BUFFERS,
+               answered->max_buffers > proposed->max_buffers || answered->max_buffers == 0,
+               "number of outstanding buffers", proposed->max_buffers, answered->max_buffers);
+    judge_flags(event, proposed, answered);
+}
+
+/* OPEN-03, 04, 05, 06: another OPEN with this unique ID. */
+static void judge_open_again(const struct nb_event *event, const struct nb_proposal *first,
+                             const struct nb_proposal *again)
+{
+    enum { OPENS_WITHOUT_END = 64 };
+    const struct nb_stream *stream = event->stream;
+    const struct nb_side *side = &stream->facts->side[event->end];
+    const char *what = difference(first, again);
+    struct nb_charge charge = {.rule = NB_RULE_OPEN_SAME, .offender = event->end, .request_frame = first->frame};
+
+    if (what != NULL && !stream->response_seen) {
+        charge.excuse = "the RESPONSE is still to come";
+        nb_await(event, &charge, event->end, 0, "the OPEN has another %s than in frame %u", what, first->frame);
+        charge.excuse = NULL;
+    } else if (what != NULL) {
+        nb_blame(event, &charge, "the OPEN has another %s than in frame %u", what, first->frame);
+    } else {
+        nb_keep(event, NB_RULE_OPEN_SAME);
+    }
+    charge.rule = NB_RULE_OPEN_STOPS;
+    charge.request_frame = side->transfer.frame;
+    if (nb_proven_after(event, &side->transfer)) {
+        nb_blame(event, &charge, "OPEN after frame %u, in which this end takes part in the transfer",
+                 side->transfer.frame);
+    } else if (stream->response_seen) {
+        nb_remark(event, NB_NOTES_OPEN_LATE, "OPEN after the RESPONSE, which may have been lost");
+    } else if (stream->closed) {
+        nb_remark(event, NB_NOTES_OPEN_REFUSED, "OPEN after it was declined, which may have been lost");
+    } else {
+        nb_remark(event, NB_NOTES_OPEN_AGAIN, "OPEN is repeated, first in frame %u", first->frame);
+    }
+    charge.rule = NB_RULE_ABORT_OPENING;
+    charge.request_frame = stream->facts->side[1 - event->end].abort.frame;
+    charge.excuse = "the ABORT may have been lost behind the capture";
+    if (charge.request_frame != 0 && !stream->response_seen) {
+        nb_blame(event, &charge, "OPEN again, though frame %u aborted the attempt", charge.request_frame);
+    }
+    charge.rule = NB_RULE_OPEN_RETRY;
+    charge.excuse = "the limit is not known";
+    if (side->openings == OPENS_WITHOUT_END) {
+        nb_blame(event, &charge, "%u OPENs with one unique ID", side->openings);
+    } else {
+        nb_keep(event, NB_RULE_OPEN_RETRY);
+    }
+}
+
+static void take_open(const struct nb_event *event)
+{
+    struct nb_facts *facts = event->stream->facts;
+    struct nb_side *side = &facts->side[event->end];
+    const struct nb_proposal terms = terms_of(event);
+
+    if (facts->active < 0) {
+        facts->active = (int8_t)event->end;
+    }
+    side->openings++;
+    if (facts->active != event->end) {
+        return; /* both ends open at once: AMB-27 */
+    }
+    if (side->terms.frame == 0) {
+        side->terms = terms;
+        if (event->stream->follows_another) {
+            nb_keep(event, NB_RULE_DEMUX_REUSE);
+        }
+    } else {
+        judge_open_again(event, &side->terms, &terms);
+    }
+}
+
+/* OPEN-07 */
+static void judge_response_again(const struct nb_event *event, const struct nb_proposal *first,
+                                 const struct nb_proposal *again)
+{
+    const char *what = difference(first, again);
+    const struct nb_charge charge = {.rule = NB_RULE_OPEN_AGAIN, .offender = event->end, .request_frame = first->frame};
+
+    if (what != NULL) {
+        nb_blame(event, &charge, "the RESPONSE has another %s than in frame %u", what, first->frame);
+    } else {
+        nb_keep(event, NB_RULE_OPEN_AGAIN);
+        nb_keep(event, NB_RULE_OPEN_RESPONSE_AGAIN);
+        nb_remark(event, NB_NOTES_RESPONSE_AGAIN, "RESPONSE is repeated, first in frame %u", first->frame);
+    }
+}
+
+/* OPEN-02: a RESPONSE begins a connection of its own when nobody asked for this unique ID. One may answer an OPEN that
+ * was not captured; when each OPEN gets one the emitter does not echo the ID. */
+static void judge_stray_response(const struct nb_event *event)
+{
+    enum { STRAYS_TO_PROVE = 3 };
+    const struct nb_stream *asked = event->stream->older;
+    struct nb_charge charge = {.rule = NB_RULE_OPEN_UID,
+                               .offender = event->end,
+                               .excuse = "it may answer an OPEN that was not captured",
+                               .request_frame = asked == NULL ? 0 : asked->facts->side[1 - event->end].terms.frame};
+
+    if (asked != NULL && asked->open_seen && !asked->response_seen && asked->facts->active == 1 - event->end) {
+        asked->facts->strays++;
+        if (asked->facts->strays >= STRAYS_TO_PROVE && asked->facts->side[1 - event->end].openings >= STRAYS_TO_PROVE) {
+            charge.excuse = NULL;
+            charge.alone = true;
+        }
+        nb_blame(event, &charge, "RESPONSE with unique ID 0x%08x, the OPEN has 0x%08x", event->stream->uid, asked->uid);
+    }
+}
+
+static void take_response(const struct nb_event *event)
+{
+    struct nb_facts *facts = event->stream->facts;
+    struct nb_side *side = &facts->side[event->end];
+    const struct nb_side *opener = &facts->side[1 - event->end];
+    const struct nb_proposal terms = terms_of(event);
+
+    side->openings++;
+    if (facts->active == event->end) {
+        return; /* nobody answers himself */
+    }
+    if (side->terms.frame != 0 && opener->terms.frame == 0) {
+        judge_stray_response(event);
+        return;
+    }
+    if (side->terms.frame != 0) {
+        judge_response_again(event, &side->terms, &terms);
+        return;
+    }
+    side->terms = terms;
+    if (opener->terms.frame == 0) {
+        judge_stray_response(event);
+        return;
+    }
+    nb_keep(event, NB_RULE_OPEN_HANDSHAKE);
+    nb_keep(event, NB_RULE_OPEN_UID);
+    nb_keep(event, NB_RULE_DEMUX_KEY);
+    judge_negotiation(event, &opener->terms, &terms);
+    facts->agreed = (struct nb_pace){terms.burst_size, terms.burst_interval};
+    nb_rate_offer(event, facts->agreed);
+}
+
+void nb_opening_packet(const struct nb_event *event)
+{
+    if (event->packet->type == NB_OPEN) {
+        take_open(event);
+    } else {
+        take_response(event);
+    }
+}

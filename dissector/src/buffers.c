@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "buffers.h"
+
+/* Buffers come in ascending order; one that does not find its place within so many steps is not worth the time. */
+#define STEPS_TO_PLACE 64
+
+static gpointer key_of(uint32_t number)
+{
+    return GUINT_TO_POINTER(number);
+}
+
+struct nb_buffer *nb_buffer_find(struct nb_buffers *buffers, uint32_t number)
+{
+    if (buffers->recent != NULL && buffers->recent->number == number) {
+        return buffers->recent;
+    }
+    if (buffers->by_number == NULL) {
+        return NULL;
+    }
+    struct nb_buffer *buffer = (struct nb_buffer *)wmem_map_lookup(buffers->by_number, key_of(number));
+    if (buffer != NULL) {
+        buffers->recent = buffer;
+    }
+    return buffer;
+}
+
+static void link_in(struct nb_buffers *buffers, struct nb_buffer *buffer)
+{
+    struct nb_buffer *below = buffers->highest;
+
+    for (int i = 0; i < STEPS_TO_PLACE && below != NULL && (int32_t)(below->number - buffer->number) > 0; i++) {
+        below = below->lower;
+    }
+    buffer->lower = below;
+    buffer->higher = below == NULL ? buffers->lowest : below->higher;
+    if (buffer->higher != NULL) {
+        buffer->higher->lower = buffer;
+    } else {
+        buffers->highest = buffer;
+    }
+    if (below != NULL) {
+        below->higher = buffer;
+    } else {
+        buffers->lowest = buffer;
+    }
+}
+
+struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number)
+{
+    struct nb_buffer *buffer = nb_buffer_find(buffers, number);
+
+    if (buffer != NULL) {
+        return buffer;
+    }
+    if (buffers->by_number == NULL) {
+        buffers->by_number = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    }
+    buffer = wmem_new0(wmem_file_scope(), struct nb_buffer);
+    buffer->number = number;
+    buffer->highest = -1;
+    buffer->last = -1;
+    wmem_map_insert(buffers->by_number, key_of(number), buffer);
+    link_in(buffers, buffer);
+    buffers->recent = buffer;
+    return buffer;
+}
+
+bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number)
+{
+    return buffers->base_known && (int32_t)(number - buffers->done_below) < 0;
+}
+
+struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t packet)
+{
+    return packet < buffer->room ? &buffer->parts[packet] : NULL;
+}
+
+struct nb_part *nb_buffer_part(struct nb_buffer *buffer, uint16_t packet)
+{
+    enum { FIRST_ROOM = 8 };
+
+    if (packet >= buffer->room) {
+        uint32_t room = MAX(buffer->room, FIRST_ROOM);
+        while (room <= packet) {
+            room *= 2;
+        }
+        buffer->parts = (struct nb_part *)wmem_realloc(wmem_file_scope(), buffer->parts, room * sizeof(struct nb_part));
+        memset(buffer->parts + buffer->room, 0, (room - buffer->room) * sizeof(struct nb_part));
+        buffer->room = room;
+    }
+    return &buffer->parts[packet];
+}
+
+static void forget(struct nb_buffers *buffers, struct nb_buffer *buffer)
+{
+    if (buffer->lower != NULL) {
+        buffer->lower->higher = buffer->higher;
+    } else {
+        buffers->lowest = buffer->higher;
+    }
+    if (buffer->higher != NULL) {
+        buffer->higher->lower = buffer->lower;
+    } else {
+        buffers->highest = buffer->lower;
+    }
+    wmem_map_remove(buffers->by_number, key_of(buffer->number));
+    if (buffers->recent == buffer) {
+        buffers->recent = NULL;
+    }
+    wmem_free(wmem_file_scope(), buffer->parts);
+    wmem_free(wmem_file_scope(), buffer);
+}
+
+/* A buffer that is done before a lower one stays as an empty shell until that is done too. */
+void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer)
+{
+    if (buffer->highest >= 0 && buffers->started > 0) {
+        buffers->started--;
+    }
+    wmem_free(wmem_file_scope(), buffer->parts);
+    buffer->parts = NULL;
+    buffer->room = 0;
+    buffer->retired = true;
+    if (!buffers->base_known) {
+        buffers->base_known = true;
+        buffers->done_below = buffers->lowest->number;
+    }
+    while ((buffer = nb_buffer_find(buffers, buffers->done_below)) != NULL && buffer->retired) {
+        forget(buffers, buffer);
+        buffers->done_below++;
+    }
+}
+
+/* Packets that a sender numbered beyond its LDATA. They belong to no buffer, so a receiver rightly goes without
+ * them. */
+static uint32_t beyond_last(const struct nb_buffer *buffer)
+{
+    uint32_t count = 0;
+
+    for (int n = buffer->last + 1; n <= buffer->highest && (uint32_t)n < buffer->room; n++) {
+        count += (buffer->parts[n].flags & NB_PART_SEEN) != 0;
+    }
+    return count;
+}
+
+bool nb_buffer_is_whole(const struct nb_buffers *buffers, const struct nb_buffer *buffer, bool unbroken)
+{
+    if (buffer == NULL || buffer->last < 0) {
+        return false;
+    }
+    const uint32_t packets = buffer->distinct - beyond_last(buffer);
+    return packets == (uint32_t)buffer->last + 1 ||
+           (packets == (uint32_t)buffer->last && !buffers->from_zero && unbroken);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "judge.h"
+
+#include "analysis.h"
+
+/* Charges of a connection that wait for proof at a time. */
+#define MOST_CLAIMS 16
+
+/* A suspicion that packets to come may turn into a proof. */
+struct nb_claim {
+    struct nb_charge charge;
+    struct nb_finding *suspicion;
+    const char *text;
+    int8_t watched;
+    bool turned_up;
+    uint32_t known; /* packets of the buffer, when the claim was made */
+    uint8_t waited_for;
+    uint8_t packets; /* still to come */
+};
+
+struct nb_facts *nb_facts_new(void)
+{
+    struct nb_facts *facts = wmem_new0(wmem_file_scope(), struct nb_facts);
+
+    facts->active = -1;
+    facts->gap_from = -1;
+    for (int end = 0; end < 2; end++) {
+        facts->side[end].last_when = -1;
+    }
+    return facts;
+}
+
+void nb_keep(const struct nb_event *event, enum nb_rule rule)
+{
+    struct nb_facts *facts = event->stream->facts;
+
+    if (facts->kept[rule]++ == 0) {
+        facts->first_kept[rule] = event->frame;
+    }
+}
+
+bool nb_is_unbroken(const struct nb_stream *stream, int end)
+{
+    const struct nb_emission *flow = &stream->flow[end];
+
+    return flow->unbroken && flow->damaged == 0 && stream->opened_number[end] == NB_FIRST_NUMBER &&
+           nb_emission_counts(flow, NB_EVIDENCE_BITS);
+}
+
+/* As above; what came damaged was captured, too. */
+static bool lacks_nothing(const struct nb_stream *stream, int end)
+{
+    struct nb_emission flow = stream->flow[end];
+
+    flow.damaged = 0;
+    return flow.unbroken && stream->opened_number[end] == NB_FIRST_NUMBER &&
+           nb_emission_counts(&flow, NB_EVIDENCE_BITS);
+}
+
+/* A packet that escaped the capture may have overtaken those that were waited for, or left a copy behind. So many
+ * packets without a single copy, late or missing one show a path and a capture that do no such things; the more the
+ * fewer were waited for, and most of all when what was missing turned up at last. */
+static bool has_quiet_history(const struct nb_stream *stream, int end, unsigned waited_for, bool turned_up)
+{
+    enum { QUIET = 10, LONG_QUIET = 24, QUIET_OF_BOTH = 128 };
+    const struct nb_emission *flow = stream->flow;
+
+    if (turned_up) {
+        return flow[1 - end].unbroken && flow[0].forward + flow[1].forward >= QUIET_OF_BOTH;
+    }
+    return flow[end].forward >= (waited_for >= NB_PACKETS_TO_PROVE ? QUIET : LONG_QUIET);
+}
+
+struct nb_mark nb_mark_of(const struct nb_event *event)
+{
+    return (struct nb_mark){
+        .frame = event->frame, .ordered = event->emitted.arrival != NB_NO_ORDER, .number = event->emitted.number};
+}
+
+bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark)
+{
+    const struct nb_stream *stream = event->stream;
+
+    if (mark->frame == 0) {
+        return false;
+    }
+    if (event->at_sender && event->end == stream->sender) {
+        return true; /* the order of the capture is that of emission */
+    }
+    return mark->ordered && event->emitted.arrival != NB_NO_ORDER && event->emitted.number > mark->number &&
+           nb_emission_counts(&stream->flow[event->end], NB_EVIDENCE_BITS);
+}
+
+bool nb_seems_before(const struct nb_event *event, const struct nb_mark *mark)
+{
+    return mark->frame != 0 && mark->ordered && event->emitted.arrival != NB_NO_ORDER &&
+           event->emitted.number < mark->number;
+}
+
+/* DEMUX-04: a late packet of the connection before must not be taken for one of this. */
+static bool of_this_connection(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+    const uint64_t opened = stream->opened_number[event->end];
+
+    return !stream->follows_another ||
+           (event->emitted.arrival != NB_NO_ORDER && opened != 0 && event->emitted.number >= opened &&
+            nb_emission_counts(&stream->flow[event->end], NB_EVIDENCE_BITS));
+}
+
+/* NULL: nothing speaks against a violation. */
+static const char *doubt_of(const struct nb_event *event, unsigned forgiven)
+{
+    struct nb_stream *stream = event->stream;
+    const unsigned doubts = stream->doubts;
+
+    stream->doubts &= ~forgiven;
+    const char *why = nb_whole_story(stream) ? NULL : nb_what_is_missing(stream);
+    stream->doubts = doubts;
+    return why != NULL || of_this_connection(event) ? why : "it may belong to an earlier connection on the same ports";
+}
+
+static struct nb_standing *standing_of(const struct nb_event *event, enum nb_rule rule)
+{
+    struct nb_facts *facts = event->stream->facts;
+
+    if (facts->blamed == NULL) {
+        facts->blamed = wmem_alloc0_array(wmem_file_scope(), struct nb_standing, NB_RULES);
+    }
+    return &facts->blamed[rule];
+}
+
+/* Address and role. Before anybody has acted, M in the OPEN tells who will send (AMB-08). */
+static const char *offender_of(const struct nb_event *event, int end)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_facts *facts = stream->facts;
+    const uint8_t type = event->packet->type;
+    const int8_t sender = stream->sender;
+    /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c) */
+    int active = facts->active;
+    uint16_t flags = active < 0 ? 0 : facts->side[active].terms.flags;
+
+    if (active < 0 && (type == NB_OPEN || type == NB_RESPONSE)) {
+        active = type == NB_OPEN ? event->end : 1 - event->end;
+        flags = event->packet->open_flags;
+    }
+    if (sender < 0 && active >= 0) {
+        stream->sender = (int8_t)(flags & NB_OPEN_WRITE ? active : 1 - active);
+    }
+    const char *text = nb_offender(stream, end);
+    stream->sender = sender;
+    return text;
+}
+
+static struct nb_finding *report(const struct nb_event *event, const struct nb_charge *charge, const char *offender,
+                                 enum nb_verdict verdict, const char *text)
+{
+    struct nb_standing *standing = standing_of(event, charge->rule);
+    const uint32_t broken = charge->offending_frame != 0 ? charge->offending_frame : event->frame;
+    const struct nb_finding finding = {.rule = (uint16_t)charge->rule,
+                                       .verdict = (uint8_t)verdict,
+                                       .offender = offender,
+                                       .offending_frame = broken == event->frame ? 0 : broken,
+                                       .request_frame = charge->request_frame,
+                                       .evidence_frame = charge->evidence_frame,
+                                       .text = text};
+
+    if (verdict == NB_VIOLATION && standing->violations++ == 0) {
+        standing->first_violation = broken;
+        standing->first_proof = event->frame;
+    } else if (verdict == NB_SUSPECTED && standing->suspicions++ == 0) {
+        standing->first_suspicion = broken;
+    }
+    return nb_add_finding(&event->record->findings, &finding);
+}
+
+/* File scope. */
+static const char *with_reason(const char *text, const char *why)
+{
+    return why == NULL ? text : wmem_strdup_printf(wmem_file_scope(), "%s; unsure: %s", text, why);
+}
+
+/* The suspicion on an earlier frame learns where it was proven. */
+static void link_suspicion(const struct nb_event *event, const struct nb_charge *charge)
+{
+    struct nb_finding *known = charge->suspicion;
+
+    if (known == NULL && charge->suspected_key != 0) {
+        known = nb_record_at(charge->suspected_key - 1)->findings;
+        while (known != NULL && (known->verdict != NB_SUSPECTED || known->rule != (uint16_t)charge->rule)) {
+            known = known->next;
+        }
+    }
+    if (known != NULL) {
+        known->proof_frame = event->frame;
+    }
+}
+
+struct nb_finding *nb_blame(const struct nb_event *event, const struct nb_charge *charge, const char *format, ...)
+{
+    const char *why = charge->excuse;
+    va_list arguments;
+
+    if (why == NULL && !charge->alone) {
+        why = doubt_of(event, charge->forgiven);
+    }
+    va_start(arguments, format);
+    const char *text = wmem_strdup_vprintf(wmem_file_scope(), format, arguments);
+    va_end(arguments);
+    if (why == NULL) {
+        link_suspicion(event, charge);
+    }
+    return report(event, charge, offender_of(event, charge->offender), why == NULL ? NB_VIOLATION : NB_SUSPECTED,
+                  with_reason(text, why));
+}
+
+static uint32_t sound_packets(const struct nb_buffer *buffer)
+{
+    return buffer == NULL ? 0 : buffer->distinct + buffer->good;
+}
+
+void nb_await(const struct nb_event *event, const struct nb_charge *charge, int watched, unsigned packets,
+              const char *format, ...)
+{
+    struct nb_facts *facts = event->stream->facts;
+    const char *offender = offender_of(event, charge->offender);
+    va_list arguments;
+
+    va_start(arguments, format);
+    const char *text = wmem_strdup_vprintf(wmem_file_scope(), format, arguments);
+    va_end(arguments);
+    struct nb_finding *suspicion = report(event, charge, offender, NB_SUSPECTED, with_reason(text, charge->excuse));
+    const bool hopeless = packets > 0 && (event->stream->sender < 0 || !event->stream->flow[watched].unbroken);
+    if (hopeless || facts->claim_count == MOST_CLAIMS) {
+        return;
+    }
+    if (facts->claims == NULL) {
+        facts->claims = wmem_alloc_array(wmem_file_scope(), struct nb_claim, MOST_CLAIMS);
+    }
+    facts->claims[facts->claim_count++] = (struct nb_claim){.charge = *charge,
+                                                            .suspicion = suspicion,
+                                                            .text = text,
+                                                            .watched = (int8_t)watched,
+                                                            .waited_for = (uint8_t)packets,
+                                                            .packets = (uint8_t)packets};
+    if (charge->absent == NB_ABSENT_PACKETS) {
+        facts->claims[facts->claim_count - 1].known =
+            sound_packets(nb_buffer_find(&facts->buffers, (uint32_t)charge->absent_number));
+    }
+    if (charge->offending_frame == 0) {
+        facts->claims[facts->claim_count - 1].charge.offending_frame = event->frame;
+    }
+}
+
+/* False as long as it has to wait; *dead when no proof will come. */
+static bool is_ripe(const struct nb_event *event, struct nb_claim *claim, bool *dead)
+{
+    *dead = false;
+    if (claim->charge.offending_frame == event->frame) {
+        return false;
+    }
+    if (claim->packets == 0) {
+        return event->stream->response_seen;
+    }
+    if (!event->stream->flow[claim->watched].unbroken) {
+        *dead = true;
+        return false;
+    }
+    return event->end == claim->watched && --claim->packets == 0;
+}
+
+static bool has_turned_up(const struct nb_stream *stream, const struct nb_claim *claim)
+{
+    struct nb_facts *facts = stream->facts;
+    const struct nb_buffer *buffer;
+
+    switch (claim->charge.absent) {
+    case NB_ABSENT_GO:
+        buffer = nb_buffer_find(&facts->buffers, (uint32_t)claim->charge.absent_number);
+        return claim->turned_up || (buffer != NULL && buffer->go_seq != 0);
+    case NB_ABSENT_PACKETS:
+        buffer = nb_buffer_find(&facts->buffers, (uint32_t)claim->charge.absent_number);
+        return claim->turned_up || (buffer != NULL && !buffer->retired && sound_packets(buffer) != claim->known);
+    case NB_ABSENT_ACK:
+        return stream->acked >= claim->charge.absent_number;
+    case NB_ABSENT_LAST:
+        return facts->last_known;
+    default:
+        return claim->turned_up;
+    }
+}
+
+void nb_turned_up(const struct nb_event *event, int64_t seq)
+{
+    struct nb_facts *facts = event->stream->facts;
+
+    for (unsigned i = 0; i < facts->claim_count; i++) {
+        struct nb_claim *claim = &facts->claims[i];
+        claim->turned_up =
+            claim->turned_up || (claim->charge.absent == NB_ABSENT_MESSAGE && claim->charge.absent_number == seq);
+    }
+}
+
+void nb_buffer_leaves(const struct nb_event *event, const struct nb_buffer *buffer)
+{
+    struct nb_facts *facts = event->stream->facts;
+
+    for (unsigned i = 0; i < facts->claim_count; i++) {
+        struct nb_claim *claim = &facts->claims[i];
+        if (claim->charge.absent_number == (int64_t)buffer->number) {
+            claim->turned_up = has_turned_up(event->stream, claim);
+        }
+    }
+}
+
+static bool is_proof(const struct nb_stream *stream, const struct nb_claim *claim)
+{
+    const bool complete = claim->charge.rule == NB_RULE_CKSUM_BAD_HEADER ? lacks_nothing(stream, claim->watched)
+                                                                         : nb_is_unbroken(stream, claim->watched);
+
+    return complete && has_quiet_history(stream, claim->watched, claim->waited_for, has_turned_up(stream, claim));
+}
+
+static void drop_claim(struct nb_facts *facts, unsigned at)
+{
+    facts->claim_count--;
+    memmove(&facts->claims[at], &facts->claims[at + 1], (facts->claim_count - at) * sizeof(facts->claims[0]));
+}
+
+void nb_settle(const struct nb_event *event)
+{
+    struct nb_facts *facts = event->stream->facts;
+
+    for (unsigned i = 0; i < facts->claim_count;) {
+        struct nb_claim claim = facts->claims[i];
+        bool dead;
+        const bool waits_for_packets = claim.packets > 0;
+        const bool ripe = is_ripe(event, &facts->claims[i], &dead);
+
+        if (ripe && doubt_of(event, claim.charge.forgiven) == NULL &&
+            (!waits_for_packets || is_proof(event->stream, &claim))) {
+            report(event, &claim.charge, offender_of(event, claim.charge.offender), NB_VIOLATION, claim.text);
+            claim.suspicion->proof_frame = event->frame;
+        }
+        if (ripe || dead) {
+            drop_claim(facts, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+void nb_remark(const struct nb_event *event, enum nb_event_kind kind, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    const struct nb_finding finding = {
+        .rule = (uint16_t)kind, .verdict = NB_EVENT, .text = wmem_strdup_vprintf(wmem_file_scope(), format, arguments)};
+    va_end(arguments);
+    nb_add_finding(&event->record->findings, &finding);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How the rules speak: a rule was kept, a packet is suspected, a breach is proven now or by the packets that follow. */
+#ifndef NETBLT_JUDGE_H
+#define NETBLT_JUDGE_H
+
+#include "facts.h"
+#include "verdicts.h"
+
+/* Evidence that IP IDs are a counter: chance below one in 2^28 that others look like this. */
+#define NB_EVIDENCE_BITS 28.0
+
+/* What was missing when a claim was made. If it turns up while the claim waits, a copy of it may have been there
+ * before, made by the network and missed by the capture. */
+enum nb_absent { NB_ABSENT_NOTHING, NB_ABSENT_MESSAGE, NB_ABSENT_GO, NB_ABSENT_PACKETS, NB_ABSENT_ACK, NB_ABSENT_LAST };
+
+/* What a packet is accused of. */
+struct nb_charge {
+    enum nb_rule rule;
+    int offender;             /* end */
+    bool alone;               /* the packet proves it by itself, with nothing of the connection captured */
+    const char *excuse;       /* what may explain the packets (file scope or static); NULL: nothing */
+    unsigned forgiven;        /* enum nb_doubt that this charge need not heed */
+    uint32_t offending_frame; /* 0: this frame */
+    uint32_t request_frame;   /* where the message at stake was captured */
+    uint32_t evidence_frame;
+    enum nb_absent absent;
+    int64_t absent_number;        /* of the message or buffer */
+    struct nb_finding *suspicion; /* told before; learns where it was proven */
+    uint32_t suspected_key;       /* the same by the record's ordinal + 1, when there is no pointer */
+};
+
+/* The rule was put to the test and kept. */
+void nb_keep(const struct nb_event *event, enum nb_rule rule);
+
+/* Reports a violation when nothing excuses it and the capture tells the whole story, else a suspicion with the reason.
+ * The text is one sentence without the requirement ID. Returns what was told. */
+struct nb_finding *nb_blame(const struct nb_event *event, const struct nb_charge *charge, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
+/* Suspects the packet now, and reports the violation when `packets` more packets of end `watched` have been captured
+ * without one missing, late or twice: then nothing that this end emitted can have escaped the capture. With `packets`
+ * 0 as soon as the capture tells the whole story (OPEN and RESPONSE). The charge's excuse says what is unsure until
+ * then. / */
+void nb_await(const struct nb_event *event, const struct nb_charge *charge, int watched, unsigned packets,
+              const char *format, ...) G_GNUC_PRINTF(5, 6);
+
+/* To be called for each packet that is no copy, after everything else. */
+void nb_settle(const struct nb_event *event);
+
+/* A message was captured after its acknowledgement. */
+void nb_turned_up(const struct nb_event *event, int64_t seq);
+
+/* Everything that will be known of a buffer is known. */
+void nb_buffer_leaves(const struct nb_event *event, const struct nb_buffer *buffer);
+
+/* Worth knowing, blames nobody. */
+void nb_remark(const struct nb_event *event, enum nb_event_kind kind, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* Every packet that this end emitted since it opened the connection was captured, in order and once. */
+bool nb_is_unbroken(const struct nb_stream *stream, int end);
+
+/* This packet, to be compared with later ones. */
+struct nb_mark nb_mark_of(const struct nb_event *event);
+
+/* The packet was emitted after the marked one, by the same end: proven. */
+bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark);
+
+/* By the IP IDs, or in the order of the capture when they tell nothing: emitted before the marked one. */
+bool nb_seems_before(const struct nb_event *event, const struct nb_mark *mark);
+
+#endif

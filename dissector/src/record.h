@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is kept for each NETBLT packet of the file. Made on the first pass, only read afterwards. */
+#ifndef NETBLT_RECORD_H
+#define NETBLT_RECORD_H
+
+#include "compat.h"
+
+struct nb_stream;
+struct nb_finding;
+struct nb_note;
+
+/* Small, since captures have millions: whatever few packets have goes into notes or findings. */
+struct nb_record {
+    struct nb_stream *stream; /* NULL when the packet belongs to none */
+    struct nb_finding *findings;
+    struct nb_note *notes; /* conversation.h */
+    uint32_t frame;
+    uint32_t key;            /* which packet of the frame: nb_record_key */
+    uint32_t copy_of;        /* frame number; 0 when the packet is no copy */
+    uint32_t burst;          /* from 1; 0 when the packet is in no burst */
+    uint16_t burst_position; /* from 1 */
+    uint16_t outstanding;    /* buffers GO'd and not OK'd after this packet */
+    uint16_t facts;          /* enum nb_fact */
+    uint16_t epoch;          /* CONTROL: how often the sequence numbers had wrapped */
+    int8_t end;              /* which end emitted it: 0 or 1 */
+    int8_t sender;           /* as known at this packet */
+    uint8_t position;        /* enum nb_position, as inferred up to here */
+    uint8_t dialect;         /* enum nb_dialect */
+    bool data_checksummed;   /* as negotiated up to here */
+};
+
+/* A frame may hold several NETBLT packets: several payloads (tunnels: occurrence, from 0) and several packets in one
+ * UDP datagram (idx, from 0). */
+static inline uint32_t nb_record_key(uint32_t occurrence, uint32_t idx)
+{
+    return occurrence << 16 | idx;
+}
+
+/* To be called once when the protocol is registered. */
+void nb_register_records(void);
+
+/* A zeroed record (file scope). Frames must come in ascending order. */
+struct nb_record *nb_record_add(uint32_t frame, uint32_t key);
+
+/* NULL when there is none. Constant time for the packets of a frame in their order. */
+struct nb_record *nb_record_find(uint32_t frame, uint32_t key);
+
+/* The first record of the frame; NULL when it has none. */
+struct nb_record *nb_record_first(uint32_t frame);
+
+/* Number of records so far. nb_record_at(0 .. count-1) gives them in capture order. */
+uint32_t nb_record_count(void);
+struct nb_record *nb_record_at(uint32_t ordinal);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "stats-report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct nb_cell nb_cell_none(void)
+{
+    return (struct nb_cell){.kind = NB_CELL_NONE};
+}
+
+struct nb_cell nb_cell_unknown(void)
+{
+    return (struct nb_cell){.kind = NB_CELL_UNKNOWN};
+}
+
+struct nb_cell nb_cell_uint(uint64_t number)
+{
+    return (struct nb_cell){.kind = NB_CELL_UINT, .number = number};
+}
+
+struct nb_cell nb_cell_real(double real)
+{
+    return isfinite(real) ? (struct nb_cell){.kind = NB_CELL_REAL, .real = real} : nb_cell_unknown();
+}
+
+struct nb_cell nb_cell_text(const char *text)
+{
+    return (struct nb_cell){.kind = NB_CELL_TEXT, .text = g_strdup(text)};
+}
+
+struct nb_cell nb_cell_frame(struct nb_moment when)
+{
+    return when.frame != 0 ? nb_cell_uint(when.frame) : nb_cell_none();
+}
+
+struct nb_cell nb_cell_time(struct nb_moment when)
+{
+    return when.frame != 0 ? nb_cell_real(when.time) : nb_cell_none();
+}
+
+struct nb_cell nb_cell_span(struct nb_moment from, struct nb_moment until)
+{
+    enum { MS_PER_S = 1000 };
+
+    return from.frame != 0 && until.frame != 0 ? nb_cell_real((until.time - from.time) * MS_PER_S) : nb_cell_none();
+}
+
+struct nb_cell nb_cell_estimate(struct nb_cell cell)
+{
+    cell.estimate = true;
+    return cell;
+}
+
+void nb_cells_free(struct nb_cell *cells, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        g_free(cells[i].text);
+        cells[i].text = NULL;
+    }
+}
+
+char *nb_cell_show(const struct nb_cell *cell, const struct nb_column *column)
+{
+    const char *mark = cell->estimate ? "~" : "";
+
+    switch (cell->kind) {
+    case NB_CELL_UNKNOWN:
+        return g_strdup("?");
+    case NB_CELL_UINT:
+        return g_strdup_printf("%s%" G_GUINT64_FORMAT, mark, cell->number);
+    case NB_CELL_REAL:
+        return g_strdup_printf("%s%.*f", mark, column->decimals, cell->real);
+    case NB_CELL_TEXT:
+    case NB_CELL_LIST:
+        return g_strdup_printf("%s%s", mark, cell->text);
+    default:
+        return g_strdup("-");
+    }
+}
+
+/* The cells of a table as text, row after row, the titles first. */
+struct grid {
+    const struct nb_table *table;
+    GPtrArray *texts;
+    size_t columns; /* those with a title, which come first */
+    size_t width[NB_TABLE_COLUMNS_MAX];
+};
+
+static void grid_add(struct grid *grid, size_t column, char *text)
+{
+    grid->width[column] = MAX(grid->width[column], (size_t)g_utf8_strlen(text, -1));
+    g_ptr_array_add(grid->texts, text);
+}
+
+static struct grid grid_new(const struct nb_table *table)
+{
+    struct grid grid = {.table = table, .texts = g_ptr_array_new_with_free_func(g_free)};
+
+    for (size_t i = 0; i < table->n_columns; i++) {
+        if (table->columns[i].title != NULL) {
+            grid_add(&grid, grid.columns++, g_strdup(table->columns[i].title));
+        }
+    }
+    return grid;
+}
+
+static void grid_rows(struct grid *grid, const struct nb_history *history)
+{
+    const struct nb_table *table = grid->table;
+    struct nb_cell cells[NB_TABLE_COLUMNS_MAX];
+
+    for (guint i = 0, rows = table->count(history); i < rows; i++) {
+        memset(cells, 0, sizeof(cells));
+        table->row(history, i, cells);
+        for (size_t n = 0; n < grid->columns; n++) {
+            grid_add(grid, n, nb_cell_show(&cells[n], &table->columns[n]));
+        }
+        nb_cells_free(cells, table->n_columns);
+    }
+}
+
+/* Ends the grid. */
+static void grid_print(struct grid *grid)
+{
+    const size_t columns = grid->columns;
+
+    for (guint i = 0; i < grid->texts->len; i++) {
+        const char *text = g_ptr_array_index(grid->texts, i);
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
+        const size_t column = i % columns;
+        const size_t fill = grid->width[column] - (size_t)g_utf8_strlen(text, -1);
+        const bool last = column == columns - 1;
+        if (grid->table->columns[column].style == NB_LEFT) {
+            printf("%s%*s", text, last ? 0 : (int)fill, "");
+        } else {
+            printf("%*s%s", (int)fill, "", text);
+        }
+        fputs(last ? "\n" : "  ", stdout);
+    }
+    g_ptr_array_free(grid->texts, TRUE);
+}
+
+static void print_connection(const struct nb_report *report, const struct nb_history *history)
+{
+    char *source = nb_history_end(history, history->sender >= 0 ? history->sender : 0);
+    char *target = nb_history_end(history, history->sender >= 0 ? 1 - history->sender : 1);
+
+    printf("\nStream %u: %s %s %s\n", history->index, source, history->sender >= 0 ? "->" : "<->", target);
+    g_free(source);
+    g_free(target);
+    for (size_t i = 0; i < report->n_tables; i++) {
+        struct grid grid = grid_new(report->tables[i]);
+        if (report->tables[i]->title != NULL) {
+            printf("%s\n", report->tables[i]->title);
+        }
+        grid_rows(&grid, history);
+        grid_print(&grid);
+    }
+}
+
+void nb_report_text(const struct nb_report *report, const struct nb_histories *all, const char *filter)
+{
+    printf("\n===================================================================\n%s\n", report->title);
+    if (filter != NULL) {
+        printf("Filter: %s\n", filter);
+    }
+    if (all->list->len == 0) {
+        puts("No NETBLT connection was captured.");
+    } else if (report->tables[0]->key == NULL) {
+        struct grid grid = grid_new(report->tables[0]);
+        for (guint i = 0; i < all->list->len; i++) {
+            grid_rows(&grid, g_ptr_array_index(all->list, i));
+        }
+        grid_print(&grid);
+    } else {
+        for (guint i = 0; i < all->list->len; i++) {
+            print_connection(report, g_ptr_array_index(all->list, i));
+        }
+    }
+    printf("%s===================================================================\n", report->notes);
+}
+
+void nb_json_string(GString *out, const char *text)
+{
+    char *valid = g_utf8_make_valid(text, -1);
+
+    g_string_append_c(out, '"');
+    for (const char *p = valid; *p; p++) {
+        if (*p == '"' || *p == '\\') {
+            g_string_append_printf(out, "\\%c", *p);
+        } else if ((unsigned char)*p < ' ' || *p == '\x7f') {
+            g_string_append_printf(out, "\\u%04x", (unsigned char)*p);
+        } else {
+            g_string_append_c(out, *p);
+        }
+    }
+    g_string_append_c(out, '"');
+    g_free(valid);
+}
+
+static void json_list(GString *out, const char *text)
+{
+    char **parts = g_strsplit(text, " ", -1);
+    char *joined = g_strjoinv(", ", parts);
+
+    g_string_append_printf(out, "[%s]", joined);
+    g_free(joined);
+    g_strfreev(parts);
+}
+
+static void json_cell(GString *out, const struct nb_cell *cell)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+    switch (cell->kind) {
+    case NB_CELL_UINT:
+        g_string_append_printf(out, "%" G_GUINT64_FORMAT, cell->number);
+        break;
+    case NB_CELL_REAL:
+        g_string_append(out, g_ascii_formatd(number, sizeof(number), "%.9g", cell->real));
+        break;
+    case NB_CELL_TEXT:
+        nb_json_string(out, cell->text);
+        break;
+    case NB_CELL_LIST:
+        json_list(out, cell->text);
+        break;
+    default:
+        g_string_append(out, "null");
+        break;
+    }
+}
+
+/* "key": value, ... and which of them are no certain knowledge; without braces. */
+static void json_row(GString *out, const struct nb_table *table, const struct nb_history *history, guint i)
+{
+    struct nb_cell cells[NB_TABLE_COLUMNS_MAX] = {0};
+    const char *comma = "";
+
+    table->row(history, i, cells);
+    for (size_t n = 0; n < table->n_columns; n++) {
+        if (table->columns[n].key != NULL) {
+            g_string_append_printf(out, "\"%s\": ", table->columns[n].key);
+            json_cell(out, &cells[n]);
+            g_string_append(out, ", ");
+        }
+    }
+    g_string_append(out, "\"estimates\": [");
+    for (size_t n = 0; n < table->n_columns; n++) {
+        if (cells[n].estimate && table->columns[n].key != NULL) {
+            g_string_append_printf(out, "%s\"%s\"", comma, table->columns[n].key);
+            comma = ", ";
+        }
+    }
+    g_string_append(out, "], \"unknown\": [");
+    comma = "";
+    for (size_t n = 0; n < table->n_columns; n++) {
+        if (cells[n].kind == NB_CELL_UNKNOWN && table->columns[n].key != NULL) {
+            g_string_append_printf(out, "%s\"%s\"", comma, table->columns[n].key);
+            comma = ", ";
+        }
+    }
+    g_string_append_c(out, ']');
+    nb_cells_free(cells, table->n_columns);
+}
+
+static void json_end(GString *out, const struct nb_history *history, const char *key, int end)
+{
+    char *text = nb_history_end(history, end);
+
+    g_string_append_printf(out, "\"%s\": ", key);
+    nb_json_string(out, text);
+    g_free(text);
+}
+
+static void json_connection(GString *out, const struct nb_report *report, const struct nb_history *history)
+{
+    g_string_append_printf(out, "  {\"stream\": %u, \"ends\": {", history->index);
+    json_end(out, history, history->sender >= 0 ? "sender" : "a", history->sender >= 0 ? history->sender : 0);
+    g_string_append(out, ", ");
+    json_end(out, history, history->sender >= 0 ? "receiver" : "b", history->sender >= 0 ? 1 - history->sender : 1);
+    g_string_append_c(out, '}');
+    for (size_t i = 0; i < report->n_tables; i++) {
+        const struct nb_table *table = report->tables[i];
+        if (table->key == NULL) {
+            g_string_append(out, ", ");
+            json_row(out, table, history, 0);
+            continue;
+        }
+        g_string_append_printf(out, ", \"%s\": [", table->key);
+        for (guint n = 0, rows = table->count(history); n < rows; n++) {
+            g_string_append(out, n > 0 ? ",\n    {" : "\n    {");
+            json_row(out, table, history, n);
+            g_string_append_c(out, '}');
+        }
+        g_string_append_c(out, ']');
+    }
+    g_string_append_c(out, '}');
+}
+
+void nb_report_json(const struct nb_report *report, const struct nb_histories *all, const char *filter)
+{
+    GString *out = g_string_new(NULL);
+
+    g_string_append_printf(out, "{\"report\": \"%s\", \"filter\": ", report->name);
+    if (filter != NULL) {
+        nb_json_string(out, filter);
+    } else {
+        g_string_append(out, "null");
+    }
+    g_string_append(out, ", \"connections\": [");
+    for (guint i = 0; i < all->list->len; i++) {
+        g_string_append(out, i > 0 ? ",\n" : "\n");
+        json_connection(out, report, g_ptr_array_index(all->list, i));
+    }
+    g_string_append(out, "\n]}\n");
+    fputs(out->str, stdout);
+    g_string_free(out, TRUE);
+}

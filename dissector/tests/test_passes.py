@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Everything about a packet is decided once, in capture order: one pass, two passes and clicking in a GUI agree."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dissector.tests.forge import write_pcapng
+from dissector.tests.reader import ROOT, Reader
+from dissector.tests.traffic import POSITIONS, random_settings, run_transfers
+
+CAPTURES = sorted((ROOT / "pcaps").glob("*/*.pcapng"))
+# These look forward: what comes later is not known yet when a packet is read for the first time.
+FORWARD = {
+    *("netblt.analysis.retransmitted_in", "netblt.analysis.repaired_in", "netblt.response_in"),
+    *("netblt.control.times_sent", "netblt.control.acked_in", "netblt.control.ack_time"),
+    *("netblt.control.first_data", "netblt.control.ok_frame", "netblt.control.buffer_time"),
+    *("netblt.completeness", "netblt.stream.uid", "netblt.analysis.proof_frame"),
+}
+FORWARD_TREE = {"netblt.reassembled_in", "netblt.fragment", "netblt.fragments"}  # reassembly, as every protocol's
+PROTOCOL = "Bulk Data Transfer Protocol"
+
+
+@pytest.fixture(scope="module")
+def fields(reader: Reader) -> list[str]:
+    lines = reader.run("tshark", "-G", "fields").stdout.splitlines()
+    names = [line.split("\t")[2] for line in lines if line.startswith("F\t") and "\tnetblt." in line]
+    assert len(names) > 80
+    return names
+
+
+@pytest.fixture(scope="module")
+def everything(reader: Reader) -> Path:
+    """All captures one after the other, as sections of one file: connections of different sections are different."""
+    assert len(CAPTURES) > 10
+    path = reader.home / "everything.pcapng"
+    path.write_bytes(b"".join(capture.read_bytes() for capture in CAPTURES))
+    path.chmod(0o644)
+    return path
+
+
+@pytest.fixture(scope="module")
+def traffic(reader: Reader) -> Path:
+    """Many transfers at once on bad paths: more kinds of findings and links than the small captures have."""
+    frames, _ = run_transfers([random_settings(900 + number) for number in range(12)])
+    return write_pcapng(reader.home / "traffic.pcapng", frames[:2500], interfaces=POSITIONS)
+
+
+def agrees_with_second(name: str, first: list[str], second: list[str]) -> bool:
+    """Equal; or a look forward that the first pass had not come to."""
+    return first == second or name in FORWARD or any(name.startswith(prefix) for prefix in FORWARD_TREE)
+
+
+def compare_passes(reader: Reader, path: Path, fields: list[str]) -> int:
+    once = reader.rows(path, *fields)
+    twice = reader.rows(path, *fields, options=("-2",))
+    assert len(once) == len(twice) > 0
+    compared = 0
+    for frame, (first, second) in enumerate(zip(once, twice, strict=True), start=1):
+        for name in fields:
+            assert agrees_with_second(name, first[name], second[name]), (frame, name, first[name], second[name])
+            compared += bool(first[name])
+    return compared
+
+
+def plain(line: str) -> str:
+    """tshark puts what the plugin made up into brackets, sharkd does not."""
+    return line[1:-1] if line.startswith("[") and line.endswith("]") else line
+
+
+def texts_by_tshark(reader: Reader, path: Path) -> dict[int, list[str]]:
+    """The lines of the protocol's tree for each frame, second pass."""
+    out: dict[int, list[str]] = {}
+    for block in re.split(r"^(?=Frame \d+: |Packet comments)", reader.tshark(path, "-2", "-V"), flags=re.MULTILINE):
+        if found := re.match(r"Frame (\d+): ", block):
+            lines = [line.strip() for line in block[block.find(PROTOCOL) :].splitlines()] if PROTOCOL in block else []
+            out[int(found[1])] = [plain(line) for line in lines if line]
+    return out
+
+
+def labels(nodes: list[dict[str, Any]]) -> list[str]:
+    out = []
+    for node in nodes:
+        out.append(plain(node["l"].strip()))
+        out += labels(node.get("n", []))
+    return out
+
+
+def texts_by_sharkd(reader: Reader, path: Path, frames: list[int]) -> dict[int, list[str]]:
+    """The same, when frames are asked for in the given order."""
+    out = {}
+    for frame, text in reader.sharkd(path, frames).items():
+        nodes = json.loads(text)
+        start = next((i for i, node in enumerate(nodes) if node["l"].startswith(PROTOCOL)), len(nodes))
+        out[frame] = labels(nodes[start:])
+    return out
+
+
+def compare_orders(reader: Reader, path: Path, seed: int) -> None:
+    expected = texts_by_tshark(reader, path)
+    frames = list(expected)
+    random.Random(seed).shuffle(frames)
+    found = texts_by_sharkd(reader, path, frames)
+    for frame in frames:
+        assert found[frame] == expected[frame], frame
+    assert any(len(lines) > 10 for lines in expected.values())
+
+
+def test_both_passes_say_the_same(reader: Reader, everything: Path, fields: list[str]) -> None:
+    assert compare_passes(reader, everything, fields) > 20_000
+
+
+def test_frames_can_be_asked_for_in_any_order(reader: Reader, everything: Path) -> None:
+    compare_orders(reader, everything, seed=2)
+
+
+def test_sections_of_a_file_do_not_disturb_each_other(reader: Reader, everything: Path) -> None:
+    """Each capture by itself has the findings that it has among the others."""
+    among = [finding.requirement for finding in reader.findings(everything)]
+    alone: list[str] = []
+    for capture in CAPTURES[:12]:
+        copy = Path(shutil.copy(capture, reader.home / capture.name))
+        alone += [finding.requirement for finding in reader.findings(copy)]
+    assert among[: len(alone)] == alone
+    assert alone
+
+
+def test_both_passes_say_the_same_about_bad_paths(reader: Reader, traffic: Path, fields: list[str]) -> None:
+    assert compare_passes(reader, traffic, fields) > 20_000
+
+
+def test_frames_of_bad_paths_can_be_asked_for_in_any_order(reader: Reader, traffic: Path) -> None:
+    compare_orders(reader, traffic, seed=1)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The profile that is shipped: every filter compiles, every field exists, and Wireshark takes the files as they are."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dissector.tests import forge
+from dissector.tests.forge import Trace
+from dissector.tests.reader import ROOT, Reader
+
+PROFILE = ROOT / "dissector" / "profile" / "NETBLT"
+
+
+def lines(name: str) -> list[str]:
+    text = (PROFILE / name).read_text()
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def table(name: str) -> list[list[str]]:
+    """Wireshark's own kind of CSV; quotes inside are \\x22."""
+    return [[cell.replace("\\x22", '"') for cell in row] for row in csv.reader(lines(name))]
+
+
+def colours() -> list[tuple[str, str]]:
+    found = [re.fullmatch(r"@(.+?)@(.+)@\[[\d,]+\]\[[\d,]+\]", line) for line in lines("colorfilters")]
+    assert all(found)
+    return [(match[1], match[2]) for match in found if match]
+
+
+def graphs() -> list[tuple[str, str, str]]:
+    return [(row[1], row[2], row[6]) for row in table("io_graphs")]
+
+
+def columns() -> list[str]:
+    text = (PROFILE / "preferences").read_text()
+    return re.findall(r"%Cus:([^:\"]+):", text)
+
+
+FILTERS = [
+    *((f"colour {name}", condition) for name, condition in colours()),
+    *((f"button {row[1]}", row[2]) for row in table("dfilter_buttons")),
+    *((f"graph {name}", condition) for name, condition, _ in graphs() if condition),
+    *((f"column {field}", field) for field in columns()),
+    *((f"y of {name}", field) for name, _, field in graphs() if field),
+]
+
+
+@pytest.fixture(scope="module")
+def all_kinds(reader: Reader) -> Path:
+    """A packet of every kind that a colouring rule is about."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(forge.go(1, 0), forge.go(2, 1))
+    trace.buffer(0, 2)
+    trace.time_ns += forge.NS  # a data timer's patience
+    trace.control(forge.resend(3, 0, [1]))
+    trace.data(0, 1, 3)
+    trace.null_ack(3)
+    trace.data(1, 0, 3, corrupt=True)
+    trace.put(b"\0\0\2", trace.sender, trace.receiver)
+    trace.frames.append(trace.frames[5])
+    trace.header_only(forge.KEEPALIVE, by_sender=True)
+    trace.put(forge.packet(forge.DONE, b"", 1, 101), trace.receiver, trace.sender)  # this one is not finished
+    trace.put(forge.packet(forge.QUIT, forge.text_field(b"enough"), 100, 1), trace.sender, trace.receiver)
+    return trace.save(reader.home / "kinds.pcapng")
+
+
+@pytest.mark.parametrize(("name", "condition"), FILTERS, ids=[name for name, _ in FILTERS])
+def test_a_filter_of_the_profile_compiles(reader: Reader, all_kinds: Path, name: str, condition: str) -> None:
+    done = reader.run("tshark", "-n", "-r", str(all_kinds), "-Y", condition)
+    assert done.returncode == 0, (name, done.stderr)
+
+
+def test_graphs_use_words_of_every_supported_version() -> None:
+    """One unknown word, and Wireshark drops all graphs without a message."""
+    styles = {"Line", "Impulse", "Bar", "Stacked Bar", "Dot", "Square", "Diamond", "Cross", "Circle", "Plus"}
+    units = {"Packets", "Bytes", "Bits", *(f"{what}(Y Field)" for what in ("SUM", "MAX", "MIN", "AVG", "LOAD"))}
+    rows = table("io_graphs")
+    assert len(rows) >= 4
+    for enabled, _, _, colour, style, unit, field, average, factor in rows:
+        assert enabled in ("Enabled", "Disabled")
+        assert re.fullmatch("#[0-9a-f]{6}", colour)
+        assert style in styles
+        assert unit in units
+        assert bool(field) == unit.endswith("(Y Field)")
+        assert (average, factor) == ("None", "1")
+
+
+def test_every_field_that_the_profile_names_exists(reader: Reader) -> None:
+    known = {line.split("\t")[2] for line in reader.run("tshark", "-G", "fields").stdout.splitlines() if "\t" in line}
+    named = {word for _, condition in FILTERS for word in re.findall(r"netblt(?:\.[a-z_0-9]+)*", condition)}
+    assert len(named) > 20
+    assert named <= known | {"netblt"}
+
+
+@pytest.fixture(scope="module")
+def coloured(reader: Reader, all_kinds: Path) -> dict[int, str]:
+    """The rule that coloured each frame, when Wireshark itself reads the profile."""
+    folder = reader.home / ".config" / "wireshark" / "profiles" / "NETBLT"
+    shutil.copytree(PROFILE, folder, dirs_exist_ok=True)
+    out: dict[int, str] = {}
+    for path, base in ((all_kinds, 0), (ROOT / "pcaps/violations/ctrl04-new-messages-alone.pcapng", 1000)):
+        shutil.copy(path, reader.home / "coloured.pcapng")
+        done = reader.run(
+            *("tshark", "-C", "NETBLT", "-n", "--color", "-r", str(reader.home / "coloured.pcapng")),
+            *("-T", "fields", "-e", "frame.number", "-e", "frame.coloring_rule.name"),
+        )
+        assert done.returncode == 0, done.stderr
+        assert "profile" not in done.stderr.lower(), done.stderr
+        for line in done.stdout.splitlines():
+            number, name = re.sub(r"\x1b\[[0-9;]*m", "", line).split("\t")
+            out[base + int(number)] = name
+    return out
+
+
+def test_each_colour_finds_its_packets(coloured: dict[int, str]) -> None:
+    assert [coloured[frame] for frame in (1, 2, 15)] == ["NETBLT opening and end"] * 3
+    assert coloured[3] == "NETBLT CONTROL"
+    assert coloured[4] == "NETBLT data"
+    assert coloured[7] == "NETBLT last packet of a buffer"
+    assert coloured[8] == "NETBLT RESEND"
+    assert coloured[9] == "NETBLT repeated data"
+    assert coloured[10] == coloured[14] == "NETBLT NULL-ACK, KEEPALIVE"
+    assert coloured[11] == "NETBLT damaged"
+    assert coloured[12] == "NETBLT unreadable"
+    assert coloured[13] == "NETBLT copy"
+    assert coloured[16] == "NETBLT end with an error"
+    assert "NETBLT violation" in coloured.values()
+    assert "NETBLT suspected" in coloured.values()
+
+
+def test_no_rule_is_hidden_by_the_ones_before(coloured: dict[int, str]) -> None:
+    assert set(coloured.values()) == {name for name, _ in colours()}
+
+
+def test_wireshark_shows_the_columns(reader: Reader, all_kinds: Path, coloured: dict[int, str]) -> None:
+    assert coloured
+    done = reader.run("tshark", "-C", "NETBLT", "-n", "-r", str(all_kinds), "-T", "psml")
+    sections = re.findall(r"<section>(.*?)</section>", done.stdout.split("</structure>")[0])
+    wanted = re.findall(r'^\t?"([^"]+)", "%', (PROFILE / "preferences").read_text(), re.MULTILINE)
+    assert sections == wanted
+    assert len(wanted) >= 10
