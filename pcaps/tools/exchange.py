@@ -20,6 +20,7 @@ START_NS = 563_000_000 * 10**9  # November 1987
 STEP_NS = 2_500_000  # between packets: four of them take one burst interval, half of what the burst size allows
 SENDER, RECEIVER = "sender", "receiver"
 ADDRESSES = {SENDER: bytes([10, 0, 0, 1]), RECEIVER: bytes([10, 0, 0, 2])}
+ADDRESS_TEXTS = {end: ".".join(str(octet) for octet in address) for end, address in ADDRESSES.items()}
 PORTS = {SENDER: 1024, RECEIVER: 1}
 FIRST_ID = {SENDER: 0x1000, RECEIVER: 0x7000}
 PACKET_BYTES = 64
@@ -130,6 +131,7 @@ class Exchange:
                 "requirement": requirement,
                 "verdict": "violation",
                 "offender_role": role,
+                "offender_address": ADDRESS_TEXTS[role],
                 "proven_by": [frame.number for frame in proof],
             }
         )
@@ -142,6 +144,7 @@ class Exchange:
                 "requirement": requirement,
                 "verdict": "suspected",
                 "offender_role": role,
+                "offender_address": ADDRESS_TEXTS[role],
                 "proven_by": [frame.number for frame in others or []],
             }
         )

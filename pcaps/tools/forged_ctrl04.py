@@ -117,8 +117,10 @@ def ack_not_captured() -> Exchange:
     exchange.part(1, 3, ack=10)
     look_alike = exchange.says(ok(11, 1), go(12, 9), comment="right: 9 and 10 have been acknowledged")
     exchange.doubtful(RULE, look_alike, RECEIVER)
+    exchange.doubtful("CTRL-14", look_alike, RECEIVER)
     exchange.sends(2, ack=12)
-    return finish(exchange, 3, 13)
+    exchange.says(ok(13, 2))
+    return finish(exchange, 3, 14)
 
 
 def ack_on_another_path() -> Exchange:
@@ -137,7 +139,8 @@ def ack_on_another_path() -> Exchange:
     exchange.capture(late)
     exchange.sends(2, 2, 3, ack=12)
     exchange.doubtful(RULE, look_alike, RECEIVER, [late])
-    return finish(exchange, 3, 13)
+    exchange.doubtful("CTRL-14", exchange.says(ok(13, 2)), RECEIVER)
+    return finish(exchange, 3, 14)
 
 
 def split_queue() -> Exchange:
@@ -173,7 +176,8 @@ def delayed_control() -> Exchange:
     exchange.says(ok(9, 0), go(10, 8), ok(11, 1), go(12, 9))
     exchange.capture(older)
     exchange.sends(2, ack=12)
-    return finish(exchange, 3, 13)
+    exchange.says(ok(13, 2))
+    return finish(exchange, 3, 14)
 
 
 SCRIPTS = {

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Captures for control messages and their acknowledgement: CTRL (but CTRL-04, which has a file of its own), TIMER."""
+
+from __future__ import annotations
+
+from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
+from pcaps.tools.octets import go, resend
+from pcaps.tools.talk import Talk
+
+MIDDLE = 12  # the receiver has emitted so much by then that its IP IDs prove something
+
+
+def half_way(about: str) -> Talk:
+    talk = Talk(about, buffers=24)
+    talk.start()
+    talk.run(0, MIDDLE)
+    return talk
+
+
+def number_left_out() -> Exchange:
+    talk = half_way("The receiver leaves out a message number.")
+    talk.sends_buffer(MIDDLE)
+    first = talk.accept(MIDDLE)
+    talk.seq += 1
+    offence = talk.says(first, *talk.grants(1))
+    talk.breaks("CTRL-01", offence, RECEIVER)
+    talk.breaks("CTRL-03", offence, RECEIVER)
+    talk.may_look_like("CTRL-04", offence, RECEIVER)
+    talk.sends_buffer(MIDDLE + 1, high_seq=talk.seq - 2)
+    return talk
+
+
+def numbers_from_zero() -> Exchange:
+    talk = Talk("The first control message has number 0.")
+    talk.opens()
+    talk.responds()
+    offence = talk.says(go(0, 0), go(1, 1))
+    talk.breaks("CTRL-01", offence, RECEIVER)
+    talk.answers(1)
+    return talk
+
+
+def message_changes() -> Exchange:
+    talk = half_way("A repeated GO names another buffer.")
+    talk.sends_buffer(MIDDLE)
+    first, seq = talk.accept(MIDDLE), talk.seq
+    talk.says(first, go(seq + 1, MIDDLE + 2))
+    talk.wait(200)
+    offence = talk.says(first, go(seq + 1, MIDDLE + 3))
+    talk.breaks("CTRL-02", offence, RECEIVER)
+    talk.answers(seq + 1)
+    return talk
+
+
+def list_shrinks() -> Exchange:
+    talk = half_way("A repeated RESEND lists less than it did.")
+    talk.sends_buffer(MIDDLE, lost=[0, 1])
+    talk.wait(50)
+    message = talk.missing(MIDDLE, [0, 1])
+    talk.says(message)
+    talk.wait(200)
+    offence = talk.says(resend(talk.seq, MIDDLE, [0]))
+    talk.breaks("CTRL-02", offence, RECEIVER)
+    talk.sends_piece(MIDDLE, 0)
+    talk.sends_piece(MIDDLE, 1)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
+def newest_first() -> Exchange:
+    talk = half_way("The messages of a CONTROL stand in descending order.")
+    talk.sends_buffer(MIDDLE)
+    messages = [talk.accept(MIDDLE), *talk.grants(1)]
+    offence = talk.says(*reversed(messages))
+    talk.breaks("CTRL-03", offence, RECEIVER)
+    return talk.finish(MIDDLE + 1)
+
+
+def acknowledged_again() -> Exchange:
+    talk = half_way("A CONTROL brings back a message that the receiver had dropped as acknowledged.")
+    talk.sends_buffer(MIDDLE)
+    old = talk.accept(MIDDLE)
+    talk.says(old, *talk.grants(1))
+    talk.sends_buffer(MIDDLE + 1)
+    new = talk.accept(MIDDLE + 1)
+    fresh = talk.grants(1)
+    talk.says(new, *fresh)
+    talk.wait(200)
+    between = go(talk.seq - 2, MIDDLE + 2)
+    offence = talk.says(old, between, new, *fresh)
+    talk.breaks("CTRL-05", offence, RECEIVER)
+    return talk.finish(MIDDLE + 2)
+
+
+def repeated_after_done() -> Exchange:
+    talk = Talk("The receiver says DONE and then repeats its last CONTROL.")
+    talk.start()
+    talk.run(0, talk.buffers - 1)
+    talk.sends_buffer(talk.buffers - 1)
+    last = talk.accept(talk.buffers - 1)
+    talk.says(last)
+    talk.answers()
+    talk.says_done()
+    offence = talk.says(last)
+    talk.breaks("CTRL-05", offence, RECEIVER)
+    talk.breaks("TIMER-02", offence, RECEIVER)
+    return talk
+
+
+def acknowledgement_lost() -> Exchange:
+    """Look-alike: the acknowledgement passes the capture and is lost behind it."""
+    talk = half_way(
+        "An acknowledgement is lost behind the capture, so that the receiver repeats what seems acknowledged."
+    )
+    talk.sends_buffer(MIDDLE)
+    messages = [talk.accept(MIDDLE), *talk.grants(1)]
+    talk.says(*messages)
+    talk.answers(comment="lost behind the capture point")
+    talk.wait(200)
+    talk.says(*messages)
+    return talk.finish(MIDDLE + 1)
+
+
+def acknowledgement_falls() -> Exchange:
+    talk = half_way("The sender acknowledges less than before.")
+    talk.answers()
+    offence = talk.sends_piece(MIDDLE, 0, high_seq=talk.seq - 2)
+    talk.breaks("CTRL-06", offence, SENDER)
+    talk.sends_buffer(MIDDLE, skip=[0])
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
+def acknowledgement_late() -> Exchange:
+    """Look-alike: the packet is older, and was delayed."""
+    talk = half_way("A packet with an older acknowledgement arrives late, as its IP ID shows.")
+    late = talk.piece(MIDDLE, 0, "emitted before the CONTROL arrived")
+    talk.sends_buffer(MIDDLE, skip=[0])
+    talk.wait(50)
+    talk.says(talk.missing(MIDDLE, [0]))
+    talk.sends_piece(MIDDLE, 0)
+    talk.capture(late)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
+def never_said() -> Exchange:
+    talk = half_way("The sender acknowledges a message that nobody has sent.")
+    offence = talk.sends_piece(MIDDLE, 0, high_seq=talk.seq + 3)
+    talk.breaks("CTRL-06", offence, SENDER, proof=RECEIVER)
+    talk.sends_buffer(MIDDLE, skip=[0], high_seq=talk.seq + 3)
+    for _ in range(6):
+        talk.wait(50)
+        talk.puts(RECEIVER, "KEEPALIVE")
+    return talk
+
+
+def hole_acknowledged() -> Exchange:
+    talk = half_way("The receiver numbers a message two too high, and the sender acknowledges it over the hole.")
+    talk.sends_buffer(MIDDLE)
+    talk.seq += 1
+    broken = talk.says(talk.accept(MIDDLE), *talk.grants(1))
+    talk.breaks("CTRL-01", broken, RECEIVER)
+    talk.may_look_like("CTRL-04", broken, RECEIVER)
+    offence = talk.sends_buffer(MIDDLE + 1)[0]
+    talk.breaks("CTRL-07", offence, SENDER, proof=RECEIVER)
+    for _ in range(6):
+        talk.wait(50)
+        talk.puts(RECEIVER, "KEEPALIVE")
+    return talk
+
+
+def not_captured() -> Exchange:
+    """Look-alike: the capture missed the CONTROL."""
+    talk = half_way("The capture missed a CONTROL, which the sender acknowledges; the IP IDs show the gap.")
+    talk.sends_buffer(MIDDLE)
+    talk.queue(talk.accept(MIDDLE), *talk.grants(1))
+    frame = talk.sends_buffer(MIDDLE + 1)[0]
+    talk.may_look_like("CTRL-06", frame, SENDER)
+    talk.may_look_like("DATA-12", frame, SENDER)
+    talk.accepts(MIDDLE + 1)
+    talk.may_look_like("DATA-01", talk.sends_buffer(MIDDLE + 2)[0], SENDER)
+    talk.may_look_like("DATA-12", frame, SENDER)
+    talk.accepts(MIDDLE + 2)
+    talk.answers()
+    return talk
+
+
+def served_twice() -> Exchange:
+    talk = half_way("The sender serves a RESEND once more when it is repeated.")
+    talk.sends_buffer(MIDDLE, lost=[1])
+    talk.wait(50)
+    message = talk.missing(MIDDLE, [1])
+    talk.says(message)
+    talk.sends_piece(MIDDLE, 1, "the repair, lost behind the capture point", high_seq=talk.seq)
+    talk.wait(200)
+    talk.says(message)
+    offence = talk.sends_piece(MIDDLE, 1, "the same request, served again")
+    talk.breaks("CTRL-09", offence, SENDER)
+    talk.breaks("DATA-13", offence, SENDER)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
+def go_twice() -> Exchange:
+    talk = half_way("The receiver gives another GO for a buffer that has one.")
+    talk.sends_buffer(MIDDLE)
+    offence = talk.says(talk.accept(MIDDLE), *talk.grants(1), go(talk.number(), MIDDLE + 1))
+    talk.breaks("CTRL-13", offence, RECEIVER)
+    talk.breaks("DATA-12", offence, RECEIVER)
+    talk.sends_buffer(MIDDLE + 1)
+    talk.answers()
+    return talk
+
+
+def ok_twice() -> Exchange:
+    talk = half_way("The receiver gives another OK for a buffer that has one.")
+    talk.sends_buffer(MIDDLE)
+    talk.accepts(MIDDLE)
+    talk.sends_buffer(MIDDLE + 1)
+    offence = talk.says(talk.accept(MIDDLE + 1), talk.accept(MIDDLE))
+    talk.breaks("CTRL-14", offence, RECEIVER)
+    talk.answers()
+    return talk
+
+
+def ok_too_early() -> Exchange:
+    talk = half_way("The receiver gives OK for a buffer of which a packet was never sent.")
+    talk.sends_buffer(MIDDLE, skip=[2])
+    offence = talk.accepts(MIDDLE)
+    talk.breaks("CTRL-14", offence, RECEIVER, proof=SENDER)
+    return talk.finish(MIDDLE + 1)
+
+
+def packet_not_captured() -> Exchange:
+    """Look-alike: the capture missed the packet."""
+    talk = half_way("The capture missed a packet of a buffer that gets its OK; the IP IDs show the gap.")
+    talk.sends_buffer(MIDDLE, skip=[2, 3])
+    talk.piece(MIDDLE, 2)
+    talk.sends_piece(MIDDLE, 3)
+    talk.may_look_like("CTRL-14", talk.accepts(MIDDLE), RECEIVER)
+    return talk.finish(MIDDLE + 1)
+
+
+def impatient_resend() -> Exchange:
+    talk = half_way("The receiver asks for a buffer whose GO is not acknowledged, and of which nothing came.")
+    talk.sends_buffer(MIDDLE)
+    told = talk.seq
+    messages = [talk.accept(MIDDLE), *talk.grants(1)]
+    talk.says(*messages)
+    talk.wait(100)
+    offence = talk.says(*messages, talk.missing(MIDDLE + 2, range(4)))
+    talk.breaks("TIMER-04", offence, RECEIVER, proof=SENDER)
+    talk.sends_buffer(MIDDLE + 1, high_seq=told)
+    talk.answers()
+    return talk
+
+
+def resend_after_ok() -> Exchange:
+    talk = half_way("The receiver asks for a packet of a buffer that it has given OK for.")
+    talk.sends_buffer(MIDDLE)
+    talk.accepts(MIDDLE)
+    talk.sends_buffer(MIDDLE + 1)
+    offence = talk.says(talk.accept(MIDDLE + 1), talk.missing(MIDDLE, [1]))
+    talk.breaks("TIMER-08", offence, RECEIVER)
+    talk.answers()
+    return talk
+
+
+def early_repetition() -> Exchange:
+    talk = half_way("The receiver publishes a control timer of 2 s and repeats its CONTROL after 20 ms.")
+    talk.sends_buffer(MIDDLE)
+    messages = [talk.accept(MIDDLE, control_timer_ms=2000), *talk.grants(1)]
+    talk.says(*messages)
+    talk.wait(20)
+    frame = talk.says(*messages)
+    talk.looks_like("TIMER-03", frame, RECEIVER)
+    return talk.finish(MIDDLE + 1)
+
+
+def silence() -> Exchange:
+    talk = Talk("The sender says nothing for longer than the peer's death timer.", death_timer_s=4)
+    talk.start()
+    talk.run(0, 3)
+    for _ in range(3):
+        talk.wait(1900)
+        talk.puts(RECEIVER, "KEEPALIVE")
+    frame = talk.sends_piece(3, 0)
+    talk.looks_like("TIMER-11", frame, SENDER)
+    talk.sends_buffer(3, skip=[0])
+    talk.accepts(3)
+    return talk.finish(4)
+
+
+def unheard() -> Exchange:
+    talk = half_way("The sender goes on without acknowledging a CONTROL for seconds.")
+    told = talk.seq
+    talk.sends_buffer(MIDDLE)
+    talk.accepts(MIDDLE)
+    talk.wait(4000)
+    frame = talk.sends_piece(MIDDLE + 1, 0, high_seq=told)
+    talk.looks_like("CTRL-10", frame, SENDER)
+    talk.sends_buffer(MIDDLE + 1, skip=[0])
+    talk.accepts(MIDDLE + 1)
+    return talk.finish(MIDDLE + 2)
+
+
+def no_timer() -> Exchange:
+    talk = half_way("An OK publishes a control timer of 0.")
+    talk.sends_buffer(MIDDLE)
+    frame = talk.says(talk.accept(MIDDLE, control_timer_ms=0), *talk.grants(1))
+    talk.looks_like("CLOSE-07", frame, RECEIVER)
+    return talk.finish(MIDDLE + 1)
+
+
+SCRIPTS = {
+    "ctrl01-number-left-out": number_left_out,
+    "ctrl01-from-zero": numbers_from_zero,
+    "ctrl02-message-changes": message_changes,
+    "ctrl02-list-shrinks": list_shrinks,
+    "ctrl03-newest-first": newest_first,
+    "ctrl05-acknowledged-again": acknowledged_again,
+    "ctrl05-repeated-after-done": repeated_after_done,
+    "ctrl05-like-acknowledgement-lost": acknowledgement_lost,
+    "ctrl06-acknowledgement-falls": acknowledgement_falls,
+    "ctrl06-like-late": acknowledgement_late,
+    "ctrl06-never-said": never_said,
+    "ctrl06-like-not-captured": not_captured,
+    "ctrl07-hole-acknowledged": hole_acknowledged,
+    "ctrl09-served-twice": served_twice,
+    "ctrl10-unheard": unheard,
+    "ctrl13-go-twice": go_twice,
+    "ctrl14-ok-twice": ok_twice,
+    "ctrl14-ok-too-early": ok_too_early,
+    "ctrl14-like-packet-not-captured": packet_not_captured,
+    "timer03-early-repetition": early_repetition,
+    "timer04-impatient-resend": impatient_resend,
+    "timer08-resend-after-ok": resend_after_ok,
+    "timer11-silence": silence,
+    "close07-no-timer": no_timer,
+}

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Captures for the opening of a connection and what is negotiated in it: OPEN, NEG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
+from pcaps.tools.octets import reason
+from pcaps.tools.talk import Talk
+
+
+def answered(requirement: str, about: str, **fields: Any) -> Callable[[], Exchange]:
+    """A RESPONSE with these fields different; the transfer goes on as proposed where that is possible."""
+
+    def script() -> Exchange:
+        talk = Talk(about)
+        talk.opens()
+        offence = talk.responds(**fields)
+        talk.breaks(requirement, offence, RECEIVER)
+        talk.says(*talk.grants(1))
+        return talk
+
+    return script
+
+
+def other_id_each_time() -> Exchange:
+    talk = Talk("Every OPEN is answered by a RESPONSE whose unique ID is one too high.")
+    for attempt in range(3):
+        talk.opens()
+        frame = talk.responds(unique_id=0x0998_0031)
+        talk.wait(500)
+        if attempt == 2:
+            talk.breaks("OPEN-02", frame, RECEIVER)
+        else:
+            talk.may_look_like("OPEN-02", frame, RECEIVER)
+    return talk
+
+
+def open_changes() -> Exchange:
+    talk = Talk("The second OPEN proposes another buffer size under the same unique ID.")
+    talk.opens()
+    talk.wait(500)
+    offence = talk.opens(buffer_size=512)
+    talk.responds()
+    talk.says(*talk.grants(2))
+    talk.breaks("OPEN-04", offence, SENDER)
+    return talk.finish(0)
+
+
+def open_in_transfer() -> Exchange:
+    talk = Talk("The active end, which has been sending data, sends its OPEN again.")
+    talk.start()
+    talk.run(0, 3)
+    offence = talk.opens()
+    talk.breaks("OPEN-05", offence, SENDER)
+    talk.responds()
+    return talk.finish(3)
+
+
+def response_changes() -> Exchange:
+    talk = Talk("The RESPONSE was lost; to the repeated OPEN the passive end answers with other values.")
+    talk.opens()
+    talk.responds()
+    talk.wait(500)
+    talk.opens()
+    offence = talk.responds(burst_size=4)
+    talk.breaks("OPEN-07", offence, RECEIVER)
+    talk.says(*talk.grants(2))
+    return talk.finish(0)
+
+
+def response_repeated() -> Exchange:
+    """Look-alike: what a lost RESPONSE looks like."""
+    talk = Talk("The first RESPONSE is lost behind the capture: OPEN and RESPONSE are repeated as they were.")
+    talk.opens()
+    talk.responds()
+    talk.wait(500)
+    talk.opens()
+    talk.responds()
+    talk.says(*talk.grants(2))
+    return talk.finish(0)
+
+
+def new_attempt() -> Exchange:
+    """Look-alike: the first attempt was refused."""
+    talk = Talk("The first OPEN is refused; a new attempt has a new unique ID and other values.")
+    talk.opens(unique_id=7, buffer_size=512)
+    talk.capture(talk.emit(RECEIVER, reason("REFUSED", "busy", **talk.ports(RECEIVER))))
+    talk.wait(2000)
+    return talk.start().finish(0)
+
+
+def restricted() -> Exchange:
+    """Look-alike: everything in the RESPONSE is more restrictive, and obeyed."""
+    talk = Talk("The RESPONSE restricts everything that can be restricted, and both ends obey.", buffers=16)
+    talk.opens(buffer_size=1024, packet_size=256, burst_size=16, burst_interval_ms=5, max_buffers=9)
+    talk.responds()
+    talk.says(*talk.grants(2))
+    return talk.finish(0)
+
+
+def proposal_kept() -> Exchange:
+    talk = Talk("The RESPONSE halves the data packet size, and the sender goes on with what it proposed.")
+    talk.opens(packet_size=128, buffer_size=512)
+    talk.responds(buffer_size=256)
+    talk.says(*talk.grants(2))
+    for number in range(2):
+        offence = talk.sends_piece(
+            0, number, octets=talk.octets_of(0, number) * 2, type="DATA" if number == 0 else "LDATA"
+        )
+        talk.breaks("NEG-06", offence, SENDER)
+        talk.breaks("DATA-03", offence, SENDER)
+    return talk
+
+
+def no_burst_offered() -> Exchange:
+    talk = Talk("An OK offers bursts of no packets.")
+    talk.start()
+    talk.run(0, 3)
+    talk.sends_buffer(3)
+    frame = talk.says(talk.accept(3, burst_size=0), *talk.grants(1))
+    talk.looks_like("NEG-08", frame, RECEIVER)
+    return talk.finish(4)
+
+
+def offer_exceeded() -> Exchange:
+    talk = Talk("The receiver offers a slower pace; the sender reports in a NULL-ACK that it keeps the old one.")
+    talk.start()
+    talk.run(0, 12)
+    talk.sends_buffer(12)
+    talk.says(talk.accept(12, burst_size=4, burst_interval_ms=40), *talk.grants(1))
+    offence = talk.answers(burst_size=8, burst_interval_ms=10)
+    talk.breaks("NEG-09", offence, SENDER)
+    return talk
+
+
+def offer_restricted() -> Exchange:
+    """Look-alike: the sender may be slower than it is offered."""
+    talk = Talk("The receiver offers a faster pace; the sender reports that it takes only a part of it.")
+    talk.start()
+    talk.run(0, 12)
+    talk.sends_buffer(12)
+    talk.says(talk.accept(12, burst_size=32, burst_interval_ms=10), *talk.grants(1))
+    talk.answers(burst_size=16, burst_interval_ms=20)
+    return talk.finish(13)
+
+
+def faster_from_the_start() -> Exchange:
+    talk = Talk("Before any OK the sender reports a faster pace than the RESPONSE gave it.", buffers=30)
+    talk.start()
+    for _ in range(12):
+        talk.wait(50)
+        talk.answers()
+        talk.puts(RECEIVER, "KEEPALIVE")
+    offence = talk.answers(burst_size=9)
+    talk.breaks("CTRL-11", offence, SENDER)
+    return talk
+
+
+def wrong_end_sends() -> Exchange:
+    talk = Talk("The OPEN asks for READ, and the end that opened sends.", write=False)
+    talk.start()
+    frame = talk.sends_buffer(0)[0]
+    talk.looks_like("OPEN-12", frame, SENDER)
+    talk.accepts(0)
+    return talk.finish(1)
+
+
+SCRIPTS: dict[str, Callable[[], Exchange]] = {
+    "open02-other-id": other_id_each_time,
+    "open04-open-changes": open_changes,
+    "open05-open-in-transfer": open_in_transfer,
+    "open07-response-changes": response_changes,
+    "open12-wrong-end-sends": wrong_end_sends,
+    "open-like-response-repeated": response_repeated,
+    "open-like-new-attempt": new_attempt,
+    "neg01-buffer-size": answered("NEG-01", "RESPONSE raises the buffer size.", buffer_size=512),
+    "neg02-packet-size": answered("NEG-02", "RESPONSE raises the data packet size.", packet_size=128),
+    "neg03-burst-size": answered("NEG-03", "RESPONSE raises the burst size.", burst_size=9),
+    "neg04-burst-interval": answered("NEG-04", "RESPONSE shortens the burst interval.", burst_interval_ms=9),
+    "neg05-outstanding": answered("NEG-05", "RESPONSE raises the number of outstanding buffers.", max_buffers=3),
+    "neg06-proposal-kept": proposal_kept,
+    "neg07-mode-turned": answered("NEG-07", "RESPONSE turns WRITE into READ.", write=False),
+    "neg08-no-burst": no_burst_offered,
+    "neg09-offer-exceeded": offer_exceeded,
+    "neg10-no-packet-size": answered("NEG-10", "RESPONSE accepts with a data packet size of 0.", packet_size=0),
+    "ctrl11-faster-than-agreed": faster_from_the_start,
+    "neg-like-restricted": restricted,
+    "neg-like-offer-restricted": offer_restricted,
+}
