@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Streams of the seed: 0 and 1 are the rates', rules have theirs by number. */
+#define PATH_STREAM UINT64_C(0x70617468)
+
 /* One packet's draws. All are drawn for every packet, used or not: a rate that is set or cleared, or a rule, changes
  * no later packet's luck. */
 typedef struct luck {
@@ -15,10 +18,12 @@ typedef struct luck {
     uint64_t corrupt;
     uint64_t place; /* of a corruption */
     uint64_t jitter;
+    fw_fate fate; /* of a stream of its own */
 } luck;
 
-static luck draw_luck(fw_random *random)
+static luck draw_luck(fw_way *w, size_t bytes)
 {
+    fw_random *random = &w->random;
     luck drawn;
     drawn.loss = fw_random_next(random);
     drawn.duplicate = fw_random_next(random);
@@ -26,6 +31,7 @@ static luck draw_luck(fw_random *random)
     drawn.corrupt = fw_random_next(random);
     drawn.place = fw_random_next(random);
     drawn.jitter = fw_random_next(random);
+    drawn.fate = fw_path_draw(&w->path, bytes, w->loss.ppb);
     return drawn;
 }
 
@@ -40,6 +46,7 @@ flakeway *flakeway_new(uint64_t seed)
     engine->seed = seed;
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
         fw_random_seed(&engine->ways[direction].random, seed, direction);
+        fw_random_seed(&engine->ways[direction].path.random, seed, PATH_STREAM + direction);
         fw_reset_rates(&engine->ways[direction]);
     }
     return engine;
@@ -290,13 +297,23 @@ static void apply_rule(flakeway *engine, fw_node *n, fw_rule *rule, const flakew
     }
 }
 
+/* A packet is lost with any of its fragments. NULL = nothing loses it. */
+static const char *what_loses(const fw_way *w, const luck *drawn)
+{
+    if (fw_chance(drawn->loss, w->loss.ppb) || drawn->fate.fragment_lost) {
+        return w->loss.text;
+    }
+    return drawn->fate.lost_in_bad_times ? w->gilbert_text : NULL;
+}
+
 static void apply_rates(flakeway *engine, fw_node *n, const luck *drawn, uint64_t now_us)
 {
     fw_way *w = &engine->ways[n->direction];
     uint64_t release_us = n->base_us;
-    if (fw_chance(drawn->loss, w->loss.ppb)) {
+    const char *loss = what_loses(w, drawn);
+    if (loss) {
         w->stats.dropped_by_loss++;
-        tell(engine, n->id, n->direction, now_us, FLAKEWAY_DROP, NULL, w->loss.text);
+        tell(engine, n->id, n->direction, now_us, FLAKEWAY_DROP, NULL, loss);
         free(n);
         return;
     }
@@ -342,12 +359,13 @@ uint64_t flakeway_offer(flakeway *engine, enum flakeway_direction direction, con
 {
     fw_way *w = &engine->ways[direction];
     uint64_t id = ++engine->last_id;
-    const luck drawn = draw_luck(&w->random);
+    size_t line_bytes = packet->link_bytes ? packet->link_bytes : packet->length;
+    const luck drawn = draw_luck(w, line_bytes);
     uint64_t exit_us;
 
     give_back(engine);
     w->stats.seen++;
-    bool admitted = fw_link_admit(&w->link, packet->link_bytes ? packet->link_bytes : packet->length, now_us, &exit_us);
+    bool admitted = fw_path_admit(&w->path, &w->link, line_bytes, now_us, &exit_us);
     fw_node *n = admitted ? node_new(packet) : NULL;
     if (!n) {
         w->stats.dropped_by_queue++;
@@ -357,7 +375,11 @@ uint64_t flakeway_offer(flakeway *engine, enum flakeway_direction direction, con
     n->id = id;
     n->offered_us = now_us;
     n->direction = direction;
-    n->base_us = arrival(w, exit_us, drawn.jitter);
+    n->base_us = arrival(w, exit_us, drawn.jitter) + drawn.fate.delay_us;
+    if (drawn.fate.late) {
+        w->stats.delayed++;
+        tell(engine, id, direction, now_us, FLAKEWAY_DELAY, NULL, w->mtu_text);
+    }
 
     flakeway_action action = {0};
     fw_rule *rule = NULL;

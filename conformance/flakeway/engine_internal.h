@@ -5,6 +5,7 @@
 #include "flakeway.h"
 #include "heap.h"
 #include "link.h"
+#include "path.h"
 #include "random.h"
 #include "rules.h"
 
@@ -33,7 +34,10 @@ typedef struct fw_node {
 typedef struct fw_way {
     fw_random random;
     fw_link link;
+    fw_path path;
     char queue_text[FLAKEWAY_RULE_TEXT_BYTES];
+    char gilbert_text[FLAKEWAY_RULE_TEXT_BYTES];
+    char mtu_text[FLAKEWAY_RULE_TEXT_BYTES];
     fw_rate loss;
     fw_rate duplicate;
     fw_rate reorder;

@@ -6,16 +6,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One direction's line: packets leave one after the other at a bit rate, and wait in a drop-tail queue. */
+/* One direction's line: packets leave one after the other at a bit rate, or in frames, and wait in a drop-tail queue.
+ */
 typedef struct fw_waiting {
     uint64_t exit_ns; /* when its last bit has left */
     size_t bytes;
 } fw_waiting;
 
 typedef struct fw_link {
-    uint64_t bits_per_s;    /* 0 = unlimited: nothing ever waits */
-    uint32_t queue_packets; /* that may wait behind the one being sent; UINT32_MAX = counted in bytes */
-    uint64_t queue_bytes;   /* UINT64_MAX = counted in packets */
+    uint64_t bits_per_s;         /* 0 = unlimited: nothing ever waits, unless there are frames */
+    uint32_t framing_bytes;      /* that the line adds to each packet */
+    uint32_t cell_payload_bytes; /* 0 = no cells; a packet is carried by whole ones */
+    uint32_t cell_bytes;
+    uint64_t cells_from_bits_per_s; /* the rate at which its cells come in; 0 = all at once */
+    uint64_t frame_us;              /* 0 = no frames; else a frame leaves at each multiple of this */
+    uint64_t frame_bits;            /* that it carries: packets wait for a frame with room for them */
+    uint64_t frame_number;          /* the one being filled */
+    uint64_t frame_used_bits;
+    uint32_t queue_packets; /* that may wait behind the one being sent; UINT32_MAX = not counted */
+    uint64_t queue_bytes;   /* UINT64_MAX = not counted */
+    uint64_t queue_time_us; /* longest wait for the line; UINT64_MAX = any */
+    uint32_t queue_cells;   /* UINT32_MAX = not counted */
     uint64_t free_at_ns;    /* when everything accepted so far has left */
     fw_waiting *ring;
     size_t ring_capacity;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "parse_path.h"
 #include "random.h"
 #include "words.h"
 
@@ -257,10 +258,12 @@ static bool setting_kind(const fw_words *words, enum fw_setting_kind *kind)
         const char *name;
         enum fw_setting_kind kind;
         bool action_too;
-    } settings[] = {{"loss", FW_SET_LOSS, false},       {"duplicate", FW_SET_DUPLICATE, true},
-                    {"reorder", FW_SET_REORDER, false}, {"corrupt", FW_SET_CORRUPT, true},
-                    {"latency", FW_SET_LATENCY, false}, {"jitter", FW_SET_JITTER, false},
-                    {"rate", FW_SET_RATE, false},       {"queue", FW_SET_QUEUE, false}};
+    } settings[] = {
+        {"loss", FW_SET_LOSS, false},       {"duplicate", FW_SET_DUPLICATE, true}, {"reorder", FW_SET_REORDER, false},
+        {"corrupt", FW_SET_CORRUPT, true},  {"latency", FW_SET_LATENCY, false},    {"jitter", FW_SET_JITTER, false},
+        {"rate", FW_SET_RATE, false},       {"queue", FW_SET_QUEUE, false},        {"framing", FW_SET_FRAMING, false},
+        {"cells", FW_SET_CELLS, false},     {"frames", FW_SET_FRAMES, false},      {"mtu", FW_SET_MTU, false},
+        {"gilbert", FW_SET_GILBERT, false}, {"spread", FW_SET_SPREAD, false}};
     fw_words ahead = *words;
     fw_word name;
     fw_word argument;
@@ -280,13 +283,21 @@ static bool parse_setting_argument(fw_words *words, fw_setting *setting)
     fw_word word;
     fw_next_word(words, &word);
     switch (setting->kind) {
+    case FW_SET_FRAMING:
+    case FW_SET_CELLS:
+    case FW_SET_FRAMES:
+    case FW_SET_MTU:
+    case FW_SET_GILBERT:
+        return fw_parse_path_argument(words, word, setting);
     case FW_SET_LATENCY:
     case FW_SET_JITTER:
+    case FW_SET_SPREAD:
         return fw_read_time(words, word, &setting->time_us);
     case FW_SET_RATE:
         return fw_read_rate(words, word, &setting->bits_per_s);
     case FW_SET_QUEUE:
-        return fw_read_queue(words, word, &setting->queue_packets, &setting->queue_bytes);
+        return fw_read_queue(words, word, &setting->queue_packets, &setting->queue_bytes, &setting->queue_time_us,
+                             &setting->queue_cells);
     case FW_SET_REORDER:
         setting->time_us = REORDER_DEFAULT_US;
         break;
@@ -300,6 +311,7 @@ static bool parse_setting(fw_words *words, fw_setting *setting)
 {
     fw_word word;
     fw_word value;
+    bool known;
     fw_next_word(words, &word);
     setting->directions = BOTH_DIRECTIONS;
     if (!parse_setting_argument(words, setting)) {
@@ -316,6 +328,10 @@ static bool parse_setting(fw_words *words, fw_setting *setting)
             }
         } else if (setting->kind == FW_SET_DUPLICATE && fw_word_value(word, "gap", &value)) {
             if (!fw_read_time(words, value, &setting->time_us)) {
+                return false;
+            }
+        } else if (fw_parse_path_option(words, word, setting, &known)) {
+            if (!known) {
                 return false;
             }
         } else {

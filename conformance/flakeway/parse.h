@@ -4,6 +4,7 @@
 
 #include "flakeway.h"
 #include "match.h"
+#include "path.h"
 
 /* One line of the flakeway's language, understood: a rule or a setting of the link or of the rates. */
 enum fw_setting_kind {
@@ -15,6 +16,12 @@ enum fw_setting_kind {
     FW_SET_JITTER,
     FW_SET_RATE,
     FW_SET_QUEUE,
+    FW_SET_FRAMING,
+    FW_SET_CELLS,
+    FW_SET_FRAMES,
+    FW_SET_MTU,
+    FW_SET_GILBERT,
+    FW_SET_SPREAD,
 };
 
 typedef struct fw_rule_spec {
@@ -28,11 +35,19 @@ typedef struct fw_rule_spec {
 typedef struct fw_setting {
     enum fw_setting_kind kind;
     uint8_t directions;
-    uint32_t ppb;           /* LOSS, DUPLICATE, REORDER, CORRUPT */
-    uint64_t time_us;       /* REORDER: extra delay; DUPLICATE: gap; LATENCY, JITTER */
-    uint64_t bits_per_s;    /* RATE: 0 = unlimited */
-    uint32_t queue_packets; /* QUEUE: UINT32_MAX = counted in bytes */
-    uint64_t queue_bytes;   /* QUEUE: UINT64_MAX = counted in packets */
+    uint32_t ppb;         /* LOSS, DUPLICATE, REORDER, CORRUPT; MTU: late fragments; GILBERT: good to bad */
+    uint64_t time_us;     /* REORDER: extra delay; DUPLICATE: gap; LATENCY, JITTER, SPREAD; FRAMES; MTU: how late */
+    uint64_t bits_per_s;  /* RATE: 0 = unlimited; CELLS: 0 = all at once; FRAMES: bits in a frame */
+    uint32_t bytes;       /* FRAMING, MTU; CELLS: payload */
+    uint32_t cell_bytes;  /* CELLS */
+    uint32_t to_good_ppb; /* GILBERT */
+    uint32_t bad_loss_ppb;
+    uint32_t good_loss_ppb;
+    enum fw_spread_kind spread;
+    uint32_t queue_packets; /* QUEUE: one of the four; the others are UINT32_MAX and UINT64_MAX */
+    uint32_t queue_cells;
+    uint64_t queue_bytes;
+    uint64_t queue_time_us;
 } fw_setting;
 
 typedef struct fw_statement {

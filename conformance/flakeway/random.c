@@ -46,3 +46,20 @@ bool fw_chance(uint64_t draw, uint32_t ppb)
 {
     return fw_below(draw, FW_PPB_ALWAYS) < ppb;
 }
+
+double fw_exponential(fw_random *random)
+{
+    double u = ((double)(fw_random_next(random) >> 11) + 1) / 9007199254740992.0; /* 2^53: in (0, 1] */
+    double result = 0;
+    /* NOLINTNEXTLINE(cert-flp30-c,clang-analyzer-security.FloatLoopCounter) */
+    for (; u < 0.5; u *= 2) {
+        result += 0.69314718055994530942; /* ln 2 */
+    }
+    double x = (1 - u) / (1 + u);
+    double power = x;
+    /* NOLINTNEXTLINE(cert-flp30-c) */
+    for (int k = 1; k < 40; k += 2, power *= x * x) {
+        result += 2 * power / k;
+    }
+    return result;
+}

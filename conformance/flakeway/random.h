@@ -20,4 +20,7 @@ bool fw_chance(uint64_t draw, uint32_t ppb);
 /* A number in 0..bound-1 from a draw; 0 when bound is 0. bound <= 2^32. */
 uint64_t fw_below(uint64_t draw, uint64_t bound);
 
+/* Exponentially distributed with mean 1: -ln(u) by a series of our own, the same with every C library. */
+double fw_exponential(fw_random *random);
+
 #endif

@@ -64,6 +64,18 @@ static void end(relay *r, enum relay_exit code)
     }
 }
 
+/* What the sender's kernel left to the card: the checksum from csum_start to the end, stored csum_offset behind it. */
+static void complete_checksum(const struct virtio_net_hdr *offload, uint8_t *frame, size_t end)
+{
+    size_t start = offload->csum_start;
+    size_t place = start + offload->csum_offset;
+    if (start < end && place + 1 < end) {
+        uint16_t checksum = ipv4_checksum(frame + start, end - start, 0);
+        frame[place] = (uint8_t)(checksum >> 8);
+        frame[place + 1] = (uint8_t)checksum;
+    }
+}
+
 static bool is_ipv4(const uint8_t *frame, size_t length)
 {
     return length >= ETH_HLEN + IPV4_HEADER_BYTES && frame[MAC_BYTES] == 0x08 && frame[MAC_BYTES + 1] == 0x00;
@@ -151,8 +163,16 @@ static void take_frame(relay *r, enum flakeway_direction direction, struct virti
                        size_t length)
 {
     ipv4_view view;
-    if (!is_ipv4(frame, length) ||
-        !ipv4_find_netblt(frame + ETH_HLEN, length - ETH_HLEN, r->options->udp_port, &view)) {
+    bool ipv4 = is_ipv4(frame, length);
+    bool netblt = ipv4 && ipv4_find_netblt(frame + ETH_HLEN, length - ETH_HLEN, r->options->udp_port, &view);
+    if (ipv4 && !netblt && r->options->all_ip && view.total_bytes >= IPV4_HEADER_BYTES &&
+        view.total_bytes <= length - ETH_HLEN) {
+        view.netblt_length = 0; /* rates only: rules read NETBLT's headers */
+        if (offload->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
+            complete_checksum(offload, frame, ETH_HLEN + view.total_bytes);
+        }
+        offer(r, direction, frame, &view);
+    } else if (!netblt) {
         forward_untouched(r, direction, offload, frame, length);
     } else if (view.udp && offload->gso_type == VIRTIO_NET_HDR_GSO_UDP_L4 && offload->gso_size) {
         offer_segments(r, direction, frame, &view, offload->gso_size);

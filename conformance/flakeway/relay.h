@@ -33,6 +33,7 @@ typedef struct relay_options {
     bool seed_given;
     uint64_t seed;
     uint16_t udp_port; /* 0 = none */
+    bool all_ip;       /* rates touch every IPv4 packet, not only NETBLT */
     const char *capture_path;
     uint64_t duration_us; /* 0 = no end */
     uint64_t max_packets; /* 0 = no end */

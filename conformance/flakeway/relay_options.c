@@ -26,10 +26,11 @@ static const char usage[] =
     "  --delay 20ms           every packet's delay\n"
     "  --jitter 2ms           additional delay from 0 to this; it does not reorder\n"
     "  --rate 10Mbit          bits per second of the link\n"
-    "  --queue 50packets      what may wait for the link, in packets or bytes (64KiB); more is dropped\n"
+    "  --queue 50packets      what may wait for the link, in packets, bytes (64KiB) or time (100ms); more is dropped\n"
     "  --rule TEXT            a rule, such as 'drop b>a nth=2 OK'; may be given again, the first that matches decides\n"
     "  --rules FILE           rules and rates, one on each line; # begins a comment\n"
     "  --udp-port N           port of NETBLT over UDP (default 9980; 0 = none)\n"
+    "  --all-ip               rates touch every IPv4 packet (TCP, ...); rules still see NETBLT only\n"
     "  --capture FILE         pcapng of both sides, with what was done to a packet as its comment\n"
     "  --duration SECONDS     end after this time\n"
     "  --max-packets N        end after so many NETBLT packets\n"
@@ -111,6 +112,9 @@ static bool read_one(relay_options *options, int code)
     case 'j':
         options->json = true;
         return true;
+    case 'a':
+        options->all_ip = true;
+        return true;
     case 'R':
         return add_text(options, "rule", optarg, false);
     case 'F':
@@ -151,11 +155,12 @@ int relay_read_options(relay_options *options, int argc, char **argv)
                                {"duration", required_argument, NULL, 'd'},
                                {"max-packets", required_argument, NULL, 'm'},
                                {"json", no_argument, NULL, 'j'},
+                               {"all-ip", no_argument, NULL, 'a'},
                                {"rule", required_argument, NULL, 'R'},
                                {"rules", required_argument, NULL, 'F'},
                                {"help", no_argument, NULL, 'h'}};
     for (size_t i = 0; i < RATE_OPTIONS; i++) {
-        table[11 + i] = (struct option){rate_options[i].option, required_argument, NULL, OPTION_RATE + (int)i};
+        table[12 + i] = (struct option){rate_options[i].option, required_argument, NULL, OPTION_RATE + (int)i};
     }
     *options = (relay_options){.udp_port = DEFAULT_UDP_PORT};
     int code;

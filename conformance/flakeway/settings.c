@@ -15,6 +15,7 @@ void fw_reset_rates(fw_way *w)
     snprintf(w->queue_text, sizeof w->queue_text, "queue %upackets", FW_QUEUE_DEFAULT_PACKETS);
     w->loss = w->duplicate = w->reorder = w->corrupt = (fw_rate){0};
     w->latency_us = w->jitter_us = 0;
+    fw_path_reset(&w->path);
 }
 
 static void set_rate(fw_rate *r, const fw_setting *setting, const char *text)
@@ -22,6 +23,27 @@ static void set_rate(fw_rate *r, const fw_setting *setting, const char *text)
     r->ppb = setting->ppb;
     r->time_us = setting->time_us;
     snprintf(r->text, sizeof r->text, "%s", text);
+}
+
+static void set_path(fw_path *path, const fw_setting *setting)
+{
+    switch (setting->kind) {
+    case FW_SET_MTU:
+        path->mtu = setting->bytes;
+        path->late_us = setting->time_us;
+        path->late_ppb = setting->ppb;
+        break;
+    case FW_SET_SPREAD:
+        path->spread_us = setting->time_us;
+        path->spread_kind = setting->spread;
+        break;
+    default:
+        path->to_bad_ppb = setting->ppb;
+        path->to_good_ppb = setting->to_good_ppb;
+        path->bad_loss_ppb = setting->bad_loss_ppb;
+        path->good_loss_ppb = setting->good_loss_ppb;
+        break;
+    }
 }
 
 static void set_one_way(fw_way *w, const fw_setting *setting, const char *text)
@@ -51,7 +73,32 @@ static void set_one_way(fw_way *w, const fw_setting *setting, const char *text)
     case FW_SET_QUEUE:
         w->link.queue_packets = setting->queue_packets;
         w->link.queue_bytes = setting->queue_bytes;
+        w->link.queue_time_us = setting->queue_time_us;
+        w->link.queue_cells = setting->queue_cells;
         snprintf(w->queue_text, sizeof w->queue_text, "%s", text);
+        break;
+    case FW_SET_FRAMING:
+        w->link.framing_bytes = setting->bytes;
+        break;
+    case FW_SET_CELLS:
+        w->link.cell_payload_bytes = setting->bytes;
+        w->link.cell_bytes = setting->cell_bytes;
+        w->link.cells_from_bits_per_s = setting->bits_per_s;
+        break;
+    case FW_SET_FRAMES:
+        w->link.frame_us = setting->time_us;
+        w->link.frame_bits = setting->bits_per_s;
+        break;
+    case FW_SET_MTU:
+        set_path(&w->path, setting);
+        snprintf(w->mtu_text, sizeof w->mtu_text, "%s", text);
+        break;
+    case FW_SET_GILBERT:
+        set_path(&w->path, setting);
+        snprintf(w->gilbert_text, sizeof w->gilbert_text, "%s", text);
+        break;
+    case FW_SET_SPREAD:
+        set_path(&w->path, setting);
         break;
     }
 }

@@ -227,7 +227,8 @@ bool fw_read_rate(const fw_words *words, fw_word word, uint64_t *bits_per_s)
     return fw_fail(words, word, "is a rate without its unit: bit, kbit, Mbit or Gbit (per second)");
 }
 
-bool fw_read_queue(const fw_words *words, fw_word word, uint32_t *packets, uint64_t *bytes)
+bool fw_read_queue(const fw_words *words, fw_word word, uint32_t *packets, uint64_t *bytes, uint64_t *time_us,
+                   uint32_t *cells)
 {
     static const struct {
         const char *unit;
@@ -236,23 +237,70 @@ bool fw_read_queue(const fw_words *words, fw_word word, uint32_t *packets, uint6
     uint64_t whole;
     uint64_t fraction;
     fw_word unit;
-    if (!read_decimal(word, &whole, &fraction, &unit) || fraction) {
+    bool number = read_decimal(word, &whole, &fraction, &unit);
+    *packets = *cells = UINT32_MAX;
+    *bytes = *time_us = UINT64_MAX;
+    if (number && (fw_word_is(unit, "us") || fw_word_is(unit, "ms") || fw_word_is(unit, "s"))) {
+        return fw_read_time(words, word, time_us);
+    }
+    if (!number || fraction) {
         return fw_fail(words, word,
-                       word.length ? "is not a queue such as 20packets or 64KiB" : "a queue length is missing here");
+                       word.length ? "is not a queue such as 20packets, 64KiB, 100ms or 256cells"
+                                   : "a queue length is missing here");
     }
     if (fw_word_is(unit, "packets") || fw_word_is(unit, "packet")) {
         *packets = (uint32_t)whole;
-        *bytes = UINT64_MAX;
+        return true;
+    }
+    if (fw_word_is(unit, "cells") || fw_word_is(unit, "cell")) {
+        *cells = (uint32_t)whole;
         return true;
     }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (fw_word_is(unit, units[i].unit)) {
-            *packets = UINT32_MAX;
             *bytes = whole * units[i].bytes;
             return true;
         }
     }
-    return fw_fail(words, word, "is a queue without its unit: packets, B, kB, KiB, MB or MiB");
+    return fw_fail(words, word, "is a queue without its unit: packets; B, kB, KiB, MB or MiB; us, ms or s; cells");
+}
+
+#define BYTES_MAX 65535
+
+bool fw_read_bytes(const fw_words *words, fw_word word, uint32_t *bytes)
+{
+    uint64_t whole;
+    uint64_t fraction;
+    fw_word unit;
+    if (!read_decimal(word, &whole, &fraction, &unit) || fraction || whole > BYTES_MAX || !fw_word_is(unit, "B")) {
+        return fw_fail(words, word, word.length ? "is not a size such as 38B" : "a size such as 38B is missing here");
+    }
+    *bytes = (uint32_t)whole;
+    return true;
+}
+
+bool fw_read_bits(const fw_words *words, fw_word word, uint64_t *bits)
+{
+    uint64_t fraction;
+    fw_word unit;
+    bool good = read_decimal(word, bits, &fraction, &unit) && fraction == 0 && *bits > 0 && fw_word_is(unit, "bits");
+    return good ||
+           fw_fail(words, word,
+                   word.length ? "is not a size such as 24054bits" : "a size such as 24054bits is missing here");
+}
+
+bool fw_read_pair(const fw_words *words, fw_word word, uint32_t *first, uint32_t *second)
+{
+    const char *slash = word.length ? memchr(word.start, '/', word.length) : NULL;
+    if (!slash) {
+        return fw_fail(words, word,
+                       word.length ? "is not a pair such as 48/53" : "a pair such as 48/53 is missing here");
+    }
+    size_t length = (size_t)(slash - word.start);
+    fw_word one = {.start = word.start, .length = length, .column = word.column};
+    fw_word two = {
+        .start = slash + 1, .length = word.length - length - 1, .column = word.column + (unsigned)length + 1};
+    return fw_read_number(words, one, 1, BYTES_MAX, first) && fw_read_number(words, two, 1, BYTES_MAX, second);
 }
 
 bool fw_read_direction(fw_word word, uint8_t *directions)

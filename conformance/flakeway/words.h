@@ -40,8 +40,15 @@ bool fw_read_time(const fw_words *words, fw_word word, uint64_t *time_us);
 bool fw_read_percent(const fw_words *words, fw_word word, uint32_t *ppb);
 /* "10Mbit", "64kbit/s", "9600bit/s"; "unlimited" is 0. */
 bool fw_read_rate(const fw_words *words, fw_word word, uint64_t *bits_per_s);
-/* "20packets", "64KiB", "1500B". */
-bool fw_read_queue(const fw_words *words, fw_word word, uint32_t *packets, uint64_t *bytes);
+/* "20packets", "64KiB", "1500B", "100ms", "256cells". */
+bool fw_read_queue(const fw_words *words, fw_word word, uint32_t *packets, uint64_t *bytes, uint64_t *time_us,
+                   uint32_t *cells);
+/* "38B", "1476B"; 0 is allowed. */
+bool fw_read_bytes(const fw_words *words, fw_word word, uint32_t *bytes);
+/* "24054bits". */
+bool fw_read_bits(const fw_words *words, fw_word word, uint64_t *bits);
+/* "48/53": two numbers from 1 on. */
+bool fw_read_pair(const fw_words *words, fw_word word, uint32_t *first, uint32_t *second);
 /* "a>b", "b>a", "left>right", "right>left", "both". false without an error when the word is none of them. */
 bool fw_read_direction(fw_word word, uint8_t *directions);
 

@@ -1,49 +1,119 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Adapters: one TOML file describes how to start an implementation. Mistakes are named with file and key."""
+"""Adapters: one TOML file describes how to reach an implementation and what it claims. docs/links.md explains every
+key; adapter_file.py reads them."""
 
 from __future__ import annotations
 
-import shlex
-import signal
-import string
+import re
 import sys
-import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from netblt_conformance import paths
-from netblt_conformance.model import ROLES_BY_NAME, Role
+from netblt_conformance.links.base import Feature, NotSupportedError
+from netblt_conformance.links.transport import DEFAULT_UDP_PORT, Encapsulation
+from netblt_conformance.model import Role, Start
 
-PLACEHOLDERS = frozenset(
-    {
-        "bin",
-        "root",
-        "adapter_dir",
-        "python",
-        "local_address",
-        "peer_address",
-        "local_port",
-        "peer_port",
-        "file_in",
-        "file_out",
-        "buffer_size",
-        "packet_size",
-        "burst_size",
-        "burst_interval_ms",
-        "death_timer_s",
-        "max_buffers",
-        "version",
-        "client_string",
-        "data_checksum",
-    }
-)
-_TOP_KEYS = {"name", "about", "environment", "pipe", "wire"}
-_WIRE_KEYS = {"ready_s", "quit_signal", "roles", "data_checksum_on", "data_checksum_off"}
+__all__ = [
+    "HOOK_LIMIT_S",
+    "Adapter",
+    "AdapterError",
+    "KnownFailure",
+    "Pics",
+    "Pixit",
+    "Remote",
+    "WireRole",
+    "capped",
+    "load",
+]
+
+
+# A hook of a remote implementation that takes longer hangs.
+HOOK_LIMIT_S = 30.0
 
 
 class AdapterError(Exception):
     """The adapter file cannot be used: exit code 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pics:
+    """What the implementation claims to have (protocol implementation conformance statement). The rest is N/A."""
+
+    quit: bool = True  # its client can be made to quit
+    abort: bool = True  # it can be made to abort
+    client_stall: bool = True  # its client can withhold buffers
+    data_checksum: bool = True  # it can be told to checksum data
+    max_buffers: int = 65_535  # outstanding buffers that it can propose
+    max_buffer_size: int = 2**32 - 1
+    max_packet_size: int = 65_535
+    unsupported: tuple[str, ...] = ()  # requirements that it does not claim
+
+    @property
+    def lacks(self) -> frozenset[Feature]:
+        claimed = {Feature.QUIT: self.quit, Feature.ABORT: self.abort, Feature.CLIENT_STALL: self.client_stall}
+        return frozenset(feature for feature, claim in claimed.items() if not claim)
+
+
+def capped(start: Start, claims: Pics) -> Start:
+    """What an implementation is started with: no more than it claims. A case that cannot do with less is N/A."""
+    wanted = start.parameters
+    if wanted.data_checksum and not claims.data_checksum:
+        raise NotSupportedError("the adapter's PICS does not claim it: data_checksum")
+    parameters = replace(
+        wanted,
+        buffer_size=min(wanted.buffer_size, claims.max_buffer_size),
+        packet_size=min(wanted.packet_size, claims.max_packet_size),
+        max_buffers=min(wanted.max_buffers, claims.max_buffers),
+    )
+    return replace(start, parameters=parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Pixit:
+    """What a tester has to know about it (extra information for testing): times, MTU, slack."""
+
+    mtu: int = 1500
+    clock_slack_us: int = 0  # added to every interval that is judged in real time
+    limits_us: dict[str, int] = field(default_factory=dict)  # overrides of tolerances, by their names
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFailure:
+    """A failure that is on file: it does not fail the run, as long as it is there and says what it is known to say."""
+
+    case: str  # as --select takes it
+    url: str
+    message: re.Pattern[str]
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WireRole:
+    """How one role is played. For a remote implementation the command triggers it and may be missing."""
+
+    command: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    port: int | None = None  # NETBLT port that cannot be chosen
+    ready_s: float = 5.0
+    ready_output: re.Pattern[str] | None = None
+    ready_delay_s: float = 0.0
+    success_exit: frozenset[int] = frozenset({0})
+    usage_exit: frozenset[int] = frozenset({2})
+    success_output: re.Pattern[str] | None = None
+    failure_output: re.Pattern[str] | None = None
+    before: tuple[str, ...] = ()  # run to its end before each case
+    after: tuple[str, ...] = ()  # run to its end when the delivered file is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """An implementation that already runs somewhere."""
+
+    address: str
+    local_address: str = ""
+    jobs: int = 1
+    hook_limit_s: float = HOOK_LIMIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +122,15 @@ class Adapter:
     name: str
     environment: dict[str, str] = field(default_factory=dict)
     pipe: tuple[str, ...] = ()
-    roles: dict[Role, tuple[str, ...]] = field(default_factory=dict)
-    ready_s: float = 5.0
+    roles: dict[Role, WireRole] = field(default_factory=dict)
+    remote: Remote | None = None
+    encapsulations: tuple[Encapsulation, ...] = (Encapsulation.IP,)
+    udp_port: int = DEFAULT_UDP_PORT
     quit_signal: str | None = None
-    data_checksum_on: tuple[str, ...] = ()
-    data_checksum_off: tuple[str, ...] = ()
+    word_lists: dict[str, tuple[str, ...]] = field(default_factory=dict)  # data_checksum_on, encapsulation_udp, ...
+    pics: Pics = field(default_factory=Pics)
+    pixit: Pixit = field(default_factory=Pixit)
+    known_failures: tuple[KnownFailure, ...] = ()
 
     def expand(self, template: tuple[str, ...], values: dict[str, str]) -> list[str]:
         """Fills the placeholders of one command. Unknown ones were refused when the file was loaded."""
@@ -68,8 +142,11 @@ class Adapter:
         }
         words: list[str] = []
         for word in template:
-            if word == "{data_checksum}":  # one word of the template, any number of words of the command
-                words += self.data_checksum_on if values["data_checksum"] else self.data_checksum_off
+            # One word of the template, any number of words of the command.
+            if word == "{data_checksum}":
+                words += self.word_lists.get(f"data_checksum_{'on' if values['data_checksum'] else 'off'}", ())
+            elif word == "{encapsulation}":
+                words += self.word_lists.get(f"encapsulation_{values['encapsulation']}", ())
             else:
                 words.append(word.format_map({**common, **values}))
         return words
@@ -80,70 +157,8 @@ class Adapter:
         return self.expand(self.pipe, {})
 
 
-def _command(value: Any, where: str) -> tuple[str, ...]:
-    if isinstance(value, str):
-        value = shlex.split(value)
-    if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
-        raise AdapterError(f"{where}: a command is a string or a list of strings")
-    for word in value:
-        try:
-            names = [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
-        except ValueError as error:
-            raise AdapterError(f"{where}: {word!r}: {error}") from None
-        for name in names:
-            if name not in PLACEHOLDERS:
-                known = ", ".join(sorted(PLACEHOLDERS))
-                raise AdapterError(f"{where}: unknown placeholder {{{name}}}; known are {known}")
-    return tuple(value)
-
-
-def _refuse_unknown(table: dict[str, Any], known: set[str], where: str) -> None:
-    for key in table.keys() - known:
-        raise AdapterError(f"{where}: unknown key {key!r}; known are {', '.join(sorted(known))}")
-
-
-def _roles(table: dict[str, Any], where: str) -> dict[Role, tuple[str, ...]]:
-    roles = {}
-    for name, entry in table.items():
-        if name not in ROLES_BY_NAME:
-            raise AdapterError(f"{where}: unknown role {name!r}; known are {', '.join(ROLES_BY_NAME)}")
-        _refuse_unknown(entry, {"command"}, f"{where}.{name}")
-        roles[ROLES_BY_NAME[name]] = _command(entry.get("command"), f"{where}.{name}.command")
-    return roles
-
-
-def _wire(table: dict[str, Any], where: str) -> dict[str, Any]:
-    _refuse_unknown(table, _WIRE_KEYS, where)
-    quit_signal = table.get("quit_signal")
-    if quit_signal is not None and quit_signal not in signal.Signals.__members__:
-        raise AdapterError(f"{where}.quit_signal: {quit_signal!r} is no signal; SIGINT is one")
-    return {
-        "ready_s": float(table.get("ready_s", 5.0)),
-        "quit_signal": quit_signal,
-        "data_checksum_on": tuple(table.get("data_checksum_on", ())),
-        "data_checksum_off": tuple(table.get("data_checksum_off", ())),
-        "roles": _roles(table.get("roles", {}), f"{where}.roles"),
-    }
-
-
 def load(path: Path) -> Adapter:
     """Reads an adapter. Raises AdapterError with one line that says what is wrong and where."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AdapterError(f"{path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise AdapterError(f"{path}: {error}") from None
-    _refuse_unknown(document, _TOP_KEYS, str(path))
-    name = document.get("name")
-    if not isinstance(name, str) or not name:
-        raise AdapterError(f"{path}: missing key 'name'")
-    environment = document.get("environment", {})
-    if not isinstance(environment, dict) or not all(isinstance(value, str) for value in environment.values()):
-        raise AdapterError(f"{path}: [environment] must hold strings")
-    pipe: tuple[str, ...] = ()
-    if "pipe" in document:
-        _refuse_unknown(document["pipe"], {"command"}, f"{path}: pipe")
-        pipe = _command(document["pipe"].get("command"), f"{path}: pipe.command")
-    wire = _wire(document["wire"], f"{path}: wire") if "wire" in document else {}
-    return Adapter(path=path, name=name, environment=environment, pipe=pipe, **wire)
+    from netblt_conformance.adapter_file import read
+
+    return read(path)

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import random
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 
@@ -47,10 +47,14 @@ def case(
     control: bool = False,
     needs: tuple[Feature, ...] = (),
     variants: tuple[str, ...] = ("",),
+    kills_nothing: str = "",
 ) -> Callable[[_Function], _Function]:
     """Declares a case: the requirements it judges (the first grades it), the roles it binds, whether a control arm
-    (the same exchange without the stimulus) exists, what it needs of link and implementation, and its variants."""
-    mark = getattr(pytest.mark, MARKER)(*requirements, roles=roles, control=control, needs=needs, variants=variants)
+    (the same exchange without the stimulus) exists, what it needs of link and implementation, its variants, and, for
+    the few cases that no mutant of the reference can fail, why."""
+    mark = getattr(pytest.mark, MARKER)(
+        *requirements, roles=roles, control=control, needs=needs, variants=variants, kills_nothing=kills_nothing
+    )
 
     def declare(function: _Function) -> _Function:
         mark(function)
@@ -93,9 +97,17 @@ class Case:
         self.judgement = Judgement()
         self.observed: dict[str, str] = {}
         self.monitors: list[Monitor] = []
+        self.last_note = ""
+        self.on_note: Callable[[str], None] = lambda _text: None
         self._in_preamble = False
         self._iut_port = 0
         self._started = False
+
+    @property
+    def test_id(self) -> str:
+        """What the implementation is told, and what --select and the report call it."""
+        title = self.name + (f": {self.variant}" if self.variant else "")
+        return f"{title}[{self.role}{'' if self.stimulus else '-' + self.arm}]"
 
     # ---- making both ends ----
 
@@ -131,8 +143,9 @@ class Case:
         common = Parameters(**both)
         own_parameters = dataclasses.replace(common, version=self.profile.version, **(own or {}))
         iut_parameters = dataclasses.replace(common, **(iut or {}))
-        own_port = self._port()
-        self._iut_port = self._port(own_port)
+        fixed = self.link.fixed_port(self.role)
+        own_port = fixed if fixed and self.role.active else self._port()
+        self._iut_port = fixed if fixed and not self.role.active else self._port(own_port)
         setting = self._setting(data, own_parameters, own_port)
         self.link.start(
             Start(
@@ -143,7 +156,7 @@ class Case:
                 local_port=self._iut_port,
                 foreign_port=own_port if self.role.active else 0,
                 seed=self.random.getrandbits(63),
-                test_id=f"{self.name}[{self.role}]",
+                test_id=self.test_id,
                 data=data if self.role.sender else b"",
             )
         )
@@ -198,8 +211,19 @@ class Case:
             self.judgement.worsen(Verdict.WARN, otherwise, frame)
 
     def observe(self, name: str, value: object) -> None:
-        """Reports a choice that the specification leaves open."""
+        """Reports a choice that the specification leaves open: `observed_as` of catalogue/ambiguities.toml, or a name
+        of its own."""
         self.observed[name] = str(value)
+
+    def inconclusive(self, reason: str, frame: int | None = None) -> NoReturn:
+        """Ends the case: what it waits for has not come yet, and to wait longer would tell nothing."""
+        self.judgement.worsen(Verdict.INCONC, reason, frame)
+        raise CaseOverError
+
+    def note(self, text: str) -> None:
+        """What is done now: when the implementation dies of it, the verdict says so."""
+        self.last_note = text
+        self.on_note(text)
 
     def provokes(self, *requirements: str) -> None:
         """The tester itself breaks what these invariants rest on: they are not watched in this case."""
@@ -239,7 +263,8 @@ class Case:
             verdict = Verdict.INCONC if self._in_preamble else self.grade
             self.judgement.worsen(verdict, unmet.reason, unmet.frame)
         except ImplementationError as fault:
-            self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}")
+            after = f", after {self.last_note}" if self.last_note else ""
+            self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}{after}")
         except NotSupportedError:
             raise
         except HarnessError as fault:
@@ -253,6 +278,7 @@ class Case:
         own = {requirement.id for requirement in self.judged}
         others: list[Violation] = []
         for monitor in self.monitors:
+            monitor.finish()
             for violation in monitor.violations:
                 if violation.requirement in own:
                     self.judgement.worsen(violation.verdict, violation.reason, violation.frame)

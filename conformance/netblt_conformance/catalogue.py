@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The requirement catalogue (conformance/catalogue/*.toml): loading it and naming what is wrong with it."""
+"""The requirement catalogue (conformance/catalogue/*.toml): loading it and naming what is wrong with it.
+
+How each requirement is tested is not written there but found by `coverage`, in the cases, the mutants and the Wireshark
+plugin.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,9 +19,9 @@ from typing import Any
 from netblt_conformance import paths
 
 ID_PATTERN = re.compile(r"[A-Z][A-Z0-9]*-\d{2}")
-STRENGTHS = ("must", "should", "may")
+AMBIGUITY_PATTERN = re.compile(r"AMB-\d{2}")
 TEXT_FIELDS = ("id", "title", "section", "strength", "binds", "requirement")
-OPTIONAL_TEXT_FIELDS = ("tester", "passive", "untested", "dissector")
+OPTIONAL_TEXT_FIELDS = ("tester", "passive", "untested", "unmutated", "dissector")
 LIST_FIELDS = ("ambiguities",)
 
 
@@ -39,7 +45,8 @@ class Requirement:
     passive: str = ""
     ambiguities: tuple[str, ...] = ()
     untested: str = ""  # the reason why no case tests it
-    dissector: str = ""  # the finding of the Wireshark plugin, if any
+    unmutated: str = ""  # the reason why no mutant breaks it
+    dissector: str = ""  # the finding of the Wireshark plugin, if any: netblt.analysis.<this>
 
     @property
     def area(self) -> str:
@@ -70,33 +77,38 @@ def _mistakes_of(entry: dict[str, Any], where: str) -> list[str]:
     if isinstance(identifier, str) and not ID_PATTERN.fullmatch(identifier):
         mistakes.append(f"{name}: an id looks like CTRL-04")
     for item in entry.get("ambiguities", []):
-        if not re.fullmatch(r"AMB-\d{2}", str(item)):
+        if not AMBIGUITY_PATTERN.fullmatch(str(item)):
             mistakes.append(f"{name}: ambiguity {item!r} does not look like AMB-04")
     return mistakes
 
 
-def load(folder: Path) -> dict[str, Requirement]:
-    """All requirements by ID, in the order of the files. Raises CatalogueError with every mistake named."""
+def _documents(folder: Path, mistakes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(name of the file, its content), in the order of the names."""
     files = sorted(folder.glob("*.toml"))
     if not files:
         raise CatalogueError([f"{folder}: no catalogue files (*.toml) here; set NETBLT_ROOT to the project's folder"])
-    requirements: dict[str, Requirement] = {}
-    mistakes: list[str] = []
     for file in files:
         try:
             document = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             mistakes.append(f"{file.name}: {error}")
             continue
-        for key in document.keys() - {"requirement"}:
-            mistakes.append(f"{file.name}: unknown table {key!r}")
+        mistakes.extend(f"{file.name}: unknown table {key!r}" for key in document.keys() - {"requirement", "ambiguity"})
+        yield file.name, document
+
+
+def load(folder: Path) -> dict[str, Requirement]:
+    """All requirements by ID, in the order of the files. Raises CatalogueError with every mistake named."""
+    requirements: dict[str, Requirement] = {}
+    mistakes: list[str] = []
+    for name, document in _documents(folder, mistakes):
         for entry in document.get("requirement", []):
-            wrong = _mistakes_of(entry, file.name)
+            wrong = _mistakes_of(entry, name)
             mistakes.extend(wrong)
             if wrong:
                 continue
             if entry["id"] in requirements:
-                mistakes.append(f"{file.name}: {entry['id']}: this id was given before")
+                mistakes.append(f"{name}: {entry['id']}: this id was given before")
             values = {**entry, "ambiguities": tuple(entry.get("ambiguities", ()))}
             requirements[entry["id"]] = Requirement(**values)
     if mistakes:
@@ -107,6 +119,58 @@ def load(folder: Path) -> dict[str, Requirement]:
 @cache
 def requirements() -> dict[str, Requirement]:
     return load(paths.catalogue())
+
+
+# ---- where the specification leaves a choice ----
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """A question that RFC 998 leaves open, what passes, and how the suite finds out what an implementation chose."""
+
+    id: str
+    title: str
+    accepted: str
+    observed_as: str = ""  # the name under which a run reports the choice
+    unobserved: str = ""  # or the reason why it does not
+
+
+def _mistakes_of_ambiguity(entry: dict[str, Any], name: str) -> list[str]:
+    where = f"{name}: {entry.get('id', 'an ambiguity without id')}"
+    mistakes = [f"{where}: missing field {key!r}" for key in ("id", "title", "accepted") if key not in entry]
+    for key, value in entry.items():
+        if key not in {field.name for field in dataclasses.fields(Ambiguity)}:
+            mistakes.append(f"{where}: unknown field {key!r}")
+        elif not isinstance(value, str) or not value.strip():
+            mistakes.append(f"{where}: field {key!r} must be a non-empty string")
+    if not AMBIGUITY_PATTERN.fullmatch(str(entry.get("id", ""))):
+        mistakes.append(f"{where}: an ambiguity's id looks like AMB-04")
+    if ("observed_as" in entry) == ("unobserved" in entry):
+        mistakes.append(f"{where}: needs either observed_as or unobserved")
+    return mistakes
+
+
+def load_ambiguities(folder: Path) -> dict[str, Ambiguity]:
+    """All ambiguities by ID. Raises CatalogueError with every mistake named."""
+    found: dict[str, Ambiguity] = {}
+    mistakes: list[str] = []
+    for name, document in _documents(folder, mistakes):
+        for entry in document.get("ambiguity", []):
+            wrong = _mistakes_of_ambiguity(entry, name)
+            mistakes.extend(wrong)
+            if wrong:
+                continue
+            if entry["id"] in found:
+                mistakes.append(f"{name}: {entry['id']}: this id was given before")
+            found[entry["id"]] = Ambiguity(**entry)
+    if mistakes:
+        raise CatalogueError(mistakes)
+    return found
+
+
+@cache
+def ambiguities() -> dict[str, Ambiguity]:
+    return load_ambiguities(paths.catalogue())
 
 
 def check_cases(cases: dict[str, tuple[str, ...]], known: dict[str, Requirement]) -> list[str]:

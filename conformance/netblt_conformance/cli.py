@@ -12,11 +12,16 @@ from typing import Any
 from netblt_conformance import __version__, commands
 from netblt_conformance.adapter import AdapterError
 from netblt_conformance.catalogue import CatalogueError
+from netblt_conformance.check import command as check
+from netblt_conformance.experiment import commands as experiment
+from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import HarnessError, LinkUnavailableError
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.mutants import MutantError
 from netblt_conformance.selection import SelectionError
+from netblt_conformance.sweep.schedule_file import ScheduleFileError
 from netblt_conformance.verdicts import ExitCode
+from netblt_conformance.watch import command as watch
 
 DEFAULT_SEED = 1
 DEFAULT_REPORT = Path("netblt-report")
@@ -62,10 +67,22 @@ def _run_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"of all randomness (default: {DEFAULT_SEED})")
     parser.add_argument("--report", type=Path, default=DEFAULT_REPORT, metavar="DIR", help="default: %(default)s")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="cases at a time (default: by link)")
+    parser.add_argument(
+        "--no-dissector", action="store_true", help="do without the second judge (tshark and the Wireshark plugin)"
+    )
+    parser.add_argument("--no-sweep", action="store_true", help="sim: leave out the sweeps over all pairs of faults")
+    parser.add_argument(
+        "--sweep-random",
+        type=int,
+        default=0,
+        metavar="N",
+        help="sim: so many random schedules more for each transfer and role of a sweep",
+    )
     parser.add_argument("--delay-ms", type=float, metavar="MS", help="sim and pipe: one-way delay (default: 1)")
     for name, what in (("--json-lines", "results as JSON lines"), ("--junit", "results as JUnit XML")):
         text = f"{what} also to FILE (default: standard output, instead of the table)"
         parser.add_argument(name, nargs="?", const="-", metavar="FILE", help=text)
+    parser.add_argument("--strict", action="store_true", help="a should that does not hold fails (WARN becomes FAIL)")
     volume = parser.add_mutually_exclusive_group()
     volume.add_argument("-v", "--verbose", action="store_true", help="every case as it ends")
     volume.add_argument("-q", "--quiet", action="store_true", help="only what is not a pass, and the summary")
@@ -78,12 +95,35 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"netblt-conformance {__version__}")
     commands_parser = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _run_parser(commands_parser.add_parser("run", help="run cases against an implementation"))
-    _select_options(commands_parser.add_parser("list", help="list the cases and what they judge"))
+    check.add_options(commands_parser.add_parser("check", help="judge captures, no implementation needed"))
+    watch.add_options(commands_parser.add_parser("watch", help="judge live traffic as it passes"))
+    listing = commands_parser.add_parser("list", help="list the cases and what they judge")
+    _select_options(listing)
+    listing.add_argument("--list-untested", action="store_true", help="requirements that no case tests, and why")
+    coverage = commands_parser.add_parser("coverage", help="how each requirement is tested; what is missing")
+    coverage.add_argument("--json", action="store_true", help="one JSON document instead of the table")
     explain = commands_parser.add_parser("explain", help="show a requirement and how it is tested")
     explain.add_argument("id", metavar="ID")
+    for name, purpose in (
+        ("replay", "run schedules of faults again (files that a sweep wrote)"),
+        ("shrink", "find the fewest rules of a failing schedule that still fail"),
+    ):
+        schedules = commands_parser.add_parser(name, help=purpose)
+        schedules.add_argument("file", nargs="+" if name == "replay" else None, type=Path, metavar="FILE")
+        schedules.add_argument("--iut-library", type=Path, metavar="SO", help="another library than the reference")
+        last = "DIR" if name == "replay" else "FILE"
+        text = "write a capture of each there" if name == "replay" else "write the schedule there (default: print it)"
+        schedules.add_argument("--output", type=Path, metavar=last, help=text)
+    experiment.add_parser(commands_parser)
     mutants = commands_parser.add_parser("mutants", help="prove that wrong implementations are caught")
     mutants.add_argument("name", nargs="*", metavar="NAME", help="only these mutants (default: all)")
     mutants.add_argument("--core", type=Path, metavar="DIR", help="core sources (default: reference_impl/core)")
+    what = mutants.add_mutually_exclusive_group()
+    what.add_argument(
+        "--matrix", type=Path, metavar="FILE", help="run every case on every mutant; write who kills whom"
+    )
+    what.add_argument("--variants", action="store_true", help="prove that legal choices are accepted")
+    mutants.add_argument("--jobs", type=int, default=0, metavar="N", help="mutants at a time (default: processors)")
     mutants.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")
     return parser
 
@@ -92,7 +132,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         return int(getattr(commands, f"command_{options.command}")(options))
-    except (AdapterError, LinkUnavailableError, SelectionError, MutantError, HarnessError) as error:
+    except (
+        AdapterError,
+        LinkUnavailableError,
+        SelectionError,
+        MutantError,
+        HarnessError,
+        JudgeError,
+        ScheduleFileError,
+    ) as error:
         print(f"error: {error}", file=sys.stderr)
     except CatalogueError as error:
         for mistake in error.mistakes:

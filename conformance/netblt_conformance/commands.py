@@ -4,18 +4,40 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
 from pathlib import Path
 
-from netblt_conformance import adapter, catalogue, mutants, paths, worker
+from netblt_conformance import adapter, catalogue, coverage, mutation, paths, worker
 from netblt_conformance.capture import Capture
+from netblt_conformance.check.command import command_check
 from netblt_conformance.engine import Plan
+from netblt_conformance.experiment.commands import command_experiment
 from netblt_conformance.links.base import Link, LinkFactory, LinkUnavailableError
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US
 from netblt_conformance.model import ALL_ROLES, MICROSECONDS_PER_MS, ROLES_BY_NAME, Role
+from netblt_conformance.report import covered
 from netblt_conformance.running import Listener, run_plan
 from netblt_conformance.selection import Candidate, Selection, SelectionError
+from netblt_conformance.sweep.commands import command_replay, command_shrink
+from netblt_conformance.sweep.plan import SweepPlan
+from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
 from netblt_conformance.verdicts import ExitCode
+from netblt_conformance.watch.command import command_watch
+
+__all__ = [
+    "command_check",
+    "command_coverage",
+    "command_experiment",
+    "command_explain",
+    "command_list",
+    "command_mutants",
+    "command_replay",
+    "command_run",
+    "command_shrink",
+    "command_watch",
+]
 
 
 def _roles(options: argparse.Namespace) -> tuple[Role, ...]:
@@ -34,7 +56,7 @@ def make_factory(options: argparse.Namespace) -> LinkFactory:
 
         file = options.adapter or paths.adapters() / "example_pipe.toml"
         return PipeLinkFactory(adapter.load(file), delay_us)
-    from netblt_conformance.links.wire import WireLinkFactory
+    from netblt_conformance.links.places import WireLinkFactory
 
     return WireLinkFactory(adapter.load(options.adapter or paths.adapters() / "reference.toml"))
 
@@ -56,7 +78,7 @@ def listing_plan(select: str = "", roles: tuple[Role, ...] = ALL_ROLES) -> Plan:
     return Plan(NoLink(), 0, Selection(select), roles, Path())
 
 
-class NoLink:
+class NoLink(LinkFactory):
     """Stands where a link is not needed."""
 
     name = "none"
@@ -76,16 +98,60 @@ def command_run(options: argparse.Namespace) -> int:
     selection = Selection(options.select)
     plan = Plan(make_factory(options), options.seed, selection, _roles(options), options.report)
     cases = checked_cases(listing_plan())
-    selection.check([Candidate(name, w[0], w[1:]) for name, w in cases.items()], catalogue.requirements())
+    candidates = [Candidate(name, w[0], w[1:]) for name, w in cases.items()]
+    sweep = wanted_sweep(options, plan)
+    selection.check([*candidates, *sweep_candidates()], catalogue.requirements())
     keys = worker.collect(plan)["keys"]
-    if not keys:
+    if not keys and sweep is None:
         raise SelectionError("nothing selected: these cases do not bind the chosen roles; see netblt-conformance list")
     plan.factory.check()
     listener = Listener(plan, keys, cases, options)
-    return run_plan(plan, listener, options.jobs)
+    return run_plan(plan, listener, options.jobs, sweep)
+
+
+def sweep_candidates() -> list[Candidate]:
+    """What --select matches sweeps by: their name alone, for they belong to no single requirement."""
+    return [Candidate(f"sweep_{name}", "sweep", ()) for name in TRANSFERS_BY_NAME]
+
+
+def wanted_sweep(options: argparse.Namespace, plan: Plan) -> SweepPlan | None:
+    """The sweeps of this run: on the sim link, unless the selection or --no-sweep leaves them out."""
+    if options.link != "sim" or options.no_sweep:
+        return None
+    if not any(plan.selection.picks(candidate, {}) for candidate in sweep_candidates()):
+        return None
+    jobs = options.jobs or len(os.sched_getaffinity(0))
+    iut = options.iut_library or paths.iut_library()
+    return SweepPlan(iut, plan.roles, plan.seed, plan.report, jobs, random=options.sweep_random)
+
+
+def command_coverage(options: argparse.Namespace) -> int:
+    """1: something has neither test nor reason, or a reason is no longer true. CatalogueError for unknown IDs."""
+    cases = {name: words[1:] for name, words in checked_cases(listing_plan()).items()}
+    found = list(coverage.survey(cases).values())
+    mistakes = coverage.mistakes(
+        {one.requirement.id: one for one in found}, coverage.read_registry(paths.verdicts_registry())
+    )
+    if options.json:
+        print(json.dumps(covered.document(found, mistakes), ensure_ascii=False, indent=1))
+    else:
+        print("\n".join(covered.table(found)))
+        print(covered.summary(found))
+    for mistake in mistakes:
+        print(f"error: {mistake}", file=sys.stderr)
+    return ExitCode.FAILED if mistakes else ExitCode.HOLDS
+
+
+def _list_untested() -> int:
+    found = coverage.survey({name: words[1:] for name, words in checked_cases(listing_plan()).items()})
+    print("\n".join(covered.untested(found.values())))
+    print(covered.summary(list(found.values())), file=sys.stderr)
+    return ExitCode.HOLDS
 
 
 def command_list(options: argparse.Namespace) -> int:
+    if options.list_untested:
+        return _list_untested()
     plan = listing_plan(options.select, _roles(options))
     cases = checked_cases(plan)
     selection, known = plan.selection, catalogue.requirements()
@@ -131,4 +197,8 @@ def command_explain(options: argparse.Namespace) -> int:
 
 
 def command_mutants(options: argparse.Namespace) -> int:
-    return mutants.run(options.name, options.core or paths.root() / "reference_impl" / "core", verbose=options.verbose)
+    core = options.core or paths.root() / "reference_impl" / "core"
+    if options.matrix:
+        return mutation.matrix(options.matrix, options.name, core, options.jobs)
+    judge = mutation.variants if options.variants else mutation.run
+    return judge(options.name, core, verbose=options.verbose, jobs=options.jobs)

@@ -1,58 +1,127 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real time is never the same twice: what fails on a real link among other cases is tried once more, alone.
+"""Real time is never the same twice: what does not pass on a real link among other cases is tried again, alone.
 
-A fault fails again and stays what it was. What then passes was perhaps the load of this machine, perhaps a fault that
-shows now and then: that proves nothing either way, so it becomes INCONC, with the first reason and the first capture.
-A crash or a sanitizer's report needs no second look.
+What the machine disturbed is void: when the tester measured that it or the implementation was held up for longer than
+two events may lie apart, nothing is known, and the first undisturbed repetition decides. A failure without disturbance
+that happens again stays what it was; one that does not happen again was perhaps the load of this machine, perhaps a
+fault that shows now and then. That proves nothing either way, so it becomes INCONC, with the first reason and the first
+capture. A crash or a sanitizer's report needs no second look.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.verdicts import GRADED, Result, Verdict
 
 # Noise spoils a few cases. More failures than this are no noise, and trying them again alone would take long.
 DOUBTFUL_MAX = 20
+# A machine that disturbs all of these is too busy for real time.
+ATTEMPTS = 5
+HELD_UP = "held up by the machine"  # in Result.observed, of a result that is no pass: see note_disturbance
 _FAILED = (Verdict.FAIL, Verdict.ERROR)
 Keyed = tuple[str, Result]
+# Runs these keys again, alone, and answers their results. Their captures have the old names.
+Again = Callable[[set[str]], list[Keyed]]
+
+
+def note_disturbance(result: Result, held_up_us: int, bearable_us: int) -> None:
+    """Says in a result that is no pass that the machine may have caused it."""
+    if held_up_us > bearable_us and result.verdict not in (Verdict.PASS, Verdict.NA):
+        result.observed = {**result.observed, HELD_UP: f"{held_up_us // 1000} ms"}
 
 
 def _is_crash(result: Result) -> bool:
     return result.reason.startswith("the implementation ")
 
 
+def _is_void(result: Result) -> bool:
+    return HELD_UP in result.observed and result.verdict in GRADED and result.verdict is not Verdict.PASS
+
+
+def _deserves(result: Result) -> bool:
+    return not _is_crash(result) and (result.verdict in (*_FAILED, Verdict.INCONC) or _is_void(result))
+
+
 def doubtful(results: Iterable[Keyed]) -> set[str]:
-    """Keys of the runs that deserve a second look; none when they are too many."""
-    failed = [(key, result) for key, result in results if result.verdict in _FAILED]
-    keys = {key for key, _ in failed} - {key for key, result in failed if _is_crash(result)}
-    return keys if len(keys) <= DOUBTFUL_MAX else set()
+    """Keys of the runs that deserve a second look: all, or when they are too many those that were disturbed."""
+    results = list(results)
+    crashed = {key for key, result in results if result.verdict in _FAILED and _is_crash(result)}
+    keys = {key for key, result in results if _deserves(result)} - crashed
+    if len(keys) > DOUBTFUL_MAX:
+        keys = {key for key, result in results if _is_void(result)} & keys
+    return keys if len(keys) <= 2 * DOUBTFUL_MAX else set()
 
 
-def keep_captures(results: list[Keyed], keys: set[str], report: Path) -> None:
+def _keep_captures(results: list[Keyed], keys: set[str], report: Path) -> list[Keyed]:
     """Moves the captures of these runs aside: the second look writes its own under the old names."""
     moved: dict[str, str] = {}
+    kept: list[Keyed] = []
     for key, result in results:
-        if key in keys and result.capture is not None and result.capture not in moved:
-            first = result.capture.removesuffix(".pcapng") + ".first.pcapng"
-            (report / result.capture).rename(report / first)
-            moved[result.capture] = first
-    for key, result in results:
-        if key in keys and result.capture in moved:
-            result.capture = moved[result.capture]
+        if key in keys and result.capture is not None:
+            if result.capture not in moved:
+                first = result.capture.removesuffix(".pcapng") + ".first.pcapng"
+                (report / result.capture).rename(report / first)
+                moved[result.capture] = first
+            result = dataclasses.replace(result, capture=moved[result.capture])
+        kept.append((key, result))
+    return kept
 
 
-def settle(first: list[Keyed], second: list[Keyed], keys: set[str]) -> list[Keyed]:
-    """The first results, with the failures among `keys` that did not happen again turned into INCONC."""
-    again = {key for key, result in second if result.verdict in _FAILED or result.verdict is Verdict.INCONC}
-    passed = {key for key, _ in second} - again
+def _rows(results: Iterable[Keyed], key: str) -> list[Result]:
+    return [result for name, result in results if name == key]
 
-    def judged(key: str, result: Result) -> Result:
-        if key not in keys or key not in passed or result.verdict not in _FAILED:
-            return result
-        reason = f"not confirmed, passes when it runs alone; before: {result.reason}"
-        return dataclasses.replace(result, verdict=Verdict.INCONC, reason=reason)
 
-    return [(key, judged(key, result)) for key, result in first]
+def look_again(results: list[Keyed], keys: set[str], report: Path, again: Again) -> list[Keyed]:
+    """The results with these runs settled."""
+    first = _keep_captures(results, keys, report)
+    settled: dict[str, list[Result]] = {}
+    told = {key: [_worst_reason(_rows(first, key))] for key in keys}
+    for attempt in range(ATTEMPTS):
+        left = keys - settled.keys()
+        if not left:
+            break
+        seen = again(left)
+        for key in left:
+            rows = _rows(seen, key)
+            told[key].append(_worst_reason(rows))
+            again_and_again = len(told[key]) > 2 and len(set(told[key])) == 1
+            if attempt == ATTEMPTS - 1 or again_and_again or not any(_is_void(row) for row in rows):
+                settled[key] = rows
+    final: list[Keyed] = []
+    for key in dict.fromkeys(key for key, _ in first):
+        rows = _rows(first, key)
+        final += [(key, row) for row in (_judged(rows, settled[key], report) if key in settled else rows)]
+    return final
+
+
+def _judged(first: list[Result], second: list[Result], report: Path) -> list[Result]:
+    """What the two looks at one run come to."""
+    failed = any(row.verdict in _FAILED for row in first)
+    fails = any(row.verdict in _FAILED for row in second)
+    if second and (any(_is_void(row) for row in first) or not failed or (fails and _worst(second) > _worst(first))):
+        for row in first:  # it proves nothing: what came later counts
+            if row.capture is not None:
+                (report / row.capture).unlink(missing_ok=True)
+        return second
+    if fails or not second or _worst(second) is Verdict.INCONC:
+        return first
+    return [_unconfirmed(row) for row in first]
+
+
+def _worst(rows: list[Result]) -> Verdict:
+    return max((row.verdict for row in rows), default=Verdict.NA)
+
+
+def _worst_reason(rows: list[Result]) -> str:
+    """Noise never says the same thing three times."""
+    return max(rows, key=lambda row: row.verdict).reason if rows else ""
+
+
+def _unconfirmed(row: Result) -> Result:
+    if row.verdict not in _FAILED:
+        return row
+    reason = f"not confirmed, passes when it runs alone; before: {row.reason}"
+    return dataclasses.replace(row, verdict=Verdict.INCONC, reason=reason)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from netblt_conformance import catalogue
+from netblt_conformance import catalogue, confirm, tolerances
 from netblt_conformance.capture import Capture
 from netblt_conformance.case import MARKER, Case, Profile
 from netblt_conformance.links.base import HarnessError, ImplementationError, LinkFactory, NotSupportedError
@@ -81,7 +81,9 @@ class Engine:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.addinivalue_line("markers", f"{MARKER}(*requirements, roles, control, needs): a conformance case")
+        config.addinivalue_line(
+            "markers", f"{MARKER}(*requirements, roles, control, needs, variants, kills_nothing): a conformance case"
+        )
         reporter = config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             config.pluginmanager.unregister(reporter)
@@ -122,6 +124,11 @@ class Engine:
     def _case(self, run: Run, node: pytest.Item) -> Iterator[Case | None]:
         capture = Capture()
         judged = tuple(self.known[identifier] for identifier in run.requirements)
+        if run.requirements[:1] and run.requirements[0] in self._unclaimed:
+            why = f"the adapter's PICS does not claim it: {run.requirements[0]}"
+            self._emit_result(self._result(run, Verdict.NA, why))
+            yield None
+            return
         try:
             profile = self._profile(run.role)
             link = self.plan.factory.make(capture)
@@ -138,7 +145,9 @@ class Engine:
                 self._emit_result(self._result(run, Verdict.NA, f"not available here: {words}"))
                 yield None
                 return
-            yield Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant)
+            case = Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant)
+            case.on_note = lambda text: self.emit({"event": "note", "text": text})
+            yield case
         finally:
             link.close()
 
@@ -167,8 +176,15 @@ class Engine:
         except ImplementationError as fault:
             case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}")
 
+    @property
+    def _unclaimed(self) -> tuple[str, ...]:
+        """Requirements that the implementation does not claim to meet."""
+        adapter = self.plan.factory.adapter
+        return adapter.pics.unsupported if adapter else ()
+
     def _finish(self, run: Run, case: Case) -> None:
-        others = case.settle()
+        others = [violation for violation in case.settle() if violation.requirement not in self._unclaimed]
+        held_up_us, bearable_us = case.link.held_up_us, tolerances.CROSSING_US
         judgement = case.judgement
         if run.arm == CONTROL and judgement.verdict is Verdict.FAIL:
             # Without the stimulus nothing is proven about the requirement: the exchange itself does not work.
@@ -179,6 +195,7 @@ class Engine:
         seconds = case.link.clock.now_us() / MICROSECONDS_PER_S
         result = self._result(run, judgement.verdict, judgement.reason, judgement.frame, seconds)
         result.capture, result.observed = run.capture_name, case.observed
+        confirm.note_disturbance(result, held_up_us, bearable_us)
         self._emit_result(result)
         for violation in others:
             row = self._result(run, violation.verdict, violation.reason, violation.frame, seconds)
@@ -187,6 +204,7 @@ class Engine:
                 [violation.requirement],
                 run.capture_name,
             )
+            confirm.note_disturbance(row, held_up_us, bearable_us)
             self._emit_result(row)
 
     def _write_capture(self, run: Run, case: Case, others: list[Violation]) -> None:
@@ -226,11 +244,18 @@ class Engine:
             if run is not None:
                 runs.append((item, run))
         chosen = [pair for pair in runs if self._picks(pair[1])]
+        names = dict.fromkeys(run.name for _, run in runs)
         self.emit(
             {
                 "event": "collected",
                 "keys": [run.key for _, run in chosen],
                 "cases": {run.name: [run.file, *run.requirements] for _, run in runs},
+                "roles": {name: sorted({str(r.role) for _, r in runs if r.name == name}) for name in names},
+                "kills_nothing": {
+                    run.name: mark.kwargs["kills_nothing"]
+                    for item, run in runs
+                    if (mark := item.get_closest_marker(MARKER)) is not None and mark.kwargs["kills_nothing"]
+                },
             }
         )
         first, step = self.plan.share

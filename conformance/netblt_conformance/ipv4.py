@@ -59,3 +59,34 @@ def unwrap(packet: bytes) -> Datagram:
     if header < HEADER_BYTES or not header <= length <= len(packet):
         raise ForeignPacketError("IPv4 lengths do not fit")
     return Datagram(packet[12:16], packet[16:20], packet[9], packet[header:length], bool(fragment & 0x3FFF))
+
+
+UDP_PROTOCOL = 17
+UDP_HEADER_BYTES = 8
+
+
+def wrap_udp(payload: bytes, source: bytes, destination: bytes, ports: tuple[int, int], identification: int) -> bytes:
+    """An IPv4 packet with a UDP datagram; `ports`: source and destination."""
+    length = UDP_HEADER_BYTES + len(payload)
+    pseudo = source + destination + struct.pack(">HH", UDP_PROTOCOL, length)
+    head = struct.pack(">HHHH", *ports, length, 0)
+    checksum = internet_checksum(pseudo + head + payload) or 0xFFFF
+    return wrap(head[:6] + struct.pack(">H", checksum) + payload, source, destination, identification, UDP_PROTOCOL)
+
+
+@dataclass(frozen=True, slots=True)
+class UdpDatagram:
+    source_port: int
+    destination_port: int
+    payload: bytes
+
+
+def unwrap_udp(datagram: Datagram) -> UdpDatagram | None:
+    """The UDP datagram in an IPv4 packet; None when there is none. Its checksum is the kernel's business: on a veth it
+    is often left to hardware that is not there."""
+    if datagram.protocol != UDP_PROTOCOL or len(datagram.payload) < UDP_HEADER_BYTES:
+        return None
+    source, destination, length = struct.unpack_from(">HHH", datagram.payload)
+    if not UDP_HEADER_BYTES <= length <= len(datagram.payload):
+        return None
+    return UdpDatagram(source, destination, datagram.payload[UDP_HEADER_BYTES:length])

@@ -35,6 +35,15 @@ def mutants() -> Path:
     return root() / "conformance" / "mutants"
 
 
+def variants() -> Path:
+    return root() / "conformance" / "variants"
+
+
+def verdicts_registry() -> Path:
+    """The Wireshark plugin's list of what it can find."""
+    return root() / "dissector" / "src" / "verdicts.h"
+
+
 def sim_sources() -> Path:
     return root() / "conformance" / "sim"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import random
 
 from netblt_conformance import tolerances
 from netblt_conformance.capture import Capture
@@ -29,6 +30,7 @@ def probe(factory: LinkFactory, role: Role, seed: int) -> tuple[Profile, dict[st
             profile = Profile(first_buffer, version)
             attempt = _attempt(factory, role, seed, profile)
             if attempt.works:
+                factory.worked(role)
                 return profile, {**observed, **attempt.observed}
             observed["first transfer"] = attempt.reason
             if not attempt.answered:
@@ -47,7 +49,9 @@ class _Attempt:
 def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile) -> _Attempt:
     attempt = _Attempt()
     with contextlib.closing(factory.make(Capture())) as link:
-        case = Case("probe", (), role, "stimulus", link, seed, profile)
+        # A name that no implementation can know: one that answers 127 to it answers 127 to everything.
+        name = f"probe_{random.Random(seed).getrandbits(32):08x}"
+        case = Case(name, (), role, "stimulus", link, seed, profile)
         try:
             peer = case.peer(PROBE_BYTES)
             peer.connect()

@@ -4,24 +4,30 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import __version__, confirm
+from netblt_conformance import __version__, confirm, known
 from netblt_conformance.engine import Plan
+from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import LinkUnavailableError
-from netblt_conformance.report import files, table
-from netblt_conformance.verdicts import ExitCode, Result, Verdict, exit_code
+from netblt_conformance.report import files, html, table
+from netblt_conformance.report.deliver import deliver
+from netblt_conformance.report.progress import Progress
+from netblt_conformance.selection import Candidate
+from netblt_conformance.sweep.plan import SweepPlan
+from netblt_conformance.verdicts import ExitCode, Result, Verdict, exit_code, harden
 from netblt_conformance.worker import Supervisor
 
 # Real time after which a case counts as hung. Virtual cases take milliseconds; real ones wait for real timers.
 VIRTUAL_CASE_LIMIT_S = 60.0
 WIRE_CASE_LIMIT_S = 300.0
-# Wire cases mostly wait, so many of them fit on few processors.
-WIRE_JOBS = 16
 
 
 class Listener:
@@ -32,6 +38,7 @@ class Listener:
     ) -> None:
         self.plan = plan
         self.keys = keys
+        self.place = {key: number for number, key in enumerate(keys)}
         self.cases = cases
         self.options = options
         self.results: list[tuple[str, Result]] = []
@@ -41,7 +48,8 @@ class Listener:
         self._running: dict[str, None] = {}
         self._current = ""
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        self._live = sys.stderr.isatty() and not options.quiet and not options.verbose
+        self.progress = Progress(wanted=not options.quiet and not options.verbose)
+        self._finished: set[str] = set()
 
     def __call__(self, event: dict[str, Any]) -> None:
         kind = event["event"]
@@ -52,15 +60,15 @@ class Listener:
         elif kind == "observed":
             self.observed[event["role"]] = event["observed"]
         elif kind == "crash":
+            if event["why"].endswith(signal.SIGINT.name):  # Ctrl-C reaches the workers too, perhaps first
+                raise KeyboardInterrupt
             self._crashed(event["key"], event["why"])
         elif kind in ("trace", "broken"):
             self.traces.append(event["what"])
 
     def _take(self, result: Result) -> None:
         arm = "" if result.arm == "stimulus" else f"-{result.arm}"
-        key = f"{result.case.removeprefix('monitor in ')}[{result.role}{arm}]"
-        self.results.append((key, result))
-        self._progress(result)
+        self.add(f"{result.case.removeprefix('monitor in ')}[{result.role}{arm}]", result)
 
     def _crashed(self, key: str, why: str) -> None:
         name, _, rest = key.rstrip("]").partition("[")
@@ -68,16 +76,19 @@ class Listener:
         requirements = list(self.cases[name.partition(": ")[0]][1:])
         self._take(Result(name, requirements, role, Verdict.FAIL, why, arm))
 
-    def _progress(self, result: Result) -> None:
+    def add(self, key: str, result: Result) -> None:
+        """Takes a result in; `key` says which run it belongs to."""
+        if self.options.strict:
+            result = harden(result)
+        self.results.append((key, result))
         if self.options.verbose:
             print(table.line(result, (0, 0, 0), self._colour), flush=True)
-        elif self._live:
-            done = len({key for key, _ in self.results})
-            print(f"\r\033[K{done}/{len(self.keys)} {result.case.replace('_', ' ')}"[:110], end="", file=sys.stderr)
+        elif key in self.place:
+            self._finished.add(key)
+            self.progress.show("cases", len(self._finished), len(self.keys), result.case.replace("_", " "))
 
     def ordered(self) -> list[Result]:
         """Results in the order of the plan, whichever worker was faster; runs without any result get an ERROR."""
-        place = {key: number for number, key in enumerate(self.keys)}
         seen = {key for key, _ in self.results}
         for key in self.keys:
             if key not in seen and not self.interrupted:
@@ -86,7 +97,7 @@ class Listener:
                 self.results.append(
                     (key, Result(name, list(self.cases[name.partition(": ")[0]][1:]), rest, Verdict.ERROR, why))
                 )
-        return [result for _, result in sorted(self.results, key=lambda pair: place.get(pair[0], len(place)))]
+        return [result for _, result in sorted(self.results, key=lambda pair: self.place.get(pair[0], len(self.place)))]
 
     def header(self) -> dict[str, Any]:
         plan = self.plan
@@ -96,6 +107,8 @@ class Listener:
             **plan.factory.describe(),
             "seed": plan.seed,
             "select": self.options.select,
+            "strict": bool(self.options.strict),
+            "complete": not self.interrupted,
             "observed": dict(sorted(self.observed.items())),
         }
 
@@ -105,25 +118,17 @@ def _prepare(report: Path) -> None:
     try:
         report.mkdir(parents=True, exist_ok=True)
         if (report / files.JSON_LINES).exists():
-            for old in [*report.glob("*.pcapng"), report / files.JSON_LINES, report / files.JUNIT]:
+            for old in [
+                *report.glob("*.pcapng"),
+                *report.glob("sweep.*.toml"),
+                report / files.JSON_LINES,
+                report / files.JUNIT,
+                report / html.NAME,
+            ]:
                 old.unlink(missing_ok=True)
         (report / files.JSON_LINES).touch()
     except OSError as error:
         raise LinkUnavailableError(f"--report {report}: {error.strerror}; choose another folder") from None
-
-
-def _deliver(text: str, where: str | None) -> bool:
-    """Writes to a file or to standard output; True when standard output was used."""
-    if where is None:
-        return False
-    if where == "-":
-        sys.stdout.write(text)
-        return True
-    try:
-        Path(where).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise LinkUnavailableError(f"{where}: {error.strerror}") from None
-    return False
 
 
 def _look_again(plan: Plan, listener: Listener, limit_s: float) -> None:
@@ -131,36 +136,117 @@ def _look_again(plan: Plan, listener: Listener, limit_s: float) -> None:
     keys = confirm.doubtful(listener.results)
     if not keys:
         return
-    if listener._live:
-        print(f"\r\033[K{len(keys)} failed; trying them again, one at a time", end="", file=sys.stderr)
-    confirm.keep_captures(listener.results, keys, plan.report)
-    others = frozenset(set(listener.keys) - keys)
-    second = Listener(plan, sorted(keys), listener.cases, listener.options)
-    Supervisor(plan, 1, limit_s, second, skip=others).run()
-    listener.results = confirm.settle(listener.results, second.results, keys)
+    listener.progress.say(f"{len(keys)} did not pass; trying them again, one at a time")
+
+    def again(left: set[str]) -> list[confirm.Keyed]:
+        others = frozenset(set(listener.keys) - left)
+        second = Listener(plan, sorted(left), listener.cases, listener.options)
+        Supervisor(plan, 1, limit_s, second, skip=others).run()
+        return second.results
+
+    listener.results = confirm.look_again(listener.results, keys, plan.report, again)
 
 
-def run_plan(plan: Plan, listener: Listener, jobs: int) -> int:
+def _sweep(sweep: SweepPlan, listener: Listener) -> None:
+    from netblt_conformance.sweep.stage import Sweep
+
+    def progress(done: int, of: int) -> None:
+        listener.progress.show("sweeps: schedules", done, of)
+
+    for result in Sweep(sweep, progress).run():
+        listener.add(f"{result.case}[{result.role}]", result)
+
+
+def _own_sweep(plan: Plan, listener: Listener) -> None:
+    """What the link sweeps by itself."""
+
+    def progress(done: int, of: int) -> None:
+        listener.progress.show("sweeps: schedules", done, of)
+
+    def picks(name: str) -> bool:
+        return plan.selection.picks(Candidate(name, "sweep", ()), {})
+
+    for result in plan.factory.sweep(picks, plan.roles, plan.seed, plan.report, progress):
+        listener.add(f"{result.case}[{result.role}]", result)
+
+
+def _second_judge(plan: Plan, listener: Listener) -> None:
+    """The dissector looks at every capture; where it contradicts the suite, the suite is in error."""
+    from netblt_conformance.judges.second import disagreements
+
+    if listener.options.no_dissector:
+        return
+    listener.progress.say("the dissector looks at the captures")
+    results = [result for _, result in listener.results]
+    try:
+        found = disagreements(results, plan.report)
+    except JudgeError as error:
+        why = f"the second judge cannot speak: {error}; --no-dissector does without it"
+        found = [Result("judges", [], "all", Verdict.ERROR, why)]
+    for result in found:
+        listener.add(f"{result.case}[{result.role}]", result)
+
+
+def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None = None) -> int:
     """Runs everything. Ctrl-C leaves a valid report of what there is."""
     _prepare(plan.report)
     wire = plan.factory.name == "wire"
-    jobs = min(jobs or (WIRE_JOBS if wire else 1), len(listener.keys))
+    jobs = min(jobs or plan.factory.jobs or len(os.sched_getaffinity(0)), len(listener.keys))
     limit_s = WIRE_CASE_LIMIT_S if wire else VIRTUAL_CASE_LIMIT_S
     began = time.monotonic()
-    try:
-        Supervisor(plan, jobs, limit_s, listener).run()
-        if wire:
-            _look_again(plan, listener, limit_s)
-    except KeyboardInterrupt:
-        listener.interrupted = True
-    if listener._live:
-        print("\r\033[K", end="", file=sys.stderr)
+    with _interruptible():
+        try:
+            _run_stages(plan, listener, jobs, limit_s, sweep)
+        except KeyboardInterrupt:
+            listener.interrupted = True
+    listener.progress.clear()
+    return _finish(plan, listener, time.monotonic() - began)
+
+
+def _run_stages(plan: Plan, listener: Listener, jobs: int, limit_s: float, sweep: SweepPlan | None) -> None:
+    Supervisor(plan, jobs, limit_s, listener).run()
+    if plan.factory.name == "wire":
+        _look_again(plan, listener, limit_s)
+    _second_judge(plan, listener)
+    if sweep is not None:
+        _sweep(sweep, listener)
+    elif not listener.options.no_sweep:
+        _own_sweep(plan, listener)
+    if plan.factory.adapter is not None:
+        everything = not listener.options.select and not listener.options.role
+        listener.results = known.settle(listener.results, plan.factory.adapter, everything=everything)
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    """Once: who presses Ctrl-C again in a hurry must not cut the files in half."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C, or the SIGTERM of a CI system that cancels a job, raises KeyboardInterrupt; afterwards neither does
+    anything more, so that the report gets written and the exit status told."""
+    before = {number: signal.signal(number, _interrupt) for number in _ENDING}
+    yield
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
+    """Writes the report and answers the exit status."""
     results, header = listener.ordered(), listener.header()
     files.write(plan.report, header, results)
+    html.write(plan.report, header, results, dissect=not listener.options.no_dissector)
     options = listener.options
-    used = _deliver(files.json_lines(header, results), options.json_lines)
-    used |= _deliver(files.junit(header, results), options.junit)
-    _print_report(listener, results, header, time.monotonic() - began, sys.stderr if used else sys.stdout)
+    used = deliver(files.json_lines(header, results), options.json_lines)
+    used |= deliver(files.junit(header, results), options.junit)
+    _print_report(listener, results, header, seconds, sys.stderr if used else sys.stdout)
     return ExitCode.COULD_NOT_RUN if listener.interrupted else exit_code(results)
 
 
@@ -178,7 +264,9 @@ def _print_report(listener: Listener, results: list[Result], header: dict[str, A
         print(trace, file=sys.stderr)
     if listener.interrupted:
         print("interrupted: the report holds the results so far", file=out)
+    place = f" ({header['place']}, {header['encapsulation']})" if "place" in header else ""
     print(
-        f"{table.summary(results, colour)} in {seconds:.1f} s; link {header['link']}, seed {header['seed']}", file=out
+        f"{table.summary(results, colour)} in {seconds:.1f} s; link {header['link']}{place}, seed {header['seed']}",
+        file=out,
     )
     print(f"report: {listener.plan.report.resolve()}", file=out)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 
@@ -67,6 +67,13 @@ class Result:
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Result:
         return cls(**{**row, "verdict": VERDICTS_BY_LABEL[row["verdict"]]})
+
+
+def harden(result: Result) -> Result:
+    """--strict: a should that does not hold is a failure too."""
+    if result.verdict is not Verdict.WARN:
+        return result
+    return replace(result, verdict=Verdict.FAIL, reason=f"{result.reason} (a should; --strict)")
 
 
 class ExitCode(enum.IntEnum):

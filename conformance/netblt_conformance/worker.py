@@ -12,6 +12,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any
 
 import pytest
@@ -19,6 +20,9 @@ import pytest
 from netblt_conformance import paths
 from netblt_conformance.engine import Engine, Plan
 from netblt_conformance.links.process import die_with_parent
+
+# A case counts as hung beyond its limit when it has worked for this share of it, or waited for so many times as long.
+HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
 
 SANITIZER = re.compile(r"(ERROR: \w*Sanitizer: .*|.*runtime error: .*)")
 
@@ -40,10 +44,10 @@ def collect(plan: Plan) -> dict[str, Any]:
     """The cases there are and the runs that the plan picks, without running any."""
     events: list[dict[str, Any]] = []
     pytest.main([*pytest_arguments(), "--collect-only", "-q"], plugins=[Engine(plan, events.append, collect_only=True)])
-    found: dict[str, Any] = {"keys": [], "cases": {}, "broken": []}
+    found: dict[str, Any] = {"keys": [], "cases": {}, "roles": {}, "kills_nothing": {}, "broken": []}
     for event in events:
         if event["event"] == "collected":
-            found.update(keys=event["keys"], cases=event["cases"])
+            found.update({key: event[key] for key in ("keys", "cases", "roles", "kills_nothing")})
         elif event["event"] == "broken":
             found["broken"].append(event["what"])
     return found
@@ -57,7 +61,9 @@ class Worker:
         self._limit_s = case_limit_s
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - read when the child has died
         self.running: str | None = None
+        self.note = ""  # what the case was doing, in its own words
         self._since = time.monotonic()
+        self._worked_s = 0.0
         self._buffer = b""
         reader, writer = os.pipe()
         self.pid = os.fork()
@@ -96,14 +102,22 @@ class Worker:
         events = [json.loads(line) for line in lines]
         for event in events:
             if event["event"] == "start":
-                self.running, self._since = event["key"], time.monotonic()
+                self.running, self._since, self.note = event["key"], time.monotonic(), ""
+                self._worked_s = _processor_s(self.pid)
+            elif event["event"] == "note":
+                self.note = event["text"]
             elif event["event"] == "done":
                 self.running = None
         return events
 
     @property
     def overdue(self) -> bool:
-        return self.running is not None and time.monotonic() - self._since > self._limit_s
+        """A busy machine makes any case take long: one that hangs also works, or sleeps for much longer."""
+        waited_s = time.monotonic() - self._since
+        if self.running is None or waited_s <= self._limit_s:
+            return False
+        worked_s = _processor_s(self.pid) - self._worked_s
+        return worked_s > self._limit_s * HANG_LEAST_WORK or waited_s > self._limit_s * HANG_LONGEST_WAIT
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
@@ -118,6 +132,15 @@ class Worker:
         text = os.pread(self._errors.fileno(), 1 << 20, 0).decode("utf-8", "replace")
         self._errors.close()
         return text
+
+
+def _processor_s(pid: int) -> float:
+    """Processor time that a process has used; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -194,7 +217,8 @@ class Supervisor:
             why = f"crashed with {signal.Signals(-code).name}"
         else:
             why = f"ended the process with exit code {code}"
-        self._on_event({"event": "crash", "key": running, "why": f"the implementation {why}"})
+        after = f", after {worker.note}" if worker.note else ""
+        self._on_event({"event": "crash", "key": running, "why": f"the implementation {why}{after}"})
         # The share is cut anew from what is left, so the plan names everything that was begun.
         return [self._resume(worker, finished)]
 

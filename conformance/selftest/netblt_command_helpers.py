@@ -22,7 +22,10 @@ NEGOTIATED_KEYS = {
 }  # fmt: skip
 
 # Slow enough to be caught in the act: 4 packets of 1000 bytes in 20 ms.
-SLOW = ["--packet-size", "1000", "--buffer-size", "8000", "--burst-size", "4", "--burst-interval", "20"]
+SLOW = [
+    "--packet-size", "1000", "--buffer-size", "8000", "--max-buffers", "16",
+    "--burst-size", "4", "--burst-interval", "20",
+]  # fmt: skip
 
 
 needs_root = pytest.mark.skipif(not is_root(), reason="needs root: raw IP sockets, network namespaces")
@@ -38,7 +41,7 @@ def sha256(path: Path) -> str:
 
 
 def leftovers(directory: Path) -> list[str]:
-    """Temporary files of a receiver."""
+    """Temporary files that a receiver gave a name."""
     return [entry.name for entry in directory.iterdir() if ".netblt-" in entry.name]
 
 
@@ -65,5 +68,15 @@ def move(
     return sender, receiver
 
 
-def any_bytes_in_temporary(directory: Path) -> bool:
-    return any((directory / name).stat().st_size > 0 for name in leftovers(directory))
+def temporary_files(process: Process) -> list[int]:
+    """Sizes of the files that a receiver writes to before they have their name: nameless where that is possible."""
+    sizes = []
+    for descriptor in Path(f"/proc/{process.popen.pid}/fd").iterdir():
+        link = str(descriptor.readlink())
+        if link.startswith("/") and (link.endswith(" (deleted)") or ".netblt-" in link):
+            sizes.append(descriptor.stat().st_size)
+    return sizes
+
+
+def has_received(process: Process) -> bool:
+    return any(size > 0 for size in temporary_files(process))

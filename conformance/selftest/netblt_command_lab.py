@@ -91,7 +91,7 @@ class Process:
     @property
     def error_lines(self) -> list[str]:
         """What it complained about: all of stderr but the notice that it waits."""
-        return [line for line in self.errors.splitlines() if ": waiting for a " not in line]
+        return [line for line in self.errors.splitlines() if ": waiting for " not in line]
 
     def wait(self, seconds: float = DEADLINE_S) -> int:
         return self.popen.wait(timeout=seconds)
@@ -101,7 +101,7 @@ class Process:
 
     def wait_until_it_waits(self) -> None:
         """A passive end says so on stderr when it can be opened."""
-        self.wait_until(lambda: ": waiting for a " in self.errors, "it waits for a peer")
+        self.wait_until(lambda: ": waiting for " in self.errors, "it waits for a peer")
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = DEADLINE_S) -> None:
         end = time.monotonic() + seconds

@@ -27,7 +27,7 @@ from selftest.netblt_command_helpers import (
     NEGOTIATED_KEYS,
     SLOW,
     UNREACHABLE,
-    any_bytes_in_temporary,
+    has_received,
     leftovers,
     make_file,
     move,
@@ -40,6 +40,29 @@ from selftest.netblt_command_packets import TYPE_CONTROL, TYPE_REFUSED, TYPE_RES
 from selftest.netblt_command_relay import LossyRelay
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
+
+
+class TestAddresses:
+    @pytest.mark.parametrize("host", ["::1", "[::1]"])
+    def test_ipv6_hosts_are_hosts(self, udp_lab: Lab, tmp_path: Path, host: str) -> None:
+        source, target = make_file(tmp_path / "source", 100_001), tmp_path / "target"
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", target, "-6")
+        sender = udp_lab.start(udp_lab.there, "send", source, host, "-6", "--json")
+
+        assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
+        assert target.read_bytes() == source.read_bytes()
+
+    def test_a_passive_end_waits_on_both_families(self, udp_lab: Lab, tmp_path: Path) -> None:
+        source = make_file(tmp_path / "source", 1000)
+        for host in ("127.0.0.1", "::1"):
+            receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target")
+            sender = udp_lab.start(udp_lab.there, "send", source, host)
+            assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
+
+    def test_the_family_that_was_not_wanted_is_not_used(self, udp_lab: Lab, tmp_path: Path) -> None:
+        process = udp_lab.start(udp_lab.here, "send", make_file(tmp_path / "source", 10), "::1", "-4")
+        assert process.wait() == 2
+        assert "::1" in one_line(process)
 
 
 class TestTransfers:
@@ -120,16 +143,32 @@ class TestTransfers:
         sender = udp_lab.start(
             udp_lab.here, "send", source, udp_lab.there.address, "--json", "--packet-size", "1000", "--buffer-size",
             "10k", "--max-buffers", "5", "--burst-size", "4", "--burst-interval", "2", "--client-string",
-            "from the sender",
+            "as long, from the sender",  # no RESPONSE is longer than its OPEN
         )  # fmt: skip
 
         assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
         agreed = {"packet_size": 500, "buffer_size": 10240, "max_buffers": 3, "burst_size": 4, "burst_interval_ms": 2}
-        for process, string in ((sender, "from the receiver"), (receiver, "from the sender")):
+        for process, string in ((sender, "from the receiver"), (receiver, "as long, from the sender")):
             negotiated = process.report["negotiated"]
             assert {key: negotiated[key] for key in agreed} == agreed
             assert negotiated["data_checksum"] is True
             assert negotiated["peer_string"] == string
+
+    def test_a_path_is_filled_three_times_over(self, udp_lab: Lab, tmp_path: Path) -> None:
+        """100 Mb/s times 600 ms are 7.5 MB: three of them and two buffers, each of 64 to 256 KiB."""
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target")
+        sender = udp_lab.start(
+            udp_lab.here, "send", make_file(tmp_path / "source", 10), udp_lab.there.address, "--json", "--path",
+            "100M,600ms", "--rate", "fixed",
+        )  # fmt: skip
+        assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
+        agreed = sender.report["negotiated"]
+
+        assert 60_000 <= agreed["buffer_size"] <= 262_144
+        assert agreed["buffer_size"] % agreed["packet_size"] == 0
+        assert (agreed["max_buffers"] - 2) * agreed["buffer_size"] >= 3 * 7_500_000
+        wire = (agreed["packet_size"] + 52) * 8 * agreed["burst_size"] / agreed["burst_interval_ms"] * 1000
+        assert 0.97e8 <= wire <= 1e8
 
     def test_data_checksums_are_off_only_if_nobody_wants_them(self, udp_lab: Lab, tmp_path: Path) -> None:
         source = make_file(tmp_path / "source", 10_000)
@@ -278,7 +317,7 @@ class TestSeveralProcesses:
         source = make_file(tmp_path / "source", 100_000)
         receiver = lab.wait_for_peer(lab.there, "recv", tmp_path / "target")
         first = lab.start(lab.here, "send", source, lab.there.address, *SLOW)
-        receiver.wait_until(lambda: any_bytes_in_temporary(tmp_path), "data has arrived")
+        receiver.wait_until(lambda: has_received(receiver), "data has arrived")
         second = lab.start(lab.here, "send", source, lab.there.address)
 
         assert second.wait() == UNREACHABLE

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PCAPS = ROOT / "pcaps"
 CAPTURES = sorted([*(PCAPS / "violations").glob("*.pcapng"), *(PCAPS / "golden").glob("*.pcapng")])
 FORGED = [path for path in CAPTURES if path.parent.name == "violations"]
+WHOLE = [path for path in CAPTURES if path not in FORGED or path.stem.startswith(("ctrl04", "order02"))]
 SCHEMA = json.loads((PCAPS / "expected.schema.json").read_text(encoding="utf-8"))
 
 
@@ -99,12 +100,12 @@ def test_every_packet_of_a_capture_is_sound(path: Path) -> None:
         assert packet.octets[8] == 64
         assert struct.unpack_from(">H", packet.octets, 2)[0] == len(packet.octets)
         assert sum(struct.unpack(">10H", packet.octets[:20])) % 0xFFFF == 0
-        assert checksum_ok(packet.netblt)
+        assert checksum_ok(packet.netblt) or path.stem.startswith(("wire", "cksum"))  # what these are about
         assert packet.time_ns >= last
         last = packet.time_ns
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
 def test_every_transfer_comes_to_its_end(path: Path) -> None:
     packets = capture(path)
     kinds = {type(netblt(packet).payload) for packet in packets}

@@ -1,51 +1,108 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What fails in real time counts when it fails again alone; a crash counts at once."""
+"""What does not pass in real time is tried again alone: disturbance voids, a failure must repeat, a crash counts."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from netblt_conformance import confirm
+from netblt_conformance.confirm import HELD_UP, Keyed
 from netblt_conformance.verdicts import Result, Verdict
 
 
-def run(key: str, verdict: Verdict, reason: str = "", capture: str | None = None) -> tuple[str, Result]:
-    return key, Result(key, ["CTRL-04"], "active-sender", verdict, reason, capture=capture)
+def run(key: str, verdict: Verdict, reason: str = "", capture: str | None = None, *, disturbed: bool = False) -> Keyed:
+    result = Result(key, ["CTRL-04"], "active-sender", verdict, reason, capture=capture)
+    confirm.note_disturbance(result, held_up_us=80_000 if disturbed else 10_000, bearable_us=50_000)
+    return key, result
+
+
+def settle(first: list[Keyed], *attempts: list[Keyed], folder: Path = Path()) -> list[Result]:
+    """The verdicts when each further attempt gives what `attempts` says."""
+    left = list(attempts)
+    results = confirm.look_again(first, confirm.doubtful(first), folder, lambda _keys: left.pop(0) if left else [])
+    assert not left, "an attempt was not made"
+    return [result for _, result in results]
 
 
 def test_a_failure_that_passes_alone_is_inconclusive_and_keeps_its_reason() -> None:
-    first = [run("a", Verdict.FAIL, "too late"), run("b", Verdict.PASS)]
-    keys = confirm.doubtful(first)
-    assert keys == {"a"}
-    (_, a), (_, b) = confirm.settle(first, [run("a", Verdict.PASS)], keys)
+    a, b = settle([run("a", Verdict.FAIL, "too late"), run("b", Verdict.PASS)], [run("a", Verdict.PASS)])
     assert (a.verdict, b.verdict) == (Verdict.INCONC, Verdict.PASS)
     assert "too late" in a.reason
 
 
 def test_a_failure_that_happens_again_stays_as_it_was() -> None:
-    first = [run("a", Verdict.FAIL, "wrong")]
-    assert confirm.settle(first, [run("a", Verdict.FAIL, "wrong again")], {"a"}) == first
+    (a,) = settle([run("a", Verdict.FAIL, "wrong")], [run("a", Verdict.FAIL, "wrong again")])
+    assert (a.verdict, a.reason) == (Verdict.FAIL, "wrong")
 
 
 def test_a_failure_whose_second_look_is_missing_or_inconclusive_stays_as_it_was() -> None:
-    first = [run("a", Verdict.FAIL, "wrong")]
-    assert confirm.settle(first, [], {"a"}) == first
-    assert confirm.settle(first, [run("a", Verdict.INCONC, "hm")], {"a"}) == first
+    for second in ([], [run("a", Verdict.INCONC, "hm")]):
+        (a,) = settle([run("a", Verdict.FAIL, "wrong")], second)
+        assert (a.verdict, a.reason) == (Verdict.FAIL, "wrong")
+
+
+def test_a_disturbed_failure_is_void_and_the_first_undisturbed_repetition_decides() -> None:
+    (a,) = settle([late(1)], [late(1)], [run("a", Verdict.PASS)])
+    assert (a.verdict, a.reason) == (Verdict.PASS, "")
+    (a,) = settle([late(1)], [run("a", Verdict.FAIL, "wrong")])
+    assert (a.verdict, a.reason) == (Verdict.FAIL, "wrong")
+
+
+def late(milliseconds: int) -> Keyed:
+    return run("a", Verdict.FAIL, f"{milliseconds} ms late", disturbed=True)
+
+
+def test_a_failure_that_is_disturbed_every_time_stays_a_failure() -> None:
+    (a,) = settle([late(1)], *[[late(2 + attempt)] for attempt in range(confirm.ATTEMPTS)])
+    assert a.verdict is Verdict.FAIL
+    assert HELD_UP in a.observed
+
+
+def test_a_failure_that_says_the_same_three_times_is_no_noise() -> None:
+    (a,) = settle([late(1)], [late(1)], [late(1)])
+    assert a.verdict is Verdict.FAIL
+
+
+def test_an_inconclusive_case_gets_another_chance() -> None:
+    (a,) = settle([run("a", Verdict.INCONC, "no OPEN came")], [run("a", Verdict.PASS)])
+    assert a.verdict is Verdict.PASS
+
+
+def test_a_warning_is_looked_at_again_only_when_it_was_disturbed() -> None:
+    assert confirm.doubtful([run("a", Verdict.WARN, "slow")]) == set()
+    (a,) = settle([run("a", Verdict.WARN, "slow", disturbed=True)], [run("a", Verdict.PASS)])
+    assert a.verdict is Verdict.PASS
+
+
+def test_a_pass_is_a_pass_however_busy_the_machine_was() -> None:
+    (_, result) = run("a", Verdict.PASS, disturbed=True)
+    assert not result.observed
+    assert confirm.doubtful([("a", result)]) == set()
 
 
 def test_a_crash_gets_no_second_look() -> None:
-    assert confirm.doubtful([run("a", Verdict.FAIL, "the implementation crashed with SIGSEGV")]) == set()
+    crash = "the implementation crashed with SIGSEGV"
+    assert confirm.doubtful([run("a", Verdict.FAIL, crash, disturbed=True)]) == set()
 
 
-def test_too_many_failures_are_no_noise() -> None:
+def test_too_many_failures_are_no_noise_unless_the_machine_made_it() -> None:
     many = [run(str(number), Verdict.FAIL, "wrong") for number in range(confirm.DOUBTFUL_MAX + 1)]
     assert confirm.doubtful(many) == set()
     assert len(confirm.doubtful(many[1:])) == confirm.DOUBTFUL_MAX
+    assert confirm.doubtful([*many, run("late", Verdict.FAIL, "late", disturbed=True)]) == {"late"}
 
 
-def test_the_first_capture_is_moved_aside(tmp_path: Path) -> None:
+def test_the_first_capture_is_moved_aside_and_stays_with_its_verdict(tmp_path: Path) -> None:
     (tmp_path / "a.pcapng").write_bytes(b"first")
-    results = [run("a", Verdict.FAIL, "late", "a.pcapng"), run("a", Verdict.FAIL, "a monitor too", "a.pcapng")]
-    confirm.keep_captures(results, {"a"}, tmp_path)
-    assert [result.capture for _, result in results] == ["a.first.pcapng"] * 2
+    first = [run("a", Verdict.FAIL, "late", "a.pcapng"), run("a", Verdict.FAIL, "a monitor too", "a.pcapng")]
+    results = settle(first, [run("a", Verdict.FAIL, "late", "a.pcapng")], folder=tmp_path)
+    assert [result.capture for result in results] == ["a.first.pcapng"] * 2
     assert (tmp_path / "a.first.pcapng").read_bytes() == b"first"
+
+
+def test_the_capture_of_a_void_run_goes(tmp_path: Path) -> None:
+    (tmp_path / "a.pcapng").write_bytes(b"first")
+    first = [run("a", Verdict.FAIL, "late", "a.pcapng", disturbed=True)]
+    (result,) = settle(first, [run("a", Verdict.PASS, "", "a.pcapng")], folder=tmp_path)
+    assert result.capture == "a.pcapng"
+    assert not (tmp_path / "a.first.pcapng").exists()

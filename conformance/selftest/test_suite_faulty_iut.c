@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Null implementations behind netblt_iut.h: FAULT 1 stays silent, 2 echoes every packet, 3 crashes at the first packet,
- * 4 claims success at once. None of them may pass. */
+ * 4 claims success at once, 5 never comes back from its first packet. None of them may pass. */
 #include "netblt_iut.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static volatile unsigned work;
 
 struct netblt_iut {
     uint8_t peer[4];
@@ -34,6 +36,8 @@ void netblt_iut_packet(netblt_iut *iut, const uint8_t source[4], const uint8_t *
     (void)now_us;
     if (FAULT == 3)
         abort();
+    while (FAULT == 5)
+        work++;
     memcpy(iut->peer, source, 4);
     memcpy(iut->packet, packet, length);
     iut->length = FAULT == 2 ? length : 0;

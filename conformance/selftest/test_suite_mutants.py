@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from netblt_conformance import mutants, paths
+from netblt_conformance import mutants, mutation, paths
+from netblt_conformance.engine import Plan
+from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.model import PASSIVE_SENDER
+from netblt_conformance.selection import Selection
 from netblt_conformance.verdicts import Verdict
+from netblt_conformance.worker import Supervisor
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -22,10 +28,14 @@ CORE = paths.root() / "reference_impl" / "core"
 
 @pytest.fixture(params=FAULTS)
 def null_library(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
-    library = tmp_path / "libnull.so"
-    command = ["cc", "-std=gnu17", "-shared", "-fPIC", f"-DFAULT={FAULTS[request.param]}", f"-I{paths.sim_sources()}"]
+    return request.param, build_null(tmp_path, FAULTS[request.param])
+
+
+def build_null(folder: Path, fault: int) -> Path:
+    library = folder / "libnull.so"
+    command = ["cc", "-std=gnu17", "-shared", "-fPIC", f"-DFAULT={fault}", f"-I{paths.sim_sources()}"]
     subprocess.run([*command, str(NULL_SOURCE), "-o", str(library)], check=True)
-    return request.param, library
+    return library
 
 
 @pytest.mark.usefixtures("built_writer")
@@ -41,6 +51,40 @@ def test_a_null_implementation_never_passes_a_transfer(null_library: tuple[str, 
 @pytest.mark.usefixtures("built_writer")
 def test_a_null_implementation_fails_a_whole_run(null_library: tuple[str, Path], command: Command) -> None:
     assert command("run", "--iut-library", str(null_library[1]), "-q", "--select", "OPEN,QUIT").status == 1
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_an_implementation_that_hangs_is_ended_and_failed(tmp_path: Path) -> None:
+    library = build_null(tmp_path, 5)
+    plan = Plan(SimLinkFactory(library), 1, Selection("OPEN-02"), (PASSIVE_SENDER,), tmp_path)
+    events: list[dict[str, Any]] = []
+    Supervisor(plan, 1, 1.0, events.append).run()
+    [crash, *_] = [event for event in events if event["event"] == "crash"]
+    assert "hangs: the case took more than 1 s" in crash["why"]
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_a_crash_under_damaged_packets_names_the_packet(tmp_path: Path) -> None:
+    [mutant] = [m for m in mutants.load(paths.mutants()) if m.name == "garbage-crashes"]
+    with mutation.workshop(CORE) as made:
+        outcome = mutation.run_cases(made.build(mutant), "damaged_packets_whose", tmp_path, jobs=1)
+    reasons = [result.reason for result in outcome.results if result.verdict is Verdict.FAIL]
+    assert reasons
+    assert all(re.search(r"crashed with SIG\w+, after \S+ with .*\([0-9a-f]+\)", reason) for reason in reasons)
+
+
+def test_a_variant_names_ambiguities_and_what_must_be_observed(tmp_path: Path) -> None:
+    text = ONE.replace("mutant", "variant").replace('requirement = "CTRL-01"', 'ambiguities = ["AMB-09"]')
+    [variant] = mutants.load_variants(mutants_folder(tmp_path, text))
+    assert variant.ambiguities == ("AMB-09",)
+    with pytest.raises(mutants.MutantError, match="unknown ambiguity 'AMB-99'"):
+        mutants.load_variants(mutants_folder(tmp_path, text.replace("AMB-09", "AMB-99")))
+
+
+def test_every_variant_applies_to_the_core(tmp_path: Path) -> None:
+    for variant in mutants.load_variants(paths.variants()):
+        mutants.apply(variant, CORE, tmp_path / variant.name)
+        shutil.rmtree(tmp_path / variant.name)
 
 
 def mutants_folder(tmp_path: Path, text: str) -> Path:
@@ -99,7 +143,7 @@ def test_a_mutant_that_changes_nothing_survives(tmp_path: Path, monkeypatch: pyt
     folder.mkdir()
     mutants_folder(folder, text)
     monkeypatch.setattr(paths, "mutants", lambda: folder)
-    assert mutants.run([], CORE, verbose=False) == 1
+    assert mutation.run([], CORE, verbose=False) == 1
 
 
 @pytest.mark.usefixtures("built_writer")

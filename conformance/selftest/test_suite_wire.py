@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,12 +17,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance import paths
-from netblt_conformance.links import netns
+from netblt_conformance.adapter import load
+from netblt_conformance.links import netns, places
 from netblt_conformance.links.base import LinkUnavailableError
+from netblt_conformance.links.program import remove_leftovers
 from netblt_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from selftest.conftest import Command
+    from selftest.conftest import Command, Outcome
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
 PROGRAM = paths.build() / "bin" / "netblt"
@@ -38,15 +41,20 @@ def wire_is_possible(built_writer: None) -> None:
         pytest.skip("neither root nor user namespaces here")
 
 
-def adapter(tmp_path: Path, command: str) -> str:
+def adapter(tmp_path: Path, command: str, more: str = "") -> str:
     """An adapter whose program is a shell script, in the role of a passive receiver."""
     path = tmp_path / "adapter.toml"
     script = tmp_path / "program"
     script.write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
     script.chmod(0o755)
-    text = f'name = "script"\n[wire]\nready_s = 1\n[wire.roles.passive-receiver]\ncommand = ["{script}"]\n'
+    words = f'command = ["{script}", "{{bin}}/netblt", "{{file_out}}", "{{local_port}}", "{{local_address}}"]'
+    text = f'name = "script"\n[wire]\nready_s = 1\n{more}\n[wire.roles.passive-receiver]\n{words}\n'
     path.write_text(text, encoding="utf-8")
     return str(path)
+
+
+# The reference behind the script above.
+RECEIVE = 'exec "$1" recv "$2" --passive --port "$3" --bind "$4" --quiet --buffer-size 1024 --packet-size 256'
 
 
 def test_the_program_passes_with_real_packets(command: Command) -> None:
@@ -59,11 +67,12 @@ def test_the_program_passes_with_real_packets(command: Command) -> None:
 @pytest.mark.parametrize(
     ("script", "status", "words"),
     [
-        ("echo cannot do that >&2; exit 127", 2, "cannot do that"),
+        ("echo cannot do that >&2; exit 127", 2, "no transfer has run in this role: is the command right"),
         ("echo unknown option >&2; exit 2", 2, "refuses its command line: unknown option"),
         ("kill -SEGV $$", 1, "SIGSEGV"),
         ("echo 'x.c:1: runtime error: shift exponent' >&2; exit 1", 1, "runtime error: shift exponent"),
         ("sleep 60", 2, "did not listen within 1 s"),
+        ("echo bye >&2; exit 0", 2, "ended before it listened: bye"),
     ],
 )
 def test_the_end_of_a_program_is_told_in_words(
@@ -83,6 +92,143 @@ def test_a_program_that_is_not_there_is_named(command: Command, tmp_path: Path) 
     assert str(tmp_path / "program") in done.errors
 
 
+def passive_receiver(command: Command, file: str, select: str, **environment: str) -> Outcome:
+    words = ["run", "--link", "wire", "--adapter", file, "--select", select, "--role", "passive-receiver"]
+    return command(*words, **environment)
+
+
+def test_exit_status_127_is_believed_in_a_role_that_has_run(command: Command, tmp_path: Path) -> None:
+    """The program knows some tests by their ID and does not want one of them; the others it passes."""
+    script = f'case "$NETBLT_TEST_ID" in every_control*) echo not that one >&2; exit 127;; esac\n{RECEIVE}'
+    done = passive_receiver(command, adapter(tmp_path, script), "CTRL-04")
+    verdicts = {result.case: result.verdict for result in done.results}
+    assert verdicts["every_control_carries_all_messages_that_are_not_acknowledged"] is Verdict.NA
+    assert Verdict.PASS in verdicts.values()
+    assert done.status == 0, done.output + done.errors
+    assert any(result.reason == "not that one" for result in done.results)
+
+
+def test_each_case_tells_its_id(command: Command, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = passive_receiver(command, adapter(tmp_path, f'echo "$NETBLT_TEST_ID" >> {log}\n{RECEIVE}'), "CKSUM-06")
+    told = set(log.read_text(encoding="utf-8").splitlines())
+    cases = {f"{r.case}[{r.role}{'' if r.arm == 'stimulus' else '-control'}]" for r in done.results}
+    assert cases <= told
+    assert len(told - cases) == 1, "the probe has an ID of its own"
+    assert (tmp_path / "log").read_text(encoding="utf-8").splitlines()[0] not in cases
+
+
+def test_readiness_and_success_can_be_words_of_the_program(command: Command, tmp_path: Path) -> None:
+    """It says that it listens, ends with 7 after success, and says so."""
+    script = f"({RECEIVE}) & sleep 0.3; echo now I listen; wait $! && echo all is well; exit 7"
+    more = 'ready_output = "now I listen$"\nsuccess_exit = [7]\nsuccess_output = "^all is well"'
+    done = passive_receiver(command, adapter(tmp_path, script, more), "OPEN-01")
+    assert [result.verdict for result in done.results] == [Verdict.PASS], done.output
+    done = passive_receiver(command, adapter(tmp_path, script, more.replace("well", "swell")), "OPEN-01")
+    assert [result.verdict for result in done.results] == [Verdict.FAIL], done.output
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "words"),
+    [("exit 1", 0, "known failure, https://example.org/1"), ("exit 0", 1, "passes now: remove the entry")],
+)
+def test_a_known_failure_passes_and_an_unexpected_pass_fails(
+    command: Command, tmp_path: Path, end: str, status: int, words: str
+) -> None:
+    file = Path(adapter(tmp_path, f"{RECEIVE.removeprefix('exec ')}\n{end}"))
+    known = '\n[[known_failure]]\ncase = "OPEN-01"\nurl = "https://example.org/1"\nmessage = "expected success"\n'
+    file.write_text(file.read_text(encoding="utf-8") + known, encoding="utf-8")
+    done = passive_receiver(command, str(file), "OPEN-01")
+    assert done.status == status, done.output
+    assert words in done.output
+
+
+@pytest.mark.parametrize("encapsulation", ["ip", "udp"])
+def test_the_wire_carries_netblt_in_ip_and_in_udp(command: Command, tmp_path: Path, encapsulation: str) -> None:
+    text = (paths.adapters() / "reference.toml").read_text(encoding="utf-8")
+    file = tmp_path / "reference.toml"
+    assert '["ip", "udp"]' in text
+    file.write_text(text.replace('["ip", "udp"]', f'"{encapsulation}"'), encoding="utf-8")
+    done = command("run", "--link", "wire", "--adapter", str(file), "--select", "OPEN-01,CTRL-04,CLOSE-01")
+    assert done.status == 0, done.output + done.errors
+    assert f"network namespaces, {encapsulation})" in done.output
+    assert {result.verdict for result in done.results} == {Verdict.PASS}
+
+
+def test_without_namespaces_packets_go_through_udp_on_loopback_and_the_run_says_so(command: Command) -> None:
+    done = command("run", "--link", "wire", "--select", FEW, NETBLT_WIRE_PLACE="loopback")
+    assert done.status == 0, done.output + done.errors
+    assert "(UDP on loopback, udp)" in done.output
+    assert {result.verdict for result in done.results} == {Verdict.PASS}
+
+
+def test_loopback_needs_an_adapter_that_can_do_udp(command: Command, tmp_path: Path) -> None:
+    done = passive_receiver(command, adapter(tmp_path, RECEIVE), "OPEN-01", NETBLT_WIRE_PLACE="loopback")
+    assert done.status == 2
+    assert "does not say that it can do UDP" in done.errors
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[int]:
+    """The reference, receiving one file after the other on loopback as if on another host; its NETBLT port."""
+    words = [str(PROGRAM), "recv", str(tmp_path / "far"), "--passive", "--port", "77", "--quiet", "--encap", "udp"]
+    words += ["--udp-port", "9981", "--bind", "127.0.0.9", "--buffer-size", "64k", "--max-buffers", "8"]
+    loop = f"while true; do {shlex.join(words)}; done"
+    process = subprocess.Popen(["sh", "-c", loop], start_new_session=True, stderr=subprocess.DEVNULL)
+    time.sleep(0.5)
+    try:
+        yield 77
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+STORED = "a_data_packet_with_a_bad_header_checksum_is_not_stored"
+ONE = "two_packets_set_a_connection_up"
+REMOTE = """
+name = "far away"
+[remote]
+address = "127.0.0.9"
+encapsulation = "udp"
+udp_port = 9981
+"""
+
+
+def test_a_remote_implementation_is_judged_by_what_it_sends(command: Command, tmp_path: Path, daemon: int) -> None:
+    file = tmp_path / "remote.toml"
+    file.write_text(f"{REMOTE}[remote.roles.passive-receiver]\nport = {daemon}\n", encoding="utf-8")
+    done = passive_receiver(command, str(file), f"RESEND-01,{ONE},OPEN-02")
+    verdicts = {result.verdict for result in done.results}
+    assert Verdict.PASS in verdicts
+    assert verdicts <= {Verdict.PASS, Verdict.NA}, done.output
+    assert "remote 127.0.0.9" in done.output
+
+
+def test_a_remote_implementation_fetches_what_was_delivered(command: Command, tmp_path: Path) -> None:
+    """An active end is triggered by a command whose exit status tells the outcome, and a hook fetches the file."""
+    far = tmp_path / "far"
+    words = ["{bin}/netblt", "recv", str(far), "{peer_address}", "--port", "{peer_port}", "--encap", "udp"]
+    words += ["--udp-port", "{peer_udp_port}", "--bind", "127.0.0.9", "--quiet", "--buffer-size", "{buffer_size}"]
+    words += ["--packet-size", "{packet_size}"]
+    text = f"[remote.roles.active-receiver]\ncommand = {words}\nafter = ['cp', '{far}', '{{file_out}}']\n"
+    text += f"before = ['rm', '-f', '{far}']\n"
+    file = tmp_path / "remote.toml"
+    file.write_text(REMOTE + text, encoding="utf-8")
+    done = command("run", "--link", "wire", "--adapter", str(file), "--select", STORED, "--role", "active-receiver")
+    assert [result.verdict for result in done.results] == [Verdict.PASS] * 2, done.output + done.errors
+    file.write_text(REMOTE + text.replace("'cp'", "'false'"), encoding="utf-8")
+    done = command("run", "--link", "wire", "--adapter", str(file), "--select", STORED, "--role", "active-receiver")
+    assert "after: false failed" in done.output
+
+
+def test_nobody_at_a_remote_address_is_inconclusive_within_bounds(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "remote.toml"
+    file.write_text(f"{REMOTE}[remote.roles.passive-receiver]\nport = 7\n", encoding="utf-8")
+    done = passive_receiver(command, str(file), "OPEN-02")
+    assert done.status in (1, 2), done.output
+    assert not [result for result in done.results if result.verdict is Verdict.PASS]
+
+
 def running_with(test_id: str) -> list[int]:
     """Processes whose environment holds this test ID."""
     found = []
@@ -95,6 +241,13 @@ def running_with(test_id: str) -> list[int]:
     return found
 
 
+def namespace_of(pid: int | str) -> str:
+    try:
+        return str(Path(f"/proc/{pid}/ns/net").readlink())
+    except OSError:
+        return ""
+
+
 def test_nothing_is_left_when_the_suite_is_killed(tmp_path: Path) -> None:
     words = ["run", "--link", "wire", "--select", "OPEN-03", "--role", "active-sender", "--report", str(tmp_path / "r")]
     suite = subprocess.Popen(
@@ -105,10 +258,14 @@ def test_nothing_is_left_when_the_suite_is_killed(tmp_path: Path) -> None:
     )
     name = "an_open_without_answer_is_repeated_and_then_given_up[active-sender]"
     try:
-        give_up = time.monotonic() + 20
+        give_up = time.monotonic() + 90
         while not running_with(name) and time.monotonic() < give_up:
             time.sleep(0.05)
-        assert running_with(name)
+        programs = running_with(name)
+        assert programs
+        home = namespace_of("self")
+        namespaces = {namespace_of(pid) for pid in programs} - {home}
+        assert namespaces
     finally:
         suite.send_signal(signal.SIGKILL)
         suite.wait()
@@ -116,6 +273,12 @@ def test_nothing_is_left_when_the_suite_is_killed(tmp_path: Path) -> None:
     while running_with(name) and time.monotonic() < give_up:
         time.sleep(0.05)
     assert not running_with(name)
+    left = {namespace_of(folder.name) for folder in Path("/proc").glob("[0-9]*")} - {""}
+    assert not namespaces & left, "processes in the case's network namespaces"
+    folders = list(Path(tempfile.gettempdir()).glob("netblt-wire-*-*"))
+    remove_leftovers()
+    owners = {folder.name.split("-")[2] for folder in folders if folder.exists()}
+    assert all(Path(f"/proc/{owner}").exists() for owner in owners)
 
 
 def test_without_rights_the_other_links_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +292,8 @@ def test_without_rights_the_other_links_are_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(LinkUnavailableError, match="--link sim and --link pipe need no rights"):
         netns.become_root_of_a_user_namespace()
+    # The whole factory: with an adapter that can do UDP there is a way left.
+    assert places.WireLinkFactory(load(paths.adapters() / "reference.toml"))._find_place().words == places.LOOPBACK
 
 
 @pytest.fixture

@@ -63,21 +63,25 @@ def _object(command: list[str], source: Path, cache: Path) -> Path:
     return result
 
 
-def build_iut(source_directory: Path, output: Path, *, sanitize: bool = False, cache: Path | None = None) -> None:
-    """Builds `output`. CompileError when the sources do not compile."""
-    sources = [*sorted(source_directory.glob("*.c")), SIM / "reference_iut.c"]
-    if len(sources) == 1:
-        raise CompileError(f"{source_directory} holds no .c files")
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    flags = [*_FLAGS, *(_SANITIZE if sanitize else [])]
+def _command(sanitize: bool) -> list[str]:
     # SRC_DIR needs no -I: #include "..." looks beside the source first. So equal sources in another folder are equal.
-    command = [*compiler, *flags, f"-I{INCLUDE}", f"-I{SIM}"]
-    store = cache or output.parent / ".objects"
-    store.mkdir(parents=True, exist_ok=True)
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    return [*compiler, *_FLAGS, *(_SANITIZE if sanitize else []), f"-I{INCLUDE}", f"-I{SIM}"]
+
+
+def compile_sources(sources: list[Path], cache: Path, *, sanitize: bool = False) -> dict[str, Path]:
+    """The object of each source, by the source's name. CompileError when one does not compile."""
+    cache.mkdir(parents=True, exist_ok=True)
+    command = _command(sanitize)
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
-        objects = list(pool.map(lambda source: _object(command, source, store), sources))
+        objects = pool.map(lambda source: _object(command, source, cache), sources)
+        return {source.name: built for source, built in zip(sources, objects, strict=True)}
+
+
+def link_iut(objects: list[Path], output: Path, *, sanitize: bool = False) -> None:
+    """Makes `output` of the objects of the core and of reference_iut.c."""
     temporary = output.with_name(f".{output.name}.{os.getpid()}")
-    link = [*compiler, *flags, "-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", *map(str, objects), "-lm"]
+    link = [*_command(sanitize), "-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", *map(str, objects), "-lm"]
     if sanitize:
         link.remove("-Wl,-z,defs")  # the sanitizers' runtime comes from the program (LD_PRELOAD)
     try:
@@ -85,6 +89,21 @@ def build_iut(source_directory: Path, output: Path, *, sanitize: bool = False, c
         temporary.replace(output)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sources_of(source_directory: Path) -> list[Path]:
+    """Everything that an implementation under test is compiled from. CompileError when the folder holds no sources."""
+    sources = sorted(source_directory.glob("*.c"))
+    if not sources:
+        raise CompileError(f"{source_directory} holds no .c files")
+    return [*sources, SIM / "reference_iut.c"]
+
+
+def build_iut(source_directory: Path, output: Path, *, sanitize: bool = False, cache: Path | None = None) -> None:
+    """Builds `output`. CompileError when the sources do not compile."""
+    store = cache or output.parent / ".objects"
+    objects = compile_sources(sources_of(source_directory), store, sanitize=sanitize)
+    link_iut(list(objects.values()), output, sanitize=sanitize)
 
 
 def main() -> int:

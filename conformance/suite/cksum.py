@@ -39,7 +39,11 @@ def test_a_refusal_carries_a_good_checksum(t: Case) -> None:
     peer = t.peer()
     peer.send_open(max_buffers=0)
     answers = (Type.REFUSED, Type.ABORT, Type.RESPONSE)
-    seen = peer.expect(lambda packet: packet.type in answers, tolerances.SETUP_MAX_US, "expected REFUSED")
+    with t.preamble():
+        heard = [seen for seen in peer.listen(tolerances.SETUP_MAX_US) if seen.packet.type in answers]
+    if not heard:
+        raise NotSupportedError("it refuses by silence (AMB-26)")
+    seen = heard[0]
     t.must(seen.packet.checksum_good, f"{seen.packet} carries a wrong checksum", seen.frame)
 
 

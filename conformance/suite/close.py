@@ -35,7 +35,7 @@ def test_the_receiver_is_not_done_while_an_earlier_buffer_has_holes(t: Case) -> 
     with t.preamble():
         peer.connect()
         peer.require(buffer_size=1024, max_buffers=2)
-        peer.expect_go(1)
+        peer.require_gos(2)
         peer.send_buffer(0, omit=[1])
         peer.send_buffer(1)
     peer.expect_ok(1)
@@ -102,7 +102,9 @@ def test_an_ok_repeated_within_the_published_control_timer_is_acknowledged_again
             peer.ack_deadline_us,
             "expected the repeated OK to be acknowledged during the dally",
         )
+    dally_us = peer.now_us
     peer.until(lambda: t.link.status().closed, tolerances.CLOSE_MAX_US, "expected the sender to close without DONE")
+    t.observe("dally without DONE, ms", (peer.now_us - dally_us) // 1000)
     peer.expect_success()
 
 

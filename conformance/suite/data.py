@@ -3,8 +3,10 @@
 
 from netblt_conformance import tolerances
 from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.links.base import Feature
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind, Type
+from netblt_conformance.peer import SenderPeer
 from netblt_conformance.tolerances import QUIET_US
 
 # Transfer lengths around the edges of packets (256 bytes) and buffers (1024 bytes).
@@ -51,7 +53,7 @@ def test_the_highest_packet_of_a_buffer_and_only_it_is_ldata(t: Case) -> None:
     peer.expect_success()
 
 
-@case("DATA-02", "DATA-03", roles=SENDERS)
+@case("DATA-02", "DATA-03", "R1030-09", roles=SENDERS)
 def test_every_buffer_but_the_last_is_full_and_every_data_packet_has_the_agreed_size(t: Case) -> None:
     peer = t.receiver(3 * 1000 + 200, buffer_size=1000, packet_size=256, max_buffers=4)
     with t.preamble():
@@ -247,6 +249,74 @@ def test_a_sender_holds_back_when_it_gets_too_many_gos(t: Case) -> None:
     sent = sorted(n for n, buffer in peer.buffers.items() if buffer.packets)
     t.observe("buffers sent with three GOs where one was agreed", len(sent))
     peer.finish()
+    peer.expect_success()
+
+
+@case("DATA-15", roles=SENDERS, needs=(Feature.CLIENT_STALL,))
+def test_a_buffer_that_was_begun_is_finished_while_the_client_stalls(t: Case) -> None:
+    stall = {"client_stall_from": 1, "client_stall_until_us": 20 * S}
+    peer = t.receiver(2 * 2048, buffer_size=2048, burst_size=1, burst_interval_ms=20, iut=stall)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=2048, max_buffers=2)
+    peer.go(0, 1)
+    peer.expect_buffer(0)
+    peer.silence([Type.DATA, Type.LDATA], QUIET_US, "the client does not have the next buffer yet")
+    peer.expect_buffer(1, 25 * S)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("NEG-11", "DATA-02", roles=ALL_ROLES, variants=("1", "100", "999", "65539"))
+def test_buffers_of_any_size_work(t: Case) -> None:
+    size = int(t.variant)
+    peer = t.peer(2 * size + size // 2 + 3, buffer_size=size, packet_size=1432 if size > 1000 else 256, burst_size=20)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=min(size, 1024))
+    received = peer.finish()
+    peer.expect_success()
+    if received is None:
+        t.expect_delivered(peer.data)
+    else:
+        t.must(_same(received, peer.data), f"{len(received)} bytes came, they are not those that were to be sent")
+
+
+@case("DATA-08", "DATA-04", roles=ALL_ROLES)
+def test_an_empty_transfer_comes_to_an_end(t: Case) -> None:
+    peer = t.peer(0)
+    with t.preamble():
+        peer.connect()
+    if isinstance(peer, SenderPeer):
+        peer.finish()
+        peer.expect_success()
+        t.expect_delivered(b"")
+        return
+    peer.go(0)
+    ends = (Type.LDATA, Type.QUIT, Type.ABORT)
+    seen = peer.expect(lambda packet: packet.type in ends, tolerances.CLOSE_MAX_US, "expected some end")
+    t.observe("an empty transfer", f"ends in {seen.packet.type and seen.packet.type.name}")
+    if seen.packet.type is Type.LDATA:
+        empty = not seen.packet.data and seen.packet.last_buffer
+        t.must(empty, f"{seen.packet} holds {len(seen.packet.data)} bytes", seen.frame)
+        peer.finish()
+        peer.expect_success()
+    elif seen.packet.type is Type.QUIT:
+        peer.send(peer.forge.packet(Type.QUITACK))
+
+
+@case("NEG-08", roles=SENDERS)
+def test_packet_and_buffer_size_stay_what_they_were_through_every_ok(t: Case) -> None:
+    peer = t.receiver(4 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, packet_size=256)
+    for number in range(4):
+        peer.offer = (4 + number, 5 + number)
+        peer.go(number)
+        sizes = [len(seen.packet.data) for _, seen in sorted(peer.expect_buffer(number).packets.items())]
+        t.must(sizes == [256] * 4, f"buffer {number} came in packets of {sizes} bytes")
+        peer.ok(number)
     peer.expect_success()
 
 

@@ -126,7 +126,10 @@ def test_the_mode_is_echoed_and_data_checksums_are_not_turned_off(t: Case) -> No
     peer.send_open(flags=flags)
     answer = peer.expect_response(tolerances.SETUP_MAX_US)
     t.must(answer.packet.writes == bool(flags & 1), "RESPONSE changes the M bit", answer.frame)
-    if flags & 2:
+    if not flags & 2:
+        on = answer.packet.data_checksum_on
+        t.observe("data checksums that were not asked for", "turned on" if on else "left off")
+    else:
         t.should(answer.packet.data_checksum_on, "RESPONSE turns data checksums off (AMB-24)", answer.frame)
 
 
@@ -203,7 +206,7 @@ def test_a_response_that_loosens_the_proposal_is_not_made_use_of(t: Case) -> Non
     if isinstance(peer, ReceiverPeer):
         peer.go(0)
     peer.listen(2 * tolerances.QUIET_US)
-    t.observe(f"RESPONSE with {t.variant} doubled", "fails" if t.link.status().failed else "goes on")
+    t.observe("a RESPONSE that loosens the proposal", "fails" if t.link.status().failed else "goes on")
     sizes = [len(seen.packet.data) for seen in peer.seen if seen.packet.is_data and seen.packet.buffer == 0]
     gos = [m for s in peer.seen for m in s.packet.messages if m.kind is Kind.GO]
     within = {
@@ -218,11 +221,12 @@ def test_a_response_that_loosens_the_proposal_is_not_made_use_of(t: Case) -> Non
 def test_a_proposal_of_zero_is_not_accepted(t: Case) -> None:
     peer = t.peer(1024)
     peer.send_open(**{t.variant: 0})
-    answer = peer.expect(
-        lambda packet: packet.type in (Type.REFUSED, Type.RESPONSE, Type.ABORT),
-        tolerances.SETUP_MAX_US,
-        f"expected REFUSED for an OPEN with {t.variant} 0",
-    )
+    answers = (Type.REFUSED, Type.RESPONSE, Type.ABORT)
+    heard = peer.listen(tolerances.SETUP_MAX_US)
+    answer = next((seen for seen in heard if seen.packet.type in answers), None)
+    if answer is None:
+        t.should(False, f"an OPEN with {t.variant} 0 was not answered (AMB-26)")
+        return
     if answer.packet.type is Type.RESPONSE:
         value = getattr(answer.packet, t.variant)
         t.must(value != 0, f"RESPONSE accepts {t.variant} 0", answer.frame)

@@ -38,6 +38,13 @@ def test_an_open_without_answer_is_repeated_and_then_given_up(t: Case) -> None:
     peer = t.peer()
     peer.await_open()
     peer.until(lambda: len(peer.opens) >= 2, tolerances.OPEN_RETRY_MAX_US, "expected OPEN to be repeated")
+    if t.link.real_time:
+        peer.listen(0)
+        began_us = peer.now_us
+        while not t.link.status().failed:
+            if peer.now_us - began_us > tolerances.OPEN_GIVE_UP_REAL_US:
+                t.inconclusive(f"still opens after {len(peer.opens)} OPENs and three minutes; it may give up later")
+            peer.listen(QUIET_US)
     peer.expect_failure(tolerances.OPEN_GIVE_UP_MAX_US)
     t.observe("OPENs before giving up", len(peer.opens))
     peer.silence([Type.OPEN], 2 * S, "the attempt was given up")
@@ -74,6 +81,7 @@ def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
     unserved = dataclasses.replace(peer.forge, foreign_port=peer.iut_port ^ 1)
     t.link.send(unserved.opening(Type.OPEN, peer.opening_values()))
     answers = [seen.packet.type for seen in peer.listen(QUIET_US) if seen.packet.local_port == unserved.foreign_port]
+    t.observe("OPEN for a port that nobody serves", ", ".join(str(a and a.name) for a in answers) or "silence")
     t.must(Type.RESPONSE not in answers, "an OPEN for a port that nobody serves was accepted")
     t.should(Type.REFUSED in answers, "an OPEN for a port that nobody serves was not answered by REFUSED (AMB-26)")
     peer.connect()
@@ -179,6 +187,7 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
         seen = peer.expect(
             lambda packet: packet.type in answers, tolerances.REACTION_MAX_US, "expected ABORT for the foreign ID"
         )
+        t.observe("foreign unique ID is answered with", seen.packet.type and seen.packet.type.name)
         t.should(seen.packet.type is Type.ABORT, "answered REFUSED where RFC 998 says ABORT (AMB-18)", seen.frame)
         if not t.role.active:  # the connection keeps its own ID
             answers_before = len(peer.responses)
@@ -201,8 +210,9 @@ def test_a_response_with_another_unique_id_does_not_open_the_connection(t: Case)
         peer.await_open()
     peer.send_response(unique_id=(peer.unique_id + 1) & 0xFFFFFFFF)
     heard = peer.silence(TRANSFER, 2 * S, "a RESPONSE with the wrong unique ID must not open the connection")
-    if any(seen.packet.type is Type.ABORT for seen in heard):
-        t.observe("RESPONSE with a wrong unique ID while opening", "ABORT (AMB-20)")
+    aborted = any(seen.packet.type is Type.ABORT for seen in heard)
+    t.observe("RESPONSE with a wrong unique ID while opening", "ABORT" if aborted else "ignored")
+    if aborted:
         return
     peer.respond()
     peer.finish()

@@ -14,7 +14,7 @@ def order_seen(peer: ReceiverPeer) -> list[tuple[int, int]]:
     return [(p.buffer - peer.first_buffer, p.packet) for p in data]
 
 
-@case("ORDER-01", "ORDER-03", roles=SENDERS)
+@case("ORDER-01", "ORDER-03", "R1030-04", roles=SENDERS)
 def test_buffers_go_out_in_the_order_of_their_numbers(t: Case) -> None:
     peer = t.receiver(3 * 2048, **SLOW)
     with t.preamble():
@@ -27,7 +27,7 @@ def test_buffers_go_out_in_the_order_of_their_numbers(t: Case) -> None:
     t.must(order == sorted(order), f"the first pass went out as {order}")
 
 
-@case("ORDER-02", roles=SENDERS, control=True, variants=("one buffer ahead", "two buffers ahead"))
+@case("ORDER-02", "R1030-04", roles=SENDERS, control=True, variants=("one buffer ahead", "two buffers ahead"))
 def test_repairs_come_before_any_packet_of_a_later_buffer(t: Case) -> None:
     ahead = 1 if t.variant == "one buffer ahead" else 2
     peer = t.receiver(3 * 2048, **SLOW)

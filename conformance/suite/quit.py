@@ -3,7 +3,7 @@
 
 from netblt_conformance import tolerances
 from netblt_conformance.case import ALL_ROLES, Case, case
-from netblt_conformance.links.base import Feature
+from netblt_conformance.links.base import Feature, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.model import Stop
 from netblt_conformance.packets import Type
@@ -46,7 +46,9 @@ def test_quit_is_repeated_until_quitack_comes(t: Case) -> None:
         peer.listen(tolerances.CROSSING_US)
     t.link.stop(Stop.QUIT, "the client has had enough")
     peer.expect_type(Type.QUIT, 15 * S)
+    began_us = peer.now_us
     peer.expect_type(Type.QUIT, 15 * S)
+    t.observe("repeats of QUIT, ms", (peer.now_us - began_us) // 1000)
     peer.expect_type(Type.QUIT, 15 * S)
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.listen(tolerances.CROSSING_US)
@@ -63,6 +65,53 @@ def test_a_repeated_quit_is_answered_again(t: Case) -> None:
     peer.listen(QUIET_US)
     peer.send_quit()
     peer.expect_type(Type.QUITACK)
+
+
+@case("QUIT-04", roles=ALL_ROLES, needs=(Feature.QUIT,))
+def test_a_quit_of_the_client_waits_for_the_end_of_the_buffer(t: Case) -> None:
+    peer = t.peer(2048, **SLOW)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, packet_size=256)
+        into_the_middle_of_a_buffer(peer)
+    t.link.stop(Stop.QUIT, "the client has had enough")
+    if isinstance(peer, ReceiverPeer):
+        heard = peer.listen(4 * peer.ms(peer.terms.burst_interval_ms) + QUIET_US)
+        ended = next((s.time_us for s in peer.seen if s.packet.type is Type.LDATA), peer.now_us)
+        early = [s for s in heard if s.packet.type is Type.QUIT and s.time_us < ended]
+    else:
+        early = [s for s in peer.listen(QUIET_US) if s.packet.type is Type.QUIT]
+        peer.send_packets(0, [2, 3])
+    t.observe("QUIT in the middle of a buffer", "at once" if early else "waits")
+    t.should(not early, "QUIT in the middle of a buffer (AMB-56)", early[0].frame if early else None)
+    if not early:
+        peer.until(
+            lambda: any(seen.packet.type is Type.QUIT for seen in peer.seen), 15 * S, "expected QUIT behind the buffer"
+        )
+    peer.send(peer.forge.packet(Type.QUITACK))
+    peer.expect_failure()
+
+
+@case("ABORT-01", roles=tuple(role for role in ALL_ROLES if role.active or role.sender))
+def test_nothing_follows_an_abort_that_the_tester_provoked(t: Case) -> None:
+    peer = t.peer(8 * 1024, **SLOW)
+    with t.preamble():
+        if t.role.active:
+            peer.await_open()
+            peer.send_response(packet_size=2 * peer.opens[-1].packet.packet_size)
+        else:
+            peer.connect()
+            assert isinstance(peer, ReceiverPeer)
+            peer.go(0)
+            peer.ok(3)
+        t.provokes("DATA-03", "DATA-05", "RESEND-01")
+        heard = peer.listen(2 * S)
+    if not any(seen.packet.type is Type.ABORT for seen in heard):
+        raise NotSupportedError("it does not abort here, which is as good (AMB-25, AMB-48)")
+    peer.send_keepalive()
+    late = {Type.ABORT, Type.REFUSED}  # a late packet may be answered so (AMB-55)
+    peer.silence(set(Type) - late, 5 * S, "nothing may follow ABORT")
+    peer.expect_failure()
 
 
 @case("QUIT-06", roles=ALL_ROLES, variants=("", "abc", "four", "long"))
@@ -86,6 +135,9 @@ def test_the_reason_of_a_quit_is_terminated_and_filled(t: Case) -> None:
     sound = not field or (field.endswith(b"\0") and len(field) % 4 == 0)
     t.must(sound, f"the reason field is {field!r}", seen.frame)
     t.observe("reason of QUIT", seen.packet.text)
+    if not t.link.real_time:  # there the client says what it likes
+        t.must(seen.packet.text in ("four", ""), f"the client's reason is 'four', QUIT says {seen.packet.text!r}")
+        t.should(seen.packet.text == "four", "the client's reason is not in the QUIT (AMB-03)", seen.frame)
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.expect_failure()
 
@@ -115,6 +167,8 @@ def test_abort_closes_without_any_answer(t: Case) -> None:
         peer.connect()
         if t.variant == "mid-buffer":
             into_the_middle_of_a_buffer(peer)
+    if not isinstance(peer, ReceiverPeer):
+        peer.answer_controls(False)  # whoever aborts says nothing more
     peer.send_abort()
     # What was on its way may still come; an answer may not.
     answers = (Type.ABORT, Type.QUIT, Type.QUITACK, Type.REFUSED, Type.DONE)

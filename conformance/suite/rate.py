@@ -8,7 +8,7 @@ BURST, INTERVAL_MS = 3, 100
 PACED = {"buffer_size": 12 * 256, "burst_size": BURST, "burst_interval_ms": INTERVAL_MS, "max_buffers": 1}
 
 
-@case("RATE-01", "RATE-02", "RATE-04", roles=SENDERS)
+@case("RATE-01", "RATE-02", "RATE-04", "R1030-08", roles=SENDERS)
 def test_bursts_keep_size_and_interval_without_help_of_the_receiver(t: Case) -> None:
     peer = t.receiver(12 * 256, **PACED)
     with t.preamble():

@@ -79,9 +79,12 @@ def test_a_packet_lost_again_is_asked_for_again(t: Case) -> None:
         peer.connect()
         peer.expect_go(0)
         peer.send_buffer(0, omit=[1])
+    times = []
     for count in range(1, 4):
         request = peer.expect_resend(0, count)
+        times.append(peer.now_us)
         t.must(1 in request.packets, f"{request} does not ask for packet 1")
+    t.observe("second RESEND, ms after the first", (times[1] - times[0]) // 1000)
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -110,7 +113,12 @@ def test_a_lost_ldata_is_asked_for(t: Case) -> None:
     last = peer.packet_count(0) - 1
     peer.send_buffer(0, omit=[last])
     request = peer.expect_resend(0)
-    t.must(last in request.packets, f"{request} does not ask for the LDATA, packet {last}", peer.controls[-1].frame)
+    if t.variant == "short last buffer":
+        whole = set(request.packets) | set(range(last)) >= set(range(peer.terms.packets_per_buffer))
+        t.observe("RESEND without LDATA asks for", "all that a full buffer has" if whole else str(request.packets))
+    # AMB-32: a list that has not reached the LDATA yet must get there; the transfer below has to end.
+    asked = last in request.packets
+    t.must(asked or t.variant == "short last buffer", f"{request} does not ask for the LDATA, packet {last}")
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -155,7 +163,7 @@ def test_a_request_that_is_not_acknowledged_is_repeated_not_renewed(t: Case) -> 
     peer.expect_success()
 
 
-@case("RESEND-07", roles=RECEIVERS)
+@case("RESEND-07", "R1030-05", roles=RECEIVERS)
 def test_a_hole_at_the_ldata_is_not_asked_for_at_once(t: Case) -> None:
     peer = t.sender(1024)
     with t.preamble():
@@ -169,6 +177,8 @@ def test_a_hole_at_the_ldata_is_not_asked_for_at_once(t: Case) -> None:
     if early and t.link.real_time and early[0].time_us - began_us > HELD_UP_US:
         t.observe("RESEND at the LDATA", "not judged: the tester was held up")
         early = []
+    else:
+        t.observe("RESEND at the LDATA", "at once" if early else "by the timer")
     t.should(not early, "RESEND at the arrival of the LDATA (AMB-31)", early[0].frame if early else None)
     peer.send_packet(0, 2)
     peer.expect_ok(0)

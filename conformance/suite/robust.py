@@ -36,7 +36,7 @@ def test_truncated_packets_have_no_effect(t: Case) -> None:
         t.run_first_buffer(peer)
     if t.stimulus:
         for packet in one_of_each_type(peer).values():
-            for end in range(0, len(packet), 4):
+            for end in range(len(packet)):
                 peer.send(packet[:end])  # Length exceeds what is there
         heard = peer.listen(QUIET_US)
         answers = [s for s in heard if s.packet.type in (Type.ABORT, Type.QUITACK, Type.RESPONSE, Type.REFUSED)]
@@ -112,7 +112,8 @@ def test_reserved_bits_are_ignored(t: Case) -> None:
 def test_an_open_without_a_proper_string_is_survived(t: Case) -> None:
     peer = t.peer(2048)
     string = b"" if t.variant == "absent" else b"abcdefgh"
-    peer.send_open(string=string)
+    opening = peer.forge.opening(Type.OPEN, peer.opening_values(string=string))
+    peer.send(opening + b"beyond!!")  # behind Length: none of this is the string
     heard = peer.listen(QUIET_US)
     accepted = any(seen.packet.type is Type.RESPONSE for seen in heard)
     t.observe(f"OPEN with the string {t.variant}", "accepted" if accepted else "dropped")
@@ -122,6 +123,9 @@ def test_an_open_without_a_proper_string_is_survived(t: Case) -> None:
         peer.settle(peer.responses[0].packet, peer.responses[0].packet.death_timer_s)
     peer.finish()
     peer.expect_success()
+    delivered = t.link.peer_string()
+    if accepted and delivered is not None:  # AMB-03: cut at Length; nothing beyond it was ever sent
+        t.must(string.decode().startswith(delivered), f"the string reached the client as {delivered!r}")
 
 
 @case("ROBUST-06", roles=RECEIVERS)
@@ -173,7 +177,10 @@ def test_impossible_control_is_never_success(t: Case) -> None:
         for number in range(1 if "half" in t.variant else 4):
             peer.message(Kind.OK, peer.first_buffer + number)
         peer.send_control()
-    peer.listen(2 * QUIET_US)
+    heard = peer.listen(2 * QUIET_US)
+    if t.variant == "OK for unsent data":
+        aborted = any(seen.packet.type is Type.ABORT for seen in heard)
+        t.observe("OK for unsent data", "ABORT" if aborted else "ignored")
     t.must(not t.link.status().succeeded, "success was reported although the data were never sent")
 
 
@@ -246,6 +253,8 @@ def test_packets_for_no_connection_create_nothing(t: Case) -> None:
             t.link.send(peer.forge.packet(Type.DONE))
     heard = peer.listen(QUIET_US)
     t.must(len(heard) <= 16, f"{len(heard)} packets answer packets of no connection")
+    kinds = sorted({seen.packet.type.name for seen in heard if seen.packet.type is not None})
+    t.observe("packets for no connection are answered with", ", ".join(kinds) or "silence")
     strange = [s for s in heard if s.packet.type not in (Type.ABORT, Type.REFUSED, Type.QUITACK)]
     t.must(not strange, "a packet of no connection got more than ABORT", strange[0].frame if strange else None)
     peer.open()

@@ -4,7 +4,7 @@
 from netblt_conformance import tolerances
 from netblt_conformance.case import ALL_ROLES, RECEIVERS, Case, case
 from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind
+from netblt_conformance.packets import Kind, Type
 from netblt_conformance.tolerances import QUIET_US
 
 
@@ -16,7 +16,9 @@ def test_a_control_that_is_not_acknowledged_is_repeated_again_and_again(t: Case)
         peer.withhold_ack(at=0)
         peer.connect()
         peer.expect_go(0)
-    t.observe("longest gap between repeats of CONTROL, ms", peer.expect_repeats(4) // 1000)
+    first_us, longest_us = peer.expect_repeats(1), peer.expect_repeats(4)
+    t.observe("longest gap between repeats of CONTROL, ms", longest_us // 1000)
+    t.observe("repeats of CONTROL", "slower and slower" if longest_us > 5 * first_us // 4 else "at one pace")
 
 
 @case("TIMER-01", roles=RECEIVERS)
@@ -85,7 +87,9 @@ def test_the_data_timer_runs_from_the_acknowledgement_of_the_go(t: Case) -> None
         peer.connect()
         peer.expect_go(0)
     if t.variant == "acknowledged":
+        began_us = peer.now_us
         request = peer.expect_resend(0)
+        t.observe("RESEND for an untouched buffer, ms after its ack", (peer.now_us - began_us) // 1000)
         t.must(bool(request.packets), "RESEND without any entry")
     else:
         peer.expect_repeats(3)
@@ -124,6 +128,8 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
     silent_since_us = peer.now_us
     peer.expect_failure(2 * declared_us + 5 * S)
     waited_us = peer.now_us - silent_since_us
+    last = peer.seen[-1].packet.type if peer.seen and peer.now_us - peer.seen[-1].time_us < S else None
+    t.observe("last word at death", "ABORT" if last is Type.ABORT else "none")
     text = f"gave up after {waited_us / S:g} s of silence, {peer.terms.iut_death_timer_s} s were declared"
     t.must(waited_us >= declared_us - tolerances.CROSSING_US - 2 * QUIET_US, text)
 
@@ -136,7 +142,9 @@ def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -
         peer.connect()
     peer.listen(S)
     heard = peer.listen(2 * declared_s * S)
-    t.must(len(heard) >= 6, f"{len(heard)} packets in two periods of the declared {declared_s} s, 3 each are due")
+    t.observe("packets in a declared death timer of 4 s", len(heard) / 2)
+    # Three in each period, wherever the window begins: one may lie before it.
+    t.must(len(heard) >= 5, f"{len(heard)} packets in two periods of the declared {declared_s} s, 3 each are due")
 
 
 @case("TIMER-12", roles=ALL_ROLES)

@@ -3,6 +3,7 @@
 
 from netblt_conformance import packets, tolerances
 from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.links.base import Feature
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
@@ -37,6 +38,23 @@ def test_every_packet_has_a_sound_header(t: Case) -> None:
         t.must(p.foreign_port == peer.own_port, f"{p} is addressed to port {p.foreign_port}", seen.frame)
 
 
+@case(
+    "WIRE-01",
+    roles=ALL_ROLES,
+    needs=(Feature.REAL_PACKETS,),
+    kills_nothing="what carries a packet lies outside the core, and virtual links have no IP",
+)
+def test_every_packet_rides_in_ip_protocol_30(t: Case) -> None:
+    peer = t.peer(2048)
+    with t.preamble():
+        peer.connect()
+        peer.finish()
+    peer.expect_success()
+    carriers = {frame.packet[9] for frame in t.link.capture.frames if not frame.sent and frame.packet[0] >> 4 == 4}
+    foreign = sorted(carriers - {30, 1, 2})  # its host may speak ICMP and IGMP
+    t.must(not foreign, f"packets of IP protocol {foreign} came")
+
+
 @case("WIRE-06", roles=ALL_ROLES)
 def test_keepalive_and_quitack_are_bare_headers(t: Case) -> None:
     peer = t.peer(2 * 1024, own={"death_timer_s": 2})
@@ -68,7 +86,8 @@ def test_done_is_a_bare_header(t: Case) -> None:
 
 @case("WIRE-07", roles=ALL_ROLES, variants=("", "abc", "four", "a longer one"))
 def test_the_client_string_is_terminated_and_filled(t: Case) -> None:
-    peer = t.peer(1024, iut={"client_string": t.variant})
+    # A passive end may keep its RESPONSE from being longer than the OPEN: so there is room for its string.
+    peer = t.peer(1024, own={"client_string": "r" * 32}, iut={"client_string": t.variant})
     peer.connect()
     opening = (peer.opens or peer.responses)[0]
     field = opening.packet.string
@@ -144,6 +163,13 @@ def test_the_fields_of_data_packets_are_where_they_belong(t: Case) -> None:
     received = peer.finish()
     peer.expect_success()
     t.must(received[: len(peer.data)] == peer.data, "the data are not where they belong")
+    if t.variant == "odd":
+        last = next(s.packet for s in peer.seen if s.packet.type is Type.LDATA and s.packet.last_buffer)
+        inside, behind = len(received) - len(peer.data), len(last.raw) - last.length
+        form = (
+            f"(c) {inside} bytes in Length" if inside else f"(a) {behind} bytes behind Length" if behind else "(b) none"
+        )
+        t.observe("padding of odd data", form)
 
 
 @case("WIRE-11", roles=SENDERS)

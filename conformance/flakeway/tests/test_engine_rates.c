@@ -239,6 +239,23 @@ static void a_queue_in_bytes_counts_bytes(void)
     flakeway_free(engine);
 }
 
+/* 100 bytes take 800 us at 1 Mb/s. The fourth and fifth would wait 2.4 ms and longer for their turn. */
+static void a_queue_in_time_counts_the_wait(void)
+{
+    flakeway *engine = engine_with(1, "rate 1Mbit", "queue 2ms");
+    const uint8_t bytes[100] = {0};
+    const flakeway_packet packet = {.bytes = bytes, .length = sizeof bytes};
+    for (int i = 0; i < 5; i++) {
+        flakeway_offer(engine, A_TO_B, &packet, 0);
+    }
+    CHECK(flakeway_get_stats(engine, A_TO_B)->dropped_by_queue == 2);
+    flakeway_offer(engine, A_TO_B, &packet, 400); /* the line is free at 2400 us: exactly 2 ms */
+    CHECK(flakeway_get_stats(engine, A_TO_B)->dropped_by_queue == 2);
+    flakeway_offer(engine, A_TO_B, &packet, 1199); /* now at 3200 us */
+    CHECK(flakeway_get_stats(engine, A_TO_B)->dropped_by_queue == 3);
+    flakeway_free(engine);
+}
+
 static void a_rule_sees_only_what_the_queue_let_through(void)
 {
     flakeway *engine = engine_with(1, "rate 1Mbit", "queue 0packets");
@@ -278,6 +295,7 @@ int main(void)
     RUN(a_rate_that_does_not_divide_evenly_is_kept_in_the_long_run);
     RUN(a_full_queue_drops_the_newcomer);
     RUN(a_queue_in_bytes_counts_bytes);
+    RUN(a_queue_in_time_counts_the_wait);
     RUN(a_rule_sees_only_what_the_queue_let_through);
     RUN(rates_can_change_while_packets_fly);
     return failures != 0;

@@ -5,11 +5,18 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from netblt_conformance.capture import Capture
-from netblt_conformance.model import Digest, Start, Status, Stop
+from netblt_conformance.model import Digest, Role, Start, Status, Stop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from netblt_conformance.adapter import Adapter
+    from netblt_conformance.verdicts import Result
 
 # Documentation addresses (RFC 5737): nothing real can be hit by mistake.
 TESTER_ADDRESS = bytes([192, 0, 2, 1])
@@ -39,7 +46,9 @@ class Feature(enum.Enum):
     CLIENT_STALL = "client stall"  # the client can withhold buffers until a time
     QUIT = "quit"  # the client can be told to quit
     ABORT = "abort"  # the NETBLT layer can be told to abort
+    REAL_PACKETS = "real IP packets"  # what carries NETBLT is the implementation's work
     SECOND_ADDRESS = "second address"  # the tester can speak from another address
+    REPLAY = "tcpreplay"  # prepared packets can be sent at once, as fast as the machine can
 
 
 class Clock(Protocol):
@@ -73,6 +82,16 @@ class Link(ABC):
     @abstractmethod
     def clock(self) -> Clock: ...
 
+    @property
+    def held_up_us(self) -> int:
+        """Real time: how much the machine may have added to any interval of this case. Virtual links: nothing."""
+        return 0
+
+    def fixed_port(self, role: Role) -> int | None:
+        """The NETBLT port that a passive implementation listens on, or an active one opens, when it has no choice."""
+        del role
+        return None
+
     @abstractmethod
     def start(self, start: Start) -> None:
         """Starts the implementation. NotSupportedError when it lacks the role. Called once."""
@@ -80,6 +99,12 @@ class Link(ABC):
     @abstractmethod
     def send(self, packet: bytes, source: bytes = TESTER_ADDRESS) -> int:
         """Sends a NETBLT packet to the implementation now. Answers the capture's frame."""
+
+    def replay(self, packets: Sequence[bytes], source: bytes = TESTER_ADDRESS, *, loops: int = 1) -> None:
+        """Sends NETBLT packets at top speed, `loops` times over; needs Feature.REPLAY. They are in the capture, unless
+        they are sent more than once: then they are a flood, which nobody wants to read."""
+        del packets, source, loops
+        raise NotSupportedError("this link cannot replay packets")
 
     @abstractmethod
     def receive(self, until_us: int) -> Arrival | None:
@@ -113,14 +138,35 @@ class Link(ABC):
         """Ends the implementation and frees everything. Never fails, may be called twice."""
 
 
-class LinkFactory(Protocol):
+class LinkFactory(ABC):
     """Makes one link for each case. `name` is what the user chose; `describe` goes into the report."""
 
     name: str
+    adapter: Adapter | None = None
+    jobs: int = 0  # cases at a time when the user says nothing; 0 = as many as processors
 
+    @abstractmethod
     def check(self) -> None:
         """Raises LinkUnavailableError when no case could run."""
 
+    @abstractmethod
     def describe(self) -> dict[str, str]: ...
 
+    @abstractmethod
     def make(self, capture: Capture) -> Link: ...
+
+    def sweep(
+        self,
+        picks: Callable[[str], bool],
+        roles: Sequence[Role],
+        seed: int,
+        report: Path,
+        progress: Callable[[int, int], None],
+    ) -> list[Result]:
+        """The sweeps that this link makes by itself, of those whose name `picks` takes."""
+        del picks, roles, seed, report, progress
+        return []
+
+    def worked(self, role: Role) -> None:
+        """A transfer in this role has run."""
+        del role

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
+import socket
+import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +19,11 @@ from netblt_conformance.links.base import HarnessError, LinkUnavailableError
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
+
+# linux/sockios.h and linux/ethtool.h: no checksums, no segmentation by hardware that a veth does not have.
+_SIOCETHTOOL = 0x8946
+_ETHTOOL_OFF = (0x17, 0x1F, 0x24)  # STXCSUM, STSO, SGSO
+_IFREQ_BYTES = 40
 
 IUT_INTERFACE = "iut"
 TESTER_INTERFACE = "tester"
@@ -88,13 +96,13 @@ def elsewhere(descriptor: int) -> Iterator[None]:
         os.close(home)
 
 
-def make_wire(iut_address: str, neighbours: tuple[str, ...]) -> Wire:
+def make_wire(iut_address: str, neighbours: tuple[str, ...], mtu: int = 1500) -> Wire:
     """Makes both namespaces. The tester's end has no address, so its kernel answers nothing by itself."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         iut = _new_namespace()
         tester = _new_namespace()
-        iut_mac, tester_mac = _make_veth(iut)
+        iut_mac, tester_mac = _make_veth(iut, mtu)
     except OSError as error:
         raise LinkUnavailableError(
             f"network namespaces cannot be made here ({error.strerror or error}): run as root or with CAP_SYS_ADMIN "
@@ -106,6 +114,7 @@ def make_wire(iut_address: str, neighbours: tuple[str, ...]) -> Wire:
     wire = Wire(iut, tester, iut_mac, tester_mac)
     with elsewhere(iut):
         _configure(iut_address, neighbours, tester_mac)
+        _no_offload(IUT_INTERFACE)
         _await_carrier(IUT_INTERFACE)
     with elsewhere(tester):
         _await_carrier(TESTER_INTERFACE)
@@ -122,10 +131,10 @@ def _mac(route: Any, index: int) -> bytes:
     return bytes.fromhex(route.get_links(index)[0].get_attr("IFLA_ADDRESS").replace(":", ""))
 
 
-def _make_veth(iut: int) -> tuple[bytes, bytes]:
+def _make_veth(iut: int, mtu: int) -> tuple[bytes, bytes]:
     """In the tester's namespace: a veth pair whose other end lies in the implementation's."""
     with _iproute() as route:
-        route.link("add", ifname=TESTER_INTERFACE, kind="veth", peer={"ifname": IUT_INTERFACE})
+        route.link("add", ifname=TESTER_INTERFACE, kind="veth", peer={"ifname": IUT_INTERFACE, "mtu": mtu}, mtu=mtu)
         tester = route.link_lookup(ifname=TESTER_INTERFACE)[0]
         other = route.link_lookup(ifname=IUT_INTERFACE)[0]
         macs = _mac(route, other), _mac(route, tester)
@@ -143,6 +152,16 @@ def _await_carrier(name: str) -> None:
             if time.monotonic() > give_up:
                 raise HarnessError(f"the veth end {name!r} did not come up within {CARRIER_LIMIT_S:g} s")
             time.sleep(0.001)
+
+
+def _no_offload(name: str) -> None:
+    """UDP: the kernel makes checksums and single packets itself, so that the tester sees what a card would send."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for command in _ETHTOOL_OFF:
+            value = ctypes.create_string_buffer(struct.pack("@II", command, 0))
+            request = struct.pack("@16sP", name.encode(), ctypes.addressof(value)).ljust(_IFREQ_BYTES, b"\0")
+            with contextlib.suppress(OSError):  # an old kernel that lacks one does not use it either
+                fcntl.ioctl(control, _SIOCETHTOOL, request)
 
 
 def _configure(address: str, neighbours: tuple[str, ...], tester_mac: bytes) -> None:

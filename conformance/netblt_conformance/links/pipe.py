@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import select
 import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from netblt_conformance import __version__
-from netblt_conformance.adapter import Adapter
+from netblt_conformance import __version__, tolerances
+from netblt_conformance.adapter import Adapter, capped
 from netblt_conformance.capture import Capture
 from netblt_conformance.links import pipeframes as frames
 from netblt_conformance.links.base import (
@@ -16,6 +18,7 @@ from netblt_conformance.links.base import (
     Feature,
     HarnessError,
     ImplementationError,
+    LinkFactory,
     LinkUnavailableError,
     NotSupportedError,
 )
@@ -23,6 +26,7 @@ from netblt_conformance.links.pipeframes import FeatureBit, Kind
 from netblt_conformance.links.process import Process
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, Output, SteppedEndpoint, VirtualLink
 from netblt_conformance.model import Digest, Role, Start, Status, Stop
+from netblt_conformance.verdicts import Result
 
 # An endpoint only has to compute: an answer that takes longer than this is a hang.
 ANSWER_TIMEOUT_S = 20.0
@@ -56,6 +60,7 @@ class PipeEndpoint(SteppedEndpoint):
             self._process.end()
             raise
         self.features = frozenset(feature for bit, feature in _FEATURES.items() if bit & self.hello.features)
+        self.features -= adapter.pics.lacks
 
     def _read_hello(self) -> frames.Hello:
         kind, payload = self._read_frame()
@@ -137,6 +142,7 @@ class PipeEndpoint(SteppedEndpoint):
     def start(self, start: Start, now_us: int) -> list[Output]:
         if not self.plays(start.role):
             raise NotSupportedError(f"{self.hello.name} does not play {start.role}")
+        start = capped(start, self._adapter.pics)
         self._open = True
         return self._exchange(frames.start(start, now_us))
 
@@ -185,35 +191,56 @@ class PipeEndpoint(SteppedEndpoint):
         self._process.free()
 
 
-class PipeLinkFactory:
+class PipeLinkFactory(LinkFactory):
     """Keeps one program running for all cases."""
 
     name = "pipe"
 
     def __init__(self, adapter: Adapter, delay_us: int = DEFAULT_DELAY_US) -> None:
-        self._adapter = adapter
+        self.adapter: Adapter = adapter
         self._delay_us = delay_us
         self._endpoint: PipeEndpoint | None = None
         self._name = ""
+        tolerances.adopt(adapter.pixit.limits_us, 0)  # virtual time needs no slack
 
     def check(self) -> None:
         """Starts the program once and ends it again: each worker starts its own."""
         try:
-            endpoint = PipeEndpoint(self._adapter)
+            endpoint = PipeEndpoint(self.adapter)
             self._name = endpoint.hello.name
             endpoint.end()
         except (OSError, HarnessError, ImplementationError) as error:
-            raise LinkUnavailableError(f"{self._adapter.path}: the pipe program cannot be used: {error}") from None
+            raise LinkUnavailableError(f"{self.adapter.path}: the pipe program cannot be used: {error}") from None
 
     def describe(self) -> dict[str, str]:
-        return {"adapter": self._adapter.name, "implementation": self._name}
+        return {"adapter": self.adapter.name, "implementation": self._name}
 
     def _running(self) -> PipeEndpoint:
         if self._endpoint is None or not self._endpoint.alive:
             if self._endpoint is not None:
                 self._endpoint.end()
-            self._endpoint = PipeEndpoint(self._adapter)
+            self._endpoint = PipeEndpoint(self.adapter)
         return self._endpoint
 
     def make(self, capture: Capture) -> VirtualLink:
         return VirtualLink("pipe", self._running(), capture, self._delay_us)
+
+    def sweep(
+        self,
+        picks: Callable[[str], bool],
+        roles: Sequence[Role],
+        seed: int,
+        report: Path,
+        progress: Callable[[int, int], None],
+    ) -> list[Result]:
+        from netblt_conformance.sweep.stepped import SteppedSweep, wanted
+
+        transfers = wanted(picks)
+        if not transfers:
+            return []
+        try:
+            return SteppedSweep(self._running, seed, report).run(transfers, roles, progress)
+        finally:
+            if self._endpoint is not None:
+                self._endpoint.end()
+                self._endpoint = None

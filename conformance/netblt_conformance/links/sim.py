@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netblt_conformance.capture import Capture
-from netblt_conformance.links.base import NEVER_US, Feature, HarnessError, LinkUnavailableError, NotSupportedError
+from netblt_conformance.links.base import (
+    NEVER_US,
+    Feature,
+    HarnessError,
+    LinkFactory,
+    LinkUnavailableError,
+    NotSupportedError,
+)
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
 from netblt_conformance.model import Digest, Start, Status, Stop, address_text
 
@@ -56,6 +64,8 @@ class SimEndpoint(SteppedEndpoint):
             foreign_address=address_text(start.foreign_address),
             client_string=p.client_string,
         )
+        # A library in this process reads it with getenv(), like any program.
+        os.environ["NETBLT_TEST_ID"] = start.test_id
         try:
             self._iut = self._library.start(params, start.data, now_us)
         except IutError as error:
@@ -103,7 +113,7 @@ class SimEndpoint(SteppedEndpoint):
             self._iut = None
 
 
-class SimLinkFactory:
+class SimLinkFactory(LinkFactory):
     """Loads the library once; each case gets an instance of its own."""
 
     name = "sim"

@@ -43,3 +43,6 @@ class Oracle:
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         """A packet of the implementation."""
+
+    def finish(self) -> None:
+        """Nothing will follow: what had to wait for the end is judged now."""

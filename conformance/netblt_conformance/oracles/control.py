@@ -20,6 +20,10 @@ class ControlOracle(Oracle):
         self.messages: dict[int, Message] = {}
         self.highest = 0
         self._largest_control = 0
+        self._round_us = -1  # when the newest CONTROL came
+        self._round: list[set[int]] = []  # the messages of each CONTROL that came at that moment
+        self._splits = False  # whether the queue was ever seen whole in several CONTROLs at once (AMB-33)
+        self._suspects: list[tuple[str, int, int]] = []  # text, frame, size of the queue
         self._gos: dict[int, int] = {}  # buffer -> sequence
         self._oks: set[int] = set()
         self._newest_go: int | None = None
@@ -27,7 +31,7 @@ class ControlOracle(Oracle):
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         if packet.type is not Type.CONTROL or not packet.messages:
             return
-        self._largest_control = max(self._largest_control, packet.length)
+        self._begin_round(packet, time_us)
         sequences = [message.seq for message in packet.messages]
         if any((b - a) % 65536 != 1 for a, b in itertools.pairwise(sequences)):
             text = f"messages {listed(sequences)} in one CONTROL are not consecutive and ascending"
@@ -38,6 +42,7 @@ class ControlOracle(Oracle):
             text = f"more than {self._limit()} buffers have a GO and no OK"
             self.fail("DATA-12", text, frame)
         self._judge_redundancy(packet, frame)
+        self._look_for_split()
         self._judge_dropped(packet, time_us, frame)
 
     def _limit(self) -> int:
@@ -78,16 +83,43 @@ class ControlOracle(Oracle):
         """CTRL-04: every message above the highest acknowledgement that was ever sent must ride along.
 
         What the tester has not acknowledged yet cannot have been acknowledged when the packet was emitted, so this
-        needs no clock. A queue that outgrows a packet may be split (AMB-33) and is left alone.
+        needs no clock. How much a CONTROL may hold is the implementation's choice (AMB-33), known at the end only.
         """
         present = {message.seq for message in packet.messages}
-        acked = self.session.highest_ack_sent
-        queue = [seq for seq in self.messages if after(seq, acked)]
+        queue = self._queue()
         missing = sorted(seq for seq in queue if seq not in present)
         size = HEADER_BYTES + sum(self.messages[seq].size for seq in queue)
-        if missing and size <= max(self._largest_control, self.session.control_limit):
+        if missing:
             text = f"CONTROL leaves out {listed(missing)}, which were sent before and are not acknowledged"
-            self.fail("CTRL-04", text, frame)
+            self._suspects.append((text, frame, size))
+
+    def _queue(self) -> list[int]:
+        """Everything that was sent and is not acknowledged."""
+        acked = self.session.highest_ack_sent
+        return [seq for seq in self.messages if after(seq, acked)]
+
+    def _begin_round(self, packet: Packet, time_us: int) -> None:
+        """CONTROLs that come at one moment are one queue in several packets."""
+        self._largest_control = max(self._largest_control, packet.length)
+        if time_us - self._round_us > self.session.slack_us or self._round_us < 0:
+            self._round_us, self._round = time_us, []
+        self._round.append({message.seq for message in packet.messages})
+
+    def _look_for_split(self) -> None:
+        """An implementation that cuts its queue sends all of it at once, in parts that do not overlap. One that leaves
+        messages out never sends all of it."""
+        parts = sum(len(part) for part in self._round)
+        whole = set().union(*self._round)
+        if len(self._round) > 1 and parts == len(whole) and whole >= set(self._queue()):
+            self._splits = True
+
+    def finish(self) -> None:
+        """CTRL-04, now that it is known how large the implementation makes its CONTROLs."""
+        room = self._largest_control if self._splits else max(self._largest_control, self.session.control_limit)
+        for text, frame, size in self._suspects:
+            if size <= room:
+                self.fail("CTRL-04", text, frame)
+        self._suspects.clear()
 
     def _judge_dropped(self, packet: Packet, time_us: int, frame: int) -> None:
         """CTRL-05: a message whose acknowledgement had arrived must not appear."""

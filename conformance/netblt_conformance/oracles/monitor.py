@@ -47,6 +47,10 @@ class Monitor:
             self._known.add(key)
             self.violations.append(violation)
 
+    def finish(self) -> None:
+        for oracle in self._oracles:
+            oracle.finish()
+
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         """A packet of the tester. Deliberately damaged ones must have no effect, so the oracles do not see them; of a
         CONTROL the messages before the damage count (ROBUST-02)."""

@@ -112,7 +112,8 @@ class Peer:
     def send(self, packet: bytes) -> int:
         """Sends bytes as they are. Answers the capture's frame."""
         frame = self.link.send(packet, self.address)
-        self._last_sent_us = self.now_us
+        # When it was on the wire; an answer may have come back before send() did.
+        self._last_sent_us = self.link.capture.frames[frame].time_us
         self.monitor.sent(packets.read(packet), self._last_sent_us, frame)
         return frame
 
@@ -146,7 +147,8 @@ class Peer:
             if seen is None and self.now_us >= deadline_us:
                 raise self._unmet(what, within_us, first)
 
-    def expect_type(self, kind: Type, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
+    def expect_type(self, kind: Type, within_us: int | None = None) -> Seen:
+        within_us = within_us or tolerances.REACTION_MAX_US
         return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}")
 
     def listen(self, span_us: int) -> list[Seen]:
@@ -178,7 +180,7 @@ class Peer:
         return self._take(arrival)
 
     def _take(self, arrival: Arrival) -> Seen:
-        packet = packets.read(arrival.payload)
+        packet = self._without_padding(packets.read(arrival.payload))
         seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source)
         self.seen.append(seen)
         self.monitor.received(packet, arrival.time_us, arrival.frame)
@@ -189,6 +191,18 @@ class Peer:
                 self.responses.append(seen)
             self.react(seen)
         return seen
+
+    def _without_padding(self, packet: Packet) -> Packet:
+        """AMB-02 (c): zeros that fill a data packet up to a multiple of 4 and count in its Length. Where the size is
+        known they are no data; at the very end of a transfer nobody can tell."""
+        if not packet.is_data or self.agreed is None:
+            return packet
+        room = self.agreed.buffer_size - packet.packet * self.agreed.packet_size
+        full, size = min(self.agreed.packet_size, room), len(packet.data)
+        known = packet.type is Type.DATA or not packet.last_buffer or size > full
+        if not known or not 0 < full < size <= full + -full % 4 or any(packet.data[full:]):
+            return packet
+        return dataclasses.replace(packet, data=packet.data[:full])
 
     def _is_ours(self, packet: Packet) -> bool:
         if packet.error is not None or packet.foreign_port != self.own_port:
@@ -256,7 +270,9 @@ class Peer:
                     raise UnmetError("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
         raise UnmetError(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None)
 
-    def expect_response(self, within_us: int = tolerances.REACTION_MAX_US) -> Seen:
+    def expect_response(self, within_us: int | None = None) -> Seen:
+        within_us = within_us or tolerances.REACTION_MAX_US
+
         def matches(packet: Packet) -> bool:
             return packet.type is Type.RESPONSE and packet.foreign_port == self.own_port and packet.error is None
 
@@ -264,8 +280,9 @@ class Peer:
         self.settle(seen.packet, seen.packet.death_timer_s)
         return seen
 
-    def await_open(self, within_us: int = tolerances.SETUP_MAX_US) -> Seen:
+    def await_open(self, within_us: int | None = None) -> Seen:
         """Tester passive: waits for the OPEN and takes over its version byte (AMB-01) and port."""
+        within_us = within_us or tolerances.SETUP_MAX_US
         seen = self.expect(lambda packet: packet.type is Type.OPEN and packet.error is None, within_us, "expected OPEN")
         self.version = seen.packet.version
         self.iut_port = seen.packet.local_port
@@ -345,15 +362,16 @@ class Peer:
 
     # ---- outcome ----
 
-    def expect_success(self, within_us: int = tolerances.CLOSE_MAX_US) -> None:
+    def expect_success(self, within_us: int | None = None) -> None:
         """The implementation's client is told that the transfer succeeded."""
-        self.until(lambda: self._status_known(), within_us, "expected the client to learn the outcome")
+        self.until(self._status_known, within_us or tolerances.CLOSE_MAX_US, "expected the client to learn the outcome")
         if not self.link.status().succeeded:
             raise UnmetError(f"expected success, the client was told: {self.link.reason() or 'failure'}")
 
-    def expect_failure(self, within_us: int = tolerances.CLOSE_MAX_US) -> None:
+    def expect_failure(self, within_us: int | None = None) -> None:
         """The implementation's client is told that the transfer failed."""
-        self.until(lambda: self._status_known(), within_us, "expected the client to learn of the failure")
+        within_us = within_us or tolerances.CLOSE_MAX_US
+        self.until(self._status_known, within_us, "expected the client to learn of the failure")
         if not self.link.status().failed:
             raise UnmetError("expected failure, the client was told of success")
 

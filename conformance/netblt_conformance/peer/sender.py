@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from netblt_conformance import packets, tolerances
+from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError
 
@@ -20,6 +21,7 @@ class SenderPeer(Peer):
         self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
         self.controls: list[Seen] = []
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
+        self.lose: Callable[[Packet], bool] = lambda _control: False  # CONTROLs that count as lost on the way
         self._held_ack: int | None = None
         self._answers = True
 
@@ -62,7 +64,7 @@ class SenderPeer(Peer):
 
     def react(self, seen: Seen) -> None:
         packet = seen.packet
-        if packet.type is not Type.CONTROL:
+        if packet.type is not Type.CONTROL or self.lose(packet):
             return
         self.controls.append(seen)
         for message in packet.messages:
@@ -135,11 +137,18 @@ class SenderPeer(Peer):
         )
         return self.find(kind, buffer)[count - 1]
 
-    def expect_go(self, buffer: int, within_us: int = tolerances.REACTION_MAX_US) -> Message:
-        return self.expect_message(Kind.GO, buffer, within_us)
+    def expect_go(self, buffer: int, within_us: int | None = None) -> Message:
+        return self.expect_message(Kind.GO, buffer, within_us or tolerances.REACTION_MAX_US)
 
-    def expect_ok(self, buffer: int, within_us: int = tolerances.REACTION_MAX_US) -> Message:
-        return self.expect_message(Kind.OK, buffer, within_us)
+    def require_gos(self, count: int) -> None:
+        """The exchange of a case needs so many buffers open at once. One at a time is legal (AMB-29): then N/A."""
+        self.expect_go(0)
+        self.listen(tolerances.QUIET_US)
+        if not self.find(Kind.GO, count - 1):
+            raise NotSupportedError(f"it opens fewer than {count} buffers at a time, this exchange needs {count}")
+
+    def expect_ok(self, buffer: int, within_us: int | None = None) -> Message:
+        return self.expect_message(Kind.OK, buffer, within_us or tolerances.REACTION_MAX_US)
 
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
         return self.expect_message(Kind.RESEND, buffer, self.data_timer_max_us, count)
@@ -151,6 +160,27 @@ class SenderPeer(Peer):
             within_us,
             "expected CONTROL",
         )
+
+    def round_with(self, seq: int) -> set[int]:
+        """The messages of the CONTROL in which this one first came, and of those that came at the same moment: a queue
+        may be cut into several (AMB-33)."""
+        began_us = self.first_seen(seq).time_us
+        slack_us = tolerances.CROSSING_US if self.link.real_time else 0
+        near = [seen for seen in self.controls if abs(seen.time_us - began_us) <= slack_us]
+        return {message.seq for seen in near for message in seen.packet.messages}
+
+    def expect_round(self, lowest: int) -> set[int]:
+        """What is repeated from one appearance of message `lowest` to the one after the next, CONTROL by CONTROL."""
+        first = len(self.controls)
+
+        def appearances() -> list[int]:
+            numbers = [[m.seq for m in seen.packet.messages] for seen in self.controls]
+            return [n for n in range(first, len(numbers)) if lowest in numbers[n]]
+
+        within_us = 3 * tolerances.CONTROL_REPEAT_MAX_US
+        self.until(lambda: len(appearances()) >= 3, within_us, f"expected message {lowest} to be repeated")
+        begin, _, end = appearances()[:3]
+        return {message.seq for seen in self.controls[begin:end] for message in seen.packet.messages}
 
     def expect_repeats(self, count: int = 2) -> int:
         """Waits for `count` further CONTROLs with nothing acknowledged. Answers the longest gap between two."""

@@ -41,7 +41,7 @@ def junit(header: dict[str, Any], results: Sequence[Result]) -> str:
     suite.set("skipped", str(sum(result.verdict in (Verdict.NA, Verdict.INCONC) for result in results)))
     suite.set("time", f"{sum(result.seconds for result in results):.6f}")
     properties = ET.SubElement(suite, "properties")
-    for name, value in header.items():
+    for name, value in {"layout": LAYOUT_VERSION, **header}.items():
         ET.SubElement(properties, "property", name=name, value=str(value))
     for result in results:
         arm = "" if result.arm == "stimulus" else f" ({result.arm})"

@@ -64,12 +64,16 @@ def table(results: Sequence[Result], colour: bool, *, everything: bool) -> list[
                 passes[key] = []
                 shown.append(passes[key])
             passes[key].append(result)
-    rows = [_passed(row) if isinstance(row, list) else row for row in shown]
-    if not rows:
+    return rows([_passed(row) if isinstance(row, list) else row for row in shown], colour)
+
+
+def rows(results: Sequence[Result], colour: bool) -> list[str]:
+    """One row for each result, in columns."""
+    if not results:
         return []
-    columns = list(zip(*map(_cells, rows), strict=True))
+    columns = list(zip(*map(_cells, results), strict=True))
     widths = (max(map(len, columns[0])), max(map(len, columns[1])), max(map(len, columns[2])))
-    return [line(row, widths, colour) for row in rows]
+    return [line(result, widths, colour) for result in results]
 
 
 def summary(results: Sequence[Result], colour: bool) -> str:

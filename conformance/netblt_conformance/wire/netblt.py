@@ -55,6 +55,8 @@ OPEN, RESPONSE, QUIT, ABORT, DATA, LDATA, NULL_ACK, CONTROL, REFUSED = 0, 1, 3, 
 # Versions whose layouts are not those of RFC 998 (AMB-01). A dialect adds its table here when it has layers.
 Layers = dict[int, type[Any]]
 FOREIGN_VERSIONS: dict[int, Layers] = {4: {}, 5: {}}
+FOREIGN_DATA = (5, 6)  # DATA and LDATA there
+FOREIGN_DATA_HEADER_BYTES = 32
 
 # What a request may be answered with: for scapy's sr().
 ANSWERS = {
@@ -118,12 +120,15 @@ class NETBLT(Packet):
         if self.checksum is None:
             reach = self.checksum_reach(int.from_bytes(whole[4:6], "big"))
             whole = struct.pack(">H", checksum(b"\0\0" + whole[2:reach])) + whole[2:]
-        if self.length is None and not self.haslayer(conf.padding_layer):
+        odd_allowed = self.version in FOREIGN_VERSIONS
+        if self.length is None and not odd_allowed and not self.haslayer(conf.padding_layer):
             whole += b"\0" * (-len(whole) % ALIGNMENT_BYTES)
         return whole
 
     def checksum_reach(self, length: int) -> int:
         """How many bytes the Checksum covers (CKSUM-01, CKSUM-03)."""
+        if self.version in FOREIGN_VERSIONS:
+            return FOREIGN_DATA_HEADER_BYTES if self.type in FOREIGN_DATA else length
         return DATA_HEADER_BYTES if self.type in (DATA, LDATA) else length
 
     def hashret(self) -> bytes:

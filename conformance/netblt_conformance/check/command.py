@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command check."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from netblt_conformance.check import annotate, report
+from netblt_conformance.check.judge import Checked, exit_code, judge
+from netblt_conformance.judges.tshark import JudgeError, Tshark, opened
+from netblt_conformance.report import files
+from netblt_conformance.report.deliver import deliver
+
+STANDARD_INPUT = "-"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="+", metavar="FILE", help="pcap or pcapng, also compressed; - is standard input")
+    parser.add_argument("--strict", action="store_true", help="a suspicion is a failure too (exit status 1)")
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
+    parser.add_argument("--junit", metavar="FILE", help="JUnit XML also to FILE")
+    parser.add_argument(
+        "--write", type=Path, metavar="DIR", help="copies of the captures there, with the findings as packet comments"
+    )
+    volume = parser.add_mutually_exclusive_group()
+    volume.add_argument("-v", "--verbose", action="store_true", help="what held and what was not observable too")
+    volume.add_argument("-q", "--quiet", action="store_true", help="only what did not hold, and the summary")
+
+
+@contextlib.contextmanager
+def _input(name: str, seekable: bool) -> Iterator[tuple[IO[bytes], Path | None]]:
+    """The capture as a stream, and where it lies when it is a file."""
+    if name != STANDARD_INPUT:
+        with opened(Path(name)) as file:
+            yield file, Path(name)
+    elif seekable:
+        with tempfile.NamedTemporaryFile(prefix="netblt-check-") as copy:
+            while chunk := sys.stdin.buffer.read(1 << 20):
+                copy.write(chunk)
+            copy.flush()
+            with Path(copy.name).open("rb") as file:
+                yield file, Path(copy.name)
+    else:
+        yield sys.stdin.buffer, None
+
+
+def _check(tshark: Tshark, name: str, options: argparse.Namespace) -> Checked:
+    shown = "standard input" if name == STANDARD_INPUT else name
+    try:
+        with _input(name, options.write is not None) as (file, path):
+            checked = judge(tshark, file, shown)
+            if options.write is not None and path is not None and checked.connections:
+                stem = "stdin" if name == STANDARD_INPUT else path.name.split(".pcap")[0]
+                annotate.write(path, options.write / f"{stem}.checked.pcapng", checked)
+            return checked
+    except JudgeError as error:
+        words = str(error).removeprefix(f"{shown}: ")
+        return Checked(shown, error=words)
+
+
+def command_check(options: argparse.Namespace) -> int:
+    if options.write is not None:
+        annotate.prepare(options.write)
+    with Tshark() as tshark:
+        checked = [_check(tshark, name, options) for name in options.file]
+    results = [row for file in checked for row in file.results]
+    status = exit_code(results, strict=options.strict)
+    document = report.document(checked, status, strict=options.strict)
+    if options.json:
+        sys.stdout.write(report.as_json(document))
+        sys.stdout.flush()
+    else:
+        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        sys.stdout.write(report.text(checked, colour, verbose=options.verbose, quiet=options.quiet))
+        sys.stdout.flush()
+    header = {"suite": document["suite"], "strict": options.strict}
+    deliver(files.junit(header, results), options.junit)
+    for file in checked:
+        if file.error:
+            print(f"error: {file.name}: {file.error}", file=sys.stderr)
+    return status

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""NETBLT, TCP and UDP through the same flakeway on real packets: goodput, processor time, share of the path."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+from collections.abc import Callable
+
+from netblt_conformance.experiment import metrics, wire
+from netblt_conformance.experiment.lab import B, Lab, LabError, Program, the_link
+from netblt_conformance.experiment.scenario import Run
+from netblt_conformance.experiment.simulate import statements
+
+_SLACK_S = 30.0
+_IPERF_READY = "Server listening"
+_UDP_PAYLOAD_BYTES = 1472  # fills an Ethernet packet
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """One program's result; `goodput` in bits a second, None when it could not run."""
+
+    name: str
+    goodput: float | None
+    cpu_s: float
+    share: float
+    note: str = ""
+
+
+def _need(program: str) -> str:
+    if shutil.which(program) is None:
+        raise LabError(f"{program} is not installed")
+    return program
+
+
+def _iperf_server(lab: Lab) -> Program:
+    server = lab.start([_need("iperf3"), "--server", "--one-off", "--forceflush"], lab.b)
+    lab.await_words(_IPERF_READY, server)
+    return server
+
+
+def _iperf(lab: Lab, seconds: float, words: list[str]) -> tuple[float, float, str]:
+    server = _iperf_server(lab)
+    client = lab.start(["iperf3", "--client", B, "--json", "--time", f"{seconds:g}", *words], lab.a)
+    ended = client.end(seconds + _SLACK_S)
+    served = server.end(5)
+    try:
+        document = json.loads(ended.out)["end"]
+        received = document.get("sum_received") or document["sum"]
+        note = (
+            f"{document['sum']['lost_percent']:.1f} % lost"
+            if "sum" in document
+            else (
+                f"{document['sum_sent'].get('retransmits', '?')} retransmitted, "
+                f"{document.get('sender_tcp_congestion', 'TCP')}"
+            )
+        )
+        return float(received["bits_per_second"]), ended.cpu_s + served.cpu_s, note
+    except (KeyError, ValueError):
+        raise LabError(f"iperf3: {ended.out[-200:]}{ended.err[-200:]}") from None
+
+
+def _tcp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
+    del rate
+    return _iperf(lab, seconds, [])
+
+
+def _udp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
+    return _iperf(lab, seconds, ["--udp", "--bitrate", f"{rate:.0f}", "--length", str(_UDP_PAYLOAD_BYTES)])
+
+
+def _nuttcp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
+    del rate
+    server = lab.start([_need("nuttcp"), "-S", "--nofork", "-1"], lab.b)
+    lab.await_socket(server)
+    client = lab.start(["nuttcp", f"-T{max(1, round(seconds))}", "-fparse", B], lab.a)
+    ended = client.end(seconds + _SLACK_S)
+    served = server.end(2)
+    match = re.search(r"rate_Mbps=([\d.]+).*", ended.out)
+    if match is None:
+        raise LabError(f"nuttcp: {ended.out[-200:]}{ended.err[-200:]}")
+    retransmitted = re.search(r"retrans=(\d+)", ended.out)
+    note = f"{retransmitted[1]} retransmitted" if retransmitted else ""
+    return float(match[1]) * 1e6, ended.cpu_s + served.cpu_s, note
+
+
+def _netblt(options: list[str]) -> Callable[[Lab, float, float], tuple[float, float, str]]:
+    def measure(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
+        del rate
+        summary, cpu = wire.measure(lab, options, seconds)
+        note = f"{summary['packets_retransmitted']} retransmitted"
+        if summary["steady_bps"] is not None:
+            note += f", steady {float(summary['steady_bps']) / 1e6:.3f} Mb/s"
+        return float(summary["goodput_bps"]), cpu, note
+
+    return measure
+
+
+def compare(run: Run, seed: int, seconds: float, progress: Callable[[str], None]) -> list[Line]:
+    """One after the other, each on a fresh path with the same seed."""
+    _, link = the_link(run.tables)
+    flow = next(iter(run.tables["flow"].values()))
+    room = metrics.capacity(run.tables, flow)
+    automatic = [*wire.flow_options({**flow, "rate": "auto"})]
+    programs: list[tuple[str, Callable[[Lab, float, float], tuple[float, float, str]]]] = [
+        ("netblt perf, automatic", _netblt(automatic)),
+        ("TCP, iperf3", _tcp),
+        ("TCP, nuttcp", _nuttcp),
+        ("UDP, iperf3 at the path's rate", _udp),
+    ]
+    lines = []
+    for name, program in programs:
+        progress(name)
+        try:
+            with Lab(statements(link), seed, every_packet=True) as lab:
+                goodput, cpu, note = program(lab, seconds, room)
+            lines.append(Line(name, goodput, cpu, goodput / room, note))
+        except LabError as error:
+            lines.append(Line(name, None, 0.0, 0.0, str(error)))
+    return lines
+
+
+def table(lines: list[Line]) -> str:
+    rows = [f"{'':<32} {'Mb/s':>9} {'of path':>8} {'CPU s':>7}"]
+    for line in lines:
+        if line.goodput is None:
+            rows.append(f"{line.name:<32} {'-':>9}   {line.note}")
+            continue
+        rows.append(f"{line.name:<32} {line.goodput / 1e6:>9.3f} {line.share:>8.3f} {line.cpu_s:>7.2f}  {line.note}")
+    return "\n".join(rows)

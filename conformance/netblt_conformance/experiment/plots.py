@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one run looked like: throughput, time and sequence, outstanding buffers, loss recovery; and a table's errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netblt_conformance.experiment.native import Sample
+from netblt_conformance.experiment.running import RunResult, error_percent
+from netblt_conformance.experiment.scenario import Run
+from netblt_conformance.experiment.simulate import Outcome
+from netblt_conformance.experiment.svg import COLOURS, Chart, Point, Series
+
+SENT, RESENT, ARRIVED, OUTSTANDING, COMPLETE, RATE = range(6)  # world.h: enum world_sample_kind
+_BINS = 120
+_DOTS_MAX = 6000
+_DATA_HEADER_BYTES = 24
+
+
+def _thinned(points: Sequence[Point]) -> Sequence[Point]:
+    step = -(-len(points) // _DOTS_MAX)
+    return points[::step] if step > 1 else points
+
+
+def _binned(samples: Sequence[tuple[float, float]], seconds: float) -> list[Point]:
+    """Bits a second, in megabits, by time."""
+    width = seconds / _BINS
+    sums = [0.0] * _BINS
+    for at, size in samples:
+        sums[min(_BINS - 1, int(at / width))] += size
+    return [((i + 0.5) * width, 8 * total / width / 1e6) for i, total in enumerate(sums)]
+
+
+def throughput(run: Run, outcome: Outcome) -> str:
+    series = []
+    for i, flow in enumerate(outcome.flows):
+        mine = [one for one in outcome.samples if one.flow == i]
+        sent = [(one.at, float(one.value - _DATA_HEADER_BYTES)) for one in mine if one.kind in (SENT, RESENT)]
+        arrived = [(one.at, float(one.value - _DATA_HEADER_BYTES)) for one in mine if one.kind == ARRIVED]
+        rate = [(one.at, one.value / 1e6) for one in mine if one.kind == RATE and one.value]
+        prefix = "" if len(outcome.flows) == 1 else f"{flow.name} "
+        series.append(Series(f"{prefix}arrived", _binned(arrived, outcome.seconds), COLOURS[i % len(COLOURS)]))
+        if len(outcome.flows) == 1:
+            series.insert(0, Series("sent", _binned(sent, outcome.seconds), COLOURS[1]))
+            series.append(
+                Series("offered rate", [*rate, (outcome.seconds, rate[-1][1])] if rate else [], COLOURS[2], "step")
+            )
+    return Chart(f"{run.name}: throughput", "seconds", "Mb/s of data", series).text()
+
+
+def _sequence(samples: Sequence[Sample], kind: int, packets: int) -> list[Point]:
+    return [(one.at, float(one.buffer * packets + one.packet)) for one in samples if one.kind == kind and one.flow == 0]
+
+
+def _packets_per_buffer(run: Run) -> int:
+    flow = next(iter(run.tables["flow"].values()))
+    buffer_size: int = flow.get("buffer_size", 65_536)
+    packet_size: int = flow.get("packet_size", 1456)
+    return -(-buffer_size // packet_size)
+
+
+def sequence(run: Run, outcome: Outcome) -> str:
+    packets = _packets_per_buffer(run)
+    series = [
+        Series("sent", _thinned(_sequence(outcome.samples, SENT, packets)), COLOURS[0], "dots", 1.0),
+        Series("arrived", _thinned(_sequence(outcome.samples, ARRIVED, packets)), COLOURS[2], "dots", 1.0),
+        Series("sent again", _thinned(_sequence(outcome.samples, RESENT, packets)), COLOURS[1], "dots", 2.0),
+    ]
+    return Chart(f"{run.name}: time and sequence", "seconds", "packet", series).text()
+
+
+def outstanding(run: Run, outcome: Outcome) -> str:
+    series = []
+    for i, flow in enumerate(outcome.flows):
+        points = [(one.at, float(one.value)) for one in outcome.samples if one.kind == OUTSTANDING and one.flow == i]
+        series.append(Series(flow.name, _thinned(points), COLOURS[i % len(COLOURS)], "step"))
+    return Chart(f"{run.name}: outstanding buffers at the sender", "seconds", "buffers", series).text()
+
+
+def recovery(run: Run, outcome: Outcome) -> str:
+    """How long each buffer took from its first packet to its completion, and to its OK; a repair lengthens it."""
+    buffers = [(i, one) for i, one in enumerate(outcome.flows[0].buffers) if one.first_sent is not None]
+    complete = [(float(i), 1000 * (one.done - one.first_sent)) for i, one in buffers if one.done and one.first_sent]
+    acked = [(float(i), 1000 * (one.acked - one.first_sent)) for i, one in buffers if one.acked and one.first_sent]
+    again = {one.buffer for one in outcome.samples if one.kind == RESENT and one.flow == 0}
+    series = [
+        Series("OK at the sender", _thinned(acked), COLOURS[5], "dots"),
+        Series(
+            "complete at the receiver", _thinned([p for p in complete if int(p[0]) not in again]), COLOURS[2], "dots"
+        ),
+        Series(
+            "complete, with repairs", _thinned([p for p in complete if int(p[0]) in again]), COLOURS[1], "dots", 2.0
+        ),
+    ]
+    return Chart(f"{run.name}: loss recovery", "buffer", "ms since its first packet left", series).text()
+
+
+def of_run(run: Run, outcome: Outcome) -> dict[str, str]:
+    """SVG texts by name."""
+    return {
+        "throughput": throughput(run, outcome),
+        "sequence": sequence(run, outcome),
+        "outstanding": outstanding(run, outcome),
+        "recovery": recovery(run, outcome),
+    }
+
+
+def table_errors(results: Sequence[RunResult]) -> str:
+    rows = [(one, one.run.row) for one in results if one.run.row is not None]
+    fitted = [(row.number - 0.4, error_percent(one)) for one, row in rows if not row.held_out]
+    held = [(row.number - 0.4, error_percent(one)) for one, row in rows if row.held_out]
+    series = [
+        Series("fitted to", fitted, COLOURS[0], "bars", width=0.8),
+        Series("held out", held, COLOURS[4], "bars", width=0.8),
+    ]
+    return Chart("Error of SPEED", "row", "percent", series).text()
+
+
+def table_speeds(results: Sequence[RunResult]) -> str:
+    rows = [(one, one.run.row) for one in results if one.run.row is not None]
+    published = [(float(row.number), row.speed) for _, row in rows]
+    measured = [(float(row.number), one.means["speed"]) for one, row in rows]
+    series = [
+        Series("published", published, COLOURS[5], "dots", 4.0),
+        Series("measured", measured, COLOURS[1], "dots", 2.0),
+    ]
+    return Chart("SPEED", "row", "Mb/s", series).text()

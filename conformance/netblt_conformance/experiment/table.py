@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Results as text: RFC 1030's columns for its tables, metrics and bands for other scenarios."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+
+from netblt_conformance.experiment.metrics import STEADY_PERCENT
+from netblt_conformance.experiment.running import Result, RunResult, error_percent
+
+_HEAD = (
+    f"{'row':>4}  {'BS/BI':<6} {'PSZ':<5} {'BFSZ':<6} {'XFSZ':<5} {'NBUFS':<5}  {'#LOSS':>12}  {'#RXM':>12}  "
+    f"{'DTMOS':>11}  {'SPEED':>15}  {'error':>7}"
+)
+
+
+def _speed(value: float) -> str:
+    """As the RFC writes it: three digits."""
+    return f"{value:.3f}" if value < 1 else f"{value:.2f}"
+
+
+def _pair(measured: float, published: int | None) -> str:
+    return f"{measured:6.1f} ({'-' if published is None else published})"
+
+
+def is_unsteady(result: RunResult) -> bool:
+    tx, rx = result.means["speed"], result.means["speed_rx"]
+    return abs(tx - rx) > STEADY_PERCENT / 100 * tx
+
+
+def row_line(result: RunResult) -> str:
+    row, means = result.run.row, result.means
+    assert row is not None
+    marks = (
+        "" if all(check.inside for check in result.checks) else "  outside, explained" if result.holds else "  OUTSIDE"
+    )
+    marks += "  not steady" if is_unsteady(result) else ""
+    marks += "  held out" if row.held_out else ""
+    return (
+        f"{row.number:>4}  {f'{row.burst_size}/{row.burst_interval_ms}':<6} {row.packet_size:<5} {row.buffer_size:<6} "
+        f"{row.kilobytes:<5} {row.max_buffers:<5}  {_pair(means['loss'], row.loss):>12}  "
+        f"{_pair(means['rxm'], row.retransmitted):>12}  {_pair(means['dtmos'], row.data_timeouts):>11}  "
+        f"{_speed(means['speed']) + f' ({_speed(row.speed)})':>15}  {error_percent(result):>+6.1f}%{marks}"
+    )
+
+
+def _errors(name: str, results: Iterable[RunResult]) -> str:
+    errors = [abs(error_percent(result)) for result in results]
+    if not errors:
+        return ""
+    return (
+        f"{name}: {len(errors)} rows, error of SPEED {statistics.fmean(errors):.2f} % mean, {max(errors):.2f} % worst"
+    )
+
+
+def summary_lines(result: Result) -> list[str]:
+    rows = [one for one in result.runs if one.run.row is not None]
+    lines = [
+        _errors("fitted to ", [one for one in rows if one.run.row and not one.run.row.held_out]),
+        _errors("held out  ", [one for one in rows if one.run.row and one.run.row.held_out]),
+    ]
+    return [line for line in lines if line]
+
+
+def table_text(result: Result) -> str:
+    lines = [result.scenario.title, "measured (published); SPEED in megabits per second", "", _HEAD]
+    lines += [row_line(one) for one in result.runs]
+    lines += ["", *summary_lines(result)]
+    return "\n".join(lines)
+
+
+# What a scenario without a published table shows of each run.
+_COLUMNS = (
+    ("goodput", "Mb/s", "{:.3f}"),
+    ("speed", "steady", "{:.3f}"),
+    ("of_capacity", "of cap.", "{:.3f}"),
+    ("of_attainable", "of att.", "{:.3f}"),
+    ("of_pair", "of pair", "{:.3f}"),
+    ("rxm", "#RXM", "{:.0f}"),
+    ("dtmos", "DTMOS", "{:.0f}"),
+    ("queue_drops", "queue", "{:.2%}"),
+    ("fairness", "fair", "{:.3f}"),
+    ("cross_share", "cross", "{:.3f}"),
+    ("peak_outstanding", "bufs", "{:.0f}"),
+)
+
+
+def runs_text(result: Result) -> str:
+    width = max(len(one.run.name) for one in result.runs)
+    lines = [result.scenario.title, "", f"{'run':<{width}}  " + "  ".join(f"{head:>9}" for _, head, _ in _COLUMNS)]
+    for one in result.runs:
+        cells = [form.format(one.means[key]) if key in one.means else "" for key, _, form in _COLUMNS]
+        lines.append(f"{one.run.name:<{width}}  " + "  ".join(f"{cell:>9}" for cell in cells))
+        lines += [f"{'':<{width}}    {note}" for note in one.notes]
+        lines += [
+            f"{'':<{width}}    {'holds  ' if check.holds else 'OUTSIDE'} {check.describe()}" for check in one.checks
+        ]
+    return "\n".join(lines)
+
+
+def text(result: Result) -> str:
+    body = table_text(result) if result.scenario.is_table else runs_text(result)
+    fitted = result.scenario.fitted
+    lines = [body]
+    if fitted:
+        lines.append("fitted parameters: " + ", ".join(f"{key} = {value}" for key, value in fitted.items()))
+    lines += [f"OUTSIDE: {check.describe()}" for check in result.checks if not check.holds]
+    excuses = {check.excuse for one in result.runs for check in one.checks if check.excuse and not check.inside}
+    lines += [f"explained: {excuse}" for excuse in sorted(excuses)]
+    failed = [one.run.name for one in result.runs if not one.holds]
+    if failed:
+        lines.append(f"outside their bands: {', '.join(failed)}")
+    lines.append(f"seed {result.seed}: " + ("all inside their bands" if result.holds else "not all inside their bands"))
+    return "\n".join(lines)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the Wireshark plugin finds, read from tshark's PDML: the only output that keeps several packets in one frame and
+several findings on one packet apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+
+if TYPE_CHECKING:
+    from typing import IO, Any
+
+_ANALYSIS = "netblt.analysis."
+_CHUNK_BYTES = 1 << 16
+# XML 1.0 knows no other control characters than these three; tshark lets the others through in names and strings.
+_NOT_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+class JudgeError(Exception):
+    """tshark or the plugin cannot be used, or cannot read a capture; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of the plugin."""
+
+    frame: int  # from 1, as Wireshark counts
+    interface: str
+    stream: int | None
+    requirement: str
+    verdict: str  # "violation", "suspected"
+    offender: str  # "10.0.0.1 receiver"
+    text: str = ""  # one sentence, without the requirement's ID
+    time: float = 0.0  # seconds since 1970
+    offending_frame: int = 0  # the packet that is wrong, when the finding is on a later one
+    request_frame: int = 0
+    evidence_frame: int = 0
+
+    @property
+    def offender_address(self) -> str:
+        return self.offender.partition(" ")[0]
+
+    @property
+    def offender_role(self) -> str:
+        return self.offender.partition(" ")[2]
+
+    @property
+    def guilty_frame(self) -> int:
+        """The frame that breaks the rule; the finding's own frame may only complete the proof."""
+        return self.offending_frame or self.frame
+
+
+class FindingReader:
+    """Takes tshark's PDML in pieces, as they come; answers findings. What follows the PDML (reports of -z) is kept in
+    `rest`."""
+
+    END = b"</pdml>"
+
+    def __init__(self) -> None:
+        self._parser: Any = XMLPullParser(["end"])
+        self._tail = b""  # the beginning of what may be the end tag
+        self._ended = False
+        self.rest = b""
+
+    def feed(self, data: bytes) -> list[Finding]:
+        if self._ended:
+            self.rest += data
+            return []
+        data = self._tail + data
+        at = data.find(self.END)
+        if at >= 0:
+            self._ended = True
+            at += len(self.END)
+            self.rest = data[at:]
+            return self._parse(data[:at])
+        # Only what may be the beginning of the end tag waits: a packet must come out as soon as it is whole.
+        keep = max(size for size in range(len(self.END)) if data.endswith(self.END[:size]))
+        self._tail = data[len(data) - keep :]
+        return self._parse(data[: len(data) - keep])
+
+    def _parse(self, data: bytes) -> list[Finding]:
+        found: list[Finding] = []
+        try:
+            self._parser.feed(_NOT_XML.sub(b"?", data))
+            for _, element in self._parser.read_events():
+                if isinstance(element, Element) and element.tag == "packet":
+                    found += packet_findings(element)
+                    element.clear()
+        except ParseError as error:
+            raise JudgeError(f"tshark's PDML cannot be read: {error}") from None
+        return found
+
+
+def read_findings(stream: IO[bytes], reader: FindingReader) -> Iterator[Finding]:
+    """All findings until the stream ends; what stands behind the PDML is then in reader.rest."""
+    while chunk := stream.read(_CHUNK_BYTES):
+        yield from reader.feed(chunk)
+
+
+def _show(element: Element, name: str) -> str:
+    for field in element.iter("field"):
+        if field.get("name") == name:
+            return field.get("show") or ""
+    return ""
+
+
+def packet_findings(packet: Element) -> list[Finding]:
+    """The findings of one frame, whichever of its NETBLT packets they belong to."""
+    frame = packet.find("proto[@name='frame']")
+    if frame is None:
+        raise JudgeError("tshark's PDML has a packet without frame number")
+    number, interface = int(_show(frame, "frame.number")), _show(frame, "frame.interface_name")
+    time = float(_show(frame, "frame.time_epoch") or 0)
+    found = []
+    for proto in packet.iter("proto"):
+        if proto.get("name") != "netblt":
+            continue
+        stream = _show(proto, "netblt.stream")
+        for group in proto.iter("field"):
+            names = {child.get("name"): child for child in group}
+            if _ANALYSIS + "requirement" in names:
+                found.append(_finding(names, number, interface, int(stream) if stream else None, time))
+    return found
+
+
+def _finding(names: dict[str | None, Element], frame: int, interface: str, stream: int | None, time: float) -> Finding:
+    def text(name: str) -> str:
+        element = names.get(_ANALYSIS + name)
+        return "" if element is None else element.get("show") or ""
+
+    requirement = text("requirement")
+    expert = names.get("_ws.expert")
+    message = "" if expert is None else _show(expert, "_ws.expert.message")
+    message = message.removesuffix(f" [{requirement}]").removeprefix("Suspected: ")
+    return Finding(
+        frame,
+        interface,
+        stream,
+        requirement,
+        text("verdict"),
+        text("offender"),
+        message,
+        time,
+        int(text("offending_frame") or 0),
+        int(text("request_frame") or 0),
+        int(text("evidence_frame") or 0),
+    )

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The two judges of a run must agree: what the dissector proves against the implementation, the suite has seen too; and
+a packet that the suite holds against the implementation is none that the dissector looked at and found right.
+
+The captures are the tester's own and complete, so the dissector is told where they were made: for the tester's packets
+the order of the capture is the order of emission."""
+
+from __future__ import annotations
+
+import bisect
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from netblt_conformance.judges import held
+from netblt_conformance.judges.merged import FILES_AT_A_TIME, Part, merge
+from netblt_conformance.judges.tshark import VIOLATIONS, Finding, Tshark
+from netblt_conformance.links.base import IUT_ADDRESS
+from netblt_conformance.model import ROLES_BY_NAME, address_text
+from netblt_conformance.verdicts import Result, Verdict
+
+IUT = address_text(IUT_ADDRESS)
+
+
+def position_options(role: str) -> tuple[str, ...]:
+    """Where the tester captured: at the receiver when the implementation sends, else at the sender."""
+    known = ROLES_BY_NAME.get(role)
+    return ("-o", f"netblt.capture_position:{'receiver' if known.sender else 'sender'}") if known else ()
+
+
+def findings(tshark: Tshark, captures: Sequence[Path], options: Sequence[str]) -> Iterator[tuple[str, int, Finding]]:
+    """(name of the capture, frame in it, finding) for every violation in every capture."""
+    with tempfile.TemporaryDirectory(prefix="netblt-judge-") as folder:
+        merged = Path(folder) / "merged.pcapng"
+        for first in range(0, len(captures), FILES_AT_A_TIME):
+            parts = merge(captures[first : first + FILES_AT_A_TIME], merged)
+            starts = [part.first_frame for part in parts]
+            for finding in tshark.findings(merged, VIOLATIONS, *options):
+                part: Part = parts[bisect.bisect_right(starts, finding.frame) - 1]
+                yield part.name, finding.guilty_frame - part.first_frame + 1, finding
+
+
+def _seen(results: Iterable[Result]) -> set[str]:
+    """Requirements that the suite itself holds against the implementation in one capture."""
+    graded = (Verdict.WARN, Verdict.FAIL)
+    return {requirement for result in results if result.verdict in graded for requirement in result.requirements}
+
+
+def by_capture(results: Sequence[Result], report: Path) -> dict[str, list[Result]]:
+    """The results that have a capture in the report, by its name."""
+    found: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        if result.capture is not None and (report / result.capture).is_file():
+            found[result.capture].append(result)
+    return found
+
+
+def disagreements(results: Sequence[Result], report: Path) -> list[Result]:
+    """One ERROR for every requirement and case where the judges contradict each other."""
+    with Tshark() as tshark:
+        return [*_unseen(tshark, results, report), *_held(tshark, results, report)]
+
+
+def _error(result: Result, requirement: str, reason: str, frame: int | None) -> Result:
+    return Result(
+        f"judges on {result.case.removeprefix('monitor in ')}",
+        [requirement],
+        result.role,
+        Verdict.ERROR,
+        f"the judges disagree: {reason}",
+        result.arm,
+        result.capture,
+        frame,
+    )
+
+
+def _unseen(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Result]:
+    """The dissector proves a violation by the implementation that the suite passed. The tester's own deliberate faults
+    are not held against anyone: they have another offender.
+
+    Where the suite has convicted the implementation of something else in the same capture, the judges agree that it is
+    broken, and what one more rule makes of the wreck is no contradiction: that is a FAIL of its own."""
+    captures = by_capture(results, report)
+    by_position: dict[tuple[str, ...], list[Path]] = defaultdict(list)
+    for name in sorted(captures):
+        by_position[position_options(captures[name][0].role)].append(report / name)
+    found: dict[tuple[str, str], Result] = {}
+    for options, paths in by_position.items():
+        for name, frame, finding in findings(tshark, paths, options):
+            rule, rows = finding.requirement, captures[name]
+            if finding.offender_address != IUT or (name, rule) in found or rule in _seen(rows):
+                continue
+            if any(row.verdict is Verdict.FAIL for row in rows):
+                found[name, rule] = _failure(rows[0], finding, frame)
+            else:
+                reason = f"the dissector proves a violation of {rule}, the suite saw none: {finding.text}"
+                found[name, rule] = _error(rows[0], rule, reason, frame)
+    return list(found.values())
+
+
+def _failure(result: Result, finding: Finding, frame: int) -> Result:
+    name = f"dissector on {result.case.removeprefix('monitor in ')}"
+    rule = finding.requirement
+    return Result(
+        name, [rule], result.role, Verdict.FAIL, finding.text, result.arm, result.capture, frame, result.seconds
+    )
+
+
+def _held(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Result]:
+    """The suite fails a packet of the implementation that the dissector looked at and found right, while it finds
+    nothing else wrong with the implementation in that capture either."""
+    accused = [
+        result
+        for rows in by_capture(results, report).values()
+        for result in rows
+        if result.verdict is Verdict.FAIL and result.frame is not None
+    ]
+    errors: dict[tuple[str | None, str], Result] = {}
+    for role in sorted({result.role for result in accused}):
+        mine = [result for result in accused if result.role == role]
+        for result, views in held.examine(tshark, mine, report, position_options(role)):
+            if views and all(view.acquits for view in views):
+                words = ", ".join(view.requirement for view in views)
+                reason = f"the suite fails {words}; the dissector put this very packet to the test and found it right"
+                error = _error(result, views[0].requirement, reason, result.frame)
+                errors.setdefault((result.capture, views[0].requirement), error)
+    return list(errors.values())

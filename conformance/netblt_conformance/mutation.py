@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds mutants and variants and runs cases against them, several at a time. See `mutants` for what they are."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import importlib.util
+import json
+import multiprocessing
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from netblt_conformance import catalogue, paths
+from netblt_conformance.engine import Plan
+from netblt_conformance.judges.tshark import Tshark
+from netblt_conformance.links.base import IUT_ADDRESS
+from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.model import ALL_ROLES, address_text
+from netblt_conformance.mutants import Mutant, MutantError, Variant, apply, chosen, load, load_variants
+from netblt_conformance.running import VIRTUAL_CASE_LIMIT_S
+from netblt_conformance.selection import Selection
+from netblt_conformance.verdicts import ExitCode, Result, Verdict
+from netblt_conformance.worker import Supervisor, collect
+
+SEED = 1
+# Headers are seen by every source: only an edit of a .c file leaves the other objects as they are.
+_LOCAL_SUFFIX = ".c"
+
+Stop = Callable[[Result], bool]
+
+
+class _EnoughError(Exception):
+    """The result that was looked for is there."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one mutant or variant."""
+
+    name: str
+    results: list[Result] = field(default_factory=list)
+    killer: Result | None = None
+    seen: bool | None = None  # by the Wireshark plugin; None: not asked
+    observed: dict[str, dict[str, str]] = field(default_factory=dict)
+    mistake: str = ""  # it could not be judged
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Where mutants are made: one state of the core for all, whoever edits it meanwhile, and its objects."""
+
+    folder: Path
+    core: Path
+    library: Path
+    objects: dict[str, Path]  # of the reference, by the name of the source
+
+    def build(self, entry: Mutant | Variant) -> Path:
+        """The library with the edits. MutantError when an old text is stale or the result does not compile."""
+        folder = self.folder / entry.name
+        apply(entry, self.core, folder / "core")
+        builder, library = iut_builder(), folder / "libmutant.so"
+        sources = builder.sources_of(folder / "core")
+        if all(edit.file.endswith(_LOCAL_SUFFIX) for edit in entry.edits):
+            sources = [folder / "core" / name for name in sorted({edit.file for edit in entry.edits})]
+        try:
+            own = builder.compile_sources(sources, self.folder / "objects")
+            builder.link_iut(list({**self.objects, **own}.values()), library)
+        except builder.CompileError as error:
+            raise MutantError(f"mutant {entry.name} does not compile: {_first_error(str(error))}") from None
+        return library
+
+
+def iut_builder() -> ModuleType:
+    """conformance/sim/build_iut.py, which is a script beside the package and no part of it."""
+    path = paths.sim_sources() / "build_iut.py"
+    spec = importlib.util.spec_from_file_location("netblt_build_iut", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise MutantError(f"{path} is not there")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _first_error(words: str) -> str:
+    """The line of the compiler's words that names the mistake."""
+    return next((line for line in words.splitlines() if "error:" in line), words)
+
+
+@contextmanager
+def workshop(core: Path) -> Iterator[Workshop]:
+    """Builds the reference; everything goes at the end."""
+    if not core.is_dir():
+        raise MutantError(f"{core}: no folder with the core's sources")
+    builder = iut_builder()
+    with tempfile.TemporaryDirectory(prefix="netblt-mutants-") as name:
+        folder = Path(name)
+        own, library = Path(shutil.copytree(core, folder / "core")), folder / "libreference.so"
+        try:
+            objects = builder.compile_sources(builder.sources_of(own), folder / "objects")
+            builder.link_iut(list(objects.values()), library)
+        except builder.CompileError as error:
+            raise MutantError(f"the core does not compile:\n{error}") from None
+        yield Workshop(folder, own, library, objects)
+
+
+# ---- running cases ----
+
+
+@cache
+def known_cases() -> dict[str, tuple[str, ...]]:
+    """Name -> file and requirements of every case. Read once, before the work is shared out."""
+    found = collect(Plan(SimLinkFactory(Path()), SEED, Selection(""), ALL_ROLES, Path()))
+    return {name: tuple(words) for name, words in found["cases"].items()}
+
+
+def run_cases(library: Path, select: str, report: Path, stop: Stop = lambda _result: False, jobs: int = 1) -> Outcome:
+    """The results of the selected cases on the sim link, up to the first one that `stop` picks."""
+    plan = Plan(SimLinkFactory(library), SEED, Selection(select), ALL_ROLES, report)
+    report.mkdir(parents=True, exist_ok=True)
+    outcome = Outcome(library.stem)
+
+    def take(event: dict[str, Any]) -> None:
+        if event["event"] == "result":
+            result = Result.from_json(event["result"])
+        elif event["event"] == "crash":
+            name, _, role = event["key"].rstrip("]").partition("[")
+            requirements = list(known_cases()[name.partition(": ")[0]][1:])
+            result = Result(name, requirements, role, Verdict.FAIL, event["why"])
+        else:
+            if event["event"] == "observed":
+                outcome.observed[event["role"]] = event["observed"]
+            return
+        outcome.results.append(result)
+        if stop(result):
+            raise _EnoughError
+
+    with suppress(_EnoughError):
+        Supervisor(plan, jobs, VIRTUAL_CASE_LIMIT_S, take).run()
+    return outcome
+
+
+def convicts(result: Result, mutant: Mutant) -> bool:
+    """Whether this result holds against the implementation that it breaks what the mutant breaks."""
+    must = catalogue.requirements()[mutant.requirement].grade == "must" and not mutant.warn
+    enough = (Verdict.FAIL,) if must else (Verdict.WARN, Verdict.FAIL)
+    return mutant.requirement in result.requirements and result.verdict in enough
+
+
+def _check_cases(mutants: Sequence[Mutant], made: Workshop, jobs: int) -> None:
+    """Every mutant has cases, and the reference itself passes them: else a kill would mean nothing."""
+    wanted = sorted({mutant.requirement for mutant in mutants})
+    tested = {identifier for words in known_cases().values() for identifier in words[1:]}
+    for requirement in wanted:
+        if requirement not in tested:
+            raise MutantError(f"no case tests {requirement}, which a mutant breaks")
+    results = run_cases(made.library, ",".join(wanted), made.folder / "reference", jobs=jobs).results
+    failed = [result for result in results if result.verdict > Verdict.WARN]
+    if failed:
+        worst = failed[0]
+        raise MutantError(f"the reference itself does not pass: {worst.case} ({worst.role}): {worst.reason}")
+
+
+# ---- several at a time ----
+
+
+def _in_parallel(
+    work: Callable[[Workshop, Any], Outcome], made: Workshop, entries: Sequence[Any], jobs: int
+) -> Iterator[Outcome]:
+    """Outcomes in the order of the entries."""
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        yield from pool.map(_guarded, [(work, made, entry) for entry in entries])
+
+
+def _guarded(task: tuple[Callable[[Workshop, Any], Outcome], Workshop, Any]) -> Outcome:
+    work, made, entry = task
+    try:
+        outcome = work(made, entry)
+    except MutantError as error:
+        outcome = Outcome(entry.name, mistake=str(error))
+    outcome.name = entry.name
+    shutil.rmtree(made.folder / entry.name, ignore_errors=True)
+    return outcome
+
+
+def _kill(made: Workshop, mutant: Mutant) -> Outcome:
+    """Runs the cases of the requirement until one convicts the mutant."""
+    library, report = made.build(mutant), made.folder / mutant.name / "report"
+    outcome = run_cases(library, mutant.requirement, report, lambda result: convicts(result, mutant))
+    outcome.killer = next((r for r in outcome.results if convicts(r, mutant)), None)
+    if outcome.killer is not None and mutant.wire_visible:
+        outcome.seen = _seen_on_the_wire(mutant, report)
+    return outcome
+
+
+def _seen_on_the_wire(mutant: Mutant, report: Path) -> bool:
+    """Whether the Wireshark plugin speaks of it in a capture of the cases that ran."""
+    wanted = mutant.found_as or mutant.requirement
+    with Tshark() as tshark:
+        for capture in sorted(report.glob("*.pcapng"), key=lambda file: file.stat().st_mtime_ns, reverse=True):
+            for finding in tshark.findings(capture):
+                if finding.requirement == wanted and finding.offender_address == address_text(IUT_ADDRESS):
+                    return True
+    return False
+
+
+def _everything(made: Workshop, entry: Mutant | Variant) -> Outcome:
+    """Runs all cases."""
+    return run_cases(made.build(entry), "", made.folder / entry.name / "report")
+
+
+def _jobs(jobs: int) -> int:
+    return jobs or len(os.sched_getaffinity(0))
+
+
+# ---- the commands ----
+
+
+def run(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0) -> int:
+    """Judges the mutants; 1 when one survives, or is not found by the Wireshark plugin though it shows on the wire."""
+    wanted, began = chosen(load(paths.mutants()), names), time.monotonic()
+    stale: list[str] = []
+    survived = unseen = 0
+    with workshop(core) as made:
+        _check_cases(wanted, made, _jobs(jobs))
+        for mutant, outcome in zip(wanted, _in_parallel(_kill, made, wanted, _jobs(jobs)), strict=True):
+            if outcome.mistake:
+                stale.append(outcome.mistake)
+            survived += not outcome.mistake and outcome.killer is None
+            unseen += outcome.seen is False
+            _tell(mutant, outcome, verbose)
+    seconds = time.monotonic() - began
+    killed = len(wanted) - survived - len(stale)
+    print(f"{killed} of {len(wanted)} mutants killed ({100 * killed // len(wanted)} %) in {seconds:.1f} s")
+    visible = sum(mutant.wire_visible for mutant in wanted)
+    print(f"{visible - unseen} of {visible} that show on the wire found by the Wireshark plugin")
+    if stale:
+        raise MutantError("; ".join(stale))
+    return ExitCode.FAILED if survived or unseen else ExitCode.HOLDS
+
+
+def _tell(mutant: Mutant, outcome: Outcome, verbose: bool) -> None:
+    killer = outcome.killer
+    word = "stale" if outcome.mistake else "survived" if killer is None else "killed"
+    word = "unseen" if word == "killed" and outcome.seen is False else word
+    print(f"{word:<9} {mutant.requirement:<10} {mutant.name}", flush=True)
+    if word == "survived":
+        print(f"          {mutant.about}; no case of {mutant.requirement} noticed")
+    elif word == "unseen":
+        wanted = mutant.found_as or mutant.requirement
+        print(f"          {mutant.about}; the Wireshark plugin says nothing of {wanted}")
+    elif verbose and killer is not None:
+        print(f"          by {killer.case} ({killer.role}): {killer.reason}")
+
+
+def matrix(file: Path, names: Sequence[str], core: Path, jobs: int = 0) -> int:
+    """Runs every case against every mutant and writes who kills whom. 1 when a case kills nothing and does not say why
+    it cannot, or a mutant survives everything."""
+    wanted = chosen(load(paths.mutants()), names)
+    kills: dict[str, list[str]] = {}
+    with workshop(core) as made:
+        found = collect(Plan(SimLinkFactory(made.library), SEED, Selection(""), ALL_ROLES, made.folder))
+        harmless = _verdicts(run_cases(made.library, "", made.folder / "reference", jobs=_jobs(jobs)).results)
+        for mutant, outcome in zip(wanted, _in_parallel(_everything, made, wanted, _jobs(jobs)), strict=True):
+            if outcome.mistake:
+                raise MutantError(outcome.mistake)
+            verdicts = _verdicts(outcome.results)
+            kills[mutant.name] = sorted(c for c, v in verdicts.items() if v > harmless.get(c, Verdict.PASS))
+            print(f"{len(kills[mutant.name]):>4} cases kill {mutant.name}", flush=True)
+    document = {"layout": 1, "seed": SEED, "kills": kills, "excused": found["kills_nothing"]}
+    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return _verdict_of_matrix(kills, sorted(found["cases"]), found["kills_nothing"])
+
+
+def _verdicts(results: Sequence[Result]) -> dict[str, Verdict]:
+    """The worst verdict of each case, whatever role, arm and variant."""
+    worst: dict[str, Verdict] = {}
+    for result in results:
+        if result.verdict in (Verdict.WARN, Verdict.FAIL) and not result.case.startswith("monitor in "):
+            case = result.case.partition(": ")[0]
+            worst[case] = max(worst.get(case, Verdict.PASS), result.verdict)
+    return worst
+
+
+def _verdict_of_matrix(kills: dict[str, list[str]], cases: Sequence[str], excused: dict[str, str]) -> int:
+    useful = {case for killers in kills.values() for case in killers}
+    idle = [case for case in cases if case not in useful and case not in excused]
+    immortal = [name for name, killers in kills.items() if not killers]
+    for case in idle:
+        print(f"kills nothing: {case}: write a mutant, or say why none can be: @case(..., kills_nothing=...)")
+    for case in sorted(useful & excused.keys()):
+        print(f"note: {case} says that it kills nothing, but it does")
+    print(
+        f"{len(useful)} of {len(cases)} cases kill a mutant, {len(excused)} say why they cannot; {len(kills)} mutants"
+    )
+    return ExitCode.FAILED if idle or immortal else ExitCode.HOLDS
+
+
+def variants(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0) -> int:
+    """Runs all cases against every legal variant; 1 when something fails one, or its choice is not reported."""
+    wanted, began, wronged = chosen(load_variants(paths.variants()), names), time.monotonic(), 0
+    stale: list[str] = []
+    with workshop(core) as made:
+        for variant, outcome in zip(wanted, _in_parallel(_everything, made, wanted, _jobs(jobs)), strict=True):
+            if outcome.mistake:
+                stale.append(outcome.mistake)
+                continue
+            complaints = _complaints(variant, outcome)
+            wronged += bool(complaints)
+            warned = sorted({i for r in outcome.results if r.verdict is Verdict.WARN for i in r.requirements[:1]})
+            print(f"{'wronged' if complaints else 'accepted':<9} {variant.name}  {' '.join(warned)}", flush=True)
+            for line in complaints if verbose else complaints[:3]:
+                print(f"          {line}")
+    print(
+        f"{len(wanted) - wronged - len(stale)} of {len(wanted)} variants accepted in {time.monotonic() - began:.1f} s"
+    )
+    if stale:
+        raise MutantError("; ".join(stale))
+    return ExitCode.FAILED if wronged else ExitCode.HOLDS
+
+
+def _complaints(variant: Variant, outcome: Outcome) -> list[str]:
+    bad = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONC)
+    lines = [
+        f"{r.verdict.label} {' '.join(r.requirements)} {r.case} ({r.role}): {r.reason}"
+        for r in outcome.results
+        if r.verdict in bad
+    ]
+    if variant.observed:
+        name, _, value = variant.observed.partition(" = ")
+        seen = {values[name] for values in _observations(outcome) if name in values}
+        if value not in seen:
+            lines.append(f"not observed: {variant.observed}; the suite reports {sorted(seen) or 'nothing'}")
+    return lines
+
+
+def _observations(outcome: Outcome) -> list[dict[str, str]]:
+    return [*outcome.observed.values(), *(result.observed for result in outcome.results)]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The packets around the one that decided a verdict, read from the case's own capture."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import struct
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from netblt_conformance import packets
+from netblt_conformance.judges.findings import JudgeError
+from netblt_conformance.judges.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.judges.merged import FILES_AT_A_TIME, merge
+from netblt_conformance.judges.tshark import Tshark
+from netblt_conformance.links.base import IUT_ADDRESS
+from netblt_conformance.model import address_text
+from netblt_conformance.verdicts import Result, Verdict
+
+# Packets shown before and after the deciding one.
+BEFORE, AFTER = 6, 3
+# A broken implementation fails hundreds of cases alike; the others have their captures.
+EXCERPTS = 60
+_EPB = struct.Struct("<7I")
+_OPTION = struct.Struct("<HH")
+_COMMENT = 1
+_NANOSECONDS = 1e9
+_WORTH_A_LOOK = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONC, Verdict.WARN)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    time_s: float  # since the capture's first packet
+    direction: str
+    info: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    lines: tuple[Line, ...]
+    deciding: int  # frame, from 1
+    tree: str = ""  # the deciding frame as tshark decodes it
+
+
+def _padded(length: int) -> int:
+    return -(-length // 4) * 4
+
+
+def _comments(options: bytes) -> str:
+    found, at = [], 0
+    while at + _OPTION.size <= len(options):
+        code, length = _OPTION.unpack_from(options, at)
+        at += _OPTION.size
+        if code == _COMMENT:
+            found.append(options[at : at + length].decode("utf-8", "replace"))
+        at += _padded(length)
+    return "\n".join(found)
+
+
+def _direction(source: bytes, destination: bytes) -> str:
+    if IUT_ADDRESS in (source, destination):
+        return "implementation →" if source == IUT_ADDRESS else "→ implementation"
+    return f"{address_text(source)} → {address_text(destination)}"
+
+
+def _line(number: int, block: bytes, first_ns: int) -> tuple[Line, int]:
+    _kind, length, _interface, high, low, captured, _original = _EPB.unpack_from(block)
+    time_ns = high << 32 | low
+    packet = block[_EPB.size : _EPB.size + captured]
+    header = (packet[0] & 15) * 4 if packet else 0
+    comment = _comments(block[_EPB.size + _padded(captured) : length - 4])
+    began = first_ns or time_ns
+    line = Line(
+        number,
+        (time_ns - began) / _NANOSECONDS,
+        _direction(packet[12:16], packet[16:20]),
+        str(packets.read(packet[header:])),
+        comment,
+    )
+    return line, began
+
+
+def excerpt(capture: Path, frame: int | None) -> Excerpt | None:
+    """Around `frame`; the end of the capture when no single packet decided."""
+    found = [block for kind, block in blocks(capture) if kind == ENHANCED_PACKET]
+    if not found:
+        return None
+    deciding = min(frame or len(found), len(found))
+    _, began = _line(1, found[0], 0)
+    first = max(1, deciding - BEFORE)
+    chosen = enumerate(found[first - 1 : deciding + AFTER], first)
+    return Excerpt(tuple(_line(number, block, began)[0] for number, block in chosen), deciding if frame else 0)
+
+
+def excerpts(folder: Path, results: Sequence[Result], *, dissect: bool) -> dict[int, Excerpt]:
+    """Excerpts for the results that deserve a look, by their number."""
+    wanted = [
+        number
+        for number, result in sorted(enumerate(results), key=lambda pair: -pair[1].verdict)
+        if result.verdict in _WORTH_A_LOOK and result.capture and (folder / result.capture).is_file()
+    ][:EXCERPTS]
+    found: dict[int, Excerpt] = {}
+    for number in wanted:
+        result = results[number]
+        one = excerpt(folder / str(result.capture), result.frame)
+        if one is not None:
+            found[number] = one
+    if dissect and found:
+        # The report is complete without; that tshark is missing has its own ERROR.
+        with contextlib.suppress(JudgeError):
+            _dissect(folder, results, found)
+    return found
+
+
+def _dissect(folder: Path, results: Sequence[Result], found: dict[int, Excerpt]) -> None:
+    """Adds tshark's view of the deciding frames, all by one process."""
+    numbers = [number for number, one in found.items() if one.deciding][:FILES_AT_A_TIME]
+    if not numbers:
+        return
+    with Tshark() as tshark, tempfile.TemporaryDirectory(prefix="netblt-report-") as name:
+        merged = Path(name) / "merged.pcapng"
+        parts = merge([folder / str(results[number].capture) for number in numbers], merged)
+        frames = [part.first_frame + found[n].deciding - 1 for part, n in zip(parts, numbers, strict=True)]
+        text = tshark.run(merged, "-Y", f"frame.number in {{{','.join(map(str, frames))}}}", "-O", "netblt")
+    trees = {int(tree.split(":", 1)[0]): tree for tree in re.split(r"^Frame (?=\d+:)", text, flags=re.MULTILINE)[1:]}
+    for number, frame in zip(numbers, frames, strict=True):
+        lines = trees.get(frame, "").splitlines()
+        netblt = [at for at, line in enumerate(lines) if line.startswith("Bulk Data Transfer")]
+        one = found[number]
+        tree = "\n".join(lines[netblt[0] :]).strip() if netblt else ""
+        found[number] = Excerpt(one.lines, one.deciding, tree)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What becomes of one transfer under a schedule of faults."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netblt_conformance.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.simlib import Flakeway, IutParams, IutStatus, PairEnd, run_pair
+from netblt_conformance.sweep.faults import Schedule
+from netblt_conformance.sweep.transfers import Transfer
+from netblt_conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from netblt_conformance.simlib import Iut, IutLibrary, PcapngWriter
+
+# Long enough for anything that two or ten faults can cause, far more than any transfer here needs.
+LIMIT_US = 900 * MICROSECONDS_PER_S
+LIMIT_PACKETS = 20_000
+DEATH_TIMER_S = 60
+LATENCY = "latency 10ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One transfer under one schedule."""
+
+    verdict: Verdict
+    reason: str
+    packets: tuple[int, int]
+    end_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Who is judged, and by whose reference."""
+
+    iut: IutLibrary
+    reference: IutLibrary
+
+
+def addresses(number: int) -> tuple[str, str]:
+    """Addresses of the implementation and of the reference in transfer `number` of one capture: none comes twice in
+    16,384, so that every transfer is a conversation of its own."""
+    return f"10.{number >> 8 & 63}.{number & 255}.1", f"10.{number >> 8 & 63}.{number & 255}.2"
+
+
+def _parameters(transfer: Transfer, role: Role, number: int, seed: int) -> tuple[IutParams, IutParams]:
+    local, foreign = addresses(number)
+    ours = IutParams(
+        active=role.active,
+        sender=role.sender,
+        local_port=1001,
+        foreign_port=1002,
+        buffer_size=transfer.buffer_size,
+        packet_size=transfer.packet_size,
+        burst_size=transfer.burst_size,
+        burst_interval_ms=transfer.burst_interval_ms,
+        max_buffers=transfer.max_buffers,
+        death_timer_s=DEATH_TIMER_S,
+        seed=seed,
+        local_address=local,
+        foreign_address=foreign,
+    )
+    theirs = dataclasses.replace(
+        ours,
+        active=not role.active,
+        sender=not role.sender,
+        local_port=1002,
+        foreign_port=1001,
+        seed=seed + 1,
+        local_address=foreign,
+        foreign_address=local,
+    )
+    return ours, theirs
+
+
+def run(
+    bench: Bench,
+    transfer: Transfer,
+    role: Role,
+    schedule: Schedule,
+    *,
+    seed: int,
+    number: int = 0,
+    capture: PcapngWriter | None = None,
+) -> Ran:
+    """Runs the transfer; `role` is the implementation's, which is on the flakeway's side A."""
+    ours, theirs = _parameters(transfer, role, number, seed)
+    data = transfer.data
+    iut = bench.iut.start(ours, data if role.sender else b"")
+    reference = bench.reference.start(theirs, b"" if role.sender else data)
+    flakeway = Flakeway(seed, LATENCY, *schedule, trace=False)
+    with iut, reference:
+        result = run_pair(iut, reference, flakeway, limit_us=LIMIT_US, limit_packets=LIMIT_PACKETS, capture=capture)
+        verdict, reason = _judge(result.end, iut, reference, role, data)
+        return Ran(verdict, reason, result.packets, result.end_us)
+
+
+def _judge(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> tuple[Verdict, str]:
+    """Every schedule can be repaired: so the transfer ends, at both ends, with every byte in its place."""
+    if end is PairEnd.SPINNING:
+        return Verdict.FAIL, "it never stops sending at one moment"
+    if end is PairEnd.PACKET_LIMIT:
+        return Verdict.FAIL, f"more than {LIMIT_PACKETS} packets for a transfer of {len(data)} bytes"
+    if end in (PairEnd.TIME_LIMIT, PairEnd.IDLE):
+        return Verdict.FAIL, f"the connection is not closed after {LIMIT_US // MICROSECONDS_PER_S} s"
+    receiver = reference if role.sender else iut
+    complete = receiver.delivered == data
+    if iut.status is IutStatus.CLOSED_DONE and not complete:
+        return Verdict.FAIL, f"reports success, but {len(receiver.delivered)} of {len(data)} bytes arrived whole"
+    if iut.status is not IutStatus.CLOSED_DONE:
+        return Verdict.FAIL, f"the transfer failed: {iut.reason or 'no reason given'}"
+    if reference.status is IutStatus.CLOSED_DONE:
+        return Verdict.PASS, ""
+    if role.sender and complete:
+        # A dally that is never restarted may end before the second repeat of the last OK (AMB-53): legal, and unkind.
+        return Verdict.WARN, f"all data arrived, but the receiver's last OK stayed unanswered: {reference.reason}"
+    return Verdict.FAIL, f"reports success, but its peer failed: {reference.reason}"

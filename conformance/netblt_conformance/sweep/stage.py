@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The sweep as part of a run: one verdict for each transfer and role, by its outcome and by the dissector."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from netblt_conformance import paths
+from netblt_conformance.judges.tshark import VIOLATIONS, Finding, Tshark
+from netblt_conformance.model import Role
+from netblt_conformance.simlib import IutLibrary
+from netblt_conformance.sweep import faults
+from netblt_conformance.sweep.faults import Schedule
+from netblt_conformance.sweep.one import Bench, addresses, run
+from netblt_conformance.sweep.plan import SweepPlan
+from netblt_conformance.sweep.schedule_file import ScheduleFile
+from netblt_conformance.sweep.shrink import shrink
+from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
+from netblt_conformance.sweep.workers import JOB_SCHEDULES, Job, Outcome, Pool, captures
+from netblt_conformance.verdicts import Judgement, Result, Verdict
+
+# What a sweep shows: every byte in its place, whatever two faults did (RFC 998 2, 3, 5.2).
+REQUIREMENTS = ("DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02")
+# Failures of one transfer and role that get files of their own; a broken implementation fails thousands alike.
+FAILURES_KEPT = 10
+
+
+@dataclass(slots=True)
+class _Row:
+    """One transfer in one role."""
+
+    transfer: Transfer
+    role: Role
+    schedules: int = 0
+    failures: list[tuple[Schedule, Verdict, str]] = field(default_factory=list)
+    shown: list[Finding] = field(default_factory=list)
+
+    def note(self, schedule: Schedule, verdict: Verdict, reason: str) -> None:
+        if all(schedule != known or verdict > worst for known, worst, _ in self.failures):
+            self.failures.append((schedule, verdict, reason))
+
+
+class Sweep:
+    """Runs a plan. `progress(done, of)` is called now and then."""
+
+    def __init__(self, plan: SweepPlan, progress: Callable[[int, int], None]) -> None:
+        self.plan = plan
+        self.total = 0
+        self._done = 0
+        self._progress = progress
+        self._rows: dict[tuple[str, Role], _Row] = {}
+        self._reference = paths.iut_library()
+
+    def run(self) -> list[Result]:
+        """One result for each transfer and role, and one more for each failure that is kept."""
+        with tempfile.TemporaryDirectory(prefix="netblt-sweep-") as folder, Tshark() as tshark:
+            jobs = list(self._plan_jobs(Path(folder)))
+            with ThreadPoolExecutor(1) as judge:
+                verdicts: list[tuple[Job, Future[list[Finding]]]] = []
+                pool = Pool(self.plan.iut, self._reference, self.plan.jobs, self._outcome, self._ended)
+                pool.run(iter(jobs), lambda job: verdicts.append((job, judge.submit(self._judge, tshark, job))))
+                for job, findings in verdicts:
+                    self._take(job, findings.result())
+        return [result for row in self._rows.values() for result in self._results(row)]
+
+    # ---- what is run ----
+
+    def _schedules(self, packets: tuple[int, int]) -> Iterator[Schedule]:
+        if self.plan.singles:
+            yield from faults.singles(packets)
+        if self.plan.pairs:
+            yield from faults.pairs(packets)
+        yield from faults.random_schedules(packets, self.plan.seed, self.plan.random)
+
+    def _plan_jobs(self, folder: Path) -> Iterator[Job]:
+        """The undisturbed transfer between two reference endpoints says how many packets there are to hit: how many
+        the implementation itself sends is its own affair, and one that sends more is hit in its first ones."""
+        reference = IutLibrary(self._reference)
+        for transfer in TRANSFERS:
+            for role in self.plan.roles:
+                base = run(Bench(reference, reference), transfer, role, (), seed=self.plan.seed)
+                schedules: list[Schedule] = [(), *self._schedules(base.packets)]
+                self._rows[transfer.name, role] = _Row(transfer, role, len(schedules))
+                self.total += len(schedules)
+                for first in range(0, len(schedules), JOB_SCHEDULES):
+                    part = tuple(schedules[first : first + JOB_SCHEDULES])
+                    name = f"{transfer.name}.{role}.{first}.pcapng"
+                    yield Job(first, transfer, role, part, self.plan.seed, folder / name)
+
+    # ---- what is heard ----
+
+    def _row(self, job: Job) -> _Row:
+        return self._rows[job.transfer.name, job.role]
+
+    def _outcome(self, outcome: Outcome) -> None:
+        self._row(outcome.job).note(outcome.schedule, outcome.verdict, outcome.reason)
+
+    def _ended(self, schedules: int) -> None:
+        self._done += schedules
+        self._progress(self._done, self.total)
+
+    @staticmethod
+    def _judge(tshark: Tshark, job: Job) -> list[Finding]:
+        findings: list[Finding] = []
+        for capture in captures(job):
+            findings += tshark.findings(capture, VIOLATIONS)
+            capture.unlink()
+        return findings
+
+    def _take(self, job: Job, findings: list[Finding]) -> None:
+        """The dissector's violations: the implementation's are failures, the reference's an error of the suite."""
+        by_address = {address: index for index in range(len(job.schedules)) for address in addresses(index)}
+        for finding in findings:
+            index = by_address[finding.offender_address]
+            ours = finding.offender_address == addresses(index)[0]
+            verdict = Verdict.FAIL if ours else Verdict.ERROR
+            who = "" if ours else "the reference endpoint: "
+            reason = f"{who}{finding.requirement} is violated (dissector)"
+            self._row(job).note(job.schedules[index], verdict, reason)
+
+    # ---- what comes out ----
+
+    def _results(self, row: _Row) -> list[Result]:
+        name = f"sweep_{row.transfer.name}"
+        judgement = Judgement()
+        for schedule, verdict, reason in row.failures:
+            judgement.worsen(verdict, f"{'; '.join(schedule) or 'without any fault'}: {reason}")
+        count = len({schedule for schedule, _, _ in row.failures})
+        reason = f"{count} of {row.schedules} schedules: {judgement.reason}" if count else ""
+        result = Result(
+            name,
+            list(REQUIREMENTS),
+            str(row.role),
+            judgement.verdict,
+            reason,
+            observed={"schedules": str(row.schedules), "failed": str(count)},
+        )
+        worst = sorted(row.failures, key=lambda failure: (-failure[1], len(failure[0])))[:FAILURES_KEPT]
+        return [result, *(self._keep(row, number, *failure) for number, failure in enumerate(worst, 1))]
+
+    def _keep(self, row: _Row, number: int, schedule: Schedule, verdict: Verdict, reason: str) -> Result:
+        """A failure's own capture and its shrunk schedule as a file."""
+        stem = f"sweep.{row.transfer.name}.{row.role}.{number}"
+        replay = Replay(self.plan.iut, self._reference)
+        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule, verdict.label, reason)
+        small = replay.shrink(file)
+        (self.plan.report / f"{stem}.toml").write_text(small.text(), encoding="utf-8")
+        replay.run(small, self.plan.report / f"{stem}.pcapng")
+        words = f"{'; '.join(small.rules) or 'without any fault'}: {reason} [{stem}.toml]"
+        case = f"sweep_{row.transfer.name}: schedule {number}"
+        return Result(case, list(REQUIREMENTS), str(row.role), verdict, words, capture=f"{stem}.pcapng")
+
+
+def _worsen(judgement: Judgement, outcome: Outcome) -> None:
+    judgement.worsen(outcome.verdict, outcome.reason)
+
+
+class Replay:
+    """One schedule again, in a child process of its own."""
+
+    def __init__(self, iut: Path, reference: Path) -> None:
+        self._iut = iut
+        self._reference = reference
+
+    def run(self, file: ScheduleFile, capture: Path | None = None) -> tuple[Verdict, str, list[Finding]]:
+        """The verdict and its reason, the dissector's findings included; the capture too where a path is given."""
+        with tempfile.TemporaryDirectory(prefix="netblt-replay-") as folder, Tshark() as tshark:
+            job = Job(0, file.transfer, file.role, (file.rules,), file.seed, Path(folder) / "one.pcapng")
+            judgement = Judgement()
+            pool = Pool(
+                self._iut,
+                self._reference,
+                1,
+                lambda outcome: _worsen(judgement, outcome),
+                lambda _count: None,
+            )
+            pool.run(iter([job]), lambda _job: None)
+            findings: list[Finding] = []
+            for merged in captures(job):
+                findings += tshark.findings(merged)
+                if capture is not None:
+                    capture.write_bytes(merged.read_bytes())
+        for finding in findings:
+            if finding.verdict == "violation":
+                ours = finding.offender_address == addresses(0)[0]
+                verdict = Verdict.FAIL if ours else Verdict.ERROR
+                judgement.worsen(verdict, f"{finding.requirement} is violated (dissector)", finding.frame)
+        return judgement.verdict, judgement.reason, findings
+
+    def shrink(self, file: ScheduleFile) -> ScheduleFile:
+        """The fewest rules that still give a verdict as bad. A schedule that does not fail stays as it is."""
+        wanted, _, _ = self.run(file)
+        if wanted <= Verdict.WARN:
+            return file
+
+        def fails(rules: tuple[str, ...]) -> bool:
+            again = ScheduleFile(file.transfer, file.role, file.seed, rules)
+            return self.run(again)[0] >= wanted
+
+        rules = shrink(file.rules, fails)
+        small = ScheduleFile(file.transfer, file.role, file.seed, rules)
+        verdict, reason, _ = self.run(small)
+        return ScheduleFile(file.transfer, file.role, file.seed, rules, verdict.label, reason)

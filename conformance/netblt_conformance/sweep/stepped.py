@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sweeps of single faults for an implementation that is stepped from Python (the pipe link), against the reference.
+
+The sim link sweeps all pairs of faults with a loop in C; every step over a pipe costs two process switches, so here
+each fault comes alone. Everything happens in virtual time and comes out the same every time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from netblt_conformance import ipv4, paths
+from netblt_conformance.judges.tshark import VIOLATIONS, JudgeError, Tshark
+from netblt_conformance.links.base import NEVER_US, HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.links.virtual import STUCK_STEPS, SteppedEndpoint
+from netblt_conformance.model import Digest, Parameters, Role, Start, Status
+from netblt_conformance.simlib import Direction, Flakeway, Iut, IutLibrary, IutParams, IutStatus, PcapngWriter
+from netblt_conformance.sweep import faults
+from netblt_conformance.sweep.faults import Schedule
+from netblt_conformance.sweep.one import DEATH_TIMER_S, LATENCY, LIMIT_PACKETS, LIMIT_US, Bench, addresses, run
+from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
+from netblt_conformance.verdicts import Judgement, Result, Verdict
+
+REQUIREMENTS = ["DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02"]
+# Crashes and hangs after which the rest of a transfer and role is left alone: it would tell nothing new.
+BREAKS_MAX = 3
+FAILURES_KEPT = 10
+_OURS, _THEIRS = 1001, 1002  # NETBLT ports, as in the sweeps of the sim link
+_CLOSED = (IutStatus.CLOSED_DONE, IutStatus.CLOSED_FAILED)
+
+
+def _packed(address: str) -> bytes:
+    return bytes(int(part) for part in address.split("."))
+
+
+class _Pair:
+    """The implementation (A), the reference (B), the flakeway between them, and the clock."""
+
+    def __init__(self, endpoint: SteppedEndpoint, reference: Iut, flakeway: Flakeway, number: int) -> None:
+        self.endpoint = endpoint
+        self.reference = reference
+        self._flakeway = flakeway
+        self._here, self._there = (_packed(address) for address in addresses(number))
+        self.now_us = 0
+        self.packets = 0
+        self.seen: list[tuple[int, bytes, bool]] = []  # at the implementation: when, what, sent by it
+
+    def _from_endpoint(self, output: Sequence[tuple[bytes, bytes]]) -> None:
+        for _, packet in output:
+            self.packets += 1
+            self.seen.append((self.now_us, packet, True))
+            self._flakeway.offer(Direction.A_TO_B, packet, self.now_us)
+
+    def _from_reference(self) -> None:
+        for packet in self.reference.outputs(self.now_us):
+            self.packets += 1
+            self._flakeway.offer(Direction.B_TO_A, packet, self.now_us)
+
+    def _next_us(self) -> int:
+        moments = (self._flakeway.deadline, self.endpoint.deadline_us(), self.reference.deadline)
+        return min(NEVER_US if moment is None else moment for moment in moments)
+
+    def run(self, start: Start) -> str:
+        """Until both ends have closed. Answers why it stopped before, "" when it did not."""
+        self._from_endpoint(self.endpoint.start(start, 0))
+        self._from_reference()
+        steps = 0
+        while not (self.endpoint.status().closed and self.reference.status in _CLOSED):
+            moment_us = max(self.now_us, self._next_us())
+            if moment_us > LIMIT_US:
+                return f"the connection is not closed after {LIMIT_US // 1_000_000} s"
+            if self.packets > LIMIT_PACKETS:
+                return f"more than {LIMIT_PACKETS} packets"
+            steps = steps + 1 if moment_us == self.now_us else 0
+            if steps > STUCK_STEPS:
+                return "it never stops at one moment"
+            self.now_us = moment_us
+            self._step()
+        return ""
+
+    def _step(self) -> None:
+        for released in self._flakeway.release(self.now_us):
+            if released.direction is Direction.A_TO_B:
+                self.reference.packet(self._here, released.packet, self.now_us)
+                self._from_reference()
+            else:
+                self.seen.append((self.now_us, released.packet, False))
+                self._from_endpoint(self.endpoint.packet(self._there, released.packet, self.now_us))
+        if self.endpoint.deadline_us() <= self.now_us:
+            self._from_endpoint(self.endpoint.advance(self.now_us))
+        deadline = self.reference.deadline
+        if deadline is not None and deadline <= self.now_us:
+            self.reference.advance(self.now_us)
+            self._from_reference()
+
+    def record(self, writer: PcapngWriter, interface: int) -> None:
+        """As the implementation saw it."""
+        counts = {True: 0, False: 0}
+        for time_us, packet, sent in self.seen:
+            counts[sent] += 1
+            ends = (self._here, self._there) if sent else (self._there, self._here)
+            writer.packet(interface, time_us * 1_000, ipv4.wrap(packet, *ends, counts[sent]))
+
+
+class SteppedSweep:
+    """All single faults in every transfer and role. `endpoint()` answers a living endpoint, fresh for each transfer."""
+
+    def __init__(self, endpoint: Callable[[], SteppedEndpoint], seed: int, report: Path) -> None:
+        self._endpoint = endpoint
+        self._seed = seed
+        self._report = report
+        self._reference = IutLibrary(paths.iut_library())
+
+    def run(
+        self, transfers: Sequence[Transfer], roles: Sequence[Role], progress: Callable[[int, int], None]
+    ) -> list[Result]:
+        work = [(transfer, role, self._schedules(transfer, role)) for transfer in transfers for role in roles]
+        total, done = sum(len(schedules) for _, _, schedules in work), 0
+        results: list[Result] = []
+        for transfer, role, schedules in work:
+            try:
+                results += self._row(transfer, role, schedules)
+            except NotSupportedError as reason:
+                results.append(Result(f"sweep_{transfer.name}", list(REQUIREMENTS), str(role), Verdict.NA, str(reason)))
+            done += len(schedules)
+            progress(done, total)
+        return results
+
+    def _schedules(self, transfer: Transfer, role: Role) -> list[Schedule]:
+        """The undisturbed transfer between two references says how many packets there are to hit."""
+        base = run(Bench(self._reference, self._reference), transfer, role, (), seed=self._seed)
+        return [(), *faults.singles(base.packets)]
+
+    # ---- one transfer ----
+
+    def _ends(self, transfer: Transfer, role: Role, number: int) -> tuple[Start, IutParams]:
+        here, there = addresses(number)
+        common = {
+            name: getattr(transfer, name)
+            for name in ("buffer_size", "packet_size", "burst_size", "burst_interval_ms", "max_buffers")
+        }
+        start = Start(
+            role=role,
+            parameters=Parameters(**common, death_timer_s=DEATH_TIMER_S),
+            local_address=_packed(here),
+            foreign_address=_packed(there),
+            local_port=_OURS,
+            foreign_port=_THEIRS if role.active else 0,
+            seed=self._seed,
+            test_id=f"sweep_{transfer.name}[{role}]",
+            data=transfer.data if role.sender else b"",
+        )
+        theirs = IutParams(
+            **common,
+            active=not role.active,
+            sender=not role.sender,
+            local_port=_THEIRS,
+            foreign_port=_OURS,
+            death_timer_s=DEATH_TIMER_S,
+            seed=self._seed + 1,
+            local_address=there,
+            foreign_address=here,
+        )
+        return start, theirs
+
+    def _one(
+        self, transfer: Transfer, role: Role, number: int, schedule: Schedule, writer: PcapngWriter, interface: int
+    ) -> tuple[Verdict, str, bool]:
+        """Verdict, reason, and whether the endpoint broke."""
+        start, theirs = self._ends(transfer, role, number)
+        endpoint = self._endpoint()
+        flakeway = Flakeway(self._seed, LATENCY, *schedule, trace=False)
+        data = b"" if role.sender else transfer.data
+        with self._reference.start(theirs, data) as reference:
+            pair = _Pair(endpoint, reference, flakeway, number)
+            try:
+                stopped = pair.run(start)
+                if stopped:
+                    return Verdict.FAIL, stopped, False
+                return (*self._judge(endpoint, reference, role, transfer.data), False)
+            except ImplementationError as error:
+                return Verdict.FAIL, f"the implementation {error}", True
+            except HarnessError as error:
+                return Verdict.ERROR, str(error), True
+            finally:
+                pair.record(writer, interface)
+                endpoint.close()
+
+    @staticmethod
+    def _judge(endpoint: SteppedEndpoint, reference: Iut, role: Role, data: bytes) -> tuple[Verdict, str]:
+        """Every single fault can be repaired: both ends close, with every byte in its place."""
+        delivered = Digest.of(reference.delivered) if role.sender else endpoint.digest()
+        complete = delivered == Digest.of(data)
+        if endpoint.status() is not Status.CLOSED_DONE:
+            return Verdict.FAIL, f"the transfer failed: {endpoint.reason() or 'no reason given'}"
+        if not complete:
+            return Verdict.FAIL, f"reports success, but {delivered.length} of {len(data)} bytes arrived whole"
+        if reference.status is IutStatus.CLOSED_DONE:
+            return Verdict.PASS, ""
+        if role.sender:  # AMB-53, as in the sweeps of the sim link
+            return Verdict.WARN, f"all data arrived, but the receiver's last OK stayed unanswered: {reference.reason}"
+        return Verdict.FAIL, f"reports success, but its peer failed: {reference.reason}"
+
+    # ---- one transfer and role, all schedules ----
+
+    def _row(self, transfer: Transfer, role: Role, schedules: list[Schedule]) -> list[Result]:
+        failures: dict[int, tuple[Verdict, str]] = {}
+        broken, writer = 0, PcapngWriter()
+        interface = writer.interface("tester")
+        ran = 0
+        for number, schedule in enumerate(schedules):
+            verdict, reason, broke = self._one(transfer, role, number, schedule, writer, interface)
+            ran, broken = number + 1, broken + broke
+            if verdict is not Verdict.PASS:
+                failures[number] = (verdict, reason)
+            if broken == BREAKS_MAX or (verdict is Verdict.FAIL and not schedule):
+                break  # without any fault it must work, or faults tell nothing
+        for number, reason in self._violations(writer):
+            failures.setdefault(number, (Verdict.FAIL, reason))
+        return self._results(transfer, role, schedules, ran, failures)
+
+    @staticmethod
+    def _violations(writer: PcapngWriter) -> list[tuple[int, str]]:
+        """What the dissector proves against the implementation, by schedule."""
+        with tempfile.TemporaryDirectory(prefix="netblt-sweep-") as folder:
+            path = Path(folder) / "merged.pcapng"
+            writer.save(path)
+            try:
+                with Tshark() as tshark:
+                    found = tshark.findings(path, VIOLATIONS)
+            except JudgeError:
+                return []  # the run's second judge complains about that
+        numbers = {addresses(number)[0]: number for number in range(1 << 14)}
+        return [
+            (numbers[finding.offender_address], f"{finding.requirement} is violated (dissector)")
+            for finding in found
+            if finding.offender_address in numbers
+        ]
+
+    def _results(
+        self,
+        transfer: Transfer,
+        role: Role,
+        schedules: list[Schedule],
+        ran: int,
+        failures: dict[int, tuple[Verdict, str]],
+    ) -> list[Result]:
+        judgement = Judgement()
+        words = {number: "; ".join(schedules[number]) or "without any fault" for number in failures}
+        for number, (verdict, reason) in failures.items():
+            judgement.worsen(verdict, f"{words[number]}: {reason}")
+        name = f"sweep_{transfer.name}"
+        left = f"; {len(schedules) - ran} were not run" if ran < len(schedules) else ""
+        reason = f"{len(failures)} of {ran} schedules: {judgement.reason}{left}" if failures else ""
+        counts = {"schedules": str(ran), "failed": str(len(failures))}
+        rows = [Result(name, list(REQUIREMENTS), str(role), judgement.verdict, reason, observed=counts)]
+        worst = sorted(failures.items(), key=lambda item: (-item[1][0], item[0]))[:FAILURES_KEPT]
+        for count, (number, (verdict, why)) in enumerate(worst, 1):
+            row = Result(f"{name}: schedule {count}", list(REQUIREMENTS), str(role), verdict, f"{words[number]}: {why}")
+            row.capture = self._keep(transfer, role, number, schedules[number], f"{name}.{role}.{count}.pcapng")
+            rows.append(row)
+        return rows
+
+    def _keep(self, transfer: Transfer, role: Role, number: int, schedule: Schedule, name: str) -> str:
+        """Runs it again for a capture of its own: the same bytes."""
+        writer = PcapngWriter()
+        self._one(transfer, role, number, schedule, writer, writer.interface("tester"))
+        writer.save(self._report / name.replace("sweep_", "sweep."))
+        return name.replace("sweep_", "sweep.")
+
+
+def wanted(picks: Callable[[str], bool]) -> list[Transfer]:
+    """The transfers that a selection asks for, by the name that the sweeps of the sim link have."""
+    return [transfer for transfer in TRANSFERS if picks(f"sweep_{transfer.name}")]

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command watch."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from netblt_conformance.check import report
+from netblt_conformance.check.judge import Checked, exit_code
+from netblt_conformance.judges import standings
+from netblt_conformance.judges.tshark import JudgeError, Tshark
+from netblt_conformance.watch.capture import BUFFER_MIB, FILTER, Dumpcap
+from netblt_conformance.watch.judge import LiveJudge
+from netblt_conformance.watch.pcapng import BrokenStreamError, Interface
+from netblt_conformance.watch.session import Session, Voice
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text}: more than 0 is needed")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text}: a whole number above 0 is needed")
+    return int(text)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-i", dest="interface", action="append", required=True, metavar="IFACE", help="may be given several times"
+    )
+    parser.add_argument("--duration", type=_positive, default=math.inf, metavar="S", help="seconds (default: Ctrl-C)")
+    parser.add_argument("--count", type=_count, default=0, metavar="N", help="ends after so many captured packets")
+    parser.add_argument("--filter", default=FILTER, metavar="EXPR", help="capture filter (default: %(default)s)")
+    parser.add_argument(
+        "--buffer", type=_count, default=BUFFER_MIB, metavar="MIB", help="of the kernel, MiB (default: %(default)s)"
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE", help="keep the capture (pcapng)")
+    parser.add_argument("--strict", action="store_true", help="a suspicion is a failure too (exit status 1)")
+    parser.add_argument(
+        "--json", action="store_true", help="JSON lines as it happens; the last is that of check --json"
+    )
+    volume = parser.add_mutually_exclusive_group()
+    volume.add_argument("-v", "--verbose", action="store_true", help="at the end what held as well")
+    volume.add_argument("-q", "--quiet", action="store_true", help="only violations and the verdict")
+
+
+@contextlib.contextmanager
+def _copy(path: Path | None) -> Iterator[IO[bytes] | None]:
+    if path is None:
+        yield None
+        return
+    try:
+        file = path.open("wb")
+    except OSError as error:
+        raise JudgeError(f"--write {path}: {error.strerror}") from None
+    with file:
+        yield file
+
+
+@contextlib.contextmanager
+def _until_stopped() -> Iterator[threading.Event]:
+    """Ctrl-C and SIGTERM end the capture, not the verdict."""
+    stopped = threading.Event()
+    before = {n: signal.signal(n, lambda *_: stopped.set()) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def careful(interfaces: list[Interface]) -> list[str]:
+    """What the capture itself leaves in doubt."""
+    notes = []
+    for one in interfaces:
+        if one.dropped:
+            notes.append(
+                f"the capture on {one.name} dropped {one.dropped} packets and kept {one.packets}: what they held is "
+                "not judged; violations stand, for no loss explains them"
+            )
+        elif one.dropped is None:
+            notes.append(f"whether the capture on {one.name} dropped packets is not known")
+    return notes
+
+
+def _verdict(session: Session, reports: dict[str, Any], name: str) -> Checked:
+    found = standings.settled(session.judge.findings)
+    checked = Checked(name, standings.connections(reports, found), notes=careful(session.interfaces))
+    if not checked.connections:
+        checked.error = "no NETBLT packet passed"
+    return checked
+
+
+def command_watch(options: argparse.Namespace) -> int:
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    voice = Voice(json_lines=options.json, quiet=options.quiet, colour=colour)
+    name = ", ".join(options.interface)
+    with (
+        Tshark() as tshark,
+        _copy(options.write) as copy,
+        _until_stopped() as stopped,
+        contextlib.closing(LiveJudge(tshark, voice.finding)) as judge,
+        Dumpcap(options.interface, options.filter, options.count, options.buffer) as dumpcap,
+    ):
+        session = Session(dumpcap, judge, voice, copy, options.duration, stopped)
+        try:
+            session.run()
+        except BrokenStreamError as error:
+            raise JudgeError(f"dumpcap's output cannot be read: {error}") from None
+        complaint = dumpcap.complaint()
+        if complaint and not session.interfaces:
+            raise JudgeError(f"dumpcap cannot capture on {name}: {complaint}")
+        checked = _verdict(session, judge.finish(), name)
+        if complaint:
+            checked.notes.append(f"dumpcap ended early: {complaint}")
+    return _conclude(session, checked, options, colour)
+
+
+def _conclude(session: Session, checked: Checked, options: argparse.Namespace, colour: bool) -> int:
+    status = exit_code(checked.results, strict=options.strict)
+    if options.json:
+        document = report.document([checked], status, strict=options.strict, kind="watch")
+        document["capture"] = {one.name: {"packets": one.packets, "dropped": one.dropped} for one in session.interfaces}
+        print(report.as_line(document), flush=True)
+    else:
+        for one in session.interfaces:
+            print(
+                f"{one.name}: {one.packets} packets captured, {one.dropped if one.dropped is not None else '?'} dropped"
+            )
+        sys.stdout.write(report.text([checked], colour, verbose=options.verbose, quiet=options.quiet))
+        sys.stdout.flush()
+    if checked.error:
+        print(f"error: {checked.name}: {checked.error}", file=sys.stderr)
+    return status

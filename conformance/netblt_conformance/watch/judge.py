@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tshark on a pipe that stays open: findings come out while packets go in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from netblt_conformance.judges import standings
+from netblt_conformance.judges.findings import Finding, FindingReader, JudgeError
+from netblt_conformance.judges.tshark import ANY_VERDICT, Tshark, last_line, pdml_options, read_reports
+from netblt_conformance.links.process import die_with_parent
+
+_CHUNK_BYTES = 1 << 16
+
+
+class LiveJudge:
+    """`on_finding` is called from another thread."""
+
+    def __init__(self, tshark: Tshark, on_finding: Callable[[Finding], None]) -> None:
+        self.findings: list[Finding] = []
+        self._on_finding = on_finding
+        self._reader = FindingReader()
+        self._broken: JudgeError | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - read when tshark has ended
+        reports = [name for name in (standings.SUMMARY, standings.REPORT) if name in tshark.reports]
+        words = [word for name in reports for word in ("-z", f"netblt,{name},json")]
+        self._process = tshark.start(
+            subprocess.PIPE,
+            "-l",
+            *pdml_options(ANY_VERDICT),
+            *words,
+            stderr=self._errors,
+            start_new_session=True,
+            preexec_fn=die_with_parent,
+        )
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        while chunk := os.read(self._process.stdout.fileno(), _CHUNK_BYTES):
+            if self._broken is not None:
+                continue  # tshark must not wait for us
+            try:
+                found = self._reader.feed(chunk)
+            except JudgeError as error:
+                self._broken = error
+                continue
+            self.findings += found
+            for finding in found:
+                self._on_finding(finding)
+
+    def write(self, data: bytes) -> None:
+        """Waits while tshark is behind: then the kernel's buffer fills, and dumpcap counts what does not fit."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(data)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise JudgeError(f"tshark gave up: {self._last_words()}") from None
+
+    def _last_words(self) -> str:
+        self._process.wait()
+        self._errors.seek(0)
+        return last_line(self._errors.read().decode("utf-8", "replace"))
+
+    def finish(self) -> dict[str, Any]:
+        """No more packets. The plugin's reports; JudgeError when tshark failed."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._listener.join()
+        if self._process.wait():
+            raise JudgeError(f"tshark gave up: {self._last_words()}")
+        if self._broken is not None:
+            raise self._broken
+        return read_reports(self._reader.rest)
+
+    def close(self) -> None:
+        """Whatever happened: tshark is gone afterwards."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._listener.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+        self._errors.close()

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One watch: packets go from dumpcap to tshark and into a file; what happens is told at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+import time
+from typing import IO
+
+from netblt_conformance.check import report
+from netblt_conformance.judges.findings import Finding
+from netblt_conformance.report import table
+from netblt_conformance.verdicts import Verdict
+from netblt_conformance.watch import pcapng
+from netblt_conformance.watch.capture import Dumpcap
+from netblt_conformance.watch.judge import LiveJudge
+from netblt_conformance.watch.tracker import Flow, Tracker
+
+WAIT_S = 0.2
+THROUGHPUT_EVERY_S = 5.0
+# Of one rule and offender so many findings are told as they occur; the verdict counts them all.
+TOLD_ALIKE = 5
+_BROKEN = {"violation": Verdict.FAIL, "suspected": Verdict.INCONC}
+
+
+class Voice:
+    """Tells what happens, to people or as JSON lines. Two threads speak."""
+
+    def __init__(self, *, json_lines: bool, quiet: bool, colour: bool) -> None:
+        self._json, self._quiet, self._colour = json_lines, quiet, colour
+        self._lock = threading.Lock()
+        self._told: dict[tuple[str, str, str], int] = {}
+        self.began = time.monotonic()
+
+    def _print(self, text: str, row: dict[str, object], important: bool) -> None:
+        seconds = time.monotonic() - self.began
+        with self._lock:
+            if self._json:
+                print(report.as_line({"seconds": round(seconds, 3), **row}), flush=True)
+            elif important or not self._quiet:
+                print(f"{seconds:9.3f}  {text}", flush=True)
+
+    def finding(self, finding: Finding) -> None:
+        key = (finding.requirement, finding.offender, finding.verdict)
+        count = self._told[key] = self._told.get(key, 0) + 1
+        if count > TOLD_ALIKE:
+            return
+        more = "; more like it are counted only" if count == TOLD_ALIKE else ""
+        verdict = table.paint(_BROKEN.get(finding.verdict, Verdict.INCONC), self._colour, 6)
+        text = (
+            f"{verdict}  {finding.requirement}  {finding.offender}, frame {finding.guilty_frame}: {finding.text}{more}"
+        )
+        row = {"kind": "finding", "requirement": finding.requirement, "stream": finding.stream}
+        self._print(text, {**row, **report.finding_row(finding)}, important=finding.verdict == "violation")
+
+    def state(self, flow: Flow, state: str) -> None:
+        ended = state.startswith("closed")
+        figures = f", {flow.data_bytes} bytes of data, {flow.megabits():.3f} Mbit/s" if ended else ""
+        row = {"kind": "connection", "ends": flow.title, "state": state}
+        self._print(f"{flow.title} {state}{figures}", {**row, **_figures(flow, flow.megabits())}, important=False)
+
+    def throughput(self, flow: Flow) -> None:
+        rate = flow.megabits_lately()
+        row = {"kind": "throughput", "ends": flow.title, "state": flow.state}
+        self._print(f"{flow.title} {flow.state}, {rate:.3f} Mbit/s", {**row, **_figures(flow, rate)}, important=False)
+
+
+def _figures(flow: Flow, rate: float) -> dict[str, object]:
+    return {"packets": flow.packets, "data_bytes": flow.data_bytes, "mbps": round(rate, 6)}
+
+
+@dataclasses.dataclass(slots=True)
+class Session:
+    """Runs until dumpcap ends; `ends_s` after its start, or when `stopped` is set, dumpcap is told to."""
+
+    dumpcap: Dumpcap
+    judge: LiveJudge
+    voice: Voice
+    copy: IO[bytes] | None
+    ends_s: float
+    stopped: threading.Event
+    interfaces: list[pcapng.Interface] = dataclasses.field(default_factory=list)
+    tracker: Tracker = dataclasses.field(default_factory=Tracker)
+    _reported: float = 0.0
+
+    def run(self) -> None:
+        blocks, behind, stopping = pcapng.Blocks(), False, False
+        while (chunk := self.dumpcap.read(WAIT_S)) is not None:
+            if self.copy is not None:
+                self.copy.write(chunk)
+            whole = []
+            for kind, block in blocks.feed(chunk):
+                self._note(kind, block)
+                whole.append(block)
+            if whole:
+                self.judge.write(b"".join(whole))
+                behind = True
+            elif behind:
+                self.judge.write(pcapng.FILLER)
+                behind = False
+            if not stopping and (self.stopped.is_set() or time.monotonic() - self.voice.began > self.ends_s):
+                self.dumpcap.stop()
+                stopping = True
+            self._throughput()
+
+    def _note(self, kind: int, block: bytes) -> None:
+        if kind == pcapng.PACKET:
+            number, ticks, frame = pcapng.packet(block)
+            one = self.interfaces[number]
+            one.packets += 1
+            for flow, state in self.tracker.note(frame, one.link_type, ticks * one.tick_s):
+                self.voice.state(flow, state)
+        elif kind == pcapng.INTERFACE:
+            self.interfaces.append(pcapng.interface(block, len(self.interfaces)))
+            self._say_ready()
+        elif kind == pcapng.STATISTICS:
+            number, dropped = pcapng.drops(block)
+            self.interfaces[number].dropped = dropped
+
+    def _say_ready(self) -> None:
+        print(f"watching {self.interfaces[-1].name}; Ctrl-C ends", file=sys.stderr, flush=True)
+
+    def _throughput(self) -> None:
+        now = time.monotonic()
+        if now - self._reported < THROUGHPUT_EVERY_S:
+            return
+        self._reported = now
+        for flow in self.tracker.flows.values():
+            if flow.data_bytes > flow.reported_bytes and not flow.state.startswith("closed"):
+                self.voice.throughput(flow)

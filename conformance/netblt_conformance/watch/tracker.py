@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Connections as they pass by: state and throughput, from packet headers alone. Judging is the plugin's business."""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from netblt_conformance.ipv4 import internet_checksum
+from netblt_conformance.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type
+
+NETBLT_PROTOCOL, UDP_PROTOCOL = 30, 17
+UDP_HEADER_BYTES = 8
+_ETHERNET, _RAW, _COOKED, _COOKED2, _LOOPBACK = 1, 101, 113, 276, 0
+_IPV4, _IPV6 = 0x0800, 0x86DD
+_VLANS = (0x8100, 0x88A8)
+_HEADER = struct.Struct(">HBBHHH")
+_CLOSING = {Type.DONE: "DONE", Type.QUIT: "QUIT", Type.QUITACK: "QUITACK", Type.ABORT: "ABORT", Type.REFUSED: "REFUSED"}
+_BITS_PER_BYTE, _BITS_PER_MEGABIT = 8, 1e6
+
+
+@dataclass(slots=True)
+class Flow:
+    """One pair of ends."""
+
+    title: str
+    state: str = "seen"
+    first_s: float = 0.0
+    last_s: float = 0.0
+    packets: int = 0
+    data_bytes: int = 0  # in DATA and LDATA packets, those sent again included
+    reported_bytes: int = 0
+    reported_s: float = 0.0
+
+    def megabits(self) -> float:
+        """Data per second from the first packet to the last."""
+        elapsed = self.last_s - self.first_s
+        return self.data_bytes * _BITS_PER_BYTE / elapsed / _BITS_PER_MEGABIT if elapsed > 0 else 0.0
+
+    def megabits_lately(self) -> float:
+        """The same since it was asked last."""
+        elapsed, moved = self.last_s - self.reported_s, self.data_bytes - self.reported_bytes
+        self.reported_s, self.reported_bytes = self.last_s, self.data_bytes
+        return moved * _BITS_PER_BYTE / elapsed / _BITS_PER_MEGABIT if elapsed > 0 else 0.0
+
+
+def _network(frame: bytes, link_type: int) -> bytes:
+    """The packet from the IP header on; empty when there is none."""
+    if link_type == _RAW:
+        return frame
+    if link_type == _LOOPBACK:
+        return frame[4:]
+    at = {_ETHERNET: 12, _COOKED: 14, _COOKED2: 0}.get(link_type)
+    if at is None:
+        return b""
+    kind = int.from_bytes(frame[at : at + 2], "big")
+    begin = 20 if link_type == _COOKED2 else at + 2
+    while kind in _VLANS:
+        kind = int.from_bytes(frame[begin + 2 : begin + 4], "big")
+        begin += 4
+    return frame[begin:] if kind in (_IPV4, _IPV6) else b""
+
+
+def payload(frame: bytes, link_type: int) -> tuple[str, str, bool, bytes] | None:
+    """Source, destination, whether in UDP, and the payload that may hold NETBLT packets."""
+    packet = _network(frame, link_type)
+    version = packet[0] >> 4 if packet else 0
+    if version == 4 and len(packet) >= 20:
+        begin, protocol = (packet[0] & 15) * 4, packet[9]
+        addresses, end = (packet[12:16], packet[16:20]), int.from_bytes(packet[2:4], "big")
+    elif version == 6 and len(packet) >= 40:
+        begin, protocol = 40, packet[6]
+        addresses, end = (packet[8:24], packet[24:40]), 40 + int.from_bytes(packet[4:6], "big")
+    else:
+        return None
+    if protocol not in (NETBLT_PROTOCOL, UDP_PROTOCOL):
+        return None
+    udp = protocol == UDP_PROTOCOL
+    begin += UDP_HEADER_BYTES if udp else 0
+    source, destination = (str(ipaddress.ip_address(address)) for address in addresses)
+    # Length 0: a datagram larger than IP can say, as segmentation offload makes them.
+    return source, destination, udp, packet[begin : end if end > begin else None]
+
+
+def packets(data: bytes, udp: bool) -> Iterator[tuple[Type, int, int, int]]:
+    """(type, local port, foreign port, data bytes) of every NETBLT packet in a payload; nothing in foreign UDP."""
+    at = 0
+    while at + HEADER_BYTES <= len(data):
+        _sum, _version, code, length, local, foreign = _HEADER.unpack_from(data, at)
+        if code > max(Type) or length < HEADER_BYTES or at + length > len(data):
+            return
+        covered = DATA_HEADER_BYTES if code in DATA_TYPES else length
+        if udp and internet_checksum(data[at : at + covered]) != 0:
+            return
+        yield Type(code), local, foreign, max(0, length - DATA_HEADER_BYTES) if code in DATA_TYPES else 0
+        at += -(-length // 4) * 4
+        if not udp:
+            return
+
+
+@dataclass(slots=True)
+class Tracker:
+    flows: dict[tuple[str, str], Flow] = field(default_factory=dict)
+
+    def note(self, frame: bytes, link_type: int, when_s: float) -> list[tuple[Flow, str]]:
+        """Takes a frame in; the flows whose state it changes, and the new state."""
+        found = payload(frame, link_type)
+        if found is None:
+            return []
+        source, destination, udp, data = found
+        changes = []
+        for kind, local, foreign, data_bytes in packets(data, udp):
+            ends = f"{source}:{local}", f"{destination}:{foreign}"
+            key = (min(ends), max(ends))
+            flow = self.flows.get(key)
+            if flow is None or (kind is Type.OPEN and flow.state not in ("opening", "seen")):
+                flow = self.flows[key] = Flow(" > ".join(ends), first_s=when_s, reported_s=when_s)
+            flow.packets, flow.last_s = flow.packets + 1, when_s
+            flow.data_bytes += data_bytes
+            if flow.state != (state := _state(flow.state, kind)):
+                flow.state = state
+                changes.append((flow, state))
+        return changes
+
+
+def _state(before: str, kind: Type) -> str:
+    """What a packet of this type makes of a connection. What was closed stays so until the next OPEN."""
+    if kind in _CLOSING:
+        return before if before.startswith("closed") else f"closed ({_CLOSING[kind]})"
+    if before.startswith("closed"):
+        return before
+    if kind is Type.OPEN:
+        return "opening"
+    return "open" if kind is Type.RESPONSE and before in ("seen", "opening") else "transferring"

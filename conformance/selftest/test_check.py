@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""netblt-conformance check: captures from files and pipes, what it concludes, and how it says that it cannot."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from netblt_conformance import ipv4, paths
+from netblt_conformance.check.judge import exit_code
+from netblt_conformance.judges.findings import FindingReader
+from netblt_conformance.judges.tshark import plugin_folder
+from netblt_conformance.packets import seal
+from netblt_conformance.verdicts import ExitCode, Result, Verdict
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
+
+PCAPS = paths.root() / "pcaps"
+VIOLATING = PCAPS / "violations" / "order02-progress-first.pcapng"
+SUSPECTED = PCAPS / "violations" / "ctrl04-like-split-queue.pcapng"
+CLEAN = PCAPS / "violations" / "order02-like-complete-after-all.pcapng"
+SCHEMA = json.loads((paths.root() / "conformance" / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
+RAW_IP = 101
+NOBODY = 65534
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("tshark") is None or not list(plugin_folder().glob("*/epan/netblt.so")), reason="no tshark or plugin"
+)
+
+
+def checked(command: Command, *arguments: str) -> tuple[int, dict[str, Any]]:
+    done = command("check", "--json", *arguments)
+    document = json.loads(done.output)
+    jsonschema.validate(document, SCHEMA)
+    return done.status, document
+
+
+def findings(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"stream": connection["stream"], "requirement": rule["requirement"], **finding}
+        for file in document["files"]
+        for connection in file["connections"]
+        for rule in connection["requirements"]
+        for finding in rule["findings"]
+    ]
+
+
+def pcap(path: Path, *packets: bytes) -> Path:
+    """Packets that start at the IPv4 header."""
+    records = b"".join(struct.pack("<IIII", 1, n, len(p), len(p)) + p for n, p in enumerate(packets))
+    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, RAW_IP) + records)
+    return path
+
+
+def test_what_is_expected_of_a_capture_is_what_check_reports(command: Command) -> None:
+    """Violations expected are there, at their frame and by their end; a file is a FAIL when it holds any."""
+    paths_ = sorted((PCAPS / "violations").glob("*.pcapng"))
+    _, document = checked(command, *map(str, paths_))
+    complaints = []
+    for path, file in zip(paths_, document["files"], strict=True):
+        expected = json.loads(path.with_name(f"{path.stem}.expected.json").read_text(encoding="utf-8"))
+        found = {
+            (one["frame"], one["requirement"], one["offender"].split()[1])
+            for one in findings({"files": [file]})
+            if one["verdict"] == "violation"
+        }
+        for one in expected["findings"]:
+            proofs = {one["frame"], *one.get("proven_by", ())}
+            told = {(frame, one["requirement"], one["offender_role"]) for frame in proofs}
+            if one["verdict"] == "violation" and not told & found:
+                complaints.append(f"{path.stem}: {one['requirement']} in frame {one['frame']} is missing")
+        if (file["verdict"] == "FAIL") != bool(found):
+            complaints.append(f"{path.stem}: {file['verdict']} with {found}")
+    assert complaints == []
+
+
+def test_a_suspicion_fails_only_when_strict(command: Command) -> None:
+    assert checked(command, str(SUSPECTED))[0] == 0
+    status, document = checked(command, "--strict", str(SUSPECTED))
+    assert status == 1
+    assert document["files"][0]["verdict"] == "INCONC"
+
+
+def test_the_table_names_verdict_requirement_offender_frame_and_text(command: Command) -> None:
+    done = command("check", str(VIOLATING))
+    assert done.status == 1
+    (row,) = [line for line in done.output.splitlines() if line.startswith("FAIL")]
+    assert row.split()[1] == "ORDER-02"
+    assert row.endswith("10.0.0.1 sender")
+    assert f"[{VIOLATING}, frame 15]" in done.output
+
+
+def test_what_was_not_put_to_the_test_shows_only_when_asked_for(command: Command) -> None:
+    assert "N/A" not in command("check", str(CLEAN)).output
+    assert "N/A     QUIT-01" in command("check", "-v", str(CLEAN)).output
+
+
+def test_a_capture_may_come_through_a_pipe_and_be_compressed(command: Command, tmp_path: Path) -> None:
+    packed = tmp_path / "packed.pcapng.gz"
+    packed.write_bytes(gzip.compress(VIOLATING.read_bytes()))
+    _, plain = checked(command, str(VIOLATING))
+    for content in (VIOLATING.read_bytes(), packed.read_bytes()):
+        done = subprocess.run(
+            [sys.executable, "-m", "netblt_conformance", "check", "--json", "-"],
+            input=content,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert findings(json.loads(done.stdout)) == findings(plain)
+    assert findings(checked(command, str(packed))[1]) == findings(plain)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_users_and_root_come_to_the_same_conclusion(command: Command, tmp_path: Path) -> None:
+    capture = tmp_path / "capture.pcapng"
+    shutil.copy(VIOLATING, capture)
+    words = [sys.executable, "-m", "netblt_conformance", "check", "--json", "-"]
+    try:
+        subprocess.run([sys.executable, "-c", "import netblt_conformance"], user=NOBODY, group=NOBODY, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this tree cannot be read by others")
+    with capture.open("rb") as file:
+        done = subprocess.run(
+            words,
+            stdin=file,
+            capture_output=True,
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            env={**os.environ, "HOME": "/nonexistent"},
+            check=False,
+        )
+    assert done.returncode == 1, done.stderr
+    assert findings(json.loads(done.stdout)) == findings(checked(command, str(VIOLATING))[1])
+
+
+def test_what_cannot_be_judged_is_named_and_is_neither_pass_nor_failure(command: Command, tmp_path: Path) -> None:
+    foreign = pcap(tmp_path / "foreign.pcap", ipv4.wrap(b"x" * 40, bytes(4), bytes(4), 1, 6))
+    text = tmp_path / "text.pcap"
+    text.write_text("no capture at all", encoding="utf-8")
+    for name, complaint in (
+        (str(foreign), "holds no NETBLT"),
+        (str(text), "text.pcap"),
+        ("/no/such/file", "No such file"),
+        (str(tmp_path), "Is a directory"),
+        (str(PCAPS / "dialects" / "etftp-transfer.pcapng"), "ETFTP"),
+    ):
+        done = command("check", name)
+        assert done.status == 2, done.output
+        assert complaint in done.errors
+        assert name in done.errors
+
+
+def test_a_file_that_is_cut_short_is_judged_up_to_there_and_in_error(command: Command, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(VIOLATING.read_bytes()[:-10])
+    done = command("check", str(cut))
+    assert done.status == 1, "the violation before the cut stands"
+    assert "cut short" in done.errors
+    cut.write_bytes(CLEAN.read_bytes()[:-10])
+    assert command("check", str(cut)).status == 2
+
+
+def opening(port: int, uid: int, *, flags: int = 0, string: bytes = b"abc\0") -> bytes:
+    """An OPEN; by the values given it breaks WIRE-09 (reserved flags) or WIRE-07 (string)."""
+    body = struct.pack(">IIIHHHHHH", uid, 1024, 4096, 256, 8, 10, 30, flags, 2) + string
+    return seal(struct.pack(">HBBHHHH", 0, 2, 0, 12 + len(body), port, 1, 0) + body)
+
+
+def test_findings_of_several_packets_in_one_frame_stay_with_their_connection(command: Command, tmp_path: Path) -> None:
+    """One datagram, two connections: the first breaks two rules, the second one."""
+    datagram = opening(1000, 7, flags=0x8000, string=b"abcd") + opening(2000, 8, flags=0x4000)
+    udp = struct.pack(">HHHH", 9980, 9980, 8 + len(datagram), 0) + datagram
+    packet = ipv4.wrap(udp, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]), 1, 17)
+    _, document = checked(command, str(pcap(tmp_path / "two.pcap", packet)))
+    told = {(one["stream"], one["requirement"], one["text"].partition(";")[0]) for one in findings(document)}
+    assert {one[:2] for one in told} == {(0, "WIRE-07"), (0, "WIRE-09"), (1, "WIRE-09")}
+    assert {one[2] for one in told if one[1] == "WIRE-07"} == {"the string does not end in NUL"}
+    assert {one[2] for one in told if one[1] == "WIRE-09"} == {"reserved flags are set"}
+
+
+def test_junit_counts_what_the_document_counts(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "check.xml"
+    command("check", "-q", "--junit", str(file), str(VIOLATING), "/no/such/file")
+    suite = ET.fromstring(file.read_text(encoding="utf-8"))
+    assert suite.get("failures") == "1"
+    assert suite.get("errors") == "1"
+    assert suite.find("properties/property[@name='layout']") is not None
+
+
+def test_copies_carry_the_findings_as_comments(command: Command, tmp_path: Path) -> None:
+    command("check", "--write", str(tmp_path), str(VIOLATING))
+    copy = tmp_path / f"{VIOLATING.stem}.checked.pcapng"
+    words = ["tshark", "-r", str(copy), "-Y", 'frame.comment contains "ORDER-02"', "-T", "fields", "-e", "frame.number"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["15", "16"]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_findings_come_out_as_soon_as_their_packet_is_whole(size: int) -> None:
+    pdml = (
+        b'<pdml><packet><proto name="frame"><field name="frame.number" show="3"/></proto><proto name="netblt">'
+        b'<field name="netblt.stream" show="0"/><field show=""><field name="_ws.expert"><field '
+        b'name="_ws.expert.message" show="Suspected: bad \x01 &amp; worse [CTRL-04]"/></field><field '
+        b'name="netblt.analysis.requirement" show="CTRL-04"/><field name="netblt.analysis.verdict" show="suspected"/>'
+        b"</field></proto></packet>\n"
+    )
+    reader, found = FindingReader(), []
+    for at in range(0, len(pdml), size):
+        found += reader.feed(pdml[at : at + size])
+    assert [(one.frame, one.stream, one.text) for one in found] == [(3, 0, "bad ? & worse")]
+    assert not reader.feed(b'</pdml>\n{"report": 1}')
+    assert reader.rest == b'\n{"report": 1}'
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "strict", "code"),
+    [
+        ([Verdict.PASS], False, ExitCode.HOLDS),
+        ([Verdict.INCONC], False, ExitCode.HOLDS),
+        ([Verdict.PASS, Verdict.INCONC], True, ExitCode.FAILED),
+        ([Verdict.PASS, Verdict.FAIL], False, ExitCode.FAILED),
+        ([Verdict.PASS, Verdict.ERROR], False, ExitCode.COULD_NOT_RUN),
+        ([Verdict.NA], False, ExitCode.COULD_NOT_RUN),
+        ([], False, ExitCode.COULD_NOT_RUN),
+    ],
+)
+def test_the_exit_status_of_a_check(verdicts: list[Verdict], strict: bool, code: ExitCode) -> None:
+    results = [Result("stream 0", ["CTRL-04"], "-", verdict) for verdict in verdicts]
+    assert exit_code(results, strict=strict) is code

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""RFC 1030's tables and the goals on its networks stay inside their bands, and repeat themselves."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from netblt_conformance import cli, paths
+from netblt_conformance.experiment import best, running, scenario
+from netblt_conformance.experiment.running import Result, error_percent
+from netblt_conformance.experiment.simulate import simulate
+
+# Scenarios that take a second or two; the others run in `netblt-conformance experiment NAME`.
+FAST = (
+    "wideband-goals",
+    "section8",
+    "section8-parallel",
+    "atm-window",
+    "atm-pacing",
+    "atm-streams",
+    "hosts",
+    "two-pairs",
+)
+
+
+def run(name: str) -> Result:
+    return running.run_scenario(scenario.load(scenario.find(name)))
+
+
+def complaints(result: Result) -> list[str]:
+    return [f"{one.run.name}: {check.describe()}" for one in result.runs for check in one.checks if not check.holds] + [
+        check.describe() for check in result.checks if not check.holds
+    ]
+
+
+@pytest.mark.parametrize("name", ["ring", "ethernet", "wideband"])
+def test_every_row_of_rfc_1030_is_inside_its_band(name: str) -> None:
+    result = run(name)
+    assert all(one.checks for one in result.runs)
+    assert complaints(result) == []
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_what_a_scenario_expects_holds(name: str) -> None:
+    result = run(name)
+    assert any(one.checks for one in result.runs)
+    assert complaints(result) == []
+
+
+def test_the_ring_is_off_its_bands_with_a_host_that_is_a_tenth_slower() -> None:
+    file = scenario.load(scenario.find("ring"))
+    raw = json.loads(json.dumps(file.raw))
+    for variant in raw["variant"]:
+        variant["host"]["sender"]["fitted"]["send_ms"] *= 1.1
+    result = running.run_scenario(scenario.from_tables(file.path, raw))
+    assert not result.holds
+    assert sum(not one.holds for one in result.runs) > 30
+
+
+def test_on_a_quiet_ethernet_two_buffers_lose_nothing_above_40_ms() -> None:
+    file = scenario.load(scenario.find("ethernet"))
+    row = next(one for one in file.runs if one.row and one.row.number == 15)
+    tables = copy.deepcopy(row.tables)
+    tables["link"]["ethernet"]["forward"].pop("loss", None)
+    for seed in range(1, 6):
+        figures = simulate(dataclasses.replace(row, tables=tables), seed).metrics
+        assert figures["loss"] == 0
+        assert figures["finished"] == 1
+
+
+def test_one_seed_gives_the_same_numbers_again_and_another_does_not() -> None:
+    row = scenario.load(scenario.find("wideband")).runs[23]
+    first, again, other = (simulate(row, seed) for seed in (7, 7, 8))
+    assert first.metrics == again.metrics
+    assert first.flows[0].buffers == again.flows[0].buffers
+    assert first.metrics != other.metrics
+
+
+def test_a_capture_is_the_same_bytes_and_tells_what_was_lost(tmp_path: Path) -> None:
+    row = scenario.load(scenario.find("wideband")).runs[23]
+    files = [tmp_path / f"{i}.pcapng" for i in range(2)]
+    outcomes = [simulate(row, 3, capture=file) for file in files]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    shown = subprocess.run(
+        [
+            "tshark",
+            "-r",
+            files[0],
+            "-T",
+            "fields",
+            "-e",
+            "frame.comment",
+            "-e",
+            "frame.interface_name",
+            "-Y",
+            "frame.len > 1000",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    lost = [line for line in shown.splitlines() if "dropped by loss" in line]
+    assert len(lost) == outcomes[0].metrics["loss"] > 0
+    assert all(line.endswith("\tleft") for line in lost)
+
+
+def test_the_command_prints_the_columns_and_ends_with_the_judgement(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["experiment", "ring", "--row", "25"]) == 0
+    out = capsys.readouterr().out
+    for word in ("BS/BI", "PSZ", "BFSZ", "XFSZ", "NBUFS", "#LOSS", "#RXM", "DTMOS", "SPEED", "1.75"):
+        assert word in out
+    assert out.rstrip().endswith("all inside their bands")
+
+
+def test_the_command_tells_inside_outside_and_impossible_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (scenario.folder() / "two-pairs.toml").read_text(encoding="utf-8")
+    outside, impossible = tmp_path / "outside.toml", tmp_path / "impossible.toml"
+    outside.write_text(text.replace("value = 6.0", "value = 7.0"), encoding="utf-8")
+    impossible.write_text(text.replace("framing", "farming"), encoding="utf-8")
+    assert cli.main(["experiment", "two-pairs"]) == 0
+    assert cli.main(["experiment", str(outside)]) == 1
+    assert cli.main(["experiment", str(impossible)]) == 2
+    assert f"error: {impossible}: link.ethernet.farming: there is no such field" in capsys.readouterr().err
+
+
+def test_json_and_csv_hold_every_row(tmp_path: Path) -> None:
+    as_json, as_csv = tmp_path / "r.json", tmp_path / "r.csv"
+    assert cli.main(["experiment", "ring", "--json", str(as_json), "--csv", str(as_csv)]) == 0
+    document = json.loads(as_json.read_text(encoding="utf-8"))
+    assert document["holds"] is True
+    assert len(document["runs"]) == 39
+    assert document["runs"][0]["row"]["speed"] == 1.45
+    lines = as_csv.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 40
+    assert lines[0].startswith("run,BS,BI,PSZ,BFSZ,XFSZ,NBUFS,LOSS,RXM,DTMOS,SPEED,")
+
+
+def test_a_report_has_every_plot(tmp_path: Path) -> None:
+    assert cli.main(["experiment", "two-pairs", "--report", str(tmp_path)]) == 0
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    for kind in ("throughput", "sequence", "outstanding", "recovery"):
+        chart = (tmp_path / f"3-3-mb-s-{kind}.svg").read_text(encoding="utf-8")
+        assert chart in page
+        assert chart.count("<path") > 1
+
+
+def test_the_best_fixed_pair_never_exceeds_the_rate_it_is_for() -> None:
+    for bits, packet in ((50e6, 1456), (1e6, 1456), (1e9, 1456), (1.042e6, 1432), (100e3, 512)):
+        size, interval = best.pair(bits, packet)
+        rate = size * packet * 8000 / interval
+        assert 0.95 * bits < rate <= bits * 1.0001
+
+
+def test_held_out_rows_are_reported_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run("ring")
+    worst = max(abs(error_percent(one)) for one in result.runs if one.run.row and one.run.row.held_out)
+    cli.main(["experiment", "ring"])
+    assert f"{worst:.2f} % worst" in next(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("held out")
+    )
+
+
+def test_the_simulator_was_built() -> None:
+    assert (paths.build() / "lib" / "libnetblt_world.so").is_file()

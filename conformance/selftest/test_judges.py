@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The two judges: when they contradict each other, and when they do not although their words differ."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from netblt_conformance import catalogue
+from netblt_conformance.capture import Capture
+from netblt_conformance.judges import frames, standings
+from netblt_conformance.judges.comparable import COMPARABLE
+from netblt_conformance.judges.findings import Finding
+from netblt_conformance.judges.second import disagreements, position_options
+from netblt_conformance.judges.tshark import Tshark, plugin_folder
+from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
+from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
+from netblt_conformance.verdicts import Result, Verdict
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
+
+pytestmark = [
+    pytest.mark.usefixtures("built_writer"),
+    pytest.mark.skipif(
+        shutil.which("tshark") is None or not list(plugin_folder().glob("*/epan/netblt.so")), reason="no plugin"
+    ),
+]
+
+CAPTURE = "CTRL-03.case.passive-receiver.pcapng"
+TESTER, IUT = Forge(2, 1000, 1), Forge(2, 1, 1000)
+OPENING = Packet(
+    b"",
+    unique_id=7,
+    buffer_size=256,
+    packet_size=256,
+    burst_size=4,
+    burst_interval_ms=10,
+    death_timer_s=30,
+    flags=1,
+    max_buffers=4,
+    string=b"\0\0\0\0",
+)
+
+
+def transfer(folder: Path, *controls: tuple[Message, ...], by_tester: bytes | None = None) -> Path:
+    """The tester opens and sends, the implementation answers with these CONTROLs; nothing is lost."""
+    capture, at = Capture(), 0
+
+    def packet(payload: bytes, *, ours: bool) -> None:
+        nonlocal at
+        at += 1000
+        ends = (TESTER_ADDRESS, IUT_ADDRESS) if ours else (IUT_ADDRESS, TESTER_ADDRESS)
+        capture.add(at, payload, *ends, sent=ours)
+
+    packet(TESTER.opening(Type.OPEN, OPENING), ours=True)
+    packet(IUT.opening(Type.RESPONSE, OPENING), ours=False)
+    if by_tester is not None:
+        packet(by_tester, ours=True)
+    for number, messages in enumerate(controls):
+        packet(IUT.control(messages), ours=False)
+        highest = max(message.seq for message in messages)
+        data = Packet(b"", type=Type.LDATA, buffer=number, high_seq=highest, data=bytes(256))
+        packet(TESTER.data(data), ours=True)
+    capture.write(folder / CAPTURE)
+    return folder
+
+
+def go(seq: int, buffer: int) -> Message:
+    return Message(Kind.GO, seq, buffer)
+
+
+GOOD = ((go(1, 0),), (go(2, 1),), (go(3, 2),))
+DESCENDING = ((go(1, 0),), (go(3, 2), go(2, 1)))
+
+
+def result(verdict: Verdict, requirement: str = "CTRL-03", frame: int | None = None) -> Result:
+    return Result("case", [requirement], "passive-receiver", verdict, "", capture=CAPTURE, frame=frame)
+
+
+def test_judges_that_agree_say_nothing(tmp_path: Path) -> None:
+    assert disagreements([result(Verdict.PASS)], transfer(tmp_path, *GOOD)) == []
+    assert disagreements([result(Verdict.FAIL, frame=5)], transfer(tmp_path, *DESCENDING)) == []
+
+
+def test_a_violation_that_the_suite_passed_is_an_error_of_the_suite(tmp_path: Path) -> None:
+    found = disagreements([result(Verdict.PASS, "DATA-01")], transfer(tmp_path, *DESCENDING))
+    assert [(one.verdict, one.requirements, one.frame) for one in found] == [(Verdict.ERROR, ["CTRL-03"], 5)]
+
+
+def test_one_more_violation_of_a_broken_implementation_is_a_failure_and_no_contradiction(tmp_path: Path) -> None:
+    found = disagreements([result(Verdict.FAIL, "DATA-01", 5)], transfer(tmp_path, *DESCENDING))
+    assert [(one.verdict, one.requirements) for one in found] == [(Verdict.FAIL, ["CTRL-03"])]
+
+
+def test_failing_a_packet_that_the_dissector_found_right_is_an_error_of_the_suite(tmp_path: Path) -> None:
+    found = disagreements([result(Verdict.FAIL, frame=5)], transfer(tmp_path, *GOOD))
+    assert [(one.verdict, one.requirements, one.frame) for one in found] == [(Verdict.ERROR, ["CTRL-03"], 5)]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "frame", "why"),
+    [
+        ("CTRL-03", None, "no packet was accused: what is missing leaves no trace"),
+        ("CTRL-03", 4, "the packet accused is the tester's"),
+        ("CTRL-05", 5, "only the tester knows which acknowledgements the implementation had received"),
+        ("QUIT-01", 5, "the dissector has not seen this rule put to the test"),
+    ],
+)
+def test_what_the_dissector_cannot_decide_contradicts_nobody(
+    tmp_path: Path, requirement: str, frame: int | None, why: str
+) -> None:
+    assert disagreements([result(Verdict.FAIL, requirement, frame)], transfer(tmp_path, *GOOD)) == [], why
+
+
+def test_deliberate_faults_of_the_tester_are_held_against_nobody(tmp_path: Path) -> None:
+    """A tester that sends a CONTROL although it is the sender breaks WIRE-13; its address tells it apart."""
+    folder = transfer(tmp_path, *GOOD, by_tester=TESTER.control((go(1, 0),)))
+    with Tshark() as tshark:
+        offenders = {finding.offender_address for finding in tshark.findings(folder / CAPTURE)}
+    assert offenders == {"192.0.2.1"}, "else this test proves nothing"
+    assert disagreements([result(Verdict.PASS)], folder) == []
+
+
+def test_captures_of_many_cases_are_told_apart(tmp_path: Path) -> None:
+    transfer(tmp_path, *GOOD)
+    rows = []
+    for number, controls in enumerate((GOOD, DESCENDING, GOOD, DESCENDING)):
+        transfer(tmp_path, *controls)
+        name = f"{number}.pcapng"
+        (tmp_path / CAPTURE).rename(tmp_path / name)
+        rows.append(dataclasses.replace(result(Verdict.PASS), case=f"case {number}", capture=name))
+    assert [one.capture for one in disagreements(rows, tmp_path)] == ["1.pcapng", "3.pcapng"]
+
+
+def test_every_comparable_rule_is_known_and_provable() -> None:
+    assert set(catalogue.requirements()) >= COMPARABLE
+
+
+def test_the_position_is_the_end_that_the_tester_plays() -> None:
+    assert position_options("active-sender") == ("-o", "netblt.capture_position:receiver")
+    assert position_options("passive-receiver") == ("-o", "netblt.capture_position:sender")
+    assert position_options("all") == ()
+
+
+def test_a_capture_is_cut_behind_a_frame(tmp_path: Path) -> None:
+    capture = transfer(tmp_path, *GOOD) / CAPTURE
+    total = frames.count_packets(capture)
+    for wanted in (0, 1, total):
+        frames.cut(capture, wanted, tmp_path / "cut.pcapng")
+        assert frames.count_packets(tmp_path / "cut.pcapng") == wanted
+    assert frames.emitter(capture, 1) == TESTER_ADDRESS
+    assert frames.emitter(capture, 2) == IUT_ADDRESS
+    assert frames.emitter(capture, total + 1) == b""
+
+
+def finding(frame: int, verdict: str, offending: int = 0) -> Finding:
+    return Finding(frame, "tester", 0, "CTRL-04", verdict, "10.0.0.2 receiver", "text", offending_frame=offending)
+
+
+def test_a_suspicion_that_is_proven_later_is_told_once() -> None:
+    early, other, proof = finding(3, "suspected"), finding(4, "suspected"), finding(9, "violation", 3)
+    assert standings.settled([early, other, proof]) == [other, proof]
+
+
+def test_without_the_report_of_conclusions_findings_speak_alone() -> None:
+    (connection,) = standings.connections({}, [finding(3, "suspected"), finding(9, "violation")])
+    assert connection.standings["CTRL-04"].conclusion == standings.VIOLATED
+
+
+@pytest.mark.usefixtures("built_library")
+def test_clean_runs_have_judges_that_agree(command: Command) -> None:
+    done = command("run", "--no-sweep", "--select", "CTRL,DATA,RESEND")
+    assert done.status == 0, done.output
+    assert {one.verdict for one in done.results} <= {Verdict.PASS, Verdict.NA}

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`netblt perf`: the test program of RFC 1030, with its figures checked against one another and against the clock."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
+
+from selftest.netblt_command_helpers import DONE, INTERRUPTED, NEGOTIATED_KEYS, UNREACHABLE, one_line
+from selftest.netblt_command_lab import Lab, Process
+from selftest.netblt_command_relay import LossyRelay
+
+pytest_plugins = ["selftest.netblt_command_fixtures"]
+
+TRANSFER_KEYS = {
+    "lane", "peer", "result", "reason", "role", "active", "bytes", "seconds", "setup_seconds", "data_seconds",
+    "goodput_bps", "steady_bps", "sender_steady_bps", "receiver_steady_bps", "steady", "packets_sent",
+    "data_packets_sent", "data_packets_received", "packets_lost", "packets_retransmitted", "data_timeouts",
+    "wire_bytes", "round_trip_seconds", "cpu_seconds", "negotiated",
+}  # fmt: skip
+# Of a receiver that got data.
+INTERVAL_KEYS = {"first_us", "interval_ms", "intervals"}
+TOTAL_KEYS = {
+    "transfers", "bytes", "seconds", "goodput_bps", "packets_lost", "packets_retransmitted", "data_timeouts",
+    "wire_bytes", "cpu_seconds",
+}  # fmt: skip
+HEAD = ["BS/BI", "PSZ", "BFSZ", "XFSZ", "NBUFS", "#LOSS", "#RXM", "DTMOS", "SPEED", "R-SPEED"]
+
+# 10 packets of 1000 bytes in 10 ms are 8 Mb/s of data.
+EIGHT_MBPS = ["--packet-size", "1000", "--buffer-size", "20000", "--burst-size", "10", "--burst-interval", "10"]
+FIXED = ["--rate", "fixed"]
+
+
+def measure(lab: Lab, *options: str, passive: list[str] | None = None) -> tuple[dict[str, Any], Process]:
+    """One run of the active end, and the passive end that served it."""
+    server = lab.wait_for_peer(lab.there, "perf", *(passive or FIXED))
+    client = lab.start(lab.here, "perf", lab.there.address, *options, "--json")
+    assert client.wait() == DONE, client.errors
+    return client.report, server
+
+
+class TestFigures:
+    @pytest.mark.parametrize("reverse", [False, True])
+    def test_what_is_counted_fits_together(self, lab: Lab, reverse: bool) -> None:
+        report, _ = measure(lab, "--size", "1000000", *EIGHT_MBPS, *(["--reverse"] if reverse else []))
+        (transfer,) = report["transfers"]
+
+        assert set(report) == {"result", "reason", "role", "active", "transfers", "totals"}
+        assert set(transfer) == TRANSFER_KEYS | (INTERVAL_KEYS if reverse else set())
+        assert set(transfer["negotiated"]) == NEGOTIATED_KEYS
+        assert set(report["totals"]) == TOTAL_KEYS
+        assert report["role"] == transfer["role"] == ("receiver" if reverse else "sender")
+        assert transfer["bytes"] == report["totals"]["bytes"] == 1_000_000
+        assert sum(transfer.get("intervals", [1_000_000])) == 1_000_000
+        assert transfer["data_packets_sent"] == 1000 + transfer["packets_retransmitted"]
+        assert transfer["packets_lost"] == transfer["data_packets_sent"] - transfer["data_packets_received"]
+        assert transfer["goodput_bps"] == pytest.approx(8_000_000 / transfer["seconds"], rel=1e-3)
+        assert transfer["setup_seconds"] + transfer["data_seconds"] <= transfer["seconds"]
+        assert 0 < transfer["cpu_seconds"] < transfer["seconds"]
+
+    @pytest.mark.parametrize("reverse", [False, True])
+    def test_steady_speed_is_what_the_bursts_say(self, udp_lab: Lab, reverse: bool) -> None:
+        options = ["--size", "2000000", *EIGHT_MBPS, *(["--reverse"] if reverse else [])]
+        report, _ = measure(udp_lab, *options)
+        (transfer,) = report["transfers"]
+
+        # A busy machine sends late bursts, which are not caught up: slower is possible, faster is not.
+        while_data_moved = transfer["bytes"] * 8 / transfer["data_seconds"]
+        for end in ("sender_steady_bps", "receiver_steady_bps"):
+            assert transfer[end] == pytest.approx(while_data_moved, rel=0.06)
+            assert transfer[end] < 8.2e6
+        assert transfer["steady_bps"] == transfer["sender_steady_bps"]
+        assert transfer["goodput_bps"] < 8.2e6
+
+    def test_one_buffer_has_no_steady_speed(self, udp_lab: Lab) -> None:
+        report, _ = measure(udp_lab, "--size", "20000", *EIGHT_MBPS)
+        assert report["transfers"][0]["steady_bps"] is None
+
+    @pytest.mark.parametrize("size", ["0", "1", "999", "20000", "20001"])
+    def test_small_transfers_are_transfers(self, udp_lab: Lab, size: str) -> None:
+        report, _ = measure(udp_lab, "--size", size, *EIGHT_MBPS)
+        assert report["transfers"][0]["bytes"] == int(size)
+
+    def test_loss_is_told_by_both_ends_together(self, udp_lab: Lab) -> None:
+        server = udp_lab.wait_for_peer(udp_lab.there, "perf", *FIXED)
+        with LossyRelay(udp_lab.there, udp_lab.udp_port, seed=1, loss=0.05, reorder=0) as relay:
+            client = udp_lab.start_raw(
+                udp_lab.here,
+                ["perf", udp_lab.there.address, "--encap", "udp", "--udp-port", str(relay.port), "--size", "3000000",
+                 "--json", "--burst-size", "10", "--burst-interval", "2"],
+            )  # fmt: skip
+            assert client.wait() == DONE, client.errors
+        (transfer,) = client.report["transfers"]
+
+        assert transfer["packets_lost"] > 0
+        assert transfer["packets_retransmitted"] >= transfer["packets_lost"]
+        assert transfer["data_timeouts"] > 0
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == INTERRUPTED
+
+    def test_the_table_has_the_columns_of_rfc_1030(self, udp_lab: Lab) -> None:
+        udp_lab.wait_for_peer(udp_lab.there, "perf", *FIXED)
+        client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--size", "500000", *EIGHT_MBPS)
+        assert client.wait() == DONE, client.errors
+        head, row = (line.split() for line in client.stdout.read_text().splitlines())
+
+        assert head == HEAD
+        values = dict(zip(head, row, strict=True))
+        assert (values["BS/BI"], values["PSZ"], values["BFSZ"], values["XFSZ"]) == ("10/10", "1000", "20000", "500")
+        assert 2 < float(values["SPEED"]) < 8.2
+        assert 2 < float(values["R-SPEED"]) < 8.2
+
+
+class TestRuns:
+    def test_repeated_and_parallel_transfers_are_all_there(self, udp_lab: Lab) -> None:
+        options = ["--size", "100000", "--repeat", "3", "--parallel", "4", *EIGHT_MBPS]
+        report, server = measure(udp_lab, *options, passive=[*FIXED, "--json"])
+
+        assert len(report["transfers"]) == report["totals"]["transfers"] == 12
+        assert sorted(transfer["lane"] for transfer in report["transfers"]) == sorted([0, 1, 2, 3] * 3)
+        assert report["totals"]["bytes"] == 1_200_000
+        assert report["totals"]["packets_lost"] == 0
+        server.wait_until(lambda: len(server.stdout.read_text().splitlines()) == 12, "the passive end told of each")
+        told = [json.loads(line) for line in server.stdout.read_text().splitlines()]
+        assert {line["role"] for line in told} == {"receiver"}
+        assert {line["active"] for line in told} == {False}
+
+    @pytest.mark.parametrize("reverse", [False, True])
+    def test_a_measurement_by_time_lasts_so_long(self, udp_lab: Lab, reverse: bool) -> None:
+        report, _ = measure(udp_lab, "--time", "2", *EIGHT_MBPS, *(["--reverse"] if reverse else []))
+
+        assert report["totals"]["seconds"] > 1.5, "no upper bound: a busy machine may take its time"
+        assert report["totals"]["bytes"] > 1_000_000
+
+    def test_the_passive_end_serves_so_many(self, udp_lab: Lab) -> None:
+        _, server = measure(udp_lab, "--size", "10000", "--repeat", "2", passive=["--count", "2"])
+        assert server.wait(20) == DONE
+
+    def test_an_interrupt_ends_both_and_the_object_is_whole(self, udp_lab: Lab) -> None:
+        udp_lab.wait_for_peer(udp_lab.there, "perf", *FIXED)
+        client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--time", "60", "--json", *EIGHT_MBPS)
+        signal_when_sending(udp_lab, client)
+
+        assert client.wait(20) == INTERRUPTED
+        assert client.report["result"] == "interrupted"
+        assert [transfer["result"] for transfer in client.report["transfers"]] == ["local-quit"]
+
+    def test_nobody_there(self, udp_lab: Lab) -> None:
+        client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--json")
+
+        assert client.wait() == UNREACHABLE
+        assert "nothing answers" in one_line(client)
+        assert client.report["result"] == "unreachable"
+        assert client.report["transfers"] == []
+
+    def test_a_file_receiver_takes_data_and_has_no_figures(self, udp_lab: Lab, tmp_path: Path) -> None:
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "data")
+        client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--size", "50000", "--json", *EIGHT_MBPS)
+
+        assert (client.wait(), receiver.wait()) == (DONE, DONE)
+        (transfer,) = client.report["transfers"]
+        assert (tmp_path / "data").stat().st_size == transfer["bytes"] == 50_000
+        assert transfer["packets_lost"] is None
+        assert transfer["data_timeouts"] is None
+        assert transfer["packets_retransmitted"] == 0
+
+
+def signal_when_sending(lab: Lab, client: Process) -> None:
+    """After some transfers' worth of CPU time has been spent it is surely open."""
+    client.wait_until(lambda: sent_packets(lab) > 50, "packets leave")
+    client.send_signal(signal.SIGINT)
+
+
+def sent_packets(lab: Lab) -> int:
+    with lab.here.inside():
+        lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
+    for line in lines:
+        name, _, figures = line.partition(":")
+        if name.strip() == lab.here.interface:
+            return int(figures.split()[9])
+    return 0

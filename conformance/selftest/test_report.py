@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a run leaves: JSON by its schema, JUnit, the HTML page, progress, and a valid rest after an interruption."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from netblt_conformance import paths
+from netblt_conformance.report import covered, files, html, progress
+from netblt_conformance.report.excerpt import excerpt
+from netblt_conformance.verdicts import ExitCode, Result, Verdict, exit_code, harden
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
+
+SCHEMA = json.loads((paths.root() / "conformance" / "schemas" / "results.schema.json").read_text(encoding="utf-8"))
+HEADER: dict[str, Any] = {
+    "suite": "netblt-conformance 0",
+    "link": "sim",
+    "implementation": "x.so",
+    "seed": 1,
+    "observed": {},
+}
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in text.splitlines()]
+    for row in found:
+        jsonschema.validate(row, SCHEMA)
+    return found
+
+
+@pytest.mark.usefixtures("built_library")
+def test_the_lines_of_a_run_follow_the_schema(command: Command) -> None:
+    done = command("run", "--select", "CTRL-04,QUIT", "--no-sweep", "--no-dissector", "--json-lines")
+    first, *others = rows(done.output)
+    assert (first["kind"], first["layout"], first["complete"]) == ("run", files.LAYOUT_VERSION, True)
+    assert {row["kind"] for row in others} == {"result"}
+    assert ET.fromstring(done.junit).find("properties/property[@name='layout']") is not None
+
+
+def test_the_schema_refuses_what_is_no_result() -> None:
+    good = {"kind": "result", **Result("c", ["CTRL-04"], "active-sender", Verdict.PASS).to_json()}
+    jsonschema.validate(good, SCHEMA)
+    for wrong in ({"verdict": "GOOD"}, {"requirements": ["x"]}, {"frame": 0}, {"more": 1}, {"verdict": "FAIL"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**good, **wrong}, SCHEMA)
+
+
+def test_strict_turns_a_should_into_a_failure_and_nothing_else() -> None:
+    warned = Result("c", ["CTRL-10"], "active-sender", Verdict.WARN, "late")
+    assert harden(warned).verdict is Verdict.FAIL
+    assert "late" in harden(warned).reason
+    assert exit_code([harden(warned)]) is ExitCode.FAILED
+    for verdict in set(Verdict) - {Verdict.WARN}:
+        other = Result("c", [], "active-sender", verdict, "why")
+        assert harden(other) == other
+
+
+class Page(HTMLParser):
+    """Checks that tags are closed, and collects what a browser would have to fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        self.fetched += [f"{tag} {name}={value}" for name, value in attrs if name in ("src", "srcset")]
+        self.fetched += [f"{tag} {name}={value}" for name, value in attrs if tag == "link"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.mark.usefixtures("built_library")
+def test_the_page_shows_every_result_and_needs_nothing_else(command: Command) -> None:
+    done = command("run", "--select", "CTRL-04,WIRE-01,sweep", "--role", "active-receiver", "--no-dissector")
+    text = (done.report / html.NAME).read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == []
+    assert page.fetched == []
+    assert "url(" not in text
+    assert text.count('class="result"') == len(done.results)
+    for one in done.results:
+        assert one.case.replace("_", " ") in page.words
+    assert "version byte" in page.words, "the profile"
+    assert "schedules" in page.words, "the sweeps"
+
+
+def test_what_an_implementation_says_cannot_break_the_page() -> None:
+    evil = '</details><script>alert("x")</script>'
+    result = Result(evil, ["CTRL-04"], "active-sender", Verdict.FAIL, evil, observed={evil: evil})
+    text = html.page({**HEADER, "implementation": evil, "observed": {"active-sender": {evil: evil}}}, [result], {})
+    assert "<script>alert" not in text
+    assert Page(text).open == []
+
+
+def test_an_excerpt_shows_the_packets_around_the_one_that_decided() -> None:
+    capture = paths.root() / "pcaps" / "violations" / "ctrl04-new-messages-alone.pcapng"
+    found = excerpt(capture, 13)
+    assert found is not None
+    assert [line.number for line in found.lines] == list(range(7, 17))
+    (deciding,) = [line for line in found.lines if line.number == found.deciding]
+    assert deciding.info == "CONTROL(#11 OK(1), #12 GO(9))"
+    end = excerpt(capture, None)
+    assert end is not None
+    assert end.lines[-1].number == 55
+
+
+@pytest.mark.parametrize(
+    ("done", "of", "elapsed", "words"),
+    [
+        (0, 100, 5.0, ""),
+        (1, 1000, 5.0, ""),
+        (50, 100, 10.0, "10 s left"),
+        (10, 100, 20.0, "3 min 00 s left"),
+        (30, 1000, 240.0, "2 h 09 min left"),
+        (100, 100, 9.0, "0 s left"),
+    ],
+)
+def test_time_left_is_told_once_it_can_be_known(done: int, of: int, elapsed: float, words: str) -> None:
+    assert progress.left(done, of, elapsed) == words
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_counts_on_a_terminal_and_is_silent_elsewhere() -> None:
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        shown = progress.Progress(wanted=True, stream=stream)
+        shown.show("cases", 3, 10, "a case")
+        shown.clear()
+    assert "cases 3/10" in terminal.getvalue()
+    assert pipe.getvalue() == ""
+    quiet = Terminal()
+    progress.Progress(wanted=False, stream=quiet).show("cases", 1, 2)
+    assert quiet.getvalue() == ""
+
+
+@pytest.mark.usefixtures("built_library")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_valid_results_so_far(tmp_path: Path, number: signal.Signals) -> None:
+    words = [sys.executable, "-m", "netblt_conformance", "run", "-v", "--no-dissector", "--report", str(tmp_path)]
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert run.stdout is not None
+    for _ in range(20):
+        run.stdout.readline()
+    os.killpg(run.pid, number) if number is signal.SIGINT else run.send_signal(number)
+    time.sleep(0.05)
+    run.send_signal(number)  # somebody in a hurry
+    output, errors = run.communicate(timeout=60)
+    assert run.returncode == 2, errors
+    assert "interrupted" in output
+    assert "Traceback" not in errors
+    first, *others = rows((tmp_path / files.JSON_LINES).read_text(encoding="utf-8"))
+    assert first["complete"] is False
+    assert len(others) >= 20
+    assert not [row for row in others if row["verdict"] in ("FAIL", "ERROR")], "an interruption convicts nobody"
+    assert ET.parse(tmp_path / files.JUNIT).getroot().get("tests") == str(len(others))
+    assert "Interrupted" in (tmp_path / html.NAME).read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_coverage_accounts_for_every_requirement(command: Command) -> None:
+    done = command("coverage", "--json")
+    document = json.loads(done.output)
+    assert done.status == (1 if document["mistakes"] else 0)
+    assert len(document["requirements"]) > 150
+    (ctrl04,) = [row for row in document["requirements"] if row["requirement"] == "CTRL-04"]
+    assert ctrl04["cases"]
+    assert ctrl04["mutants"]
+    assert ctrl04["dissector"] == {"filter": "ctrl_redundancy", "reach": "violation"}
+    untested = command("list", "--list-untested").output
+    for row in document["requirements"]:
+        assert (row["untested"] is not None) == bool(re.search(rf"^{row['requirement']} ", untested, re.MULTILINE))
+    assert document["layout"] == covered.LAYOUT_VERSION

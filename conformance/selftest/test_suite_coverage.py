@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every requirement is tested, found and broken by something, or says why not; every ambiguity is reported or says why
+not. And the check that watches over it can fail."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from netblt_conformance import catalogue, coverage, mutants, paths
+from netblt_conformance.catalogue import Requirement
+from netblt_conformance.commands import checked_cases, listing_plan
+from netblt_conformance.coverage import Rule
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
+
+MUST = Requirement("CTRL-04", "title", "5.2.1", "must", "receiver", "text")
+RULES = {"CTRL-04": Rule("ctrl_redundancy", "violation")}
+MUTANT = mutants.Mutant("m", "CTRL-04", "about", ())
+
+
+@cache
+def cases() -> dict[str, tuple[str, ...]]:
+    return {name: words[1:] for name, words in checked_cases(listing_plan()).items()}
+
+
+def test_nothing_is_missing_without_a_reason() -> None:
+    rules = coverage.read_registry(paths.verdicts_registry())
+    assert len(rules) > 100
+    assert coverage.mistakes(coverage.survey(cases()), rules) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "judged", "breaking", "complaint"),
+    [
+        ({}, (), [MUTANT], "no case tests it"),
+        ({"untested": "because"}, ("CTRL-04",), [MUTANT], "but case tests it"),
+        ({}, ("CTRL-04",), [], "no mutant breaks"),
+        ({"unmutated": "because"}, ("CTRL-04",), [MUTANT], "but m breaks it"),
+        ({"dissector": "other"}, ("CTRL-04",), [MUTANT], "the plugin's registry has ctrl_redundancy"),
+    ],
+)
+def test_what_is_missing_is_named(
+    changes: dict[str, Any], judged: tuple[str, ...], breaking: list[mutants.Mutant], complaint: str
+) -> None:
+    known = {"CTRL-04": dataclasses.replace(MUST, **changes)}
+    [line] = coverage.mistakes(coverage.cover(known, {"case": judged}, RULES, breaking), RULES)
+    assert line.startswith("CTRL-04: ")
+    assert complaint in line
+
+
+def test_a_rule_of_the_plugin_for_no_requirement_is_named() -> None:
+    assert coverage.mistakes({}, RULES) == ["the plugin's registry: unknown requirement CTRL-04"]
+
+
+def test_sixty_ambiguities_are_known() -> None:
+    assert list(catalogue.ambiguities()) == [f"AMB-{number:02}" for number in range(1, 61)]
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_a_run_reports_every_choice_that_the_catalogue_says_it_reports(command: Command) -> None:
+    done = command("run", "--no-sweep", "--no-dissector", "-q")
+    assert done.status == 0, done.output
+    names = {name for result in done.results for name in result.observed}
+    header = json.loads((done.report / "results.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    names |= {name for values in header["observed"].values() for name in values}
+    missing = [a.id for a in catalogue.ambiguities().values() if a.observed_as and a.observed_as not in names]
+    assert not missing

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sweeps: what they go through, what they notice, and that a failure can be replayed and shrunk."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from netblt_conformance import mutants, mutation, paths
+from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.sweep import faults, schedule_file
+from netblt_conformance.sweep.shrink import shrink
+from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
+from netblt_conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
+
+ONE_ROLE = ("--role", "passive-receiver")
+
+
+def test_singles_hit_every_packet_of_both_directions_with_every_action() -> None:
+    found = set(faults.singles((2, 1)))
+    wanted = {(f"{action} a>b nth={nth}",) for action in faults.ACTIONS for nth in range(1, 5)}
+    wanted |= {(f"{action} b>a nth={nth}",) for action in faults.ACTIONS for nth in range(1, 4)}
+    assert found == wanted
+
+
+def test_pairs_are_all_pairs_of_singles_at_different_packets() -> None:
+    singles = [rules[0] for rules in faults.singles((1, 1))]
+    place = {single: single.split(" ", 1)[1] for single in singles}
+    wanted = {frozenset((a, b)) for a in singles for b in singles if place[a] != place[b]}
+    found = [frozenset(rules) for rules in faults.pairs((1, 1))]
+    assert set(found) == wanted
+    assert len(found) == len(wanted), "a pair came twice"
+
+
+def test_random_schedules_come_from_their_seed() -> None:
+    def of(seed: int) -> list[faults.Schedule]:
+        return list(faults.random_schedules((5, 5), seed, 20))
+
+    assert of(1) == of(1)
+    assert of(1) != of(2)
+
+
+@pytest.mark.parametrize("guilty", [{"c"}, {"a", "f"}, {"b", "c", "e"}, set("abcdefgh"), set()])
+def test_shrinking_leaves_just_the_rules_that_are_needed(guilty: set[str]) -> None:
+    assert set(shrink("abcdefgh", lambda rules: guilty <= set(rules))) == guilty
+
+
+def test_shrinking_ends_where_no_single_rule_can_go() -> None:
+    """Failing may need any three rules: then the answer is some three."""
+    assert len(shrink("abcdefghij", lambda rules: len(rules) >= 3)) == 3
+
+
+GOOD = """
+layout = 1
+transfer = "lock-step"
+role = "active-sender"
+seed = 3
+rules = ["drop a>b nth=2"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ('"lock-step"', '"lock"', "transfer"),
+        ('"active-sender"', '"sender"', "role"),
+        ("layout = 1", "layout = 9", "layout"),
+        ("seed = 3", 'seed = "x"', "seed"),
+        ('["drop a>b nth=2"]', '"drop"', "rules"),
+        ("seed", "sed", "sed"),
+        ("seed = 3", "seed = ", "line"),
+    ],
+)
+def test_a_bad_schedule_file_is_refused_with_the_name_of_what_is_wrong(
+    tmp_path: Path, command: Command, built_library: Path, old: str, new: str, named: str
+) -> None:
+    del built_library
+    path = tmp_path / "schedule.toml"
+    path.write_text(GOOD.replace(old, new, 1))
+    done = command("replay", str(path))
+    assert done.status == 2
+    assert str(path) in done.errors
+    assert named in done.errors
+
+
+def test_a_schedule_file_keeps_everything() -> None:
+    file = schedule_file.ScheduleFile(
+        TRANSFERS_BY_NAME["pipelined"],
+        ROLES_BY_NAME["passive-sender"],
+        9,
+        ('drop a>b nth=1 OK "', "loss 2%"),
+        "FAIL",
+        'a "reason"',
+    )
+    assert _written(file) == file
+
+
+def _written(file: schedule_file.ScheduleFile) -> schedule_file.ScheduleFile:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.toml"
+        path.write_text(file.text(), encoding="utf-8")
+        return schedule_file.load(path)
+
+
+def test_the_reference_repairs_every_single_and_every_pair_of_faults(command: Command, built_library: Path) -> None:
+    del built_library
+    done = command("run", "--select", "sweep", *ONE_ROLE)
+    assert done.status == 0, done.output + done.errors
+    assert {result.verdict for result in done.results} == {Verdict.PASS}
+    schedules = sum(int(result.observed["schedules"]) for result in done.results)
+    assert schedules > 5_000, "a quarter of 20,000: there are four roles"
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> dict[str, Path]:
+    """Cores with one rule broken, built as libraries."""
+    del built_library
+    folder = tmp_path_factory.mktemp("broken")
+    libraries = {}
+    edits = {
+        # Wrong only when a RESEND has to be made: two faults may be needed, one suffices.
+        "crash": ("receiver_timers.c", "resends_sent++;", "resends_sent++; __builtin_trap();"),
+    }
+    for name, (file, old, new) in edits.items():
+        core = folder / name
+        shutil.copytree(paths.root() / "reference_impl" / "core", core)
+        source = (core / file).read_text()
+        assert source.count(old) == 1, f"{file}: {old!r} is not there once"
+        (core / file).write_text(source.replace(old, new))
+        libraries[name] = folder / f"{name}.so"
+        mutation.iut_builder().build_iut(core, libraries[name], cache=folder)
+    return libraries
+
+
+def test_a_crash_under_a_fault_is_the_verdict_of_that_schedule_which_can_be_replayed_and_shrunk(
+    command: Command, broken: dict[str, Path], tmp_path: Path
+) -> None:
+    library = ("--iut-library", str(broken["crash"]))
+    done = command("run", "--select", "sweep", *ONE_ROLE, *library)
+    assert done.status == 1
+    failed = [result for result in done.results if result.verdict is Verdict.FAIL]
+    assert failed
+    assert all("crashed" in result.reason for result in failed)
+    kept = sorted(done.report.glob("sweep.*.toml"))
+    assert kept, "no schedule was kept"
+    assert all(len(schedule_file.load(path).rules) == 1 for path in kept), "one lost packet of data suffices"
+
+    assert command("replay", str(kept[0]), *library).status == 1
+    assert command("replay", str(kept[0])).status == 0, "the reference repairs it"
+
+    long = tmp_path / "long.toml"
+    file = schedule_file.load(kept[0])
+    rules = ("duplicate b>a nth=1", *file.rules, "swap a>b nth=2")
+    long.write_text(schedule_file.ScheduleFile(file.transfer, file.role, file.seed, rules).text())
+    assert command("shrink", str(long), *library, "--output", str(tmp_path / "small.toml")).status == 0
+    assert schedule_file.load(tmp_path / "small.toml").rules == file.rules
+
+
+def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
+    command: Command, tmp_path: Path, built_library: Path
+) -> None:
+    """CTRL-04: every byte still arrives, but a CONTROL holds only the news."""
+    del built_library
+    [mutant] = [m for m in mutants.load(paths.mutants()) if m.name == "only-new-messages"]
+    mutants.apply(mutant, paths.root() / "reference_impl" / "core", tmp_path / "core")
+    library = tmp_path / "mutant.so"
+    mutation.iut_builder().build_iut(tmp_path / "core", library, cache=tmp_path)
+    done = command("run", "--select", "sweep_pipelined", *ONE_ROLE, "--iut-library", str(library))
+    assert done.status == 1
+    assert any("CTRL-04" in result.reason and "dissector" in result.reason for result in done.results)
+    captures = list(done.report.glob("sweep.*.pcapng"))
+    assert captures
+    assert all(capture.stat().st_size > 1000 for capture in captures)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A veth pair in a network namespace of its own, `watch` at one end, packets put in at the other. Run by test_watch.py
+under `unshare -n`, so that nothing is left behind:
+
+    watch_lab.py replay|flood|transfer CAPTURE [options of watch]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from netblt_conformance import paths
+from netblt_conformance.judges.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.watch.pcapng import packet
+
+SENDING, WATCHED = "sending", "watched"
+IPV4 = 0x0800
+ETHERNET = bytes(12) + IPV4.to_bytes(2, "big")
+COMMAND = [sys.executable, "-m", "netblt_conformance", "watch", "-i", WATCHED]
+FLOOD_LOOPS = 300
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+def frames(capture: Path) -> list[bytes]:
+    """The frames of a capture that starts at the IPv4 header, as Ethernet frames."""
+    return [ETHERNET + packet(block)[2] for kind, block in blocks(capture) if kind == ENHANCED_PACKET]
+
+
+def as_pcap(found: list[bytes], path: Path) -> None:
+    """What tcpreplay reads."""
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    path.write_bytes(header + b"".join(struct.pack("<IIII", 0, 0, len(one), len(one)) + one for one in found))
+
+
+def await_line(stream: Any, text: str) -> list[str]:
+    """The lines up to the one that holds `text`."""
+    lines = []
+    while line := stream.readline():
+        lines.append(line)
+        if text in line:
+            return lines
+    raise SystemExit(f"watch ended before it said {text!r}: {lines}")
+
+
+def replay(watch: subprocess.Popen[str], capture: Path) -> dict[str, Any]:
+    """The frames once, then nothing: a violation must be told while the watch goes on, not at its end."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as link:
+        link.bind((SENDING, IPV4))
+        for frame in frames(capture):
+            link.send(frame)
+            time.sleep(0.0005)
+    began = time.monotonic()
+    told = await_line(watch.stdout, '"violation"')
+    seconds = time.monotonic() - began
+    return {"told": told[-1], "told_after_s": seconds}
+
+
+def flood(watch: subprocess.Popen[str], capture: Path) -> dict[str, Any]:
+    """The same frames over and over, as fast as the machine can."""
+    del watch
+    file = Path(os.environ["LAB_FOLDER"]) / "flood.pcap"
+    as_pcap(frames(capture), file)
+    done = subprocess.run(
+        ["tcpreplay", "-q", "--topspeed", "--preload-pcap", f"--loop={FLOOD_LOOPS}", "-i", SENDING, str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {"sent": FLOOD_LOOPS * len(frames(capture)), "tcpreplay": done.returncode, "said": done.stderr[-300:]}
+
+
+def main() -> None:
+    way, capture, *options = sys.argv[1:]
+    ip("link", "add", SENDING, "type", "veth", "peer", "name", WATCHED)
+    for name in (SENDING, WATCHED):
+        Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1", encoding="ascii")
+        ip("link", "set", name, "up")
+    watch = subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        await_line(watch.stderr, "watching")
+        time.sleep(0.3)  # the first packets may pass before dumpcap's socket is bound
+        row = {"replay": replay, "flood": flood}[way](watch, Path(capture))
+        time.sleep(0.5)
+        watch.send_signal(signal.SIGINT)
+        output, errors = watch.communicate(timeout=120)
+    finally:
+        watch.kill()
+    print(json.dumps({**row, "status": watch.returncode, "output": output, "errors": errors}))
+
+
+if __name__ == "__main__":
+    assert paths.root().is_dir()
+    main()

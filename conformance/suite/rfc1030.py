@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What RFC 1030 tells of real networks: control packets lost, LDATA lost or late, long delays, a sender deaf while it
+sends; and its rules for an implementation that works well there."""
+
+from collections.abc import Callable
+
+from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.packets import Kind, Packet
+from netblt_conformance.peer import SenderPeer
+from netblt_conformance.tolerances import QUIET_US
+
+DELAY_MS = 600  # the one-way delay over the satellites of RFC 1030
+PACED = {"buffer_size": 2048, "burst_size": 4, "burst_interval_ms": 20}
+
+
+def first_with(kind: Kind) -> Callable[[Packet], bool]:
+    """Picks every CONTROL until the one after the first that holds such a message."""
+    hit: list[Packet] = []
+
+    def lose(packet: Packet) -> bool:
+        if hit or not any(message.kind is kind for message in packet.messages):
+            return False
+        hit.append(packet)
+        return True
+
+    return lose
+
+
+LOST = {"GO": Kind.GO, "OK": Kind.OK, "RESEND": Kind.RESEND}
+
+
+@case("CTRL-04", "TIMER-01", "R1030-02", roles=RECEIVERS, variants=("OK", "OK and GO", "RESEND", "GO"))
+def test_a_lost_control_packet_comes_again_with_everything_in_it(t: Case) -> None:
+    peer = t.sender(4 * 1024, max_buffers=1 if t.variant == "OK and GO" else 2)
+    peer.lose = first_with(LOST[t.variant.partition(" ")[0]])
+    with t.preamble():
+        peer.connect()
+    lost: set[int] = set()
+
+    def lose(buffer: int, packet: int) -> bool:
+        first = t.variant == "RESEND" and buffer == 1 and packet == 1 and not lost
+        lost.update([packet] if first else [])
+        return first
+
+    peer.finish(lose)
+    t.expect_delivered_by(peer)
+
+
+@case("RESEND-05", "TIMER-07", roles=RECEIVERS, variants=("once", "three times"))
+def test_an_ldata_lost_again_and_again_is_got_in_the_end(t: Case) -> None:
+    left = {"once": 1, "three times": 3}[t.variant]
+    peer = t.sender(2 * 1024)
+    with t.preamble():
+        peer.connect()
+
+    def lose(buffer: int, packet: int) -> bool:
+        nonlocal left
+        gone = buffer == 0 and packet == peer.packet_count(0) - 1 and left > 0
+        left -= gone
+        return gone
+
+    peer.finish(lose)
+    t.expect_delivered_by(peer)
+
+
+@case("R1030-05", "RESEND-07", roles=RECEIVERS)
+def test_an_ldata_that_overtakes_its_buffer_triggers_no_resend(t: Case) -> None:
+    peer = t.sender(2048, **PACED)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.require(buffer_size=2048, packet_size=256)
+    before = peer.now_us
+    for number in (7, 0, 1, 2, 3, 4, 5, 6):  # as when the LDATA takes a shorter way
+        peer.send_packet(0, number)
+    peer.expect_ok(0)
+    early = peer.find(Kind.RESEND, 0)
+    held_up = t.link.real_time and peer.now_us - before > peer.ms(15)
+    t.should(not early or held_up, f"{early[0] if early else ''}, though nothing was lost (AMB-31)")
+    t.expect_delivered_by(peer)
+
+
+def react_late(peer: SenderPeer, rounds: int, delay_ms: int) -> None:
+    """Buffer after buffer, every reaction of the tester `delay_ms` late, like over a long path."""
+    for number in range(rounds):
+        peer.expect_go(number, 20_000_000)
+        peer.listen(peer.ms(delay_ms))
+        peer.send_buffer(number)  # carries the acknowledgement
+        peer.listen(peer.ms(1))
+
+
+@case("TIMER-03", "R1030-10", roles=RECEIVERS)
+def test_the_control_timer_follows_the_round_trip(t: Case) -> None:
+    rounds = 10
+    peer = t.sender(3 * rounds * 512, buffer_size=512, max_buffers=1)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.connect()
+        peer.require(buffer_size=512)
+        react_late(peer, rounds, 5)
+    quick = peer.expect_ok(rounds - 1)
+    for number in range(rounds, 3 * rounds):
+        peer.expect_go(number, 20_000_000)
+        peer.listen(peer.ms(400))
+        peer.send_buffer(number)
+        peer.listen(peer.ms(1))
+    slow = peer.expect_ok(3 * rounds - 1)
+    t.observe("control timer at 5 ms and at 400 ms, ms", f"{quick.control_timer_ms} and {slow.control_timer_ms}")
+    fits = slow.control_timer_ms >= 400 and slow.control_timer_ms > quick.control_timer_ms
+    text = f"{slow.control_timer_ms} ms are published at a round trip of 400 ms, {quick.control_timer_ms} ms at 5 ms"
+    t.should(fits, text)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("TIMER-01", "DATA-13", "CTRL-14", roles=RECEIVERS)
+def test_a_transfer_over_a_path_of_600_ms_completes(t: Case) -> None:
+    peer = t.sender(6 * 1024, max_buffers=3)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.connect()
+    react_late(peer, peer.buffer_count, 2 * DELAY_MS)
+    t.observe("CONTROLs for a transfer with a round trip of 1.2 s", len(peer.controls))
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("DATA-13", "CTRL-09", "R1030-03", roles=SENDERS)
+def test_a_receiver_that_answers_1200_ms_late_gets_every_packet_once(t: Case) -> None:
+    peer = t.receiver(4 * 1024, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024)
+    for number in range(4):
+        go = peer.go(number)
+        peer.expect_buffer(number)
+        peer.listen(peer.ms(2 * DELAY_MS))
+        peer.send_control(go)  # its acknowledgement is still on the way, says the control timer
+        peer.ok(number)
+        peer.listen(peer.ms(DELAY_MS))
+    copies = {n: dict(buffer.copies) for n, buffer in peer.buffers.items()}
+    t.must(all(set(c.values()) == {1} for c in copies.values()), f"nothing was asked for: copies are {copies}")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-04", "CTRL-14", roles=RECEIVERS)
+def test_a_sender_that_is_deaf_while_it_sends_does_no_harm(t: Case) -> None:
+    peer = t.sender(8 * 1024, buffer_size=2048, burst_size=2, burst_interval_ms=20, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    for number in range(4):
+        peer.expect_go(number)
+        peer.answer_controls(False)
+        peer.withhold_ack()
+        peer.send_buffer(number)
+        peer.expect_ok(number)
+        peer.answer_controls(True)
+        peer.acknowledge()
+    for number in range(4):
+        count = len(peer.find(Kind.OK, number))
+        t.must(count == 1, f"{count} OK messages for buffer {number}")
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("R1030-01", "R1030-10", roles=RECEIVERS)
+def test_ok_and_the_next_go_share_a_control_and_there_is_about_one_for_each_buffer(t: Case) -> None:
+    buffers = 30
+    peer = t.sender(buffers * 256, buffer_size=256, burst_size=8, burst_interval_ms=5, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=256)
+    peer.finish()
+    peer.expect_success()
+    together = sum(
+        peer.first_seen(peer.find(Kind.OK, n)[0].seq) is peer.first_seen(peer.find(Kind.GO, n + 1)[0].seq)
+        for n in range(buffers - 1)
+    )
+    t.observe("OK and next GO in one CONTROL", f"{together} of {buffers - 1}")
+    t.should(together >= (buffers - 1) * 3 // 4, f"OK(n) and GO(n+1) shared a CONTROL {together} times only")
+    limit = buffers * 6 // 5 + (buffers if t.link.real_time else 2)
+    t.should(len(peer.controls) <= limit, f"{len(peer.controls)} CONTROLs for {buffers} buffers without any loss")
+
+
+@case("R1030-07", "TIMER-09", roles=RECEIVERS)
+def test_a_slow_sender_is_not_asked_again_once_its_pace_is_known(t: Case) -> None:
+    buffers, each = 8, 8
+    peer = t.sender(
+        buffers * each * 64, buffer_size=each * 64, packet_size=64, burst_size=1, burst_interval_ms=20, max_buffers=1
+    )
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=each * 64, packet_size=64)
+    for number in range(buffers):
+        peer.expect_go(number, 20_000_000)
+        for packet in range(each):
+            peer.listen(peer.ms(60))  # a third of the pace that was agreed
+            peer.send_packet(number, packet)
+        peer.expect_ok(number)
+    late = [m for n in range(buffers // 2, buffers) for m in peer.find(Kind.RESEND, n)]
+    early = [m for n in range(buffers // 2) for m in peer.find(Kind.RESEND, n)]
+    t.observe("RESENDs at a third of the pace, first and second half", f"{len(early)} and {len(late)}")
+    t.should(not late, f"still asks for packets that come at a steady pace: {late[0] if late else ''}")
+    t.expect_delivered_by(peer)
+
+
+@case("R1030-11", "DATA-08", roles=RECEIVERS + SENDERS, variants=("1430", "255", "250"))
+def test_packet_sizes_that_are_no_multiple_of_four_work(t: Case) -> None:
+    size = int(t.variant)
+    peer = t.peer(10 * size + 7, buffer_size=4 * size, packet_size=size)
+    with t.preamble():
+        peer.connect()
+    received = peer.finish()
+    peer.expect_success()
+    if received is None:
+        t.expect_delivered(peer.data)
+    else:
+        t.must(received[: len(peer.data)] == peer.data, "the data are not what was sent")
+
+
+@case("TIMER-09", roles=RECEIVERS)
+def test_no_packet_is_asked_for_while_data_flow_on_schedule(t: Case) -> None:
+    peer = t.sender(8 * 256, buffer_size=8 * 256, burst_size=1, burst_interval_ms=200, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.require(buffer_size=8 * 256, packet_size=256)
+    peer.send_buffer(0)
+    peer.expect_ok(0)
+    early = peer.find(Kind.RESEND, 0)
+    t.should(not early, f"asked for packets that were not due yet: {early[0] if early else ''}")
+    t.expect_delivered_by(peer)
+
+
+def time_until_asked(peer: SenderPeer, buffer: int, since_us: int) -> int:
+    """From `since_us` to the arrival of the first RESEND for the buffer."""
+    return peer.first_seen(peer.expect_resend(buffer).seq).time_us - since_us
+
+
+@case("TIMER-05", roles=RECEIVERS)
+def test_the_first_packet_of_a_buffer_tightens_its_timer(t: Case) -> None:
+    peer = t.sender(2 * 2048, **PACED, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        loose_us = time_until_asked(peer, 0, peer.now_us)
+        peer.send_buffer(0)
+        peer.expect_go(1)
+        peer.require(buffer_size=2048)
+    began_us = peer.now_us
+    peer.send_packet(1, 0)
+    tight_us = time_until_asked(peer, 1, began_us)
+    t.observe("data timer, loose and tight, ms", f"{loose_us // 1000} and {tight_us // 1000}")
+    text = f"asked after {tight_us / 1000:g} ms with a packet there, after {loose_us / 1000:g} ms with none"
+    if not t.link.real_time:  # a busy machine stretches both
+        t.should(tight_us < loose_us * 9 // 10, text)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("TIMER-06", "R1030-06", roles=RECEIVERS)
+def test_data_of_a_later_buffer_make_earlier_ones_due_soon_but_not_at_once(t: Case) -> None:
+    peer = t.sender(4 * 2048, **PACED, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=2048, max_buffers=2)
+        peer.expect_go(0)
+        began_us = peer.now_us
+        loose_us = time_until_asked(peer, 0, began_us)
+        peer.require_gos(2)
+        peer.answer_controls(False)
+        peer.withhold_ack()
+        peer.send_buffer(0)
+        peer.send_buffer(1)
+        peer.expect_go(3)
+        peer.answer_controls(True)
+        peer.acknowledge()
+        peer.listen(2 * t.link.delay_us)
+    began_us = peer.now_us
+    peer.send_buffer(3)
+    waited_us = time_until_asked(peer, 2, began_us)
+    t.observe("buffer 2 asked for after data of buffer 3, ms", waited_us // 1000)
+    t.should(waited_us > 2 * t.link.delay_us + peer.ms(5), "asked at once: reordering is taken for loss")
+    text = f"asked after {waited_us / 1000:g} ms; with no sign of loss it took {loose_us / 1000:g} ms"
+    if not t.link.real_time:  # a busy machine stretches both
+        t.should(waited_us < loose_us * 9 // 10, text)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("CTRL-16", roles=RECEIVERS)
+def test_a_request_larger_than_a_packet_loses_nothing(t: Case) -> None:
+    size, count = 64, 1000
+    peer = t.sender(size * count, buffer_size=size * count, packet_size=size, burst_size=500, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.require(buffer_size=size * count, packet_size=size)
+    peer.send_packet(0, 0)
+    peer.send_packet(0, count - 1)
+    peer.finish()
+    numbers = sorted(peer.messages)
+    t.must(numbers == list(range(1, len(numbers) + 1)), f"the numbers used are {numbers}")
+    largest = max(seen.packet.length for seen in peer.controls)
+    t.observe("largest CONTROL, bytes", largest)
+    t.should(largest <= 1480, f"a CONTROL of {largest} bytes has to be fragmented on most paths (DATA-14)")
+    peer.listen(QUIET_US)
+    t.expect_delivered_by(peer)
