@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the long jobs one after the other and records how each went. Started by tools/nightly."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD, SANITIZED, VENV = ROOT / "build", ROOT / "build-asan", ROOT / ".venv" / "bin"
+HOUR_S = 3600
+LOG_MAX_BYTES = 1 << 20  # of each job, its end: a line for each random transfer is too much to keep
+TAIL_LINES = 12  # of a failed job's log, in the text report
+
+Command = list[str]
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    about: str
+    limit_s: float
+    commands: Callable[[argparse.Namespace], list[Command]]  # empty: there is nothing to run here
+    on_request: bool = False  # only when named or asked for by an option
+    keep_going: bool = False  # its commands do not build upon one another
+
+
+@dataclass
+class Verdict:
+    name: str
+    verdict: str  # passed, failed, skipped, interrupted
+    seconds: float
+    detail: str = ""
+
+
+def seeds(given: argparse.Namespace, folder: Path, share: float = 1.0) -> list[Command]:
+    """Different seeds each night; a failing one is in the log, and `random_transfers_test SEED 1` repeats it."""
+    program = folder / "bin" / "random_transfers_test"
+    return [[str(program), str(given.first_seed), str(max(1, int(given.seeds * share)))]]
+
+
+def sanitized(_given: argparse.Namespace) -> list[Command]:
+    return [
+        [str(ROOT / "tools" / "build"), "--sanitize"],
+        ["ctest", "--test-dir", str(SANITIZED), "--output-on-failure", "--timeout", "900", "-j2"],
+    ]
+
+
+def fuzz(given: argparse.Namespace) -> list[Command]:
+    runner = ROOT / "reference_impl" / "fuzz" / "run"
+    return [[str(runner), str(given.fuzz_seconds)]] if os.access(runner, os.X_OK) else []
+
+
+def dissector(_given: argparse.Namespace) -> list[Command]:
+    """Every program in dissector/nightly, each without arguments."""
+    folder = ROOT / "dissector" / "nightly"
+    return [[str(file)] for file in sorted(folder.glob("*")) if file.is_file() and os.access(file, os.X_OK)]
+
+
+def conformance(given: argparse.Namespace) -> list[Command]:
+    command = str(VENV / "netblt-conformance")
+    seed = ["--seed", str(given.first_seed)]
+    more = {"sim": [*seed, "--sweep-random", "200"], "pipe": seed, "wire": seed}
+    return [
+        [command, "run", "--quiet", "--link", link, "--report", str(given.report / f"conformance-{link}"), *options]
+        for link, options in more.items()
+    ]
+
+
+def wire_repeated(_given: argparse.Namespace) -> list[Command]:
+    program = [str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "wire_repeated.py")]
+    return [[*program, "--times", "20"], [*program, "--times", "3", "--busy", "4"]]
+
+
+def paths(_given: argparse.Namespace) -> list[Command]:
+    """Fails when a row misses its goal."""
+    return [[str(BUILD / "bin" / "netblt-paths"), "--seeds", "3"]]
+
+
+def bench(given: argparse.Namespace) -> list[Command]:
+    return [[str(ROOT / "tools" / "bench"), "--full", "--json", str(given.report / "bench.json")]]
+
+
+JOBS = [
+    Job("random", "random transfers in virtual time, new seeds every night", HOUR_S, lambda g: seeds(g, BUILD)),
+    Job("sanitizers", "all C tests under ASan and UBSan", HOUR_S, sanitized),
+    Job("random-sanitized", "a tenth of the random transfers under ASan and UBSan", HOUR_S,
+        lambda g: [sanitized(g)[0], *seeds(g, SANITIZED, 0.1)]),
+    Job("fuzz", "libFuzzer on the decoder and on a whole endpoint", 4 * HOUR_S, fuzz),
+    Job("tests", "all C tests, the slow ones too", HOUR_S,
+        lambda _: [["ctest", "--test-dir", str(BUILD), "--output-on-failure", "--timeout", "1800", "-j2"]]),
+    Job("dissector", "what lies in dissector/nightly", 3 * HOUR_S, dissector, keep_going=True),
+    Job("conformance", "every case on the links sim, pipe and wire", HOUR_S, conformance, keep_going=True),
+    Job("wire-repeated", "the wire link 20 times: every verdict the same; three times more beside four busy loops",
+        3 * HOUR_S, wire_repeated, keep_going=True),
+    Job("mutants", "every wrong variant must be found", HOUR_S,
+        lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
+    Job("paths", "bad paths in virtual time, three seeds", HOUR_S,
+        paths),
+    Job("bench", "tools/bench --full (--bench)", 12 * HOUR_S, bench, on_request=True),
+]  # fmt: skip
+
+
+def output_of(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    except OSError:
+        return "not installed"
+    lines = (done.stdout or done.stderr).strip().splitlines()
+    return lines[0] if lines else "unknown"
+
+
+def versions() -> dict[str, str]:
+    return {
+        "tree": output_of("git", "describe", "--always", "--dirty"),
+        "netblt": output_of(str(BUILD / "bin" / "netblt"), "--version"),
+        "kernel": platform.release(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        "cc": output_of("cc", "--version"),
+        "clang": output_of("clang", "--version"),
+        "cmake": output_of("cmake", "--version"),
+        "tshark": output_of("tshark", "--version"),
+    }
+
+
+class Runner:
+    """Runs commands, each as a process group of its own that ends with us."""
+
+    def __init__(self) -> None:
+        self._group: subprocess.Popen[bytes] | None = None
+        self.interrupted = False
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._interrupt)
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self.interrupted = True
+        self._signal(signal.SIGTERM)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._group is not None and self._group.poll() is None:
+            os.killpg(self._group.pid, number)
+
+    def command(self, command: Command, log: Path, limit_s: float) -> str:
+        """ "passed", or what went wrong."""
+        with log.open("ab") as out:
+            out.write(f"$ {' '.join(command)}\n".encode())
+            out.flush()
+            try:
+                self._group = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    cwd=ROOT,
+                )
+            except OSError as problem:
+                return f"cannot start {command[0]}: {problem.strerror}"
+            try:
+                status = self._group.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                self._end()
+                return f"timed out after {limit_s:.0f} s"
+            finally:
+                self._end()
+        if self.interrupted:
+            return "interrupted"
+        return "passed" if status == 0 else f"exit status {status}"
+
+    def _end(self) -> None:
+        if self._group is None:
+            return
+        self._signal(signal.SIGTERM)
+        try:
+            self._group.wait(10)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self._group.wait()
+        self._group = None
+
+
+def shorten(log: Path) -> None:
+    if log.stat().st_size > LOG_MAX_BYTES:
+        with log.open("rb") as file:
+            file.seek(-LOG_MAX_BYTES, os.SEEK_END)
+            end = file.read()
+        log.write_bytes(b"... (the beginning is not kept)\n" + end.split(b"\n", 1)[-1])
+
+
+def carry_out(job: Job, given: argparse.Namespace, runner: Runner) -> Verdict:
+    log = given.report / f"{job.name}.log"
+    log.write_bytes(b"")
+    begin = time.monotonic()
+    commands = job.commands(given)
+    if not commands:
+        return Verdict(job.name, "skipped", 0.0, "there is nothing to run for it in this tree")
+    problems: list[str] = []
+    for command in commands:
+        left_s = job.limit_s - (time.monotonic() - begin)
+        result = runner.command(command, log, max(1.0, left_s))
+        if result != "passed":
+            problems.append(f"{Path(command[0]).name}: {result}")
+        if result != "passed" and (runner.interrupted or not job.keep_going):
+            break
+    seconds = time.monotonic() - begin
+    shorten(log)
+    if not problems:
+        return Verdict(job.name, "passed", seconds)
+    verdict = "interrupted" if runner.interrupted else "failed"
+    return Verdict(job.name, verdict, seconds, f"{'; '.join(problems)}; see {log}")
+
+
+def record(given: argparse.Namespace, verdicts: list[Verdict], begun: datetime.datetime) -> None:
+    """Written anew after each job, so that a run that is cut short leaves what it knew."""
+    told = {
+        "begun": begun.isoformat(timespec="seconds"),
+        "versions": versions(),
+        "first_seed": given.first_seed,
+        "seeds": given.seeds,
+        "jobs": [asdict(verdict) for verdict in verdicts],
+    }
+    (given.report / "nightly.json").write_text(json.dumps(told, indent=1) + "\n")
+    lines = [f"nightly of {told['begun']}, tree {versions()['tree']}, seeds {given.first_seed} and up"]
+    for verdict in verdicts:
+        lines.append(f"{verdict.verdict:<12} {verdict.name:<18} {verdict.seconds:8.1f} s  {verdict.detail}".rstrip())
+        if verdict.verdict not in ("passed", "skipped"):
+            log = given.report / f"{verdict.name}.log"
+            tail = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+            lines += [f"    | {line}" for line in tail]
+    (given.report / "nightly.txt").write_text("\n".join(lines) + "\n")
+
+
+def read_arguments(argv: list[str]) -> tuple[argparse.Namespace, list[Job]]:
+    names = [job.name for job in JOBS]
+    jobs = "\n".join(f"  {job.name:<18} {job.about}" for job in JOBS)
+    parser = argparse.ArgumentParser(
+        prog="tools/nightly",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Runs the long jobs and records how each went.",
+        epilog=f"jobs:\n{jobs}\n\nExit status: 0 all passed, 1 one did not, 2 it could not run, 130 interrupted.",
+    )
+    today = datetime.date.today()
+    parser.add_argument("job", nargs="*", help="only these; all but those on request when none is named")
+    parser.add_argument("--seeds", type=int, default=200_000, metavar="N", help="random transfers (200000)")
+    parser.add_argument("--first-seed", type=int, metavar="N", help="where they start (new every day)")
+    parser.add_argument("--fuzz-seconds", type=int, default=600, metavar="S", help="for each fuzz target (600)")
+    parser.add_argument("--bench", action="store_true", help="the whole benchmark too: hours")
+    parser.add_argument("--report", type=Path, default=ROOT / "netblt-report" / "nightly", metavar="DIR")
+    parser.add_argument("--list", action="store_true", help="print the jobs' names and stop")
+    given = parser.parse_args(argv)
+    unknown = [name for name in given.job if name not in names]
+    if unknown:
+        parser.error(f"no job is called '{unknown[0]}'; there are: {', '.join(names)}")
+    if given.seeds < 1 or given.fuzz_seconds < 1:
+        parser.error("--seeds and --fuzz-seconds want 1 or more")
+    if given.first_seed is None:
+        given.first_seed = today.toordinal() * 1_000_000
+    given.report = given.report.resolve()
+    wanted = [
+        job
+        for job in JOBS
+        if (job.name in given.job if given.job else not job.on_request or (job.name == "bench" and given.bench))
+    ]
+    return given, wanted
+
+
+def main(argv: list[str]) -> int:
+    given, jobs = read_arguments(argv)
+    if given.list:
+        print("\n".join(job.name for job in JOBS))
+        return 0
+    given.report.mkdir(parents=True, exist_ok=True)
+    runner, begun = Runner(), datetime.datetime.now(datetime.UTC)
+    verdicts: list[Verdict] = []
+    for number, job in enumerate(jobs, 1):
+        print(f"[{number}/{len(jobs)}] {job.name}: {job.about}", flush=True)
+        verdicts.append(carry_out(job, given, runner))
+        record(given, verdicts, begun)
+        last = verdicts[-1]
+        print(f"    {last.verdict} after {last.seconds:.0f} s {last.detail}".rstrip(), flush=True)
+        if runner.interrupted:
+            return 130
+    print(f"\n{(given.report / 'nightly.txt').read_text()}", end="")
+    return 0 if all(verdict.verdict in ("passed", "skipped") for verdict in verdicts) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
