@@ -104,6 +104,7 @@ def watch(role: Role, steps: list[Step]) -> list[str]:
     for number, step in enumerate(setup + steps):
         note = monitor.sent if step.sent else monitor.received
         note(packets.read(step.packet), number * STEP_US, number)
+    monitor.finish()
     return [violation.requirement for violation in monitor.violations]
 
 

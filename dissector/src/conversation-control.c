@@ -40,7 +40,9 @@ static void grow(struct nb_conversation *conversation, uint32_t count)
         conversation->messages = (struct nb_message_life *)wmem_realloc(wmem_file_scope(), conversation->messages,
                                                                         conversation->message_room * size);
     }
-    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+    if (conversation->messages == NULL) {
+        return; /* no room was ever asked for: count is 0 */
+    }
     memset(conversation->messages + conversation->message_count, 0, (count - conversation->message_count) * size);
     conversation->message_count = count;
 }

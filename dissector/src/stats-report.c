@@ -127,8 +127,7 @@ static void grid_print(struct grid *grid)
 
     for (guint i = 0; i < grid->texts->len; i++) {
         const char *text = g_ptr_array_index(grid->texts, i);
-        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
-        const size_t column = i % columns;
+        const size_t column = columns == 0 ? 0 : i % columns;
         const size_t fill = grid->width[column] - (size_t)g_utf8_strlen(text, -1);
         const bool last = column == columns - 1;
         if (grid->table->columns[column].style == NB_LEFT) {

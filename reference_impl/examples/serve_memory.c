@@ -122,8 +122,8 @@ static void wait_and_receive(netblt_endpoint *endpoint, int fd)
 
 int main(int argc, char **argv)
 {
-    /* NOLINTNEXTLINE(cert-err34-c) */
-    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons((uint16_t)(argc > 1 ? atoi(argv[1]) : 9980))};
+    struct sockaddr_in here = {.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)(argc > 1 ? strtol(argv[1], NULL, 10) : 9980))};
     unsigned long how_many = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     netblt_config config;

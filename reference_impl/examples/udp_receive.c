@@ -126,8 +126,8 @@ static void wait_and_receive(netblt_endpoint *endpoint, int fd)
 
 int main(int argc, char **argv)
 {
-    /* NOLINTNEXTLINE(cert-err34-c) */
-    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons((uint16_t)(argc > 2 ? atoi(argv[2]) : 9980))};
+    struct sockaddr_in here = {.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)(argc > 2 ? strtol(argv[2], NULL, 10) : 9980))};
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     struct transfer transfer = {.file = argc > 1 ? fopen(argv[1], "wb") : NULL};
 

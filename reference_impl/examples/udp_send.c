@@ -69,8 +69,8 @@ static bool read_file(const char *name, struct transfer *transfer)
     if (file == NULL || fseek(file, 0, SEEK_END) != 0)
         return false;
     transfer->length = (size_t)ftell(file);
-    /* NOLINTNEXTLINE(bugprone-unsafe-functions,cert-msc24-c,cert-msc33-c) */
-    rewind(file);
+    if (fseek(file, 0, SEEK_SET) != 0)
+        return false;
     transfer->bytes = malloc(transfer->length + 1);
     bool whole = transfer->bytes != NULL && fread(transfer->bytes, 1, transfer->length, file) == transfer->length;
     return fclose(file) == 0 && whole;
@@ -117,8 +117,7 @@ int main(int argc, char **argv)
 {
     static const netblt_client client = {.supply = supply, .finished = finished, .closed = closed};
     struct transfer transfer = {.result = NETBLT_UNREACHABLE};
-    /* NOLINTNEXTLINE(cert-err34-c) */
-    int fd = argc < 3 ? -1 : connect_to(argv[2], argc > 3 ? atoi(argv[3]) : 9980);
+    int fd = argc < 3 ? -1 : connect_to(argv[2], argc > 3 ? (int)strtol(argv[3], NULL, 10) : 9980);
 
     if (fd < 0 || !read_file(argv[1], &transfer)) {
         fprintf(stderr, "usage: udp_send FILE ADDRESS [UDP_PORT]; FILE must be readable\n");
