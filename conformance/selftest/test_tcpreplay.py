@@ -147,7 +147,8 @@ def test_storms_and_floods_hit_a_live_transfer(command: Command, built_writer: N
     assert done.status == 0, done.output + done.errors
     assert {result.verdict for result in done.results} == {Verdict.PASS}
     storm = next(done.report.glob("*a_storm_of_duplicates*.pcapng"))
-    seen = Counter(replayed.netblt(packet) for _, _, packet in replayed.frames(storm) if packet[12:16] == TESTER_ADDRESS)
+    copies = [raw for _, _, raw in replayed.frames(storm) if raw[12:16] == TESTER_ADDRESS]
+    seen = Counter(replayed.netblt(packet) for packet in copies)
     stormed = [count for count in seen.values() if count > COPIES]
     assert len(stormed) > 4, "the capture does not show eight more copies of what was sent before the storm"
 
