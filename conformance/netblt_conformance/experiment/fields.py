@@ -9,12 +9,13 @@ from typing import Any
 
 Check = Callable[[Any], str | None]  # what is wrong with a value; None = nothing
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_LONGEST_S = 1e9
 _RATES = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 
 def seconds(text: str) -> float:
     """ "5ms", "1.5s", "10min" in seconds. ValueError otherwise."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|ms|s|min|h)", text)
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d+)?)\s*(us|ms|s|min|h)", text.lower())
     if match is None:
         raise ValueError(text)
     return float(match[1]) * _UNITS[match[2]]
@@ -57,20 +58,39 @@ def boolean(value: Any) -> str | None:
 
 
 def text(value: Any) -> str | None:
-    return None if isinstance(value, str) and value else f"{value!r} is not a text"
+    return None if isinstance(value, str) and value.strip() else f"{value!r} is not a text"
 
 
 def texts(value: Any) -> str | None:
-    good = isinstance(value, list) and all(isinstance(one, str) and one for one in value)
+    good = isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value)
     return None if good else f"{value!r} is not a list of texts"
+
+
+def statement(value: Any) -> str | None:
+    """What follows the name of a statement of the flakeway; its direction is where it stands in the file."""
+    if not isinstance(value, str) or not value.isprintable() or not value.strip():
+        return f"{value!r} is not a text of one line"
+    if ">" in value or "both" in value.lower().split():
+        return f"{value!r} names a direction: put it into the table of that direction"
+    return None
+
+
+def share(value: Any) -> str | None:
+    """A statement that begins with a percentage: without one the flakeway would take it for a rule."""
+    if (wrong := statement(value)) is not None:
+        return wrong
+    return None if re.match(r"\s*\d[\d.]*%", value) else f'{value!r} does not begin with a share such as "0.5%"'
 
 
 def duration(value: Any) -> str | None:
     try:
-        seconds(value)
-    except (ValueError, TypeError):
+        return None if seconds(value) <= _LONGEST_S else f"{value!r} is longer than {_LONGEST_S:g} s"
+    except (ValueError, TypeError, AttributeError):
         return f'{value!r} is not a time such as "5ms", "1.5s" or "10min"'
-    return None
+
+
+def some_time(value: Any) -> str | None:
+    return duration(value) or (f"{value!r} is no time at all" if seconds(value) == 0 else None)
 
 
 def rate(value: Any) -> str | None:
@@ -90,19 +110,19 @@ _MS = number(0, 1e9)
 # Of a direction of a link: the flakeway's statements (docs/flakeway.md) by their names, but for `delay`.
 DIRECTION: Mapping[str, Check] = {
     "rate": rate,
-    "delay": text,
-    "jitter": text,
-    "spread": text,
-    "queue": text,
-    "framing": text,
-    "cells": text,
-    "mtu": text,
-    "frames": text,
-    "loss": text,
-    "gilbert": text,
-    "reorder": text,
-    "duplicate": text,
-    "corrupt": text,
+    "delay": statement,
+    "jitter": statement,
+    "spread": statement,
+    "queue": statement,
+    "framing": statement,
+    "cells": statement,
+    "mtu": statement,
+    "frames": statement,
+    "loss": share,
+    "gilbert": share,
+    "reorder": share,
+    "duplicate": share,
+    "corrupt": share,
 }
 STATEMENTS: Mapping[str, str] = {name: {"delay": "latency"}.get(name, name) for name in DIRECTION}
 
@@ -172,7 +192,7 @@ TOP: Mapping[str, Check] = {
     "title": text,
     "about": text,
     "source": text,
-    "duration": duration,
+    "duration": some_time,
     "measure_from": duration,
     "seeds": integer(1, 10_000),
     "capture_link": text,
@@ -180,7 +200,7 @@ TOP: Mapping[str, Check] = {
 RUN: Mapping[str, Check] = {
     "name": text,
     "about": text,
-    "duration": duration,
+    "duration": some_time,
     "measure_from": duration,
     "seeds": integer(1, 10_000),
     "set": lambda value: None if isinstance(value, dict) else f"{value!r} is not a table",

@@ -7,14 +7,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netblt_conformance.experiment import fields
+from netblt_conformance.experiment import fields, line
 from netblt_conformance.experiment.native import Buffer
 from netblt_conformance.experiment.scenario import Run, Tables
 
 if TYPE_CHECKING:
     from netblt_conformance.experiment.simulate import FlowOutcome, Outcome
 
-IP_AND_NETBLT_BYTES = 44  # IPv4 header and DATA header
 # A row is not steady when what arrives differs by more than this from what is sent.
 STEADY_PERCENT = 2.0
 
@@ -38,46 +37,23 @@ def pair_rate(flow: Tables) -> float:
     interval = flow.get("burst_interval_ms", 20)
     if interval == 0:
         return math.inf
-    return float(flow.get("burst_size", 8) * flow.get("packet_size", 1456) * 8000 / interval)
+    return float(flow.get("burst_size", 8) * line.packet_size(flow) * 8000 / interval)
 
 
-def _line_bytes(direction: Tables, packet: int) -> float:
-    """What an IP packet of so many bytes costs on the line."""
-    framed = packet + _bytes(direction.get("framing", "0B"))
-    if "cells" not in direction:
-        return framed
-    payload, cell = (int(part) for part in direction["cells"].split()[0].split("/"))
-    return math.ceil(framed / payload) * cell
-
-
-def _bytes(text: str) -> float:
-    return float(text.split()[0].rstrip("Bb"))
+def _directions(tables: Tables, flow: Tables) -> list[Tables]:
+    return [tables["link"][name][("forward", "back")[way]] for name, way in flow["route"]]
 
 
 def capacity(tables: Tables, flow: Tables) -> float:
     """Data bits a second that the narrowest link on the flow's way can carry, before any loss."""
-    size = flow.get("packet_size", 1456)
-    least = math.inf
-    for name, way in flow["route"]:
-        direction = tables["link"][name][("forward", "back")[way]]
-        if "frames" in direction:
-            period, bits = direction["frames"].split()
-            packet_bits = 8 * _line_bytes(direction, size + IP_AND_NETBLT_BYTES)
-            whole = float(bits.removesuffix("bits")) // packet_bits
-            least = min(least, whole * size * 8 / fields.seconds(period))
-        elif "rate" in direction:
-            share = size / _line_bytes(direction, size + IP_AND_NETBLT_BYTES)
-            least = min(least, fields.bits_per_second(direction["rate"]) * share)
-    return least
+    size = line.packet_size(flow)
+    return min(line.capacity(direction, size) for direction in _directions(tables, flow))
 
 
 def loss_of(tables: Tables, flow: Tables) -> float:
-    """The share of its packets that the flow's links lose independently of load."""
-    kept = 1.0
-    for name, way in flow["route"]:
-        text = tables["link"][name][("forward", "back")[way]].get("loss", "0%")
-        kept *= 1 - float(text.split()[0].rstrip("%")) / 100
-    return 1 - kept
+    """The share of its packets that the flow's links lose whatever the load."""
+    size = line.packet_size(flow)
+    return 1 - math.prod(1 - line.chance_of_loss(direction, size) for direction in _directions(tables, flow))
 
 
 def _of_flow(run: Run, outcome: Outcome, flow: FlowOutcome) -> dict[str, float]:

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance import paths
-from netblt_conformance.experiment import fields
+from netblt_conformance.experiment import fields, line, possible
 from netblt_conformance.experiment.fields import Check
 from netblt_conformance.experiment.native import World, WorldError
 
 Tables = dict[str, Any]
-_IP_HEADER_BYTES = 20
-_HEADERS_BYTES = _IP_HEADER_BYTES + 24  # and the DATA header
 
 
 class ScenarioError(Exception):
@@ -149,6 +147,10 @@ class _Reader:
             if (wrong := allowed[key](value)) is not None:
                 raise self.fail(dotted, wrong)
 
+    def check_possible(self, where: str, wrong: tuple[str, str] | None) -> None:
+        if wrong is not None:
+            raise self.fail(f"{where}.{wrong[0]}", wrong[1])
+
     # ---- tables -----------------------------------------------------------------------------------------------------
 
     def merge_fitted(self, where: str, table: Tables) -> Tables:
@@ -187,6 +189,7 @@ class _Reader:
                 if "at" not in change:
                     raise self.fail(f"{where}.changes[{i}].at", "is missing")
                 self.check_statements(f"{where}.changes[{i}]", change)
+                self.check_possible(f"{where}.changes[{i}]", possible.change(change))
             for i, rule in enumerate(both.get("rules", [])):
                 self.check_line(f"{where}.rules[{i}]", rule)
             result[name] = link
@@ -215,6 +218,7 @@ class _Reader:
                 raise self.fail(where, "is not a table")
             host = self.merge_fitted(where, self.like(where, table, tables))
             self.check(where, host, fields.HOST)
+            self.check_possible(where, possible.host(host))
             result[name] = host
         return result
 
@@ -248,7 +252,7 @@ class _Reader:
             raise self.fail(f"{where}.route", "has 1 to 4 links")
         return route
 
-    def flows(self, tables: Tables, links: Tables, hosts: Tables) -> Tables:
+    def flows(self, tables: Tables, links: Tables, hosts: Tables, duration_s: float) -> Tables:
         result = {}
         if not tables:
             raise self.fail("flow", "there is none")
@@ -266,6 +270,7 @@ class _Reader:
             if flow.get("packet_size", 1) > flow.get("buffer_size", 2**31):
                 raise self.fail(f"{where}.packet_size", "is larger than the buffer")
             flow["route"] = self.route(where, flow, links)
+            self.check_possible(where, possible.flow(flow, links, duration_s))
             result[name] = flow
         return result
 
@@ -276,12 +281,13 @@ class _Reader:
             self.check(where, table, fields.CROSS)
             if "rate" not in table or table["rate"] == "unlimited":
                 raise self.fail(f"{where}.rate", "is missing: how fast does it send?")
+            self.check_possible(where, possible.cross(table))
             result[name] = {**table, "route": self.route(where, table, links)}
         return result
 
-    def world(self, raw: Tables) -> Tables:
+    def world(self, raw: Tables, duration_s: float) -> Tables:
         links, hosts = self.links(raw.get("link", {})), self.hosts(raw.get("host", {}))
-        flows = self.flows(raw.get("flow", {}), links, hosts)
+        flows = self.flows(raw.get("flow", {}), links, hosts, duration_s)
         return {"link": links, "host": hosts, "flow": flows, "cross": self.cross(raw.get("cross", {}), links)}
 
     # ---- runs -------------------------------------------------------------------------------------------------------
@@ -314,10 +320,12 @@ class _Reader:
         if measure_from >= duration:
             raise self.fail(f"{where}.measure_from", "is not before the end of the run")
         expect = tuple(self.expectation(f"{where}.expect[{i}]", one) for i, one in enumerate(run.get("expect", [])))
+        tables = self.world(changed, duration)
+        self.check_possible(where, possible.expectations(expect, tables))
         return Run(
             name=run.get("name", self.path.stem),
             about=run.get("about", ""),
-            tables=self.world(changed),
+            tables=tables,
             duration_s=duration,
             measure_from_s=measure_from,
             seeds=setting.get("seeds", 1),
@@ -372,11 +380,12 @@ class _Reader:
             max_buffers=row.max_buffers,
         )
         self.impose_loss(table, row, changed["link"])
+        duration = fields.seconds(raw.get("duration", "600s"))
         return Run(
             name=f"row {row.number}",
             about="",
-            tables=self.world(changed),
-            duration_s=fields.seconds(raw.get("duration", "600s")),
+            tables=self.world(changed, duration),
+            duration_s=duration,
             measure_from_s=0,
             seeds=table.get("seeds", 1),
             row=row,
@@ -504,11 +513,7 @@ def _merge(into: Tables, other: Tables) -> None:
 
 def _fragments(link: Tables, packet_size: int) -> int:
     """The link loses fragments; the row tells of whole packets."""
-    mtu = {**link, **link.get("fitted", {}), **link.get("forward", {})}.get("mtu")
-    packet = packet_size + _HEADERS_BYTES
-    if mtu is None or packet <= (room := int(mtu.split()[0].rstrip("Bb"))):
-        return 1
-    return -(-(packet - _IP_HEADER_BYTES) // ((room - _IP_HEADER_BYTES) // 8 * 8))
+    return len(line.pieces({**link, **link.get("fitted", {}), **link.get("forward", {})}, packet_size))
 
 
 def _row(line: Mapping[str, str], held_out: set[int]) -> Row:
