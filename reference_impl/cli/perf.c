@@ -74,7 +74,7 @@ uint64_t perf_working_set(const options *given)
 bool perf_run_equip(perf_run *run, const netblt_params *params)
 {
     perf *all = run->all;
-    uint64_t wanted = perf_working_set(all->given);
+    uint64_t wanted = run->kind == PERF_DATA ? perf_working_set(all->given) : 0; /* figures are a few bytes */
     uint64_t needed = (uint64_t)params->buffer_size * params->max_buffers;
     size_t size = (size_t)(wanted > needed ? wanted : needed);
 
@@ -348,8 +348,19 @@ static void network_error(void *context, const netblt_network_error *error)
     all->stopped = true;
 }
 
+/* Touching a working set for the first time may take a second: not between OPEN and RESPONSE. */
+static bool prepare_memory(perf *all)
+{
+    if (!perf_memory_new(&all->spare[0], (size_t)perf_working_set(all->given)))
+        return false;
+    all->spare_count = 1;
+    return true;
+}
+
 static int start_passive(perf *all)
 {
+    if (!prepare_memory(all))
+        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory: choose a smaller --working-set");
     if (station_listen(&all->net, perf_accept, all, &all->failure) != 0)
         return -1;
     if (!all->given->quiet)

@@ -167,6 +167,12 @@ void nb_close_step_quit(netblt_connection *connection, netblt_time now)
                  now + connection->quit_wait_us);
 }
 
+static void begin_quit_dally(netblt_connection *connection, netblt_time now)
+{
+    nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until,
+                 now + QUIT_DALLY_INTERVALS * profile_of(connection)->quit_retry_us);
+}
+
 void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
 {
     /* The answer leaves at once, in any state and as often as asked (QUIT-01, QUIT-03). */
@@ -175,8 +181,7 @@ void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *pac
         nb_set_state(connection, NETBLT_STATE_DALLYING);
         connection->quit_dally = true;
         stop_transfer(connection);
-        nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until,
-                     now + QUIT_DALLY_INTERVALS * profile_of(connection)->quit_retry_us);
+        begin_quit_dally(connection, now);
     } else {
         connection->owed |= NB_OWED_QUITACK;
     }
@@ -215,10 +220,27 @@ static void die(netblt_connection *connection)
     nb_close_now(connection);
 }
 
+/* The process was held up: what a dally is for, to answer (CLOSE-03, QUIT-01), has not been done yet even once. */
+static bool owes_an_answer(const netblt_connection *connection)
+{
+    return (connection->owed & (NB_OWED_NULL_ACK | NB_OWED_QUITACK)) != 0 ||
+           (connection->role == NETBLT_SENDER && connection->sender.ack_owed);
+}
+
+static void begin_dally_anew(netblt_connection *connection, netblt_time now)
+{
+    if (connection->quit_dally)
+        begin_quit_dally(connection, now);
+    else
+        nb_close_extend_dally(connection, now);
+}
+
 void nb_close_timeout(netblt_connection *connection, netblt_time now)
 {
     if (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_CLOSED)
         return;
+    if (now >= connection->dally_until && owes_an_answer(connection))
+        begin_dally_anew(connection, now);
     if (now >= connection->dally_until) {
         nb_timer_expired(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until);
         nb_close_now(connection);

@@ -14,6 +14,10 @@
 #define RUNS_PER_ROUND 8
 /* Likewise for what arrives: the endpoint must get to answer. */
 #define BATCHES_PER_ROUND 8
+/* A process that did not look at its sockets for so long was held up: stopped, swapped out, busy with its client. */
+#define HELD_UP_US 2000
+/* So many rounds empty a socket of 16 MB. */
+#define ROUNDS_TO_CATCH_UP 64
 /* More packets than LOAD_PACKETS in LOAD_WINDOW_US: waking up for each of them costs both ends more than to look every
  * LOAD_PAUSE_US at what has come. That is well below any round trip that could matter at such a rate. */
 #define LOAD_WINDOW_US 1000
@@ -54,6 +58,9 @@ struct netblt_driver {
     netblt_time retry_at;      /* congested until then */
     bool more_to_send;         /* sending stopped for fairness only */
     struct watched_socket sockets[NETBLT_LINK_SOCKETS];
+
+    netblt_time looked_at; /* when the sockets were last asked for packets */
+    bool unread;           /* fairness left some in them */
 
     /* How much arrives, see LOAD_PACKETS. */
     netblt_time load_from; /* beginning of the window that is being counted */
@@ -138,6 +145,31 @@ static void read_packets(netblt_driver *driver, unsigned number)
             take_in(driver, &arrivals[i], now);
         }
     }
+    driver->unread |= more;
+}
+
+static void read_all_sockets(netblt_driver *driver)
+{
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
+        if (netblt_link_fd(driver->link, i) >= 0)
+            read_packets(driver, i);
+}
+
+/* Who was held up finds timers expired and, still in the sockets, the packets that would have stopped them. Those
+ * first: else we would ask again for data that are here, or forget a connection whose peer still waits for its ack. */
+static void catch_up(netblt_driver *driver)
+{
+    netblt_time now = netblt_clock_now();
+
+    if (netblt_deadline(driver->endpoint) > now || (now - driver->looked_at <= HELD_UP_US && !driver->unread))
+        return;
+    for (unsigned rounds = 0; rounds < ROUNDS_TO_CATCH_UP; rounds++) {
+        driver->unread = false;
+        read_all_sockets(driver);
+        if (!driver->unread)
+            break;
+    }
+    driver->looked_at = netblt_clock_now();
 }
 
 static void measure_load(netblt_driver *driver, netblt_time now)
@@ -366,25 +398,29 @@ static void wait_under_load(netblt_driver *driver, netblt_time wake_at)
 
     if (wake_at > now)
         netblt_clock_sleep_until(until < wake_at ? until : wake_at);
-    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
-        if (netblt_link_fd(driver->link, i) >= 0)
-            read_packets(driver, i);
+    read_all_sockets(driver);
 }
 
 void netblt_driver_wait(netblt_driver *driver, netblt_time until)
 {
     netblt_time wake_at = driver->more_to_send ? 0 : wake_time(driver, until);
+    netblt_time begun = netblt_clock_now();
 
-    measure_load(driver, netblt_clock_now());
+    measure_load(driver, begun);
     follow_sockets(driver);
+    driver->unread = false;
     if (driver->loaded)
         wait_under_load(driver, wake_at);
     netblt_loop_wait(driver->loop, driver->loaded ? 0 : wake_at);
+    driver->looked_at = netblt_clock_now();
+    if (driver->looked_at > (wake_at > begun ? wake_at : begun) + HELD_UP_US) /* in there: a signal ends a wait */
+        driver->unread = true;
     follow_sockets(driver);
 }
 
 void netblt_driver_serve(netblt_driver *driver)
 {
+    catch_up(driver);
     netblt_timeout(driver->endpoint, netblt_clock_now());
     driver->more_to_send = send_packets(driver);
 }

@@ -121,6 +121,34 @@ static void CLOSE_05_each_repeated_OK_is_answered_and_restarts_the_dally(void)
     peer_free(&peer);
 }
 
+static void CLOSE_03_and_QUIT_01_an_end_that_was_held_up_answers_before_it_forgets_the_connection(void)
+{
+    for (int quit = 0; quit < 2; quit++) {
+        struct peer peer;
+        peer_init(&peer, NETBLT_SENDER, false);
+        peer.size = 400;
+        peer.params.death_timer_s = 300;
+        peer_open(&peer);
+        peer_go(&peer, 1, 0);
+        peer_mark(&peer);
+        peer.held_up = true;
+        if (quit)
+            peer_reason(&peer, QUIT, "enough");
+        else
+            publish_ok(&peer, 2, 0, 100);
+        peer.now += 20 * SECOND; /* far longer than any dally of these */
+        peer.held_up = false;
+        peer_wait(&peer, 0);
+        CHECK_EQUAL(peer_count(&peer, quit ? QUITACK : NULL_ACK), 1);
+        CHECK_EQUAL(peer.closed, 0);
+        peer_wait(&peer, quit ? 4 * SECOND - 1 : SECOND - 1); /* and dallies from then on */
+        CHECK_EQUAL(peer.closed, 0);
+        peer_wait(&peer, 1);
+        CHECK_EQUAL(peer.closed, 1);
+        peer_free(&peer);
+    }
+}
+
 static void CLOSE_06_DONE_ends_the_dally_at_once(void)
 {
     struct peer peer;
@@ -506,6 +534,7 @@ int main(void)
     RUN(CLOSE_08_repairs_are_served_after_the_last_buffer);
     RUN(CLOSE_04_the_dally_is_twice_the_published_timer_then_it_closes_by_itself);
     RUN(CLOSE_05_each_repeated_OK_is_answered_and_restarts_the_dally);
+    RUN(CLOSE_03_and_QUIT_01_an_end_that_was_held_up_answers_before_it_forgets_the_connection);
     RUN(CLOSE_06_DONE_ends_the_dally_at_once);
     RUN(TIMER_10_silence_for_our_own_declared_time_ends_it_without_a_word);
     RUN(AMB_59_packets_that_fail_their_checksum_do_not_keep_a_connection_alive);

@@ -191,6 +191,8 @@ static void collect(struct peer *peer)
 {
     static uint8_t packets[NETBLT_PACKET_MAX_BYTES];
     netblt_output output;
+    if (peer->held_up)
+        return;
     while (netblt_output_burst(peer->endpoint, packets, sizeof packets, &output, peer->now) > 0) {
         for (size_t offset = 0; offset < output.length; offset += output.segment_bytes) {
             size_t left = output.length - offset;

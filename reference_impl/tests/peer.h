@@ -71,6 +71,7 @@ struct peer {
     bool wants_proof;        /* a passive end of ours takes its peer for a stranger at first, as by default */
     netblt_event_fn *event;
     void *event_context;
+    bool held_up;             /* our process: packets go in, but it comes to nothing else */
     bool quits_when_finished; /* our client does, from inside the callback */
 
     netblt_endpoint *endpoint;

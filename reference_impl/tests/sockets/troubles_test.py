@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,29 +18,41 @@ import lab
 NETBLT = sys.argv[1]
 PATIENCE_S = 40
 FILE_BYTES = 3_000_000
+MORE_BYTES = 100_000_000
 PACED = ("--burst-size", "8", "--burst-interval", "5")  # 1.3 s for the file
+# More than a process reads at a time is in its socket when it comes to itself again.
+FAST = ("--burst-size", "44", "--burst-interval", "1", "--json")
 INTERRUPTED = 130
 UNREACHABLE = 3
+
+
+Words = tuple[str, ...]
 
 
 class Transfer:
     """A file on its way from one host to the other, begun for good."""
 
-    def __init__(self, folder: str, left: lab.Host, right: lab.Host, encap: str, address: str) -> None:
+    def __init__(
+        self, folder: str, left: lab.Host, right: lab.Host, encap: str, address: str, pace: Words = PACED
+    ) -> None:
         self.source, self.target = Path(folder, "source"), Path(folder, "target")
-        self.source.write_bytes(os.urandom(FILE_BYTES))
+        self.source.write_bytes(os.urandom(FILE_BYTES if pace == PACED else MORE_BYTES))
         self.receiver = right.start(NETBLT, "recv", self.target, "--passive", "--encap", encap)
         assert self.receiver.stderr is not None
         assert "waiting" in self.receiver.stderr.readline()
-        self.sender = left.start(NETBLT, "send", self.source, address, "--encap", encap, *PACED)
+        self.sender = left.start(NETBLT, "send", self.source, address, "--encap", encap, *pace)
         time.sleep(0.5)
         assert self.sender.poll() is None
 
-    def must_succeed(self) -> None:
+    def must_succeed(self) -> str:
+        """What the sender printed."""
+        printed = []
         for process in (self.sender, self.receiver):
-            _, said = process.communicate(timeout=PATIENCE_S)
+            out, said = process.communicate(timeout=PATIENCE_S)
             assert process.returncode == 0, said
+            printed.append(out)
         assert self.source.read_bytes() == self.target.read_bytes()
+        return printed[0]
 
 
 Ways = tuple[tuple[str, str], ...]
@@ -55,6 +68,17 @@ def a_link_that_is_down_for_a_while_delays_the_transfer(folder: str) -> None:
         time.sleep(0.7)
         left.run("ip", "link", "set", "eth", "up")
         transfer.must_succeed()
+
+
+def a_receiver_that_was_stopped_asks_for_nothing_that_its_socket_holds(folder: str) -> None:
+    for encap, address in IPV4_WAYS:
+        left, right = lab.joined_hosts()
+        transfer = Transfer(folder, left, right, encap, address, FAST)
+        transfer.receiver.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        transfer.receiver.send_signal(signal.SIGCONT)
+        said = json.loads(transfer.must_succeed())
+        assert said["packets_retransmitted"] == 0, said
 
 
 def a_path_that_becomes_narrower_is_used_in_fragments(folder: str) -> None:
@@ -113,6 +137,7 @@ def main() -> None:
     lab.enter_user_namespace()
     tests: list[Callable[[str], None]] = [
         a_link_that_is_down_for_a_while_delays_the_transfer,
+        a_receiver_that_was_stopped_asks_for_nothing_that_its_socket_holds,
         a_path_that_becomes_narrower_is_used_in_fragments,
         a_termination_signal_at_any_moment_of_the_start_ends_the_process,
         a_host_that_does_not_take_netblt_is_named_at_once,
