@@ -63,9 +63,14 @@ def pcap(path: Path, *packets: bytes) -> Path:
     return path
 
 
+def taken_at_an_end(path: Path) -> bool:
+    """Its reader must be told so, which `check` cannot be."""
+    return "capture_position" in json.loads(path.with_name(f"{path.stem}.expected.json").read_text(encoding="utf-8"))
+
+
 def test_what_is_expected_of_a_capture_is_what_check_reports(command: Command) -> None:
     """Violations expected are there, at their frame and by their end; a file is a FAIL when it holds any."""
-    paths_ = sorted((PCAPS / "violations").glob("*.pcapng"))
+    paths_ = [path for path in sorted((PCAPS / "violations").glob("*.pcapng")) if not taken_at_an_end(path)]
     _, document = checked(command, *map(str, paths_))
     complaints = []
     for path, file in zip(paths_, document["files"], strict=True):

@@ -127,11 +127,6 @@ void nb_acks_packet(const struct nb_event *event, int64_t ack)
     }
 }
 
-static struct nb_pace looser(struct nb_pace a, struct nb_pace b)
-{
-    return (struct nb_pace){MAX(a.size, b.size), MIN(a.interval, b.interval)};
-}
-
 void nb_acks_null_ack(const struct nb_event *event, int64_t ack)
 {
     struct nb_stream *stream = event->stream;
@@ -147,22 +142,21 @@ void nb_acks_null_ack(const struct nb_event *event, int64_t ack)
     for (int64_t seq = MAX(ack, facts->agreed_seq) + 1; seq <= MIN(stream->newest, ack + NB_TOLD_WINDOW); seq++) {
         const struct nb_told *told = nb_told_find(&facts->told, seq);
         if (told != NULL && told->type == NB_OK && told->burst_size != 0) {
-            allowed = looser(allowed, (struct nb_pace){told->burst_size, told->burst_interval});
+            allowed = nb_looser(allowed, (struct nb_pace){told->burst_size, told->burst_interval});
             offered = true;
         }
     }
     const enum nb_rule rule = offered ? NB_RULE_NEG_RESTRICT : NB_RULE_CTRL_NULL_ACK;
     struct nb_charge charge = {
-        .rule = rule,
-        .offender = event->end,
-        .excuse = nb_is_unbroken(stream, 1 - event->end) ? NULL : "another offer may have escaped the capture"};
+        .rule = rule, .offender = event->end, .excuse = "another offer may have escaped the capture"};
     if (reported.size == 0) {
         charge.rule = NB_RULE_CTRL_NULL_ACK;
         charge.excuse = "it may mean that nothing changes";
         nb_blame(event, &charge, "NULL-ACK reports bursts of no packets");
     } else if (reported.size > allowed.size || reported.interval < allowed.interval) {
-        nb_blame(event, &charge, "NULL-ACK reports %u packets per %u ms, at most %u per %u ms %s", reported.size,
-                 reported.interval, allowed.size, allowed.interval, offered ? "were offered" : "were agreed");
+        nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE,
+                 "NULL-ACK reports %u packets per %u ms, at most %u per %u ms %s", reported.size, reported.interval,
+                 allowed.size, allowed.interval, offered ? "were offered" : "were agreed");
     } else {
         nb_keep(event, rule);
         nb_keep(event, NB_RULE_CTRL_NULL_ACK);

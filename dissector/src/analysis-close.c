@@ -119,9 +119,18 @@ static void judge_silence(const struct nb_event *event)
         return;
     }
     if (nb_proven_after(event, &side->abort) && (is_transfer(type) || type == NB_KEEPALIVE || type == NB_DONE)) {
+        /* An ABORT that refuses another connection on these ports ends nothing (OPEN-09). The OPEN that it answers
+         * would be missing among the other end's packets. */
         charge.request_frame = side->abort.frame;
-        nb_blame(event, &charge, "%s after the ABORT in frame %u", nb_type_name(type), side->abort.frame);
-    } else if (nb_proven_after(event, &side->quit) && is_transfer(type)) {
+        charge.excuse = "the ABORT may answer an OPEN that escaped the capture (OPEN-09)";
+        if (side->goes_on_told) {
+            return;
+        }
+        side->goes_on_told = true;
+        nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "%s after the ABORT in frame %u",
+                 nb_type_name(type), side->abort.frame);
+    } else if (nb_proven_after(event, &side->quit) && (nb_is_data(type) || type == NB_CONTROL)) {
+        /* A NULL-ACK moves nothing: it only calms a receiver that has not got the QUIT. */
         charge.rule = NB_RULE_QUIT_SILENCE;
         charge.request_frame = side->quit.frame;
         nb_blame(event, &charge, "%s after the %s in frame %u", nb_type_name(type),
@@ -206,14 +215,16 @@ static void take_abort(const struct nb_event *event)
                                      .offender = event->end,
                                      .excuse = "the ports may be in use since before the capture (OPEN-09)"};
 
+    if (stream->doubts & NB_DOUBT_EPOCH && stream->response_seen) {
+        nb_keep(event, NB_RULE_OPEN_FOREIGN); /* it refuses the other connection, this one goes on */
+        return;
+    }
     if (side->abort.frame == 0) {
         side->abort = nb_mark_of(event);
     }
     if (stream->open_seen && !stream->response_seen && stream->facts->active == 1 - event->end &&
         !stream->follows_another) {
         nb_blame(event, &charge, "an OPEN is answered with ABORT");
-    } else if (stream->follows_another && stream->open_seen && !stream->response_seen) {
-        nb_keep(event, NB_RULE_OPEN_FOREIGN);
     }
 }
 

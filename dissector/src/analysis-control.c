@@ -60,7 +60,11 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
     }
     nb_keep(event, NB_RULE_CTRL_ACKED);
     nb_keep(event, NB_RULE_TIMER_CLEARED);
-    if (control->first > queue->head && control->first <= stream->acked + 1 && event->emitted.arrival != NB_LATE &&
+    if (control->first > stream->acked + 1 || nb_redundancy_may_be_part(event, control)) {
+        queue->in_parts = true;
+        queue->head = 0;
+    }
+    if (!queue->in_parts && control->first > queue->head && event->emitted.arrival != NB_LATE &&
         !nb_redundancy_continues(event, control, PARTS_WITHIN_S)) {
         queue->head = control->first;
         queue->head_mark = nb_mark_of(event);
@@ -122,10 +126,19 @@ static void judge_outstanding(const struct nb_event *event, const struct nb_cont
     }
 }
 
+/* The shortest that was seen: from the capture to both ends and back. 0 not known. */
+static double round_trip_s(const struct nb_stream *stream)
+{
+    const double *shortest = stream->reaction.shortest;
+
+    return shortest[0] < 0 || shortest[1] < 0 ? 0 : shortest[0] + shortest[1];
+}
+
 /* TIMER-01, TIMER-03, CTRL-10: a CONTROL without anything new. Only the first repetition is compared with the
- * published timer, later ones may be slower. */
+ * published timer, later ones may be slower. A path that reorders may hold a CONTROL up for some round trips. */
 static void judge_repetition(const struct nb_event *event, const struct nb_control *control)
 {
+    enum { HELD_UP_ROUND_TRIPS = 2 };
     struct nb_queue *queue = &event->stream->facts->queue;
     const double since = event->now - queue->told_when;
 
@@ -141,7 +154,9 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
                                         .request_frame = queue->told_frame,
                                         .excuse = "the CONTROL before may have been held up"};
         if (queue->repeats == 1 && queue->published > 0 && control->highest == queue->repeated_up_to) {
-            if (since * 1000.0 < queue->published * 0.25) {
+            const double missing_s = queue->published / 1000.0 - since;
+            if (since * 1000.0 < queue->published * 0.25 &&
+                missing_s > HELD_UP_ROUND_TRIPS * round_trip_s(event->stream)) {
                 nb_blame(event, &early, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
                          since * 1000.0, queue->published);
             } else {
@@ -161,6 +176,24 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
     queue->repeated_up_to = control->highest;
     queue->answered = false;
     queue->controls++;
+}
+
+/* R1030-01: within a round trip the GO could have gone with the OK before it. */
+static void judge_packing(const struct nb_event *event, const struct nb_control *control)
+{
+    struct nb_queue *queue = &event->stream->facts->queue;
+
+    if (control->gos > 0 && control->oks > 0) {
+        nb_keep(event, NB_RULE_R1030_PACK);
+    } else if (control->gos > 0 && queue->lone_ok_frame != 0 &&
+               event->now - queue->lone_ok_when < round_trip_s(event->stream)) {
+        nb_remark(event, NB_NOTES_UNPACKED, "GO behind the OK of frame %u, in a CONTROL of its own",
+                  queue->lone_ok_frame);
+    }
+    if (control->fresh > 0) {
+        queue->lone_ok_frame = control->oks > 0 && control->gos == 0 ? event->frame : 0;
+        queue->lone_ok_when = event->now;
+    }
 }
 
 /* The RESENDs in one CONTROL. */
@@ -222,6 +255,8 @@ static void take_message(const struct nb_event *event, const struct nb_message *
         nb_message_again(event, message, told);
     } else if (seq > stream->acked && seq <= stream->acked + NB_TOLD_WINDOW) {
         control->fresh++;
+        control->gos += message->type == NB_GO;
+        control->oks += message->type == NB_OK;
         nb_message_fresh(event, message, seq);
     } else {
         nb_turned_up(event, seq);
@@ -265,6 +300,7 @@ void nb_control_packet(const struct nb_event *event)
     judge_head(event, &control);
     judge_numbers(event, &control);
     judge_outstanding(event, &control);
+    judge_packing(event, &control);
     judge_repetition(event, &control);
     nb_redundancy_control(event, &control);
 }

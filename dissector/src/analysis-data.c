@@ -484,8 +484,10 @@ static void judge_fragments(const struct nb_event *event)
     const struct nb_charge charge = {
         .rule = NB_RULE_DATA_FRAGMENTS, .offender = event->end, .excuse = "the path may have made fragments of it"};
 
-    if (event->packet->fragment) {
-        nb_blame(event, &charge, "the packet came in fragments");
+    if (event->packet->fragment || event->packet->in_fragments) {
+        nb_blame(event, &charge, "the packet came in IP fragments");
+    } else {
+        nb_keep(event, NB_RULE_DATA_FRAGMENTS);
     }
 }
 
@@ -509,13 +511,13 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     judge_fragments(event);
     if (nb_buffer_is_done(&facts->buffers, packet->buffer)) {
         nb_order_data(event, ack);
-        nb_rate_packet(event, true);
+        nb_rate_packet(event, NULL, true);
         return;
     }
     view.buffer = nb_buffer_get(&facts->buffers, packet->buffer);
     if (view.buffer->retired || !is_plausible(view.buffer, packet->packet)) {
         nb_order_data(event, ack);
-        nb_rate_packet(event, true);
+        nb_rate_packet(event, NULL, true);
         return;
     }
     if (terms != NULL && terms->data_packet_size > 0) {
@@ -549,5 +551,5 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     }
     pass_lower(&view);
     nb_order_data(event, ack);
-    nb_rate_packet(event, again);
+    nb_rate_packet(event, view.buffer, again);
 }

@@ -5,15 +5,19 @@
 
 #include "netblt.h"
 
-/* FNV-1a over what a repetition must not change: an OK's offer and timer may (CTRL-02). */
+/* FNV-1a over what a repetition must not change: type, number, buffer and list. An OK's offer and timer may change
+ * (CTRL-02), and padding is no part of the message: nobody promised that it is the same twice (AMB-16). */
 static uint32_t message_hash(const struct nb_packet *packet, const struct nb_message *message)
 {
-    const int bytes = message->type == NB_OK ? 8 : message->bytes;
-    const uint8_t *p = tvb_get_ptr(packet->tvb, message->offset, bytes);
+    enum { PADDING = 1, COMMON_BYTES = 8, COUNT_END = 10 };
+    const bool resend = message->type == NB_RESEND;
+    const int list = resend ? message->list - message->offset : COMMON_BYTES;
+    const int end = resend ? list + 2 * message->count : COMMON_BYTES;
+    const uint8_t *p = tvb_get_ptr(packet->tvb, message->offset, end);
     uint32_t hash = 2166136261U;
 
-    for (int i = 0; i < bytes; i++) {
-        if (i != 1) { /* padding */
+    for (int i = 0; i < end; i++) {
+        if (i != PADDING && !(resend && i >= COUNT_END && i < list)) {
             hash = (hash ^ p[i]) * 16777619U;
         }
     }
@@ -124,6 +128,7 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
     if (buffer != NULL && buffer->go_seq == 0) {
         buffer->go_seq = seq;
         buffer->go_frame = event->frame;
+        buffer->pace_seq = facts->agreed_seq;
     }
     facts->queue.gos++;
 }

@@ -212,12 +212,66 @@ static void judge_stray_response(const struct nb_event *event)
                                .request_frame = asked == NULL ? 0 : asked->facts->side[1 - event->end].terms.frame};
 
     if (asked != NULL && asked->open_seen && !asked->response_seen && asked->facts->active == 1 - event->end) {
-        asked->facts->strays++;
+        if (asked->facts->side[1 - event->end].openings > asked->facts->stray_openings) {
+            asked->facts->strays++; /* each of them answers an OPEN of its own */
+        }
+        asked->facts->stray_openings = asked->facts->side[1 - event->end].openings;
         if (asked->facts->strays >= STRAYS_TO_PROVE && asked->facts->side[1 - event->end].openings >= STRAYS_TO_PROVE) {
             charge.excuse = NULL;
             charge.alone = true;
         }
         nb_blame(event, &charge, "RESPONSE with unique ID 0x%08x, the OPEN has 0x%08x", event->stream->uid, asked->uid);
+    }
+}
+
+/* OPEN-09: this end has taken part in the connection before a moment ago, and not all of its buffers have their OK. */
+static bool is_alive(const struct nb_stream *stream, int end, double now)
+{
+    const double without_timer_s = 10;
+    const struct nb_side *side = &stream->facts->side[end];
+    const double timer_s = side->terms.death_timer == 0 ? without_timer_s : side->terms.death_timer;
+
+    return stream->open_seen && stream->response_seen && !stream->closed && side->transfer.frame != 0 &&
+           now - side->last_when < timer_s && !(stream->facts->last_known && stream->facts->last_ok_seq != 0);
+}
+
+/* OPEN-09 */
+static void judge_second_connection(const struct nb_event *event)
+{
+    const struct nb_stream *older = event->stream->older;
+    const struct nb_charge charge = {.rule = NB_RULE_OPEN_FOREIGN,
+                                     .offender = event->end,
+                                     .request_frame = event->stream->facts->side[1 - event->end].terms.frame,
+                                     .excuse = "the connection may have ended, and its end escaped the capture"};
+
+    if (older != NULL && is_alive(older, event->end, event->now)) {
+        nb_blame(event, &charge, "RESPONSE, not ABORT, to an OPEN with another unique ID on the ports of a connection");
+    }
+}
+
+/* OPEN-01, OPEN-10: who takes part in the transfer has sent, or got, the RESPONSE to this OPEN. */
+void nb_opening_transfer(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+    struct nb_facts *facts = stream->facts;
+    const struct nb_stream *asked = stream->older;
+    struct nb_charge charge = {.offender = event->end, .excuse = "the RESPONSE may have escaped the capture"};
+
+    if (stream->open_seen && !stream->response_seen && facts->active == event->end &&
+        facts->side[1 - event->end].transfer.frame != 0 && ++facts->unopened == NB_PACKETS_TO_PROVE) {
+        charge.rule = NB_RULE_OPEN_HANDSHAKE;
+        charge.offender = 1 - event->end;
+        charge.request_frame = facts->side[event->end].terms.frame;
+        nb_blame(event, &charge, "both ends take part in the transfer, and no RESPONSE to the OPEN was captured");
+    }
+    if (!stream->open_seen && stream->response_seen && asked != NULL && asked->open_seen && !asked->response_seen &&
+        asked->facts->active == event->end && facts->side[1 - event->end].terms.frame != 0 && facts->unopened++ == 0) {
+        charge.rule = NB_RULE_OPEN_STALE;
+        charge.request_frame = facts->side[1 - event->end].terms.frame;
+        nb_blame(event, &charge,
+                 "takes part in the transfer, and only a RESPONSE with unique ID 0x%08x was captured, "
+                 "the OPEN has 0x%08x",
+                 stream->uid, asked->uid);
     }
 }
 
@@ -245,6 +299,7 @@ static void take_response(const struct nb_event *event)
         judge_stray_response(event);
         return;
     }
+    judge_second_connection(event);
     nb_keep(event, NB_RULE_OPEN_HANDSHAKE);
     nb_keep(event, NB_RULE_OPEN_UID);
     nb_keep(event, NB_RULE_DEMUX_KEY);

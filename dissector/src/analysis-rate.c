@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The pace (RFC 998 section 4): RATE-01, 02, 03. Every span T may hold size * (T / interval + 2) packets: one burst at
- * either edge. A bucket says the same in constant time: it holds two bursts and drains a burst per interval. The
+/* The pace (RFC 998 section 4): RATE-01, 02, 03, 05. Every span T may hold size * (T / interval + 2) packets: one burst
+ * at either edge. A bucket says the same in constant time: it holds two bursts and drains a burst per interval. The
  * loosest pair that may be in force counts. Only a capture at the sender shows its clock; elsewhere queues compress
  * bursts. */
 #include "analysis.h"
@@ -17,9 +17,61 @@ void nb_rate_offer(const struct nb_event *event, struct nb_pace pace)
     if (bucket->pace.size == 0) {
         bucket->pace = pace;
     } else {
-        bucket->pace.size = MAX(bucket->pace.size, pace.size);
-        bucket->pace.interval = MIN(bucket->pace.interval, pace.interval);
+        bucket->pace = nb_looser(bucket->pace, pace);
     }
+    if (bucket->settled.size != 0) {
+        bucket->settled = nb_looser(bucket->settled, pace);
+    }
+}
+
+/* What has been offered since the OK `from`. Size 0 when a message escaped the capture: it may be an offer. */
+static struct nb_pace offered_since(const struct nb_stream *stream, int64_t from)
+{
+    struct nb_pace pace = {0, UINT16_MAX};
+
+    for (int64_t seq = from; seq <= stream->newest; seq++) {
+        const struct nb_told *told = nb_told_find(&stream->facts->told, seq);
+        if (told == NULL && (uint16_t)seq != 0) { /* AMB-12: some skip 0 */
+            return (struct nb_pace){0};
+        }
+        if (told != NULL && told->type == NB_OK && told->burst_size != 0) {
+            pace = nb_looser(pace, (struct nb_pace){told->burst_size, told->burst_interval});
+        }
+    }
+    return pace;
+}
+
+/* RATE-05, NEG-09: a buffer whose GO came when the sender knew an OK goes out at the pace of that OK or of a later one
+ * (AMB-43). Other buffers beside it do not count. */
+static void judge_settled(const struct nb_event *event, const struct nb_buffer *buffer)
+{
+    struct nb_bucket *bucket = &event->stream->facts->bucket;
+    struct nb_charge charge = {.rule = NB_RULE_RATE_CHANGED, .offender = event->end, .request_frame = buffer->go_frame};
+
+    if (buffer->pace_seq == 0 || buffer->pace_seq < bucket->settled_from) {
+        return;
+    }
+    if (buffer->pace_seq > bucket->settled_from) {
+        bucket->settled_from = buffer->pace_seq;
+        bucket->settled = offered_since(event->stream, buffer->pace_seq);
+        bucket->settled_level = 0;
+    }
+    const struct nb_pace pace = bucket->settled;
+    if (pace.size == 0 || pace.interval == 0) {
+        return;
+    }
+    const double drained = (event->now - bucket->settled_when) * 1000.0 / pace.interval * pace.size;
+    bucket->settled_when = event->now;
+    bucket->settled_level = MAX(bucket->settled_level - MAX(drained, 0.0), 0.0) + 1.0;
+    if (bucket->settled_level <= BURSTS_AT_ONCE * pace.size + 1e-6) {
+        nb_keep(event, NB_RULE_RATE_CHANGED);
+        return;
+    }
+    bucket->settled_level = pace.size;
+    nb_blame(event, &charge, "more packets of buffers since the offer than bursts of %u every %u ms", pace.size,
+             pace.interval);
+    charge.rule = NB_RULE_NEG_RESTRICT;
+    nb_blame(event, &charge, "sends faster than the %u packets per %u ms that were offered", pace.size, pace.interval);
 }
 
 /* Packets close together are a burst; `gap` is the time since the packet before, in seconds. */
@@ -54,10 +106,13 @@ static void overflow(const struct nb_event *event, struct nb_bucket *bucket, boo
     }
 }
 
-void nb_rate_packet(const struct nb_event *event, bool repeated)
+void nb_rate_packet(const struct nb_event *event, const struct nb_buffer *buffer, bool repeated)
 {
     struct nb_bucket *bucket = &event->stream->facts->bucket;
 
+    if (event->at_sender && buffer != NULL) {
+        judge_settled(event, buffer);
+    }
     if (bucket->pace.size == 0 || bucket->pace.interval == 0) {
         return;
     }

@@ -202,6 +202,14 @@ bool nb_redundancy_continues(const struct nb_event *event, const struct nb_contr
     return control->first == previous->highest + 1 && event->now - previous->when < within_s;
 }
 
+bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_control *control)
+{
+    const struct previous *previous = &event->stream->redundancy->previous;
+
+    return previous->bytes > 0 && control->first == previous->highest + 1 &&
+           previous->bytes + event->packet->length - NB_HEADER_BYTES > nb_redundancy_capacity(event->stream);
+}
+
 /* It goes on where the CONTROL before it ended, at once, and no CONTROL of this end was ever large enough for more. */
 static bool is_next_part(const struct nb_event *event, const struct nb_control *control)
 {

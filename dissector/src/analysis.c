@@ -85,9 +85,33 @@ static void learn_closing(struct nb_event *event)
 {
     const uint8_t type = event->packet->type;
 
+    if (type == NB_ABORT && event->stream->doubts & NB_DOUBT_EPOCH && event->stream->response_seen) {
+        return; /* OPEN-09: it may refuse the other connection on these ports */
+    }
     if (type == NB_DONE || type == NB_ABORT || type == NB_QUITACK || type == NB_REFUSED) {
         event->stream->closed = true;
     }
+}
+
+/* Message 1 was not captured. The capture may have begun in the middle, right before an old OPEN that was on its way
+ * for long and the RESPONSE to it (OPEN-07): the IP ID of that OPEN lies far behind those of its end's other packets.
+ * Then numbers are taken up where they are. */
+static void begin_without_first_message(struct nb_stream *stream)
+{
+    const int8_t active = stream->facts->active;
+
+    if (active < 0 || !stream->flow[active].unbroken || stream->opened_number[active] != NB_FIRST_NUMBER) {
+        stream->doubts |= NB_DOUBT_BEGINNING;
+        stream->acked_known = false;
+    }
+}
+
+static bool begins_with_message_1(const struct nb_packet *packet)
+{
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
+
+    return nb_next_message(packet, &offset, &message) == NB_MESSAGE && message.seq == 1;
 }
 
 static void control_packet(struct nb_event *event)
@@ -97,6 +121,9 @@ static void control_packet(struct nb_event *event)
 
     if (event->end == stream->sender) {
         return; /* ROBUST-08: wrong way */
+    }
+    if (stream->newest == 0 && stream->acked_known && !begins_with_message_1(event->packet)) {
+        begin_without_first_message(stream);
     }
     nb_control_packet(event);
     nb_reaction_answered(&stream->reaction, event->end, event->now);
@@ -111,6 +138,10 @@ static void sender_packet(struct nb_event *event)
 
     if (event->end != stream->sender) {
         return;
+    }
+    if (stream->facts->acked_mark.frame == 0 && stream->acked_known && event->packet->high_seq != 0 &&
+        nb_told_find(&stream->facts->told, 1) == NULL) {
+        begin_without_first_message(stream);
     }
     if (!stream->acked_known) {
         stream->acked_known = true; /* mid-stream: begin with what this end acknowledges now */
@@ -172,6 +203,8 @@ static void apply_rules(struct nb_event *event)
     }
     if (event->packet->type == NB_OPEN || event->packet->type == NB_RESPONSE) {
         learn_opening(event);
+    } else if (is_transfer(event->packet->type)) {
+        nb_opening_transfer(event);
     }
     nb_wire_packet(event);
     nb_close_packet(event);

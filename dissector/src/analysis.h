@@ -34,7 +34,9 @@ struct nb_control {
     int64_t highest;
     int64_t newest_before; /* newest message captured before this CONTROL */
     unsigned messages;
-    unsigned fresh;               /* captured for the first time */
+    unsigned fresh; /* captured for the first time */
+    unsigned gos;   /* of these */
+    unsigned oks;
     bool present[NB_TOLD_WINDOW]; /* by number - acked - 1 */
 };
 
@@ -44,6 +46,7 @@ void nb_wire_packet(const struct nb_event *event);
 
 /* analysis-opening.c: OPEN, NEG. */
 void nb_opening_packet(const struct nb_event *event);
+void nb_opening_transfer(const struct nb_event *event); /* CONTROL, DATA, LDATA, NULL-ACK */
 
 /* analysis-control.c: a CONTROL as a whole. */
 void nb_control_packet(const struct nb_event *event);
@@ -68,7 +71,8 @@ void nb_data_copy(const struct nb_event *event);
 
 /* analysis-rate.c: RATE. */
 void nb_rate_offer(const struct nb_event *event, struct nb_pace pace);
-void nb_rate_packet(const struct nb_event *event, bool repeated);
+/* `buffer` NULL when nothing is known of it any more. */
+void nb_rate_packet(const struct nb_event *event, const struct nb_buffer *buffer, bool repeated);
 
 /* analysis-close.c: CLOSE, QUIT, ABORT, TIMER-10, 11. */
 void nb_close_packet(const struct nb_event *event);
@@ -79,6 +83,8 @@ struct nb_redundancy *nb_redundancy_new(void);
 void nb_redundancy_control(const struct nb_event *event, const struct nb_control *control);
 /* Goes on where the CONTROL before it ended, so soon after it: perhaps the next part of one queue. */
 bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control, double within_s);
+/* As above after any time, and both together are larger than a CONTROL here is known to be. */
+bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_control *control);
 void nb_redundancy_acknowledged(const struct nb_event *event, int64_t ack);
 void nb_redundancy_passed(const struct nb_event *event);         /* a packet of the sender that acknowledges nothing */
 unsigned nb_redundancy_capacity(const struct nb_stream *stream); /* bytes that a CONTROL here is known to hold */

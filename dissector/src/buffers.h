@@ -50,6 +50,7 @@ struct nb_buffer {
     uint64_t bytes;    /* in all distinct packets */
     int64_t go_seq;    /* 0: not captured */
     int64_t ok_seq;
+    int64_t pace_seq; /* RATE-05: newest OK that was acknowledged when its GO came; 0 none */
     int64_t ask_seq;  /* newest RESEND */
     int64_t told_ack; /* the highest high-seq in packets that were captured for the first time */
     uint32_t go_frame;

@@ -35,6 +35,12 @@ struct nb_pace {
     uint16_t interval;
 };
 
+/* What either of both allows. */
+static inline struct nb_pace nb_looser(struct nb_pace a, struct nb_pace b)
+{
+    return (struct nb_pace){MAX(a.size, b.size), MIN(a.interval, b.interval)};
+}
+
 /* One of the two ends. */
 struct nb_side {
     struct nb_proposal terms;
@@ -47,6 +53,7 @@ struct nb_side {
     bool received;     /* CONTROL or DONE */
     bool clashed;      /* both: told once */
     bool fell_silent;  /* told that it emits nothing any more, though it does */
+    bool goes_on_told; /* told that it emits something after its ABORT */
     uint8_t bad_data;
     uint8_t data_left_out;
     unsigned bad_header; /* packets with a bad checksum */
@@ -69,6 +76,7 @@ struct nb_queue {
     int64_t known_from;
     uint32_t known_frame;
     int64_t head;       /* first message of a CONTROL that was right to begin there */
+    bool in_parts;      /* CONTROLs may be parts, each with a timer of its own: where one begins tells nothing */
     int64_t go_seq;     /* newest GO in sequence order, and its buffer */
     uint32_t go_buffer; /* valid when go_seq > 0 */
     uint32_t gos;       /* distinct messages captured */
@@ -79,9 +87,11 @@ struct nb_queue {
     double emitted_when;    /* of the newest CONTROL with something new */
     double told_when;       /* of the newest CONTROL */
     uint32_t told_frame;
-    uint16_t published; /* control timer in the newest OK, ms */
-    unsigned repeats;   /* of this CONTROL since */
-    bool answered;      /* a sender's packet was captured since the newest CONTROL */
+    uint16_t published;     /* control timer in the newest OK, ms */
+    unsigned repeats;       /* of this CONTROL since */
+    uint32_t lone_ok_frame; /* the newest CONTROL with something new has OKs and no GO */
+    double lone_ok_when;
+    bool answered; /* a sender's packet was captured since the newest CONTROL */
     bool waits_told;
     struct nb_mark done;
 };
@@ -90,8 +100,11 @@ struct nb_queue {
 struct nb_bucket {
     double level; /* packets */
     double when;
-    struct nb_pace pace; /* loosest that may be in force; size 0 not known */
-    struct nb_pace settled;
+    struct nb_pace pace;    /* loosest that may be in force; size 0 not known */
+    struct nb_pace settled; /* RATE-05: loosest since the OK settled_from; size 0 not known */
+    int64_t settled_from;
+    double settled_level;
+    double settled_when;
     uint32_t in_burst;
     uint32_t largest_burst;
     bool told;
@@ -127,7 +140,9 @@ struct nb_facts {
     double highest_data_when; /* when its first packet was captured */
     uint32_t highest_data;    /* buffer */
     uint32_t unaccepted;      /* buffers of which data were captured and no OK */
-    unsigned strays;          /* RESPONSEs with another unique ID while this one was opening */
+    unsigned strays;          /* RESPONSEs with another unique ID while this one was opening, */
+    uint32_t stray_openings;  /* and its OPENs up to the newest of them */
+    unsigned unopened;        /* packets of the transfer without the RESPONSE */
     bool mode_told;
     bool base_from_one_possible;
     double gap_from; /* end of a buffer while the next was GO'd; negative none */

@@ -31,6 +31,24 @@ static gint pref_position = NB_POSITION_AUTO;
 static gint pref_dialect = NB_AUTO;
 static nb_pref_bool pref_reassemble = FALSE;
 
+/* DATA-14. Wireshark keeps what it put together apart from the frame, under a name. */
+static bool came_in_fragments(tvbuff_t *tvb, packet_info *pinfo)
+{
+    enum { SMALLEST_IP_HEADER = 20 };
+    static const char *const names[] = {"Reassembled IPv4", "Reassembled IPv6"};
+
+    if (tvb_raw_offset(tvb) >= SMALLEST_IP_HEADER) {
+        return false; /* it lies in the frame itself */
+    }
+    for (size_t i = 0; i < array_length(names); i++) {
+        const tvbuff_t *whole = get_data_source_tvb_by_name(pinfo, names[i]);
+        if (whole != NULL && whole == tvb_get_ds_tvb(tvb)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One NETBLT packet. `key` (nb_record_key) tells it from others in the frame. */
 static void dissect_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const struct nb_carrier *carrier,
                            uint32_t key)
@@ -45,6 +63,7 @@ static void dissect_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
     struct nb_view view = {.packet = &packet, .pinfo = pinfo, .verify = pref_check_checksum};
 
     nb_parse(&packet, tvb, &reading);
+    packet.in_fragments = came_in_fragments(tvb, pinfo);
     packet.ipv4 = carrier->ipv4;
     packet.ip_id = carrier->ip_id;
     view.record = nb_analyse(&packet, carrier, pinfo, key, pref_check_checksum, pref_position);

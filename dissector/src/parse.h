@@ -19,12 +19,13 @@ enum nb_status {
 enum nb_checksum { NB_UNVERIFIED, NB_GOOD, NB_BAD, NB_COVERS_DATA };
 
 struct nb_packet {
-    tvbuff_t *tvb; /* starts at the NETBLT header, ends with the IP payload */
-    int reported;  /* bytes of IP payload that were on the wire */
-    int captured;  /* of these, bytes in the capture */
-    int end;       /* end of the packet by its Length, never beyond `reported` */
-    bool fragment; /* first fragment of a datagram that was not put together */
-    bool ipv4;     /* ip_id is valid */
+    tvbuff_t *tvb;     /* starts at the NETBLT header, ends with the IP payload */
+    int reported;      /* bytes of IP payload that were on the wire */
+    int captured;      /* of these, bytes in the capture */
+    int end;           /* end of the packet by its Length, never beyond `reported` */
+    bool fragment;     /* first fragment of a datagram that was not put together */
+    bool in_fragments; /* it came in fragments that were put together */
+    bool ipv4;         /* ip_id is valid */
     uint16_t ip_id;
     enum nb_status status;
     enum nb_dialect dialect;

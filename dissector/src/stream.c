@@ -120,6 +120,12 @@ static struct nb_stream *find_epoch(const struct slot *slot, uint32_t uid)
     return NULL;
 }
 
+/* A RESPONSE that nobody asked for while another connection waits for its own: perhaps an old one (OPEN-10). */
+static bool is_stray(const struct slot *slot)
+{
+    return !slot->opening->open_seen && slot->current->open_seen && !slot->current->response_seen;
+}
+
 /* DEMUX-04: a new UID is a new connection. While the old one lives it may be refused (OPEN-09), so that packets without
  * a UID stay with the old one until the RESPONSE. */
 static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *packet, const packet_info *pinfo,
@@ -144,11 +150,22 @@ static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *p
             slot->current->doubts |= NB_DOUBT_EPOCH;
         }
     }
-    if (packet->type == NB_RESPONSE && stream == slot->opening) {
+    if (packet->type == NB_RESPONSE && stream == slot->opening && !is_stray(slot)) {
         slot->current = stream;
         slot->opening = NULL;
     }
     return stream;
+}
+
+/* OPEN-10: an end that takes part in the transfer has accepted some RESPONSE; without the right one, the stray one. */
+static void accept_stray(struct slot *slot, uint8_t type)
+{
+    const bool transfer = type == NB_CONTROL || nb_has_high_seq(type);
+
+    if (transfer && slot->opening != NULL && slot->opening->response_seen && is_stray(slot)) {
+        slot->current = slot->opening;
+        slot->opening = NULL;
+    }
 }
 
 struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
@@ -166,9 +183,10 @@ struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_c
     if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
         return place_open(slot, packet, pinfo, *end);
     }
-    if (packet->type == NB_REFUSED && slot->opening != NULL) {
+    if (packet->type == NB_REFUSED && slot->opening != NULL && slot->opening->open_seen) {
         return slot->opening;
     }
+    accept_stray(slot, packet->type);
     if (slot->current == NULL) {
         slot->current = new_stream(pinfo, *end, NULL);
     }

@@ -33,12 +33,12 @@ enum nb_reach {
     X(WIRE_DIRECTION, "WIRE-13", "wire_direction", VIOLATION, "Ports are the emitter's; types keep their direction")   \
     X(CKSUM_ALL, "CKSUM-01", "cksum_all", VIOLATION, "Every packet carries a checksum")                                \
     X(CKSUM_ALGORITHM, "CKSUM-02", "cksum_algorithm", VIOLATION, "The checksum is the complement of the sum")          \
-    X(CKSUM_COVERAGE, "CKSUM-03", "cksum_coverage", SUSPECTED,                                                         \
+    X(CKSUM_COVERAGE, "CKSUM-03", "cksum_coverage", VIOLATION,                                                         \
       "The header checksum of data packets stops at the data")                                                         \
     X(CKSUM_DATA, "CKSUM-04", "cksum_data", VIOLATION, "Data are checksummed when negotiated")                         \
     X(CKSUM_BAD_HEADER, "CKSUM-06", "cksum_bad_header", VIOLATION, "A packet with a bad checksum has no effect")       \
     X(CKSUM_BAD_DATA, "CKSUM-07", "cksum_bad_data", VIOLATION, "Damaged data count as lost")                           \
-    X(OPEN_HANDSHAKE, "OPEN-01", "open_handshake", OBSERVED, "OPEN, then RESPONSE or REFUSED, then the transfer")      \
+    X(OPEN_HANDSHAKE, "OPEN-01", "open_handshake", SUSPECTED, "OPEN, then RESPONSE or REFUSED, then the transfer")     \
     X(OPEN_UID, "OPEN-02", "open_uid", VIOLATION, "RESPONSE carries the unique ID of its OPEN")                        \
     X(OPEN_RETRY, "OPEN-03", "open_retry", SUSPECTED, "OPEN is repeated, a limited number of times")                   \
     X(OPEN_SAME, "OPEN-04", "open_same", VIOLATION, "A repeated OPEN is the same OPEN")                                \
@@ -46,8 +46,8 @@ enum nb_reach {
     X(OPEN_REFUSED, "OPEN-06", "open_refused", OBSERVED, "REFUSED ends the attempt")                                   \
     X(OPEN_AGAIN, "OPEN-07", "open_again", VIOLATION, "A repeated OPEN gets the same RESPONSE")                        \
     X(OPEN_RESPONSE_AGAIN, "OPEN-08", "open_response_again", OBSERVED, "A repeated RESPONSE has no effect")            \
-    X(OPEN_FOREIGN, "OPEN-09", "open_foreign", OBSERVED, "Another unique ID on live ports is answered with ABORT")     \
-    X(OPEN_STALE, "OPEN-10", "open_stale", OBSERVED, "A RESPONSE with another unique ID opens nothing")                \
+    X(OPEN_FOREIGN, "OPEN-09", "open_foreign", SUSPECTED, "Another unique ID on live ports is answered with ABORT")    \
+    X(OPEN_STALE, "OPEN-10", "open_stale", SUSPECTED, "A RESPONSE with another unique ID opens nothing")               \
     X(OPEN_ADVISORY, "OPEN-11", "open_advisory", OBSERVED, "The transfer size limits nothing")                         \
     X(OPEN_MODE, "OPEN-12", "open_mode", SUSPECTED, "M tells which end sends")                                         \
     X(NEG_BUFFER_SIZE, "NEG-01", "neg_buffer_size", VIOLATION, "RESPONSE does not raise the buffer size")              \
@@ -115,7 +115,7 @@ enum nb_reach {
     X(RATE_INTERVAL, "RATE-02", "rate_interval", VIOLATION, "Bursts keep their interval")                              \
     X(RATE_REPAIRS, "RATE-03", "rate_repairs", VIOLATION, "Repairs are paced too")                                     \
     X(RATE_CLOCK, "RATE-04", "rate_clock", OBSERVED, "The sender paces by its own clock")                              \
-    X(RATE_CHANGED, "RATE-05", "rate_changed", OBSERVED, "Renegotiated burst parameters take effect")                  \
+    X(RATE_CHANGED, "RATE-05", "rate_changed", VIOLATION, "Renegotiated burst parameters take effect")                 \
     X(CLOSE_RECEIVER, "CLOSE-01", "close_receiver", VIOLATION, "DONE only when all is in and acknowledged")            \
     X(CLOSE_SENDER, "CLOSE-02", "close_sender", OBSERVED, "The sender is done when every buffer has its OK")           \
     X(CLOSE_FINAL_OK, "CLOSE-03", "close_final_ok", SUSPECTED, "The final OK is acknowledged")                         \

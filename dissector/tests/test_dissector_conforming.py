@@ -52,9 +52,13 @@ def test_no_conforming_transfer_is_called_a_violation(reader: Reader, capture: P
 
 
 def test_at_the_sender_in_clear_view_nothing_is_even_suspected(reader: Reader, capture: Path) -> None:
-    counted = verdicts(reader, capture, [random_settings(seed, **CLEAR_VIEW) for seed in range(300)])
-    # Damage may look like anything, and how soon a timer may expire is a matter of taste.
-    tolerated = {"CKSUM-01", "CKSUM-02", "CKSUM-03", "CKSUM-04", "WIRE-04", "RESEND-07", "R1030-05", "TIMER-03"}
+    transfers = 300
+    counted = verdicts(reader, capture, [random_settings(seed, **CLEAR_VIEW) for seed in range(transfers)])
+    # Damage may look like anything.
+    tolerated = {"CKSUM-01", "CKSUM-02", "CKSUM-03", "CKSUM-04", "WIRE-04"}
+    # A path that held a CONTROL up until right before its repetition makes that look early; one transfer in a hundred
+    # is more than chance does here.
+    assert counted.pop(("TIMER-03", "suspected", "sender"), 0) < transfers // 100
     assert {key: n for key, n in counted.items() if key[2] == "sender" and key[0] not in tolerated} == {}
 
 

@@ -51,6 +51,7 @@ class Exchange:
     tolerated: list[dict[str, Any]] = field(default_factory=list)
     emitted: dict[str, int] = field(default_factory=lambda: {SENDER: 0, RECEIVER: 0})
     now_ns: int = START_NS
+    capture_position: str | None = None  # a reader must be told that the capture is at this end
 
     def emit(self, emitter: str, content: Packet, comment: str | None = None) -> Frame:
         """Puts a packet on its way without capturing it."""
@@ -65,6 +66,16 @@ class Exchange:
         """The frame passes the capture point; a second time it is a network's duplicate."""
         self.now_ns += STEP_NS // 4
         self.records.append(Record(0, self.now_ns, frame.octets, comment or frame.comment))
+        frame.number = len(self.records)
+        return frame
+
+    def capture_fragments(self, frame: Frame, first_bytes: int) -> Frame:
+        """The frame passes the capture point as two IP fragments; its number is the second one's."""
+        header, payload = frame.octets[:20], frame.octets[20:]
+        for start, end, more in ((0, first_bytes, True), (first_bytes, len(payload), False)):
+            self.now_ns += STEP_NS // 8
+            octets = ipv4_fragment(header, payload[start:end], start, more=more)
+            self.records.append(Record(0, self.now_ns, octets, frame.comment))
         frame.number = len(self.records)
         return frame
 
@@ -155,9 +166,11 @@ class Exchange:
 
     def expectation(self) -> dict[str, Any]:
         """What must be found in it, and what may be."""
+        position = {} if self.capture_position is None else {"capture_position": self.capture_position}
         return {
             "about": self.about,
             "packets": len(self.records),
+            **position,
             "findings": self.findings,
             "tolerated": self.tolerated,
         }
@@ -168,3 +181,11 @@ def ipv4_header(source: bytes, destination: bytes, identification: int, payload_
     fixed = struct.pack(">BBHHHBBH", 0x45, 0, 20 + payload_bytes, identification, 0, 64, IP_PROTOCOL, 0)
     value = checksum(fixed + source + destination)
     return fixed[:10] + struct.pack(">H", value) + source + destination
+
+
+def ipv4_fragment(header: bytes, payload: bytes, offset: int, *, more: bool) -> bytes:
+    """A part of a datagram under its header; the offset is a multiple of eight."""
+    flags = (0x2000 if more else 0) | offset // 8
+    fixed = header[:2] + struct.pack(">HHH", 20 + len(payload), int.from_bytes(header[4:6], "big"), flags)
+    blank = fixed + header[8:10] + b"\0\0" + header[12:20]
+    return blank[:10] + struct.pack(">H", checksum(blank)) + blank[12:] + payload

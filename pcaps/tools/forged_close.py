@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
-from pcaps.tools.octets import reason, text_field
+from pcaps.tools.octets import reason, setup, text_field
 from pcaps.tools.talk import Talk
 
 
@@ -109,6 +109,17 @@ def data_before_quit_arrives() -> Exchange:
     return talk
 
 
+def acknowledged_after_quit() -> Exchange:
+    """Look-alike: a NULL-ACK moves no data."""
+    talk, last = up_to_last("The sender quits; a CONTROL that was on its way is acknowledged all the same.")
+    talk.sends_buffer(last)
+    talk.puts(SENDER, "QUIT", text_field("enough"))
+    talk.says(talk.accept(last))
+    talk.answers()
+    talk.puts(RECEIVER, "QUITACK")
+    return talk
+
+
 def quit_unanswered() -> Exchange:
     talk, _ = up_to_last("QUIT is repeated and nothing answers.")
     for _ in range(4):
@@ -130,10 +141,26 @@ def quit_answered_once() -> Exchange:
 
 
 def data_after_abort() -> Exchange:
-    talk, last = up_to_last("The sender aborts, and sends another buffer.")
-    talk.puts(SENDER, "ABORT", text_field("broken"))
+    talk, last = up_to_last("The sender aborts and sends another buffer; the receiver has not got the ABORT.")
+    talk.puts(SENDER, "ABORT", text_field("broken"), "lost behind the capture point")
     offence = talk.sends_piece(last, 0)
-    talk.breaks("ABORT-01", offence, SENDER)
+    talk.breaks("ABORT-01", offence, SENDER, proof=RECEIVER)
+    for _ in range(6):
+        talk.wait(50)
+        talk.puts(RECEIVER, "KEEPALIVE")
+    return talk
+
+
+def abort_for_another() -> Exchange:
+    """Look-alike: the ABORT answers an OPEN for another connection on the same ports, which the capture missed."""
+    talk, last = up_to_last("An ABORT refuses an OPEN that the capture missed, and this connection goes on (OPEN-09).")
+    talk.emit(RECEIVER, setup("OPEN", **{**talk.terms(), **talk.ports(RECEIVER), "unique_id": 0x0998_0032}))
+    talk.puts(SENDER, "ABORT", text_field("in use"))
+    talk.may_look_like("ABORT-01", talk.sends_piece(last, 0), SENDER)
+    talk.sends_buffer(last, skip=[0])
+    talk.accepts(last)
+    talk.answers()
+    talk.says_done()
     return talk
 
 
@@ -181,8 +208,10 @@ SCRIPTS = {
     "quit01-unanswered": quit_unanswered,
     "quit03-answered-once": quit_answered_once,
     "quit05-data-after-quit": data_after_quit,
+    "quit-like-null-ack": acknowledged_after_quit,
     "quit-like-data-on-their-way": data_before_quit_arrives,
     "abort01-data-after-abort": data_after_abort,
+    "abort01-like-open-not-captured": abort_for_another,
     "abort03-acknowledged": abort_acknowledged,
     "abort-like-lost": aborted_end_goes_on,
     "abort04-open-again": open_after_abort,

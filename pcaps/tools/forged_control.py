@@ -67,6 +67,19 @@ def list_shrinks() -> Exchange:
     return talk.finish(MIDDLE + 1)
 
 
+def padding_changes() -> Exchange:
+    """Look-alike: the octets that fill a RESEND up are no part of it (AMB-16)."""
+    talk = half_way("A RESEND is repeated with the same list; only what fills it up is not the same.")
+    talk.sends_buffer(MIDDLE, lost=[1])
+    talk.wait(50)
+    talk.says(talk.missing(MIDDLE, [1], fill=0x1234))
+    talk.wait(200)
+    talk.says(resend(talk.seq, MIDDLE, [1], fill=0x4321, pad=7))
+    talk.sends_piece(MIDDLE, 1)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
 def newest_first() -> Exchange:
     talk = half_way("The messages of a CONTROL stand in descending order.")
     talk.sends_buffer(MIDDLE)
@@ -85,7 +98,7 @@ def acknowledged_again() -> Exchange:
     new = talk.accept(MIDDLE + 1)
     fresh = talk.grants(1)
     talk.says(new, *fresh)
-    talk.wait(200)
+    talk.wait(100)
     between = go(talk.seq - 2, MIDDLE + 2)
     offence = talk.says(old, between, new, *fresh)
     talk.breaks("CTRL-05", offence, RECEIVER)
@@ -287,6 +300,7 @@ def silence() -> Exchange:
         talk.puts(RECEIVER, "KEEPALIVE")
     frame = talk.sends_piece(3, 0)
     talk.looks_like("TIMER-11", frame, SENDER)
+    talk.may_look_like("ORDER-04", frame, SENDER)
     talk.sends_buffer(3, skip=[0])
     talk.accepts(3)
     return talk.finish(4)
@@ -318,6 +332,7 @@ SCRIPTS = {
     "ctrl01-from-zero": numbers_from_zero,
     "ctrl02-message-changes": message_changes,
     "ctrl02-list-shrinks": list_shrinks,
+    "ctrl02-like-padding": padding_changes,
     "ctrl03-newest-first": newest_first,
     "ctrl05-acknowledged-again": acknowledged_again,
     "ctrl05-repeated-after-done": repeated_after_done,

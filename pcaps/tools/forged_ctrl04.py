@@ -15,6 +15,7 @@ from pcaps.tools.octets import ok as ok_with_offer
 RULE = "CTRL-04"
 BUFFERS = 10
 WINDOW = 8
+TIMER_MS = 100  # until a CONTROL is repeated: half of what OKs publish, and too short for a gap between buffers
 
 
 def ok(seq: int, buffer: int) -> Message:
@@ -51,7 +52,7 @@ def left_out(exchange: Exchange) -> tuple[Frame, list[Frame]]:
     exchange.sends(1, ack=8)
     offence = exchange.says(ok(11, 1), go(12, 9), comment="9 and 10 are neither acknowledged nor in here")
     proof = exchange.sends(2, ack=8, comment="still acknowledges 8 only")
-    exchange.wait(200)
+    exchange.wait(TIMER_MS)
     exchange.says(ok(9, 0), go(10, 8), ok(11, 1), go(12, 9), ok(13, 2))
     proof += exchange.sends(3, ack=13)[:1]
     exchange.says(ok(14, 3))
@@ -77,10 +78,10 @@ def lowest_forgotten() -> Exchange:
     exchange.wait(40)
     exchange.says(resend(9, 0, [2]), ok(10, 1), go(11, 8), comment="lost behind the capture point")
     exchange.sends(2, 0, 1, ack=8)
-    exchange.wait(200)
+    exchange.wait(TIMER_MS)
     offence = exchange.says(ok(10, 1), go(11, 8), comment="9 is neither acknowledged nor in here")
     proof = exchange.sends(2, 2, 3, ack=8, comment="still acknowledges 8 only")
-    exchange.wait(200)
+    exchange.wait(TIMER_MS)
     exchange.says(resend(9, 0, [2]), ok(10, 1), go(11, 8), ok(12, 2))
     proof += exchange.sends(0, 2, ack=12)
     exchange.says(ok(13, 0), go(14, 9))
@@ -156,7 +157,7 @@ def split_queue() -> Exchange:
     part = exchange.says(second, comment="the rest of the queue; lost behind the capture point")
     early = exchange.sends(4, ack=8)
     exchange.doubtful(RULE, part, RECEIVER, early)
-    exchange.wait(200)
+    exchange.wait(TIMER_MS)
     exchange.says(*first)
     exchange.doubtful(RULE, exchange.says(second), RECEIVER)
     for buffer in range(4):
@@ -164,7 +165,10 @@ def split_queue() -> Exchange:
     exchange.says(ok(13, 0), ok(14, 1), ok(15, 2), go(16, 8), go(17, 9))
     exchange.acks(17)
     exchange.says(ok(18, 3), ok(19, 4))
-    return finish(exchange, 5, 20)
+    late = exchange.sends(5, ack=19)[0]
+    exchange.doubtful("ORDER-04", late, SENDER)  # the repairs took their time
+    exchange.says(ok(20, 5))
+    return finish(exchange, 6, 21)
 
 
 def delayed_control() -> Exchange:

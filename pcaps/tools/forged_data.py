@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Captures for data packets, requests and their order: DATA, RESEND, ORDER (but ORDER-02, which has its own), RATE."""
+"""Captures for data packets, requests and their order: DATA, RESEND, ORDER (but ORDER-02, which has its own)."""
 
 from __future__ import annotations
 
@@ -393,6 +393,15 @@ def resend_at_later_buffer() -> Exchange:
     return talk.finish(MIDDLE + 2)
 
 
+def fragmented() -> Exchange:
+    talk = half_way("A DATA packet comes in two IP fragments.")
+    frame = talk.capture_fragments(talk.piece(MIDDLE, 0), 48)
+    talk.looks_like("DATA-14", frame, SENDER)
+    talk.sends_buffer(MIDDLE, skip=[0])
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
 SCRIPTS = {
     "data01-before-go": before_go,
     "data01-like-go-not-captured": go_not_captured,
@@ -411,6 +420,7 @@ SCRIPTS = {
     "data13-sent-again": sent_again,
     "data13-like-network-copy": network_copy,
     "data13-like-resend-not-captured": resend_not_captured,
+    "data14-fragmented": fragmented,
     "resend01-named-twice": asked_twice,
     "resend02-neighbour": neighbour_repaired,
     "resend03-ldata-becomes-data": ldata_becomes_data,

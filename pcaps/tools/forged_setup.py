@@ -7,8 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
-from pcaps.tools.octets import reason
+from pcaps.tools.octets import reason, setup, text_field
 from pcaps.tools.talk import Talk
+
+OPENS_WITHOUT_END = 64
+MIDDLE = 12  # so many packets by then that IP IDs prove something
 
 
 def answered(requirement: str, about: str, **fields: Any) -> Callable[[], Exchange]:
@@ -132,8 +135,8 @@ def offer_exceeded() -> Exchange:
     talk.sends_buffer(12)
     talk.says(talk.accept(12, burst_size=4, burst_interval_ms=40), *talk.grants(1))
     offence = talk.answers(burst_size=8, burst_interval_ms=10)
-    talk.breaks("NEG-09", offence, SENDER)
-    return talk
+    talk.breaks("NEG-09", offence, SENDER, proof=RECEIVER)
+    return talk.finish(13)
 
 
 def offer_restricted() -> Exchange:
@@ -155,8 +158,99 @@ def faster_from_the_start() -> Exchange:
         talk.answers()
         talk.puts(RECEIVER, "KEEPALIVE")
     offence = talk.answers(burst_size=9)
-    talk.breaks("CTRL-11", offence, SENDER)
+    talk.breaks("CTRL-11", offence, SENDER, proof=RECEIVER)
+    for _ in range(6):
+        talk.wait(50)
+        talk.puts(RECEIVER, "KEEPALIVE")
     return talk
+
+
+def opens_for_ever() -> Exchange:
+    talk = Talk("Nothing answers, and the OPEN is repeated without end.")
+    for _ in range(OPENS_WITHOUT_END):
+        frame = talk.opens()
+        talk.wait(1000)
+    talk.looks_like("OPEN-03", frame, SENDER)
+    return talk
+
+
+def transfer_without_response() -> Exchange:
+    talk = Talk("The passive end never answers the OPEN, and begins the transfer.")
+    talk.opens()
+    talk.says(*talk.grants(2))
+    frame = talk.sends_buffer(0)[3]
+    talk.looks_like("OPEN-01", frame, RECEIVER)
+    talk.accepts(0)
+    return talk.finish(1)
+
+
+def stray_response_accepted() -> Exchange:
+    talk = Talk("Only a RESPONSE with another unique ID comes, and the active end takes part in the transfer.")
+    talk.opens()
+    stray = talk.responds(unique_id=0x0998_0031)
+    talk.may_look_like("OPEN-02", stray, RECEIVER)
+    talk.says(*talk.grants(2))
+    frame = talk.sends_buffer(0)[0]
+    talk.looks_like("OPEN-10", frame, SENDER)
+    talk.accepts(0)
+    return talk.finish(1)
+
+
+def stray_response_ignored() -> Exchange:
+    """Look-alike: an old RESPONSE arrives, the right one follows."""
+    talk = Talk("A RESPONSE to an OPEN of long ago comes first; the right one follows, and the transfer is in order.")
+    talk.opens()
+    stray = talk.responds(unique_id=0x0998_0031)
+    talk.may_look_like("OPEN-02", stray, RECEIVER)
+    talk.responds()
+    talk.says(*talk.grants(2))
+    return talk.finish(0)
+
+
+def second_connection() -> Exchange:
+    talk = Talk("In the middle of a transfer an OPEN with another unique ID comes on its ports, and is accepted.")
+    talk.start()
+    talk.run(0, 6)
+    talk.opens(unique_id=0x0998_0032)
+    frame = talk.responds(unique_id=0x0998_0032)
+    talk.looks_like("OPEN-09", frame, RECEIVER)
+    return talk
+
+
+def second_connection_refused() -> Exchange:
+    """Look-alike: the ABORT refuses the other OPEN, and the connection goes on."""
+    talk = Talk(
+        "An OPEN with another unique ID comes on the ports of a transfer, is refused by ABORT, and all goes on."
+    )
+    talk.start()
+    talk.run(0, 6)
+    talk.opens(unique_id=0x0998_0032)
+    talk.puts(RECEIVER, "ABORT", text_field("in use"))
+    return talk.finish(6)
+
+
+def old_open_in_the_middle(told: int) -> Callable[[], Exchange]:
+    """Look-alike: the capture seems to begin with the connection, and begins in its middle, behind so many messages."""
+
+    def script() -> Exchange:
+        talk = Talk(
+            "The capture begins in the middle, with an OPEN that was on its way for long and the RESPONSE to it.",
+            buffers=40,
+        )
+        late = talk.emit(SENDER, setup("OPEN", **talk.terms(), **talk.ports(SENDER)))
+        talk.seq = told
+        talk.start()
+        talk.run(0, MIDDLE)
+        talk.records = []
+        talk.capture(late, "emitted before everything else of this end")
+        talk.responds()
+        for buffer in (MIDDLE, MIDDLE + 1):  # what told of these was not captured
+            for frame in [talk.sends_buffer(buffer)[0], talk.accepts(buffer)]:
+                for requirement in ("CTRL-06", "DATA-01"):
+                    talk.may_look_like(requirement, frame, SENDER)
+        return talk.finish(MIDDLE + 2)
+
+    return script
 
 
 def wrong_end_sends() -> Exchange:
@@ -172,6 +266,14 @@ SCRIPTS: dict[str, Callable[[], Exchange]] = {
     "open02-other-id": other_id_each_time,
     "open04-open-changes": open_changes,
     "open05-open-in-transfer": open_in_transfer,
+    "open01-no-response": transfer_without_response,
+    "open03-without-end": opens_for_ever,
+    "open09-second-connection": second_connection,
+    "open09-like-refused": second_connection_refused,
+    "open10-stray-accepted": stray_response_accepted,
+    "open10-like-ignored": stray_response_ignored,
+    "open-like-late-open": old_open_in_the_middle(0),
+    "open-like-late-open-far": old_open_in_the_middle(40_000),
     "open07-response-changes": response_changes,
     "open12-wrong-end-sends": wrong_end_sends,
     "open-like-response-repeated": response_repeated,
