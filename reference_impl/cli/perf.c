@@ -19,6 +19,7 @@
 #define REMEMBERED_MAX 256
 /* After its last transfer a passive end waits so long for somebody to ask. */
 #define LINGER_US 3000000
+#define NO_MEMORY "not enough memory: choose a smaller --working-set"
 
 /* ---- runs ----------------------------------------------------------------------------------------------------- */
 
@@ -71,18 +72,36 @@ uint64_t perf_working_set(const options *given)
 }
 
 /* All buffers that may be under way must fit, even if the user wants less. */
+static size_t memory_bytes(uint64_t wanted, const netblt_params *params)
+{
+    uint64_t needed = (uint64_t)params->buffer_size * params->max_buffers;
+
+    return (size_t)(wanted > needed ? wanted : needed);
+}
+
 bool perf_run_equip(perf_run *run, const netblt_params *params)
 {
     perf *all = run->all;
     uint64_t wanted = run->kind == PERF_DATA ? perf_working_set(all->given) : 0; /* figures are a few bytes */
-    uint64_t needed = (uint64_t)params->buffer_size * params->max_buffers;
-    size_t size = (size_t)(wanted > needed ? wanted : needed);
+    size_t size = memory_bytes(wanted, params);
 
     if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
         run->memory = all->spare[--all->spare_count];
         return true;
     }
     return perf_memory_new(&run->memory, size);
+}
+
+/* Touching memory for the first time may take a second, which belongs neither between OPEN and RESPONSE nor into a
+ * measurement by time. 0, or -1 with perf.failure. */
+static int prepare_memory(perf *all, unsigned runs, size_t size)
+{
+    while (all->spare_count < runs && all->spare_count < PERF_RUNS_MAX) {
+        if (!perf_memory_new(&all->spare[all->spare_count], size))
+            return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
+        all->spare_count++;
+    }
+    return 0;
 }
 
 void perf_run_strip(perf_run *run)
@@ -107,7 +126,7 @@ static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
         .role = run->role, .params = params, .client = &perf_client, .context = run, .any_order = true};
 
     if (!perf_run_equip(run, params)) {
-        netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory: choose a smaller --working-set");
+        netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
         return NULL;
     }
     snprintf(run->peer, sizeof run->peer, "%.*s", (int)sizeof run->peer - 1, all->given->host);
@@ -225,6 +244,8 @@ static int start_active(perf *all)
     if (all->stopped) /* meanwhile, by the network */
         return 0;
     if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
+        return -1;
+    if (prepare_memory(all, lanes, memory_bytes(perf_working_set(all->given), &all->params)) != 0)
         return -1;
     all->began_at = netblt_clock_now();
     all->lanes_left = calloc(lanes, sizeof *all->lanes_left);
@@ -348,19 +369,10 @@ static void network_error(void *context, const netblt_network_error *error)
     all->stopped = true;
 }
 
-/* Touching a working set for the first time may take a second: not between OPEN and RESPONSE. */
-static bool prepare_memory(perf *all)
-{
-    if (!perf_memory_new(&all->spare[0], (size_t)perf_working_set(all->given)))
-        return false;
-    all->spare_count = 1;
-    return true;
-}
-
 static int start_passive(perf *all)
 {
-    if (!prepare_memory(all))
-        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory: choose a smaller --working-set");
+    if (prepare_memory(all, 1, perf_working_set(all->given)) != 0)
+        return -1;
     if (station_listen(&all->net, perf_accept, all, &all->failure) != 0)
         return -1;
     if (!all->given->quiet)
