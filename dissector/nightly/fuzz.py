@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fuzzes the plugin for a night: mutated captures under tshark with the sanitizers, then libFuzzer on the dissection.
 
@@ -85,7 +86,7 @@ def guided(seconds: int, home: Path, keep: Path) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packets", type=int, default=5_000_000)
-    parser.add_argument("--seconds", type=int, default=3600, help="of libFuzzer; 0: not at all")
+    parser.add_argument("--seconds", type=int, default=1800, help="of libFuzzer; 0: not at all")
     parser.add_argument(
         "--seed", type=int, default=int(time.time()) // 86400 * 1000, help="default: another one each day"
     )

@@ -14,6 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = Path(os.environ.get("NETBLT_PLUGIN_DIR", ROOT / "build" / "plugins"))
 NOBODY = 65534
+KEPT_BYTES = 64_000
 BETWEEN = "|"  # between several values of one field
 BOOLEANS = {"False": "0", "True": "1"}  # Wireshark 4.4 and later write words
 
@@ -33,6 +34,8 @@ class Reader:
 
     def __init__(self, home: Path, plugins: Path = PLUGINS) -> None:
         self.home = home
+        self.known_fields: list[str] = []
+        self.kept: dict[tuple[bytes, tuple[str, ...]], list[dict[str, list[str]]]] = {}
         home.chmod(0o755)
         shutil.copytree(plugins, home / "plugins", dirs_exist_ok=True)
 
@@ -63,8 +66,31 @@ class Reader:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def fields(self) -> list[str]:
+        """Every field of the plugin."""
+        if not self.known_fields:
+            lines = self.run("tshark", "-G", "fields").stdout.splitlines()
+            names = [line.split("\t")[2] for line in lines if line.startswith("F\t") and "\tnetblt." in line]
+            assert len(names) > 80
+            self.known_fields = names
+        return self.known_fields
+
     def rows(self, path: Path, *names: str, options: tuple[str, ...] = ()) -> list[dict[str, list[str]]]:
-        """For each frame the values of the named fields; booleans as 0 and 1 whatever this Wireshark calls them."""
+        """For each frame the values of the named fields; booleans as 0 and 1 whatever this Wireshark calls them.
+
+        A start of tshark takes much longer than a small capture: of such a one everything is read at once and kept."""
+        if path.stat().st_size > KEPT_BYTES:
+            return self.read(path, names, options)
+        key = (path.read_bytes(), options)
+        known = self.kept.get(key, [])
+        missing = [name for name in names if not known or name not in known[0]]
+        if missing or key not in self.kept:
+            wanted = dict.fromkeys([*self.fields(), *names, *(known[0] if known else ())])
+            self.kept[key] = known = self.read(path, tuple(wanted), options)
+        return [{name: list(row[name]) for name in names} for row in known]
+
+    def read(self, path: Path, names: tuple[str, ...], options: tuple[str, ...]) -> list[dict[str, list[str]]]:
+        """As rows(), by a tshark of its own."""
         wanted = [argument for name in names for argument in ("-e", name)]
         text = self.tshark(path, *options, "-T", "fields", "-E", f"aggregator={BETWEEN}", *wanted)
         return [

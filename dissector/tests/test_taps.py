@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from dissector.tests import forge
-from dissector.tests.forge import CONTROL, DATA, DONE, LDATA, NS, RESPONSE, Trace, write_pcapng
+from dissector.tests.forge import CONTROL, DATA, DONE, LDATA, NS, RESPONSE, Frame, Trace, write_pcapng
 from dissector.tests.reader import ROOT, Reader
-from dissector.tests.traffic import POSITIONS, random_settings, run_transfers
+from dissector.tests.traffic import POSITIONS, Transfer, random_settings
 
 PACKETS, PACKET_BYTES = 4, 512  # of a full buffer
 STEP_S = 0.001  # between the frames of a Trace
@@ -143,10 +143,6 @@ def test_a_wrong_argument_is_named(reader: Reader, forged: Forged, argument: str
     assert argument.rsplit(",", 1)[1] in done.stderr
 
 
-def payloads(path_frames: list[forge.Frame], interface: int) -> list[tuple[int, bytes]]:
-    return [(frame.time_ns, frame.data[20:]) for frame in path_frames if frame.interface == interface]
-
-
 def plain_steady(seen: list[tuple[int, bytes]]) -> float | None:
     """The definition computed anew: bits of all full buffers but the last, between first transmissions of packets 0."""
     size = next(int.from_bytes(raw[16:20], "big") for _, raw in seen if raw[3] == RESPONSE)
@@ -168,32 +164,44 @@ def plain_steady(seen: list[tuple[int, bytes]]) -> float | None:
     return bits / ((started[full[-1]] - started[full[0]]) / NS) / 1e6
 
 
-def test_figures_of_random_transfers_equal_a_second_computation(reader: Reader) -> None:
-    """At the sender, nothing lost by the capture: the frames hold the truth."""
-    compared = 0
-    for seed in range(40):
-        settings = random_settings(7000 + seed, capture_loss=0.0, start_late=False, ids="count")
+def calm_transfers(count: int) -> tuple[list[Frame], dict[str, list[tuple[int, bytes]]]]:
+    """At the sender, nothing lost by the capture: the frames hold the truth. By the sender's address what it saw."""
+    frames: list[Frame] = []
+    seen: dict[str, list[tuple[int, bytes]]] = {}
+    for number in range(count):
+        settings = random_settings(7000 + number, capture_loss=0.0, start_late=False, ids="count")
         for segment in settings.segments:
             segment.duplicate = segment.corrupt = 0.0
-        frames, finished = run_transfers([settings])
-        seen = payloads(frames, 0)
-        if not finished or not any(raw[3] == RESPONSE for _, raw in seen):
-            continue
-        path = write_pcapng(
-            reader.home / f"random-{seed}.pcapng", [f for f in frames if f.interface == 0], interfaces=POSITIONS
-        )
-        (row,) = report(reader, path, "summary")
+        ends = (f"10.7.{number}.1", f"10.7.{number}.2")
+        transfer = Transfer(settings, ends, 2000)
+        finished = transfer.run()
+        captured = transfer.captures["sender"]
+        if finished and any(raw[20 + 3] == RESPONSE for _, raw in captured):
+            frames += [Frame((number + 1) * NS + when, raw, 0) for when, raw in captured]
+            seen[ends[0]] = [(when, raw[20:]) for when, raw in captured]
+    return frames, seen
+
+
+def by_sender(connections: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {connection["ends"]["sender"].split(":")[0]: connection for connection in connections}
+
+
+def test_figures_of_random_transfers_equal_a_second_computation(reader: Reader) -> None:
+    frames, transfers = calm_transfers(40)
+    path = write_pcapng(reader.home / "random.pcapng", frames, interfaces=POSITIONS)
+    summary, redundancy = (by_sender(report(reader, path, name)) for name in ("summary", "redundancy"))
+    assert summary.keys() == redundancy.keys() == transfers.keys()
+    assert len(transfers) > 20
+    for sender, seen in transfers.items():
+        row = summary[sender]
         data = [raw for _, raw in seen if raw[3] in (DATA, LDATA)]
         different = {raw[12:16] + raw[18:20]: len(raw) - 24 for raw in data}
         assert row["xfsz"] == pytest.approx(sum(different.values()) / 1000)
         assert row["rxm"] == len(data) - len(different)
         steady = plain_steady(seen)
         assert row["steady_mbps"] == (None if steady is None else pytest.approx(steady, rel=1e-6))
-        (redundancy,) = report(reader, path, "redundancy")
-        sent = sum(message["times_sent"] for message in redundancy["messages"])
+        sent = sum(message["times_sent"] for message in redundancy[sender]["messages"])
         assert sent == sum(count_messages(raw) for _, raw in seen if raw[3] == CONTROL)
-        compared += 1
-    assert compared > 20
 
 
 def count_messages(raw: bytes) -> int:
@@ -205,12 +213,12 @@ def count_messages(raw: bytes) -> int:
     return count
 
 
-Frames = dict[tuple[int, str, str], set[int]]  # stream, requirement, verdict
+FramesOf = dict[tuple[int, str, str], set[int]]  # stream, requirement, verdict
 
 
-def found_in_frames(reader: Reader, path: Path) -> tuple[Frames, dict[tuple[int, str], set[str]]]:
+def found_in_frames(reader: Reader, path: Path) -> tuple[FramesOf, dict[tuple[int, str], set[str]]]:
     """The frames with findings, and who is blamed, as the fields of the frames say."""
-    frames: Frames = {}
+    frames: FramesOf = {}
     blamed: dict[tuple[int, str], set[str]] = {}
     names = [f"netblt.analysis.{name}" for name in ("requirement", "verdict", "offender")]
     for row in reader.rows(path, "frame.number", "netblt.stream", *names):
