@@ -93,6 +93,7 @@ class Case:
         self.stimulus = arm == "stimulus"
         self.link = link
         self.profile = profile
+        self.seed = seed  # of the run
         self.random = random.Random(f"{seed} {name} {variant} {role}")
         self.judgement = Judgement()
         self.observed: dict[str, str] = {}

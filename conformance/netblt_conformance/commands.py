@@ -9,13 +9,14 @@ import os
 import sys
 from pathlib import Path
 
-from netblt_conformance import adapter, catalogue, coverage, mutation, paths, worker
+from netblt_conformance import adapter, catalogue, coverage, mutation, paths
 from netblt_conformance.capture import Capture
 from netblt_conformance.check.command import command_check
 from netblt_conformance.engine import Plan
 from netblt_conformance.experiment.commands import command_experiment
 from netblt_conformance.links.base import Link, LinkFactory, LinkUnavailableError
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US
+from netblt_conformance.loaded import Loaded, with_cases
 from netblt_conformance.model import ALL_ROLES, MICROSECONDS_PER_MS, ROLES_BY_NAME, Role
 from netblt_conformance.report import covered
 from netblt_conformance.running import Listener, run_plan
@@ -61,12 +62,15 @@ def make_factory(options: argparse.Namespace) -> LinkFactory:
     return WireLinkFactory(adapter.load(options.adapter or paths.adapters() / "reference.toml"))
 
 
-def checked_cases(plan: Plan) -> dict[str, tuple[str, ...]]:
+def checked_cases() -> dict[str, tuple[str, ...]]:
     """Name -> file and requirement IDs of every case; LinkUnavailableError, CatalogueError when the suite is broken."""
-    found = worker.collect(plan)
-    if found["broken"]:
-        raise LinkUnavailableError("the suite cannot be loaded: " + "; ".join(found["broken"]))
-    cases: dict[str, tuple[str, ...]] = {name: tuple(words) for name, words in found["cases"].items()}
+    return with_cases(_checked)
+
+
+def _checked(loaded: Loaded) -> dict[str, tuple[str, ...]]:
+    if loaded.broken:
+        raise LinkUnavailableError("the suite cannot be loaded: " + "; ".join(loaded.broken))
+    cases = loaded.cases
     mistakes = catalogue.check_cases({name: words[1:] for name, words in cases.items()}, catalogue.requirements())
     if mistakes:
         raise catalogue.CatalogueError(mistakes)
@@ -95,13 +99,17 @@ class NoLink(LinkFactory):
 
 
 def command_run(options: argparse.Namespace) -> int:
-    selection = Selection(options.select)
-    plan = Plan(make_factory(options), options.seed, selection, _roles(options), options.report)
-    cases = checked_cases(listing_plan())
+    # The factory first: an adapter sets tolerances that the cases take over when they are loaded.
+    plan = Plan(make_factory(options), options.seed, Selection(options.select), _roles(options), options.report)
+    return with_cases(lambda loaded: _run(options, plan, loaded))
+
+
+def _run(options: argparse.Namespace, plan: Plan, loaded: Loaded) -> int:
+    cases, selection = _checked(loaded), plan.selection
     candidates = [Candidate(name, w[0], w[1:]) for name, w in cases.items()]
     sweep = wanted_sweep(options, plan)
     selection.check([*candidates, *sweep_candidates()], catalogue.requirements())
-    keys = worker.collect(plan)["keys"]
+    keys = loaded.keys(plan)
     if not keys and sweep is None:
         raise SelectionError("nothing selected: these cases do not bind the chosen roles; see netblt-conformance list")
     plan.factory.check()
@@ -127,7 +135,7 @@ def wanted_sweep(options: argparse.Namespace, plan: Plan) -> SweepPlan | None:
 
 def command_coverage(options: argparse.Namespace) -> int:
     """1: something has neither test nor reason, or a reason is no longer true. CatalogueError for unknown IDs."""
-    cases = {name: words[1:] for name, words in checked_cases(listing_plan()).items()}
+    cases = {name: words[1:] for name, words in checked_cases().items()}
     found = list(coverage.survey(cases).values())
     mistakes = coverage.mistakes(
         {one.requirement.id: one for one in found}, coverage.read_registry(paths.verdicts_registry())
@@ -143,7 +151,7 @@ def command_coverage(options: argparse.Namespace) -> int:
 
 
 def _list_untested() -> int:
-    found = coverage.survey({name: words[1:] for name, words in checked_cases(listing_plan()).items()})
+    found = coverage.survey({name: words[1:] for name, words in checked_cases().items()})
     print("\n".join(covered.untested(found.values())))
     print(covered.summary(list(found.values())), file=sys.stderr)
     return ExitCode.HOLDS
@@ -152,11 +160,14 @@ def _list_untested() -> int:
 def command_list(options: argparse.Namespace) -> int:
     if options.list_untested:
         return _list_untested()
-    plan = listing_plan(options.select, _roles(options))
-    cases = checked_cases(plan)
+    return with_cases(lambda loaded: _list(options, loaded))
+
+
+def _list(options: argparse.Namespace, loaded: Loaded) -> int:
+    plan, cases = listing_plan(options.select, _roles(options)), _checked(loaded)
     selection, known = plan.selection, catalogue.requirements()
     selection.check([Candidate(name, w[0], w[1:]) for name, w in cases.items()], known)
-    keys = worker.collect(plan)["keys"]
+    keys = loaded.keys(plan)
     shown = 0
     for name, (_file, *identifiers) in cases.items():
         mine = [key for key in keys if key.partition("[")[0].partition(": ")[0] == name]
@@ -189,7 +200,7 @@ def command_explain(options: argparse.Namespace) -> int:
     print(f"{requirement.id}  {requirement.title}")
     for name, text in fields:
         print(f"  {name:<18} {text}")
-    cases = checked_cases(listing_plan())
+    cases = checked_cases()
     names = [name.replace("_", " ") for name, words in cases.items() if identifier in words[1:]]
     print(f"  {'cases':<18} {'; '.join(names) or 'none yet'}")
     print(f'  {"in Wireshark":<18} netblt.analysis.requirement == "{identifier}"')

@@ -35,6 +35,7 @@ class Plan:
     roles: tuple[Role, ...]
     report: Path
     skip: frozenset[str] = frozenset()  # runs that are done, by key
+    only: frozenset[str] | None = None  # of the selected runs these, by key; None: all
     share: tuple[int, int] = (0, 1)  # this process takes every n-th run
 
 
@@ -48,6 +49,7 @@ class Run:
     role: Role
     arm: str
     variant: str = ""
+    kills_nothing: str = ""
 
     @property
     def title(self) -> str:
@@ -72,12 +74,25 @@ Emit = Callable[[dict[str, Any]], None]
 class Engine:
     """Registered with pytest. Everything it finds goes out through `emit`, one event at a time."""
 
-    def __init__(self, plan: Plan, emit: Emit, *, collect_only: bool = False) -> None:
-        self.plan = plan
-        self.emit = emit
-        self.collect_only = collect_only
+    def __init__(self) -> None:
+        self.plan: Plan  # given when something is to be run
+        self.emit: Emit = lambda _event: None
         self.known = catalogue.requirements()
+        self.items: list[tuple[pytest.Item, Run]] = []  # everything that there is
+        self.broken: list[str] = []  # files of the suite that cannot be loaded
         self._profiles: dict[Role, Profile] = {}
+
+    def run(self, plan: Plan, emit: Emit) -> None:
+        """Runs this process' share of the plan."""
+        self.plan, self.emit, self._profiles = plan, emit, {}
+        first, step = plan.share
+        items = [item for item, run in self.chosen(plan)[first::step] if run.key not in plan.skip]
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+
+    def chosen(self, plan: Plan) -> list[tuple[pytest.Item, Run]]:
+        """What the plan picks, in the order of the suite."""
+        return [(item, run) for item, run in self.items if self._picks(plan, run)]
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -96,10 +111,9 @@ class Engine:
         name = metafunc.function.__name__.removeprefix("test_")
         file = Path(metafunc.module.__file__ or "").name
         runs = [
-            Run(name, file, tuple(mark.args), role, arm, variant)
+            Run(name, file, tuple(mark.args), role, arm, variant, mark.kwargs["kills_nothing"])
             for variant in mark.kwargs["variants"]
             for role in mark.kwargs["roles"]
-            if role in self.plan.roles
             for arm in arms
         ]
         metafunc.parametrize("t", runs, indirect=True, ids=[run.key for run in runs])
@@ -237,32 +251,9 @@ class Engine:
 
     # ---- selection ----
 
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        runs: list[tuple[pytest.Item, Run]] = []
-        for item in items:
-            run = self._run_of(item)
-            if run is not None:
-                runs.append((item, run))
-        chosen = [pair for pair in runs if self._picks(pair[1])]
-        names = dict.fromkeys(run.name for _, run in runs)
-        self.emit(
-            {
-                "event": "collected",
-                "keys": [run.key for _, run in chosen],
-                "cases": {run.name: [run.file, *run.requirements] for _, run in runs},
-                "roles": {name: sorted({str(r.role) for _, r in runs if r.name == name}) for name in names},
-                "kills_nothing": {
-                    run.name: mark.kwargs["kills_nothing"]
-                    for item, run in runs
-                    if (mark := item.get_closest_marker(MARKER)) is not None and mark.kwargs["kills_nothing"]
-                },
-            }
-        )
-        first, step = self.plan.share
-        share = [] if self.collect_only else chosen[first::step]
-        picked = [item for item, run in share if run.key not in self.plan.skip]
-        config.hook.pytest_deselected(items=[item for item in items if item not in picked])
-        items[:] = picked
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.items = [(item, run) for item in items if (run := self._run_of(item)) is not None]
 
     @staticmethod
     def _run_of(item: pytest.Item) -> Run | None:
@@ -270,14 +261,16 @@ class Engine:
         run = callspec.params.get("t") if callspec is not None else None
         return run if isinstance(run, Run) else None
 
-    def _picks(self, run: Run) -> bool:
-        return self.plan.selection.picks(Candidate(run.name, run.file, run.requirements), self.known)
+    def _picks(self, plan: Plan, run: Run) -> bool:
+        if run.role not in plan.roles or (plan.only is not None and run.key not in plan.only):
+            return False
+        return plan.selection.picks(Candidate(run.name, run.file, run.requirements), self.known)
 
     # ---- mistakes of the suite itself ----
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self.emit({"event": "broken", "what": f"{report.nodeid}: {str(report.longrepr).strip().splitlines()[-1]}"})
+            self.broken.append(f"{report.nodeid}: {str(report.longrepr).strip().splitlines()[-1]}")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:

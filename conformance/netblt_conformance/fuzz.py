@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Field-aware damage: takes sound packets apart with the scapy layers, changes fields, cuts, adds, swaps bytes.
 
-The same seed gives the same packets. Every packet has a name that says what was done to it.
+hypothesis thinks of the damage. The same seed gives the same packets. Every packet has a name that says what was done
+to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from netblt_conformance import packets
@@ -17,6 +20,7 @@ HEADER_BYTES = packets.HEADER_BYTES
 # Values that break arithmetic on fields: the edges of 8, 16 and 32 bits, signed and unsigned.
 EDGES = (0, 1, 2, 3, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 _LENGTH_AT = 4
+_PATIENCE = 10  # draws for each packet that is wanted: some are equal, or whole after all
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class Mutated:
     packet: bytes
 
 
+@functools.lru_cache(maxsize=1024)
 def fields_of(packet: bytes) -> list[tuple[str, int, int]]:
     """(layer.field, offset, size) of every number in a packet, from its layers."""
     layer: Any = NETBLT(packet[:2] + bytes([packets.READ_AS_VERSION]) + packet[3:])
@@ -51,58 +56,79 @@ def _numbers_of(layer: Any, offset: int, found: list[tuple[str, int, int]]) -> i
     return offset
 
 
-def generate(seed: int, sound: Mapping[str, bytes], count: int, *, sealed: bool) -> list[Mutated]:
-    """`count` damaged packets at most. `sealed`: with a right checksum over the damage; else only packets whose
-    checksum shows it."""
+Step = tuple[str, int, Any]  # what is done; a number that says where; with what
+POOL = 400  # examples that hypothesis makes, some of them equal
+
+
+@functools.cache
+def recipes(seed: int) -> tuple[tuple[Step, ...], ...]:
+    """Ways to damage a packet, of one to three steps. They know no packet: numbers are taken modulo what there is. One
+    pool serves a whole run, for hypothesis takes longer to think of a packet than the implementation to read it."""
     import hypothesis
     from hypothesis import HealthCheck, Phase
     from hypothesis import strategies as st
 
-    found: dict[bytes, Mutated] = {}
-    settings = hypothesis.settings(
-        max_examples=count,
+    where = st.integers(0, 0xFFFF)
+    field = st.tuples(st.just("field"), where, st.one_of(st.sampled_from(EDGES), st.integers(0, 0xFFFFFFFF)))
+    byte = st.tuples(st.just("byte"), where, st.integers(1, 255))
+    cut = st.tuples(st.just("cut"), where, st.none())
+    grow = st.tuples(st.just("grow"), where, st.binary(min_size=1, max_size=24))
+    found: dict[tuple[Step, ...], None] = {}
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=POOL,
         phases=[Phase.generate],
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-
-    @hypothesis.seed(seed)
-    @settings
-    @hypothesis.given(st.data())
-    def collect(draw: st.DataObject) -> None:
-        mutated = _mutate(draw, st, sound, sealed)
-        if sealed or not packets.read(mutated.packet).checksum_good:
-            found.setdefault(mutated.packet, mutated)
+    @hypothesis.given(st.lists(st.one_of(field, field, field, byte, cut, grow), min_size=1, max_size=3))
+    def collect(steps: list[Step]) -> None:
+        found[tuple(steps)] = None
 
     collect()
+    return tuple(found)
+
+
+def generate(seed: int, choice: Random, sound: Mapping[str, bytes], count: int, *, sealed: bool) -> list[Mutated]:
+    """`count` damaged packets, made of `sound` ones that `choice` picks, by recipes of the run's `seed`. `sealed`: with
+    a right checksum over the damage; else only packets whose checksum shows it."""
+    found: dict[bytes, Mutated] = {}
+    names, pool = sorted(sound), recipes(seed)
+    for _ in range(_PATIENCE * count):
+        name, shift = choice.choice(names), choice.randrange(0x10000)
+        steps = [(how, where + shift, what) for how, where, what in choice.choice(pool)]
+        mutated = _mutate(name, sound[name], steps, sealed)
+        if mutated.packet != sound[name] and (sealed or not packets.read(mutated.packet).checksum_good):
+            found.setdefault(mutated.packet, mutated)
+        if len(found) == count:
+            break
     return list(found.values())
 
 
-def _mutate(draw: Any, st: Any, sound: Mapping[str, bytes], sealed: bool) -> Mutated:
-    name = draw.draw(st.sampled_from(sorted(sound)))
-    packet, done = bytearray(sound[name]), []
-    for _ in range(draw.draw(st.integers(1, 3))):
-        how = draw.draw(st.sampled_from(("field", "field", "field", "byte", "cut", "grow")))
+def _mutate(name: str, sound: bytes, steps: Sequence[Step], sealed: bool) -> Mutated:
+    packet, done = bytearray(sound), []
+    for how, where, what in steps:
         if how == "field":
-            field, at, size = draw.draw(st.sampled_from(fields_of(sound[name])))
-            value = draw.draw(st.one_of(st.sampled_from(EDGES), st.integers(0, 256**size - 1))) % 256**size
+            fields = fields_of(sound)
+            field, at, size = fields[where % len(fields)]
+            value = what % 256**size
             if at + size <= len(packet):
                 packet[at : at + size] = value.to_bytes(size, "big")
                 done.append(f"{field} = {value}")
         elif how == "byte" and packet:
-            at = draw.draw(st.integers(0, len(packet) - 1))
-            packet[at] ^= draw.draw(st.integers(1, 255))
+            at = where % len(packet)
+            packet[at] ^= what
             done.append(f"byte {at} = {packet[at]}")
         elif how == "cut":
-            end = draw.draw(st.integers(0, len(packet)))
+            end = where % (len(packet) + 1)
             del packet[end:]
             done.append(f"cut at {end}")
         elif how == "grow":
-            more = draw.draw(st.binary(min_size=1, max_size=24))
-            packet += more
-            done.append(f"{len(more)} bytes more")
-            if draw.draw(st.booleans()) and len(packet) >= HEADER_BYTES:
+            packet += what
+            done.append(f"{len(what)} bytes more")
+            if where % 2 and len(packet) >= HEADER_BYTES:
                 packet[_LENGTH_AT : _LENGTH_AT + 2] = len(packet).to_bytes(2, "big")
     whole = packets.seal(packet) if sealed and len(packet) >= HEADER_BYTES else bytes(packet)
     return Mutated(f"{name} with {', '.join(done) or 'nothing changed'}", whole)

@@ -14,22 +14,23 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from netblt_conformance import catalogue, paths
+from netblt_conformance import catalogue, fuzz, paths
 from netblt_conformance.engine import Plan
-from netblt_conformance.judges.tshark import Tshark
+from netblt_conformance.judges.second import findings
+from netblt_conformance.judges.tshark import ANY_VERDICT, Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.loaded import Loaded, with_cases
 from netblt_conformance.model import ALL_ROLES, address_text
 from netblt_conformance.mutants import Mutant, MutantError, Variant, apply, chosen, load, load_variants
 from netblt_conformance.running import VIRTUAL_CASE_LIMIT_S
 from netblt_conformance.selection import Selection
-from netblt_conformance.verdicts import ExitCode, Result, Verdict
-from netblt_conformance.worker import Supervisor, collect
+from netblt_conformance.verdicts import MONITOR, ExitCode, Result, Verdict
+from netblt_conformance.worker import Supervisor
 
 SEED = 1
 # Headers are seen by every source: only an edit of a .c file leaves the other objects as they are.
@@ -49,7 +50,6 @@ class Outcome:
     name: str
     results: list[Result] = field(default_factory=list)
     killer: Result | None = None
-    seen: bool | None = None  # by the Wireshark plugin; None: not asked
     observed: dict[str, dict[str, str]] = field(default_factory=dict)
     mistake: str = ""  # it could not be judged
 
@@ -63,6 +63,10 @@ class Workshop:
     library: Path
     objects: dict[str, Path]  # of the reference, by the name of the source
 
+    def report(self, entry: Mutant | Variant) -> Path:
+        """Where the captures of its cases go."""
+        return self.folder / "reports" / entry.name
+
     def build(self, entry: Mutant | Variant) -> Path:
         """The library with the edits. MutantError when an old text is stale or the result does not compile."""
         folder = self.folder / entry.name
@@ -72,7 +76,7 @@ class Workshop:
         if all(edit.file.endswith(_LOCAL_SUFFIX) for edit in entry.edits):
             sources = [folder / "core" / name for name in sorted({edit.file for edit in entry.edits})]
         try:
-            own = builder.compile_sources(sources, self.folder / "objects")
+            own = builder.compile_sources(sources, self.folder / "objects", quick=True)
             builder.link_iut(list({**self.objects, **own}.values()), library)
         except builder.CompileError as error:
             raise MutantError(f"mutant {entry.name} does not compile: {_first_error(str(error))}") from None
@@ -105,7 +109,7 @@ def workshop(core: Path) -> Iterator[Workshop]:
         folder = Path(name)
         own, library = Path(shutil.copytree(core, folder / "core")), folder / "libreference.so"
         try:
-            objects = builder.compile_sources(builder.sources_of(own), folder / "objects")
+            objects = builder.compile_sources(builder.sources_of(own), folder / "objects", quick=True)
             builder.link_iut(list(objects.values()), library)
         except builder.CompileError as error:
             raise MutantError(f"the core does not compile:\n{error}") from None
@@ -115,26 +119,29 @@ def workshop(core: Path) -> Iterator[Workshop]:
 # ---- running cases ----
 
 
-@cache
-def known_cases() -> dict[str, tuple[str, ...]]:
-    """Name -> file and requirements of every case. Read once, before the work is shared out."""
-    found = collect(Plan(SimLinkFactory(Path()), SEED, Selection(""), ALL_ROLES, Path()))
-    return {name: tuple(words) for name, words in found["cases"].items()}
-
-
-def run_cases(library: Path, select: str, report: Path, stop: Stop = lambda _result: False, jobs: int = 1) -> Outcome:
-    """The results of the selected cases on the sim link, up to the first one that `stop` picks."""
-    plan = Plan(SimLinkFactory(library), SEED, Selection(select), ALL_ROLES, report)
+def run_cases(
+    library: Path,
+    select: str,
+    report: Path,
+    stop: Stop = lambda _result: False,
+    jobs: int = 1,
+    only: frozenset[str] | None = None,
+) -> Outcome:
+    """The results of the selected cases on the sim link, up to the first one that `stop` picks. `only`: no other runs
+    than these, by key."""
+    plan = Plan(SimLinkFactory(library), SEED, Selection(select), ALL_ROLES, report, only=only)
     report.mkdir(parents=True, exist_ok=True)
-    outcome = Outcome(library.stem)
+    return with_cases(lambda loaded: _run_plan(loaded, plan, stop, jobs))
+
+
+def _run_plan(loaded: Loaded, plan: Plan, stop: Stop, jobs: int) -> Outcome:
+    outcome, cases = Outcome(""), loaded.cases
 
     def take(event: dict[str, Any]) -> None:
         if event["event"] == "result":
             result = Result.from_json(event["result"])
         elif event["event"] == "crash":
-            name, _, role = event["key"].rstrip("]").partition("[")
-            requirements = list(known_cases()[name.partition(": ")[0]][1:])
-            result = Result(name, requirements, role, Verdict.FAIL, event["why"])
+            result = Result.of_run(event["key"], cases, Verdict.FAIL, event["why"])
         else:
             if event["event"] == "observed":
                 outcome.observed[event["role"]] = event["observed"]
@@ -155,18 +162,25 @@ def convicts(result: Result, mutant: Mutant) -> bool:
     return mutant.requirement in result.requirements and result.verdict in enough
 
 
-def _check_cases(mutants: Sequence[Mutant], made: Workshop, jobs: int) -> None:
-    """Every mutant has cases, and the reference itself passes them: else a kill would mean nothing."""
-    wanted = sorted({mutant.requirement for mutant in mutants})
-    tested = {identifier for words in known_cases().values() for identifier in words[1:]}
-    for requirement in wanted:
-        if requirement not in tested:
-            raise MutantError(f"no case tests {requirement}, which a mutant breaks")
-    results = run_cases(made.library, ",".join(wanted), made.folder / "reference", jobs=jobs).results
-    failed = [result for result in results if result.verdict > Verdict.WARN]
-    if failed:
-        worst = failed[0]
-        raise MutantError(f"the reference itself does not pass: {worst.case} ({worst.role}): {worst.reason}")
+def _check_tested(mutants: Sequence[Mutant], loaded: Loaded) -> None:
+    tested = {identifier for words in loaded.cases.values() for identifier in words[1:]}
+    for mutant in mutants:
+        if mutant.requirement not in tested:
+            raise MutantError(f"no case tests {mutant.requirement}, which a mutant breaks")
+
+
+def _check_reference(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop, jobs: int) -> None:
+    """The reference itself passes what killed the mutants: else a kill means nothing."""
+    keys = frozenset(outcome.killer.key for _, outcome in killed if outcome.killer is not None)
+    results = run_cases(made.library, "", made.folder / "reference", jobs=jobs, only=keys).results
+    for result in results:
+        if result.verdict > Verdict.WARN:
+            raise MutantError(f"the reference itself does not pass: {result.case} ({result.role}): {result.reason}")
+    for mutant, outcome in killed:
+        assert outcome.killer is not None
+        same = [result for result in results if result.key == outcome.killer.key]
+        if not same or any(convicts(result, mutant) for result in same):
+            raise MutantError(f"{outcome.killer.case} ({outcome.killer.role}) kills the reference like {mutant.name}")
 
 
 # ---- several at a time ----
@@ -194,28 +208,32 @@ def _guarded(task: tuple[Callable[[Workshop, Any], Outcome], Workshop, Any]) -> 
 
 def _kill(made: Workshop, mutant: Mutant) -> Outcome:
     """Runs the cases of the requirement until one convicts the mutant."""
-    library, report = made.build(mutant), made.folder / mutant.name / "report"
+    library, report = made.build(mutant), made.report(mutant)
     outcome = run_cases(library, mutant.requirement, report, lambda result: convicts(result, mutant))
     outcome.killer = next((r for r in outcome.results if convicts(r, mutant)), None)
-    if outcome.killer is not None and mutant.wire_visible:
-        outcome.seen = _seen_on_the_wire(mutant, report)
     return outcome
 
 
-def _seen_on_the_wire(mutant: Mutant, report: Path) -> bool:
-    """Whether the Wireshark plugin speaks of it in a capture of the cases that ran."""
-    wanted = mutant.found_as or mutant.requirement
+def _unseen(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop) -> list[Mutant]:
+    """Those that show on the wire, and of which the Wireshark plugin says nothing in any capture of the cases that
+    ran. All of them at once: to start tshark takes longer than to judge."""
+    visible = {made.report(mutant): mutant for mutant, _ in killed if mutant.wire_visible}
+    captures = [capture for report in visible for capture in sorted(report.glob("*.pcapng"))]
+    seen: set[str] = set()
     with Tshark() as tshark:
-        for capture in sorted(report.glob("*.pcapng"), key=lambda file: file.stat().st_mtime_ns, reverse=True):
-            for finding in tshark.findings(capture):
-                if finding.requirement == wanted and finding.offender_address == address_text(IUT_ADDRESS):
-                    return True
-    return False
+        for capture, _, finding in findings(tshark, captures, which=ANY_VERDICT):
+            mutant = visible[capture.parent]
+            wanted = mutant.found_as or mutant.requirement
+            if finding.requirement == wanted and finding.offender_address == address_text(IUT_ADDRESS):
+                seen.add(mutant.name)
+    return [mutant for mutant in visible.values() if mutant.name not in seen]
 
 
 def _everything(made: Workshop, entry: Mutant | Variant) -> Outcome:
     """Runs all cases."""
-    return run_cases(made.build(entry), "", made.folder / entry.name / "report")
+    outcome = run_cases(made.build(entry), "", made.report(entry))
+    shutil.rmtree(made.report(entry), ignore_errors=True)
+    return outcome
 
 
 def _jobs(jobs: int) -> int:
@@ -227,37 +245,43 @@ def _jobs(jobs: int) -> int:
 
 def run(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0) -> int:
     """Judges the mutants; 1 when one survives, or is not found by the Wireshark plugin though it shows on the wire."""
-    wanted, began = chosen(load(paths.mutants()), names), time.monotonic()
-    stale: list[str] = []
-    survived = unseen = 0
+    wanted = chosen(load(paths.mutants()), names)
+    return with_cases(lambda loaded: _run(wanted, core, loaded, verbose=verbose, jobs=_jobs(jobs)))
+
+
+def _run(wanted: Sequence[Mutant], core: Path, loaded: Loaded, *, verbose: bool, jobs: int) -> int:
+    began, stale = time.monotonic(), []
+    killed: list[tuple[Mutant, Outcome]] = []
+    _check_tested(wanted, loaded)
+    fuzz.recipes(SEED)  # children of this process need not make them
     with workshop(core) as made:
-        _check_cases(wanted, made, _jobs(jobs))
-        for mutant, outcome in zip(wanted, _in_parallel(_kill, made, wanted, _jobs(jobs)), strict=True):
+        for mutant, outcome in zip(wanted, _in_parallel(_kill, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
-            survived += not outcome.mistake and outcome.killer is None
-            unseen += outcome.seen is False
+            elif outcome.killer is not None:
+                killed.append((mutant, outcome))
             _tell(mutant, outcome, verbose)
+        _check_reference(killed, made, jobs)
+        unseen = _unseen(killed, made)
+    for mutant in unseen:
+        wanted_finding = mutant.found_as or mutant.requirement
+        print(f"unseen    {mutant.requirement:<10} {mutant.name}")
+        print(f"          {mutant.about}; the Wireshark plugin says nothing of {wanted_finding}")
     seconds = time.monotonic() - began
-    killed = len(wanted) - survived - len(stale)
-    print(f"{killed} of {len(wanted)} mutants killed ({100 * killed // len(wanted)} %) in {seconds:.1f} s")
-    visible = sum(mutant.wire_visible for mutant in wanted)
-    print(f"{visible - unseen} of {visible} that show on the wire found by the Wireshark plugin")
+    print(f"{len(killed)} of {len(wanted)} mutants killed ({100 * len(killed) // len(wanted)} %) in {seconds:.1f} s")
+    visible = sum(mutant.wire_visible for mutant, _ in killed)
+    print(f"{visible - len(unseen)} of {visible} that show on the wire found by the Wireshark plugin")
     if stale:
         raise MutantError("; ".join(stale))
-    return ExitCode.FAILED if survived or unseen else ExitCode.HOLDS
+    return ExitCode.FAILED if len(killed) < len(wanted) or unseen else ExitCode.HOLDS
 
 
 def _tell(mutant: Mutant, outcome: Outcome, verbose: bool) -> None:
     killer = outcome.killer
     word = "stale" if outcome.mistake else "survived" if killer is None else "killed"
-    word = "unseen" if word == "killed" and outcome.seen is False else word
     print(f"{word:<9} {mutant.requirement:<10} {mutant.name}", flush=True)
     if word == "survived":
         print(f"          {mutant.about}; no case of {mutant.requirement} noticed")
-    elif word == "unseen":
-        wanted = mutant.found_as or mutant.requirement
-        print(f"          {mutant.about}; the Wireshark plugin says nothing of {wanted}")
     elif verbose and killer is not None:
         print(f"          by {killer.case} ({killer.role}): {killer.reason}")
 
@@ -266,26 +290,29 @@ def matrix(file: Path, names: Sequence[str], core: Path, jobs: int = 0) -> int:
     """Runs every case against every mutant and writes who kills whom. 1 when a case kills nothing and does not say why
     it cannot, or a mutant survives everything."""
     wanted = chosen(load(paths.mutants()), names)
+    return with_cases(lambda loaded: _matrix(file, wanted, core, loaded, _jobs(jobs)))
+
+
+def _matrix(file: Path, wanted: Sequence[Mutant], core: Path, loaded: Loaded, jobs: int) -> int:
     kills: dict[str, list[str]] = {}
     with workshop(core) as made:
-        found = collect(Plan(SimLinkFactory(made.library), SEED, Selection(""), ALL_ROLES, made.folder))
-        harmless = _verdicts(run_cases(made.library, "", made.folder / "reference", jobs=_jobs(jobs)).results)
-        for mutant, outcome in zip(wanted, _in_parallel(_everything, made, wanted, _jobs(jobs)), strict=True):
+        harmless = _verdicts(run_cases(made.library, "", made.folder / "reference", jobs=jobs).results)
+        for mutant, outcome in zip(wanted, _in_parallel(_everything, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 raise MutantError(outcome.mistake)
             verdicts = _verdicts(outcome.results)
             kills[mutant.name] = sorted(c for c, v in verdicts.items() if v > harmless.get(c, Verdict.PASS))
             print(f"{len(kills[mutant.name]):>4} cases kill {mutant.name}", flush=True)
-    document = {"layout": 1, "seed": SEED, "kills": kills, "excused": found["kills_nothing"]}
+    document = {"layout": 1, "seed": SEED, "kills": kills, "excused": loaded.kills_nothing}
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    return _verdict_of_matrix(kills, sorted(found["cases"]), found["kills_nothing"])
+    return _verdict_of_matrix(kills, sorted(loaded.cases), loaded.kills_nothing)
 
 
 def _verdicts(results: Sequence[Result]) -> dict[str, Verdict]:
     """The worst verdict of each case, whatever role, arm and variant."""
     worst: dict[str, Verdict] = {}
     for result in results:
-        if result.verdict in (Verdict.WARN, Verdict.FAIL) and not result.case.startswith("monitor in "):
+        if result.verdict in (Verdict.WARN, Verdict.FAIL) and not result.case.startswith(MONITOR):
             case = result.case.partition(": ")[0]
             worst[case] = max(worst.get(case, Verdict.PASS), result.verdict)
     return worst
@@ -307,10 +334,15 @@ def _verdict_of_matrix(kills: dict[str, list[str]], cases: Sequence[str], excuse
 
 def variants(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0) -> int:
     """Runs all cases against every legal variant; 1 when something fails one, or its choice is not reported."""
-    wanted, began, wronged = chosen(load_variants(paths.variants()), names), time.monotonic(), 0
+    wanted = chosen(load_variants(paths.variants()), names)
+    return with_cases(lambda _loaded: _variants(wanted, core, verbose=verbose, jobs=_jobs(jobs)))
+
+
+def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int) -> int:
+    began, wronged = time.monotonic(), 0
     stale: list[str] = []
     with workshop(core) as made:
-        for variant, outcome in zip(wanted, _in_parallel(_everything, made, wanted, _jobs(jobs)), strict=True):
+        for variant, outcome in zip(wanted, _in_parallel(_everything, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
                 continue

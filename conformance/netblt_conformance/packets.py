@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+import functools
+import struct
+from dataclasses import dataclass
 from typing import Any
 
 from scapy.packet import Raw
@@ -28,7 +30,7 @@ from netblt_conformance.wire import (
 HEADER_BYTES = 12
 DATA_HEADER_BYTES = 24
 OPENING_BYTES = 36
-# The layers read versions 4 and 5 as other dialects; the suite reads whatever byte the implementation chose as RFC 998.
+# The layers take versions 4 and 5 for other dialects; whatever byte the implementation chose is read as RFC 998 here.
 READ_AS_VERSION = 2
 _VERSION_AT = 2
 
@@ -73,6 +75,19 @@ _OPENING_FIELDS = (
 )
 _DATA_FIELDS = ("buffer", "high_seq", "packet", "data_checksum", "flags")
 _NULL_ACK_FIELDS = ("high_seq", "burst_size", "burst_interval_ms")
+_HEADER_FIELDS = (
+    "checksum",
+    "version",
+    "type_code",
+    "length",
+    "local_port",
+    "foreign_port",
+    "header_padding",
+)
+_HEADER = struct.Struct(">HBBHHHH")
+_OPENING = struct.Struct(">IIIHHHHHH")
+_DATA = struct.Struct(">IHHHH")
+_NULL_ACK = struct.Struct(">HHH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,52 +203,42 @@ class Packet:
         return name
 
 
+@functools.lru_cache(maxsize=4096)  # repetitions are equal, and every monitor reads what its peer has read
 def read(raw: bytes) -> Packet:
-    """Reads the IP payload `raw` with the scapy layers. Any version byte is read as RFC 998 (AMB-01)."""
+    """Reads the IP payload `raw`. Any version byte is read as RFC 998 (AMB-01). What stands at fixed places is unpacked
+    here, which takes a tenth of the layers' time; the layers read control messages."""
     if len(raw) < HEADER_BYTES:
         return Packet(raw, error=f"{len(raw)} bytes are no header")
-    layers = NETBLT(raw[:_VERSION_AT] + bytes([READ_AS_VERSION]) + raw[_VERSION_AT + 1 :])
-    kind = Type(layers.type) if layers.type in Type._value2member_map_ else None
-    packet = Packet(
-        raw,
-        kind,
-        layers.type,
-        layers.checksum,
-        raw[_VERSION_AT],
-        layers.length,
-        layers.local_port,
-        layers.foreign_port,
-        layers.padding,
-    )
+    header = _HEADER.unpack_from(raw)
+    fields = dict(zip(_HEADER_FIELDS, header, strict=True))
+    code, length = fields["type_code"], fields["length"]
+    kind = Type(code) if code in Type._value2member_map_ else None
     minimum = MINIMUM_BYTES.get(kind, HEADER_BYTES) if kind is not None else HEADER_BYTES
-    if not minimum <= layers.length <= len(raw):
-        return replace(packet, error=f"Length {layers.length}, {minimum}..{len(raw)} possible")
-    return _read_body(packet, layers.payload)
+    if not minimum <= length <= len(raw):
+        return Packet(raw, kind, **fields, error=f"Length {length}, {minimum}..{len(raw)} possible")
+    return Packet(raw, kind, **fields, **_read_body(kind, raw[HEADER_BYTES:length]))
 
 
-def _fields_of(layer: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Field values as plain numbers: scapy's flag values are not."""
-    return {name: int(getattr(layer, name)) for name in names}
-
-
-def _read_body(packet: Packet, body: Any) -> Packet:
-    if packet.type in OPENING_TYPES:
-        fields = _fields_of(body, _OPENING_FIELDS)
-        return replace(packet, **fields, string=packet.raw[OPENING_BYTES : packet.length])
-    if packet.type in DATA_TYPES:
-        fields = _fields_of(body, _DATA_FIELDS)
-        return replace(packet, **fields, data=packet.raw[DATA_HEADER_BYTES : packet.length])
-    if packet.type is Type.NULL_ACK:
-        fields = _fields_of(body, _NULL_ACK_FIELDS)
-        return replace(packet, **fields, padding=body.tail.to_bytes(2, "big"))
-    if packet.type is Type.CONTROL:
-        messages = tuple(_read_message(message) for message in body.messages)
-        rest = packet.length - HEADER_BYTES - sum(message.size for message in messages)
+def _read_body(kind: Type | None, body: bytes) -> dict[str, Any]:
+    if kind in OPENING_TYPES:
+        fields = _unpacked(_OPENING, _OPENING_FIELDS, body)
+        return {**fields, "string": body[_OPENING.size :]}
+    if kind in DATA_TYPES:
+        return {**_unpacked(_DATA, _DATA_FIELDS, body), "data": body[_DATA.size :]}
+    if kind is Type.NULL_ACK:
+        return {**_unpacked(_NULL_ACK, _NULL_ACK_FIELDS, body), "padding": body[_NULL_ACK.size : _NULL_ACK.size + 2]}
+    if kind is Type.CONTROL:
+        messages = tuple(_read_message(message) for message in NETBLTControl(body).messages)
+        rest = len(body) - sum(message.size for message in messages)
         error = f"{rest} bytes behind message {len(messages)} are no control message" if rest else None
-        return replace(packet, messages=messages, error=error)
-    if packet.type in STRING_TYPES:
-        return replace(packet, string=packet.raw[HEADER_BYTES : packet.length])
-    return packet
+        return {"messages": messages, "error": error}
+    if kind in STRING_TYPES:
+        return {"string": body}
+    return {}
+
+
+def _unpacked(layout: struct.Struct, names: tuple[str, ...], body: bytes) -> dict[str, int]:
+    return dict(zip(names, layout.unpack_from(body), strict=True))
 
 
 def _read_message(layer: Any) -> Message:

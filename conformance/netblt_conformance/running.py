@@ -62,19 +62,12 @@ class Listener:
         elif kind == "crash":
             if event["why"].endswith(signal.SIGINT.name):  # Ctrl-C reaches the workers too, perhaps first
                 raise KeyboardInterrupt
-            self._crashed(event["key"], event["why"])
+            self._take(Result.of_run(event["key"], self.cases, Verdict.FAIL, event["why"]))
         elif kind in ("trace", "broken"):
             self.traces.append(event["what"])
 
     def _take(self, result: Result) -> None:
-        arm = "" if result.arm == "stimulus" else f"-{result.arm}"
-        self.add(f"{result.case.removeprefix('monitor in ')}[{result.role}{arm}]", result)
-
-    def _crashed(self, key: str, why: str) -> None:
-        name, _, rest = key.rstrip("]").partition("[")
-        role, arm = (rest.removesuffix("-control"), "control") if rest.endswith("-control") else (rest, "stimulus")
-        requirements = list(self.cases[name.partition(": ")[0]][1:])
-        self._take(Result(name, requirements, role, Verdict.FAIL, why, arm))
+        self.add(result.key, result)
 
     def add(self, key: str, result: Result) -> None:
         """Takes a result in; `key` says which run it belongs to."""
@@ -92,11 +85,7 @@ class Listener:
         seen = {key for key, _ in self.results}
         for key in self.keys:
             if key not in seen and not self.interrupted:
-                name, _, rest = key.rstrip("]").partition("[")
-                why = "the case left no result"
-                self.results.append(
-                    (key, Result(name, list(self.cases[name.partition(": ")[0]][1:]), rest, Verdict.ERROR, why))
-                )
+                self.results.append((key, Result.of_run(key, self.cases, Verdict.ERROR, "the case left no result")))
         return [result for _, result in sorted(self.results, key=lambda pair: self.place.get(pair[0], len(self.place)))]
 
     def header(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -23,6 +24,8 @@ class Verdict(enum.IntEnum):
 
 
 VERDICTS_BY_LABEL = {verdict.label: verdict for verdict in Verdict}
+# How the name begins of what an oracle found in a case of other requirements.
+MONITOR = "monitor in "
 GRADED = (Verdict.PASS, Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR)
 
 
@@ -58,6 +61,19 @@ class Result:
     frame: int | None = None  # deciding frame, counted from 1 as Wireshark does
     seconds: float = 0.0  # on the link's own clock: virtual on sim and pipe
     observed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The run that this is a result of: case, variant, role and arm."""
+        arm = "" if self.arm == "stimulus" else f"-{self.arm}"
+        return f"{self.case.removeprefix(MONITOR)}[{self.role}{arm}]"
+
+    @classmethod
+    def of_run(cls, key: str, cases: Mapping[str, Sequence[str]], verdict: Verdict, why: str) -> Result:
+        """For a run that left no result of its own. `cases`: name -> file and requirements."""
+        title, _, rest = key.rstrip("]").partition("[")
+        role, arm = (rest.removesuffix("-control"), "control") if rest.endswith("-control") else (rest, "stimulus")
+        return cls(title, list(cases[title.partition(": ")[0]][1:]), role, verdict, why, arm)
 
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)

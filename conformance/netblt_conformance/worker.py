@@ -15,11 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-import pytest
-
-from netblt_conformance import paths
-from netblt_conformance.engine import Engine, Plan
+from netblt_conformance.engine import Plan
 from netblt_conformance.links.process import die_with_parent
+from netblt_conformance.loaded import Loaded, with_cases
 
 # A case counts as hung beyond its limit when it has worked for this share of it, or waited for so many times as long.
 HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
@@ -27,37 +25,12 @@ HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
 SANITIZER = re.compile(r"(ERROR: \w*Sanitizer: .*|.*runtime error: .*)")
 
 
-def pytest_arguments() -> list[str]:
-    suite = paths.suite()
-    return [
-        str(suite),
-        "-c",
-        str(suite / "pytest.ini"),
-        "-p",
-        "no:cacheprovider",
-        "--strict-markers",
-        "--import-mode=importlib",
-    ]
-
-
-def collect(plan: Plan) -> dict[str, Any]:
-    """The cases there are and the runs that the plan picks, without running any."""
-    events: list[dict[str, Any]] = []
-    pytest.main([*pytest_arguments(), "--collect-only", "-q"], plugins=[Engine(plan, events.append, collect_only=True)])
-    found: dict[str, Any] = {"keys": [], "cases": {}, "roles": {}, "kills_nothing": {}, "broken": []}
-    for event in events:
-        if event["event"] == "collected":
-            found.update({key: event[key] for key in ("keys", "cases", "roles", "kills_nothing")})
-        elif event["event"] == "broken":
-            found["broken"].append(event["what"])
-    return found
-
-
 class Worker:
     """One child that runs its share of the cases and reports events over a pipe."""
 
-    def __init__(self, plan: Plan, case_limit_s: float) -> None:
+    def __init__(self, loaded: Loaded, plan: Plan, case_limit_s: float) -> None:
         self.plan = plan
+        self._loaded = loaded
         self._limit_s = case_limit_s
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - read when the child has died
         self.running: str | None = None
@@ -86,7 +59,8 @@ class Worker:
 
         status = 3
         try:
-            status = int(pytest.main(pytest_arguments(), plugins=[Engine(self.plan, emit)]))
+            self._loaded.run(self.plan, emit)
+            status = 0
             emit({"event": "done"})
         except BaseException as error:
             emit({"event": "trace", "what": f"{type(error).__name__}: {error}"})
@@ -167,6 +141,10 @@ class Supervisor:
         self._on_event = on_event
 
     def run(self) -> None:
+        with_cases(self._run)
+
+    def _run(self, loaded: Loaded) -> None:
+        self._loaded = loaded
         workers = [self._start(share, frozenset()) for share in range(self._jobs)]
         finished: dict[int, set[str]] = {share: set() for share in range(self._jobs)}
         try:
@@ -186,7 +164,7 @@ class Supervisor:
 
     def _start(self, share: int, done: frozenset[str]) -> Worker:
         plan = dataclasses.replace(self._plan, share=(share, self._jobs), skip=done | self._skip)
-        return Worker(plan, self._limit_s)
+        return Worker(self._loaded, plan, self._limit_s)
 
     def _serve(self, worker: Worker, finished: dict[int, set[str]]) -> bool:
         """Passes events on; False when the worker is gone."""
@@ -205,7 +183,7 @@ class Supervisor:
         code = worker.reap()
         words = worker.errors()
         if running is None:
-            if code not in (0, 1, 5):
+            if code != 0:
                 self._on_event({"event": "trace", "what": words or f"a worker ended with exit code {code}"})
             return []
         report = SANITIZER.search(words)

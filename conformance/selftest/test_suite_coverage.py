@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from netblt_conformance import catalogue, coverage, mutants, paths
 from netblt_conformance.catalogue import Requirement
-from netblt_conformance.commands import checked_cases, listing_plan
+from netblt_conformance.commands import checked_cases
 from netblt_conformance.coverage import Rule
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MUTANT = mutants.Mutant("m", "CTRL-04", "about", ())
 
 @cache
 def cases() -> dict[str, tuple[str, ...]]:
-    return {name: words[1:] for name, words in checked_cases(listing_plan()).items()}
+    return {name: words[1:] for name, words in checked_cases().items()}
 
 
 def test_nothing_is_missing_without_a_reason() -> None:

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
-from netblt_conformance import packets, paths
+from netblt_conformance import fuzz, packets, paths
 from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
+from netblt_conformance.wire import NETBLT
+from scapy.packet import Padding
 
 # schema.json lies beside the vectors; vector files hold lists.
 FILES = [
@@ -72,3 +75,47 @@ def test_a_spoilt_packet_has_a_bad_checksum_and_sealing_repairs_it() -> None:
     good = Forge(2, 1, 2).packet(Type.KEEPALIVE)
     assert not packets.read(packets.spoil(good)).checksum_good
     assert packets.seal(packets.spoil(good)) == good
+
+
+PAIRS = {  # of the layer's field and ours, where the names differ
+    "type": "type_code",
+    "padding": "header_padding",
+}
+
+
+def as_the_layers_read(raw: bytes) -> dict[str, Any]:
+    """Header and body of a packet from the scapy layers, by the names of `Packet`."""
+    layer: Any = NETBLT(raw[:2] + bytes([packets.READ_AS_VERSION]) + raw[3:])
+    found = {PAIRS.get(f.name, f.name): layer.getfieldval(f.name) for f in layer.fields_desc}
+    found["version"] = raw[2]
+    body = layer.payload
+    names = {f.name for f in getattr(body, "fields_desc", ())} & set(Packet.__dataclass_fields__) - {
+        "string",
+        "messages",
+    }
+    found.update({name: int(body.getfieldval(name)) for name in names})
+    if layer.type in packets.DATA_TYPES:
+        found["data"] = b"" if isinstance(body.payload, Padding) else bytes(getattr(body.payload, "load", b""))
+    if layer.type == Type.NULL_ACK:
+        found["padding"] = body.tail.to_bytes(2, "big")
+    if layer.type == Type.CONTROL:
+        found["sequence"] = [message.seq for message in body.messages]
+    return found
+
+
+@pytest.mark.parametrize("name", ["OPEN", "RESPONSE", "DATA", "LDATA", "NULL-ACK", "CONTROL", "KEEPALIVE", "QUIT"])
+def test_the_reader_agrees_with_the_layers_on_damaged_packets(name: str) -> None:
+    sound = [bytes.fromhex(v["hex"]) for v in RFC998 if v["valid"] and v["type"] == name]
+    mutated = fuzz.generate(1, random.Random(name), {str(n): raw for n, raw in enumerate(sound)}, 150, sealed=True)
+    compared = 0
+    for raw in [*sound, *(m.packet for m in mutated)]:
+        packet = packets.read(raw)
+        if packet.error is not None:
+            continue
+        compared += 1
+        for field, value in as_the_layers_read(raw).items():
+            if field == "sequence":
+                assert [message.seq for message in packet.messages] == value
+            else:
+                assert getattr(packet, field) == value, (field, raw.hex())
+    assert compared > len(sound)

@@ -28,7 +28,8 @@ from pathlib import Path
 
 SIM = Path(__file__).resolve().parent
 INCLUDE = SIM.parents[1] / "reference_impl" / "include"
-_FLAGS = ["-std=gnu17", "-O1", "-g1", "-fPIC"]
+_FLAGS = ["-std=gnu17", "-fPIC"]
+_OPTIMIZED, _QUICK = ["-O1", "-g1"], ["-O0"]
 _SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 
 
@@ -63,16 +64,20 @@ def _object(command: list[str], source: Path, cache: Path) -> Path:
     return result
 
 
-def _command(sanitize: bool) -> list[str]:
+def _command(sanitize: bool, quick: bool = False) -> list[str]:
     # SRC_DIR needs no -I: #include "..." looks beside the source first. So equal sources in another folder are equal.
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    return [*compiler, *_FLAGS, *(_SANITIZE if sanitize else []), f"-I{INCLUDE}", f"-I{SIM}"]
+    flags = [*_FLAGS, *(_QUICK if quick else _OPTIMIZED), *(_SANITIZE if sanitize else [])]
+    return [*compiler, *flags, f"-I{INCLUDE}", f"-I{SIM}"]
 
 
-def compile_sources(sources: list[Path], cache: Path, *, sanitize: bool = False) -> dict[str, Path]:
-    """The object of each source, by the source's name. CompileError when one does not compile."""
+def compile_sources(
+    sources: list[Path], cache: Path, *, sanitize: bool = False, quick: bool = False
+) -> dict[str, Path]:
+    """The object of each source, by the source's name. CompileError when one does not compile. `quick`: what takes the
+    least time to build, for code that runs for milliseconds."""
     cache.mkdir(parents=True, exist_ok=True)
-    command = _command(sanitize)
+    command = _command(sanitize, quick)
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
         objects = pool.map(lambda source: _object(command, source, cache), sources)
         return {source.name: built for source, built in zip(sources, objects, strict=True)}

@@ -53,7 +53,7 @@ def test_damaged_packets_whose_checksum_shows_it_change_nothing(t: Case) -> None
         peer.connect()
         t.run_first_buffer(peer)
     if t.stimulus:
-        throw(t, peer, fuzz.generate(t.random.getrandbits(32), sound_packets(t, peer), COUNT, sealed=False))
+        throw(t, peer, fuzz.generate(t.seed, t.random, sound_packets(t, peer), COUNT, sealed=False))
         t.must(not t.link.status().failed, "a damaged packet ended the connection")
     peer.finish()
     peer.expect_success()
@@ -71,7 +71,7 @@ def test_impossible_packets_with_good_checksums_never_make_a_false_success(t: Ca
     sound = {name: packet for name, packet in sound_packets(t, peer).items() if name not in ends}
     for monitor in t.monitors:  # what the implementation makes of nonsense is its own business, as long as it lives
         monitor.disabled.update(requirement for requirement in FREE)
-    throw(t, peer, fuzz.generate(t.random.getrandbits(32), sound, COUNT, sealed=True))
+    throw(t, peer, fuzz.generate(t.seed, t.random, sound, COUNT, sealed=True))
     t.note("the packets thrown at it")
     if t.link.status().failed:
         t.observe("impossible packets with good checksums", "end the connection")
@@ -95,12 +95,11 @@ def test_a_listening_end_bears_damaged_packets_of_every_type(t: Case) -> None:
     peer = t.peer(2048)
     sound = sound_packets(t, peer)
     del sound["OPEN"]  # a damaged OPEN with a good checksum is a request like any other
-    seed = t.random.getrandbits(32)
-    throw(t, peer, fuzz.generate(seed, sound_packets(t, peer), COUNT, sealed=False))
+    throw(t, peer, fuzz.generate(t.seed, t.random, sound_packets(t, peer), COUNT, sealed=False))
     elsewhere = [dataclasses.replace(peer.forge, local_port=peer.own_port ^ 2)]
     for forge in elsewhere:
         peer_packets = {name: forge.packet(packet[3], packet[12:]) for name, packet in sound.items()}
-        mutated = fuzz.generate(seed + 1, peer_packets, COUNT, sealed=True)
+        mutated = fuzz.generate(t.seed, t.random, peer_packets, COUNT, sealed=True)
         throw(t, peer, [m for m in mutated if len(m.packet) < 4 or m.packet[3] != Type.OPEN])
     peer.open()
     peer.finish()

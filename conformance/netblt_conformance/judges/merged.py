@@ -21,9 +21,13 @@ FILES_AT_A_TIME = 400
 class Part:
     """One capture inside the merged one."""
 
-    name: str
+    path: Path
     first_frame: int  # of the merged capture; the part's own first frame is 1
     frames: int
+
+    @property
+    def name(self) -> str:
+        return self.path.name
 
 
 def merge(captures: Sequence[Path], output: Path) -> list[Part]:
@@ -38,6 +42,6 @@ def merge(captures: Sequence[Path], output: Path) -> list[Part]:
     parts, next_frame = [], 1
     for capture in captures:
         packets = count_packets(capture)
-        parts.append(Part(capture.name, next_frame, packets))
+        parts.append(Part(capture, next_frame, packets))
         next_frame += packets
     return parts

@@ -29,16 +29,18 @@ def position_options(role: str) -> tuple[str, ...]:
     return ("-o", f"netblt.capture_position:{'receiver' if known.sender else 'sender'}") if known else ()
 
 
-def findings(tshark: Tshark, captures: Sequence[Path], options: Sequence[str]) -> Iterator[tuple[str, int, Finding]]:
-    """(name of the capture, frame in it, finding) for every violation in every capture."""
+def findings(
+    tshark: Tshark, captures: Sequence[Path], options: Sequence[str] = (), which: str = VIOLATIONS
+) -> Iterator[tuple[Path, int, Finding]]:
+    """(capture, frame in it, finding) for every finding of this kind in every capture."""
     with tempfile.TemporaryDirectory(prefix="netblt-judge-") as folder:
         merged = Path(folder) / "merged.pcapng"
         for first in range(0, len(captures), FILES_AT_A_TIME):
             parts = merge(captures[first : first + FILES_AT_A_TIME], merged)
             starts = [part.first_frame for part in parts]
-            for finding in tshark.findings(merged, VIOLATIONS, *options):
+            for finding in tshark.findings(merged, which, *options):
                 part: Part = parts[bisect.bisect_right(starts, finding.frame) - 1]
-                yield part.name, finding.guilty_frame - part.first_frame + 1, finding
+                yield part.path, finding.guilty_frame - part.first_frame + 1, finding
 
 
 def _seen(results: Iterable[Result]) -> set[str]:
@@ -87,8 +89,9 @@ def _unseen(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Res
         by_position[position_options(captures[name][0].role)].append(report / name)
     found: dict[tuple[str, str], Result] = {}
     for options, paths in by_position.items():
-        for name, frame, finding in findings(tshark, paths, options):
-            rule, rows = finding.requirement, captures[name]
+        for path, frame, finding in findings(tshark, paths, options):
+            name, rule = path.name, finding.requirement
+            rows = captures[name]
             if finding.offender_address != IUT or (name, rule) in found or rule in _seen(rows):
                 continue
             if any(row.verdict is Verdict.FAIL for row in rows):

@@ -15,8 +15,9 @@ from netblt_conformance.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Pa
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import Forge, Packet, Type
 
-# How often a condition is looked at while no packet comes.
+# How often a condition is looked at while no packet comes; later, after this share of what has been waited already.
 LOOK_AGAIN_US = 20_000
+LOOK_AGAIN_SHARE = 64
 
 
 class UnmetError(Exception):
@@ -130,10 +131,12 @@ class Peer:
 
     def until(self, condition: Callable[[], bool], within_us: int, what: str) -> None:
         """Goes on until `condition` holds; UnmetError when it does not within the time."""
-        deadline_us, first = self.now_us + within_us, len(self.seen)
+        began_us, first = self.now_us, len(self.seen)
+        deadline_us = began_us + within_us
         while not condition():
             # Not every change comes with a packet: a client that gives up says nothing.
-            self._next(min(deadline_us, self.now_us + LOOK_AGAIN_US))
+            pause_us = max(LOOK_AGAIN_US, (self.now_us - began_us) // LOOK_AGAIN_SHARE)
+            self._next(min(deadline_us, self.now_us + pause_us))
             if self.now_us >= deadline_us and not condition():
                 raise self._unmet(what, within_us, first)
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The suite's cases, collected by pytest once in a process and held ready: whoever forks now can run them at once.
+Starting pytest for every mutant, and again after every crash, took most of the time of a run."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import pytest
+
+from netblt_conformance import paths
+from netblt_conformance.engine import Emit, Engine, Plan
+from netblt_conformance.links.base import LinkUnavailableError
+
+_Answer = TypeVar("_Answer")
+
+
+class Loaded:
+    """All cases."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def run(self, plan: Plan, emit: Emit) -> None:
+        """Runs this process' share of the plan in this process."""
+        self._engine.run(plan, emit)
+
+    def keys(self, plan: Plan) -> list[str]:
+        """The runs that the plan picks."""
+        return [run.key for _, run in self._engine.chosen(plan)]
+
+    @property
+    def broken(self) -> list[str]:
+        """Files of the suite that cannot be loaded, and why."""
+        return self._engine.broken
+
+    @property
+    def cases(self) -> dict[str, tuple[str, ...]]:
+        """Name -> file and requirements of every case."""
+        return {run.name: (run.file, *run.requirements) for _, run in self._engine.items}
+
+    @property
+    def kills_nothing(self) -> dict[str, str]:
+        """Name -> why no mutant of the reference can fail it."""
+        return {run.name: run.kills_nothing for _, run in self._engine.items if run.kills_nothing}
+
+
+class _Holder(Generic[_Answer]):
+    """Where pytest would run what it has collected, `body` runs."""
+
+    def __init__(self, engine: Engine, body: Callable[[Loaded], _Answer]) -> None:
+        self._engine = engine
+        self._body = body
+        self.answers: list[_Answer] = []
+        self.fault: BaseException | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> bool:
+        global _loaded
+        _loaded = Loaded(self._engine)
+        gc.freeze()  # children share what is there
+        try:
+            self.answers.append(self._body(_loaded))
+        except BaseException as fault:
+            self.fault = fault  # pytest would turn it into words
+        finally:
+            _loaded = None
+            gc.unfreeze()
+        return True
+
+
+_loaded: Loaded | None = None
+
+
+def with_cases(body: Callable[[Loaded], _Answer]) -> _Answer:
+    """Calls `body` with the cases; inside it, asking again costs nothing."""
+    if _loaded is not None:
+        return body(_loaded)
+    engine = Engine()
+    holder = _Holder(engine, body)
+    pytest.main(_arguments(), plugins=[engine, holder])
+    if holder.fault is not None:
+        raise holder.fault
+    if not holder.answers:
+        raise LinkUnavailableError(f"pytest cannot load the cases in {paths.suite()}")
+    return holder.answers[0]
+
+
+def _arguments() -> list[str]:
+    # What a case prints, and what kills its process, is the worker's to take care of.
+    return [
+        str(paths.suite()),
+        "-c",
+        str(paths.suite() / "pytest.ini"),
+        "--strict-markers",
+        "--import-mode=importlib",
+        "--assert=plain",  # cases do not assert, and to rewrite whatever they import takes a second
+        "--capture=no",
+        *("-p", "no:cacheprovider"),
+        *("-p", "no:faulthandler"),
+    ]
