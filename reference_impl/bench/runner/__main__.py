@@ -31,7 +31,7 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--rows", metavar="TEXT", action="append", default=[],
                         help="only rows or transports whose name contains TEXT; may be repeated")  # fmt: skip
     parser.add_argument("--rounds", type=int, metavar="N", help="interleaved rounds of the speed rows (5; --full: 7)")
-    parser.add_argument("--seconds", type=float, metavar="S", help="length of a speed measurement (2; --full: 5)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="length of a speed measurement (3; --full: 5)")
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds of the bad paths (1; --full: 3)")
     parser.add_argument("--path-seconds", type=float, metavar="S", help="length of a run on a bad path (20; --full: "
                         "60, 120 at 1800 ms)")  # fmt: skip

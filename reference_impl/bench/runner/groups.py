@@ -38,7 +38,7 @@ class Settings:
     def of(cls, given: argparse.Namespace) -> Settings:
         full: bool = given.full
         path_seconds = given.path_seconds or (None if full else 20.0)
-        return cls(full, given.rows, given.rounds or (7 if full else 5), given.seconds or (5.0 if full else 2.0),
+        return cls(full, given.rows, given.rounds or (7 if full else 5), given.seconds or (5.0 if full else 3.0),
                    given.seeds or (3 if full else 1), path_seconds)  # fmt: skip
 
     def wants(self, *names: str) -> bool:
