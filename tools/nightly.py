@@ -88,6 +88,10 @@ def paths(_given: argparse.Namespace) -> list[Command]:
     return [[str(BUILD / "bin" / "netblt-paths"), "--seeds", "3"]]
 
 
+def experiments(_given: argparse.Namespace) -> list[Command]:
+    return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "experiments.py")]]
+
+
 def bench(given: argparse.Namespace) -> list[Command]:
     return [[str(ROOT / "tools" / "bench"), "--full", "--json", str(given.report / "bench.json")]]
 
@@ -108,6 +112,8 @@ JOBS = [
         lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
     Job("paths", "bad paths in virtual time, three seeds", HOUR_S,
         paths),
+    Job("experiments", "every scenario with three first seeds, and whether every fit finds what the files say",
+        3 * HOUR_S, experiments),
     Job("bench", "tools/bench --full (--bench)", 12 * HOUR_S, bench, on_request=True),
 ]  # fmt: skip
 

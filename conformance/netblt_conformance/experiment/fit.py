@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds the [fitted] parameters of a table: random trials over the ranges that the file gives, then ever smaller steps
-around the best. Held-out rows are never looked at; the same seed finds the same numbers."""
+around the best. Held-out rows are never looked at, and neither are the values that the file has already: the same seed
+finds the same numbers, whatever stands there."""
 
 from __future__ import annotations
 
@@ -18,8 +19,11 @@ from netblt_conformance.experiment import fields, scenario
 from netblt_conformance.experiment.scenario import Row, Run, Scenario, ScenarioError, Tables
 from netblt_conformance.experiment.simulate import simulate
 
-_ROUNDS = 4  # of smaller steps; each halves them
-_FIRST_STEP = 0.15  # of the range
+_ROUNDS = 8  # of smaller steps
+_FIRST_STEP = 0.2  # of the range
+_STEP_SHRINKS = 0.7
+_ROUGH = 4  # the random trials are run with so many times fewer seeds,
+_PROMISING = 8  # and so many of them again with all
 _DIGITS = 2  # hundredths of a millisecond: more would claim what the tables cannot tell
 _NOISE_STEPS = 7
 _NOISE_DIGITS = 2
@@ -57,16 +61,6 @@ def _template(raw: Tables, dotted: str) -> str | None:
 
 def _bounds(bounds: Any) -> list[float]:
     return list(bounds["range"] if isinstance(bounds, dict) else bounds)
-
-
-def _present(raw: Tables, dotted: str) -> float:
-    """What the file says now."""
-    table, key = _place(raw, dotted)
-    template = _template(raw, dotted)
-    if template is None:
-        return float(table[key])
-    before, _, after = template.partition("{}")
-    return float(str(table[key]).removeprefix(before).removesuffix(after))
 
 
 def with_values(raw: Tables, values: dict[str, float], noise: dict[int, float]) -> Tables:
@@ -125,13 +119,13 @@ class _Fit:
         for dotted in self.ranges:
             _place(file.raw, dotted)
 
-    def badness_of(self, run: Run, row: Row) -> float:
+    def badness_of(self, run: Run, row: Row, seeds: int) -> float:
         """How far from its published figures, in widths of its bands; to a power, so that the worst decides."""
         if row.number in self.quiet_rows:
             quiet = _with_noise(run, self.link, 0)
             return float((_mean(quiet, _QUIET_SEEDS, "loss")[0] / _QUIET_LOSS) ** _POWER)
         terms = []
-        speed, loss, dtmos = _mean(run, self.seeds, "speed", "loss", "dtmos")
+        speed, loss, dtmos = _mean(run, seeds, "speed", "loss", "dtmos")
         for band in self.file.bands:
             if row.number not in band.rows:
                 continue
@@ -144,14 +138,16 @@ class _Fit:
         total = sum(abs(term) ** _POWER for term in terms if term == term)
         return float(total) if all(term == term for term in terms) else 1e9
 
-    def badness(self, values: dict[str, float]) -> float:
+    def badness(self, values: dict[str, float], seeds: int) -> float:
         trial = scenario.from_tables(self.file.path, with_values(self.file.raw, values, {}))
         skipped = self.noise_rows - self.quiet_rows  # their noise is found afterwards, their SPEED is not looked at
         rows = [
             (run, run.row) for run in trial.runs if run.row and not run.row.held_out and run.row.number not in skipped
         ]
         unlike = {_without_number(row): (run, row) for run, row in rows}  # equal rows are simulated once
-        return float((sum(self.badness_of(run, row) for run, row in unlike.values()) / len(unlike)) ** (1 / _POWER))
+        return float(
+            (sum(self.badness_of(run, row, seeds) for run, row in unlike.values()) / len(unlike)) ** (1 / _POWER)
+        )
 
     def draw(self, luck: random.Random) -> dict[str, float]:
         return {key: round(luck.uniform(*bounds), _DIGITS) for key, bounds in self.ranges.items()}
@@ -164,20 +160,21 @@ class _Fit:
             moved[key] = round(min(high, max(low, luck.gauss(moved[key], step * (high - low)))), _DIGITS)
         return moved
 
-    def best_of(self, candidates: Sequence[dict[str, float]]) -> tuple[float, dict[str, float]]:
+    def ranked(self, candidates: Sequence[dict[str, float]], seeds: int) -> list[tuple[float, dict[str, float]]]:
+        """The best first; of equals the earlier."""
         with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
-            marks = list(pool.map(self.badness, candidates))
-        mark, index = min((mark, index) for index, mark in enumerate(marks))
-        return mark, candidates[index]
+            marks = list(pool.map(lambda values: self.badness(values, seeds), candidates))
+        return sorted(zip(marks, candidates, strict=True), key=lambda one: one[0])
 
     def run(self, seed: int) -> Fitted:
         luck = random.Random(seed)
-        known = {key: _present(self.file.raw, key) for key in self.ranges}
-        mark, values = self.best_of([known, *(self.draw(luck) for _ in range(self.trials))])
+        rough = self.ranked([self.draw(luck) for _ in range(self.trials)], max(1, self.seeds // _ROUGH))
+        mark, values = self.ranked([one for _, one in rough[:_PROMISING]], self.seeds)[0]
         self.progress(f"{self.trials} trials: {mark:.3f}")
         for step in range(_ROUNDS):
-            around = [values, *(self.near(values, _FIRST_STEP / 2**step, luck) for _ in range(self.trials // 2))]
-            mark, values = self.best_of(around)
+            size = _FIRST_STEP * _STEP_SHRINKS**step
+            around = [values, *(self.near(values, size, luck) for _ in range(self.trials // 4))]
+            mark, values = self.ranked(around, self.seeds)[0]
             self.progress(f"around the best, step {step + 1} of {_ROUNDS}: {mark:.3f}")
         return Fitted(values, mark, self.noise(values))
 
