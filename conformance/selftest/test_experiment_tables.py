@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from netblt_conformance import cli, paths
 from netblt_conformance.experiment import best, running, scenario
 from netblt_conformance.experiment.running import Result, error_percent
 from netblt_conformance.experiment.simulate import simulate
+from netblt_conformance.experiment.svg import WIDTH, Chart, Series
 
 # Scenarios that take a second or two; the others run in `netblt-conformance experiment NAME`.
 FAST = (
@@ -176,6 +178,15 @@ def test_a_report_has_every_plot(tmp_path: Path) -> None:
         chart = (tmp_path / f"3-3-mb-s-{kind}.svg").read_text(encoding="utf-8")
         assert chart in page
         assert chart.count("<path") > 1
+
+
+def test_bars_stay_inside_their_chart() -> None:
+    text = Chart("t", "x", "y", [Series("bars", [(0.6, 1.0), (27.6, 2.0)], "#000", "bars", width=0.8)]).text()
+    rights = [
+        float(x) + float(width) for x, width in re.findall(r"<rect x='([\d.]+)' y='[\d.]+' width='([\d.]+)'", text)
+    ]
+    assert len(rights) == 3  # the legend's square, and two bars
+    assert max(rights) <= WIDTH
 
 
 def test_the_best_fixed_pair_never_exceeds_the_rate_it_is_for() -> None:

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 from netblt_conformance import cli
-from netblt_conformance.experiment import scenario, wire
-from netblt_conformance.experiment.compare import Line, table
+from netblt_conformance.experiment import compare, scenario, wire
+from netblt_conformance.experiment.compare import Line, as_csv, as_json, table
 from netblt_conformance.experiment.scenario import ScenarioError
 
 SCENARIO = """
@@ -47,8 +49,40 @@ def test_a_run_over_real_packets_keeps_its_rate_and_leaves_a_capture(tmp_path: P
     file, capture = tmp_path / "line.toml", tmp_path / "line.pcapng"
     file.write_text(SCENARIO, encoding="utf-8")
     words = ["experiment", str(file), "--link", "wire", "--row", "1.64 of 4 Mb/s", "--capture", str(capture)]
-    assert cli.main(words) == 0
+    told, table = tmp_path / "line.json", tmp_path / "line.csv"
+    assert cli.main([*words, "--json", str(told), "--csv", str(table)]) == 0
     assert capture.stat().st_size > 10_000
+    goodput = json.loads(told.read_text(encoding="utf-8"))["runs"][0]["metrics"]["goodput"]
+    assert 0.4 < goodput < 1.7
+    with table.open(encoding="utf-8", newline="") as lines:
+        assert float(next(csv.DictReader(lines))["goodput"]) == goodput
+
+
+def test_a_report_of_real_packets_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    assert cli.main(["experiment", str(file), "--link", "wire", "--report", str(tmp_path / "r")]) == 2
+    assert "--report plots what the simulator sees" in capsys.readouterr().err
+
+
+def test_no_more_memory_is_asked_for_than_a_machine_has() -> None:
+    words = wire.flow_options({"buffer_size": 1 << 20, "max_buffers": 4096})
+    assert int(words[words.index("--max-buffers") + 1]) == 128
+    assert "8" in wire.flow_options({"buffer_size": 1 << 20, "max_buffers": 8})
+
+
+def test_a_comparison_can_be_read_by_programs() -> None:
+    lines = [Line("TCP", 1e6, 0.5, 0.25), Line("nuttcp", None, 0.0, 0.0, "nuttcp, which is not installed")]
+    run = scenario.load(scenario.find("leo")).runs[0]
+    document = json.loads(as_json("leo", run, 3, 5.0, lines))
+    assert [line["goodput"] for line in document["lines"]] == [1e6, None]
+    assert list(csv.DictReader(as_csv(lines).splitlines()))[1]["note"] == "nuttcp, which is not installed"
+
+
+def test_a_program_that_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ScenarioError, match=r"nuttcp is not installed [(]the package nuttcp"):
+        compare._need("nuttcp")
 
 
 @pytest.mark.parametrize(

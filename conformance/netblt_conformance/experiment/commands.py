@@ -142,7 +142,7 @@ def as_csv(result: Any) -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from netblt_conformance.experiment import report, running, simulate, table
+    from netblt_conformance.experiment import report, running, simulate
 
     scenario = scenarios.load(scenarios.find(options.scenario[0]))
     runs = chosen(scenario, options.row)
@@ -153,6 +153,12 @@ def _run(options: argparse.Namespace) -> int:
     result = running.run_scenario(scenario, seed=options.seed, seeds=options.seeds, only=runs)
     if options.report is not None:
         print(f"report: {report.write(result, options.report)}", file=sys.stderr)
+    return _tell(result, options)
+
+
+def _tell(result: Any, options: argparse.Namespace) -> int:
+    from netblt_conformance.experiment import table
+
     if options.json is not None:
         _write(options.json, as_json(result))
     if options.csv is not None:
@@ -177,7 +183,7 @@ def _fit(options: argparse.Namespace) -> int:
 
 
 def _wire(options: argparse.Namespace) -> int:
-    from netblt_conformance.experiment import table, wire
+    from netblt_conformance.experiment import wire
 
     scenario = scenarios.load(scenarios.find(options.scenario[0]))
     runs = chosen(scenario, options.row)
@@ -185,9 +191,10 @@ def _wire(options: argparse.Namespace) -> int:
         raise ScenarioError("--capture needs --row: which one?")
     if scenario.is_table:
         raise ScenarioError("the hosts of RFC 1030's tables are simulated: there is no --link wire for them")
+    if options.report is not None:
+        raise ScenarioError("--report plots what the simulator sees: for --link wire take --capture, --json or --csv")
     result = wire.run_scenario(scenario, runs, seed=options.seed, seconds=options.time, capture=options.capture)
-    print(table.text(result))
-    return ExitCode.HOLDS if result.holds else ExitCode.FAILED
+    return _tell(result, options)
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -196,9 +203,13 @@ def _compare(options: argparse.Namespace) -> int:
     name = options.scenario[1] if len(options.scenario) == 2 else DEFAULT_COMPARED
     run = chosen(scenarios.load(scenarios.find(name)), options.row)[0]
     seconds = options.time or DEFAULT_COMPARE_S
-    print(f"{name}, {run.name}: {seconds:g} s each, seed {options.seed}")
     lines = compare.compare(run, options.seed, seconds, lambda line: print(f"... {line}", file=sys.stderr, flush=True))
-    print(compare.table(lines))
+    if options.json is not None:
+        _write(options.json, compare.as_json(name, run, options.seed, seconds, lines))
+    if options.csv is not None:
+        _write(options.csv, compare.as_csv(lines))
+    if "-" not in (options.json, options.csv):
+        print(f"{name}, {run.name}: {seconds:g} s each, seed {options.seed}\n{compare.table(lines)}")
     return ExitCode.HOLDS if all(line.goodput is not None for line in lines) else ExitCode.COULD_NOT_RUN
 
 

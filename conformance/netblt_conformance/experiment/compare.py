@@ -3,20 +3,29 @@
 
 from __future__ import annotations
 
+import copy
+import csv
 import dataclasses
+import io
 import json
 import re
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
-from netblt_conformance.experiment import metrics, wire
+from netblt_conformance.experiment import best, metrics, wire
 from netblt_conformance.experiment.lab import B, Lab, LabError, Program, the_link
 from netblt_conformance.experiment.scenario import Run
 from netblt_conformance.experiment.simulate import statements
 
 _SLACK_S = 30.0
+_DEFAULT_TCP = "cubic"  # of programs that do not say which they want
 _IPERF_READY = "Server listening"
 _UDP_PAYLOAD_BYTES = 1472  # fills an Ethernet packet
+
+
+# Goodput in bits a second, processor seconds of both ends, and what else there is to say.
+Measure = Callable[[Lab, float, float], tuple[float, float, str]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,7 +41,7 @@ class Line:
 
 def _need(program: str) -> str:
     if shutil.which(program) is None:
-        raise LabError(f"{program} is not installed")
+        raise LabError(f"{program} is not installed (the package {program} of the distribution)")
     return program
 
 
@@ -63,9 +72,20 @@ def _iperf(lab: Lab, seconds: float, words: list[str]) -> tuple[float, float, st
         raise LabError(f"iperf3: {ended.out[-200:]}{ended.err[-200:]}") from None
 
 
-def _tcp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
-    del rate
-    return _iperf(lab, seconds, [])
+def _tcp(congestion: str) -> Measure:
+    """The kernel's default differs from machine to machine, so it is said which."""
+
+    def measure(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
+        del rate
+        if congestion not in _available():
+            raise LabError(f"this kernel offers no {congestion} (modprobe tcp_{congestion})")
+        return _iperf(lab, seconds, ["--congestion", congestion])
+
+    return measure
+
+
+def _available() -> list[str]:
+    return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
 
 
 def _udp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
@@ -79,7 +99,7 @@ def _nuttcp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
     client = lab.start(["nuttcp", f"-T{max(1, round(seconds))}", "-fparse", B], lab.a)
     ended = client.end(seconds + _SLACK_S)
     served = server.end(2)
-    match = re.search(r"rate_Mbps=([\d.]+).*", ended.out)
+    match = re.search(r"rate_Mbps=([\d.]+)", ended.out)
     if match is None:
         raise LabError(f"nuttcp: {ended.out[-200:]}{ended.err[-200:]}")
     retransmitted = re.search(r"retrans=(\d+)", ended.out)
@@ -87,7 +107,7 @@ def _nuttcp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
     return float(match[1]) * 1e6, ended.cpu_s + served.cpu_s, note
 
 
-def _netblt(options: list[str]) -> Callable[[Lab, float, float], tuple[float, float, str]]:
+def _netblt(options: list[str]) -> Measure:
     def measure(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
         del rate
         summary, cpu = wire.measure(lab, options, seconds)
@@ -104,23 +124,48 @@ def compare(run: Run, seed: int, seconds: float, progress: Callable[[str], None]
     _, link = the_link(run.tables)
     flow = next(iter(run.tables["flow"].values()))
     room = metrics.capacity(run.tables, flow)
-    automatic = [*wire.flow_options({**flow, "rate": "auto"})]
-    programs: list[tuple[str, Callable[[Lab, float, float], tuple[float, float, str]]]] = [
+    automatic = wire.flow_options({**flow, "rate": "auto"})
+    wanted = copy.deepcopy(run.tables)
+    next(iter(wanted["flow"].values()))["rate"] = "best"
+    settled, _ = best.settle(dataclasses.replace(run, tables=wanted), seed)
+    programs: list[tuple[str, Measure]] = [
         ("netblt perf, automatic", _netblt(automatic)),
-        ("TCP, iperf3", _tcp),
-        ("TCP, nuttcp", _nuttcp),
+        ("netblt perf, best fixed", _netblt(wire.flow_options(next(iter(settled.tables["flow"].values()))))),
+        ("TCP cubic, iperf3", _tcp("cubic")),
+        ("TCP bbr, iperf3", _tcp("bbr")),
+        ("TCP cubic, nuttcp", _nuttcp),
         ("UDP, iperf3 at the path's rate", _udp),
     ]
     lines = []
     for name, program in programs:
         progress(name)
         try:
-            with Lab(statements(link), seed, every_packet=True) as lab:
+            with Lab(statements(link), seed, every_packet=True, tcp=_DEFAULT_TCP) as lab:
                 goodput, cpu, note = program(lab, seconds, room)
             lines.append(Line(name, goodput, cpu, goodput / room, note))
         except LabError as error:
             lines.append(Line(name, None, 0.0, 0.0, str(error)))
     return lines
+
+
+def as_json(name: str, run: Run, seed: int, seconds: float, lines: list[Line]) -> str:
+    document = {
+        "layout": 1,
+        "scenario": name,
+        "run": run.name,
+        "seed": seed,
+        "seconds": seconds,
+        "lines": [dataclasses.asdict(line) for line in lines],
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def as_csv(lines: list[Line]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([field.name for field in dataclasses.fields(Line)])
+    writer.writerows(dataclasses.astuple(line) for line in lines)
+    return out.getvalue()
 
 
 def table(lines: list[Line]) -> str:

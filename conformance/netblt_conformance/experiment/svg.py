@@ -44,7 +44,7 @@ class Chart:
     def __init__(self, title: str, x_label: str, y_label: str, series: Sequence[Series], y_low: float = 0.0) -> None:
         self.title, self.x_label, self.y_label = title, x_label, y_label
         self.series = [one for one in series if one.points]
-        xs = [x for one in self.series for x, _ in one.points] or [0.0, 1.0]
+        xs = [end for one in self.series for x, _ in one.points for end in (x, x + one.width)] or [0.0, 1.0]
         ys = [y for one in self.series for _, y in one.points] or [0.0, 1.0]
         self.x_low, self.x_high = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
         top, bottom = max(ys), min(ys)

@@ -9,19 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance import paths
-from netblt_conformance.experiment import best, metrics
+from netblt_conformance.experiment import best, line, metrics
 from netblt_conformance.experiment.lab import B, Lab, LabError, the_link
 from netblt_conformance.experiment.running import Check, Result, RunResult
 from netblt_conformance.experiment.scenario import Run, Scenario, ScenarioError, Tables
 from netblt_conformance.experiment.simulate import statements
 
 _SLACK_S = 30.0
+_MEMORY_MAX_BYTES = 128 << 20  # netblt perf provides for every buffer that may be outstanding, at both ends
 
 
 def flow_options(flow: Tables) -> list[str]:
     """A flow's settings as options of netblt."""
-    words = ["--packet-size", str(flow.get("packet_size", 1456)), "--buffer-size", str(flow.get("buffer_size", 65_536))]
-    words += ["--max-buffers", str(flow.get("max_buffers", 8)), "--no-data-checksum"]
+    buffer_size: int = flow.get("buffer_size", 65_536)
+    buffers = min(flow.get("max_buffers", 8), max(1, _MEMORY_MAX_BYTES // buffer_size))
+    words = ["--packet-size", str(line.packet_size(flow)), "--buffer-size", str(buffer_size)]
+    words += ["--max-buffers", str(buffers), "--no-data-checksum"]
     if flow.get("rate") == "auto":
         return [*words, "--rate", "auto"]
     pair = ["--burst-size", str(flow.get("burst_size", 8)), "--burst-interval", str(flow.get("burst_interval_ms", 20))]
@@ -49,7 +52,7 @@ def _check_possible(run: Run) -> None:
     if len(run.tables["flow"]) != 1 or run.tables["cross"]:
         raise ScenarioError(f"run {run.name!r}: over real packets a run has one flow and no cross traffic")
     flow = next(iter(run.tables["flow"].values()))
-    if flow.get("packet_size", 1456) > 1456:
+    if line.packet_size(flow) > 1456:
         raise ScenarioError(f"run {run.name!r}: packet_size does not fit the 1500 bytes of the lab's Ethernet")
 
 
