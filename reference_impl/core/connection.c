@@ -204,7 +204,8 @@ bool nb_connection_has_output(const netblt_connection *connection, netblt_time n
            nb_sender_next_data(connection, now) <= now;
 }
 
-/* The packet behind one flag of enum nb_owed. All but CONTROL, which minds `capacity`, fit NB_OPEN_MAX_BYTES. */
+/* The packet behind one flag of enum nb_owed. All but CONTROL, whose largest size is known before, fit
+ * NB_OPEN_MAX_BYTES. */
 static size_t write_owed(netblt_connection *connection, unsigned owed, uint8_t *packet, size_t capacity,
                          netblt_time now)
 {
@@ -243,8 +244,6 @@ static size_t output_owed(netblt_connection *connection, uint8_t *packets, size_
         output->needed = bytes;
         return 0;
     }
-    if (bytes == 0)
-        return 0;
     if (!direct)
         memcpy(packets, packet, bytes);
     connection->owed &= ~(first | NB_OWED_KEEPALIVE);
@@ -261,8 +260,6 @@ size_t nb_connection_output(netblt_connection *connection, uint8_t *packets, siz
 {
     size_t bytes = 0;
     *output = (netblt_output){.path = connection->path};
-    if (connection->state == NETBLT_STATE_CLOSED)
-        return 0;
     if (connection->owed != 0)
         bytes = output_owed(connection, packets, capacity, output, now);
     else if (nb_connection_has_output(connection, now))

@@ -9,6 +9,7 @@
 #include "observe.h"
 #include "params.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* AMB-33: a CONTROL is no larger than the DATA packets that the path was chosen for. Every IPv4 path carries 576 bytes
@@ -324,8 +325,7 @@ size_t nb_receiver_write_control(netblt_connection *connection, uint8_t *packet,
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_emitter emitter = nb_connection_emitter(connection);
-    if (capacity < receiver->queue.limit_bytes)
-        return 0;
+    assert(capacity >= receiver->queue.limit_bytes);
     size_t messages =
         nb_control_queue_write(&receiver->queue, packet + NETBLT_HEADER_BYTES, capacity - NETBLT_HEADER_BYTES,
                                nb_control_timer_published_ms(&receiver->control_timer), now);

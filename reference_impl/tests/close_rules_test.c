@@ -527,6 +527,42 @@ static void TIMER_01_a_receiver_in_its_last_moments_still_repeats_its_OK(void)
     peer_free(&peer);
 }
 
+/* One read of a socket may bring both: what follows an ABORT in it meets a connection that is over, and gets no answer
+ * in its name. The OPEN of a second attempt would get one from a living connection (OPEN-09). */
+static void ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_nothing(void)
+{
+    struct peer peer;
+    struct forged packet;
+    uint8_t run[2 * 40];
+    netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, 2}}};
+    peer_init(&peer, NETBLT_SENDER, true);
+    peer_open(&peer);
+    peer_mark(&peer);
+    peer.held_up = true;
+    for (int i = 0; i < 2; i++) {
+        peer.unique_id++;
+        if (i == 0)
+            forge_reason(&peer, &packet, ABORT, "as long as an OPEN is: so");
+        else
+            forge_open(&peer, &packet, OPEN, &peer.params, true);
+        CHECK_EQUAL(packet.length, 40);
+        forged_put16(&packet, 4, 40);
+        uint32_t sum = 0;
+        for (size_t at = 0; at < 40; at += 2)
+            sum += peer_get16(packet.bytes + at);
+        sum = sum % 65536 + sum / 65536;
+        forged_put16(&packet, 0, ~(sum % 65536 + sum / 65536) & 0xFFFF);
+        memcpy(run + 40 * i, packet.bytes, 40);
+    }
+    CHECK_EQUAL(netblt_input(peer.endpoint, &path, run, sizeof run, 40, peer.now), 0);
+    CHECK_EQUAL(peer.result, NETBLT_PEER_ABORTED);
+    CHECK(peer.finished == 1 && peer.closed == 1);
+    peer.held_up = false;
+    peer_wait(&peer, 1000 * SECOND);
+    CHECK_EQUAL(peer_count(&peer, -1), 0);
+    peer_free(&peer);
+}
+
 int main(void)
 {
     RUN(CLOSE_03_the_final_OK_is_acknowledged_and_CLOSE_02_only_it_makes_success);
@@ -554,5 +590,6 @@ int main(void)
     RUN(DEMUX_04_a_port_pair_can_be_used_again_and_stale_packets_do_no_harm);
     RUN(reasons_longer_than_their_field_are_an_error);
     RUN(TIMER_01_a_receiver_in_its_last_moments_still_repeats_its_OK);
+    RUN(ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_nothing);
     return 0;
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "pair.h"
+#include "peer.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -214,11 +215,33 @@ static void DEMUX_02_a_thousand_connections_share_an_endpoint_and_a_port(void)
     netblt_endpoint_free(b);
 }
 
+/* Packet numbers have 16 bits: 65536 packets can be named, one more cannot. */
+static void NEG_10_a_RESPONSE_whose_buffers_have_more_packets_than_numbers_is_answered_by_ABORT(void)
+{
+    for (uint32_t packets = 65536; packets <= 65537; packets++) {
+        struct peer peer;
+        struct forged response;
+        peer_init(&peer, NETBLT_RECEIVER, true);
+        peer.params.packet_size = 2;
+        peer.params.buffer_size = 65537;
+        peer_start(&peer);
+        netblt_params smaller = peer.params; /* only the packets: each value by itself is a restriction */
+        smaller.packet_size = 1;
+        smaller.buffer_size = packets;
+        forge_open(&peer, &response, RESPONSE, &smaller, false);
+        peer_send(&peer, &response);
+        CHECK_EQUAL(peer.opened, packets == 65536);
+        CHECK_EQUAL(peer_count(&peer, ABORT), packets != 65536);
+        peer_free(&peer);
+    }
+}
+
 int main(void)
 {
     RUN(NEG_11_a_buffer_may_have_65535_packets);
     RUN(AMB_12_a_transfer_outlives_the_wrap_of_its_control_sequence);
     RUN(DATA_14_offsets_reach_beyond_2_to_the_31);
     RUN(DEMUX_02_a_thousand_connections_share_an_endpoint_and_a_port);
+    RUN(NEG_10_a_RESPONSE_whose_buffers_have_more_packets_than_numbers_is_answered_by_ABORT);
     return 0;
 }

@@ -105,10 +105,44 @@ static void a_packet_without_a_connection_names_its_room_too(void)
     peer_free(&peer);
 }
 
+static void refuse_quietly(struct peer *peer, const char *reason)
+{
+    struct forged packet;
+    peer->refusal = reason;
+    forge_open(peer, &packet, OPEN, &peer->params, true);
+    input_quietly(peer, &packet);
+}
+
+/* The newest farewell leaves first when it alone fits; what is said afterwards still leaves behind the others. */
+static void a_short_farewell_that_overtakes_long_ones_does_not_lose_the_next(void)
+{
+    static const char *reasons[] = {"a long reason", "another long one", "spoken afterwards"};
+    struct peer peer;
+    netblt_output out;
+    uint8_t bytes[64];
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer.refuse = true;
+    snprintf(peer.params.client_string, sizeof peer.params.client_string, "%s", "room for an answer");
+    peer_start(&peer);
+    refuse_quietly(&peer, reasons[0]);
+    refuse_quietly(&peer, reasons[1]);
+    refuse_quietly(&peer, "short");
+    CHECK_EQUAL(netblt_output_burst(peer.endpoint, bytes, 12 + 8, &out, peer.now), 20);
+    CHECK(strcmp((const char *)bytes + 12, "short") == 0);
+    refuse_quietly(&peer, reasons[2]);
+    for (int i = 0; i < 3; i++) {
+        CHECK(netblt_output_burst(peer.endpoint, bytes, sizeof bytes, &out, peer.now) > 0);
+        CHECK(strcmp((const char *)bytes + 12, reasons[i]) == 0);
+    }
+    CHECK_EQUAL(netblt_output_burst(peer.endpoint, bytes, sizeof bytes, &out, peer.now), 0);
+    peer_free(&peer);
+}
+
 int main(void)
 {
     RUN(each_kind_of_packet_names_the_room_it_needs);
     RUN(DATA_that_does_not_fit_waits_and_is_not_lost);
     RUN(a_packet_without_a_connection_names_its_room_too);
+    RUN(a_short_farewell_that_overtakes_long_ones_does_not_lose_the_next);
     return 0;
 }

@@ -99,7 +99,7 @@ static void closed(void *context, netblt_connection *connection)
     peer->connection = NULL;
 }
 
-static const netblt_client client = {
+const netblt_client peer_client = {
     .supply = supply,
     .release = release,
     .provide = provide,
@@ -110,6 +110,11 @@ static const netblt_client client = {
     .closed = closed,
 };
 
+static const netblt_client *client_of(const struct peer *peer)
+{
+    return peer->client == NULL ? &peer_client : peer->client;
+}
+
 static void on_request(void *context, const netblt_request *request, netblt_answer *answer)
 {
     struct peer *peer = context;
@@ -117,7 +122,7 @@ static void on_request(void *context, const netblt_request *request, netblt_answ
     answer->accept = !peer->refuse;
     snprintf(answer->reason, sizeof answer->reason, "%s", peer->refusal == NULL ? "no, thank you" : peer->refusal);
     answer->limits = peer->params;
-    answer->client = &client;
+    answer->client = client_of(peer);
     answer->context = peer;
     answer->options = peer->options;
     if (request->role != peer->role)
@@ -257,6 +262,8 @@ void peer_start(struct peer *peer)
         config.unproven_bytes = 0;
     config.event = peer->event;
     config.event_context = peer->event_context;
+    config.log = peer->log;
+    config.log_context = peer;
     peer->data = malloc(CAPACITY_BYTES);
     peer->delivered = calloc(1, CAPACITY_BYTES);
     for (size_t i = 0; i < CAPACITY_BYTES; i++)
@@ -265,7 +272,7 @@ void peer_start(struct peer *peer)
     if (peer->active) {
         netblt_path path = path_of(peer);
         CHECK_EQUAL(netblt_open(peer->endpoint, &path, peer->our_port, peer->peer_port, peer->role, &peer->params,
-                                peer->unique_id, &client, peer, &peer->options, peer->now, &peer->connection),
+                                peer->unique_id, client_of(peer), peer, &peer->options, peer->now, &peer->connection),
                     0);
     } else {
         CHECK_EQUAL(netblt_listen(peer->endpoint, peer->our_port, on_request, peer), 0);

@@ -71,8 +71,10 @@ struct peer {
     bool wants_proof;        /* a passive end of ours takes its peer for a stranger at first, as by default */
     netblt_event_fn *event;
     void *event_context;
-    bool held_up;             /* our process: packets go in, but it comes to nothing else */
-    bool quits_when_finished; /* our client does, from inside the callback */
+    netblt_log_fn *log;          /* with the peer as context */
+    const netblt_client *client; /* ours, with the peer as context; NULL = peer_client */
+    bool held_up;                /* our process: packets go in, but it comes to nothing else */
+    bool quits_when_finished;    /* our client does, from inside the callback */
 
     netblt_endpoint *endpoint;
     netblt_connection *connection;
@@ -100,6 +102,9 @@ struct peer {
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     netblt_info info; /* as of `closed`, or peer_info() */
 };
+
+/* Keeps account in the peer; for tests that want one callback to be another. */
+extern const netblt_client peer_client;
 
 /* Defaults: 4 packets of 100 bytes in a buffer, 2 buffers, bursts of 1000 with interval 0, C off, 2 buffers to send. */
 void peer_init(struct peer *peer, enum netblt_role role, bool active);

@@ -3,6 +3,7 @@
 #include "control_queue.h"
 #include "pacing.h"
 #include "peer.h"
+#include "rate_control.h"
 #include "receiver_peer.h"
 #include "timers.h"
 
@@ -229,6 +230,56 @@ static void AMB_43_a_pair_is_slower_or_faster_as_a_whole(void)
     CHECK_EQUAL(nb_pacing_next(&pacing, 3 * MS), 7 * MS);
 }
 
+/* ---- what is said and followed, without a connection ----------------------------------------------------------- */
+
+static void AMB_43_a_limit_turns_an_offer_without_pace_into_a_paced_one(void)
+{
+    bool restricted = false;
+    struct nb_burst settled =
+        nb_rate_control_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 2000, &restricted);
+    CHECK(settled.size == 2 && settled.interval_ms == 1 && restricted);
+    settled = nb_rate_control_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 250, &restricted);
+    CHECK(settled.size == 1 && settled.interval_ms == 4 && restricted);
+    settled = nb_rate_control_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 1e12, &restricted);
+    CHECK(settled.size == 100 && settled.interval_ms == 0 && !restricted);
+}
+
+/* OK, not RESPONSE, brings it: what was negotiated is the peer's business until then. */
+static void a_receiver_whose_limit_lies_below_the_negotiated_pair_offers_less_from_its_first_OK_on(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, true);
+    peer.options.rate = NETBLT_RATE_AUTO;
+    peer.options.rate_limit_bps = 800 * 200; /* 200 packets of 100 bytes a second */
+    peer.params.burst_size = 8;
+    peer.params.burst_interval_ms = 20;
+    peer_open(&peer);
+    unsigned gos = (unsigned)peer_last_messages(&peer, messages, 128);
+    peer_null_ack(&peer, gos);
+    peer_mark(&peer);
+    send_buffer(&peer, 0, gos, false);
+    peer_last_messages(&peer, messages, 128);
+    CHECK_EQUAL(messages[0].type, OK);
+    CHECK(messages[0].burst_size * 1000 <= 200 * messages[0].burst_interval_ms);
+    CHECK(messages[0].burst_size * 1000 >= 100 * messages[0].burst_interval_ms);
+    peer_free(&peer);
+}
+
+/* NEG-09 field by field: the sender took the longer interval as offered and shortened the burst alone, so the interval
+ * is not its limit: 8 packets every 20 ms it had agreed to before. */
+static void NEG_09_a_field_that_was_left_as_offered_is_no_limit_of_the_sender(void)
+{
+    struct nb_rate_control rate;
+    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, 90, 1e12, 7);
+    rate.offered = (struct nb_rate_offer){.seq = 5, .burst = {16, 60}};
+    nb_rate_control_null_ack(&rate, 5, (struct nb_burst){8, 60});
+    CHECK(rate.capped.size == 8 && rate.capped.interval_ms == 20);
+    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, 90, 1e12, 7);
+    rate.offered = (struct nb_rate_offer){.seq = 5, .burst = {4, 5}};
+    nb_rate_control_null_ack(&rate, 5, (struct nb_burst){4, 20});
+    CHECK(rate.capped.size == 8 && rate.capped.interval_ms == 20);
+}
+
 int main(void)
 {
     RUN(AMB_43_an_automatic_sender_takes_an_offer_beyond_the_negotiated_pair);
@@ -242,5 +293,8 @@ int main(void)
     RUN(TIMER_03_a_round_trip_longer_than_the_initial_timer_is_learnt_from_what_was_repeated);
     RUN(RATE_02_mit1987_plans_each_burst_from_the_actual_start_of_the_one_before);
     RUN(AMB_43_a_pair_is_slower_or_faster_as_a_whole);
+    RUN(AMB_43_a_limit_turns_an_offer_without_pace_into_a_paced_one);
+    RUN(a_receiver_whose_limit_lies_below_the_negotiated_pair_offers_less_from_its_first_OK_on);
+    RUN(NEG_09_a_field_that_was_left_as_offered_is_no_limit_of_the_sender);
     return 0;
 }

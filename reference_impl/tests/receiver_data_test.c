@@ -341,6 +341,31 @@ static void ROBUST_08_packets_of_the_wrong_direction_are_ignored(void)
     peer_free(&peer);
 }
 
+/* AMB-02 form (c) with C=1: the padding is among the data that the checksum covers, though it is not delivered. */
+static void CKSUM_07_bad_data_with_padding_counted_in_Length_is_not_stored_either(void)
+{
+    for (int bad = 0; bad < 3; bad++) {
+        struct peer peer;
+        struct forged packet;
+        uint8_t data[8] = {peer_byte(0), peer_byte(1), peer_byte(2), peer_byte(3), peer_byte(4), peer_byte(5)};
+        peer_init(&peer, NETBLT_RECEIVER, true);
+        peer.params.packet_size = 6;
+        peer.params.buffer_size = 6;
+        peer.params.max_buffers = 1;
+        peer.params.data_checksum = true;
+        begin(&peer, true);
+        forge_data(&peer, &packet, LDATA, 0, 0, 1, true, data, 8, true);
+        if (bad != 0)
+            packet.bytes[24 + (bad == 1 ? 0 : 7)] ^= 1; /* in the data, in the padding */
+        peer_send(&peer, &packet);
+        CHECK_EQUAL(peer.deliveries, bad == 0);
+        CHECK_EQUAL(peer_info(&peer)->stats.checksum_errors, bad != 0);
+        if (bad == 0)
+            CHECK(peer_delivered_exactly(&peer, 6));
+        peer_free(&peer);
+    }
+}
+
 int main(void)
 {
     RUN(DATA_07_order_and_duplicates_do_not_matter);
@@ -359,5 +384,6 @@ int main(void)
     RUN(AMB_40_L_on_any_packet_of_the_buffer_is_enough);
     RUN(CLOSE_01_not_done_before_every_message_is_acked_and_no_buffer_misses_packets);
     RUN(ROBUST_08_packets_of_the_wrong_direction_are_ignored);
+    RUN(CKSUM_07_bad_data_with_padding_counted_in_Length_is_not_stored_either);
     return 0;
 }

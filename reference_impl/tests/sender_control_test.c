@@ -448,6 +448,77 @@ static void CKSUM_06_a_CONTROL_with_a_bad_checksum_changes_nothing(void)
     peer_free(&peer);
 }
 
+/* ROBUST: the GO that fills the gap never comes, yet memory stays bounded, and nothing is acknowledged that was not
+ * kept: a peer that sends it all again is served. */
+static void AMB_36_GOs_beyond_a_gap_are_held_up_to_a_bound_and_those_above_it_count_when_they_are_repeated(void)
+{
+    struct peer peer;
+    enum { BEYOND = 200 };
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.params.max_buffers = BEYOND + 1;
+    peer.size = 400 * (BEYOND + 1);
+    peer_open(&peer);
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 1; i <= BEYOND; i++)
+            peer_go(&peer, i + 1, i);
+        if (round == 0) {
+            CHECK_EQUAL(peer_count_data(&peer), 0);
+            peer_go(&peer, 1, 0);
+            unsigned acked = peer_last(&peer, LDATA)->high_seq;
+            CHECK(acked > 1 && acked < BEYOND + 1);
+            CHECK_EQUAL(peer_count(&peer, LDATA), acked); /* one buffer for each acknowledged GO */
+        }
+    }
+    CHECK_EQUAL(peer_count(&peer, LDATA), BEYOND + 1);
+    CHECK_EQUAL(peer_last(&peer, -1)->high_seq, BEYOND + 1);
+    peer_free(&peer);
+}
+
+static void NEG_08_the_offer_of_an_older_OK_that_was_overtaken_does_not_count(void)
+{
+    struct peer peer;
+    struct forged control;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.params.burst_size = 4;
+    peer.params.burst_interval_ms = 10;
+    peer.params.max_buffers = 3;
+    peer.size = 400 * 4;
+    peer_open(&peer);
+    for (unsigned i = 0; i < 3; i++)
+        peer_go(&peer, i + 1, i);
+    peer_wait(&peer, SECOND);
+    static const unsigned order[] = {5, 4}, sizes[] = {2, 3}, buffers[] = {1, 0};
+    for (int i = 0; i < 2; i++) {
+        forge(&peer, &control, CONTROL);
+        forge_ok(&control, order[i], buffers[i], sizes[i], 10, 100);
+        CHECK_EQUAL(peer_send(&peer, &control), 0);
+    }
+    peer_mark(&peer);
+    peer_go(&peer, 6, 3);
+    peer_wait(&peer, 9 * MS); /* one burst, whenever it begins */
+    CHECK_EQUAL(peer_count_data(&peer), 2);
+    CHECK_EQUAL(peer_info(&peer)->stats.payload_bytes, 800); /* but its buffer does */
+    peer_free(&peer);
+}
+
+static void CTRL_09_a_second_OK_for_a_buffer_above_one_that_has_none_is_acknowledged_and_counts_once(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer_open(&peer);
+    peer_go(&peer, 1, 0);
+    peer_go(&peer, 2, 1);
+    peer_ok(&peer, 3, 1);
+    peer_ok(&peer, 4, 1); /* with a number of its own: no repetition */
+    CHECK_EQUAL(peer_last(&peer, NULL_ACK)->high_seq, 4);
+    CHECK_EQUAL(peer_info(&peer)->stats.payload_bytes, 400);
+    CHECK_EQUAL(peer.finished, 0);
+    CHECK_EQUAL(peer.held, 1);
+    peer_ok(&peer, 5, 0);
+    CHECK_EQUAL(peer.result, NETBLT_DONE);
+    peer_free(&peer);
+}
+
 int main(void)
 {
     RUN(AMB_09_the_first_GO_names_the_first_buffer);
@@ -474,5 +545,8 @@ int main(void)
     RUN(ROBUST_02_03_unreadable_messages_are_neither_obeyed_nor_acked_but_those_before_them_are);
     RUN(ROBUST_08_packets_of_the_wrong_direction_are_ignored);
     RUN(CKSUM_06_a_CONTROL_with_a_bad_checksum_changes_nothing);
+    RUN(AMB_36_GOs_beyond_a_gap_are_held_up_to_a_bound_and_those_above_it_count_when_they_are_repeated);
+    RUN(NEG_08_the_offer_of_an_older_OK_that_was_overtaken_does_not_count);
+    RUN(CTRL_09_a_second_OK_for_a_buffer_above_one_that_has_none_is_acknowledged_and_counts_once);
     return 0;
 }

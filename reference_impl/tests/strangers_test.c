@@ -477,6 +477,33 @@ static void ABORTs_and_REFUSEDs_for_strangers_share_one_allowance(void)
     netblt_endpoint_free(endpoint);
 }
 
+/* The bound holds to the packet, also when a grant ends inside a burst. */
+static void a_grant_that_ends_inside_a_burst_cuts_it_there_and_the_rest_follows_with_the_next(void)
+{
+    enum { PACKETS = 50, GRANT_PACKETS = 131072 / 1024 };
+    struct peer peer;
+    uint16_t all[PACKETS];
+    for (uint16_t i = 0; i < PACKETS; i++)
+        all[i] = i;
+    meet(&peer, NETBLT_SENDER);
+    peer.size = 50000;
+    peer.params.packet_size = 1000;
+    peer.params.buffer_size = PACKETS * 1000;
+    peer.params.burst_interval_ms = 0;
+    peer_open(&peer);
+    peer_go(&peer, 1, 0);
+    for (unsigned seq = 2; peer_count_data(&peer) < 2 * GRANT_PACKETS; seq++) {
+        CHECK(seq < 20);
+        peer_resend(&peer, seq, 0, all, PACKETS);
+    }
+    CHECK_EQUAL(peer_count_data(&peer), 2 * GRANT_PACKETS); /* no multiple of the packets asked for */
+    peer_wait(&peer, SECOND - 1);
+    CHECK_EQUAL(peer_count_data(&peer), 2 * GRANT_PACKETS);
+    peer_wait(&peer, 1);
+    CHECK_EQUAL(peer_count_data(&peer), 6 * PACKETS);
+    peer_free(&peer);
+}
+
 int main(void)
 {
     RUN(a_RESPONSE_is_never_longer_than_its_OPEN_and_our_client_string_gives_way);
@@ -494,5 +521,6 @@ int main(void)
     RUN(a_flood_of_forged_OPENs_evicts_the_oldest_strangers_and_nobody_else);
     RUN(a_REFUSED_is_never_longer_than_its_OPEN);
     RUN(ABORTs_and_REFUSEDs_for_strangers_share_one_allowance);
+    RUN(a_grant_that_ends_inside_a_burst_cuts_it_there_and_the_rest_follows_with_the_next);
     return 0;
 }

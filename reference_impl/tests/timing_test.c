@@ -262,6 +262,24 @@ static void TIMER_11_and_AMB_53_keepalive_and_dally_follow_the_peers_values(void
     CHECK_EQUAL(nb_death_time(65535), 65535 * UINT64_C(1000000));
 }
 
+/* R1030-07: the hosts of 1987 expected the measured pace alone, be it slower or faster than the negotiated one. */
+static void R1030_07_a_profile_may_let_the_measured_pace_decide_alone(void)
+{
+    struct nb_burst burst = {5, 40}; /* 8 ms a packet */
+    for (netblt_time mean_us = 2 * MS; mean_us <= 20 * MS; mean_us += 18 * MS) {
+        struct nb_spacing spacing = {.mean_us = mean_us};
+        netblt_time slower = mean_us > 8 * MS ? mean_us : 8 * MS;
+        CHECK_EQUAL(nb_transfer_time(10, burst, &spacing), 10 * slower);
+        CHECK_EQUAL(nb_share_of_transfer(10, burst, &spacing), 10 * slower);
+        spacing.decides = true;
+        CHECK_EQUAL(nb_transfer_time(10, burst, &spacing), 10 * mean_us);
+        CHECK_EQUAL(nb_share_of_transfer(10, burst, &spacing), 10 * mean_us);
+    }
+    struct nb_spacing nothing_yet = {.decides = true};
+    CHECK_EQUAL(nb_transfer_time(10, burst, &nothing_yet), 80 * MS);
+    CHECK_EQUAL(nb_share_of_transfer(10, burst, &nothing_yet), 80 * MS);
+}
+
 int main(void)
 {
     RUN(CTRL_01_to_05_the_queue_is_FIFO_numbered_from_1_and_repeats_what_is_unacked);
@@ -275,5 +293,6 @@ int main(void)
     RUN(AMB_44_back_off_is_mild_bounded_and_ended_by_a_sample);
     RUN(TIMER_09_data_timers_cover_bursts_times_interval_plus_variance);
     RUN(TIMER_11_and_AMB_53_keepalive_and_dally_follow_the_peers_values);
+    RUN(R1030_07_a_profile_may_let_the_measured_pace_decide_alone);
     return 0;
 }
