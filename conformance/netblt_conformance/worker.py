@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import faulthandler
 import json
 import os
 import re
@@ -49,6 +50,7 @@ class Worker:
     def _child(self, writer: int) -> None:
         """Never returns. No buffer of the parent may be flushed twice, hence _exit."""
         die_with_parent()
+        faulthandler.disable()  # whoever runs us may have asked for it: a crash here is the implementation's
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.dup2(self._errors.fileno(), 2)
         null = os.open(os.devnull, os.O_WRONLY)

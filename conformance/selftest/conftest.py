@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -84,3 +86,21 @@ def built_library(built_writer: None) -> Path:
     if not library.is_file():
         pytest.skip(f"{library.name} is not built: run tools/build")
     return library
+
+
+@pytest.fixture(scope="session")
+def whole_run(built_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """Every case on the reference in virtual time, once, whichever of pytest's workers asks first."""
+    del built_library
+    worker = "PYTEST_XDIST_WORKER" in os.environ
+    folder = tmp_path_factory.getbasetemp().parent if worker else tmp_path_factory.getbasetemp()
+    kept = folder / "whole_run.pickle"
+    with (folder / "whole_run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.is_file():
+            (folder / "whole_run").mkdir()
+            done = Command(folder / "whole_run")("run", "--no-sweep")
+            kept.write_bytes(pickle.dumps(done))
+        outcome = pickle.loads(kept.read_bytes())
+    assert isinstance(outcome, Outcome)
+    return outcome
