@@ -220,10 +220,12 @@ static bool share_a_packet(const struct nb_event *event, const struct nb_message
  * but they name no packet twice, and the packet is full. */
 static void judge_single(const struct nb_event *event, const struct nb_message *first, const struct nb_message *second)
 {
-    const struct nb_charge charge = {.rule = NB_RULE_RESEND_SINGLE, .offender = event->end};
+    enum { LONG_LIST = 16 };
+    struct nb_charge charge = {.rule = NB_RULE_RESEND_SINGLE, .offender = event->end};
+    const bool shared = share_a_packet(event, first, second);
 
-    if (share_a_packet(event, first, second) ||
-        event->packet->length + second->bytes <= (int)nb_redundancy_capacity(event->stream)) {
+    if (shared || event->packet->length + second->bytes <= (int)nb_redundancy_capacity(event->stream)) {
+        charge.excuse = !shared && first->count >= LONG_LIST ? "this end may limit the length of a list" : NULL;
         nb_blame(event, &charge, "two unacknowledged RESENDs for buffer %u", second->buffer);
     }
 }

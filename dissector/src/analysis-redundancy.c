@@ -57,15 +57,17 @@ struct previous {
     int64_t highest;
     double when;
     unsigned bytes;
+    unsigned messages;
     bool starts_queue; /* it, or the first of its parts, begins with the lowest unacknowledged message */
 };
 
 struct nb_redundancy {
     struct previous previous;
     unsigned largest_bytes;
-    bool told;            /* told_number is valid */
-    uint64_t told_number; /* the sender's newest packet of which is known that it
-                             acknowledges no more than was captured */
+    unsigned most_messages; /* in a CONTROL */
+    bool told;              /* told_number is valid */
+    uint64_t told_number;   /* the sender's newest packet of which is known that it
+                               acknowledges no more than was captured */
     struct pending pending;
 };
 
@@ -210,7 +212,8 @@ bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_con
            previous->bytes + event->packet->length - NB_HEADER_BYTES > nb_redundancy_capacity(event->stream);
 }
 
-/* It goes on where the CONTROL before it ended, at once, and no CONTROL of this end was ever large enough for more. */
+/* It goes on where the CONTROL before it ended, at once, and no CONTROL of this end was ever large enough for more, or
+ * held more messages: some count them. */
 static bool is_next_part(const struct nb_event *event, const struct nb_control *control)
 {
     const double at_once_s = 0.0005; /* one emission after the other */
@@ -218,7 +221,8 @@ static bool is_next_part(const struct nb_event *event, const struct nb_control *
     const struct nb_told *first = nb_told_find(&event->stream->facts->told, control->first);
 
     return state->previous.starts_queue && first != NULL && nb_redundancy_continues(event, control, at_once_s) &&
-           state->previous.bytes + first->bytes > MAX(state->largest_bytes, event->packet->length);
+           (state->previous.bytes + first->bytes > MAX(state->largest_bytes, event->packet->length) ||
+            state->previous.messages + 1 > MAX(state->most_messages, control->messages));
 }
 
 static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
@@ -271,9 +275,11 @@ static void remember_control(const struct nb_event *event, const struct nb_contr
     struct nb_redundancy *state = event->stream->redundancy;
 
     state->largest_bytes = MAX(state->largest_bytes, event->packet->length);
+    state->most_messages = MAX(state->most_messages, control->messages);
     state->previous = (struct previous){.highest = control->highest,
                                         .when = event->now,
                                         .bytes = event->packet->length,
+                                        .messages = control->messages,
                                         .starts_queue = next_part || control->first <= event->stream->acked + 1};
 }
 

@@ -183,6 +183,39 @@ static bool nobody_looks(const struct nb_view *view)
            !(view->packet->data_flags & NB_DATA_RESERVED);
 }
 
+static char *put_text(char *at, const char *text)
+{
+    const size_t length = strlen(text);
+
+    memcpy(at, text, length);
+    return at + length;
+}
+
+static char *put_number(char *at, uint32_t number)
+{
+    char digits[10];
+    unsigned count = 0;
+
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (count > 0) {
+        *at++ = digits[--count];
+    }
+    return at;
+}
+
+/* " buf 3 pkt 7 ack 12": nearly every packet has this line, and formats cost more than all else about it. */
+static void data_info(const struct nb_packet *packet, char *text)
+{
+    text = put_number(put_text(text, " buf "), packet->buffer);
+    text = put_number(put_text(text, " pkt "), packet->packet);
+    text = put_number(put_text(text, " ack "), packet->high_seq);
+    text = put_text(text, packet->data_flags & NB_DATA_LAST_BUFFER ? " last buffer" : "");
+    *text = 0;
+}
+
 /* DATA and LDATA (WIRE-10) */
 static void show_data(const struct nb_view *view)
 {
@@ -190,10 +223,10 @@ static void show_data(const struct nb_view *view)
     const struct nb_packet *packet = view->packet;
     const struct nb_layout *layout = packet->layout;
     const int bytes = MIN(packet->end, packet->captured) - layout->data;
-    const char *last = packet->data_flags & NB_DATA_LAST_BUFFER ? " last buffer" : "";
+    char info[64];
 
-    col_append_fstr(view->pinfo->cinfo, COL_INFO, " buf %u pkt %u ack %u%s", packet->buffer, packet->packet,
-                    packet->high_seq, last);
+    data_info(packet, info);
+    col_append_str(view->pinfo->cinfo, COL_INFO, info);
     if (nobody_looks(view)) {
         return;
     }
@@ -212,8 +245,7 @@ static void show_data(const struct nb_view *view)
     if (bytes > 0) {
         proto_tree_add_item(view->tree, hf_netblt_data, packet->tvb, layout->data, bytes, ENC_NA);
     }
-    proto_item_append_text(view->root, " buf %u pkt %u ack %u%s", packet->buffer, packet->packet, packet->high_seq,
-                           last);
+    proto_item_append_text(view->root, "%s", info);
 }
 
 /* WIRE-11 */
