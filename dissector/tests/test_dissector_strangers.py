@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What implementations by strangers may rightly do is no violation; beside each the same thing done wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dissector.tests.forge import Trace, go, ok, resend
+from dissector.tests.reader import Reader
+
+LONG, SHORT = 16, 3  # packet numbers in a list
+AT_ONCE_NS, LATER_NS = 100_000, 5_000_000
+
+
+def verdicts(reader: Reader, path: Path, requirement: str) -> set[str]:
+    return {finding.verdict for finding in reader.findings(path) if finding.requirement == requirement}
+
+
+@pytest.mark.parametrize(("entries", "verdict"), [(LONG, "suspected"), (SHORT, "violation")])
+def test_a_long_list_may_be_limited(reader: Reader, capture: Path, entries: int, verdict: str) -> None:
+    """RESEND-06, AMB-33: one list in two messages, because it is too long for one."""
+    trace = Trace(packet_size=16)
+    trace.terms = lambda: {"buffer_size": 16 * 64, "packet_size": 16, "max_buffers": 4}  # type: ignore[method-assign]
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    trace.buffer(0, 1, 64)
+    trace.control(go(2, 1), *(go(3 + number, 2 + number) for number in range(20)))  # large CONTROLs are possible
+    trace.null_ack(22)
+    trace.control(resend(23, 0, range(entries)), resend(24, 0, range(entries, 2 * entries)))
+    assert verdicts(reader, trace.save(capture), "RESEND-06") == {verdict}
+
+
+@pytest.mark.parametrize(("gap_ns", "verdict"), [(AT_ONCE_NS, "suspected"), (LATER_NS, "violation")])
+def test_messages_of_a_control_may_be_counted(reader: Reader, capture: Path, gap_ns: int, verdict: str) -> None:
+    """CTRL-04: a queue of four in two CONTROLs of two, one right behind the other, though four would have fitted."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0), go(2, 1))
+    trace.buffer(0, 2)
+    trace.buffer(1, 2)
+    trace.control(ok(3, 0), ok(4, 1))
+    trace.time_ns += gap_ns - trace.gap_ns
+    trace.control(go(5, 2), go(6, 3))
+    for _ in range(12):
+        trace.null_ack(2)
+    found = [f for f in reader.findings(trace.save(capture)) if f.requirement == "CTRL-04"]
+    assert {finding.verdict for finding in found} == {verdict} | {"suspected"}
