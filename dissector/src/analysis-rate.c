@@ -106,10 +106,28 @@ static void overflow(const struct nb_event *event, struct nb_bucket *bucket, boo
     }
 }
 
+/* The same packet, acknowledgement and all, so soon again, where no IP ID tells: the capture saw it twice. */
+static bool is_seen_twice(const struct nb_event *event, struct nb_bucket *bucket)
+{
+    bool twice = false;
+
+    if (event->emitted.arrival != NB_NO_ORDER) {
+        return false; /* copies do not come here */
+    }
+    for (int i = 0; i < NB_PACED_KEPT; i++) {
+        twice = twice || bucket->recent[i] == event->content;
+    }
+    bucket->recent[bucket->recent_at++ % NB_PACED_KEPT] = event->content;
+    return twice;
+}
+
 void nb_rate_packet(const struct nb_event *event, const struct nb_buffer *buffer, bool repeated)
 {
     struct nb_bucket *bucket = &event->stream->facts->bucket;
 
+    if (is_seen_twice(event, bucket)) {
+        return;
+    }
     if (event->at_sender && buffer != NULL) {
         judge_settled(event, buffer);
     }

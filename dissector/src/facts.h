@@ -96,6 +96,8 @@ struct nb_queue {
     struct nb_mark done;
 };
 
+enum { NB_PACED_KEPT = 4 };
+
 /* The sender's pace: a bucket that lets every span T have size * (T / interval + 2) packets. */
 struct nb_bucket {
     double level; /* packets */
@@ -105,6 +107,8 @@ struct nb_bucket {
     int64_t settled_from;
     double settled_level;
     double settled_when;
+    uint32_t recent[NB_PACED_KEPT]; /* contents of the last packets */
+    uint8_t recent_at;
     uint32_t in_burst;
     uint32_t largest_burst;
     bool told;

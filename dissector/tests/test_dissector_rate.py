@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,17 @@ def test_repairs_are_paced_too(reader: Reader, capture: Path) -> None:
     for number in range(40):
         trace.data(number // 4, number % 4, 30, ldata=number % 4 == 3)
     assert rates(reader, trace.save(capture), *AT_SENDER) == {("RATE-03", "violation", "10.0.0.1 sender")}
+
+
+def test_packets_that_the_capture_saw_twice_count_once(reader: Reader, capture: Path) -> None:
+    """Over IPv6 no identification tells a copy; the same packet and acknowledgement right behind itself does."""
+    trace = Trace(gap_ns=10_000, v6=True)
+    trace.open()
+    trace.response()
+    trace.control(*(go(1 + number, number) for number in range(20)))
+    send(trace, 10, BURST, INTERVAL_NS)
+    once = trace.frames
+    trace.frames = [frame for frame in once for _ in range(2)]
+    assert rates(reader, trace.save(capture), *AT_SENDER) == set()
+    trace.frames = [replace(frame, time_ns=once[0].time_ns + (frame.time_ns - once[0].time_ns) // 4) for frame in once]
+    assert {verdict for _, verdict, _ in rates(reader, trace.save(capture), *AT_SENDER)} == {"violation"}
