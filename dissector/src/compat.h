@@ -70,6 +70,18 @@ typedef void nb_tap_start_result;
 #define NETBLT_TAP_NOT_STARTED exit(1)
 #endif
 
+/* The bytes of the data source with this name; NULL when the frame has none. */
+static inline const tvbuff_t *nb_source_named(packet_info *pinfo, const char *name)
+{
+#if NETBLT_WIRESHARK_AT_LEAST(4, 6)
+    const struct data_source *source = get_data_source_by_name(pinfo, name);
+
+    return source == NULL ? NULL : get_data_source_tvb(source);
+#else
+    return get_data_source_tvb_by_name(pinfo, name);
+#endif
+}
+
 /* Between the parts of the name of a statistics tree in the menu. */
 #ifndef STATS_TREE_MENU_SEPARATOR
 #define STATS_TREE_MENU_SEPARATOR "/"

@@ -41,7 +41,7 @@ static bool came_in_fragments(tvbuff_t *tvb, packet_info *pinfo)
         return false; /* it lies in the frame itself */
     }
     for (size_t i = 0; i < array_length(names); i++) {
-        const tvbuff_t *whole = get_data_source_tvb_by_name(pinfo, names[i]);
+        const tvbuff_t *whole = nb_source_named(pinfo, names[i]);
         if (whole != NULL && whole == tvb_get_ds_tvb(tvb)) {
             return true;
         }
