@@ -223,8 +223,8 @@ static void die(netblt_connection *connection)
 /* The process was held up: what a dally is for, to answer (CLOSE-03, QUIT-01), has not been done yet even once. */
 static bool owes_an_answer(const netblt_connection *connection)
 {
-    return (connection->owed & (NB_OWED_NULL_ACK | NB_OWED_QUITACK)) != 0 ||
-           (connection->role == NETBLT_SENDER && connection->sender.ack_owed);
+    bool acks = connection->role == NETBLT_SENDER && !connection->quit_dally; /* QUIT-05: else no ack leaves any more */
+    return (connection->owed & (NB_OWED_NULL_ACK | NB_OWED_QUITACK)) != 0 || (acks && connection->sender.ack_owed);
 }
 
 static void begin_dally_anew(netblt_connection *connection, netblt_time now)

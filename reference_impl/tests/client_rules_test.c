@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* What the library answers a client that breaks a rule, and clients that call back from inside a callback. Standard
- * buffers: 4 packets of 100 bytes. */
+/* What the library answers a client that breaks a rule, clients that call back from inside a callback, and what else
+ * comes in the midst of the endpoint's work. Standard buffers: 4 packets of 100 bytes. */
 
 /* ---- mistakes -------------------------------------------------------------------------------------------------- */
 
@@ -387,6 +387,44 @@ static void a_connection_that_another_ones_callback_ended_has_no_timers_any_more
     peer_free(&peer);
 }
 
+/* ---- packets of one read ---------------------------------------------------------------------------------------- */
+
+/* One read of a socket may bring both: what follows an ABORT in it meets a connection that is over, and gets no answer
+ * in its name. The OPEN of a second attempt would get one from a living connection (OPEN-09). */
+static void ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_nothing(void)
+{
+    struct peer peer;
+    struct forged packet;
+    uint8_t run[2 * 40];
+    netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, 2}}};
+    peer_init(&peer, NETBLT_SENDER, true);
+    peer_open(&peer);
+    peer_mark(&peer);
+    peer.held_up = true;
+    for (int i = 0; i < 2; i++) {
+        peer.unique_id++;
+        if (i == 0)
+            forge_reason(&peer, &packet, ABORT, "as long as an OPEN is: so");
+        else
+            forge_open(&peer, &packet, OPEN, &peer.params, true);
+        CHECK_EQUAL(packet.length, 40);
+        forged_put16(&packet, 4, 40);
+        uint32_t sum = 0;
+        for (size_t at = 0; at < 40; at += 2)
+            sum += peer_get16(packet.bytes + at);
+        sum = sum % 65536 + sum / 65536;
+        forged_put16(&packet, 0, ~(sum % 65536 + sum / 65536) & 0xFFFF);
+        memcpy(run + 40 * i, packet.bytes, 40);
+    }
+    CHECK_EQUAL(netblt_input(peer.endpoint, &path, run, sizeof run, 40, peer.now), 0);
+    CHECK_EQUAL(peer.result, NETBLT_PEER_ABORTED);
+    CHECK(peer.finished == 1 && peer.closed == 1);
+    peer.held_up = false;
+    peer_wait(&peer, 1000 * SECOND);
+    CHECK_EQUAL(peer_count(&peer, -1), 0);
+    peer_free(&peer);
+}
+
 int main(void)
 {
     RUN(a_client_that_supplies_a_buffer_of_a_wrong_size_ends_its_transfer_and_nothing_of_it_is_sent);
@@ -401,5 +439,6 @@ int main(void)
     RUN(a_client_that_aborts_when_it_gets_superfluous_memory_back_gets_each_piece_once);
     RUN(resume_from_inside_supply_is_no_error_and_a_later_one_brings_the_buffer);
     RUN(a_connection_that_another_ones_callback_ended_has_no_timers_any_more);
+    RUN(ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_nothing);
     return 0;
 }

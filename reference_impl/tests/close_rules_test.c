@@ -301,6 +301,27 @@ static void QUIT_01_03_QUIT_is_answered_at_once_and_again_and_QUIT_05_nothing_el
     }
 }
 
+/* The data that would have carried an ack leaves no more: nothing is owed but QUITACK. */
+static void QUIT_03_an_ack_that_never_left_does_not_prolong_the_dally(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.params.burst_size = 1;
+    peer.params.burst_interval_ms = 50;
+    peer_open(&peer);
+    peer_go(&peer, 1, 0);
+    peer_wait(&peer, 10 * MS);
+    peer_go(&peer, 2, 1); /* its ack waits for the next DATA packet */
+    CHECK_EQUAL(peer_count(&peer, NULL_ACK), 0);
+    peer_reason(&peer, QUIT, "enough");
+    CHECK_EQUAL(peer_count(&peer, QUITACK), 1);
+    peer_wait(&peer, 4 * SECOND - 1);
+    CHECK_EQUAL(peer.closed, 0);
+    peer_wait(&peer, 1);
+    CHECK_EQUAL(peer.closed, 1);
+    peer_free(&peer);
+}
+
 static void QUIT_01_QUIT_during_the_dally_is_answered_and_changes_nothing(void)
 {
     struct peer peer;
@@ -527,42 +548,6 @@ static void TIMER_01_a_receiver_in_its_last_moments_still_repeats_its_OK(void)
     peer_free(&peer);
 }
 
-/* One read of a socket may bring both: what follows an ABORT in it meets a connection that is over, and gets no answer
- * in its name. The OPEN of a second attempt would get one from a living connection (OPEN-09). */
-static void ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_nothing(void)
-{
-    struct peer peer;
-    struct forged packet;
-    uint8_t run[2 * 40];
-    netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, 2}}};
-    peer_init(&peer, NETBLT_SENDER, true);
-    peer_open(&peer);
-    peer_mark(&peer);
-    peer.held_up = true;
-    for (int i = 0; i < 2; i++) {
-        peer.unique_id++;
-        if (i == 0)
-            forge_reason(&peer, &packet, ABORT, "as long as an OPEN is: so");
-        else
-            forge_open(&peer, &packet, OPEN, &peer.params, true);
-        CHECK_EQUAL(packet.length, 40);
-        forged_put16(&packet, 4, 40);
-        uint32_t sum = 0;
-        for (size_t at = 0; at < 40; at += 2)
-            sum += peer_get16(packet.bytes + at);
-        sum = sum % 65536 + sum / 65536;
-        forged_put16(&packet, 0, ~(sum % 65536 + sum / 65536) & 0xFFFF);
-        memcpy(run + 40 * i, packet.bytes, 40);
-    }
-    CHECK_EQUAL(netblt_input(peer.endpoint, &path, run, sizeof run, 40, peer.now), 0);
-    CHECK_EQUAL(peer.result, NETBLT_PEER_ABORTED);
-    CHECK(peer.finished == 1 && peer.closed == 1);
-    peer.held_up = false;
-    peer_wait(&peer, 1000 * SECOND);
-    CHECK_EQUAL(peer_count(&peer, -1), 0);
-    peer_free(&peer);
-}
-
 int main(void)
 {
     RUN(CLOSE_03_the_final_OK_is_acknowledged_and_CLOSE_02_only_it_makes_success);
@@ -578,6 +563,7 @@ int main(void)
     RUN(TIMER_12_KEEPALIVE_is_not_answered_and_AMB_51_other_packets_postpone_ours);
     RUN(TIMER_11_no_KEEPALIVE_leaves_beside_data_that_is_due_at_the_same_moment);
     RUN(QUIT_01_03_QUIT_is_answered_at_once_and_again_and_QUIT_05_nothing_else_follows);
+    RUN(QUIT_03_an_ack_that_never_left_does_not_prolong_the_dally);
     RUN(QUIT_01_QUIT_during_the_dally_is_answered_and_changes_nothing);
     RUN(QUIT_02_ours_is_repeated_until_QUITACK_or_death);
     RUN(QUIT_04_a_sender_finishes_its_buffer_before_it_quits_and_starts_no_other);
@@ -590,6 +576,5 @@ int main(void)
     RUN(DEMUX_04_a_port_pair_can_be_used_again_and_stale_packets_do_no_harm);
     RUN(reasons_longer_than_their_field_are_an_error);
     RUN(TIMER_01_a_receiver_in_its_last_moments_still_repeats_its_OK);
-    RUN(ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_nothing);
     return 0;
 }
