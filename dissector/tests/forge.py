@@ -129,9 +129,7 @@ def _block(kind: int, body: bytes) -> bytes:
     return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
 
 
-def write_pcapng(
-    path: Path, frames: Iterable[Frame], *, link: int = LINKTYPE_RAW, interfaces: Sequence[str] = ("tester",)
-) -> Path:
+def pcapng(frames: Iterable[Frame], *, link: int = LINKTYPE_RAW, interfaces: Sequence[str] = ("tester",)) -> bytes:
     """Nanosecond pcapng with the named interfaces."""
     out = [_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
     for name in interfaces:
@@ -143,7 +141,13 @@ def write_pcapng(
         original = len(frame.data) if frame.original is None else frame.original
         head = struct.pack("<IIIII", frame.interface, stamp >> 32, stamp & 0xFFFFFFFF, len(frame.data), original)
         out.append(_block(6, head + pad4(frame.data)))
-    path.write_bytes(b"".join(out))
+    return b"".join(out)
+
+
+def write_pcapng(
+    path: Path, frames: Iterable[Frame], *, link: int = LINKTYPE_RAW, interfaces: Sequence[str] = ("tester",)
+) -> Path:
+    path.write_bytes(pcapng(frames, link=link, interfaces=interfaces))
     return path
 
 

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dissector.tests.forge import DONE, KEEPALIVE, NULL_ACK, End, Trace, go, ok, packet, resend
+from dissector.tests.forge import DONE, KEEPALIVE, NULL_ACK, End, Trace, go, ok, packet, pcapng, resend
 from dissector.tests.reader import Finding, Reader
 
 RECEIVER = "10.0.0.2 receiver"
@@ -236,9 +236,13 @@ def test_a_violation_in_full_view_is_an_error(
     assert proven[wrong - 1]["netblt.analysis.proof_frame"] == [str(proof)]
 
 
+def wrapping() -> End:
+    return End("10.0.0.1", 1000, 65530)
+
+
 @pytest.mark.parametrize("story", VIOLATIONS[:-1], ids=lambda story: story.__name__)
 def test_ip_ids_may_wrap(reader: Reader, capture: Path, story: Callable[[Trace], tuple[int, int]]) -> None:
-    trace = start(sender=End("10.0.0.1", 1000, 65530))
+    trace = start(sender=wrapping())
     story(trace)
     assert len(errors(reader.findings(trace.save(capture)))) == 1
 
@@ -553,6 +557,20 @@ LOOK_ALIKES = [
 ]
 # Where everything is plain there must not even be a suspicion.
 UNSUSPICIOUS = {acknowledgement_captured, delayed_older_control, corrupted_control, duplicate_of_an_older_control}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _read_ahead(reader: Reader) -> None:
+    """All stories at once: a start of tshark takes longer than the test of a story."""
+
+    def told(stories: Sequence[Callable[[Trace], Any]], **options: Any) -> Iterator[bytes]:
+        for story in stories:
+            trace = start(**options)
+            story(trace)
+            yield pcapng(trace.frames)
+
+    reader.read_ahead([*told(VIOLATIONS), *told(VIOLATIONS, sender=wrapping()), *told(LOOK_ALIKES)])
+    reader.read_ahead(told(VIOLATIONS), "-2")
 
 
 @pytest.mark.parametrize("story", LOOK_ALIKES, ids=lambda story: story.__name__)
