@@ -20,7 +20,7 @@ from typing import Any
 
 from netblt_conformance import catalogue, fuzz, paths
 from netblt_conformance.engine import Plan
-from netblt_conformance.judges.second import findings
+from netblt_conformance.judges.second import disagreements, findings
 from netblt_conformance.judges.tshark import ANY_VERDICT, Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.links.sim import SimLinkFactory
@@ -236,6 +236,14 @@ def _everything(made: Workshop, entry: Mutant | Variant) -> Outcome:
     return outcome
 
 
+def _both_judges(made: Workshop, variant: Variant) -> Outcome:
+    """Runs all cases, and the Wireshark plugin over their captures."""
+    outcome = run_cases(made.build(variant), "", made.report(variant))
+    outcome.results += disagreements(outcome.results, made.report(variant))
+    shutil.rmtree(made.report(variant), ignore_errors=True)
+    return outcome
+
+
 def _jobs(jobs: int) -> int:
     return jobs or len(os.sched_getaffinity(0))
 
@@ -342,7 +350,7 @@ def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int
     began, wronged = time.monotonic(), 0
     stale: list[str] = []
     with workshop(core) as made:
-        for variant, outcome in zip(wanted, _in_parallel(_everything, made, wanted, jobs), strict=True):
+        for variant, outcome in zip(wanted, _in_parallel(_both_judges, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
                 continue

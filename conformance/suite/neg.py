@@ -83,8 +83,15 @@ def _obeys_as_receiver(t: Case, peer: SenderPeer) -> None:
 def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> None:
     peer = t.peer(2048, max_buffers=4)
     peer.await_open()
-    flags = peer.opens[-1].packet.flags | 2
-    peer.respond(buffer_size=768, packet_size=96, burst_size=2, burst_interval_ms=60, max_buffers=1, flags=flags)
+    proposal = peer.opens[-1].packet
+    peer.respond(  # it may have proposed less than it was told
+        buffer_size=min(768, proposal.buffer_size),
+        packet_size=min(96, proposal.packet_size),
+        burst_size=min(2, proposal.burst_size),
+        burst_interval_ms=max(60, proposal.burst_interval_ms),
+        max_buffers=1,
+        flags=proposal.flags | 2,
+    )
     if isinstance(peer, ReceiverPeer):
         _obeys_as_sender(t, peer)
     else:

@@ -17,6 +17,8 @@ def into_the_middle_of_a_buffer(peer: ReceiverPeer | object) -> None:
     """Some packets of buffer 0 are through, others are not."""
     from netblt_conformance.peer import SenderPeer
 
+    if isinstance(peer, ReceiverPeer | SenderPeer):
+        peer.require(packets_per_buffer=3)
     if isinstance(peer, ReceiverPeer):
         peer.go(0)
         peer.until(lambda: len(peer.buffer(0).packets) >= 2, tolerances.REACTION_MAX_US, "expected data")

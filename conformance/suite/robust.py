@@ -133,6 +133,7 @@ def test_impossible_data_is_never_stored(t: Case) -> None:
     peer = t.sender(2048, max_buffers=1)
     with t.preamble():
         peer.connect()
+        peer.require(packets_per_buffer=2)
         peer.expect_go(0)
     junk = b"\xee" * peer.terms.packet_size
     peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + 7, data=junk)  # never got its GO

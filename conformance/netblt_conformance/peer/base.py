@@ -350,11 +350,11 @@ class Peer:
         return self.agreed
 
     def require(self, **least: int) -> None:
-        """What the exchange of a case is made of. A passive end may restrict it, which is legal: then N/A."""
+        """What the exchange of a case is made of. Either end may choose less, which is legal: then N/A."""
         for name, value in least.items():
             agreed = getattr(self.terms, name)
             if agreed < value:
-                raise NotSupportedError(f"RESPONSE restricts {name} to {agreed}, this exchange needs {value}")
+                raise NotSupportedError(f"the two agreed on {name} {agreed}, this exchange needs {value}")
 
     @property
     def ack_deadline_us(self) -> int:

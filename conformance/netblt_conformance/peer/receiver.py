@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from netblt_conformance import tolerances
+from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError
 
@@ -136,6 +137,9 @@ class ReceiverPeer(Peer):
 
     def expect_copies(self, buffer: int, packet: int, count: int = 2, within_us: int | None = None) -> None:
         """This packet has come so many times."""
+        last = self.buffer(buffer).last_packet
+        if last is not None and packet > last:
+            raise NotSupportedError(f"buffer {buffer} has {last + 1} packets, this exchange needs packet {packet}")
         self.until(
             lambda: self.copies(buffer, packet) >= count,
             within_us or tolerances.REACTION_MAX_US,

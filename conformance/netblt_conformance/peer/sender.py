@@ -105,11 +105,20 @@ class SenderPeer(Peer):
 
     def send_packet(self, buffer: int, packet: int, /, **override: Any) -> int:
         """Sends one packet of a buffer, with any field overridden."""
+        self._has(buffer, [packet])
         return self.send(self.forge.data(self.data_packet(buffer, packet, **override)))
 
     def send_buffer(self, buffer: int, omit: Iterable[int] = ()) -> None:
         """Sends a buffer at the agreed pace, as if the network lost the packets in `omit`."""
-        self.send_packets(buffer, [n for n in range(self.packet_count(buffer)) if n not in set(omit)])
+        lost = set(omit)
+        self._has(buffer, lost)
+        self.send_packets(buffer, [n for n in range(self.packet_count(buffer)) if n not in lost])
+
+    def _has(self, buffer: int, numbers: Iterable[int]) -> None:
+        """Buffers may be smaller than was asked for: then a case whose exchange needs more packets is N/A."""
+        count, most = self.packet_count(buffer), max(numbers, default=0)
+        if most >= count:
+            raise NotSupportedError(f"buffer {buffer} has {count} packets, this exchange needs packet {most}")
 
     def send_packets(self, buffer: int, numbers: Iterable[int]) -> None:
         for count, number in enumerate(numbers):
