@@ -31,9 +31,12 @@ def checksum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def open_packet(local_port: int, foreign_port: int, *, write: bool = True, version: int = 2) -> bytes:
-    """An OPEN (RFC 998 section 8) with an empty client string."""
-    body = struct.pack("!IIIHHHHHH4x", 0x12345678, 14560, 0, 1456, 4, 10, 30, 1 if write else 0, 2)
+def open_packet(
+    local_port: int, foreign_port: int, *, write: bool = True, version: int = 2, client_string: bytes = b""
+) -> bytes:
+    """An OPEN (RFC 998 section 8)."""
+    body = struct.pack("!IIIHHHHHH", 0x12345678, 14560, 0, 1456, 4, 10, 30, 1 if write else 0, 2)
+    body += client_string + bytes(4 - len(client_string) % 4)
     length = 12 + len(body)
     header = struct.pack("!BBHHHH", version, TYPE_OPEN, length, local_port, foreign_port, 0)
     return struct.pack("!H", checksum(b"\0\0" + header + body)) + header + body

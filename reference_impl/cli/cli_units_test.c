@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts of the command that need no network: names beneath a directory, sizes for a path, steady-state throughput. */
+/* Parts of the command that need no network: names beneath a directory, what is shown of them, sizes for a path,
+ * steady-state throughput. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "cli/path_sizes.h"
 #include "cli/perf_words.h"
 #include "cli/stopwatch.h"
+#include "cli/text.h"
 #include "cli/tree.h"
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
@@ -97,6 +99,25 @@ static void odd_names_are_refused_unseen(void)
         CHECK(tree_check_name(odd[i]) != NULL);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         CHECK(tree_check_name(good[i]) == NULL);
+}
+
+static void what_a_peer_says_stays_in_its_line_and_in_its_order(void)
+{
+    static const char turned[] = {'\xe2', '\x80', '\xae', 'x', '\0'}; /* U+202E, which no source line should hold */
+    static const char *const texts[][2] = {
+        {"a\nb\x1b[31m\x7f", "a?b?[31m?"},
+        {"gr\u00fc\u00df\u20ac\U0001f600", "gr\u00fc\u00df\u20ac\U0001f600"},
+        {"\xc2\x9b", "?"},
+        {turned, "?x"},
+        {"one\xe2\x80\xa8two\xe2\x80\xa9three", "one?two?three"},
+        {"\xe2\x81\xa6x\xe2\x81\xa9", "?x?"},
+        {"\u2027\u202f\u2065\u206a", "\u2027\u202f\u2065\u206a"},
+        {"\xff\xe2\x80", "???"},
+    };
+    char printable[64];
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        CHECK(strcmp(text_printable(texts[i][0], printable, sizeof printable), texts[i][1]) == 0);
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------------------------- */
@@ -221,6 +242,7 @@ static void figures_are_whole_or_not_known(void)
 int main(void)
 {
     odd_names_are_refused_unseen();
+    what_a_peer_says_stays_in_its_line_and_in_its_order();
     names_lead_nowhere_else(true);
     tree_walk_always();
     names_lead_nowhere_else(false);

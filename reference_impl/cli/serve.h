@@ -18,6 +18,7 @@ typedef struct served {
     char name[NETBLT_STRING_MAX_BYTES + 1];      /* as the peer said it */
     char printable[NETBLT_STRING_MAX_BYTES + 1]; /* for messages */
     uint64_t memory_bytes;                       /* that its buffers may take */
+    bool gave_way;                               /* its place went to somebody else */
     dev_t dir_device;                            /* receiving: where the file goes, so that no two go to one place */
     ino_t dir_inode;
 } served;

@@ -103,6 +103,35 @@ static const char *open_to_store(serve *server, served *one)
     return one->work.to == NULL ? "the server cannot write it" : NULL;
 }
 
+/* ---- places ----------------------------------------------------------------------------------------------------- */
+
+/* An OPEN costs whoever forges it one packet, and would hold a place for a whole death timer: of the peers that have
+ * not shown yet that packets reach them, the one that has had its place for longest gives way. An honest peer shows it
+ * within a round trip. False when all places are taken by others. */
+static bool make_room(const serve *server)
+{
+    served *oldest = NULL;
+    netblt_info info;
+
+    for (served *one = server->all; one != NULL; one = one->next) { /* the newest first */
+        if (one->work.connection == NULL || one->work.finished)
+            continue;
+        netblt_get_info(one->work.connection, &info);
+        if (info.stranger)
+            oldest = one;
+    }
+    if (oldest == NULL)
+        return false;
+    oldest->gave_way = true;
+    return netblt_abort(oldest->work.connection, "no word from you: others wait", netblt_clock_now()) == 0;
+}
+
+static bool has_room(const serve *server)
+{
+    return count_unfinished(server) < options_number_or(server->given->max_connections, MAX_CONNECTIONS_DEFAULT) ||
+           make_room(server);
+}
+
 /* ---- the answer ------------------------------------------------------------------------------------------------- */
 
 static const char *find_objection(serve *server, served *one, const netblt_request *request)
@@ -113,11 +142,11 @@ static const char *find_objection(serve *server, served *one, const netblt_reque
         return "shutting down";
     if (!prefixes_allow(server->given, &request->path.foreign))
         return "does not serve your address";
-    if (count_unfinished(server) >= options_number_or(server->given->max_connections, MAX_CONNECTIONS_DEFAULT))
-        return "too many transfers: later";
     objection = tree_check_name(one->name);
     if (objection != NULL)
         return objection;
+    if (!has_room(server))
+        return "too many transfers: later";
     return one->work.role == NETBLT_SENDER ? open_to_send(server, one) : open_to_store(server, one);
 }
 

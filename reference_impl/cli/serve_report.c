@@ -6,9 +6,20 @@
 #include "cli/text.h"
 #include "io/clock.h"
 
-/* Anybody can make us refuse: the log must not be theirs to fill. */
+/* Anybody can make us refuse, or give his place to another one: the log must not be theirs to fill. */
 #define REFUSALS_MAX 10
 #define REFUSALS_PER_US 1000000
+
+static bool are_too_many(serve *server)
+{
+    netblt_time now = netblt_clock_now();
+
+    if (now - server->refusals_counted_from >= REFUSALS_PER_US) {
+        server->refusals_counted_from = now;
+        server->refusals = 0;
+    }
+    return ++server->refusals > REFUSALS_MAX;
+}
 
 static void print_json(const summary *end, const char *peer)
 {
@@ -44,6 +55,8 @@ void serve_report(serve *server, const served *one)
     summary end;
     enum exit_code code = transfer_judge(&one->work, &end);
 
+    if (one->gave_way && are_too_many(server))
+        return;
     if (server->given->json)
         print_json(&end, one->peer);
     else if (code == EXIT_CODE_DONE && !server->given->quiet)
@@ -54,14 +67,9 @@ void serve_report(serve *server, const served *one)
 
 void serve_report_refusal(serve *server, const served *one, enum netblt_role role, const char *reason)
 {
-    netblt_time now = netblt_clock_now();
     summary end = {.result = "refused", .role = role, .name = one->printable};
 
-    if (now - server->refusals_counted_from >= REFUSALS_PER_US) {
-        server->refusals_counted_from = now;
-        server->refusals = 0;
-    }
-    if (++server->refusals > REFUSALS_MAX)
+    if (are_too_many(server))
         return;
     snprintf(end.reason, sizeof end.reason, "%s", reason);
     if (server->given->json)

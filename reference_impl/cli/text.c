@@ -28,6 +28,14 @@ size_t text_utf8_length(const char *text)
     return is_continuation(bytes[3]) ? 4 : 0;
 }
 
+/* U+2028 to U+202E end a line or turn the direction of what follows, U+2066 to U+2069 too: a line with such a name in
+ * it would read as another one. */
+static bool rearranges_the_line(const unsigned char bytes[3])
+{
+    return bytes[0] == 0xe2 && ((bytes[1] == 0x80 && bytes[2] >= 0xa8 && bytes[2] <= 0xae) ||
+                                (bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9));
+}
+
 /* C0 and C1 control characters and DEL steer terminals. */
 static bool is_printable(const char *text, size_t length)
 {
@@ -35,6 +43,8 @@ static bool is_printable(const char *text, size_t length)
 
     if (length == 1)
         return bytes[0] >= 0x20 && bytes[0] != 0x7f;
+    if (length == 3 && rearranges_the_line(bytes))
+        return false;
     return length > 0 && !(bytes[0] == 0xc2 && bytes[1] < 0xa0);
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -143,18 +144,53 @@ static int fail(const char **reason, const char *text)
     return -1;
 }
 
+static bool is_same_file(int a, int b)
+{
+    struct stat one;
+    struct stat other;
+
+    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* What `file` holds, opened to read. Without /proc that goes by the name alone, which may mean another file by now. */
+static int reopen(int file, int root, const char *name)
+{
+    char own[40];
+    int fd;
+
+    snprintf(own, sizeof own, "/proc/self/fd/%d", file);
+    fd = open(own, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        fd = open_in_tree(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && !is_same_file(fd, file)) {
+        close(fd);
+        errno = ENOENT;
+        return -1;
+    }
+    return fd;
+}
+
+/* First it is looked at without being opened: a FIFO would wake the program that waits to write into it, and some
+ * devices do things when they are opened. */
 int tree_open_file(int root, const char *name, const char **reason)
 {
-    /* Not blocking: a FIFO would wait for its other end. */
-    int fd = open_in_tree(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    int file = open_in_tree(root, name, O_PATH);
     struct stat status;
+    int fd = -1;
 
-    if (fd < 0)
+    if (file < 0)
         return fail(reason, explain(errno));
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        close(fd);
-        return fail(reason, "not a plain file");
+    if (fstat(file, &status) != 0) {
+        *reason = explain(errno);
+    } else if (S_ISLNK(status.st_mode)) { /* where the walk stops */
+        *reason = explain(ELOOP);
+    } else if (!S_ISREG(status.st_mode)) {
+        *reason = "not a plain file";
+    } else {
+        fd = reopen(file, root, name);
+        *reason = fd < 0 ? explain(errno) : NULL;
     }
+    close(file);
     return fd;
 }
 

@@ -499,6 +499,7 @@ void netblt_get_info(const netblt_connection *connection, netblt_info *info)
         .state = connection->state,
         .role = connection->role,
         .active = connection->active,
+        .stranger = nb_proof_is_missing(connection),
         .path = connection->path,
         .local_port = connection->local_port,
         .foreign_port = connection->foreign_port,

@@ -166,7 +166,7 @@ static void on_log(void *context, const char *line)
 {
     CHECK(context != NULL);
     CHECK(strlen(line) < sizeof log_line);
-    strcpy(log_line, line);
+    memcpy(log_line, line, strlen(line) + 1);
     log_lines++;
 }
 

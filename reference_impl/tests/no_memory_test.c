@@ -22,10 +22,11 @@ static size_t blocks;
 
 static bool fails(void)
 {
-    if (fail_at < 0 || fail_at-- > 0)
+    if (fail_at < 0)
         return false;
-    failed = true;
-    return true;
+    fail_at--;
+    failed |= fail_at < 0;
+    return fail_at < 0;
 }
 
 static void *counted(void *block)

@@ -94,7 +94,9 @@ static void a_stranger_gets_one_GO_until_he_acknowledges_it(void)
     peer_data(&peer, 0, 0, 0, false); /* DATA that acknowledges nothing shows nothing */
     peer_wait(&peer, 20 * SECOND);
     CHECK_EQUAL(peer_last_messages(&peer, messages, 8), 1);
+    CHECK(peer_info(&peer)->stranger);
     peer_data(&peer, 0, 1, 1, false);
+    CHECK(!peer_info(&peer)->stranger);
     CHECK_EQUAL(peer_last_messages(&peer, messages, 8), 2); /* GO 1 and GO 2 */
     CHECK(messages[0].type == GO && messages[0].buffer == 1 && messages[1].buffer == 2);
     peer_free(&peer);

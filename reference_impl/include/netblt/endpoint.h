@@ -248,6 +248,7 @@ typedef struct netblt_info {
     enum netblt_state state;
     enum netblt_role role;
     bool active;
+    bool stranger; /* passive: the peer has not proven yet that packets reach it; see netblt_config.unproven_bytes */
     netblt_path path;
     uint16_t local_port;
     uint16_t foreign_port;

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`netblt listen` when things go wrong around it: strangers, full disks, files and directories that change."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
+
+from selftest.netblt_command_helpers import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    SLOW,
+    UNREACHABLE,
+    has_received,
+    leftovers,
+    make_file,
+    needs_root,
+    one_line,
+)
+from selftest.netblt_command_lab import Lab, Process
+from selftest.netblt_command_packets import open_packet
+
+pytest_plugins = ["selftest.netblt_command_fixtures"]
+
+CLONE_NEWNS = 0x00020000
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    served = tmp_path / "served"
+    (served / "inner").mkdir(parents=True)
+    return served
+
+
+def serve(lab: Lab, root: Path, *options: str, **more: Any) -> Process:
+    process = lab.start(lab.there, "listen", "--root", root, "--json", *options, **more)
+    process.wait_until_it_waits()
+    return process
+
+
+def fetch(lab: Lab, name: str, target: Path, *options: str) -> Process:
+    return lab.start(lab.here, "recv", target, lab.there.address, "--client-string", name, *options)
+
+
+def store(lab: Lab, source: Path, name: str, *options: str) -> Process:
+    return lab.start(lab.here, "send", source, lab.there.address, "--client-string", name, *options)
+
+
+def told(server: Process) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in server.stdout.read_text().splitlines()]
+
+
+def forge_opens(lab: Lab, names: list[bytes], *, write: bool) -> None:
+    """OPENs whose sender never says another word, each as if from a port of its own."""
+    with lab.here.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        for i, name in enumerate(names):
+            opening = open_packet(20000 + i, 1, write=write, client_string=name)
+            stranger.sendto(opening, (lab.there.address, lab.udp_port))
+
+
+class TestStrangers:
+    def test_forged_opens_take_no_place_from_those_who_answer(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
+        file = make_file(root / "file", 5000)
+        brought = make_file(tmp_path / "brought", 200_000)
+        server = serve(udp_lab, root, "--max-connections", "4")
+        honest = store(udp_lab, brought, "slow", *SLOW)
+        server.wait_until(lambda: has_received(server), "data has arrived")
+        forge_opens(udp_lab, [b"file"] * 40, write=False)
+        forge_opens(udp_lab, [b"new%d" % i for i in range(40)], write=True)
+
+        assert fetch(udp_lab, "file", tmp_path / "got").wait() == DONE
+        assert (tmp_path / "got").read_bytes() == file.read_bytes()
+        assert store(udp_lab, brought, "quick").wait() == DONE
+        assert honest.wait() == DONE
+        assert sorted(entry.name for entry in root.iterdir()) == ["file", "inner", "quick", "slow"]
+        gave_way = [line for line in told(server) if line["reason"].startswith("no word from you")]
+        assert 0 < len(gave_way) <= 20, "ten in a second at most are told"
+
+    def test_places_that_peers_have_answered_for_are_kept(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
+        server = serve(udp_lab, root, "--max-connections", "1")
+        first = store(udp_lab, make_file(tmp_path / "file", 300_000), "first", *SLOW)
+        server.wait_until(lambda: has_received(server), "data has arrived")
+        forge_opens(udp_lab, [b"x"] * 8, write=True)  # fewer than are refused at once
+        second = store(udp_lab, tmp_path / "file", "second")
+
+        assert second.wait() == UNREACHABLE
+        assert "too many transfers" in one_line(second)
+        assert first.wait() == DONE
+
+    def test_a_program_that_waits_to_write_into_a_fifo_is_not_woken(
+        self, udp_lab: Lab, root: Path, tmp_path: Path
+    ) -> None:
+        os.mkfifo(root / "fifo")
+        (root / "alias").symlink_to("fifo")
+        woken = threading.Event()
+
+        def write() -> None:
+            descriptor = os.open(root / "fifo", os.O_WRONLY)
+            woken.set()
+            os.close(descriptor)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            serve(udp_lab, root)
+            for name in ("fifo", "alias"):
+                refused = fetch(udp_lab, name, tmp_path / "got")
+                assert refused.wait() == UNREACHABLE
+                assert "not a plain file" in one_line(refused)
+            assert not woken.is_set()
+        finally:
+            reader = os.open(root / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+            writer.join()
+            os.close(reader)
+        assert woken.is_set(), "the control arm: who opens it wakes the writer"
+
+
+class TestDisks:
+    @needs_root
+    def test_a_full_disk_ends_one_transfer_and_not_the_server(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
+        def on_a_small_disk() -> None:
+            libc = ctypes.CDLL(None, use_errno=True)
+            assert libc.unshare(CLONE_NEWNS) == 0
+            subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(root)], check=True)
+            (root / "old").write_bytes(b"old")
+
+        large, small = make_file(tmp_path / "large", 3_000_000), make_file(tmp_path / "small", 100_000)
+        server = serve(udp_lab, root, "--force", prepare=on_a_small_disk)
+        disk = Path(f"/proc/{server.popen.pid}/root{root}")
+
+        for name in ("new", "old"):
+            failed = store(udp_lab, large, name)
+            assert failed.wait() == FAILED
+            assert "cannot store the data" in one_line(failed)
+        assert store(udp_lab, small, "small").wait() == DONE
+        assert sorted(entry.name for entry in disk.iterdir()) == ["old", "small"]
+        assert (disk / "old").read_bytes() == b"old"
+        assert (disk / "small").read_bytes() == small.read_bytes()
+        server.wait_until(lambda: len(told(server)) == 3, "all are told")
+        assert [line["result"] for line in told(server)] == ["local-error", "local-error", "done"]
+        assert "No space left" in told(server)[0]["reason"]
+
+    def test_directories_that_go_away_end_their_transfers_only(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
+        source = make_file(tmp_path / "source", 300_000)
+        server = serve(udp_lab, root)
+        lost = store(udp_lab, source, "inner/file", *SLOW)
+        other = store(udp_lab, source, "file", *SLOW)
+        server.wait_until(lambda: has_received(server), "data has arrived")
+        (root / "inner").rmdir()
+
+        assert lost.wait() == FAILED
+        assert "cannot store the data" in one_line(lost)
+        assert other.wait() == DONE
+        assert [entry.name for entry in root.iterdir()] == ["file"]
+        shutil.rmtree(root)
+        refused = store(udp_lab, source, "more")
+        assert refused.wait() == UNREACHABLE
+        server.send_signal(signal.SIGHUP)
+        assert server.wait(10) == INTERRUPTED
+
+    def test_a_file_is_sent_as_long_as_it_was_or_not_at_all(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
+        # More than what is under way at a time, so that not all of it has been read at once.
+        growing, shrinking = make_file(root / "growing", 300_000), make_file(root / "shrinking", 600_000)
+        before = growing.read_bytes()
+        server = serve(udp_lab, root)
+        targets = [tmp_path / "grown", tmp_path / "shrunk"]
+        peers = [fetch(udp_lab, f.name, t, *SLOW) for f, t in zip((growing, shrinking), targets, strict=True)]
+        for peer in peers:
+            peer.wait_until(lambda peer=peer: has_received(peer), "data has arrived")  # type: ignore[misc]
+        with growing.open("ab") as file:
+            file.write(b"more" * 1000)
+        os.truncate(shrinking, 50_000)
+
+        assert [peer.wait() for peer in peers] == [DONE, FAILED]
+        assert targets[0].read_bytes() == before
+        assert not targets[1].exists()
+        assert leftovers(tmp_path) == []
+        server.wait_until(lambda: len(told(server)) == 2, "both are told")
+        shorter = next(line for line in told(server) if line["file"] == "shrinking")
+        assert (shorter["result"], shorter["role"]) == ("local-error", "sender")
+        assert "became shorter" in shorter["reason"]
+
+    def test_peers_that_fall_silent_free_the_name_and_leave_nothing(
+        self, udp_lab: Lab, root: Path, tmp_path: Path
+    ) -> None:
+        source = make_file(tmp_path / "source", 300_000)
+        server = serve(udp_lab, root, "--death-timer", "2")
+        silent = store(udp_lab, source, "file", *SLOW)
+        server.wait_until(lambda: has_received(server), "data has arrived")
+        silent.popen.kill()
+        early = store(udp_lab, source, "file")
+        assert early.wait() == UNREACHABLE
+        assert "somebody is just storing it" in one_line(early)
+        time.sleep(2.5)
+
+        assert [entry.name for entry in root.iterdir()] == ["inner"]
+        assert store(udp_lab, source, "file").wait() == DONE
+        assert (root / "file").read_bytes() == source.read_bytes()
