@@ -185,10 +185,10 @@ static bool nobody_looks(const struct nb_view *view)
 
 static char *put_text(char *at, const char *text)
 {
-    const size_t length = strlen(text);
-
-    memcpy(at, text, length);
-    return at + length;
+    while (*text != 0) {
+        *at++ = *text++;
+    }
+    return at;
 }
 
 static char *put_number(char *at, uint32_t number)
