@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from netblt_conformance import __version__, confirm, known
 from netblt_conformance.engine import Plan
 from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import LinkUnavailableError
-from netblt_conformance.report import files, html, table
+from netblt_conformance.report import files, html, table, versions
 from netblt_conformance.report.deliver import deliver
 from netblt_conformance.report.progress import Progress
 from netblt_conformance.selection import Candidate
@@ -50,6 +51,10 @@ class Listener:
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self.progress = Progress(wanted=not options.quiet and not options.verbose)
         self._finished: set[str] = set()
+
+    @functools.cached_property
+    def versions(self) -> dict[str, str]:
+        return versions.of_this_run(self.plan.factory.subject, judged=not self.options.no_dissector)
 
     def __call__(self, event: dict[str, Any]) -> None:
         kind = event["event"]
@@ -95,6 +100,8 @@ class Listener:
             "link": plan.factory.name,
             **plan.factory.describe(),
             "seed": plan.seed,
+            "schedule": {**plan.factory.schedule, "random sweeps": str(getattr(self.options, "sweep_random", 0) or 0)},
+            "versions": self.versions,
             "select": self.options.select,
             "strict": bool(self.options.strict),
             "complete": not self.interrupted,
@@ -253,6 +260,8 @@ def _print_report(listener: Listener, results: list[Result], header: dict[str, A
         print(trace, file=sys.stderr)
     if listener.interrupted:
         print("interrupted: the report holds the results so far", file=out)
+    if not listener.options.quiet:
+        print(f"made with {versions.words(header['versions'])}", file=out)
     place = f" ({header['place']}, {header['encapsulation']})" if "place" in header else ""
     print(
         f"{table.summary(results, colour)} in {seconds:.1f} s; link {header['link']}{place}, seed {header['seed']}",

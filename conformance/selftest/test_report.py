@@ -22,6 +22,7 @@ from netblt_conformance import paths
 from netblt_conformance.report import covered, files, html, progress
 from netblt_conformance.report.excerpt import excerpt
 from netblt_conformance.verdicts import ExitCode, Result, Verdict, exit_code, harden
+from selftest.xsd import is_valid
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -51,6 +52,25 @@ def test_the_lines_of_a_run_follow_the_schema(command: Command) -> None:
     assert (first["kind"], first["layout"], first["complete"]) == ("run", files.LAYOUT_VERSION, True)
     assert {row["kind"] for row in others} == {"result"}
     assert ET.fromstring(done.junit).find("properties/property[@name='layout']") is not None
+    assert first["schedule"]["delay"] == "1 ms"
+    assert {"suite", "python", "scapy", "kernel", "libnetblt_iut.so"} <= first["versions"].keys()
+    assert is_valid(done.report / files.JUNIT, XSD)
+
+
+XSD = paths.root() / "conformance" / "schemas" / "junit.xsd"
+
+
+def test_junit_of_every_verdict_keeps_to_its_schema(tmp_path: Path) -> None:
+    results = [Result("c", ["CTRL-04"], "active-sender", verdict, "why & <how>", frame=3) for verdict in Verdict]
+    file = tmp_path / "junit.xml"
+    text = files.junit({**HEADER, "versions": {"python": "3"}}, results)
+    file.write_text(text, encoding="utf-8")
+    assert is_valid(file, XSD)
+    assert "versions.python" in text
+    for good, bad in (('tests="', 'tests="x'), ("<failure message", "<failed message"), ('classname="', 'class="')):
+        assert good in text
+        file.write_text(text.replace(good, bad, 1).replace("</failure", "</failure"), encoding="utf-8")
+        assert not is_valid(file, XSD), bad
 
 
 def test_the_schema_refuses_what_is_no_result() -> None:

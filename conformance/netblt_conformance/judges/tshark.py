@@ -62,6 +62,14 @@ class Tshark:
 
     def start(self, stdin: int | IO[bytes], *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         """tshark over what comes in as standard input: nobody need not be able to read the file."""
+        return self._popen([str(self._program), "-n", "-r", "-", *arguments], stdin, **options)
+
+    def ask(self, *arguments: str) -> str:
+        """What tshark says of itself; no capture is read."""
+        process = self._popen([str(self._program), *arguments], subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return process.communicate()[0].decode("utf-8", "replace")
+
+    def _popen(self, command: list[str], stdin: int | IO[bytes], **options: Any) -> subprocess.Popen[bytes]:
         environment = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
             "HOME": self._home.name,
@@ -71,11 +79,7 @@ class Tshark:
         }
         who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if self._as_nobody else {}
         process: subprocess.Popen[bytes] = subprocess.Popen(
-            [str(self._program), "-n", "-r", "-", *arguments],
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            env=environment,
-            **{**who, **options},
+            command, stdin=stdin, stdout=subprocess.PIPE, env=environment, **{**who, **options}
         )
         return process
 

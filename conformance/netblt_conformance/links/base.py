@@ -155,6 +155,16 @@ class LinkFactory(ABC):
     @abstractmethod
     def make(self, capture: Capture) -> Link: ...
 
+    @property
+    def subject(self) -> Path | None:
+        """The file that says what is tested: adapter or library."""
+        return self.adapter.path if self.adapter is not None else None
+
+    @property
+    def schedule(self) -> dict[str, str]:
+        """What decides, beside the seed, which packets go when."""
+        return {}
+
     def sweep(
         self,
         picks: Callable[[str], bool],

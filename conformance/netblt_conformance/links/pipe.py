@@ -25,7 +25,7 @@ from netblt_conformance.links.base import (
 from netblt_conformance.links.pipeframes import FeatureBit, Kind
 from netblt_conformance.links.process import Process
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, Output, SteppedEndpoint, VirtualLink
-from netblt_conformance.model import Digest, Role, Start, Status, Stop
+from netblt_conformance.model import MICROSECONDS_PER_MS, Digest, Role, Start, Status, Stop
 from netblt_conformance.verdicts import Result
 
 # An endpoint only has to compute: an answer that takes longer than this is a hang.
@@ -221,6 +221,10 @@ class PipeLinkFactory(LinkFactory):
                 self._endpoint.end()
             self._endpoint = PipeEndpoint(self.adapter)
         return self._endpoint
+
+    @property
+    def schedule(self) -> dict[str, str]:
+        return {"delay": f"{self._delay_us / MICROSECONDS_PER_MS:g} ms"}
 
     def make(self, capture: Capture) -> VirtualLink:
         return VirtualLink("pipe", self._running(), capture, self._delay_us)

@@ -17,7 +17,7 @@ from netblt_conformance.links.base import (
     NotSupportedError,
 )
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
-from netblt_conformance.model import Digest, Start, Status, Stop, address_text
+from netblt_conformance.model import MICROSECONDS_PER_MS, Digest, Start, Status, Stop, address_text
 
 if TYPE_CHECKING:
     from netblt_conformance.simlib import Iut, IutLibrary
@@ -144,6 +144,14 @@ class SimLinkFactory(LinkFactory):
 
     def describe(self) -> dict[str, str]:
         return {"implementation": self._path.name}
+
+    @property
+    def subject(self) -> Path | None:
+        return self._path
+
+    @property
+    def schedule(self) -> dict[str, str]:
+        return {"delay": f"{self._delay_us / MICROSECONDS_PER_MS:g} ms"}
 
     def make(self, capture: Capture) -> VirtualLink:
         return VirtualLink("sim", SimEndpoint(self._loaded()), capture, self._delay_us)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,15 @@ def _outcome(element: ET.Element, result: Result) -> None:
         ET.SubElement(element, "skipped", message=f"{result.verdict.label}: {result.reason}")
 
 
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """(name, text): JUnit's properties hold no tables."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", str(value)
+
+
 def junit(header: dict[str, Any], results: Sequence[Result]) -> str:
     suite = ET.Element("testsuite", name="netblt-conformance", tests=str(len(results)))
     suite.set("failures", str(sum(result.verdict is Verdict.FAIL for result in results)))
@@ -41,8 +50,8 @@ def junit(header: dict[str, Any], results: Sequence[Result]) -> str:
     suite.set("skipped", str(sum(result.verdict in (Verdict.NA, Verdict.INCONC) for result in results)))
     suite.set("time", f"{sum(result.seconds for result in results):.6f}")
     properties = ET.SubElement(suite, "properties")
-    for name, value in {"layout": LAYOUT_VERSION, **header}.items():
-        ET.SubElement(properties, "property", name=name, value=str(value))
+    for key, text in _flat({"layout": LAYOUT_VERSION, **header}):
+        ET.SubElement(properties, "property", name=key, value=text)
     for result in results:
         arm = "" if result.arm == "stimulus" else f" ({result.arm})"
         name = f"{result.case}[{result.role}]{arm}"

@@ -13,6 +13,7 @@ from typing import Any
 from netblt_conformance import catalogue
 from netblt_conformance.catalogue import Requirement
 from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.report import versions
 from netblt_conformance.report.excerpt import Excerpt, excerpts
 from netblt_conformance.report.style import SCRIPT, STYLE
 from netblt_conformance.verdicts import GRADED, Result, Verdict, exit_code
@@ -45,6 +46,9 @@ def _summary(header: dict[str, Any], results: Sequence[Result]) -> str:
         for name in known
         if header.get(name) not in (None, "", False)
     )
+    for name in ("schedule", "versions"):
+        if header.get(name):
+            facts += f"<dt>{name}</dt><dd>{escape(versions.words(header[name]))}</dd>"
     partial = (
         "" if header.get("complete", True) else '<p class="warning">Interrupted: these are the results so far.</p>'
     )
