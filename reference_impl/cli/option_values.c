@@ -21,9 +21,10 @@ int option_set_encap(options *parsed, const char *text, netblt_failure *failure)
 
 int option_set_transmit(options *parsed, const char *text, netblt_failure *failure)
 {
-    if (strcmp(text, "socket") != 0 && strcmp(text, "af_packet") != 0)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--transmit %s: give socket or af_packet", text);
+    if (strcmp(text, "socket") != 0 && strcmp(text, "af_packet") != 0 && strcmp(text, "single") != 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--transmit %s: give socket, single or af_packet", text);
     parsed->packet_socket = strcmp(text, "af_packet") == 0;
+    parsed->sends_singly = strcmp(text, "single") == 0;
     return 0;
 }
 

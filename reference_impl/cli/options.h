@@ -44,6 +44,7 @@ typedef struct options {
     bool passive;
     enum netblt_encap encap;
     bool packet_socket;          /* sends raw IPv4 past the host's IP layer */
+    bool sends_singly;           /* UDP: no segmented sends */
     enum netblt_family family;   /* that is wanted */
     netblt_address bind_address; /* empty when not given */
     optional_number port;

@@ -155,6 +155,8 @@ int station_open(station *net, const options *given, netblt_failure *failure)
     if (net->link == NULL || (given->packet_socket && netblt_link_transmit_by_packet_socket(net->link, failure) != 0) ||
         netblt_privileges_drop(failure) != 0 || check_records(given, failure) != 0)
         return -1;
+    if (given->sends_singly)
+        netblt_link_transmit_singly(net->link);
     net->loop = netblt_loop_new();
     if (net->loop == NULL)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for events: %s", strerror(errno));

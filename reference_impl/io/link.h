@@ -29,6 +29,9 @@ netblt_link *netblt_link_open(enum netblt_encap encap, enum netblt_family family
 /* Sends raw IPv4 by a packet socket, past routing tables' rules, firewall and queueing (link_packet.c); needs
  * privileges. 0, or -1 with *failure. */
 int netblt_link_transmit_by_packet_socket(netblt_link *link, netblt_failure *failure);
+/* UDP: each packet leaves by itself from now on, though the kernel could cut up a whole run (link_segmented.c). A
+ * token-bucket queueing discipline that takes a run apart may drop some of its packets and tell nobody. */
+void netblt_link_transmit_singly(netblt_link *link);
 /* Gives the link its address and, for UDP, its port (0 = any free one). An address of one family, even its wildcard,
  * closes the other family's socket; NETBLT_FAMILY_ANY keeps both. 0, or -1 with *failure. */
 int netblt_link_bind(netblt_link *link, const netblt_address *address, uint16_t udp_port, netblt_failure *failure);

@@ -21,6 +21,12 @@ bool netblt_link_can_segment(int fd)
     return setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
 }
 
+void netblt_link_transmit_singly(netblt_link *link)
+{
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
+        link->sockets[i].unsegmented_from_bytes = 0;
+}
+
 static size_t segments_of(const netblt_output *run, size_t first)
 {
     size_t fitting = NETBLT_LINK_RUN_MAX_BYTES / run->segment_bytes;

@@ -192,6 +192,16 @@ static void a_kernel_without_segmentation_is_never_asked(void)
     end();
 }
 
+static void a_user_may_want_packets_one_by_one(void)
+{
+    begin();
+    netblt_link_transmit_singly(from);
+    expect_the_run_arrives();
+    CHECK_EQUAL(kernel.segmented_sends, 0);
+    CHECK(kernel.plain_sends >= 1);
+    end();
+}
+
 static void segments_that_do_not_fit_the_path_leave_one_by_one_and_smaller_ones_together(void)
 {
     static const int errors[] = {EINVAL, EMSGSIZE};
@@ -256,6 +266,7 @@ int main(void)
     RUN(a_run_leaves_in_one_segmented_send);
     RUN(a_device_that_cannot_segment_is_not_asked_again);
     RUN(a_kernel_without_segmentation_is_never_asked);
+    RUN(a_user_may_want_packets_one_by_one);
     RUN(segments_that_do_not_fit_the_path_leave_one_by_one_and_smaller_ones_together);
     RUN(a_full_socket_keeps_the_rest_for_later);
     RUN(packets_that_cannot_leave_are_reported_one_by_one);
