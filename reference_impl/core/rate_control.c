@@ -16,6 +16,8 @@
 #define SHORTEST_PERIOD_US 10000000
 #define SHORTEST_ROUND_TRIPS 16
 #define RECENT_SAMPLES 3
+#define RECENT_SAMPLES_SCATTERED 9
+#define SCATTER_SAMPLES 16
 /* Near paths: a host that was busy with something else for some milliseconds is no queue. */
 #define RECENT_NEAR_US 10000
 /* Bursts are kept this short until loss at their ends asks for shorter ones. */
@@ -379,6 +381,17 @@ void nb_rate_control_round_trip_guess(struct nb_rate_control *rate, netblt_time 
     rate->round_trip_guessed = true;
 }
 
+static void note_scatter(struct nb_rate_control *rate, double step_us)
+{
+    double turned = 0;
+    if (step_us * rate->newest_step_us < 0) {
+        double before = rate->newest_step_us < 0 ? -rate->newest_step_us : rate->newest_step_us;
+        turned = at_most(step_us < 0 ? -step_us : step_us, before);
+    }
+    rate->scatter_us += (turned - rate->scatter_us) / SCATTER_SAMPLES;
+    rate->newest_step_us = step_us;
+}
+
 void nb_rate_control_round_trip(struct nb_rate_control *rate, netblt_time us, netblt_time now)
 {
     if (rate->mode == NETBLT_RATE_FIXED)
@@ -388,6 +401,9 @@ void nb_rate_control_round_trip(struct nb_rate_control *rate, netblt_time us, ne
         us = stalled < us ? us - stalled : 1;
     }
     bool first = rate->round_trip_us == 0 || rate->round_trip_guessed;
+    if (!first)
+        note_scatter(rate, (double)us - (double)rate->newest_round_trip_us);
+    rate->newest_round_trip_us = us;
     rate->round_trip_guessed = false;
     rate->round_trip_us = first ? us : (7 * rate->round_trip_us + us) / 8;
     netblt_time period = SHORTEST_ROUND_TRIPS * rate->round_trip_us;
@@ -395,7 +411,8 @@ void nb_rate_control_round_trip(struct nb_rate_control *rate, netblt_time us, ne
     netblt_time recent = rate->round_trip_us / 2;
     if (recent < RECENT_NEAR_US && nb_rate_path_is_near(rate))
         recent = RECENT_NEAR_US;
-    if (nb_minimum_add(&rate->recent, us, recent, RECENT_SAMPLES, now))
+    unsigned samples = nb_rate_round_trips_scatter(rate) ? RECENT_SAMPLES_SCATTERED : RECENT_SAMPLES;
+    if (nb_minimum_add(&rate->recent, us, recent, samples, now))
         nb_rate_judge_queue(rate, rate->recent.before, now);
 }
 

@@ -80,6 +80,7 @@ struct nb_rate_control {
     double loss;        /* share of packets lost whatever the rate */
     double follows;     /* share of an offer that the sender's timers achieve */
     double gain;        /* of the pulse that runs, as a share of base */
+    bool loss_seen;     /* in the newest window of the base: more than chance explains */
     unsigned unmoved;   /* DOWN phases in a row in which as much arrived as before */
     unsigned successes; /* pulses in a row after which as much arrived as was offered */
     double boldness;    /* of the next pulse: 1 or more */
@@ -87,6 +88,7 @@ struct nb_rate_control {
     unsigned growth;    /* START: factor from one offer to the next */
     uint16_t burst_most;
     unsigned passed; /* pulses */
+    unsigned costly; /* pulses that a queue dropped, lately: the next ones come later */
 
     struct nb_rate_window window; /* of the epoch in force */
     struct nb_rate_trains trains;
@@ -100,6 +102,9 @@ struct nb_rate_control {
     struct nb_minimum shortest; /* round trips: the path's own */
     struct nb_minimum recent;
     netblt_time round_trip_us; /* smoothed; 0 = not known */
+    netblt_time newest_round_trip_us;
+    double newest_step_us; /* from the one before to that one */
+    double scatter_us;     /* of round trips that turn at each sample; a queue goes one way for longer */
     bool round_trip_guessed;
     bool settling;        /* a back-off is under way: no other before it is in force */
     unsigned back_offs;   /* in a row without a shorter queue */

@@ -27,6 +27,9 @@
 #define START_TRAIN_SHARE 0.95 /* trains overrate a link that others use too */
 /* CRUISE stays this much below the capacity that a pulse found, so that the queue empties. */
 #define BELOW_CAPACITY 0.985
+/* Of that, this share is of the link and not of what arrives: two flows that meet the limit together become alike. */
+#define LEVELLING 0.025
+#define MANY_SHARES 3
 /* Fairness: what one cycle may add when a pulse found the limit, as a share of the link; the same for all flows. On
  * long paths less, as what is too much queues for a round trip. */
 #define ADDITIVE_QUEUE_US 18000.0
@@ -35,6 +38,11 @@
 #define TRAIN_CREDIBLE 100 /* times what arrives */
 #define GAIN_MAX 0.25
 #define GAIN_MIN 0.08
+/* Where packets are so few that even this gain would leave a queue of 40 ms and a quarter of the round trip, a pulse
+ * goes less far. */
+#define GAIN_LEAST 0.04
+#define GAIN_MIN_QUEUE_US 40000
+#define GAIN_MIN_QUEUE_SHARE 4
 #define PROVEN_SHARE 0.6 /* of what a pulse has shown to be free, at first */
 /* A pulse counts as passed when this share of what it offered above the base arrived. */
 #define PULSE_PASSED 0.85
@@ -57,6 +65,7 @@
 #define QUEUE_SHARE 10
 #define QUEUE_MIN_US 4000
 #define QUEUE_MAX_US 20000
+#define SCATTER_TIMES 4
 #define BACK_OFF_SHARE 0.97
 #define DRAIN_MIN 0.05
 #define DRAIN_MAX 0.25
@@ -67,6 +76,8 @@
 #define LOSS_MARGIN 0.02
 #define JUDGED_PACKETS_MIN 32
 #define JUDGED_BURSTS_MIN 3
+/* To see loss a second time must not take longer than this. */
+#define WAIT_ROUND_TRIPS 2
 /* Shorter bursts could not say a rate exactly enough. */
 /* No path that anybody uses loses more by chance. Beyond it every loss slows. */
 #define CHANCE_MAX 0.3
@@ -77,6 +88,8 @@
 #define PASSED_BEFORE_LONGER_BURSTS 16 /* each trial may lose packets */
 #define LOSS_RUN_OF_BURSTS 2.5         /* packets lost in a row: the end of a burst, not chance */
 #define CYCLE_US_MIN 25000
+/* Each pulse that cost packets doubles the time to the next one, so many times at most. */
+#define COSTLY_MAX 5
 /* Packets a second: so slow a flow harms nobody, and a slower one would not notice when the path becomes better. */
 #define RATE_FLOOR 4.0
 /* A path so short that bursts, which start a millisecond apart at least, shape nothing within a round trip: there the
@@ -107,10 +120,36 @@ static netblt_time own_round_trip(const struct nb_rate_control *rate)
     return least == NETBLT_TIME_NEVER ? 0 : least;
 }
 
+/* What the narrowest link carries of all flows together. A host that looks at its packets only now and then sees no
+ * trains; then one flow beside this one is assumed. */
+static double link_rate(const struct nb_rate_control *rate, double arrived)
+{
+    double train = nb_rate_trains_rate(&rate->trains);
+    return train > arrived && train < TRAIN_CREDIBLE * arrived ? train : 2 * arrived;
+}
+
+/* So many flows that each has less than a third of the link: caution, as the queue is short for all of them. */
+static bool many_share_the_link(const struct nb_rate_control *rate)
+{
+    return link_rate(rate, rate->base) > MANY_SHARES * rate->base;
+}
+
+static netblt_time queue_of_interest_us(const struct nb_rate_control *rate)
+{
+    return clamp_us(own_round_trip(rate) / QUEUE_SHARE, QUEUE_MIN_US, QUEUE_MAX_US);
+}
+
+bool nb_rate_round_trips_scatter(const struct nb_rate_control *rate)
+{
+    return SCATTER_TIMES * rate->scatter_us > (double)queue_of_interest_us(rate) && !many_share_the_link(rate);
+}
+
 static netblt_time queue_limit_us(const struct nb_rate_control *rate)
 {
     netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * UINT64_C(1000);
-    netblt_time limit = clamp_us(own_round_trip(rate) / QUEUE_SHARE, QUEUE_MIN_US, QUEUE_MAX_US);
+    netblt_time limit = queue_of_interest_us(rate);
+    if (nb_rate_round_trips_scatter(rate))
+        limit = (netblt_time)clamp(SCATTER_TIMES * rate->scatter_us, 0, QUEUE_MAX_US);
     return limit > interval_us ? limit : interval_us; /* an ack may have to wait for a burst */
 }
 
@@ -352,6 +391,7 @@ static uint32_t next_random(struct nb_rate_control *rate)
 static void plan_next_pulse(struct nb_rate_control *rate, netblt_time now)
 {
     netblt_time cycle = clamp_us(rate->round_trip_us / 2, CYCLE_US_MIN, 500000);
+    cycle <<= rate->costly;
     rate->next_pulse_at = now + cycle / 2 + next_random(rate) % cycle;
 }
 
@@ -368,15 +408,11 @@ static netblt_time pulse_us(const struct nb_rate_control *rate)
 static double pulse_gain(const struct nb_rate_control *rate, netblt_time duration_us)
 {
     netblt_time queue = clamp_us(own_round_trip(rate) / PULSE_QUEUE_SHARE, PULSE_QUEUE_MIN_US, PULSE_QUEUE_MAX_US);
-    return clamp(rate->boldness * (double)queue / (double)duration_us, GAIN_MIN, GAIN_MAX);
-}
-
-/* What the narrowest link carries of all flows together. A host that looks at its packets only now and then sees no
- * trains; then one flow beside this one is assumed. */
-static double link_rate(const struct nb_rate_control *rate, double arrived)
-{
-    double train = nb_rate_trains_rate(&rate->trains);
-    return train > arrived && train < TRAIN_CREDIBLE * arrived ? train : 2 * arrived;
+    netblt_time room = GAIN_MIN_QUEUE_US > own_round_trip(rate) / GAIN_MIN_QUEUE_SHARE
+                           ? GAIN_MIN_QUEUE_US
+                           : own_round_trip(rate) / GAIN_MIN_QUEUE_SHARE;
+    double least = clamp((double)room / (double)duration_us, GAIN_LEAST, GAIN_MIN);
+    return clamp(rate->boldness * (double)queue / (double)duration_us, least, GAIN_MAX);
 }
 
 static double additive_share(const struct nb_rate_control *rate)
@@ -409,23 +445,37 @@ static void pulse_passed(struct nb_rate_control *rate, double gain)
 static void pulse_met_the_limit(struct nb_rate_control *rate, double arrived)
 {
     double link = link_rate(rate, arrived);
-    double next = BELOW_CAPACITY * arrived;
+    double train = nb_rate_trains_rate(&rate->trains);
+    double whole = train > arrived && train < MANY_SHARES * arrived ? train : arrived;
+    double next = (BELOW_CAPACITY - LEVELLING) * arrived + LEVELLING * whole;
     rate->successes = 0;
     rate->boldness = 1;
     set_base(rate, clamp(next, BACK_OFF_SHARE * rate->base, rate->base + additive_share(rate) * link),
              "a pulse met the limit");
 }
 
+/* What the base carries is known, and one bad moment of the path shall not undo it. */
+static void pulse_lost_packets(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+                               const struct nb_rate_result *result)
+{
+    if (!shorten_bursts(rate, offer, result))
+        pulse_met_the_limit(rate, carried(rate, result));
+}
+
 static void judge_pulse(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
                         const struct nb_rate_result *result, netblt_time now)
 {
+    bool costly = lost_too_much(rate, result);
+    rate->costly = costly && !a_queue_stands(rate) ? rate->costly + (rate->costly < COSTLY_MAX) : rate->costly / 2;
     plan_next_pulse(rate, now);
     if (rate->settling || offer->rate <= rate->base)
         return;
     double gain = offer->rate / rate->base - 1;
     double arrived = result->sent_rate / rate->follows;
-    if (lost_too_much(rate, result))
+    if (costly && many_share_the_link(rate))
         back_off_for_loss(rate, offer, result);
+    else if (costly)
+        pulse_lost_packets(rate, offer, result);
     else if (arrived >= rate->base * (1 + PULSE_PASSED * gain) &&
              result->arrival_rate >= rate->base_arrives * (1 + PULSE_ARRIVED * gain))
         pulse_passed(rate, gain);
@@ -440,8 +490,11 @@ static void judge_base(struct nb_rate_control *rate, const struct nb_rate_offer 
 {
     if (rate->trial.base > 0 && loss_was_chance(rate, result))
         return;
-    if (lost_too_much(rate, result)) {
-        back_off_for_loss(rate, offer, result);
+    bool again = rate->loss_seen; /* a queue that overflows goes on doing so; a bad moment of the path passes */
+    rate->loss_seen = lost_too_much(rate, result);
+    if (rate->loss_seen) {
+        if (again || many_share_the_link(rate) || result->seconds > WAIT_ROUND_TRIPS * seconds(rate->round_trip_us))
+            back_off_for_loss(rate, offer, result);
         return;
     }
     learn_loss(rate, result, 0.125);

@@ -20,6 +20,8 @@ double nb_rate_path_rate(const struct nb_rate_control *rate, const struct nb_rat
 /* Whether the round trip is shorter than bursts can shape: then the hosts are the limit, until a queue or loss shows
  * otherwise. */
 bool nb_rate_path_is_near(const struct nb_rate_control *rate);
+/* Round trips vary by more, from one to the next, than the queue that is looked for. */
+bool nb_rate_round_trips_scatter(const struct nb_rate_control *rate);
 /* How long a window of the base rate is at least; microseconds. */
 netblt_time nb_rate_window_us(const struct nb_rate_control *rate);
 

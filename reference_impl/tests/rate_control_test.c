@@ -27,6 +27,7 @@ struct lane {
     netblt_time round_trip_us;
     unsigned loss_permille;
     double others;                /* a constant cross flow: its share of the link */
+    netblt_time scatter_us;       /* round trips are longer by up to this, by chance */
     bool cut;                     /* nothing arrives */
     double sender_most;           /* the sender's own limit; 0 = none */
     struct nb_burst sender_means; /* a fixed sender's pair; size 0 = it follows */
@@ -76,7 +77,8 @@ static void arrive(struct lane *lane, uint64_t position, uint16_t acked, netblt_
     if (acked != lane->seen_ack) {
         lane->seen_ack = acked;
         nb_rate_control_acked(&lane->rate, acked);
-        nb_rate_control_round_trip(&lane->rate, now - lane->made_at[acked], now);
+        netblt_time scatter = lane->scatter_us ? random_next(&lane->random) % lane->scatter_us : 0;
+        nb_rate_control_round_trip(&lane->rate, now - lane->made_at[acked] + scatter, now);
     }
     uint64_t before = lane->rate.next_position / BUFFER_PACKETS;
     nb_rate_control_arrival(&lane->rate, NB_RATE_FRESH, position, now);
@@ -185,6 +187,51 @@ static void a_cruise_uses_the_link_and_overflows_no_queue(void)
         CHECK(share >= 0.94 && share <= 1.001);
         CHECK(lane.dropped * 100 <= lane.sent);
     }
+}
+
+/* What it loses itself, as a share of what is sent, once it has started. */
+static double own_loss(double link, double queue_s)
+{
+    static struct lane lane;
+    lane_init(&lane, link, 100 * MS, NETBLT_RATE_AUTO);
+    lane.queue_s = queue_s;
+    run(&lane, 30);
+    run(&lane, 30);
+    CHECK((double)lane.arrived / 30 >= 0.92 * link);
+    return (double)lane.dropped / (double)lane.sent;
+}
+
+static void pulses_into_a_short_queue_cost_little(void)
+{
+    CHECK(own_loss(8333, 0.002) < 0.008); /* 16 packets */
+    CHECK(own_loss(83, 0.1) < 0.004);     /* 8 packets, of which a pulse of the usual strength leaves as many */
+}
+
+static void round_trips_that_scatter_are_no_queue(void)
+{
+    static struct lane lane;
+    lane_init(&lane, 4166, 20 * MS, NETBLT_RATE_AUTO);
+    lane.scatter_us = 14 * MS;
+    run(&lane, 10);
+    run(&lane, 20);
+    CHECK((double)lane.arrived / 20 >= 0.955 * 4166);
+    CHECK(lane.dropped == 0);
+}
+
+static void a_bad_moment_of_the_path_does_not_slow(void)
+{
+    static struct lane lane;
+    lane_init(&lane, 8333, 50 * MS, NETBLT_RATE_AUTO);
+    run(&lane, 10);
+    uint64_t sent = 0, moments = 40;
+    for (uint64_t i = 0; i < moments; i++) {
+        lane.loss_permille = 500; /* for 5 ms in half a second: 0.5 % in all, a tenth of a window */
+        run(&lane, 0.005);
+        lane.loss_permille = 0;
+        run(&lane, 0.495);
+        sent += lane.sent;
+    }
+    CHECK((double)sent / (0.495 * (double)moments) >= 0.95 * 8333);
 }
 
 static void loss_by_chance_does_not_slow(void)
@@ -493,6 +540,9 @@ int main(void)
     RUN(fixed_parameters_stay_exactly_fixed);
     RUN(the_start_reaches_the_link_within_a_few_round_trips);
     RUN(a_cruise_uses_the_link_and_overflows_no_queue);
+    RUN(pulses_into_a_short_queue_cost_little);
+    RUN(round_trips_that_scatter_are_no_queue);
+    RUN(a_bad_moment_of_the_path_does_not_slow);
     RUN(loss_by_chance_does_not_slow);
     RUN(a_queue_makes_it_back_off_before_anything_is_lost);
     RUN(near_by_a_sender_that_lags_behind_is_not_slowed_further);
