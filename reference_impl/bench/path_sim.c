@@ -241,12 +241,25 @@ static void set_path(struct sim *sim, double mbit, double rtt_ms)
     }
 }
 
+/* After each packet times turn bad or good again with probabilities whose ratio makes the share of bad times, and half
+ * of that is lost. */
+static void lose_in_runs(struct sim *sim)
+{
+    const struct path *path = &sim->run->path;
+    double bad_share = 2 * path->loss_percent / 100, to_good = 1 / path->loss_run_packets;
+    char line[64];
+    snprintf(line, sizeof line, "gilbert %.6f%%%% %%.4f%%%% bad=50%%%%", 100 * to_good * bad_share / (1 - bad_share));
+    set_rate(sim, line, 100 * to_good);
+}
+
 static void make_path(struct sim *sim)
 {
     const struct path *path = &sim->run->path;
     char line[64];
     set_path(sim, path->mbit, path->rtt_ms);
-    if (path->loss_percent > 0)
+    if (path->loss_percent > 0 && path->loss_run_packets > 0)
+        lose_in_runs(sim);
+    else if (path->loss_percent > 0)
         set_rate(sim, "loss %.3f%%", path->loss_percent);
     if (path->reorder_percent > 0) {
         snprintf(line, sizeof line, "reorder %.3f%%%% by %%.0fus", path->reorder_percent);

@@ -16,7 +16,9 @@
 struct path {
     double mbit; /* 0 = unlimited */
     double rtt_ms;
-    double loss_percent; /* both ways */
+    double loss_percent;     /* both ways */
+    double loss_run_packets; /* 0 = lost by chance; else in bad times of so many packets on average (Gilbert and
+                              * Elliott), in which every second packet is lost */
     double reorder_percent;
     double reorder_ms;
     double queue_ms;        /* drop-tail, in time at the link's rate */
