@@ -17,6 +17,7 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
 
 VERSIONS = (2, 1, 0)  # AMB-01: tried in this order with a passive end
+OPENS_OF_OTHER_VERSIONS = 2  # most likely nobody is there at all
 FIRST_BUFFERS = (0, 1)  # AMB-09: tried in this order with a sender
 PROBE_BYTES = 2048
 
@@ -54,7 +55,10 @@ def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile) -> _
         case = Case(name, (), role, "stimulus", link, seed, profile)
         try:
             peer = case.peer(PROBE_BYTES)
-            peer.connect()
+            if role.active or profile.version == VERSIONS[0]:
+                peer.connect()
+            else:
+                peer.open(attempts=OPENS_OF_OTHER_VERSIONS)
             attempt.answered = True
             _transfer(peer)
             attempt.works = True
