@@ -196,6 +196,21 @@ class TestDisks:
         assert (shorter["result"], shorter["role"]) == ("local-error", "sender")
         assert "became shorter" in shorter["reason"]
 
+    def test_a_log_that_nobody_reads_is_told_once_and_stops_nothing(
+        self, udp_lab: Lab, root: Path, tmp_path: Path
+    ) -> None:
+        file = make_file(root / "file", 5000)
+        reader, writer = os.pipe()
+        server = serve(udp_lab, root, stdout=writer)
+        os.close(writer)
+        os.close(reader)
+        for _ in range(3):
+            assert fetch(udp_lab, "file", tmp_path / "got").wait() == DONE
+        assert (tmp_path / "got").read_bytes() == file.read_bytes()
+        server.wait_until(lambda: len(server.error_lines) > 0, "it is told")
+
+        assert "cannot write to stdout" in one_line(server)
+
     def test_peers_that_fall_silent_free_the_name_and_leave_nothing(
         self, udp_lab: Lab, root: Path, tmp_path: Path
     ) -> None:

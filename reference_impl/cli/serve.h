@@ -32,7 +32,8 @@ typedef struct serve {
     bool stopped;
     unsigned interrupted; /* signals */
     netblt_time refusals_counted_from;
-    unsigned refusals; /* reported since */
+    unsigned refusals;  /* reported since */
+    bool output_failed; /* stdout takes no more, which was told */
 } serve;
 
 /* ---- serve_accept.c */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/serve.h"
 #include "cli/text.h"
@@ -21,7 +23,18 @@ static bool are_too_many(serve *server)
     return ++server->refusals > REFUSALS_MAX;
 }
 
-static void print_json(const summary *end, const char *peer)
+/* A log that nobody reads any more is no reason to stop serving, but must not go unnoticed. */
+static void flush_output(serve *server)
+{
+    if (fflush(stdout) == 0)
+        return;
+    if (!server->output_failed)
+        station_say(&server->net, "cannot write to stdout: %s; transfers go on", strerror(errno));
+    server->output_failed = true;
+    clearerr(stdout);
+}
+
+static void print_json(serve *server, const summary *end, const char *peer)
 {
     json_writer json = {.to = stdout};
 
@@ -31,7 +44,7 @@ static void print_json(const summary *end, const char *peer)
     summary_write_members(end, &json);
     json_end(&json);
     fputc('\n', stdout);
-    fflush(stdout);
+    flush_output(server);
 }
 
 static const char *direction(enum netblt_role role)
@@ -39,7 +52,7 @@ static const char *direction(enum netblt_role role)
     return role == NETBLT_SENDER ? "to" : "from";
 }
 
-static void print_done(const summary *end, const char *peer)
+static void print_done(serve *server, const summary *end, const char *peer)
 {
     double rate = end->seconds > 0 ? (double)end->bytes * 8 / end->seconds : 0;
     char text[TEXT_AMOUNT_BYTES];
@@ -47,7 +60,7 @@ static void print_done(const summary *end, const char *peer)
     printf("%s %s %s %s: %" PRIu64 " bytes in %.3f s (%s), sha256 %s\n",
            end->role == NETBLT_SENDER ? "sent" : "received", end->name, direction(end->role), peer, end->bytes,
            end->seconds, text_rate(rate, text), end->sha256);
-    fflush(stdout);
+    flush_output(server);
 }
 
 void serve_report(serve *server, const served *one)
@@ -58,9 +71,9 @@ void serve_report(serve *server, const served *one)
     if (one->gave_way && are_too_many(server))
         return;
     if (server->given->json)
-        print_json(&end, one->peer);
+        print_json(server, &end, one->peer);
     else if (code == EXIT_CODE_DONE && !server->given->quiet)
-        print_done(&end, one->peer);
+        print_done(server, &end, one->peer);
     else if (code != EXIT_CODE_DONE)
         station_say(&server->net, "%s %s %s: %s", one->printable, direction(end.role), one->peer, end.reason);
 }
@@ -73,7 +86,7 @@ void serve_report_refusal(serve *server, const served *one, enum netblt_role rol
         return;
     snprintf(end.reason, sizeof end.reason, "%s", reason);
     if (server->given->json)
-        print_json(&end, one->peer);
+        print_json(server, &end, one->peer);
     else if (!server->given->quiet)
         station_say(&server->net, "refused %s %s %s: %s", one->printable[0] == '\0' ? "(no name)" : one->printable,
                     direction(role), one->peer, reason);
