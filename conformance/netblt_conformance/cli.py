@@ -18,7 +18,7 @@ from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import HarnessError, LinkUnavailableError
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.mutants import MutantError
-from netblt_conformance.selection import SelectionError
+from netblt_conformance.selection import SelectionError, Share
 from netblt_conformance.sweep.schedule_file import ScheduleFileError
 from netblt_conformance.verdicts import ExitCode
 from netblt_conformance.watch import command as watch
@@ -67,6 +67,12 @@ def _run_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"of all randomness (default: {DEFAULT_SEED})")
     parser.add_argument("--report", type=Path, default=DEFAULT_REPORT, metavar="DIR", help="default: %(default)s")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="cases at a time (default: by link)")
+    parser.add_argument(
+        "--share",
+        type=Share.parse,
+        metavar="K/N",
+        help="one part of N, some of every requirement's runs; the N parts together are everything",
+    )
     parser.add_argument(
         "--no-dissector", action="store_true", help="do without the second judge (tshark and the Wireshark plugin)"
     )

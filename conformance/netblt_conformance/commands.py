@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -110,6 +111,9 @@ def _run(options: argparse.Namespace, plan: Plan, loaded: Loaded) -> int:
     sweep = wanted_sweep(options, plan)
     selection.check([*candidates, *sweep_candidates()], catalogue.requirements())
     keys = loaded.keys(plan)
+    if options.share is not None:
+        keys = loaded.shared(plan, options.share)
+        plan = dataclasses.replace(plan, only=frozenset(keys))
     if not keys and sweep is None:
         raise SelectionError("nothing selected: these cases do not bind the chosen roles; see netblt-conformance list")
     plan.factory.check()

@@ -13,6 +13,7 @@ import pytest
 from netblt_conformance import paths
 from netblt_conformance.engine import Emit, Engine, Plan
 from netblt_conformance.links.base import LinkUnavailableError
+from netblt_conformance.selection import Share
 
 _Answer = TypeVar("_Answer")
 
@@ -30,6 +31,13 @@ class Loaded:
     def keys(self, plan: Plan) -> list[str]:
         """The runs that the plan picks."""
         return [run.key for _, run in self._engine.chosen(plan)]
+
+    def shared(self, plan: Plan, share: Share) -> list[str]:
+        """Those of them in one part of several; a stimulus and its control stay together."""
+        runs = [run for _, run in self._engine.chosen(plan)]
+        first = {run.key: run.requirements[0] if run.requirements else run.name for run in runs}
+        taken = share.takes((first[run.key], f"{run.title} {run.role}") for run in runs)
+        return [run.key for run in runs if f"{run.title} {run.role}" in taken]
 
     @property
     def broken(self) -> list[str]:

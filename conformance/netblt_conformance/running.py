@@ -94,12 +94,13 @@ class Listener:
         return [result for _, result in sorted(self.results, key=lambda pair: self.place.get(pair[0], len(self.place)))]
 
     def header(self) -> dict[str, Any]:
-        plan = self.plan
+        plan, share = self.plan, self.options.share
         return {
             "suite": f"netblt-conformance {__version__}",
             "link": plan.factory.name,
             **plan.factory.describe(),
             "seed": plan.seed,
+            "share": f"{share.number}/{share.of}" if share else "",
             "schedule": {**plan.factory.schedule, "random sweeps": str(getattr(self.options, "sweep_random", 0) or 0)},
             "versions": self.versions,
             "select": self.options.select,
@@ -209,7 +210,7 @@ def _run_stages(plan: Plan, listener: Listener, jobs: int, limit_s: float, sweep
     elif not listener.options.no_sweep:
         _own_sweep(plan, listener)
     if plan.factory.adapter is not None:
-        everything = not listener.options.select and not listener.options.role
+        everything = not (listener.options.select or listener.options.role or listener.options.share)
         listener.results = known.settle(listener.results, plan.factory.adapter, everything=everything)
 
 

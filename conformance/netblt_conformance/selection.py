@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from netblt_conformance.catalogue import Requirement
@@ -38,6 +39,34 @@ def _term_picks(term: str, candidate: Candidate, known: dict[str, Requirement]) 
     if term == candidate.file:
         return True
     return not re.fullmatch(r"[A-Z0-9]+(-\d+)?", term) and term.lower() in candidate.name
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One part of several, as fair as can be: of each requirement's runs every n-th, and with each requirement another
+    one begins. The parts together are everything."""
+
+    number: int  # from 1
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Share:
+        match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
+        if match is None or int(match[1]) > int(match[2]):
+            raise ValueError(text)
+        return cls(int(match[1]), int(match[2]))
+
+    def takes(self, runs: Iterable[tuple[str, str]]) -> set[str]:
+        """`runs`: (requirement, what belongs together) in their order. Answers the latter of those in this part."""
+        groups: dict[str, dict[str, None]] = {}
+        for requirement, unit in runs:
+            groups.setdefault(requirement, {})[unit] = None
+        return {
+            unit
+            for first, units in enumerate(groups.values())
+            for place, unit in enumerate(units)
+            if (first + place) % self.of == self.number - 1
+        }
 
 
 class Selection:

@@ -40,7 +40,7 @@ def _summary(header: dict[str, Any], results: Sequence[Result]) -> str:
         for verdict in (*reversed(GRADED), Verdict.NA)
         if counts[verdict]
     )
-    known = ("suite", "link", "implementation", "adapter", "seed", "select", "strict")
+    known = ("suite", "link", "implementation", "adapter", "seed", "select", "share", "strict")
     facts = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(str(header[name]))}</dd>"
         for name in known
