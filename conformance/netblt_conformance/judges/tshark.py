@@ -93,10 +93,11 @@ class Tshark:
         return output.decode("utf-8", "replace")
 
     def findings(self, capture: Path, which: str = ANY_VERDICT, *arguments: str) -> list[Finding]:
-        """All findings of all frames, in the order of the capture."""
+        """All findings of this kind, in the order of the capture."""
         with opened(capture) as file:
             found, _ = self.judge(file, str(capture), which, (), *arguments)
-        return found
+        # A filter picks frames: beside the violation that it looks for, a frame may hold a suspicion of somebody else.
+        return [one for one in found if which != VIOLATIONS or one.verdict == "violation"]
 
     def judge(
         self, file: IO[bytes], name: str, which: str, reports: Sequence[str], *arguments: str
