@@ -17,7 +17,7 @@ from netblt_conformance.experiment.running import Result, error_percent
 from netblt_conformance.experiment.simulate import simulate
 from netblt_conformance.experiment.svg import WIDTH, Chart, Series
 
-# Scenarios that take a second or two; the others run in `netblt-conformance experiment NAME`.
+# Scenarios that take a few seconds; the others run every night (conformance/nightly/experiments.py).
 FAST = (
     "wideband-goals",
     "section8",
@@ -27,6 +27,10 @@ FAST = (
     "atm-streams",
     "hosts",
     "two-pairs",
+    "wifi",
+    "cross-traffic",
+    "sharing",
+    "template",
 )
 
 
@@ -157,6 +161,19 @@ def test_the_command_tells_inside_outside_and_impossible_apart(
     assert cli.main(["experiment", str(outside)]) == 1
     assert cli.main(["experiment", str(impossible)]) == 2
     assert f"error: {impossible}: link.ethernet.farming: there is no such field" in capsys.readouterr().err
+
+
+def test_a_file_that_expects_nothing_is_told_so_with_the_seconds_of_its_transfer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (scenario.folder() / "template.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(re.sub(r"(?m)^expect = .*\n", "", text), encoding="utf-8")
+    assert cli.main(["experiment", str(tmp_path / "mine.toml"), "--row", "a file of 100 MB"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[-1] == "seed 1: nothing was expected"
+    head, line = (one for one in out if one.startswith(("run ", "a file")))
+    assert head.split()[-1] == "seconds"
+    assert float(line.split()[-1]) > 100e6 * 8 / 20e6  # the line's own time
 
 
 def test_json_and_csv_hold_every_row(tmp_path: Path) -> None:
