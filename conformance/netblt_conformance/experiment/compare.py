@@ -19,7 +19,6 @@ from netblt_conformance.experiment.scenario import Run
 from netblt_conformance.experiment.simulate import statements
 
 _SLACK_S = 30.0
-_DEFAULT_TCP = "cubic"  # of programs that do not say which they want
 _IPERF_READY = "Server listening"
 _UDP_PAYLOAD_BYTES = 1472  # fills an Ethernet packet
 
@@ -77,15 +76,15 @@ def _tcp(congestion: str) -> Measure:
 
     def measure(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
         del rate
-        if congestion not in _available():
+        if congestion not in _kernel("tcp_available_congestion_control").split():
             raise LabError(f"this kernel offers no {congestion} (modprobe tcp_{congestion})")
         return _iperf(lab, seconds, ["--congestion", congestion])
 
     return measure
 
 
-def _available() -> list[str]:
-    return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
+def _kernel(setting: str) -> str:
+    return Path(f"/proc/sys/net/ipv4/{setting}").read_text(encoding="ascii").strip()
 
 
 def _udp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
@@ -103,7 +102,7 @@ def _nuttcp(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
     if match is None:
         raise LabError(f"nuttcp: {ended.out[-200:]}{ended.err[-200:]}")
     retransmitted = re.search(r"retrans=(\d+)", ended.out)
-    note = f"{retransmitted[1]} retransmitted" if retransmitted else ""
+    note = _kernel("tcp_congestion_control") + (f", {retransmitted[1]} retransmitted" if retransmitted else "")
     return float(match[1]) * 1e6, ended.cpu_s + served.cpu_s, note
 
 
@@ -133,14 +132,14 @@ def compare(run: Run, seed: int, seconds: float, progress: Callable[[str], None]
         ("netblt perf, best fixed", _netblt(wire.flow_options(next(iter(settled.tables["flow"].values()))))),
         ("TCP cubic, iperf3", _tcp("cubic")),
         ("TCP bbr, iperf3", _tcp("bbr")),
-        ("TCP cubic, nuttcp", _nuttcp),
+        ("TCP, nuttcp", _nuttcp),
         ("UDP, iperf3 at the path's rate", _udp),
     ]
     lines = []
     for name, program in programs:
         progress(name)
         try:
-            with Lab(statements(link), seed, every_packet=True, tcp=_DEFAULT_TCP) as lab:
+            with Lab(statements(link), seed, every_packet=True) as lab:
                 goodput, cpu, note = program(lab, seconds, room)
             lines.append(Line(name, goodput, cpu, goodput / room, note))
         except LabError as error:

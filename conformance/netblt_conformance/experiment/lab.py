@@ -116,7 +116,6 @@ class Lab:
         *,
         every_packet: bool,
         capture: Path | None = None,
-        tcp: str = "",
     ) -> None:
         self._programs: list[Program] = []
         self._folder = tempfile.TemporaryDirectory()
@@ -124,8 +123,6 @@ class Lab:
             self.a, self.b, self._middle = (self._namespace() for _ in range(3))
             for side, holder, address in (("left", self.a, A), ("right", self.b, B)):
                 self._cable(side, holder, address)
-            if tcp:
-                self._set_tcp(tcp)
             rules = Path(self._folder.name) / "rules"
             rules.write_text("\n".join(statements) + "\n", encoding="utf-8")
             words: list[str | Path] = [paths.build() / "bin" / "flakeway", "--left", "left", "--right", "right"]
@@ -176,12 +173,6 @@ class Lab:
             setting = f"echo '4096 131072 {_TCP_MEMORY_BYTES}' >/proc/sys/net/ipv4/{name}"
             Program(["sh", "-c", setting], holder).end(_READY_S)
         _no_offload(holder)
-
-    def _set_tcp(self, congestion: str) -> None:
-        setting = f"echo {congestion} >/proc/sys/net/ipv4/tcp_congestion_control"
-        for holder in (self.a, self.b):
-            if Program(["sh", "-c", setting], holder).end(_READY_S).status != 0:
-                raise LabError(f"TCP cannot be set to {congestion} here")
 
     def _start_relay(self, words: Sequence[str | Path]) -> Program:
         """At real-time priority, which keeps delays exact on a busy machine; where that is not allowed, without."""
