@@ -535,6 +535,23 @@ static void AMB_43_an_automatic_sender_follows_any_offer_up_to_its_limit(void)
     CHECK(settled.size == 8 && settled.interval_ms == 5 && restricted); /* AMB-11 */
 }
 
+/* A decision shows its effect a round trip later: where that takes more than five seconds, the start ends with what was
+ * proposed, and no pulse is believed for more than it tried. */
+static void far_away_the_start_ends_at_once_and_steps_are_no_longer_than_pulses(void)
+{
+    static struct lane lane;
+    lane_init(&lane, 0, 30 * SECOND, NETBLT_RATE_AUTO);
+    nb_rate_control_round_trip(&lane.rate, lane.round_trip_us, 0); /* that of OPEN and RESPONSE */
+    double before = nb_pair_rate(lane.pair);
+    for (int i = 0; i < 300; i++) {
+        run(&lane, 5);
+        CHECK(lane.rate.base <= 1.3 * before);
+        before = lane.rate.base;
+    }
+    CHECK_EQUAL(lane.rate.state, NB_RATE_CRUISE);
+    CHECK(before > 800); /* but it does go on */
+}
+
 int main(void)
 {
     RUN(fixed_parameters_stay_exactly_fixed);
@@ -564,5 +581,6 @@ int main(void)
     RUN(a_constant_flow_beside_it_keeps_its_half);
     RUN(the_credit_covers_three_round_trips_and_no_more_than_was_negotiated);
     RUN(AMB_43_an_automatic_sender_follows_any_offer_up_to_its_limit);
+    RUN(far_away_the_start_ends_at_once_and_steps_are_no_longer_than_pulses);
     return 0;
 }
