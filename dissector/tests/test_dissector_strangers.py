@@ -42,10 +42,12 @@ def test_messages_of_a_control_may_be_counted(reader: Reader, capture: Path, gap
     trace.control(go(1, 0), go(2, 1))
     trace.buffer(0, 2)
     trace.buffer(1, 2)
-    trace.control(ok(3, 0), ok(4, 1))
+    trace.control(resend(3, 0, range(4)), resend(4, 1, range(4)))  # two messages, and room for a third
+    trace.null_ack(4)
+    trace.control(ok(5, 0), ok(6, 1))
     trace.time_ns += gap_ns - trace.gap_ns
-    trace.control(go(5, 2), go(6, 3))
+    trace.control(go(7, 2), go(8, 3))
     for _ in range(12):
-        trace.null_ack(2)
+        trace.null_ack(4)
     found = [f for f in reader.findings(trace.save(capture)) if f.requirement == "CTRL-04"]
     assert {finding.verdict for finding in found} == {verdict} | {"suspected"}
