@@ -485,8 +485,8 @@ static void a_grant_that_ends_inside_a_burst_cuts_it_there_and_the_rest_follows_
     enum { PACKETS = 50, GRANT_PACKETS = 131072 / 1024 };
     struct peer peer;
     uint16_t all[PACKETS];
-    for (uint16_t i = 0; i < PACKETS; i++)
-        all[i] = i;
+    for (unsigned i = 0; i < PACKETS; i++)
+        all[i] = (uint16_t)i;
     meet(&peer, NETBLT_SENDER);
     peer.size = 50000;
     peer.params.packet_size = 1000;

@@ -160,7 +160,7 @@ static void spread_delays_by_its_distribution_and_reorders(void)
             overtaken += released.id < last;
             last = released.id;
         }
-        const double count = MANY / 10;
+        const unsigned count = MANY / 10;
         double mean = sum / count;
         CHECK(mean > spreads[kind].mean_us * 0.95 && mean < spreads[kind].mean_us * 1.05);
         CHECK(overtaken > 1000);
