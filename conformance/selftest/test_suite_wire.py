@@ -198,9 +198,10 @@ def test_a_remote_implementation_is_judged_by_what_it_sends(command: Command, tm
     file = tmp_path / "remote.toml"
     file.write_text(f"{REMOTE}[remote.roles.passive-receiver]\nport = {daemon}\n", encoding="utf-8")
     done = passive_receiver(command, str(file), f"RESEND-01,{ONE},OPEN-02")
-    verdicts = {result.verdict for result in done.results}
-    assert Verdict.PASS in verdicts
-    assert verdicts <= {Verdict.PASS, Verdict.NA}, done.output
+    # This one serves a peer at a time and is away between two: a case that met it then passes when it runs alone.
+    met = [result.verdict for result in done.results if not result.reason.startswith("not confirmed, passes")]
+    assert met.count(Verdict.PASS) >= 2, done.output
+    assert set(met) <= {Verdict.PASS, Verdict.NA}, done.output
     assert "remote 127.0.0.9" in done.output
 
 
