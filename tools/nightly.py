@@ -114,6 +114,12 @@ JOBS = [
         paths),
     Job("experiments", "every scenario with three first seeds, and whether every fit finds what the files say",
         3 * HOUR_S, experiments),
+    Job("simulator", "packets a second that the simulator carries, beside bare struct handling", HOUR_S,
+        lambda _: [[str(VENV / "python"), str(ROOT / "conformance" / "bench" / "simulator.py")]]),
+    Job("matrix", "every case against every mutant: each case must kill one or say why it cannot", 3 * HOUR_S,
+        lambda g: [[str(VENV / "netblt-conformance"), "mutants", "--matrix", str(g.report / "matrix.json")]]),
+    Job("variants", "no legal variant may fail", 2 * HOUR_S,
+        lambda _: [[str(VENV / "netblt-conformance"), "mutants", "--variants"]]),
     Job("bench", "tools/bench --full (--bench)", 12 * HOUR_S, bench, on_request=True),
 ]  # fmt: skip
 
