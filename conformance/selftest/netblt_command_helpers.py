@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import random
 from pathlib import Path
 
@@ -68,14 +70,22 @@ def move(
     return sender, receiver
 
 
+def open_files(process: Process) -> list[tuple[str, int]]:
+    """What a process has open at this moment, and how large it is. It may close some while we look."""
+    found = []
+    for descriptor in Path(f"/proc/{process.popen.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.append((os.readlink(descriptor), descriptor.stat().st_size))
+    return found
+
+
 def temporary_files(process: Process) -> list[int]:
     """Sizes of the files that a receiver writes to before they have their name: nameless where that is possible."""
-    sizes = []
-    for descriptor in Path(f"/proc/{process.popen.pid}/fd").iterdir():
-        link = str(descriptor.readlink())
-        if link.startswith("/") and (link.endswith(" (deleted)") or ".netblt-" in link):
-            sizes.append(descriptor.stat().st_size)
-    return sizes
+    return [
+        size
+        for link, size in open_files(process)
+        if link.startswith("/") and (link.endswith(" (deleted)") or ".netblt-" in link)
+    ]
 
 
 def has_received(process: Process) -> bool:

@@ -37,6 +37,7 @@ from selftest.netblt_command_helpers import (
     move,
     needs_root,
     one_line,
+    open_files,
     temporary_files,
 )
 from selftest.netblt_command_lab import Lab, Process, is_root
@@ -593,7 +594,7 @@ def wait_channel(process: Process) -> str:
 def fifo_wait(process: Process) -> bool:
     """Where the kernel does not tell what a process waits for: it sleeps with its socket open."""
     state = Path(f"/proc/{process.popen.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    links = [str(entry.readlink()) for entry in Path(f"/proc/{process.popen.pid}/fd").iterdir()]
+    links = [link for link, _ in open_files(process)]
     return state == "S" and any(link.startswith("anon_inode:[eventpoll]") for link in links)
 
 
@@ -606,7 +607,7 @@ def has_udp_port(process: Process) -> bool:
     """For a process that cannot say that it waits: some socket of its network is a bound UDP socket of its own."""
     table = Path(f"/proc/{process.popen.pid}/net/udp").read_text().splitlines()[1:]
     bound = {line.split()[9] for line in table}
-    links = [str(entry.readlink()) for entry in Path(f"/proc/{process.popen.pid}/fd").iterdir()]
+    links = [link for link, _ in open_files(process)]
     return any(link == f"socket:[{inode}]" for inode in bound for link in links)
 
 
