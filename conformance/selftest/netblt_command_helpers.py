@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import random
 from pathlib import Path
 
@@ -75,7 +74,7 @@ def open_files(process: Process) -> list[tuple[str, int]]:
     found = []
     for descriptor in Path(f"/proc/{process.popen.pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
-            found.append((os.readlink(descriptor), descriptor.stat().st_size))
+            found.append((str(descriptor.readlink()), descriptor.stat().st_size))
     return found
 
 
