@@ -200,12 +200,17 @@ static bool the_path_is_the_limit(const struct nb_rate_control *rate)
 
 /* ---- loss ---------------------------------------------------------------------------------------------------- */
 
-/* Whether more was lost than this path loses by chance: then it was a queue that overflowed. */
+/* Whether more was lost than this path loses by chance: then it was a queue that overflowed. At the start nothing is
+ * known of chance, and a few lost packets must not keep the rate down: there what was lost says how much losses vary.
+ */
 static bool lost_too_much(const struct nb_rate_control *rate, const struct nb_rate_result *result)
 {
     double sent = result->packets + result->lost;
     double excess = result->lost - sent * rate->loss - LOSS_MARGIN * sent - 2;
-    return excess > 0 && excess * excess > LOSS_DEVIATIONS2 * sent * rate->loss * (1 - rate->loss);
+    double chance = rate->loss;
+    if (rate->state == NB_RATE_START && result->lost > sent * chance)
+        chance = result->lost / sent;
+    return excess > 0 && excess * excess > LOSS_DEVIATIONS2 * sent * chance * (1 - chance);
 }
 
 static void learn_loss(struct nb_rate_control *rate, const struct nb_rate_result *result, double weight)
