@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -46,15 +47,16 @@ class Settings:
 
 
 @dataclass
-class Group:
+class Group(ABC):
     """Rows that are measured together and shown in one table."""
 
     title: str
     steps: list[Step] = field(default_factory=list)
     always: bool = False  # shown even when nothing could be measured
 
+    @abstractmethod
     def finish(self) -> Table:
-        raise NotImplementedError
+        """What was measured, once its steps are done."""
 
 
 def number(value: float | None, digits: int = 2) -> str:

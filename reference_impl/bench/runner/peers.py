@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,7 +56,7 @@ class Build:
         return self.folder / "bin" / "peers" / name
 
 
-class Peer:
+class Peer(ABC):
     """One transport. `key` names it on the command line and in JSON."""
 
     key: str
@@ -65,15 +66,17 @@ class Peer:
     hears_the_end = True  # its receiver ends when the sender does; others want SIGTERM
     quits = False  # asked to end, it comes to an end with its peer first, which takes round trips
 
+    @abstractmethod
     def missing(self, build: Build) -> str | None:
         """Why it cannot run here, or None."""
-        raise NotImplementedError
 
+    @abstractmethod
     def receiver(self, build: Build, line: Line | None) -> list[str]:
-        raise NotImplementedError
+        """The command of the receiving end; `line` None: nothing slows it."""
 
+    @abstractmethod
     def sender(self, build: Build, line: Line | None, seconds: float) -> list[str]:
-        raise NotImplementedError
+        """The command of the sending end, which ends by itself after so long."""
 
     @property
     def port(self) -> int:
@@ -155,18 +158,25 @@ def quic(congestion: str) -> MemoryProgram:
                          [congestion])  # fmt: skip
 
 
-def whole_bursts(line: Line, packet_bytes: int) -> tuple[int, int]:
-    """Burst size and interval (ms) nearest to the line's rate and not above it, the shortest of the good ones.
+FORGIVING_INTERVAL_MS = 4  # of a longer interval no more lateness is forgiven (min(1 ms, a quarter))
+LONGEST_INTERVAL_MS = 100
 
-    Long bursts make every repair wait for the next one, so that more buffers would have to be outstanding.
+
+def whole_bursts(line: Line, packet_bytes: int) -> tuple[int, int]:
+    """Burst size and interval (ms) nearest to the line's rate and not above it.
+
+    A host that wakes up late loses time for good only where it is later than the schedule forgives: so intervals
+    forgive as much as they can, and are few, up to an eighth of the round trip. Longer ones make every repair wait.
     """
     packets_per_ms = line.rate_mbit * 1000 / (packet_bytes * 8)
-    pairs = [(int(packets_per_ms * ms + 1e-9), ms) for ms in range(1, 101)]
+    longest = min(LONGEST_INTERVAL_MS, max(FORGIVING_INTERVAL_MS, int(line.round_trip_ms / 8)))
+    pairs = [(int(packets_per_ms * ms + 1e-9), ms) for ms in range(FORGIVING_INTERVAL_MS, LONGEST_INTERVAL_MS + 1)]
     shares = {pair: pair[0] / pair[1] / packets_per_ms for pair in pairs if pair[0] >= 4}
     if not shares:
-        raise BenchError(f"no burst of 4 packets in 100 ms fits {line.rate_mbit:g} Mb/s")
+        raise BenchError(f"no burst of 4 packets in {LONGEST_INTERVAL_MS} ms fits {line.rate_mbit:g} Mb/s")
     good = [pair for pair, share in shares.items() if share >= 0.995]
-    return good[0] if good else max(shares, key=lambda pair: shares[pair])
+    short = [pair for pair in good if pair[1] <= longest]
+    return short[-1] if short else good[0] if good else max(shares, key=lambda pair: shares[pair])
 
 
 @dataclass

@@ -40,6 +40,12 @@ class TestArithmetic:
         size, interval_ms = whole_bursts(Line("", mbit, 100), 1500)
         assert size >= 4
         assert 0.98 <= size * 1500 * 8 / interval_ms / 1000 / mbit <= 1 + 1e-9
+        assert interval_ms >= 4  # forgives a millisecond of lateness
+
+    @pytest.mark.parametrize(("round_trip_ms", "most_ms"), [(1, 6), (100, 12), (600, 75)])
+    def test_bursts_come_often_in_a_round_trip(self, round_trip_ms: float, most_ms: int) -> None:
+        # 100 Mb/s are 25 packets of 1,500 bytes in 3 ms, so every third interval fits exactly
+        assert whole_bursts(Line("", 100, round_trip_ms), 1500) == (most_ms * 25 // 3, most_ms)
 
     def test_a_line_too_slow_for_bursts_is_named(self) -> None:
         with pytest.raises(BenchError, match=r"0\.1 Mb/s"):
