@@ -160,6 +160,17 @@ static void bursts_come_close_to_the_rate_from_below(void)
     }
 }
 
+static void far_paths_get_intervals_that_forgive_a_late_host(void)
+{
+    path_hint far_away = {.bits_per_second = 100e6, .round_trip_s = 0.1};
+    path_hint near_by = {.bits_per_second = 100e6, .round_trip_s = 0.01};
+    path_hint fast = {.bits_per_second = 10e9, .round_trip_s = 0.1};
+
+    CHECK(path_sizes_bursts(&far_away, 1500).interval_ms >= 4);
+    CHECK(path_sizes_bursts(&near_by, 1500).interval_ms < 4);
+    CHECK(path_sizes_bursts(&fast, 1500).interval_ms == 1); /* 4 ms would be 3,333 packets at once */
+}
+
 static void slow_paths_get_one_packet_at_a_time(void)
 {
     path_hint path = {.bits_per_second = 8000, .round_trip_s = 0.1}; /* 1500 bytes take 1.5 s */
@@ -248,6 +259,7 @@ int main(void)
     names_lead_nowhere_else(false);
     three_products_and_two_buffers_are_under_way();
     bursts_come_close_to_the_rate_from_below();
+    far_paths_get_intervals_that_forgive_a_late_host();
     slow_paths_get_one_packet_at_a_time();
     the_last_full_buffer_ends_the_count();
     a_full_last_buffer_counts_as_such();

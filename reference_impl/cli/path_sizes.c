@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/path_sizes.h"
 
+#include <stdbool.h>
+
 #define BUFFER_MIN_BYTES (64 * 1024)
 #define BUFFER_MAX_BYTES (256 * 1024)
 /* So many buffers in a round trip bring so many OKs in it, and each OK may change the rate. */
@@ -16,6 +18,12 @@
 #define BURST_PACKETS_MIN 4
 #define BURST_INTERVAL_MAX_MS 20
 #define RATE_ERROR_GOOD 0.01
+/* A late burst is forgiven by a quarter of its interval, but no more than 1 ms: longer intervals forgive more up to
+ * this one. Not where it would be much of the round trip, which repairs wait for, nor a flood for the queues on the
+ * way. */
+#define FORGIVING_INTERVAL_MS 4
+#define INTERVALS_PER_ROUND_TRIP_MIN 8
+#define FORGIVING_BURST_MAX_PACKETS 100
 
 static double product_bytes(const path_hint *path)
 {
@@ -49,12 +57,20 @@ static double packets_in(const path_hint *path, uint32_t wire_bytes, unsigned in
     return path->bits_per_second / 8 * interval_ms / 1e3 / wire_bytes;
 }
 
+static unsigned shortest_interval_ms(const path_hint *path, uint32_t wire_bytes)
+{
+    bool often = path->round_trip_s * 1e3 >= FORGIVING_INTERVAL_MS * INTERVALS_PER_ROUND_TRIP_MIN;
+    bool small = packets_in(path, wire_bytes, FORGIVING_INTERVAL_MS) <= FORGIVING_BURST_MAX_PACKETS;
+
+    return often && small ? FORGIVING_INTERVAL_MS : 1;
+}
+
 path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes)
 {
     path_bursts best = {.size = 1, .interval_ms = 0};
     double best_error = 2;
 
-    for (unsigned interval = 1; interval <= BURST_INTERVAL_MAX_MS; interval++) {
+    for (unsigned interval = shortest_interval_ms(path, wire_bytes); interval <= BURST_INTERVAL_MAX_MS; interval++) {
         double exact = packets_in(path, wire_bytes, interval);
         double whole = exact >= 65535 ? 65535 : (double)(uint32_t)exact;
         double error = whole < 1 ? 2 : 1 - whole / exact;

@@ -24,7 +24,8 @@ typedef struct path_bursts {
 } path_bursts;
 
 /* Bursts whose packets, `wire_bytes` each with all headers, come as close to the path's rate as whole packets and whole
- * milliseconds can, from below. */
+ * milliseconds can, from below. Where the round trip is long and the bursts stay small, their interval is 4 ms or more,
+ * so that a host which wakes up late by 1 ms can keep the rate (RATE-04). */
 path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes);
 
 #endif
