@@ -1,81 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
+#include "counted_memory.h"
 #include "peer.h"
 #include "random.h"
 
 #include <string.h>
 
-/* How much memory a connection takes, counted by an allocator: linked with --wrap, so that whatever the core allocates
- * comes by here. The client's buffers are counted apart. */
-
-void *__real_malloc(size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void __real_free(void *block);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t items, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void __wrap_free(void *block);
-
-enum { HEAD = 16 }; /* in front of each block: its size */
-static size_t now_bytes, peak_bytes, blocks;
-static long fail_after = -1; /* allocations until one fails; -1 = none does */
-
-static void count(size_t more, size_t less)
-{
-    now_bytes += more;
-    now_bytes -= less;
-    peak_bytes = now_bytes > peak_bytes ? now_bytes : peak_bytes;
-}
-
-static bool fails(void)
-{
-    if (fail_after < 0)
-        return false;
-    fail_after--;
-    return fail_after < 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    unsigned char *block = fails() ? NULL : __real_malloc(HEAD + bytes);
-    if (block == NULL)
-        return NULL;
-    memcpy(block, &bytes, sizeof bytes);
-    count(HEAD + bytes, 0);
-    blocks++;
-    return block + HEAD;
-}
-
-void *__wrap_calloc(size_t items, size_t bytes)
-{
-    void *block = __wrap_malloc(items * bytes);
-    return block == NULL ? NULL : memset(block, 0, items * bytes);
-}
-
-void __wrap_free(void *block)
-{
-    if (block == NULL)
-        return;
-    size_t bytes;
-    memcpy(&bytes, (unsigned char *)block - HEAD, sizeof bytes);
-    count(0, HEAD + bytes);
-    blocks--;
-    __real_free((unsigned char *)block - HEAD);
-}
-
-void *__wrap_realloc(void *block, size_t bytes)
-{
-    if (block == NULL)
-        return __wrap_malloc(bytes);
-    size_t before;
-    memcpy(&before, (unsigned char *)block - HEAD, sizeof before);
-    if (fails())
-        return NULL;
-    unsigned char *moved = __real_realloc((unsigned char *)block - HEAD, HEAD + bytes);
-    memcpy(moved, &bytes, sizeof bytes);
-    count(bytes, before);
-    return moved + HEAD;
-}
+/* How much memory a connection takes. The client's buffers are counted apart. */
 
 /* ---- two ends, and a network that only loses ------------------------------------------------------------------- */
 
@@ -86,7 +17,7 @@ struct side {
     uint32_t memory_given;
 };
 
-static uint8_t *client_memory; /* all buffers lie in the same place: what arrives does not matter here */
+static uint8_t client_memory[1 << 21]; /* all buffers lie in the same place: what arrives does not matter here */
 
 static void hold(struct side *side, uint64_t bytes)
 {
@@ -191,14 +122,14 @@ static bool is_lost(struct trial *trial, int from, const uint8_t *packet)
 /* What one end does is counted for it alone; the other keeps what it has. */
 static size_t mark_usage(size_t *own)
 {
-    peak_bytes = now_bytes;
-    return now_bytes - *own;
+    counted.peak_bytes = counted.now_bytes;
+    return counted.now_bytes - *own;
 }
 
 static void note_usage(struct trial *trial, int end, size_t *own, size_t others)
 {
-    size_t peak = peak_bytes - others;
-    *own = now_bytes - others;
+    size_t peak = counted.peak_bytes - others;
+    *own = counted.now_bytes - others;
     trial->peaks[end] = peak > trial->peaks[end] ? peak : trial->peaks[end];
 }
 
@@ -238,10 +169,10 @@ static void run(struct trial *trial)
     for (int i = 0; i < 2; i++) {
         size_t others = mark_usage(&own[i]);
         trial->ends[i] = netblt_endpoint_new(&config);
-        own[i] = now_bytes - others;
+        own[i] = counted.now_bytes - others;
     }
     CHECK_EQUAL(netblt_listen(trial->ends[1], 1, accept_trial, trial), 0);
-    own[1] = now_bytes - own[0];
+    own[1] = counted.now_bytes - own[0];
     size_t others = mark_usage(&own[0]);
     CHECK_EQUAL(netblt_open(trial->ends[0], &path, 5, 1, NETBLT_SENDER, &trial->params, 1, &client, &trial->sides[0],
                             &options, trial->now, &connection),
@@ -265,7 +196,7 @@ static void run(struct trial *trial)
         CHECK_EQUAL(trial->sides[i].held, 0);
         netblt_endpoint_free(trial->ends[i]);
     }
-    CHECK_EQUAL(blocks, 0);
+    CHECK_EQUAL(counted.blocks, 0);
 }
 
 /* Issued figures: negotiated buffers, one percent of them, and 64 KiB. */
@@ -357,7 +288,7 @@ static void a_peer_who_completes_all_but_the_lowest_buffer_does_not_fill_our_mem
     peer.size = 1 << 20;
     peer_open(&peer);
     peer_go(&peer, 1, 0);
-    size_t before = now_bytes;
+    size_t before = counted.now_bytes;
     for (unsigned i = 1; i < 20000; i++) {
         for (size_t k = 0; k < peer.seen_count; k++)
             free(peer.seen[k].bytes);
@@ -367,7 +298,7 @@ static void a_peer_who_completes_all_but_the_lowest_buffer_does_not_fill_our_mem
         if (peer.closed != 0) /* an OK for a buffer that was held back */
             break;
     }
-    CHECK(now_bytes < before + 65536);
+    CHECK(counted.now_bytes < before + 65536);
     peer_free(&peer);
 }
 
@@ -386,7 +317,7 @@ static void a_storm_of_RESENDs_takes_one_bit_for_each_packet(void)
         list[i] = (uint16_t)(i % 10);
     peer_open(&peer);
     peer_go(&peer, 1, 0);
-    size_t before = now_bytes;
+    size_t before = counted.now_bytes;
     for (unsigned seq = 2; seq < 4000; seq++) {
         forge(&peer, &control, CONTROL);
         forge_resend(&control, seq, 0, list, 700);
@@ -394,8 +325,8 @@ static void a_storm_of_RESENDs_takes_one_bit_for_each_packet(void)
     }
     size_t seen = 0; /* the scripted peer remembers the NULL-ACKs */
     for (size_t i = 0; i < peer.seen_count; i++)
-        seen += peer.seen[i].size + HEAD;
-    CHECK(now_bytes < before + seen + peer.seen_count * 2 * sizeof(struct seen) + 4096);
+        seen += peer.seen[i].size + COUNTED_HEAD_BYTES;
+    CHECK(counted.now_bytes < before + seen + peer.seen_count * 2 * sizeof(struct seen) + 4096);
     CHECK_EQUAL(peer_count_data(&peer), 10); /* and no more packets than the rate allows */
     peer_free(&peer);
 }
@@ -412,12 +343,12 @@ static void absurd_parameters_are_restricted_to_the_limits_of_this_end(void)
                             .burst_interval_ms = 0,
                             .death_timer_s = 65535,
                             .max_buffers = 65535};
-    size_t before = now_bytes;
+    size_t before = counted.now_bytes;
     forge_open(&peer, &packet, OPEN, &absurd, true);
     peer_send(&peer, &packet);
     CHECK_EQUAL(peer.opened, 1);
     CHECK(peer_info(&peer)->negotiated.buffer_size <= 400 && peer_info(&peer)->negotiated.max_buffers <= 2);
-    CHECK(now_bytes < before + 65536);
+    CHECK(counted.now_bytes < before + 65536);
     peer_free(&peer);
 }
 
@@ -436,7 +367,7 @@ static void wherever_memory_runs_out_the_connection_ends_and_nothing_leaks(void)
         trial.params.packet_size = 500;
         trial.sides[0].size = trial.buffers * 4000;
         netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
-        fail_after = n;
+        counted.fail_after = n;
         for (int i = 0; i < 2; i++)
             trial.ends[i] = netblt_endpoint_new(&config);
         int error = -1;
@@ -444,7 +375,7 @@ static void wherever_memory_runs_out_the_connection_ends_and_nothing_leaks(void)
             netblt_listen(trial.ends[1], 1, accept_trial, &trial) == 0)
             error = netblt_open(trial.ends[0], &path, 5, 1, NETBLT_SENDER, &trial.params, 1, &client, &trial.sides[0],
                                 NULL, trial.now, &connection);
-        CHECK(error == 0 || fail_after < 0);
+        CHECK(error == 0 || counted.fail_after < 0);
         while (error == 0) {
             while (carry(&trial, 0) || carry(&trial, 1)) {
             }
@@ -461,15 +392,14 @@ static void wherever_memory_runs_out_the_connection_ends_and_nothing_leaks(void)
         CHECK(trial.sides[0].held == 0 && trial.sides[1].held == 0);
         for (int i = 0; i < 2; i++)
             netblt_endpoint_free(trial.ends[i]);
-        fail_after = -1;
-        CHECK_EQUAL(blocks, 0);
+        counted.fail_after = -1;
+        CHECK_EQUAL(counted.blocks, 0);
     }
     CHECK(ended > 10);
 }
 
 int main(void)
 {
-    client_memory = __real_malloc(1 << 21);
     RUN(a_clean_transfer_takes_its_buffers_one_percent_and_64_KiB);
     RUN(so_does_a_lossy_one);
     RUN(so_does_one_whose_lowest_buffer_does_not_come_for_long);
@@ -477,6 +407,5 @@ int main(void)
     RUN(a_storm_of_RESENDs_takes_one_bit_for_each_packet);
     RUN(absurd_parameters_are_restricted_to_the_limits_of_this_end);
     RUN(wherever_memory_runs_out_the_connection_ends_and_nothing_leaks);
-    __real_free(client_memory);
     return 0;
 }

@@ -1,72 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
+#include "counted_memory.h"
 #include "receiver_peer.h"
 
 #include <string.h>
 
 /* A data receiver whose memory runs out at the very moment at which it has something to say. It must not forget what it
- * owes and go on: it ends, tells its peer so, and gives all memory back. Linked with --wrap. */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t items, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void __real_free(void *block);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t items, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void __wrap_free(void *block);
-
-static long fail_at = -1; /* the allocation that fails, counted from 0; -1 = none */
-static bool failed;
-static size_t blocks;
-
-static bool fails(void)
-{
-    if (fail_at < 0)
-        return false;
-    fail_at--;
-    failed |= fail_at < 0;
-    return fail_at < 0;
-}
-
-static void *counted(void *block)
-{
-    blocks += block != NULL;
-    return block;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return fails() ? NULL : counted(__real_malloc(bytes));
-}
-
-void *__wrap_calloc(size_t items, size_t bytes)
-{
-    return fails() ? NULL : counted(__real_calloc(items, bytes));
-}
-
-void *__wrap_realloc(void *block, size_t bytes)
-{
-    if (fails())
-        return NULL;
-    return block == NULL ? counted(__real_realloc(NULL, bytes)) : __real_realloc(block, bytes);
-}
-
-void __wrap_free(void *block)
-{
-    blocks -= block != NULL;
-    __real_free(block);
-}
-
-/* ---- scenes ---------------------------------------------------------------------------------------------------- */
+ * owes and go on: it ends, tells its peer so, and gives all memory back. */
 
 /* The client has memory enough. */
 static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
-    long when = fail_at;
-    fail_at = -1;
+    long when = counted.fail_after;
+    counted.fail_after = -1;
     uint8_t *memory = peer_client.provide(context, connection, index, capacity);
-    fail_at = when;
+    counted.fail_after = when;
     return memory;
 }
 
@@ -84,15 +32,15 @@ static void meet(struct peer *peer)
 static void with_failure(struct peer *peer, struct forged *packet, long n)
 {
     peer->held_up = true;
-    failed = false;
+    counted.failed = false;
     if (packet == NULL)
         peer->now = netblt_deadline(peer->endpoint);
-    fail_at = n + (packet != NULL); /* the first is the scripted peer's own */
+    counted.fail_after = n + (packet != NULL); /* the first is the scripted peer's own */
     if (packet == NULL)
         netblt_timeout(peer->endpoint, peer->now);
     else
         CHECK_EQUAL(peer_send(peer, packet), 0);
-    fail_at = -1;
+    counted.fail_after = -1;
     peer->held_up = false;
     peer_wait(peer, 0);
 }
@@ -100,7 +48,7 @@ static void with_failure(struct peer *peer, struct forged *packet, long n)
 /* Returns whether an allocation failed at all. */
 static bool end_of(struct peer *peer)
 {
-    bool was = failed;
+    bool was = counted.failed;
     if (was) {
         CHECK_EQUAL(peer->result, NETBLT_LOCAL_ABORT);
         CHECK(strcmp(peer->reason, "out of memory") == 0);
@@ -111,7 +59,7 @@ static bool end_of(struct peer *peer)
         CHECK_EQUAL(peer->finished, 0);
     }
     peer_free(peer);
-    CHECK_EQUAL(blocks, 0);
+    CHECK_EQUAL(counted.blocks, 0);
     return was;
 }
 

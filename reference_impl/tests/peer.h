@@ -173,6 +173,8 @@ void peer_data(struct peer *peer, uint32_t buffer, unsigned number, unsigned hig
 uint8_t peer_byte(uint64_t offset);
 /* Whether what was delivered is the first `bytes` bytes of the transfer. */
 bool peer_delivered_exactly(const struct peer *peer, uint64_t bytes);
+/* The checksum of RFC 998 5.1, by this peer's own arithmetic. */
+uint16_t peer_sum(const uint8_t *bytes, size_t length);
 unsigned peer_get16(const uint8_t *at);
 uint32_t peer_get32(const uint8_t *at);
 
