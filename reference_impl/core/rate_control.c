@@ -2,7 +2,10 @@
 #include "rate_control.h"
 
 #include "rate_decide.h"
+#include "rate_loss.h"
 #include "rate_pair.h"
+#include "rate_path.h"
+#include "rate_queue.h"
 #include "serial.h"
 
 #define SECOND_US 1e6

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rate_loss.h"
+
+#include "rate_path.h"
+
+#define LOSS_DEVIATIONS2 9.0 /* three standard deviations */
+/* No path that anybody uses loses more by chance. Beyond it every loss slows. */
+#define CHANCE_MAX 0.3
+#define CHANCE_CUT_MIN 1.05 /* a smaller step tells nothing about the cause of loss */
+#define TRIAL_PACKETS 400   /* nor do fewer packets at the lower rate */
+/* Shorter bursts could not say a rate exactly enough. */
+#define BURST_LEAST 8
+#define LOSS_RUN_OF_BURSTS 2.5 /* packets lost in a row: the end of a burst, not chance */
+
+/* At the start nothing is known of chance, and a few lost packets must not keep the rate down: there what was lost says
+ * how much losses vary. */
+bool nb_rate_lost_too_much(const struct nb_rate_control *rate, const struct nb_rate_result *result)
+{
+    double sent = result->packets + result->lost;
+    double excess = result->lost - sent * rate->loss - NB_RATE_LOSS_MARGIN * sent - 2;
+    double chance = rate->loss;
+    if (rate->state == NB_RATE_START && result->lost > sent * chance)
+        chance = result->lost / sent;
+    return excess > 0 && excess * excess > LOSS_DEVIATIONS2 * sent * chance * (1 - chance);
+}
+
+void nb_rate_learn_loss(struct nb_rate_control *rate, const struct nb_rate_result *result, double weight)
+{
+    double share = result->lost / (result->packets + result->lost);
+    rate->loss += (share - rate->loss) * weight;
+    if (rate->loss > CHANCE_MAX)
+        rate->loss = CHANCE_MAX;
+}
+
+double nb_rate_carried(const struct nb_rate_control *rate, const struct nb_rate_result *result)
+{
+    return result->arrival_rate / (1 - rate->loss);
+}
+
+double nb_rate_path_rate(const struct nb_rate_control *rate, const struct nb_rate_result *result)
+{
+    double most = nb_rate_carried(rate, result);
+    return nb_rate_lost_too_much(rate, result) && most < result->sent_rate ? most : result->sent_rate;
+}
+
+bool nb_rate_shorten_bursts(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+                            const struct nb_rate_result *result)
+{
+    if (result->run_length < LOSS_RUN_OF_BURSTS || offer->burst.size <= BURST_LEAST ||
+        offer->burst.size > rate->burst_most || offer->burst.interval_ms == 1)
+        return false;
+    rate->burst_most = offer->burst.size / 2 < BURST_LEAST ? BURST_LEAST : offer->burst.size / 2;
+    rate->why = "losses at the ends of bursts: shorter ones";
+    return true;
+}
+
+void nb_rate_back_off_for_loss(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+                               const struct nb_rate_result *result)
+{
+    if (nb_rate_shorten_bursts(rate, offer, result))
+        return;
+    double rest = NB_RATE_BELOW_CAPACITY * nb_rate_carried(rate, result);
+    rate->successes = 0;
+    rate->boldness = 1;
+    if (rest >= rate->base)
+        return;
+    if (rest * CHANCE_CUT_MIN < rate->base && rate->trial.base == 0)
+        rate->trial = (struct nb_rate_trial){
+            .base = rate->base,
+            .loss = result->lost / (result->packets + result->lost),
+            .arrived = result->arrival_rate,
+        };
+    nb_rate_set_base(rate, rest, "loss beyond chance");
+}
+
+/* Had the queue been the cause, a lower rate would have ended the loss, and as much would arrive as before. When less
+ * arrives, by as much as the rate was lowered, the loss is the path's own. */
+bool nb_rate_loss_was_chance(struct nb_rate_control *rate, const struct nb_rate_result *result)
+{
+    struct nb_rate_trial *trial = &rate->trial;
+    if (nb_rate_a_queue_stands(rate))
+        return false; /* it still overflows: ask again later */
+    trial->packets += result->packets;
+    trial->lost += result->lost;
+    trial->seconds += result->packets / result->arrival_rate;
+    if (trial->packets + trial->lost < TRIAL_PACKETS)
+        return false;
+    double share = trial->lost / (trial->packets + trial->lost);
+    double fell = 1 - trial->packets / trial->seconds / trial->arrived;
+    bool chance = fell > 0.5 * (1 - rate->base / trial->base) && share > 0.7 * trial->loss;
+    if (chance) {
+        rate->loss = share < CHANCE_MAX ? share : CHANCE_MAX;
+        nb_rate_set_base(rate, trial->base, "the loss does not depend on the rate");
+    }
+    trial->base = 0;
+    return chance;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CORE_RATE_PATH_H
+#define NETBLT_CORE_RATE_PATH_H
+
+#include "rate_control.h"
+
+/* What automatic rate control knows of the path, and the base rate that every rule sets. */
+
+/* CRUISE stays this much below the capacity that a pulse found, so that the queue empties. */
+#define NB_RATE_BELOW_CAPACITY 0.985
+#define NB_RATE_BACK_OFF_SHARE 0.97
+/* A flow with less than this part of the link shares it with many. */
+#define NB_RATE_MANY_SHARES 3
+/* Trains that say more than so many times what arrives were timed badly. */
+#define NB_RATE_TRAIN_CREDIBLE 100
+
+static inline double nb_seconds(netblt_time us)
+{
+    return (double)us / 1e6;
+}
+
+static inline double nb_clamp(double value, double least, double most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static inline netblt_time nb_clamp_us(netblt_time value, netblt_time least, netblt_time most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* The path's own round trip, without queue; 0 = not known. */
+netblt_time nb_rate_own_round_trip(const struct nb_rate_control *rate);
+/* Whether the round trip is shorter than bursts can shape: then the hosts are the limit, until a queue or loss shows
+ * otherwise. */
+bool nb_rate_path_is_near(const struct nb_rate_control *rate);
+/* What the narrowest link carries of all flows together, packets a second, when `arrived` of this one does. */
+double nb_rate_of_link(const struct nb_rate_control *rate, double arrived);
+/* So many flows that each has less than a third of the link: caution, as the queue is short for all of them. */
+bool nb_rate_many_share_the_link(const struct nb_rate_control *rate);
+
+/* Round trips vary by more, from one to the next, than the queue that is looked for. */
+bool nb_rate_round_trips_scatter(const struct nb_rate_control *rate);
+/* A round trip this much above the path's own tells of a queue; microseconds. */
+netblt_time nb_rate_queue_limit_us(const struct nb_rate_control *rate);
+/* Whether one does, by the newest round trips. */
+bool nb_rate_a_queue_stands(const struct nb_rate_control *rate);
+/* Less arrives than was offered, or than the sender itself had asked for: whether that is the path's doing. */
+bool nb_rate_path_is_the_limit(const struct nb_rate_control *rate);
+
+/* So long do as many bursts of the newest offer take as an exact rate needs; microseconds. */
+netblt_time nb_rate_bursts_measured_us(const struct nb_rate_control *rate);
+/* How long a window of the base rate is at least; microseconds. */
+netblt_time nb_rate_window_us(const struct nb_rate_control *rate);
+/* What a pair can say, this end may offer, and the sender will adopt; packets a second. */
+double nb_rate_most_possible(const struct nb_rate_control *rate);
+/* `why`: for the observer; a string that lasts. */
+void nb_rate_set_base(struct nb_rate_control *rate, double packets_per_s, const char *why);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rate_queue.h"
+
+#include "rate_loss.h"
+#include "rate_path.h"
+#include "rate_pulse.h"
+
+#define DRAIN_MIN 0.05
+#define DRAIN_MAX 0.25
+/* Back-offs in a row that shorten no queue: then it is the path that became longer. */
+#define BACK_OFFS_IN_VAIN 3
+/* Fewer packets make no rate. */
+#define ARRIVING_PACKETS_MIN 24
+
+/* Whether several back-offs shortened nothing: the path itself is longer now. */
+static bool path_is_longer(struct nb_rate_control *rate, netblt_time queue_us, netblt_time least_us)
+{
+    if (rate->back_offs == 0)
+        rate->queue_us = queue_us;
+    if (rate->back_offs < BACK_OFFS_IN_VAIN || queue_us < rate->queue_us * 3 / 4)
+        return false;
+    nb_minimum_init(&rate->shortest);
+    rate->shortest.before = least_us;
+    rate->back_offs = 0;
+    return true;
+}
+
+/* Of the base rate, what really arrives. On a near path a single window tells more of busy hosts than of the path. */
+static double arriving_now(const struct nb_rate_control *rate)
+{
+    struct nb_rate_result result;
+    double arrived = nb_rate_path_is_near(rate) ? nb_peak_get(&rate->peak) : rate->arrived;
+    if (arrived == 0 && rate->window.packets >= ARRIVING_PACKETS_MIN && nb_rate_window_result(&rate->window, &result))
+        arrived = nb_rate_path_rate(rate, &result);
+    return arrived > 0 && arrived < rate->base ? arrived : rate->base;
+}
+
+void nb_rate_judge_queue(struct nb_rate_control *rate, netblt_time least_us, netblt_time now)
+{
+    netblt_time own = nb_rate_own_round_trip(rate);
+    if (rate->state == NB_RATE_START || rate->settling || rate->epochs.count != 0)
+        return;
+    if (least_us <= own + nb_rate_queue_limit_us(rate)) {
+        rate->back_offs = 0;
+        return;
+    }
+    netblt_time queue_us = least_us - own;
+    if (path_is_longer(rate, queue_us, least_us))
+        return;
+    rate->back_offs++;
+    rate->settling = true;
+    rate->successes = 0;
+    rate->boldness = 1;
+    nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * arriving_now(rate), "a queue stands");
+    double slower = nb_clamp(nb_seconds(queue_us) /
+                                 nb_seconds(rate->round_trip_us > 4 * queue_us ? rate->round_trip_us : 4 * queue_us),
+                             DRAIN_MIN, DRAIN_MAX);
+    rate->gain = slower;
+    rate->offered.phase = NB_RATE_DRAIN;
+    rate->offered_at = now;
+    rate->phase_us = (netblt_time)((double)queue_us / slower);
+    nb_rate_plan_next_pulse(rate, now);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CORE_RATE_QUEUE_H
+#define NETBLT_CORE_RATE_QUEUE_H
+
+#include "rate_control.h"
+
+/* The least round trip of the recent past is known: backs off when it tells of a queue. */
+void nb_rate_judge_queue(struct nb_rate_control *rate, netblt_time least_us, netblt_time now);
+
+#endif

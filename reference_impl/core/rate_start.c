@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rate_start.h"
+
+#include "rate_loss.h"
+#include "rate_pair.h"
+#include "rate_path.h"
+
+/* START: packets and, of what was offered, the share that must arrive for the rate to grow. */
+#define START_PACKETS_MIN 24
+#define START_BURSTS_MIN 4
+/* Where steps take no time they may be small and need no trains; and as a queue shows at once, nothing else tells of
+ * the path there: what is missing without one is missing because a host was busy. */
+#define START_SHORT_PATH_US 20000
+#define START_GROWTH_SHORT_PATH 2
+/* Below so many packets a second a buffer, and so a step, takes long all the same. */
+#define START_GENTLY_FROM 8000
+#define START_GROWTH_NEAR 16
+#define START_DOUBTS_MAX 1
+/* A jump to what trains show is bounded by this factor, as trains overrate a link that is shaped or shared. */
+#define START_JUMP_MAX 32
+/* On a longer path an offer too fast floods it for as long: the user's start is taken for its rate, and pulses test it.
+ */
+#define START_ROUND_TRIP_MAX_US 5000000
+#define START_FOLLOWED 0.85
+#define START_TRAIN_SHARE 0.95 /* trains overrate a link that others use too */
+
+static void begin_cruise(struct nb_rate_control *rate, netblt_time now)
+{
+    rate->state = NB_RATE_CRUISE;
+    rate->successes = 0;
+    rate->base_measured = false;
+    rate->next_pulse_at = now;
+}
+
+static bool path_is_short(const struct nb_rate_control *rate)
+{
+    return rate->round_trip_us != 0 && rate->round_trip_us < START_SHORT_PATH_US;
+}
+
+/* The limit was met: the queue grows, or what arrives is less than what was offered. */
+static bool start_met_the_limit(struct nb_rate_control *rate, const struct nb_rate_result *result)
+{
+    bool queue = nb_rate_a_queue_stands(rate);
+    double offered = rate->epochs.in_force.rate;
+    if (nb_rate_lost_too_much(rate, result)) {
+        nb_rate_set_base(rate, NB_RATE_BELOW_CAPACITY * nb_rate_carried(rate, result), "start: loss beyond chance");
+        return true;
+    }
+    bool less = result->sent_rate < START_FOLLOWED * offered;
+    bool again = less && rate->doubts >= START_DOUBTS_MAX;
+    if (queue || (again && !path_is_short(rate) && nb_rate_path_is_the_limit(rate))) {
+        nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * (result->sent_rate < offered ? result->sent_rate : offered),
+                         queue ? "start: a queue grows" : "start: less arrives than was offered");
+        return true;
+    }
+    rate->doubts = less && !again ? rate->doubts + 1 : 0;
+    return false;
+}
+
+/* All windows of the offer in force as one: the best of their rates, the sum of their packets. */
+static bool start_result(const struct nb_rate_control *rate, struct nb_rate_result *result)
+{
+    if (!nb_rate_window_result(&rate->window, result) || result->arrival_rate < rate->best) {
+        result->arrival_rate = rate->best;
+        result->sent_rate = rate->best;
+    }
+    result->packets += rate->best_packets;
+    result->lost += rate->best_lost;
+    double bursts_s = START_BURSTS_MIN * rate->epochs.in_force.burst.interval_ms / 1000.0;
+    return result->packets >= START_PACKETS_MIN && result->arrival_rate > 0 &&
+           (rate->best > 0 || result->seconds >= bursts_s);
+}
+
+static double start_growth(const struct nb_rate_control *rate)
+{
+    double from = rate->epochs.in_force.rate;
+    if (rate->growth <= START_GROWTH_SHORT_PATH || !path_is_short(rate))
+        return rate->growth;
+    if (from >= START_GENTLY_FROM)
+        return START_GROWTH_SHORT_PATH;
+    if (!nb_rate_path_is_near(rate))
+        return rate->growth;
+    return nb_clamp(START_GENTLY_FROM / from, rate->growth, START_GROWTH_NEAR);
+}
+
+void nb_rate_step_start(struct nb_rate_control *rate, netblt_time now)
+{
+    struct nb_rate_result result;
+    if (rate->epochs.count != 0 || !start_result(rate, &result))
+        return;
+    rate->arrived = result.sent_rate;
+    if (start_met_the_limit(rate, &result)) {
+        begin_cruise(rate, now);
+        return;
+    }
+    if (rate->doubts > 0) { /* a host that was busy otherwise? Once more */
+        rate->best = rate->best_packets = rate->best_lost = 0;
+        nb_rate_window_begin(&rate->window, now);
+        return;
+    }
+    nb_rate_learn_loss(rate, &result, 0.5);
+    if (rate->round_trip_us > START_ROUND_TRIP_MAX_US) {
+        begin_cruise(rate, now);
+        return;
+    }
+    bool short_path = path_is_short(rate);
+    double next = rate->epochs.in_force.rate * start_growth(rate);
+    double train = short_path ? 0 : START_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);
+    if (train > 0 && train <= START_JUMP_MAX * rate->epochs.in_force.rate) {
+        nb_rate_set_base(rate, train > rate->base ? train : rate->base, "start: what trains show");
+        begin_cruise(rate, now);
+    } else {
+        nb_rate_set_base(rate, next, "start: faster");
+    }
+    if (rate->base >= nb_rate_most_possible(rate))
+        begin_cruise(rate, now);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CORE_RATE_START_H
+#define NETBLT_CORE_RATE_START_H
+
+#include "rate_control.h"
+
+/* START: from the negotiated pair to the first limit. One step for each offer that is in force and was measured. */
+void nb_rate_step_start(struct nb_rate_control *rate, netblt_time now);
+
+#endif
