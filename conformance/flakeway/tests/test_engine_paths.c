@@ -7,44 +7,26 @@
 static void framing_is_paid_for_by_every_packet(void)
 {
     /* 125 + 25 bytes at 1 Mbit/s take 1200 us */
-    flakeway *engine = engine_with(1, "rate 1Mbit", "framing 25B");
-    test_packet packet = simple_packet(6, 125);
-    offer(engine, A_TO_B, &packet, 0);
-    offer(engine, A_TO_B, &packet, 0);
-    CHECK_TEXT(released_text(engine), "1@1200 2@2400");
-    flakeway_free(engine);
+    CHECK_PATH("rate 1Mbit", "framing 25B", "125@0 125@0", "1@1200 2@2400");
 }
 
 static void cells_are_sent_whole(void)
 {
     /* 97 bytes need 3 cells of 53: 159 bytes, 1272 us at 1 Mbit/s; 96 bytes need 2: 848 us */
-    flakeway *engine = engine_with(1, "rate 1Mbit", "cells 48/53");
-    test_packet large = simple_packet(6, 97);
-    test_packet small = simple_packet(6, 96);
-    offer(engine, A_TO_B, &large, 0);
-    offer(engine, A_TO_B, &small, 0);
-    CHECK_TEXT(released_text(engine), "1@1272 2@2120");
-    flakeway_free(engine);
+    CHECK_PATH("rate 1Mbit", "cells 48/53", "97@0 96@0", "1@1272 2@2120");
 }
 
 static void cells_that_came_in_one_by_one_have_begun_to_leave(void)
 {
     /* 2 cells are 424 us at 2 Mbit/s and 848 us at 1 Mbit/s: at 424 us the first has left, and at 848 us both have */
-    flakeway *engine = engine_with(1, "rate 1Mbit", "cells 48/53 from 2Mbit");
-    test_packet packet = simple_packet(6, 96);
-    offer(engine, A_TO_B, &packet, 424);
-    CHECK_TEXT(released_text(engine), "1@848");
-    flakeway_free(engine);
+    CHECK_PATH("rate 1Mbit", "cells 48/53 from 2Mbit", "96@424", "1@848");
 }
 
 static void a_queue_in_cells_takes_packets_that_fit_whole(void)
 {
     flakeway *engine = engine_with(1, "rate 1Mbit", "cells 48/53");
-    test_packet packet = simple_packet(6, 96);
     CHECK(flakeway_add(engine, "queue 5cells", NULL) == 0); /* and one that is being sent: three packets of two */
-    for (unsigned i = 0; i < 5; i++) {
-        offer(engine, A_TO_B, &packet, 0);
-    }
+    offer_all(engine, "96@0 96@0 96@0 96@0 96@0");
     CHECK_TEXT(released_text(engine), "1@848 2@1696 3@2544");
     CHECK(flakeway_get_stats(engine, A_TO_B)->dropped_by_queue == 2);
     flakeway_free(engine);
@@ -53,37 +35,20 @@ static void a_queue_in_cells_takes_packets_that_fit_whole(void)
 static void packets_wait_for_a_frame_with_room(void)
 {
     /* A frame of 2000 bits each millisecond takes two packets of 1000 bits, and leaves when its time is over. */
-    flakeway *engine = engine_with(1, "frames 1ms 2000bits", NULL);
-    test_packet packet = simple_packet(6, 125);
-    offer(engine, A_TO_B, &packet, 10);
-    for (unsigned i = 0; i < 4; i++) {
-        offer(engine, A_TO_B, &packet, 900);
-    }
-    offer(engine, A_TO_B, &packet, 7500);
-    CHECK_TEXT(released_text(engine), "1@2000 2@2000 3@3000 4@3000 5@4000 6@9000");
-    flakeway_free(engine);
+    CHECK_PATH("frames 1ms 2000bits", NULL, "125@10 125@900 125@900 125@900 125@900 125@7500",
+               "1@2000 2@2000 3@3000 4@3000 5@4000 6@9000");
 }
 
 static void a_packet_larger_than_a_frame_takes_several(void)
 {
-    flakeway *engine = engine_with(1, "frames 1ms 400bits", NULL);
-    test_packet packet = simple_packet(6, 125); /* 1000 bits: three frames */
-    offer(engine, A_TO_B, &packet, 0);
-    offer(engine, A_TO_B, &packet, 0); /* 200 bits of the third are free, but it is no room for another */
-    CHECK_TEXT(released_text(engine), "1@3000 2@6000");
-    flakeway_free(engine);
+    /* 1000 bits: three frames. 200 bits of the third are free, but it is no room for another. */
+    CHECK_PATH("frames 1ms 400bits", NULL, "125@0 125@0", "1@3000 2@6000");
 }
 
 static void fragments_pay_their_own_headers_and_arrive_together(void)
 {
     /* 300 bytes over 156: 20+136, 20+136, 20+8 bytes, so 340 in all, and 2720 us at 1 Mbit/s */
-    flakeway *engine = engine_with(1, "rate 1Mbit", "mtu 156B");
-    test_packet packet = simple_packet(6, 300);
-    test_packet whole = simple_packet(6, 156);
-    offer(engine, A_TO_B, &packet, 0);
-    offer(engine, A_TO_B, &whole, 10000);
-    CHECK_TEXT(released_text(engine), "1@2720 2@11248");
-    flakeway_free(engine);
+    CHECK_PATH("rate 1Mbit", "mtu 156B", "300@0 156@10000", "1@2720 2@11248");
 }
 
 static void a_packet_is_lost_with_any_of_its_fragments(void)
@@ -100,13 +65,7 @@ static void a_packet_is_lost_with_any_of_its_fragments(void)
 
 static void only_fragmented_packets_are_late(void)
 {
-    flakeway *engine = engine_with(1, "latency 1ms", "mtu 156B late 600us 100%");
-    test_packet packet = simple_packet(6, 300);
-    test_packet whole = simple_packet(6, 100);
-    offer(engine, A_TO_B, &packet, 0);
-    offer(engine, A_TO_B, &whole, 0);
-    CHECK_TEXT(released_text(engine), "2@1000 1@1600");
-    flakeway_free(engine);
+    CHECK_PATH("latency 1ms", "mtu 156B late 600us 100%", "300@0 100@0", "2@1000 1@1600");
 }
 
 /* Losses, and how often one follows another at once. */

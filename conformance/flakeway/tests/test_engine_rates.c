@@ -185,14 +185,7 @@ static void jitter_stays_within_its_bounds_and_keeps_the_order(void)
 static void a_link_spaces_packets_by_their_size_and_its_rate(void)
 {
     /* 125 bytes at 1 Mbit/s take 1000 us */
-    flakeway *engine = engine_with(1, "rate 1Mbit", "latency 5ms");
-    test_packet packet = simple_packet(6, 125);
-    for (unsigned i = 0; i < 3; i++) {
-        offer(engine, A_TO_B, &packet, 0);
-    }
-    offer(engine, A_TO_B, &packet, 10000);
-    CHECK_TEXT(released_text(engine), "1@6000 2@7000 3@8000 4@16000");
-    flakeway_free(engine);
+    CHECK_PATH("rate 1Mbit", "latency 5ms", "125@0 125@0 125@0 125@10000", "1@6000 2@7000 3@8000 4@16000");
 }
 
 static void a_rate_that_does_not_divide_evenly_is_kept_in_the_long_run(void)
@@ -214,12 +207,8 @@ static void a_rate_that_does_not_divide_evenly_is_kept_in_the_long_run(void)
 static void a_full_queue_drops_the_newcomer(void)
 {
     flakeway *engine = engine_with(1, "rate 1Mbit", "queue 2packets");
-    test_packet packet = simple_packet(6, 125);
-    for (unsigned i = 0; i < 5; i++) {
-        offer(engine, A_TO_B, &packet, 0); /* one is being sent, two wait */
-    }
-    offer(engine, A_TO_B, &packet, 1000); /* the first has gone: a place is free */
-    offer(engine, A_TO_B, &packet, 1000);
+    offer_all(engine, "125@0 125@0 125@0 125@0 125@0"); /* one is being sent, two wait */
+    offer_all(engine, "125@1000 125@1000");             /* the first has gone: a place is free */
     CHECK_TEXT(released_text(engine), "1@1000 2@2000 3@3000 6@4000");
     CHECK(flakeway_get_stats(engine, A_TO_B)->dropped_by_queue == 3);
     flakeway_free(engine);
@@ -227,16 +216,8 @@ static void a_full_queue_drops_the_newcomer(void)
 
 static void a_queue_in_bytes_counts_bytes(void)
 {
-    flakeway *engine = engine_with(1, "rate 1Mbit", "queue 250B");
-    test_packet packet = simple_packet(6, 125);
-    test_packet small = simple_packet(6, 25);
-    offer(engine, A_TO_B, &packet, 0);
-    offer(engine, A_TO_B, &packet, 0);
-    offer(engine, A_TO_B, &small, 0);
-    offer(engine, A_TO_B, &packet, 0); /* 150 + 125 > 250 */
-    offer(engine, A_TO_B, &small, 0);
-    CHECK_TEXT(released_text(engine), "1@1000 2@2000 3@2200 5@2400");
-    flakeway_free(engine);
+    /* The fourth: 150 + 125 > 250 */
+    CHECK_PATH("rate 1Mbit", "queue 250B", "125@0 125@0 25@0 125@0 25@0", "1@1000 2@2000 3@2200 5@2400");
 }
 
 /* 100 bytes take 800 us at 1 Mb/s. The fourth and fifth would wait 2.4 ms and longer for their turn. */
@@ -259,11 +240,8 @@ static void a_queue_in_time_counts_the_wait(void)
 static void a_rule_sees_only_what_the_queue_let_through(void)
 {
     flakeway *engine = engine_with(1, "rate 1Mbit", "queue 0packets");
-    test_packet packet = simple_packet(6, 125);
     CHECK(flakeway_add(engine, "drop nth=2", NULL) == 1);
-    for (unsigned i = 0; i < 6; i++) {
-        offer(engine, A_TO_B, &packet, i * 500); /* every other one finds the line busy */
-    }
+    offer_all(engine, "125@0 125@500 125@1000 125@1500 125@2000 125@2500"); /* every other one finds the line busy */
     CHECK_TEXT(released_text(engine), "1@1000 5@3000");
     flakeway_free(engine);
 }

@@ -101,6 +101,19 @@ uint64_t offer(flakeway *engine, enum flakeway_direction direction, const test_p
     return flakeway_offer(engine, direction, &whole, now_us);
 }
 
+void offer_all(flakeway *engine, const char *packets)
+{
+    while (*packets != '\0') {
+        char *end;
+        test_packet packet = simple_packet(6, strtoul(packets, &end, 10));
+        if (*end != '@' || packet.length < 12 || packet.length > sizeof packet.bytes) {
+            abort();
+        }
+        offer(engine, A_TO_B, &packet, strtoull(end + 1, &end, 10));
+        packets = *end == ' ' ? end + 1 : end;
+    }
+}
+
 const char *released_text(flakeway *engine)
 {
     static char text[4096];

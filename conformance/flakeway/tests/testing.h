@@ -48,8 +48,18 @@ void add_resend(test_packet *packet, uint16_t sequence, uint32_t buffer, unsigne
 /* An engine with rules; every text must be understood. */
 flakeway *engine_with(uint64_t seed, const char *first, const char *second);
 uint64_t offer(flakeway *engine, enum flakeway_direction direction, const test_packet *packet, uint64_t now_us);
+/* Offers packets from A to B, said as "bytes@microseconds" with spaces between. */
+void offer_all(flakeway *engine, const char *packets);
 /* Releases everything, however late, and writes "id@time" of each, with spaces between, to a buffer that it answers;
  * copies as "id+copy@time". */
 const char *released_text(flakeway *engine);
+/* What is offered under these rules, and what is released of it. */
+#define CHECK_PATH(first, second, offered, expected)                                                                   \
+    do {                                                                                                               \
+        flakeway *engine_of_path = engine_with(1, first, second);                                                      \
+        offer_all(engine_of_path, offered);                                                                            \
+        CHECK_TEXT(released_text(engine_of_path), expected);                                                           \
+        flakeway_free(engine_of_path);                                                                                 \
+    } while (0)
 
 #endif
