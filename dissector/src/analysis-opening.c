@@ -200,18 +200,31 @@ static void judge_response_again(const struct nb_event *event, const struct nb_p
     }
 }
 
+/* The connection that waits for its RESPONSE on these ports; NULL: none. Other strays may have come between. */
+static const struct nb_stream *find_waiting(const struct nb_event *event)
+{
+    enum { STRAYS_AT_MOST = 64 };
+    const struct nb_stream *asked = event->stream->older;
+
+    for (int i = 0; i < STRAYS_AT_MOST && asked != NULL && !asked->open_seen; i++) {
+        asked = asked->older;
+    }
+    return asked != NULL && asked->open_seen && !asked->response_seen && asked->facts->active == 1 - event->end ? asked
+                                                                                                                : NULL;
+}
+
 /* OPEN-02: a RESPONSE begins a connection of its own when nobody asked for this unique ID. One may answer an OPEN that
  * was not captured; when each OPEN gets one the emitter does not echo the ID. */
 static void judge_stray_response(const struct nb_event *event)
 {
     enum { STRAYS_TO_PROVE = 3 };
-    const struct nb_stream *asked = event->stream->older;
+    const struct nb_stream *asked = find_waiting(event);
     struct nb_charge charge = {.rule = NB_RULE_OPEN_UID,
                                .offender = event->end,
                                .excuse = "it may answer an OPEN that was not captured",
                                .request_frame = asked == NULL ? 0 : asked->facts->side[1 - event->end].terms.frame};
 
-    if (asked != NULL && asked->open_seen && !asked->response_seen && asked->facts->active == 1 - event->end) {
+    if (asked != NULL) {
         if (asked->facts->side[1 - event->end].openings > asked->facts->stray_openings) {
             asked->facts->strays++; /* each of them answers an OPEN of its own */
         }

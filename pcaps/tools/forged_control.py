@@ -134,6 +134,49 @@ def acknowledgement_lost() -> Exchange:
     return talk.finish(MIDDLE + 1)
 
 
+def parts_of_a_queue() -> Exchange:
+    """Look-alike: the queue does not fit one packet, and each part has a timer of its own (AMB-33)."""
+    talk = Talk(
+        "A queue goes out in two CONTROLs. What acknowledges the first is lost behind the capture, so that it is "
+        "repeated by itself, after the second.",
+        buffers=24,
+        max_buffers=4,
+    )
+    talk.start()
+    talk.run(0, MIDDLE)
+    talk.answers()
+    talk.says(*talk.grants(2))
+    talk.sends_buffer(MIDDLE)
+    talk.sends_buffer(MIDDLE + 1)
+    talk.sends_buffer(MIDDLE + 2, lost=[0, 1, 2])
+    talk.sends_buffer(MIDDLE + 3, lost=[0, 1, 2])
+    talk.wait(50)
+    first = [talk.accept(MIDDLE), *talk.grants(1), talk.accept(MIDDLE + 1), *talk.grants(1)]
+    talk.says(*first)
+    talk.answers(comment="lost behind the capture point")
+    talk.wait(100)
+    talk.says(*(talk.missing(buffer, [0, 1, 2]) for buffer in (MIDDLE + 2, MIDDLE + 3)), comment="the second part")
+    talk.wait(100)
+    talk.says(*first, comment="the first part again, by its own timer")
+    for buffer in (MIDDLE + 2, MIDDLE + 3):
+        for number in range(3):
+            talk.sends_piece(buffer, number)
+        talk.accepts(buffer)
+    return talk.finish(MIDDLE + 4)
+
+
+def beside_an_ok() -> Exchange:
+    """The OK says that all data have come, and the data acknowledged the message before them."""
+    talk = half_way("A message comes back beside the OK of a buffer whose data have acknowledged it.")
+    talk.sends_buffer(MIDDLE)
+    old, fresh = talk.accept(MIDDLE), talk.grants(1)
+    talk.says(old, *fresh)
+    talk.sends_buffer(MIDDLE + 1)
+    offence = talk.says(old, *fresh, talk.accept(MIDDLE + 1), *talk.grants(1))
+    talk.breaks("CTRL-05", offence, RECEIVER)
+    return talk.finish(MIDDLE + 2)
+
+
 def acknowledgement_falls() -> Exchange:
     talk = half_way("The sender acknowledges less than before.")
     talk.answers()
@@ -335,6 +378,8 @@ SCRIPTS = {
     "ctrl02-like-padding": padding_changes,
     "ctrl03-newest-first": newest_first,
     "ctrl05-acknowledged-again": acknowledged_again,
+    "ctrl05-beside-an-ok": beside_an_ok,
+    "ctrl05-like-parts": parts_of_a_queue,
     "ctrl05-repeated-after-done": repeated_after_done,
     "ctrl05-like-acknowledgement-lost": acknowledgement_lost,
     "ctrl06-acknowledgement-falls": acknowledgement_falls,

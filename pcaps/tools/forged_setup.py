@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
-from pcaps.tools.octets import reason, setup, text_field
+from pcaps.tools.octets import ok, reason, setup, text_field
 from pcaps.tools.talk import Talk
 
 OPENS_WITHOUT_END = 64
@@ -28,17 +28,45 @@ def answered(requirement: str, about: str, **fields: Any) -> Callable[[], Exchan
     return script
 
 
-def other_id_each_time() -> Exchange:
-    talk = Talk("Every OPEN is answered by a RESPONSE whose unique ID is one too high.")
-    for attempt in range(3):
-        talk.opens()
-        frame = talk.responds(unique_id=0x0998_0031)
-        talk.wait(500)
-        if attempt == 2:
-            talk.breaks("OPEN-02", frame, RECEIVER)
-        else:
-            talk.may_look_like("OPEN-02", frame, RECEIVER)
-    return talk
+def answered_with(about: str, *ids: int) -> Callable[[], Exchange]:
+    """Each OPEN gets a RESPONSE with one of these unique IDs."""
+
+    def script() -> Exchange:
+        talk = Talk(about)
+        for number, unique_id in enumerate(ids, start=1):
+            talk.opens()
+            frame = talk.responds(unique_id=unique_id)
+            talk.wait(500)
+            if number == len(ids):
+                talk.breaks("OPEN-02", frame, RECEIVER)
+            else:
+                talk.may_look_like("OPEN-02", frame, RECEIVER)
+        return talk
+
+    return script
+
+
+def old_responses(step: int) -> Callable[[], Exchange]:
+    """Look-alike: they answer OPENs of long ago, which the capture did not see."""
+
+    def script() -> Exchange:
+        talk = Talk("Three RESPONSEs to OPENs of long ago arrive in a row behind the third OPEN; then the right one.")
+        for _ in range(3):
+            talk.opens()
+            talk.wait(500)
+        for number in range(3):
+            stray = talk.responds(unique_id=0x0998_0031 + number * step)
+            talk.may_look_like("OPEN-02", stray, RECEIVER)
+        return goes_on(talk)
+
+    return script
+
+
+def goes_on(talk: Talk) -> Talk:
+    """The right RESPONSE comes, and the whole transfer."""
+    talk.responds()
+    talk.says(*talk.grants(2))
+    return talk.finish(0)
 
 
 def open_changes() -> Exchange:
@@ -137,6 +165,20 @@ def offer_exceeded() -> Exchange:
     offence = talk.answers(burst_size=8, burst_interval_ms=10)
     talk.breaks("NEG-09", offence, SENDER, proof=RECEIVER)
     return talk.finish(13)
+
+
+def offer_not_captured() -> Exchange:
+    """Look-alike: an OK may offer more when it is repeated (CTRL-02)."""
+    talk = Talk("The receiver repeats an OK with a faster pace; the capture missed that, the sender goes by it.")
+    talk.start()
+    talk.run(0, MIDDLE)
+    talk.sends_buffer(MIDDLE)
+    first, fresh = talk.accept(MIDDLE), talk.grants(1)
+    talk.says(first, *fresh, comment="lost behind the capture point")
+    talk.wait(200)
+    talk.queue(ok(talk.seq - 1, MIDDLE, control_timer_ms=200, burst_size=16, burst_interval_ms=10), *fresh)
+    talk.may_look_like("NEG-09", talk.answers(burst_size=16), SENDER)
+    return talk.finish(MIDDLE + 1)
 
 
 def offer_restricted() -> Exchange:
@@ -263,7 +305,12 @@ def wrong_end_sends() -> Exchange:
 
 
 SCRIPTS: dict[str, Callable[[], Exchange]] = {
-    "open02-other-id": other_id_each_time,
+    "open02-other-id": answered_with(
+        "Every OPEN is answered by a RESPONSE whose unique ID is one too high.", *[0x0998_0031] * 3
+    ),
+    "open02-random-id": answered_with("Every OPEN is answered by a RESPONSE with a random unique ID.", 7, 800, 90_000),
+    "open02-like-old-responses": old_responses(1),
+    "open02-like-old-copies": old_responses(0),
     "open04-open-changes": open_changes,
     "open05-open-in-transfer": open_in_transfer,
     "open01-no-response": transfer_without_response,
@@ -287,6 +334,7 @@ SCRIPTS: dict[str, Callable[[], Exchange]] = {
     "neg07-mode-turned": answered("NEG-07", "RESPONSE turns WRITE into READ.", write=False),
     "neg08-no-burst": no_burst_offered,
     "neg09-offer-exceeded": offer_exceeded,
+    "neg09-like-offer-not-captured": offer_not_captured,
     "neg10-no-packet-size": answered("NEG-10", "RESPONSE accepts with a data packet size of 0.", packet_size=0),
     "ctrl11-faster-than-agreed": faster_from_the_start,
     "neg-like-restricted": restricted,
