@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
 import datetime
+import functools
 import json
 import os
 import platform
@@ -12,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +26,9 @@ BUILD, SANITIZED, VENV = ROOT / "build", ROOT / "build-asan", ROOT / ".venv" / "
 HOUR_S = 3600
 LOG_MAX_BYTES = 1 << 20  # of each job, its end: a line for each random transfer is too much to keep
 TAIL_LINES = 12  # of a failed job's log, in the text report
+LOOK_S = 0.2  # between two looks whether somebody interrupted us
+GRACE_S = 10  # after SIGTERM, before SIGKILL
+PR_SET_CHILD_SUBREAPER = 36
 
 Command = list[str]
 
@@ -133,6 +140,7 @@ def output_of(*command: str) -> str:
     return lines[0] if lines else "unknown"
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     return {
         "tree": output_of("git", "describe", "--always", "--dirty"),
@@ -148,21 +156,17 @@ def versions() -> dict[str, str]:
 
 
 class Runner:
-    """Runs commands, each as a process group of its own that ends with us."""
+    """Runs commands, each as a process group of its own. Nothing that a command started outlives it, nor us."""
 
     def __init__(self) -> None:
-        self._group: subprocess.Popen[bytes] | None = None
         self.interrupted = False
+        # Whatever loses its parent below us becomes our child, in whatever session it is.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._interrupt)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self.interrupted = True
-        self._signal(signal.SIGTERM)
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._group is not None and self._group.poll() is None:
-            os.killpg(self._group.pid, number)
 
     def command(self, command: Command, log: Path, limit_s: float) -> str:
         """ "passed", or what went wrong."""
@@ -170,7 +174,7 @@ class Runner:
             out.write(f"$ {' '.join(command)}\n".encode())
             out.flush()
             try:
-                self._group = subprocess.Popen(
+                process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
                     stdout=out,
@@ -180,27 +184,54 @@ class Runner:
                 )
             except OSError as problem:
                 return f"cannot start {command[0]}: {problem.strerror}"
-            try:
-                status = self._group.wait(limit_s)
-            except subprocess.TimeoutExpired:
-                self._end()
-                return f"timed out after {limit_s:.0f} s"
-            finally:
-                self._end()
+            status = self._wait(process, limit_s)
+            end(process)
         if self.interrupted:
             return "interrupted"
+        if status is None:
+            return f"timed out after {limit_s:.0f} s"
         return "passed" if status == 0 else f"exit status {status}"
 
-    def _end(self) -> None:
-        if self._group is None:
-            return
-        self._signal(signal.SIGTERM)
-        try:
-            self._group.wait(10)
-        except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
-            self._group.wait()
-        self._group = None
+    def _wait(self, process: subprocess.Popen[bytes], limit_s: float) -> int | None:
+        """The exit status; None when it takes too long or we are interrupted."""
+        give_up = time.monotonic() + limit_s
+        while not self.interrupted and time.monotonic() < give_up:
+            try:
+                return process.wait(LOOK_S)
+            except subprocess.TimeoutExpired:
+                pass
+        return None
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a command that may have ended, politely at first, and whatever it has left running."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
+    while left := descendants(os.getpid()):
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if process.poll() is not None:
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+        time.sleep(0.01)
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Every process below this one."""
+    children = defaultdict(list)
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            children[int(file.read_text().rpartition(")")[2].split()[1])].append(int(file.parent.name))
+    found: list[int] = []
+    parents = [ancestor]
+    while parents:
+        parents = [child for parent in parents for child in children[parent]]
+        found += parents
+    return found
 
 
 def shorten(log: Path) -> None:
@@ -303,8 +334,10 @@ def main(argv: list[str]) -> int:
         last = verdicts[-1]
         print(f"    {last.verdict} after {last.seconds:.0f} s {last.detail}".rstrip(), flush=True)
         if runner.interrupted:
-            return 130
+            break
     print(f"\n{(given.report / 'nightly.txt').read_text()}", end="")
+    if runner.interrupted:
+        return 130
     return 0 if all(verdict.verdict in ("passed", "skipped") for verdict in verdicts) else 1
 
 
