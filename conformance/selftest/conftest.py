@@ -18,6 +18,7 @@ from netblt_conformance.verdicts import Result
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
 TIME_LIMIT_S = 300
+sys.path.insert(0, str(CONFORMANCE))  # for `import selftest.…`: pytest adds this folder only, mypy its parent
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,11 @@ import random
 import re
 import socket
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
-
 from selftest.netblt_command_helpers import (
     DONE,
     KEYS,

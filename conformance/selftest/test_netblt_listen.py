@@ -3,22 +3,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
-
 from selftest.netblt_command_helpers import (
     DONE,
     FAILED,
@@ -33,7 +27,8 @@ from selftest.netblt_command_helpers import (
     one_line,
     sha256,
 )
-from selftest.netblt_command_lab import Lab, Process
+from selftest.netblt_command_lab import Lab
+from selftest.netblt_listen_helpers import fetch, make_root, serve, store, told
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -41,29 +36,8 @@ pytest_plugins = ["selftest.netblt_command_fixtures"]
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The directory that is served, with a secret beside it."""
-    served = tmp_path / "served"
-    (served / "inner").mkdir(parents=True)
     make_file(tmp_path / "secret", 1000, seed=9)
-    return served
-
-
-def serve(lab: Lab, root: Path, *options: str) -> Process:
-    process = lab.start(lab.there, "listen", "--root", root, *options)
-    process.wait_until_it_waits()
-    return process
-
-
-def fetch(lab: Lab, name: str, target: Path, *options: str) -> Process:
-    return lab.start(lab.here, "recv", target, lab.there.address, "--client-string", name, *options)
-
-
-def store(lab: Lab, source: Path, name: str, *options: str) -> Process:
-    return lab.start(lab.here, "send", source, lab.there.address, "--client-string", name, *options)
-
-
-def lines_of(server: Process) -> list[dict[str, Any]]:
-    """What a server with --json has written so far."""
-    return [json.loads(line) for line in server.stdout.read_text().splitlines()]
+    return make_root(tmp_path)
 
 
 class TestServing:
@@ -75,11 +49,11 @@ class TestServing:
         assert fetched.wait() == DONE, fetched.errors
         stored = lab.start(lab.here, "send", brought, lab.there.address)  # named after the file
         assert stored.wait() == DONE, stored.errors
-        server.wait_until(lambda: len(lines_of(server)) == 2, "both are told")
+        server.wait_until(lambda: len(told(server)) == 2, "both are told")
 
         assert (tmp_path / "fetched").read_bytes() == offered.read_bytes()
         assert (root / "brought").read_bytes() == brought.read_bytes()
-        sent, received = lines_of(server)
+        sent, received = told(server)
         for line, name, role, file in ((sent, "inner/offered", "sender", offered),
                                        (received, "brought", "receiver", brought)):  # fmt: skip
             assert set(line) == KEYS | {"file", "peer"}
@@ -97,12 +71,12 @@ class TestServing:
         peers += [fetch(udp_lab, file.name, tmp_path / f"got-{file.name}", *slow) for file in down]
 
         assert [peer.wait() for peer in peers] == [DONE] * 20, [peer.errors for peer in peers]
-        server.wait_until(lambda: len(lines_of(server)) == 20, "all are told")
+        server.wait_until(lambda: len(told(server)) == 20, "all are told")
         for file in up:
             assert (root / file.name).read_bytes() == file.read_bytes()
         for file in down:
             assert (tmp_path / f"got-{file.name}").read_bytes() == file.read_bytes()
-        ends = [line["seconds"] for line in lines_of(server)]
+        ends = [line["seconds"] for line in told(server)]
         assert min(ends) > 0.5, "each took as long as its rate says, so they overlapped"
         assert leftovers(root) == []
 

@@ -4,22 +4,16 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
-
 from selftest.netblt_command_helpers import (
     DONE,
     FAILED,
@@ -32,8 +26,9 @@ from selftest.netblt_command_helpers import (
     needs_root,
     one_line,
 )
-from selftest.netblt_command_lab import Lab, Process
+from selftest.netblt_command_lab import Lab
 from selftest.netblt_command_packets import open_packet
+from selftest.netblt_listen_helpers import fetch, make_root, serve, store, told
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -42,27 +37,7 @@ CLONE_NEWNS = 0x00020000
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    served = tmp_path / "served"
-    (served / "inner").mkdir(parents=True)
-    return served
-
-
-def serve(lab: Lab, root: Path, *options: str, **more: Any) -> Process:
-    process = lab.start(lab.there, "listen", "--root", root, "--json", *options, **more)
-    process.wait_until_it_waits()
-    return process
-
-
-def fetch(lab: Lab, name: str, target: Path, *options: str) -> Process:
-    return lab.start(lab.here, "recv", target, lab.there.address, "--client-string", name, *options)
-
-
-def store(lab: Lab, source: Path, name: str, *options: str) -> Process:
-    return lab.start(lab.here, "send", source, lab.there.address, "--client-string", name, *options)
-
-
-def told(server: Process) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in server.stdout.read_text().splitlines()]
+    return make_root(tmp_path)
 
 
 def forge_opens(lab: Lab, names: list[bytes], *, write: bool) -> None:
@@ -77,7 +52,7 @@ class TestStrangers:
     def test_forged_opens_take_no_place_from_those_who_answer(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         file = make_file(root / "file", 5000)
         brought = make_file(tmp_path / "brought", 200_000)
-        server = serve(udp_lab, root, "--max-connections", "4")
+        server = serve(udp_lab, root, "--json", "--max-connections", "4")
         honest = store(udp_lab, brought, "slow", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
         forge_opens(udp_lab, [b"file"] * 40, write=False)
@@ -92,7 +67,7 @@ class TestStrangers:
         assert 0 < len(gave_way) <= 20, "ten in a second at most are told"
 
     def test_places_that_peers_have_answered_for_are_kept(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
-        server = serve(udp_lab, root, "--max-connections", "1")
+        server = serve(udp_lab, root, "--json", "--max-connections", "1")
         first = store(udp_lab, make_file(tmp_path / "file", 300_000), "first", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
         forge_opens(udp_lab, [b"x"] * 8, write=True)  # fewer than are refused at once
@@ -117,7 +92,7 @@ class TestStrangers:
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            serve(udp_lab, root)
+            serve(udp_lab, root, "--json")
             for name in ("fifo", "alias"):
                 refused = fetch(udp_lab, name, tmp_path / "got")
                 assert refused.wait() == UNREACHABLE
@@ -141,7 +116,7 @@ class TestDisks:
             (root / "old").write_bytes(b"old")
 
         large, small = make_file(tmp_path / "large", 3_000_000), make_file(tmp_path / "small", 100_000)
-        server = serve(udp_lab, root, "--force", prepare=on_a_small_disk)
+        server = serve(udp_lab, root, "--json", "--force", prepare=on_a_small_disk)
         disk = Path(f"/proc/{server.popen.pid}/root{root}")
 
         for name in ("new", "old"):
@@ -158,7 +133,7 @@ class TestDisks:
 
     def test_directories_that_go_away_end_their_transfers_only(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         source = make_file(tmp_path / "source", 300_000)
-        server = serve(udp_lab, root)
+        server = serve(udp_lab, root, "--json")
         lost = store(udp_lab, source, "inner/file", *SLOW)
         other = store(udp_lab, source, "file", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
@@ -178,7 +153,7 @@ class TestDisks:
         # More than what is under way at a time, so that not all of it has been read at once.
         growing, shrinking = make_file(root / "growing", 300_000), make_file(root / "shrinking", 600_000)
         before = growing.read_bytes()
-        server = serve(udp_lab, root)
+        server = serve(udp_lab, root, "--json")
         targets = [tmp_path / "grown", tmp_path / "shrunk"]
         peers = [fetch(udp_lab, f.name, t, *SLOW) for f, t in zip((growing, shrinking), targets, strict=True)]
         for peer in peers:
@@ -201,7 +176,7 @@ class TestDisks:
     ) -> None:
         file = make_file(root / "file", 5000)
         reader, writer = os.pipe()
-        server = serve(udp_lab, root, stdout=writer)
+        server = serve(udp_lab, root, "--json", stdout=writer)
         os.close(writer)
         os.close(reader)
         for _ in range(3):
@@ -215,7 +190,7 @@ class TestDisks:
         self, udp_lab: Lab, root: Path, tmp_path: Path
     ) -> None:
         source = make_file(tmp_path / "source", 300_000)
-        server = serve(udp_lab, root, "--death-timer", "2")
+        server = serve(udp_lab, root, "--json", "--death-timer", "2")
         silent = store(udp_lab, source, "file", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
         silent.popen.kill()

@@ -6,13 +6,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
-
 from selftest.netblt_command_lab import NETBLT, REPOSITORY
 
 MANUALS = REPOSITORY / "reference_impl" / "man"

@@ -5,14 +5,10 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
-
 from selftest.netblt_command_helpers import DONE, INTERRUPTED, NEGOTIATED_KEYS, UNREACHABLE, one_line
 from selftest.netblt_command_lab import Lab, Process
 from selftest.netblt_command_relay import LossyRelay

@@ -5,15 +5,11 @@ from __future__ import annotations
 
 import signal
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # pytest adds this folder only, mypy its parent
-
 from selftest.netblt_command_helpers import DONE, INTERRUPTED, LOCAL, UNREACHABLE, one_line
 from selftest.netblt_command_lab import Lab
 from selftest.netblt_command_relay import LossyRelay
