@@ -198,6 +198,7 @@ _ROLE_VALUES: dict[str, Callable[[Any], Any]] = {
     "usage_exit": _exits,
     "success_output": _pattern,
     "failure_output": _pattern,
+    "stall_file": _text,
 }
 
 

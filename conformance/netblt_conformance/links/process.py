@@ -33,15 +33,20 @@ class Process:
         *,
         piped: bool = False,
         folder: Path | None = None,
+        given_input: int | None = None,
+        given_output: int | None = None,
     ) -> None:
+        """`given_input`, `given_output`: descriptors that become its standard input or output; they stay the caller's.
+        Output that goes there is not kept."""
         self.command = list(command)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        self._output = None if piped else tempfile.TemporaryFile()  # noqa: SIM115
+        kept = not piped and given_output is None
+        self._output = tempfile.TemporaryFile() if kept else None  # noqa: SIM115
         channel = subprocess.PIPE if piped else None
         self.popen = subprocess.Popen(
             self.command,
-            stdin=channel or subprocess.DEVNULL,
-            stdout=channel or self._output,
+            stdin=channel or subprocess.DEVNULL if given_input is None else given_input,
+            stdout=channel or self._output if given_output is None else given_output,
             stderr=self._errors,
             env={**os.environ, **environment},
             preexec_fn=before_exec,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from netblt_conformance.adapter import Adapter, WireRole
 from netblt_conformance.links.base import HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.links.client import StallingClient, stalling_client
 from netblt_conformance.links.process import Process, die_with_parent
 from netblt_conformance.links.stamps import StallMeter
 from netblt_conformance.links.transport import Transport
@@ -48,14 +49,22 @@ class Program:
         self._values: dict[str, str] = {}
         self._environment: dict[str, str] = {}
         self._fetched = False
+        self._client: StallingClient | None = None
 
     # ---- start ----
 
-    def start(self, start: Start, role: WireRole) -> None:
+    def start(self, start: Start, role: WireRole, stall_until_s: float | None = None) -> None:
+        """`stall_until_s`: its client stalls until then (monotonic clock); None: never."""
         self._role = role
+        if stall_until_s is not None:
+            if role.stall_file is None:
+                raise NotSupportedError("the adapter has no stall_file for this role: its client cannot be stalled")
+            self._client = stalling_client(start, stall_until_s)
         if start.role.sender:
             (self._folder / "in").write_bytes(start.data)
         self._values = {**self._parameters(start), **self._transport.values()}
+        if self._client is not None:
+            self._values["file_in"] = self._values["file_out"] = role.stall_file or ""
         self._environment = {**self._adapter.environment, **role.environment, "NETBLT_TEST_ID": start.test_id}
         self._hook("before", role.before)
         if not role.command:
@@ -66,10 +75,20 @@ class Program:
             self._transport.before_exec()
             die_with_parent()
 
+        client = self._client.program_end if self._client is not None else None
         try:
-            self._process = Process(command, self._environment, before_exec, folder=self._folder)
+            self._process = Process(
+                command,
+                self._environment,
+                before_exec,
+                folder=self._folder,
+                given_input=client if start.role.sender else None,
+                given_output=None if start.role.sender else client,
+            )
         except OSError as error:
             raise HarnessError(f"{self._adapter.path.name}: {command[0]}: {error.strerror}") from None
+        if self._client is not None:
+            self._client.start()
         if not start.role.active and self._adapter.remote is None:
             self._await_ready()
 
@@ -128,6 +147,8 @@ class Program:
                 raise HarnessError(
                     f"{process.command[0]} ended before it listened: {process.last_words() or self._how_it_ended()}"
                 )
+            if time.monotonic() >= give_up and self._client is not None:
+                raise NotSupportedError("it does not listen before its client has given everything")
             if time.monotonic() >= give_up:
                 what = f"say {role.ready_output.pattern!r}" if role.ready_output else "listen"
                 raise HarnessError(f"{process.command[0]} did not {what} within {role.ready_s:g} s (wire.ready_s)")
@@ -204,6 +225,8 @@ class Program:
         if role.after and not self._fetched:
             self._fetched = True
             self._hook("after", role.after)
+        if self._client is not None:
+            return Digest.of(self._client.received)
         try:
             return Digest.of((self._folder / "out").read_bytes())
         except OSError:
@@ -224,6 +247,9 @@ class Program:
             with contextlib.suppress(OSError):
                 self._process.free()
             self._process = None
+        if self._client is not None:
+            self._client.close()
+            self._client = None
         shutil.rmtree(self._folder, ignore_errors=True)
         then()
         if fault is not None:

@@ -50,6 +50,8 @@ def features(adapter: Adapter, transport: Transport) -> frozenset[Feature]:
         found.add(Feature.REPLAY)
     if adapter.quit_signal:
         found.add(Feature.QUIT)
+    if any(role.stall_file for role in adapter.roles.values()):
+        found.add(Feature.CLIENT_STALL)
     return frozenset(found) - adapter.pics.lacks
 
 
@@ -98,7 +100,9 @@ class WireLink(Link):
         start = capped(start, self._adapter.pics)
         works = self._works(start.role)
         self._program = Program(self._adapter, self._transport, self._meter, role_works=works)
-        self._program.start(start, described)
+        stall_us = start.parameters.client_stall_until_us
+        until_s = time.monotonic() + (stall_us - self._clock.now_us()) / MICROSECONDS_PER_S if stall_us else None
+        self._program.start(start, described, until_s)
 
     @property
     def _running(self) -> Program:
