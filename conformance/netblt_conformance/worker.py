@@ -147,6 +147,7 @@ class Supervisor:
 
     def _run(self, loaded: Loaded) -> None:
         self._loaded = loaded
+        loaded.prepare(self._plan)
         workers = [self._start(share, frozenset()) for share in range(self._jobs)]
         finished: dict[int, set[str]] = {share: set() for share in range(self._jobs)}
         try:

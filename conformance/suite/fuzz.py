@@ -3,14 +3,23 @@
 when it dies, the verdict names the packet that it died of."""
 
 import dataclasses
+from collections.abc import Callable
 
-from netblt_conformance import fuzz, packets
+from netblt_conformance import fuzz, packets, tolerances
 from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
+from netblt_conformance.links.base import Feature, NotSupportedError
+from netblt_conformance.model import MICROSECONDS_PER_S as S
+from netblt_conformance.model import Stop
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.tolerances import QUIET_US
 
 COUNT = 150  # packets of a kind and role; each is another one
+
+
+def prepare(seed: int) -> None:
+    """To think of damage takes a second: once is enough for all workers."""
+    fuzz.recipes(seed)
 
 
 def sound_packets(t: Case, peer: ReceiverPeer | SenderPeer) -> dict[str, bytes]:
@@ -200,3 +209,198 @@ def test_after_the_end_old_packets_do_no_harm_and_the_ports_are_free_again(t: Ca
         peer.send_open()
         seen = peer.expect(lambda packet: packet.type in answers, 5_000_000, "expected an answer to a new OPEN")
         t.observe("the ports of a connection that is over", "RESPONSE" if seen.packet.type is Type.RESPONSE else "busy")
+
+
+# ---- every state of a connection ----
+
+FEW = 40  # packets of a kind, state and role; each is another one
+LENGTH = 1024  # one buffer
+# A sender dallies for as long as the receiver's control timer may run (CLOSE-04): long enough for all that is thrown.
+DALLY_TIMER_MS = 20_000
+# These have their effect whatever is changed in their text.
+ENDS = {Type.QUIT, Type.QUITACK, Type.ABORT, Type.DONE, Type.REFUSED}
+
+TesterEnd = ReceiverPeer | SenderPeer
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """How to get the implementation there, and what must be possible from there when nothing has happened."""
+
+    enter: Callable[[Case, TesterEnd], None]
+    leave: Callable[[Case, TesterEnd], None]
+    succeeds: bool = False  # whatever the tester sends, success may be told from here on
+
+
+def _complete(t: Case, peer: TesterEnd) -> None:
+    peer.finish()
+    _expect_success(t, peer)
+
+
+def _expect_success(t: Case, peer: TesterEnd) -> None:
+    peer.expect_success()
+    if isinstance(peer, SenderPeer):
+        t.expect_delivered(peer.data)
+
+
+# ---- a passive end listens, an active one opens ----
+
+
+def _await_open(t: Case, peer: TesterEnd) -> None:
+    if t.role.active:
+        peer.await_open()
+
+
+def _open_and_complete(t: Case, peer: TesterEnd) -> None:
+    if t.role.active:
+        peer.respond()
+    else:
+        peer.open()
+    _complete(t, peer)
+
+
+# ---- quitting ----
+
+
+def _quit(t: Case, peer: TesterEnd) -> None:
+    if Feature.QUIT not in t.link.features:
+        raise NotSupportedError(f"not available here: {Feature.QUIT.value}")
+    peer.connect()
+    peer.listen(tolerances.CROSSING_US)
+    t.link.stop(Stop.QUIT, "the client has had enough")
+    peer.expect_type(Type.QUIT, 15 * S)
+
+
+def _still_quits(_t: Case, peer: TesterEnd) -> None:
+    peer.expect_type(Type.QUIT, 15 * S)
+    peer.send(peer.forge.packet(Type.QUITACK))
+    peer.expect_failure()
+
+
+def _be_quit(_t: Case, peer: TesterEnd) -> None:
+    peer.connect()
+    peer.send_quit()
+    peer.expect_type(Type.QUITACK)
+
+
+def _has_quit(_t: Case, peer: TesterEnd) -> None:
+    peer.send_quit()
+    peer.expect_type(Type.QUITACK)
+    peer.expect_failure()
+
+
+# ---- the end of a transfer: a receiver's last OK is not acknowledged yet, a sender dallies ----
+
+
+def _all_but_the_end(_t: Case, peer: TesterEnd) -> None:
+    if isinstance(peer, ReceiverPeer):
+        peer.control_timer_ms = DALLY_TIMER_MS
+    peer.connect()
+    peer.require(buffer_size=LENGTH)
+    if isinstance(peer, ReceiverPeer):
+        peer.go(0)
+        peer.expect_buffer(0)
+        peer.expect_ack(peer.ok(0)[0].seq)
+    else:
+        go = peer.expect_go(0)
+        peer.answer_controls(False)
+        peer.withhold_ack(at=go.seq)
+        peer.send_buffer(0)
+        peer.expect_ok(0)
+
+
+def _end(t: Case, peer: TesterEnd) -> None:
+    t.must(not t.link.status().closed, "closed before the end was due")
+    if isinstance(peer, ReceiverPeer):
+        peer.send_control([peer.monitor.session.messages_sent[-1]])
+        acknowledged = "expected the repeated OK to be acknowledged during the dally"
+        peer.expect(lambda packet: packet.type is Type.NULL_ACK, peer.ack_deadline_us, acknowledged)
+        peer.send_done()
+    else:
+        peer.acknowledge()
+    _expect_success(t, peer)
+
+
+def _everything(t: Case, peer: TesterEnd) -> None:
+    if t.link.real_time:
+        raise NotSupportedError("its program has ended: there is nobody left")
+    peer.connect()
+    _complete(t, peer)
+    peer.until(lambda: t.link.status().closed, tolerances.CLOSE_MAX_US, "expected the connection to be closed")
+
+
+def _stays_over(t: Case, peer: TesterEnd) -> None:
+    t.must(t.link.status().succeeded, "what came after the end turned success into failure")
+    _expect_success(t, peer)
+
+
+STATES = {
+    "setup": State(_await_open, _open_and_complete),
+    "quitting": State(_quit, _still_quits),
+    "told to quit": State(_be_quit, _has_quit),
+    "end": State(_all_but_the_end, _end, succeeds=True),
+    "over": State(_everything, _stays_over, succeeds=True),
+}
+
+
+def entered(t: Case, **parameters: bool) -> tuple[State, TesterEnd]:
+    state = STATES[t.variant]
+    peer = t.peer(LENGTH, max_buffers=1, **parameters)
+    with t.preamble():
+        state.enter(t, peer)
+    return state, peer
+
+
+def throw_cut(t: Case, peer: TesterEnd, sound: dict[str, bytes]) -> None:
+    """Every packet cut at every offset, with the Length that it had, and with Length and checksum to match where it is
+    then shorter than its type can be."""
+    for name, packet in sound.items():
+        t.note(f"{name} cut at every offset")
+        least = packets.MINIMUM_BYTES.get(Type(packet[3]), packets.HEADER_BYTES)
+        for size in range(len(packet)):
+            t.link.send(packet[:size])
+            if packets.HEADER_BYTES <= size < least:
+                short = bytearray(packet[:size])
+                short[4:6] = size.to_bytes(2, "big")
+                t.link.send(packets.seal(short))
+        peer.listen(max(2 * t.link.delay_us, peer.ms(1)))
+
+
+@case("ROBUST-01", "CKSUM-06", roles=ALL_ROLES, control=True, variants=tuple(STATES))
+def test_damaged_packets_change_nothing_in_any_state(t: Case) -> None:
+    state, peer = entered(t)
+    if t.stimulus:
+        sound = sound_packets(t, peer)
+        throw_cut(t, peer, sound)
+        throw(t, peer, fuzz.generate(t.seed, t.random, sound, FEW, sealed=False))
+        t.note("damaged packets")
+    state.leave(t, peer)
+
+
+@case("ROBUST-01", "ROBUST-06", "ROBUST-07", roles=ALL_ROLES, variants=tuple(STATES))
+def test_impossible_packets_with_good_checksums_are_survived_in_any_state(t: Case) -> None:
+    state, peer = entered(t, data_checksum=True)
+    for monitor in t.monitors:  # what it makes of nonsense is its own business, as long as it lives
+        monitor.disabled.update(FREE)
+    listens = t.variant == "setup" and not t.role.active
+    ends = {*ENDS, Type.OPEN} if listens else ENDS  # to who listens a damaged one is a request like any other
+    sound = {name: packet for name, packet in sound_packets(t, peer).items() if packet[3] not in ends}
+    mutated = fuzz.generate(t.seed, t.random, sound, FEW, sealed=True)
+    throw(t, peer, [m for m in mutated if len(m.packet) < packets.HEADER_BYTES or m.packet[3] not in ends])
+    t.note("impossible packets")
+    if listens or t.variant == "over":
+        state.leave(t, peer)
+        return
+    t.must(state.succeeds or not t.link.status().succeeded, "success was reported of a transfer that was not made")
+    peer.send_abort()  # whatever was made of all that: this ends it, if anybody is there
+    told = "expected the client to learn the outcome"
+    peer.until(lambda: _is_told(t), tolerances.CLOSE_MAX_US, told)
+    t.must(state.succeeds or t.link.status().failed, "success was reported of a transfer that was not made")
+    if isinstance(peer, SenderPeer) and t.link.status().succeeded:
+        t.expect_delivered(peer.data)
+    peer.listen(QUIET_US)
+
+
+def _is_told(t: Case) -> bool:
+    status = t.link.status()
+    return status.succeeded or status.failed
