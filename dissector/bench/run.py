@@ -126,8 +126,10 @@ def judge(result: dict[str, float]) -> list[str]:
         wrong.append(f"{result['netblt_to_sctp']:.2f} times as fast as SCTP, below {AT_LEAST_SCTP}")
     if result["netblt_to_tcp"] < AT_LEAST_TCP:
         wrong.append(f"{result['netblt_to_tcp']:.2f} times as fast as TCP, below {AT_LEAST_TCP}")
-    if result["netblt_bytes_per_packet"] > BYTES_PER_PACKET:
-        wrong.append(f"{result['netblt_bytes_per_packet']:.0f} bytes per packet, above {BYTES_PER_PACKET}")
+    for shape in ("netblt", "netblt_control"):
+        used = result[f"{shape}_bytes_per_packet"]
+        if used > BYTES_PER_PACKET:
+            wrong.append(f"{shape}: {used:.0f} bytes per packet, above {BYTES_PER_PACKET}")
     if abs(result.get("ten_times_packets_cost", 10) / 10 - 1) > LINEAR:
         wrong.append(f"ten times the packets cost {result['ten_times_packets_cost']:.2f} times the time")
     if result.get("many_connections_cost", 1) > 1 + LINEAR:

@@ -347,7 +347,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
         event.content = content_hash(packet);
         event.emitted =
             nb_emission_note(&event.stream->flow[event.end], carrier->ipv4, carrier->ip_id, event.content, event.frame);
-        event.record->copy_of = event.emitted.copy_of;
+        nb_note_copy(event.record, event.emitted.copy_of);
         if (event.emitted.arrival != NB_COPY) {
             apply_rules(&event);
         } else if (nb_is_data(packet->type)) {

@@ -24,27 +24,11 @@ static int64_t middle_of(uint16_t epoch)
 
 static struct nb_message_life *find(const struct nb_conversation *conversation, int64_t seq)
 {
-    if (seq < conversation->message_base || seq >= conversation->message_base + conversation->message_count) {
+    if (seq < conversation->message_base || seq >= conversation->message_base + conversation->messages.count) {
         return NULL;
     }
-    return &conversation->messages[seq - conversation->message_base];
-}
-
-static void grow(struct nb_conversation *conversation, uint32_t count)
-{
-    enum { ROOM_AT_FIRST = 16 };
-    const size_t size = sizeof(struct nb_message_life);
-
-    if (count > conversation->message_room) {
-        conversation->message_room = MAX(MAX(count, conversation->message_room * 3 / 2), ROOM_AT_FIRST);
-        conversation->messages = (struct nb_message_life *)wmem_realloc(wmem_file_scope(), conversation->messages,
-                                                                        conversation->message_room * size);
-    }
-    if (conversation->messages == NULL) {
-        return; /* no room was ever asked for: count is 0 */
-    }
-    memset(conversation->messages + conversation->message_count, 0, (count - conversation->message_count) * size);
-    conversation->message_count = count;
+    return (struct nb_message_life *)nb_series_at(&conversation->messages, (uint32_t)(seq - conversation->message_base),
+                                                  sizeof(struct nb_message_life));
 }
 
 /* NULL for numbers too far off to be believed. */
@@ -56,12 +40,11 @@ static struct nb_message_life *find_or_make(struct nb_conversation *conversation
         conversation->newest = seq;
     }
     if (seq < conversation->message_base ||
-        seq >= conversation->message_base + conversation->message_count + LARGEST_GAP) {
+        seq >= conversation->message_base + conversation->messages.count + LARGEST_GAP) {
         return NULL;
     }
-    if (seq >= conversation->message_base + conversation->message_count) {
-        grow(conversation, (uint32_t)(seq - conversation->message_base) + 1);
-    }
+    nb_series_grow(&conversation->messages, (uint32_t)(seq - conversation->message_base) + 1,
+                   sizeof(struct nb_message_life));
     return find(conversation, seq);
 }
 

@@ -5,6 +5,61 @@
 /* A forged packet number must not cost memory for all the numbers below it. */
 #define LARGEST_GAP 1024U
 
+/* Numbers are counted up, so nearly every buffer has its place behind the one before. */
+static bool is_near(const struct nb_conversation *conversation, uint32_t number)
+{
+    return conversation->buffers_known &&
+           number - conversation->buffer_base < conversation->buffers.count + LARGEST_GAP;
+}
+
+static struct nb_buffer_life *find(const struct nb_conversation *conversation, uint32_t number)
+{
+    const uint32_t at = number - conversation->buffer_base;
+    struct nb_buffer_life *life = NULL;
+    struct nb_buffer_life *far_one = NULL;
+
+    if (conversation->buffers_known && at < conversation->buffers.count) {
+        life = (struct nb_buffer_life *)nb_series_at(&conversation->buffers, at, sizeof(struct nb_buffer_life));
+    }
+    /* It may have been far when it was made, and near by now. */
+    if ((life == NULL || !life->made) && conversation->far_buffers != NULL) {
+        far_one = (struct nb_buffer_life *)wmem_map_lookup(conversation->far_buffers, GUINT_TO_POINTER(number));
+    }
+    return far_one != NULL ? far_one : life;
+}
+
+static struct nb_buffer_life *make_far(struct nb_conversation *conversation, uint32_t number)
+{
+    struct nb_buffer_life *life = wmem_new0(wmem_file_scope(), struct nb_buffer_life);
+
+    if (conversation->far_buffers == NULL) {
+        conversation->far_buffers = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    }
+    wmem_map_insert(conversation->far_buffers, GUINT_TO_POINTER(number), life);
+    return life;
+}
+
+static struct nb_buffer_life *make_place(struct nb_conversation *conversation, uint32_t number)
+{
+    if (!conversation->buffers_known) {
+        conversation->buffers_known = true;
+        conversation->buffer_base = number;
+    }
+    if (!is_near(conversation, number) ||
+        !nb_series_grow(&conversation->buffers, number - conversation->buffer_base + 1,
+                        sizeof(struct nb_buffer_life))) {
+        return make_far(conversation, number);
+    }
+    return find(conversation, number);
+}
+
+const struct nb_buffer_life *nb_buffer_life_find(const struct nb_conversation *conversation, uint32_t number)
+{
+    const struct nb_buffer_life *life = find(conversation, number);
+
+    return life != NULL && life->made ? life : NULL;
+}
+
 struct nb_buffer_life *nb_buffer_life(struct nb_conversation *conversation, uint32_t number, bool make)
 {
     struct nb_buffer_life *life = conversation->recent;
@@ -12,18 +67,17 @@ struct nb_buffer_life *nb_buffer_life(struct nb_conversation *conversation, uint
     if (life != NULL && life->number == number) {
         return life;
     }
-    if (conversation->buffers == NULL) {
-        conversation->buffers = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    life = find(conversation, number);
+    if (life == NULL && make) {
+        life = make_place(conversation, number);
     }
-    life = (struct nb_buffer_life *)wmem_map_lookup(conversation->buffers, GUINT_TO_POINTER(number));
-    if (life == NULL) {
-        if (!make) {
-            return NULL;
-        }
-        life = wmem_new0(wmem_file_scope(), struct nb_buffer_life);
+    if (life == NULL || (!life->made && !make)) {
+        return NULL;
+    }
+    if (!life->made) {
+        life->made = true;
         life->number = number;
         life->highest = -1;
-        wmem_map_insert(conversation->buffers, GUINT_TO_POINTER(number), life);
     }
     conversation->recent = life;
     return life;
@@ -35,22 +89,20 @@ static void move_base(struct nb_buffer_life *life, uint32_t base)
 
     memmove(life->first_sent + by, life->first_sent, life->tracked * sizeof(uint32_t));
     memset(life->first_sent, 0, by * sizeof(uint32_t));
-    life->base = base;
+    life->base = (uint16_t)base;
     life->tracked += by;
 }
 
-static void make_room(struct nb_buffer_life *life, uint32_t entries)
+static void make_room(struct nb_buffer_life *life, uint32_t entries, uint32_t room_at_first)
 {
-    enum { ROOM_AT_FIRST = 4 };
-
     if (entries > life->room) {
-        life->room = MAX(MAX(entries, life->room * 3 / 2), ROOM_AT_FIRST);
+        life->room = MAX(MAX(entries, life->room * 3 / 2), life->room == 0 ? room_at_first : 0);
         life->first_sent = (uint32_t *)wmem_realloc(wmem_file_scope(), life->first_sent, life->room * sizeof(uint32_t));
     }
 }
 
 /* Where the first record of this packet is kept. */
-static uint32_t *first_sent(struct nb_buffer_life *life, uint32_t packet)
+static uint32_t *first_sent(struct nb_buffer_life *life, uint32_t packet, uint32_t room_at_first)
 {
     const uint32_t end = life->base + life->tracked;
 
@@ -58,14 +110,14 @@ static uint32_t *first_sent(struct nb_buffer_life *life, uint32_t packet)
         life->tracked = 0; /* far away: start again there */
     }
     if (life->tracked == 0) {
-        life->base = packet;
+        life->base = (uint16_t)packet;
     }
     if (packet < life->base) {
-        make_room(life, life->tracked + life->base - packet);
+        make_room(life, life->tracked + life->base - packet, room_at_first);
         move_base(life, packet);
     } else if (packet >= life->base + life->tracked) {
         const uint32_t entries = packet - life->base + 1;
-        make_room(life, entries);
+        make_room(life, entries, room_at_first);
         memset(life->first_sent + life->tracked, 0, (entries - life->tracked) * sizeof(uint32_t));
         life->tracked = entries;
     }
@@ -123,11 +175,23 @@ static void note_start(struct nb_event *event, struct nb_buffer_life *life)
     }
 }
 
+/* What a full buffer will need, as far as that is believable. */
+static uint32_t expected_packets(const struct nb_conversation *conversation)
+{
+    enum { WITHOUT_TERMS = 4, AT_MOST = 64 };
+    const struct nb_terms *terms = &conversation->negotiated;
+
+    if (terms->packet_size == 0) {
+        return WITHOUT_TERMS;
+    }
+    return CLAMP((terms->buffer_size + terms->packet_size - 1) / terms->packet_size, 1, AT_MOST);
+}
+
 void nb_converse_data(struct nb_event *event)
 {
     const struct nb_packet *packet = event->packet;
     struct nb_buffer_life *life = nb_buffer_life(event->stream->conversation, packet->buffer, true);
-    uint32_t *first = first_sent(life, packet->packet);
+    uint32_t *first = first_sent(life, packet->packet, expected_packets(event->stream->conversation));
     const struct nb_asked *asked = life->asked == NULL ? NULL : request_for(event, life);
 
     if (life->first_data_frame == 0) {

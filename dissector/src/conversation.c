@@ -46,6 +46,14 @@ void nb_note(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, i
     append(record, &note);
 }
 
+void nb_note_copy(struct nb_record *record, uint32_t frame)
+{
+    if (frame != 0) {
+        record->facts |= NB_IS_COPY;
+        nb_note(record, NB_NOTE_COPY_OF, frame, NB_NO_TIME);
+    }
+}
+
 void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns)
 {
     for (const struct nb_note *note = record->notes; note != NULL; note = note->next) {
@@ -185,7 +193,7 @@ static bool is_copy(struct nb_event *event)
         }
     }
     if (copy_of != 0 && varies) {
-        event->record->copy_of = copy_of;
+        nb_note_copy(event->record, copy_of);
         return true;
     }
     const uint8_t at = conversation->recent_at[event->end]++ % NB_IDS_KEPT;

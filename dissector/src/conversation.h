@@ -5,15 +5,8 @@
 #ifndef NETBLT_CONVERSATION_H
 #define NETBLT_CONVERSATION_H
 
+#include "series.h"
 #include "stream.h"
-
-/* Bits of nb_record.facts. */
-enum nb_fact {
-    NB_RETRANSMISSION = 1 << 0, /* sent before, or asked for by a RESEND */
-    NB_OUT_OF_ORDER = 1 << 1,   /* overtaken by packets captured before */
-    NB_BURST_START = 1 << 2,
-    NB_DATA_SPOILT = 1 << 3, /* bad data checksum */
-};
 
 /* What few packets have. Times are nanoseconds. */
 #define NB_NO_TIME INT64_MIN
@@ -27,6 +20,7 @@ enum nb_note_kind {
     NB_NOTE_ANSWERED_BY,  /* reverse */
     NB_NOTE_STARTS,       /* first DATA of a buffer: frame of the first GO; time since */
     NB_NOTE_ACKNOWLEDGES, /* high-seq went up: frame of the first CONTROL with the newest message; time since */
+    NB_NOTE_COPY_OF,      /* the same packet twice in the capture: frame of the first */
     NB_NOTE_BURST_GAP,    /* first packet of a burst: frame of the first packet of the burst before; time since */
 };
 
@@ -65,10 +59,11 @@ struct nb_buffer_life {
     int64_t go_ns, first_data_ns, ok_ns;
     uint32_t number;
     uint32_t go_frame, first_data_frame, ok_frame; /* 0 not seen */
-    int32_t highest;                               /* packet number; -1 none */
-    uint32_t base;                                 /* packet number of first_sent[0] */
     uint32_t tracked;                              /* entries of first_sent in use */
     uint32_t room;
+    int32_t highest;      /* packet number; -1 none */
+    uint16_t base;        /* packet number of first_sent[0] */
+    bool made;            /* false: only a place for one */
     uint32_t *first_sent; /* of each packet, ordinal + 1 of its first record; 0 not seen */
     struct nb_asked *asked;
 };
@@ -102,15 +97,17 @@ struct nb_conversation {
     uint16_t burst_size, burst_interval_ms;    /* as last announced */
     struct nb_once first_of[2][NB_ONCE_TYPES]; /* by end and type: the first packet of a kind that is sent again */
     char *client_string;                       /* of the OPEN; NULL none */
-    /* control messages: number message_base is messages[0] */
+    /* control messages: number message_base is the first of messages */
     bool messages_known;
     int64_t message_base, newest, acked;
-    uint32_t message_count, message_room;
-    struct nb_message_life *messages;
+    struct nb_series messages; /* of struct nb_message_life */
     /* buffers */
     bool first_go_known;
-    uint32_t first_go;   /* lowest buffer that a GO named */
-    wmem_map_t *buffers; /* by number */
+    uint32_t first_go; /* lowest buffer that a GO named */
+    bool buffers_known;
+    uint32_t buffer_base;     /* number of the first of buffers */
+    struct nb_series buffers; /* of struct nb_buffer_life */
+    wmem_map_t *far_buffers;  /* by number: those that are far from the others; NULL none */
     struct nb_buffer_life *recent;
     int32_t outstanding;
     /* bursts of the sender */
@@ -133,12 +130,18 @@ void nb_register_conversations(void);
 /* Adds a note to a record. */
 void nb_note(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns);
 
+/* The packet is a copy of the one in `frame`; nothing when that is 0. */
+void nb_note_copy(struct nb_record *record, uint32_t frame);
+
 /* Unless a note of this kind is there already. */
 void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns);
 
 /* conversation-data.c */
 void nb_converse_data(struct nb_event *event);
 struct nb_buffer_life *nb_buffer_life(struct nb_conversation *conversation, uint32_t number, bool make);
+
+/* As above, only to be looked at; NULL when there is none. */
+const struct nb_buffer_life *nb_buffer_life_find(const struct nb_conversation *conversation, uint32_t number);
 
 /* conversation-control.c. `ack` is a high-seq from the wire. */
 void nb_converse_control(struct nb_event *event);

@@ -7,7 +7,8 @@
 
 #include "taps.h"
 
-static const char *conversation_filter(conv_item_t *item _U_, conv_filter_type_e filter)
+/* What a click on a column of the table filters by. */
+static const char *filter_of(conv_filter_type_e filter, const address *end)
 {
     switch (filter) {
     case CONV_FT_SRC_PORT:
@@ -17,34 +18,24 @@ static const char *conversation_filter(conv_item_t *item _U_, conv_filter_type_e
     case CONV_FT_ANY_PORT:
         return "netblt.port";
     case CONV_FT_SRC_ADDRESS:
-        return item->src_address.type == AT_IPv6 ? "ipv6.src" : "ip.src";
+        return end->type == AT_IPv6 ? "ipv6.src" : "ip.src";
     case CONV_FT_DST_ADDRESS:
-        return item->src_address.type == AT_IPv6 ? "ipv6.dst" : "ip.dst";
+        return end->type == AT_IPv6 ? "ipv6.dst" : "ip.dst";
     case CONV_FT_ANY_ADDRESS:
-        return item->src_address.type == AT_IPv6 ? "ipv6.addr" : "ip.addr";
+        return end->type == AT_IPv6 ? "ipv6.addr" : "ip.addr";
     default:
         return CONV_FILTER_INVALID;
     }
 }
 
+static const char *conversation_filter(conv_item_t *item, conv_filter_type_e filter)
+{
+    return filter_of(filter, &item->src_address);
+}
+
 static const char *endpoint_filter(endpoint_item_t *item, conv_filter_type_e filter)
 {
-    switch (filter) {
-    case CONV_FT_SRC_PORT:
-        return "netblt.local_port";
-    case CONV_FT_DST_PORT:
-        return "netblt.foreign_port";
-    case CONV_FT_ANY_PORT:
-        return "netblt.port";
-    case CONV_FT_SRC_ADDRESS:
-        return item->myaddress.type == AT_IPv6 ? "ipv6.src" : "ip.src";
-    case CONV_FT_DST_ADDRESS:
-        return item->myaddress.type == AT_IPv6 ? "ipv6.dst" : "ip.dst";
-    case CONV_FT_ANY_ADDRESS:
-        return item->myaddress.type == AT_IPv6 ? "ipv6.addr" : "ip.addr";
-    default:
-        return CONV_FILTER_INVALID;
-    }
+    return filter_of(filter, &item->myaddress);
 }
 
 static ct_dissector_info_t conversation_info = {conversation_filter};

@@ -9,24 +9,34 @@ struct nb_stream;
 struct nb_finding;
 struct nb_note;
 
+/* Bits of nb_record.facts. */
+enum nb_fact {
+    NB_RETRANSMISSION = 1 << 0, /* sent before, or asked for by a RESEND */
+    NB_OUT_OF_ORDER = 1 << 1,   /* overtaken by packets captured before */
+    NB_BURST_START = 1 << 2,
+    NB_DATA_SPOILT = 1 << 3, /* bad data checksum */
+    NB_IS_COPY = 1 << 4,     /* of a packet that was captured before */
+};
+
 /* Small, since captures have millions: whatever few packets have goes into notes or findings. */
 struct nb_record {
     struct nb_stream *stream; /* NULL when the packet belongs to none */
     struct nb_finding *findings;
     struct nb_note *notes; /* conversation.h */
     uint32_t frame;
-    uint32_t key;            /* which packet of the frame: nb_record_key */
-    uint32_t copy_of;        /* frame number; 0 when the packet is no copy */
-    uint32_t burst;          /* from 1; 0 when the packet is in no burst */
-    uint16_t burst_position; /* from 1 */
-    uint16_t outstanding;    /* buffers GO'd and not OK'd after this packet */
-    uint16_t facts;          /* enum nb_fact */
-    uint16_t epoch;          /* CONTROL: how often the sequence numbers had wrapped */
-    int8_t end;              /* which end emitted it: 0 or 1 */
-    int8_t sender;           /* as known at this packet */
-    uint8_t position;        /* enum nb_position, as inferred up to here */
-    uint8_t dialect;         /* enum nb_dialect */
-    bool data_checksummed;   /* as negotiated up to here */
+    uint32_t key;   /* which packet of the frame: nb_record_key */
+    uint32_t burst; /* from 1; 0 when the packet is in no burst */
+    union {
+        uint16_t burst_position; /* from 1; CONTROLs have none */
+        uint16_t epoch;          /* CONTROL: how often the sequence numbers had wrapped */
+    };
+    uint16_t outstanding;  /* buffers GO'd and not OK'd after this packet */
+    uint16_t facts;        /* enum nb_fact */
+    int8_t end;            /* which end emitted it: 0 or 1 */
+    int8_t sender;         /* as known at this packet */
+    uint8_t position;      /* enum nb_position, as inferred up to here */
+    uint8_t dialect;       /* enum nb_dialect */
+    bool data_checksummed; /* as negotiated up to here */
 };
 
 /* A frame may hold several NETBLT packets: several payloads (tunnels: occurrence, from 0) and several packets in one

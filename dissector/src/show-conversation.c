@@ -114,6 +114,7 @@ static void show_note(const struct place *place, const struct nb_note *note)
         [NB_NOTE_ANSWERED_BY] = {&hf_nb_answered_by, NULL},
         [NB_NOTE_STARTS] = {&hf_nb_go_frame, &hf_nb_go_time},
         [NB_NOTE_ACKNOWLEDGES] = {&hf_nb_acknowledges, &hf_nb_ack_time},
+        [NB_NOTE_COPY_OF] = {&hf_netblt_analysis_copy_of, NULL},
         [NB_NOTE_BURST_GAP] = {&hf_nb_burst_before, &hf_nb_burst_gap},
     };
 
@@ -125,7 +126,6 @@ static void show_note(const struct place *place, const struct nb_note *note)
 
 static void show_facts(const struct place *place, const struct nb_record *record)
 {
-    add_frame(place, hf_netblt_analysis_copy_of, record->copy_of);
     if (record->burst != 0) {
         add_uint(place, hf_nb_burst, record->burst);
         add_uint(place, hf_nb_burst_position, record->burst_position);
@@ -152,7 +152,7 @@ void nb_tell_events(const struct nb_record *record, packet_info *pinfo, proto_it
     if (record == NULL) {
         return;
     }
-    if (record->copy_of != 0) {
+    if (record->facts & NB_IS_COPY) {
         expert_add_info(pinfo, root, &ei_nb_duplicate);
     }
     if (record->facts & NB_RETRANSMISSION) {
@@ -167,10 +167,7 @@ void nb_tell_events(const struct nb_record *record, packet_info *pinfo, proto_it
 static void show_buffer_life(const struct place *place, const struct nb_conversation *conversation,
                              const struct nb_message *message)
 {
-    const struct nb_buffer_life *buffer =
-        conversation->buffers == NULL
-            ? NULL
-            : (const struct nb_buffer_life *)wmem_map_lookup(conversation->buffers, GUINT_TO_POINTER(message->buffer));
+    const struct nb_buffer_life *buffer = nb_buffer_life_find(conversation, message->buffer);
 
     if (buffer == NULL) {
         return;

@@ -477,8 +477,8 @@ struct nb_history *nb_histories_note(struct nb_histories *all, const packet_info
     history->last = now;
     note_findings(history, tap->record, now.frame);
     if (!tap->counts) {
-        history->copies += tap->record->copy_of != 0;
-        history->broken += tap->record->copy_of == 0;
+        history->copies += (tap->record->facts & NB_IS_COPY) != 0;
+        history->broken += (tap->record->facts & NB_IS_COPY) == 0;
         return history;
     }
     /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c) */

@@ -12,7 +12,8 @@ void nb_register_tap(void)
 
 static bool counts(const struct nb_packet *packet, const struct nb_record *record)
 {
-    return packet->status == NB_SOUND && packet->header_checksum != NB_BAD && record != NULL && record->copy_of == 0;
+    return packet->status == NB_SOUND && packet->header_checksum != NB_BAD && record != NULL &&
+           (record->facts & NB_IS_COPY) == 0;
 }
 
 void nb_tap_packet(packet_info *pinfo, const struct nb_packet *packet, const struct nb_record *record)

@@ -71,6 +71,19 @@ def test_a_repair_of_a_packet_that_was_never_captured_is_a_retransmission(reader
     assert one(reader, path, repair, "netblt.analysis.resend_frame") == [str(asked)]
 
 
+@pytest.mark.parametrize("far", [5000, 2**32 - 1])
+def test_buffers_far_from_the_others_are_known_by_their_numbers(reader: Reader, capture: Path, far: int) -> None:
+    """As when a capture begins with an old packet; numbers may come near one that was far when it was seen first."""
+    trace = started(0)
+    trace.buffer(0, 1)
+    first = trace.data(far, 0, 1)
+    asked = trace.control(*(go(2 + i, 400 * i) for i in range(1, far // 400 % 20)), resend(30, far, [0]))
+    again = trace.data(far, 0, 30)
+    path = trace.save(capture)
+    assert one(reader, path, again, "netblt.analysis.first_frame") == [str(first)]
+    assert one(reader, path, again, "netblt.analysis.resend_frame") == [str(asked)]
+
+
 def test_of_two_resends_the_one_that_the_sender_knew_is_named(reader: Reader, capture: Path) -> None:
     trace = started(0)
     trace.buffer(0, 1)

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dissector.tests.forge import DONE, End, Trace, go, ok, pcapng, resend
+from dissector.tests.forge import DONE, End, Trace, go, ok, resend, stories
 from dissector.tests.reader import Finding, Reader
 
 SENDER = "10.0.0.1 sender"
@@ -353,16 +353,8 @@ UNSUSPICIOUS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _read_ahead(reader: Reader) -> None:
-    """All stories at once: a start of tshark takes longer than the test of a story."""
-
-    def told(stories: Sequence[Callable[[Trace], Any]], **options: Any) -> Iterator[bytes]:
-        for story in stories:
-            trace = start(**options)
-            story(trace)
-            yield pcapng(trace.frames)
-
-    violations = [*told(VIOLATIONS), *told(VIOLATIONS, skip=(1,))]
-    reader.read_ahead([*violations, *told(LOOK_ALIKES)])
+    violations = [*stories(VIOLATIONS, start), *stories(VIOLATIONS, start, skip=(1,))]
+    reader.read_ahead([*violations, *stories(LOOK_ALIKES, start)])
     reader.read_ahead(violations, "-2")
 
 

@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from pcaps.tools.octets import Fields, Message, Packet, checksum, go, ok, resend, text_field
+from pcaps.tools.octets import TYPE_CODES, Fields, Message, Packet, checksum, go, ok, resend, text_field
 
 ETFTP_PORT = 1818
 V4_CODES = {
@@ -22,20 +22,6 @@ V4_CODES = {
     "CONTROL": 8,
     "REFUSED": 9,
     "DONE": 10,
-}
-ETFTP_CODES = {
-    "OPEN": 0,
-    "RESPONSE": 1,
-    "KEEPALIVE": 2,
-    "QUIT": 3,
-    "QUITACK": 4,
-    "ABORT": 5,
-    "DATA": 6,
-    "LDATA": 7,
-    "NULL-ACK": 8,
-    "CONTROL": 9,
-    "REFUSED": 10,
-    "DONE": 11,
 }
 UID = 0x5EAF00D5
 BUFFER_BYTES, PACKET_BYTES = 2048, 512
@@ -127,5 +113,5 @@ class Dialect:
         return self.packet(kind, b"", {}, ports)
 
 
-ETFTP = Dialect("etftp", 2, ETFTP_CODES, 24)
+ETFTP = Dialect("etftp", 2, TYPE_CODES, 24)
 VERSION4 = Dialect("version4", 4, V4_CODES, 32)
