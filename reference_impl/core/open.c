@@ -297,6 +297,10 @@ void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, cons
     netblt_answer answer = {0};
     prepare_limits(&request.proposed, &answer.limits);
     listener->accept(listener->context, &request, &answer);
+    if (!answer.accept && answer.silent) {
+        nb_observe_dropped(endpoint, NULL, "the client lets it wait");
+        return;
+    }
     const char *reason = answer.reason[0] != 0 ? answer.reason : "refused by the client";
     if (answer.accept)
         reason = accept_request(endpoint, &request, &answer, packet, now);

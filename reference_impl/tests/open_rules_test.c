@@ -134,6 +134,23 @@ static void OPEN_06_a_listener_may_refuse_with_a_reason(void)
     peer_free(&peer);
 }
 
+static void OPEN_06_a_listener_may_let_an_OPEN_wait_which_is_served_when_it_comes_again(void)
+{
+    struct peer peer;
+    struct forged open;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.ignore = true;
+    peer_start(&peer);
+    forge_open(&peer, &open, OPEN, &peer.params, false);
+    peer_send(&peer, &open);
+    CHECK_EQUAL(peer_count(&peer, -1), 0);
+    peer.ignore = false;
+    peer_send(&peer, &open);
+    CHECK_EQUAL(peer_count(&peer, RESPONSE), 1);
+    CHECK_EQUAL(peer.opened, 1);
+    peer_free(&peer);
+}
+
 static void AMB_26_nobody_listening_is_REFUSED_and_a_flood_is_not_answered_packet_by_packet(void)
 {
     struct peer peer;
@@ -385,6 +402,7 @@ int main(void)
     RUN(AMB_22_CONTROL_and_DATA_before_RESPONSE_are_dropped);
     RUN(OPEN_01_02_a_served_OPEN_gets_a_RESPONSE_with_its_unique_ID_before_anything_else);
     RUN(OPEN_06_a_listener_may_refuse_with_a_reason);
+    RUN(OPEN_06_a_listener_may_let_an_OPEN_wait_which_is_served_when_it_comes_again);
     RUN(AMB_26_nobody_listening_is_REFUSED_and_a_flood_is_not_answered_packet_by_packet);
     RUN(OPEN_07_a_repeated_OPEN_gets_the_same_RESPONSE_and_disturbs_nothing);
     RUN(OPEN_09_a_foreign_ID_on_a_live_port_pair_gets_ABORT_and_the_connection_lives);

@@ -119,7 +119,8 @@ static void on_request(void *context, const netblt_request *request, netblt_answ
 {
     struct peer *peer = context;
     peer->requests++;
-    answer->accept = !peer->refuse;
+    answer->accept = !peer->refuse && !peer->ignore;
+    answer->silent = peer->ignore;
     snprintf(answer->reason, sizeof answer->reason, "%s", peer->refusal == NULL ? "no, thank you" : peer->refusal);
     answer->limits = peer->params;
     answer->client = client_of(peer);

@@ -67,6 +67,7 @@ struct peer {
     uint64_t stall_from;     /* our client withholds buffers with this index and above */
     unsigned client_buffers; /* memory of our receiving client; 0 = as much as asked for */
     bool refuse;             /* our listener refuses */
+    bool ignore;             /* it does not even refuse */
     const char *refusal;     /* why; NULL = "no, thank you" */
     bool wants_proof;        /* a passive end of ours takes its peer for a stranger at first, as by default */
     netblt_event_fn *event;

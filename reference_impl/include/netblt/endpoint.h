@@ -161,6 +161,7 @@ typedef struct netblt_answer {
     const netblt_client *client;
     void *context;
     netblt_options options;
+    bool silent; /* when not accepted: no REFUSED either, as if the OPEN had been lost; it will come again */
 } netblt_answer;
 
 /* Fills *answer, which comes zeroed but for `limits`, which hold the proposal as it would be accepted whole. */
