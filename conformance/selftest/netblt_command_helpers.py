@@ -6,10 +6,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import random
+import socket
 from pathlib import Path
 
 import pytest
 from selftest.netblt_command_lab import Lab, Process, is_root
+from selftest.netblt_command_packets import open_packet
 
 DONE, FAILED, LOCAL, UNREACHABLE, UNSUPPORTED, INTERRUPTED = 0, 1, 2, 3, 127, 130
 
@@ -89,3 +91,11 @@ def temporary_files(process: Process) -> list[int]:
 
 def has_received(process: Process) -> bool:
     return any(size > 0 for size in temporary_files(process))
+
+
+def forge_opens(lab: Lab, names: list[bytes], *, write: bool) -> None:
+    """OPENs whose sender never says another word, each as if from a port of its own."""
+    with lab.here.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        for i, name in enumerate(names):
+            opening = open_packet(20000 + i, 1, write=write, client_string=name)
+            stranger.sendto(opening, (lab.there.address, lab.udp_port))

@@ -7,7 +7,6 @@ import ctypes
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -20,6 +19,7 @@ from selftest.netblt_command_helpers import (
     INTERRUPTED,
     SLOW,
     UNREACHABLE,
+    forge_opens,
     has_received,
     leftovers,
     make_file,
@@ -27,7 +27,6 @@ from selftest.netblt_command_helpers import (
     one_line,
 )
 from selftest.netblt_command_lab import Lab
-from selftest.netblt_command_packets import open_packet
 from selftest.netblt_listen_helpers import fetch, make_root, serve, store, told
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
@@ -38,14 +37,6 @@ CLONE_NEWNS = 0x00020000
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return make_root(tmp_path)
-
-
-def forge_opens(lab: Lab, names: list[bytes], *, write: bool) -> None:
-    """OPENs whose sender never says another word, each as if from a port of its own."""
-    with lab.here.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-        for i, name in enumerate(names):
-            opening = open_packet(20000 + i, 1, write=write, client_string=name)
-            stranger.sendto(opening, (lab.there.address, lab.udp_port))
 
 
 class TestStrangers:

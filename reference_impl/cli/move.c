@@ -62,13 +62,70 @@ static void refuse(netblt_answer *answer, const char *reason)
     snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
 
+/* ---- the only place ------------------------------------------------------------------------------------------- */
+
+/* Longer than any round trip but those between planets. */
+#define PLACE_OF_A_STRANGER_US 3000000
+
+/* Whoever has the place has not shown yet that packets reach it (security.md): it may be nobody. */
+static bool is_taken_by_a_stranger(const move *all)
+{
+    netblt_info info = {.stranger = true};
+
+    if (all->work.finished)
+        return all->giving_way;
+    if (all->work.connection != NULL)
+        netblt_get_info(all->work.connection, &info);
+    return info.stranger;
+}
+
+/* An OPEN costs whoever forges it one packet, and would hold our only place for a whole death timer. A stranger that
+ * has had it for long enough gives way, if nothing was read or written for it. */
+static void make_room(move *all)
+{
+    transfer *work = &all->work;
+    netblt_time now = netblt_clock_now();
+    bool untouched = work->from != NULL ? source_is_untouched(work->from) : sink_is_untouched(work->to);
+
+    if (untouched && !work->finished && work->connection != NULL && now - work->started_at >= PLACE_OF_A_STRANGER_US)
+        all->giving_way = netblt_abort(work->connection, "no word from you: others wait", now) == 0;
+}
+
+/* The stranger is gone: whose OPEN comes next has the place. */
+static void wait_again(move *all)
+{
+    const transfer *last = &all->work;
+
+    all->work = (transfer){.net = last->net,
+                           .role = last->role,
+                           .active = last->active,
+                           .name = last->name,
+                           .peer = last->peer,
+                           .from = last->from,
+                           .to = last->to};
+    if (all->work.to != NULL)
+        sink_begin_again(all->work.to);
+    all->accepted = false;
+    all->giving_way = false;
+}
+
+/* Behind an honest peer there is no place; behind a stranger there may soon be one, so the OPEN shall come again. */
+static void turn_away(move *all, netblt_answer *answer)
+{
+    answer->silent = is_taken_by_a_stranger(all);
+    if (answer->silent)
+        make_room(all);
+    else
+        refuse(answer, "busy with another transfer");
+}
+
 static void accept_one(void *context, const netblt_request *request, netblt_answer *answer)
 {
     move *all = context;
     transfer *work = &all->work;
 
     if (all->accepted) {
-        refuse(answer, "busy with another transfer");
+        turn_away(all, answer);
     } else if (request->role != work->role) {
         refuse(answer, work->role == NETBLT_SENDER ? "this end sends, too" : "this end receives, too");
     } else {
@@ -148,6 +205,8 @@ static void run(move *all)
 {
     while (!all->stopped && !transfer_is_over(&all->work)) {
         station_round(&all->net, next_drawing(all), tend, all);
+        if (all->giving_way && all->work.closed && !all->work.interrupted)
+            wait_again(all);
         show_progress(all);
     }
     netblt_driver_flush(all->net.driver);

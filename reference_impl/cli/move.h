@@ -12,6 +12,7 @@ typedef struct move {
     station net;
     transfer work;
     bool accepted;        /* passive end: the one transfer has been promised */
+    bool giving_way;      /* to a stranger, who is being told to go */
     bool stopped;         /* leave now, whatever the state */
     unsigned open_errors; /* ICMP errors that answered our OPENs */
     int reported_error;   /* errno of the last one that the user was told of */

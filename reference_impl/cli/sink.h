@@ -28,6 +28,10 @@ bool sink_takes_any_order(const sink *to);
 uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most);
 void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length);
 void sink_discard(sink *to, uint8_t *data);
+/* Nothing was delivered, nothing failed. Then, and when all buffers have come back, another transfer can begin, with
+ * buffers of another size. */
+bool sink_is_untouched(const sink *to);
+void sink_begin_again(sink *to);
 
 /* Writes what waits and can be written without blocking. True when nothing waits any more. */
 bool sink_flush(sink *to);

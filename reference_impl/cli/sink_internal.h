@@ -20,6 +20,7 @@ struct sink {
     const char *name; /* for messages */
     int fd;
     bool any_order;
+    bool touched;          /* something was delivered */
     uint32_t buffer_bytes; /* known once the first buffer is provided */
     buffer_pool pool;
     digest *sum;
