@@ -12,6 +12,8 @@ import time
 from typing import NamedTuple
 
 PROTOCOL = 30
+MOMENT_S = 0.3
+DEADLINE_S = 30.0
 TYPE_OPEN, TYPE_RESPONSE, TYPE_CONTROL, TYPE_REFUSED = 0, 1, 9, 10
 
 
@@ -58,19 +60,21 @@ class RawPeer:
     def send(self, packet: bytes, to: str) -> None:
         self.socket.sendto(packet, (to, 0))
 
-    def datagrams_within(self, seconds: float) -> list[bytes]:
-        """Everything that comes back in this time, IP headers and all."""
+    def datagrams(self, wanted: int) -> list[bytes]:
+        """What comes back, IP headers and all: so many as are wanted, and what more comes within a moment."""
         datagrams: list[bytes] = []
-        end = time.monotonic() + seconds
+        end = time.monotonic() + (MOMENT_S if wanted == 0 else DEADLINE_S)
         while (left := end - time.monotonic()) > 0:
             self.socket.settimeout(left)
             try:
                 datagrams.append(self.socket.recv(65535))
             except TimeoutError:
                 break
+            if len(datagrams) == wanted:
+                end = time.monotonic() + MOMENT_S
         return datagrams
 
-    def answers_within(self, seconds: float) -> list[Answer]:
+    def answers(self, wanted: int) -> list[Answer]:
         """The NETBLT packets among them."""
-        packets = [datagram[(datagram[0] & 15) * 4 :] for datagram in self.datagrams_within(seconds)]
+        packets = [datagram[(datagram[0] & 15) * 4 :] for datagram in self.datagrams(wanted)]
         return [Answer(*struct.unpack("!3xB2xHH", packet[:10])) for packet in packets]

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from selftest.netblt_command_helpers import DONE, INTERRUPTED, LOCAL, UNREACHABLE, one_line
-from selftest.netblt_command_lab import Lab
+from selftest.netblt_command_lab import DEADLINE_S, Lab
 from selftest.netblt_command_relay import LossyRelay
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
@@ -28,19 +28,23 @@ def long_way(udp_lab: Lab) -> Iterator[LossyRelay]:
 
 def perf(lab: Lab, relay: LossyRelay, *options: str) -> tuple[dict[str, int], float]:
     """What was agreed, and the round trip in seconds that was told."""
-    lab.wait_for_peer(lab.there, "perf", "--rate", "fixed", "--working-set", "256M")
+    server = lab.wait_for_peer(lab.there, "perf", "--rate", "fixed", "--working-set", "256M")
     words = ["perf", lab.there.address, "--encap", "udp", "--udp-port", str(relay.port), "--size", "100000", "--json"]
     client = lab.start_raw(lab.here, [*words, *options])
     assert client.wait() == DONE, client.errors
+    server.end()
     (line,) = [line for line in client.error_lines if "round trip" in line]
     return client.report["transfers"][0]["negotiated"], float(line.split()[-2]) / 1e3
 
 
 class TestMeasuring:
     def test_three_products_of_what_was_measured_are_proposed(self, udp_lab: Lab, long_way: LossyRelay) -> None:
-        agreed, round_trip_s = perf(udp_lab, long_way, "--path", "20M,measure")
-
-        assert 2 * DELAY_S <= round_trip_s < 2 * DELAY_S + 0.4
+        for _ in range(5):  # a busy machine only makes it longer
+            agreed, round_trip_s = perf(udp_lab, long_way, "--path", "20M,measure")
+            assert round_trip_s >= 2 * DELAY_S
+            if round_trip_s < 3 * DELAY_S:
+                break
+        assert round_trip_s < 3 * DELAY_S, "neither one way more nor another unit"
         product = 20e6 / 8 * round_trip_s
         under_way = agreed["buffer_size"] * agreed["max_buffers"]
         assert 3 * product + 2 * agreed["buffer_size"] <= under_way <= 3 * product + 4 * agreed["buffer_size"]
@@ -79,6 +83,16 @@ class TestFiles:
         assert target.read_bytes() == source.read_bytes()
 
 
+def foreign_ports(silent: socket.socket) -> list[int]:
+    """The NETBLT ports that the OPENs which lie in this socket are for."""
+    silent.setblocking(False)
+    ports = []
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            ports.append(int.from_bytes(silent.recv(2048)[8:10], "big"))
+    return ports
+
+
 class TestSilence:
     def test_a_silent_peer_costs_a_bounded_time(self, udp_lab: Lab, tmp_path: Path) -> None:
         (tmp_path / "source").write_bytes(b"nobody wants this")
@@ -86,14 +100,15 @@ class TestSilence:
             silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             silent.bind((udp_lab.there.address, udp_lab.udp_port))
         with silent:
-            began = time.monotonic()
             client = udp_lab.start(
                 udp_lab.here, "send", tmp_path / "source", udp_lab.there.address, "--path", "measure",
                 "--open-timeout", "2",
             )  # fmt: skip
             assert client.wait() == UNREACHABLE
-            assert 3.5 < time.monotonic() - began < 8
-            assert "going on without" in client.errors
+            ports = foreign_ports(silent)
+        assert "going on without" in client.errors
+        assert ports.count(1) in (1, 2), "two seconds: at 0 s and at 1 s"
+        assert len(ports) - ports.count(1) in (1, 2), "as long as that, with a port that nobody has"
 
     def test_an_interrupt_ends_it(self, udp_lab: Lab, tmp_path: Path) -> None:
         (tmp_path / "source").write_bytes(b"nobody wants this")
@@ -104,19 +119,17 @@ class TestSilence:
             client = udp_lab.start(
                 udp_lab.here, "send", tmp_path / "source", udp_lab.there.address, "--path", "measure", "--json"
             )
-            silent.settimeout(10)
+            silent.settimeout(DEADLINE_S)
             silent.recv(2048)
             client.send_signal(signal.SIGINT)
-            began = time.monotonic()
             assert client.wait() == INTERRUPTED
-            assert time.monotonic() - began < 1
+            assert 1 not in foreign_ports(silent), "it went on to open"
             assert client.report["result"] == "interrupted"
 
     def test_nobody_there_is_told_at_once(self, udp_lab: Lab) -> None:
-        began = time.monotonic()
-        client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--path", "measure")
-        assert client.wait() == UNREACHABLE
-        assert time.monotonic() - began < 10
+        words = ["perf", udp_lab.there.address, "--path", "measure", "--open-timeout", "90"]
+        client = udp_lab.start(udp_lab.here, *words)
+        assert client.wait() == UNREACHABLE, "by ICMP; without it, it would wait for longer than we do"
         assert "nothing answers" in one_line(client)
 
     def test_the_end_that_waits_cannot_measure(self, udp_lab: Lab, tmp_path: Path) -> None:
