@@ -110,6 +110,14 @@ class Process:
                 raise AssertionError(f"never came so far that {what}; stderr: {self.errors}")
             time.sleep(0.005)
 
+    def wait_until_signals_are_taken(self) -> None:
+        """A second signal of the same kind would not count before."""
+        self.wait_until(lambda: self._pending_signals() == 0, "it looks at its signals")
+
+    def _pending_signals(self) -> int:
+        status = Path(f"/proc/{self.popen.pid}/status").read_text()
+        return sum(int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd")))
+
     @property
     def report(self) -> dict[str, Any]:
         """The --json object: exactly one, on a line of its own."""

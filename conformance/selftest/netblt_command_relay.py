@@ -39,6 +39,7 @@ class LossyRelay:
         self._thread = threading.Thread(target=self._run)
         self.dropped = 0
         self.reordered = 0
+        self.types: set[int] = set()  # of the NETBLT packets that came by
 
     def __enter__(self) -> LossyRelay:
         self._thread.start()
@@ -60,6 +61,7 @@ class LossyRelay:
                 datagram, source = arriving.recvfrom(65535)
                 if arriving is self._outer:
                     self._client = source
+                self.types.add(datagram[3])
                 self._pass_on(self._inner if arriving is self._outer else self._outer, datagram)
 
     def _pass_on(self, leaving: socket.socket, datagram: bytes) -> None:

@@ -31,6 +31,8 @@ FLAKEWAY = build_directory() / "bin" / "flakeway"
 MAC_A, MAC_B = bytes.fromhex("02000000000a"), bytes.fromhex("02000000000b")
 A, B = "10.0.0.1", "10.0.0.2"
 DATA, CONTROL = 6, 9
+QUIET_S = 0.3  # after this much silence nothing more comes
+DEADLINE_S = 30.0
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root for network namespaces (or run in unshare -Urn)"),
@@ -91,10 +93,11 @@ class End:
     def send(self, packet: bytes, ethertype: int = 0x0800) -> None:
         self.socket.send(self.peer + self.mac + struct.pack("!H", ethertype) + packet)
 
-    def receive(self, quiet_s: float = 0.3, ethertype: int = 0x0800) -> list[bytes]:
-        """What arrives until nothing has come for quiet_s, without the Ethernet header: the IPv4 packets, or others."""
-        packets = []
-        while select.select([self.socket], [], [], quiet_s)[0]:
+    def receive(self, wanted: int, ethertype: int = 0x0800) -> list[bytes]:
+        """The IPv4 packets, or others, without the Ethernet header: so many as are wanted, and what more comes until
+        all is quiet."""
+        packets: list[bytes] = []
+        while select.select([self.socket], [], [], QUIET_S if len(packets) >= wanted else DEADLINE_S)[0]:
             frame = self.socket.recv(70000)
             if frame[12:14] == struct.pack("!H", ethertype):
                 packets.append(frame[14:])
@@ -157,7 +160,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def finish(relay: subprocess.Popen[str], sig: signal.Signals = signal.SIGTERM) -> dict[str, object]:
     relay.send_signal(sig)
-    out, err = relay.communicate(timeout=10)
+    out, err = relay.communicate(timeout=DEADLINE_S)
     assert relay.returncode == 0, err
     result: dict[str, object] = json.loads(out.splitlines()[-1])
     return result
@@ -198,7 +201,7 @@ def test_without_rules_every_packet_arrives_unchanged_and_in_order(lab: Lab) -> 
     sent = numbered(2000)
     for packet in sent:
         lab.a.send(packet)
-    assert lab.b.receive() == sent
+    assert lab.b.receive(len(sent)) == sent
     report = finish(relay)
     assert way(report, "a_to_b")["delivered"] == 2000
     assert way(report, "b_to_a")["seen"] == 0
@@ -212,11 +215,12 @@ def test_two_percent_loss_loses_about_two_percent_and_captures_the_lost_on_one_s
     sent = numbered(10000)
     for packet in sent:
         lab.a.send(packet)
-    arrived = lab.b.receive()
+    arrived = lab.b.receive(len(sent) - 270)
     report = way(finish(relay), "a_to_b")
     lost = report["dropped_by_loss"]
     assert 130 <= lost <= 270  # 200 expected, 5 standard deviations of 14
-    assert arrived == [packet for packet in sent if packet in set(arrived)]
+    they = set(arrived)
+    assert arrived == [packet for packet in sent if packet in they]
     assert len(arrived) == 10000 - lost == report["delivered"]
     rows = tshark(lab.capture, "frame.interface_name", "frame.comment")
     assert sum(row[1] == "flakeway: dropped by loss 2%" for row in rows) == lost
@@ -229,7 +233,7 @@ def test_the_second_ok_is_dropped_and_nothing_else(lab: Lab) -> None:
     sent = [ipv4_wrap(B, A, ok(i, i), i) for i in range(4)]
     for packet in sent:
         lab.b.send(packet)
-    assert lab.a.receive() == [sent[0], sent[2], sent[3]]
+    assert lab.a.receive(3) == [sent[0], sent[2], sent[3]]
     finish(relay)
     rows = tshark(lab.capture, "frame.interface_name", "ip.id", "frame.comment")
     lost = [row for row in rows if row[1] == "0x0001"]
@@ -243,9 +247,9 @@ def test_other_frames_pass_untouched_even_when_all_netblt_is_lost(lab: Lab) -> N
     netblt_udp = ipv4_wrap(A, B, struct.pack("!HHHH", 5000, 9980, 8 + 12, 0) + netblt(2), 3, protocol=17)
     for packet in (icmp, other_udp, netblt_udp, ipv4_wrap(A, B, netblt(2), 4)):
         lab.a.send(packet)
-    assert lab.b.receive() == [icmp, other_udp]
+    assert lab.b.receive(2) == [icmp, other_udp]
     lab.a.send(b"arp" + bytes(25), 0x0806)
-    assert lab.b.receive(ethertype=0x0806) == [b"arp" + bytes(25)]
+    assert lab.b.receive(1, 0x0806) == [b"arp" + bytes(25)]
     report = finish(relay)
     assert way(report, "a_to_b")["seen"] == 2
     assert way(report, "a_to_b")["dropped"] == 2
@@ -258,7 +262,7 @@ def test_a_signal_under_load_leaves_a_complete_capture(lab: Lab, sig: signal.Sig
     sent = numbered(5000)
     for packet in sent:
         lab.a.send(packet)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + DEADLINE_S
     while lab.capture.stat().st_size == 0 and time.monotonic() < deadline:
         time.sleep(0.005)
     report = finish(relay, sig)
@@ -273,28 +277,28 @@ def test_a_vanished_interface_ends_the_relay_and_leaves_a_complete_capture(lab: 
     relay = lab.relay("--capture", str(lab.capture))
     for packet in numbered(10):
         lab.a.send(packet)
-    assert len(lab.b.receive()) == 10
+    assert len(lab.b.receive(10)) == 10
     lab.remove_b()
-    _, err = relay.communicate(timeout=10)
+    _, err = relay.communicate(timeout=DEADLINE_S)
     assert relay.returncode == 1
     assert err == "flakeway: the interface right0 has vanished\n"
     assert len(tshark(lab.capture, "frame.number")) == 20
 
 
 def test_delay_reorder_and_duplicate_show_at_the_other_end(lab: Lab) -> None:
-    rules = ("delay 40ms DATA packet=1", "swap DATA packet=3", "duplicate DATA packet=6 count=2")
+    rules = ("delay 400ms DATA packet=1", "swap DATA packet=3", "duplicate DATA packet=6 count=2")
     relay = lab.relay("--capture", str(lab.capture), *(word for rule in rules for word in ("--rule", rule)))
     sent = numbered(8)
     for packet in sent:
         lab.a.send(packet)
-    order = [sent.index(packet) for packet in lab.b.receive()]
+    order = [sent.index(packet) for packet in lab.b.receive(10)]
     assert order == [0, 2, 4, 3, 5, 6, 6, 6, 7, 1]
     finish(relay)
     rows = tshark(lab.capture, "frame.interface_name", "ip.id", "frame.time_epoch")
     left = next(row for row in rows if row[:2] == ["left", "0x0001"])
     right = next(row for row in rows if row[:2] == ["right", "0x0001"])
     assert len(left[2].split(".")[1]) == 9  # nanoseconds
-    assert 0.040 <= float(right[2]) - float(left[2]) < 0.060
+    assert float(right[2]) - float(left[2]) >= 0.400
 
 
 @pytest.mark.parametrize("udp", [False, True], ids=["ip", "udp"])
@@ -309,7 +313,7 @@ def test_corrupted_and_truncated_packets_arrive_with_sound_outer_headers(lab: La
     for i in range(2):
         lab.a.send(wrap(data(0, i), i))
     payload_at = 28 if udp else 20
-    corrupted, truncated = lab.b.receive()
+    corrupted, truncated = lab.b.receive(2)
     expected = bytearray(data(0, 0))
     expected[25] ^= 0x80
     assert corrupted[payload_at:] == bytes(expected)
@@ -338,7 +342,7 @@ def test_a_segmented_udp_send_crosses_as_the_packets_that_a_card_would_make(lab:
     with sender:
         sender.setsockopt(socket.SOL_UDP, 103, 500)  # UDP_SEGMENT
         sender.sendto(b"".join(bytes([i]) * 500 for i in range(4))[:1800], (B, 9980))
-    arrived = [packet for packet in lab.b.receive() if packet[9] == 17]
+    arrived = [packet for packet in lab.b.receive(3) if packet[9] == 17]
     report = finish(relay)
     assert way(report, "a_to_b")["seen"] == 4
     assert [packet[28:] for packet in arrived] == [b"\x00" * 500, b"\x02" * 500, b"\x03" * 300]
@@ -359,7 +363,7 @@ def _ends_after(arguments: tuple[str, ...]) -> Callable[[Lab], None]:
         relay = lab.relay(*arguments)
         for packet in numbered(30):
             lab.a.send(packet)
-        out, _ = relay.communicate(timeout=10)
+        out, _ = relay.communicate(timeout=DEADLINE_S)
         assert relay.returncode == 0
         assert json.loads(out.splitlines()[-1])["packets"] in (20, 30)
 
@@ -368,7 +372,7 @@ def _ends_after(arguments: tuple[str, ...]) -> Callable[[Lab], None]:
 
 def test_max_packets_and_duration_end_the_relay(lab: Lab) -> None:
     _ends_after(("--max-packets", "20"))(lab)
-    _ends_after(("--duration", "0.4"))(lab)
+    _ends_after(("--duration", "2"))(lab)
 
 
 def test_mistakes_on_the_command_line_are_named(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ class TestServing:
 
     def test_more_than_max_connections_are_refused(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         server = serve(udp_lab, root, "--max-connections", "1")
-        first = store(udp_lab, make_file(tmp_path / "first", 100_000), "first", *SLOW)
+        first = store(udp_lab, make_file(tmp_path / "first", 400_000), "first", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
         second = store(udp_lab, tmp_path / "first", "second")
 
@@ -92,7 +92,7 @@ class TestServing:
 
     def test_two_cannot_store_under_one_name_at_once(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         server = serve(udp_lab, root, "--force")
-        file = make_file(tmp_path / "file", 100_000)
+        file = make_file(tmp_path / "file", 400_000)
         first = store(udp_lab, file, "inner/x", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
         second = store(udp_lab, file, "inner/x")
@@ -110,8 +110,8 @@ class TestServing:
         server.wait_until(lambda: has_received(server), "data has arrived")
         server.send_signal(signal.SIGTERM)
 
-        assert server.wait(20) == INTERRUPTED
-        assert sender.wait(20) == FAILED
+        assert server.wait() == INTERRUPTED
+        assert sender.wait() == FAILED
         assert sender.report["result"] == "peer-quit"
         assert sorted(entry.name for entry in root.iterdir()) == ["inner"]
 
@@ -200,7 +200,7 @@ class TestNames:
         assert store(udp_lab, new, "file").wait() == DONE
         forced.wait_until(lambda: old.read_bytes() == new.read_bytes(), "it is replaced")
         forced.send_signal(signal.SIGINT)
-        assert forced.wait(10) == INTERRUPTED
+        assert forced.wait() == INTERRUPTED
         serve(udp_lab, root, "--force", "--read-only")
         refused = store(udp_lab, old, "other")
 
@@ -216,7 +216,7 @@ class TestNames:
         assert refused.wait() == UNREACHABLE
         assert "does not serve your address" in one_line(refused)
         server.send_signal(signal.SIGINT)
-        assert server.wait(10) == INTERRUPTED
+        assert server.wait() == INTERRUPTED
         serve(udp_lab, root, "--allow", "192.0.2.0/25", "--allow", near)
 
         assert fetch(udp_lab, "file", tmp_path / "got").wait() == DONE

@@ -25,7 +25,6 @@ LAB = Path(__file__).with_name("watch_lab.py")
 VIOLATING = paths.root() / "pcaps" / "violations" / "ctrl04-new-messages-alone.pcapng"
 LONG = paths.root() / "pcaps" / "golden" / "lossy-transfer.pcapng"
 SCHEMA = json.loads((paths.root() / "conformance" / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
-LATE_S = 5.0
 RAW = 101
 
 live = pytest.mark.skipif(
@@ -53,7 +52,6 @@ def test_a_violation_is_told_while_the_watch_goes_on(tmp_path: Path) -> None:
     row = lab(tmp_path, "replay", str(VIOLATING), "--json", "--write", str(kept))
     told = json.loads(row["told"])
     assert (told["requirement"], told["offending_frame"]) == ("CTRL-04", 13)
-    assert row["told_after_s"] < LATE_S
     lines = [json.loads(line) for line in row["output"].splitlines()]
     jsonschema.validate(lines[-1], SCHEMA)
     assert lines[-1]["exit_code"] == row["status"] == 1
