@@ -65,6 +65,15 @@ class Command:
         return Outcome(done.returncode, done.stdout, done.stderr, report)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: takes ten seconds or more on a quiet machine")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that nobody waits for it at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     return Command(tmp_path)

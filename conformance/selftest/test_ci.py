@@ -83,6 +83,7 @@ def test_the_steps_judge_a_foreign_endpoint_and_leave_a_report(file: str, foreig
     assert (report / "report.html").is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", ["github-actions.yml", "gitlab-ci.yml"])
 def test_an_endpoint_that_breaks_a_rule_makes_the_job_fail(file: str, foreign: Path) -> None:
     endpoint = foreign / "endpoint.py"

@@ -35,7 +35,7 @@ def compile_fake(folder: Path, name: str, *options: str) -> Path:
     return output
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> IutLibrary:
     return IutLibrary(compile_fake(tmp_path_factory.mktemp("fake"), "fake"))
 

@@ -35,12 +35,9 @@ def build_iut(core: Path, output: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> IutLibrary:
-    output = tmp_path_factory.mktemp("reference") / "libnetblt_iut.so"
-    done = build_iut(CORE, output)
-    assert done.returncode == 0, done.stderr
-    return IutLibrary(output)
+@pytest.fixture(scope="session")
+def library(built_library: Path) -> IutLibrary:
+    return IutLibrary(built_library)
 
 
 def octets(count: int) -> bytes:

@@ -61,6 +61,7 @@ def test_sixty_ambiguities_are_known() -> None:
     assert list(catalogue.ambiguities()) == [f"AMB-{number:02}" for number in range(1, 61)]
 
 
+@pytest.mark.long
 def test_a_run_reports_every_choice_that_the_catalogue_says_it_reports(whole_run: Outcome) -> None:
     done = whole_run
     names = {name for result in done.results for name in result.observed}

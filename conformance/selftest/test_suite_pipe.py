@@ -85,6 +85,7 @@ def test_a_malformed_state_is_the_programs_fault(payload: bytes) -> None:
         pipeframes.parse_state(payload)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("built_writer")
 def test_the_example_endpoint_passes_in_every_role(command: Command) -> None:
     done = command("run", "--link", "pipe", "--select", CORE_CASES)
@@ -97,6 +98,7 @@ def test_the_example_endpoint_passes_in_every_role(command: Command) -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("built_writer")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_broken_program_never_passes_a_transfer(command: Command, tmp_path: Path, name: str) -> None:

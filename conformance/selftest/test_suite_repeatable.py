@@ -22,6 +22,7 @@ def bytes_of(done: Outcome) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("built_library")
 @pytest.mark.parametrize("link", ["sim", "pipe"])
 def test_the_same_seed_gives_the_same_bytes_whatever_the_jobs(command: Command, link: str) -> None:

@@ -59,6 +59,7 @@ def adapter(tmp_path: Path, command: str, more: str = "") -> str:
 RECEIVE = 'exec "$1" recv "$2" --passive --port "$3" --bind "$4" --quiet --buffer-size 1024 --packet-size 256'
 
 
+@pytest.mark.long
 def test_the_program_passes_with_real_packets(command: Command) -> None:
     done = command("run", "--link", "wire", "--select", FEW)
     assert done.status == 0, done.output + done.errors
@@ -145,6 +146,7 @@ def test_a_known_failure_passes_and_an_unexpected_pass_fails(
     assert words in done.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encapsulation", ["ip", "udp"])
 def test_the_wire_carries_netblt_in_ip_and_in_udp(command: Command, tmp_path: Path, encapsulation: str) -> None:
     text = (paths.adapters() / "reference.toml").read_text(encoding="utf-8")
@@ -220,6 +222,7 @@ def test_a_remote_implementation_is_judged_by_what_it_sends(
     assert "remote 127.0.0.9" in done.output
 
 
+@pytest.mark.long
 def test_a_remote_implementation_fetches_what_was_delivered(
     command: Command, tmp_path: Path, far_udp_port: int
 ) -> None:
@@ -238,6 +241,7 @@ def test_a_remote_implementation_fetches_what_was_delivered(
     assert "after: false failed" in done.output
 
 
+@pytest.mark.long
 def test_nobody_at_a_remote_address_is_inconclusive_within_bounds(
     command: Command, tmp_path: Path, far_udp_port: int
 ) -> None:

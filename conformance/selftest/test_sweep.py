@@ -109,6 +109,7 @@ def _written(file: schedule_file.ScheduleFile) -> schedule_file.ScheduleFile:
         return schedule_file.load(path)
 
 
+@pytest.mark.long
 def test_the_reference_repairs_every_single_and_every_pair_of_faults(command: Command, built_library: Path) -> None:
     del built_library
     done = command("run", "--select", "sweep", *ONE_ROLE)
@@ -139,6 +140,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> dic
     return libraries
 
 
+@pytest.mark.long
 def test_a_crash_under_a_fault_is_the_verdict_of_that_schedule_which_can_be_replayed_and_shrunk(
     command: Command, broken: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -163,6 +165,7 @@ def test_a_crash_under_a_fault_is_the_verdict_of_that_schedule_which_can_be_repl
     assert schedule_file.load(tmp_path / "small.toml").rules == file.rules
 
 
+@pytest.mark.long
 def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
     command: Command, tmp_path: Path, built_library: Path
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_flood_stays_out_of_the_capture_and_a_storm_is_in_it() -> None:
         transport.close()
 
 
+@pytest.mark.long
 def test_storms_and_floods_hit_a_live_transfer(command: Command, built_writer: None) -> None:
     del built_writer
     if not (paths.build() / "bin" / "netblt").is_file():
