@@ -17,7 +17,7 @@ from typing import Any
 from netblt_conformance import __version__, confirm, known
 from netblt_conformance.engine import Plan
 from netblt_conformance.judges.tshark import JudgeError
-from netblt_conformance.links.base import LinkUnavailableError
+from netblt_conformance.links.base import LinkUnavailableError, SweepOrder
 from netblt_conformance.report import files, html, table, versions
 from netblt_conformance.report.deliver import deliver
 from netblt_conformance.report.progress import Progress
@@ -163,7 +163,7 @@ def _own_sweep(plan: Plan, listener: Listener) -> None:
     def picks(name: str) -> bool:
         return plan.selection.picks(Candidate(name, "sweep", ()), {})
 
-    for result in plan.factory.sweep(picks, plan.roles, plan.seed, plan.report, progress):
+    for result in plan.factory.sweep(SweepOrder(picks, plan.roles, plan.seed, plan.report, progress)):
         listener.add(f"{result.case}[{result.role}]", result)
 
 

@@ -138,6 +138,17 @@ class Link(ABC):
         """Ends the implementation and frees everything. Never fails, may be called twice."""
 
 
+@dataclass(frozen=True, slots=True)
+class SweepOrder:
+    """What is to be swept."""
+
+    picks: Callable[[str], bool]  # sweeps whose name it takes
+    roles: Sequence[Role]
+    seed: int
+    report: Path
+    progress: Callable[[int, int], None]  # schedules done, of how many
+
+
 class LinkFactory(ABC):
     """Makes one link for each case. `name` is what the user chose; `describe` goes into the report."""
 
@@ -165,16 +176,9 @@ class LinkFactory(ABC):
         """What decides, beside the seed, which packets go when."""
         return {}
 
-    def sweep(
-        self,
-        picks: Callable[[str], bool],
-        roles: Sequence[Role],
-        seed: int,
-        report: Path,
-        progress: Callable[[int, int], None],
-    ) -> list[Result]:
-        """The sweeps that this link makes by itself, of those whose name `picks` takes."""
-        del picks, roles, seed, report, progress
+    def sweep(self, wanted: SweepOrder) -> list[Result]:
+        """The sweeps that this link makes by itself."""
+        del wanted
         return []
 
     def worked(self, role: Role) -> None:

@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from netblt_conformance import __version__, tolerances
 from netblt_conformance.adapter import Adapter, capped
@@ -21,6 +19,7 @@ from netblt_conformance.links.base import (
     LinkFactory,
     LinkUnavailableError,
     NotSupportedError,
+    SweepOrder,
 )
 from netblt_conformance.links.pipeframes import FeatureBit, Kind
 from netblt_conformance.links.process import Process
@@ -229,21 +228,14 @@ class PipeLinkFactory(LinkFactory):
     def make(self, capture: Capture) -> VirtualLink:
         return VirtualLink("pipe", self._running(), capture, self._delay_us)
 
-    def sweep(
-        self,
-        picks: Callable[[str], bool],
-        roles: Sequence[Role],
-        seed: int,
-        report: Path,
-        progress: Callable[[int, int], None],
-    ) -> list[Result]:
-        from netblt_conformance.sweep.stepped import SteppedSweep, wanted
+    def sweep(self, wanted: SweepOrder) -> list[Result]:
+        from netblt_conformance.sweep.stepped import SteppedSweep, picked
 
-        transfers = wanted(picks)
+        transfers = picked(wanted.picks)
         if not transfers:
             return []
         try:
-            return SteppedSweep(self._running, seed, report).run(transfers, roles, progress)
+            return SteppedSweep(self._running, wanted.seed, wanted.report).run(transfers, wanted.roles, wanted.progress)
         finally:
             if self._endpoint is not None:
                 self._endpoint.end()

@@ -10,6 +10,7 @@ import os
 import select
 import socket
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from netblt_conformance import ipv4
@@ -98,6 +99,15 @@ class SocketTransport(Transport):
             self._own[source].sendto(packet, (self._remote, port))
         heard.append(Heard(now_ns, recorded, True, packet, source, IUT_ADDRESS))
         return heard
+
+    @property
+    def can_replay(self) -> bool:
+        """A socket sends what the host has routed to it: nothing that tcpreplay could write to."""
+        return False
+
+    def replay(self, packets: Sequence[bytes], source: bytes, loops: int) -> None:
+        del packets, source, loops
+        raise HarnessError("packets are replayed over a veth only")
 
     def receive(self, timeout_s: float) -> Heard | None:
         ready, _, _ = select.select(list(self._own.values()), [], [], timeout_s)

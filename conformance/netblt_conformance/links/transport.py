@@ -59,11 +59,14 @@ class Transport(ABC):
     def receive(self, timeout_s: float) -> Heard | None:
         """The next packet of the implementation's host."""
 
-    can_replay: bool = False
+    @property
+    @abstractmethod
+    def can_replay(self) -> bool:
+        """Whether it can send packets at top speed."""
 
+    @abstractmethod
     def replay(self, packets: Sequence[bytes], source: bytes, loops: int) -> None:
-        """Sends NETBLT packets at top speed; more than one loop: unheard."""
-        raise NotImplementedError
+        """Sends NETBLT packets at top speed; more than one loop: unheard. Only where `can_replay` holds."""
 
     @abstractmethod
     def close(self) -> None: ...

@@ -105,7 +105,7 @@ class VethTransport(Transport):
         return ipv4.wrap_udp(packet, source, IUT_ADDRESS, (self._udp_port, self._iut_udp_port), identification)
 
     @property
-    def can_replay(self) -> bool:  # type: ignore[override]
+    def can_replay(self) -> bool:
         return replay.program() is not None
 
     def replay(self, packets: Sequence[bytes], source: bytes, loops: int) -> None:

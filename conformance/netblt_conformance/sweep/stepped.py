@@ -270,6 +270,6 @@ class SteppedSweep:
         return name.replace("sweep_", "sweep.")
 
 
-def wanted(picks: Callable[[str], bool]) -> list[Transfer]:
+def picked(picks: Callable[[str], bool]) -> list[Transfer]:
     """The transfers that a selection asks for, by the name that the sweeps of the sim link have."""
     return [transfer for transfer in TRANSFERS if picks(f"sweep_{transfer.name}")]
