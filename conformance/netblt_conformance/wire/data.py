@@ -27,35 +27,33 @@ def data_fields() -> list[Any]:
     ]
 
 
-def with_data_checksum(body: Any, pkt: bytes, pay: bytes) -> bytes:
-    """Fills a `data_checksum` of None in with the checksum of the data (C=1); its default of 0 is for C=0 (AMB-07)."""
-    if body.data_checksum is None:
-        pkt = pkt[:8] + struct.pack(">H", checksum(pay)) + pkt[10:]
-    return pkt + pay
+class SummedData(Packet):
+    """DATA and LDATA in any dialect: a `data_checksum` of None is filled in with the checksum of the data (C=1); its
+    default of 0 is for C=0 (AMB-07)."""
+
+    checksum_at: ClassVar[int] = 8  # in the body
+
+    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
+        """The data checksum, when asked for."""
+        if self.data_checksum is None:
+            pkt = pkt[: self.checksum_at] + struct.pack(">H", checksum(pay)) + pkt[self.checksum_at + 2 :]
+        return pkt + pay
 
 
-class NETBLTData(Packet):
+class NETBLTData(SummedData):
     """A packet of a buffer, not the last one. Its data are the payload."""
 
     name = "NETBLT DATA"
     minimum_bytes = 12
     fields_desc: ClassVar[list[Any]] = data_fields()
 
-    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """The data checksum, when asked for."""
-        return with_data_checksum(self, pkt, pay)
 
-
-class NETBLTLData(Packet):
+class NETBLTLData(SummedData):
     """The last packet of a buffer. Its data are the payload."""
 
     name = "NETBLT LDATA"
     minimum_bytes = 12
     fields_desc: ClassVar[list[Any]] = data_fields()
-
-    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """The data checksum, when asked for."""
-        return with_data_checksum(self, pkt, pay)
 
 
 class NETBLTNullAck(Packet):

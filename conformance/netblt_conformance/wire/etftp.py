@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from scapy.fields import FlagsField, IntField, PacketListField, ShortField, XIntField, XShortField
+from scapy.fields import PacketListField, ShortField, XShortField
 from scapy.layers.inet import UDP
 from scapy.packet import bind_bottom_up, bind_layers
 
@@ -24,9 +24,9 @@ from netblt_conformance.wire.control import (
     message_head,
     next_message,
 )
-from netblt_conformance.wire.fields import TextField
 from netblt_conformance.wire.netblt import CONTROL, NETBLT, NULL_ACK, OPEN, RESPONSE, Layers
 from netblt_conformance.wire.scapy_edge import Packet
+from netblt_conformance.wire.setup import setup_fields
 
 ETFTP_PORT = 1818
 # Lowest bit first. M: 1 = READ here, which is the reverse of RFC 998 (R1986-04). C: data are checksummed. T: binary.
@@ -34,22 +34,10 @@ ETFTP_PORT = 1818
 SETUP_FLAGS = ["M", "C", "T", "R", *(f"bit{number}" for number in range(4, 16))]
 
 
-def setup_fields() -> list[Any]:
+def open_fields() -> list[Any]:
     """OPEN and RESPONSE: those of RFC 998, the radio's delay before the string (R1986-02)."""
-    return [
-        XIntField("unique_id", 0),
-        IntField("buffer_size", 8192),
-        IntField("transfer_size", 0),
-        ShortField("packet_size", 1024),
-        ShortField("burst_size", 5),
-        ShortField("burst_interval_ms", 40),
-        ShortField("death_timer_s", 60),
-        FlagsField("flags", 0, 16, SETUP_FLAGS),
-        ShortField("max_buffers", 1),
-        ShortField("radio_delay_s", 0),
-        XShortField("pad", 0),
-        TextField("string", b""),
-    ]
+    delay = (ShortField("radio_delay_s", 0), XShortField("pad", 0))
+    return setup_fields(SETUP_FLAGS, buffer_size=8192, before_string=delay)
 
 
 class ETFTPOpen(Packet):
@@ -57,7 +45,7 @@ class ETFTPOpen(Packet):
 
     name = "ETFTP OPEN"
     minimum_bytes = 28
-    fields_desc: ClassVar[list[Any]] = setup_fields()
+    fields_desc: ClassVar[list[Any]] = open_fields()
 
 
 class ETFTPResponse(Packet):
@@ -65,7 +53,7 @@ class ETFTPResponse(Packet):
 
     name = "ETFTP RESPONSE"
     minimum_bytes = 28
-    fields_desc: ClassVar[list[Any]] = setup_fields()
+    fields_desc: ClassVar[list[Any]] = open_fields()
 
 
 class ETFTPNullAck(Packet):

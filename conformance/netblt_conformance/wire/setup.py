@@ -15,18 +15,26 @@ from netblt_conformance.wire.scapy_edge import Packet
 SETUP_FLAGS = ["M", "C", *(f"bit{number}" for number in range(2, 16))]
 
 
-def setup_fields() -> list[Any]:
-    """OPEN and RESPONSE share one layout (WIRE-08); each class needs field objects of its own."""
+def setup_fields(
+    flags: list[str] = SETUP_FLAGS,
+    *,
+    buffer_size: int = 14336,
+    transfer_size: bool = True,
+    before_string: tuple[Any, ...] = (),
+) -> list[Any]:
+    """OPEN and RESPONSE share one layout (WIRE-08), which the dialects change a little; each class needs field objects
+    of its own."""
     return [
         XIntField("unique_id", 0),
-        IntField("buffer_size", 14336),
-        IntField("transfer_size", 0),
+        IntField("buffer_size", buffer_size),
+        *([IntField("transfer_size", 0)] if transfer_size else []),
         ShortField("packet_size", 1024),
         ShortField("burst_size", 5),
         ShortField("burst_interval_ms", 40),
         ShortField("death_timer_s", 60),
-        FlagsField("flags", 0, 16, SETUP_FLAGS),
+        FlagsField("flags", 0, 16, flags),
         ShortField("max_buffers", 1),
+        *before_string,
         TextField("string", b""),
     ]
 
@@ -47,30 +55,31 @@ class NETBLTResponse(Packet):
     fields_desc: ClassVar[list[Any]] = setup_fields()
 
 
-class NETBLTQuit(Packet):
+class Reason(Packet):
+    """What carries a reason, which may be missing."""
+
+    minimum_bytes = 0
+    when_empty: ClassVar[dict[str, Any]] = {"string": Verbatim()}
+
+
+class NETBLTQuit(Reason):
     """Ends the connection in good order."""
 
     name = "NETBLT QUIT"
-    minimum_bytes = 0
-    when_empty: ClassVar[dict[str, Any]] = {"string": Verbatim()}
     fields_desc: ClassVar[list[Any]] = [TextField("string", b"")]
 
 
-class NETBLTAbort(Packet):
+class NETBLTAbort(Reason):
     """Ends the connection at once."""
 
     name = "NETBLT ABORT"
-    minimum_bytes = 0
-    when_empty: ClassVar[dict[str, Any]] = {"string": Verbatim()}
     fields_desc: ClassVar[list[Any]] = [TextField("string", b"")]
 
 
-class NETBLTRefused(Packet):
+class NETBLTRefused(Reason):
     """Declines an OPEN."""
 
     name = "NETBLT REFUSED"
-    minimum_bytes = 0
-    when_empty: ClassVar[dict[str, Any]] = {"string": Verbatim()}
     fields_desc: ClassVar[list[Any]] = [TextField("string", b"")]
 
 

@@ -11,7 +11,6 @@ bodies and MESSAGE beside them.
 
 from __future__ import annotations
 
-import struct
 from typing import Any, ClassVar
 
 from scapy.fields import (
@@ -22,37 +21,25 @@ from scapy.fields import (
     IntField,
     PacketListField,
     ShortField,
-    XIntField,
     XShortField,
 )
 from scapy.packet import bind_layers
-from scapy.utils import checksum
 
 from netblt_conformance.wire.control import LARGEST_COUNT, RESEND, ControlMessage, NETBLTGo, NETBLTOk, message_head
+from netblt_conformance.wire.data import DATA_FLAGS, SummedData
 from netblt_conformance.wire.fields import TextField, Verbatim
 from netblt_conformance.wire.netblt import FOREIGN_VERSIONS, NETBLT, Layers
 from netblt_conformance.wire.scapy_edge import Packet
-from netblt_conformance.wire.setup import SETUP_FLAGS, NETBLTAbort, NETBLTQuit, NETBLTRefused
+from netblt_conformance.wire.setup import NETBLTAbort, NETBLTQuit, NETBLTRefused, setup_fields
 
 VERSION, VERSION_5 = 4, 5
 TYPES = ("OPEN", "RESPONSE", "QUIT", "QUITACK", "ABORT", "DATA", "LDATA", "NULL-ACK", "CONTROL", "REFUSED", "DONE")
 _RESEND_FIXED_BYTES = 16
-DATA_FLAGS = ["L", *(f"bit{number}" for number in range(1, 16))]
 
 
-def setup_fields() -> list[Any]:
+def open_fields() -> list[Any]:
     """OPEN and RESPONSE: no transfer size."""
-    return [
-        XIntField("unique_id", 0),
-        IntField("buffer_size", 14336),
-        ShortField("packet_size", 1024),
-        ShortField("burst_size", 5),
-        ShortField("burst_interval_ms", 40),
-        ShortField("death_timer_s", 60),
-        FlagsField("flags", 0, 16, SETUP_FLAGS),
-        ShortField("max_buffers", 1),
-        TextField("string", b""),
-    ]
+    return setup_fields(transfer_size=False)
 
 
 def data_fields() -> list[Any]:
@@ -69,19 +56,12 @@ def data_fields() -> list[Any]:
     ]
 
 
-def _with_data_checksum(body: Any, pkt: bytes, pay: bytes) -> bytes:
-    """Fills a `data_checksum` of None in."""
-    if body.data_checksum is None:
-        pkt = pkt[:12] + struct.pack(">H", checksum(pay)) + pkt[14:]
-    return pkt + pay
-
-
 class NETBLT4Open(Packet):
     """Asks for a connection."""
 
     name = "NETBLT 4 OPEN"
     minimum_bytes = 20
-    fields_desc: ClassVar[list[Any]] = setup_fields()
+    fields_desc: ClassVar[list[Any]] = open_fields()
 
 
 class NETBLT4Response(Packet):
@@ -89,31 +69,25 @@ class NETBLT4Response(Packet):
 
     name = "NETBLT 4 RESPONSE"
     minimum_bytes = 20
-    fields_desc: ClassVar[list[Any]] = setup_fields()
+    fields_desc: ClassVar[list[Any]] = open_fields()
 
 
-class NETBLT4Data(Packet):
+class NETBLT4Data(SummedData):
     """A packet of a buffer, not the last one."""
 
     name = "NETBLT 4 DATA"
     minimum_bytes = 20
+    checksum_at = 12
     fields_desc: ClassVar[list[Any]] = data_fields()
 
-    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """The data checksum, when asked for."""
-        return _with_data_checksum(self, pkt, pay)
 
-
-class NETBLT4LData(Packet):
+class NETBLT4LData(SummedData):
     """The last packet of a buffer."""
 
     name = "NETBLT 4 LDATA"
     minimum_bytes = 20
+    checksum_at = 12
     fields_desc: ClassVar[list[Any]] = data_fields()
-
-    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """The data checksum, when asked for."""
-        return _with_data_checksum(self, pkt, pay)
 
 
 class NETBLT4NullAck(Packet):
