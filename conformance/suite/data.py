@@ -5,12 +5,14 @@ import contextlib
 
 from netblt_conformance import tolerances
 from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import Feature
+from netblt_conformance.links.base import Feature, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind, Type
 from netblt_conformance.peer import SenderPeer
+from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.tolerances import QUIET_US
 
+BEYOND_16_BITS = 0x0001_2345
 # Transfer lengths around the edges of packets (256 bytes) and buffers (1024 bytes).
 LENGTHS = {"one packet": 4, "one full packet": 256, "two packets": 260, "full buffer": 1024, "buffer and a bit": 1028}
 
@@ -97,6 +99,26 @@ def test_data_carry_the_number_of_their_go(t: Case) -> None:
     peer.expect_success()
 
 
+@case("DATA-06", roles=SENDERS)
+def test_a_buffer_number_has_32_bits(t: Case) -> None:
+    peer = t.receiver(2 * 1024, max_buffers=1)
+    peer.first_buffer = BEYOND_16_BITS
+    with t.preamble():
+        peer.connect()
+    peer.go(0)
+    within_us, ends = tolerances.REACTION_MAX_US, (Type.ABORT, Type.QUIT)
+    try:
+        data = peer.expect(lambda p: p.is_data or p.type in ends, within_us, "expected data or ABORT")
+    except UnmetError:
+        data = None
+    if data is None or not data.packet.is_data:
+        raise NotSupportedError(f"it does not begin with buffer {BEYOND_16_BITS} (AMB-09)")
+    text = f"data of buffer {data.packet.buffer} follow the GO for {BEYOND_16_BITS}"
+    t.must(data.packet.buffer == BEYOND_16_BITS, text, data.frame)
+    peer.finish()
+    peer.expect_success()
+
+
 @case("DATA-07", "DATA-08", roles=RECEIVERS, variants=("reversed", "doubled", "shuffled"))
 def test_order_and_repetition_of_packets_do_not_matter(t: Case) -> None:
     peer = t.sender(2048, buffer_size=2048)
@@ -173,6 +195,20 @@ def test_the_last_buffer_flag_is_on_every_packet_of_the_last_buffer_and_on_no_ot
         if seen.packet.is_data:
             flag, due = seen.packet.last_buffer, seen.packet.buffer == peer.first_buffer + 2
             t.must(flag == due, f"{seen.packet} has the last-buffer flag {'set' if flag else 'clear'}", seen.frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("DATA-09", "DATA-04", roles=SENDERS, variants=("one packet", "three packets"))
+def test_the_only_buffer_is_marked_as_the_last(t: Case) -> None:
+    peer = t.receiver(200 if t.variant == "one packet" else 600)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=600)
+        peer.go(0)
+        buffer = peer.expect_buffer(0)
+    for seen in buffer.packets.values():
+        t.must(seen.packet.last_buffer, f"{seen.packet} lacks the last-buffer flag", seen.frame)
     peer.finish()
     peer.expect_success()
 

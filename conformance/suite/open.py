@@ -75,12 +75,17 @@ def test_refused_ends_the_attempt(t: Case) -> None:
     peer.expect_failure()
 
 
-@case("OPEN-06", roles=PASSIVE)
+@case("OPEN-06", "WIRE-13", roles=PASSIVE)
 def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
     peer = t.peer(2048)
     unserved = dataclasses.replace(peer.forge, foreign_port=peer.iut_port ^ 1)
     t.link.send(unserved.opening(Type.OPEN, peer.opening_values()))
-    answers = [seen.packet.type for seen in peer.listen(QUIET_US) if seen.packet.local_port == unserved.foreign_port]
+    heard = peer.listen(QUIET_US)
+    turned = [
+        s for s in heard if (s.packet.local_port, s.packet.foreign_port) == (peer.own_port, unserved.foreign_port)
+    ]
+    t.must(not turned, "the ports of the answer are those of the OPEN", turned[0].frame if turned else None)
+    answers = [seen.packet.type for seen in heard if seen.packet.local_port == unserved.foreign_port]
     t.observe("OPEN for a port that nobody serves", ", ".join(str(a and a.name) for a in answers) or "silence")
     t.must(Type.RESPONSE not in answers, "an OPEN for a port that nobody serves was accepted")
     t.should(Type.REFUSED in answers, "an OPEN for a port that nobody serves was not answered by REFUSED (AMB-26)")

@@ -3,7 +3,8 @@
 
 from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
 from netblt_conformance.packets import Kind, Message, Type
-from netblt_conformance.tolerances import QUIET_US, REACTION_MAX_US
+from netblt_conformance.peer import SenderPeer
+from netblt_conformance.tolerances import CROSSING_US, QUIET_US, REACTION_MAX_US
 
 # A data timer may have run out when the tester took longer than this for a few packets on a busy machine.
 HELD_UP_US = 15_000
@@ -31,6 +32,31 @@ def test_a_resend_lists_exactly_what_is_missing(t: Case) -> None:
     t.expect_delivered_by(peer)
 
 
+@case("RESEND-01", "RESEND-04", roles=RECEIVERS)
+def test_a_later_resend_lists_what_is_still_missing(t: Case) -> None:
+    repaired, lost = [1, 4], [0, 6]
+    peer = t.sender(2048 + 1024, buffer_size=2048, packet_size=SMALL)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=8)
+        peer.expect_go(0)
+        peer.send_buffer(0, omit=[*repaired, *lost])
+        peer.expect_resend(0)
+    peer.send_packets(0, repaired)
+    peer.listen(CROSSING_US)
+    newest = max(peer.messages)
+    peer.until(lambda: bool(later(peer, newest)), peer.data_timer_max_us, "expected another RESEND for buffer 0")
+    request = later(peer, newest)[0]
+    t.must(set(request.packets) <= set(lost), f"{request}, missing are {lost}", peer.first_seen(request.seq).frame)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+def later(peer: SenderPeer, seq: int) -> list[Message]:
+    """The requests for buffer 0 behind this message."""
+    return [message for message in peer.find(Kind.RESEND, 0) if message.seq > seq]
+
+
 @case("RESEND-02", "DATA-13", roles=SENDERS, control=True)
 def test_exactly_the_listed_packets_are_sent_again(t: Case) -> None:
     peer = t.receiver(4096, buffer_size=2048)
@@ -52,7 +78,7 @@ def test_exactly_the_listed_packets_are_sent_again(t: Case) -> None:
 @case("RESEND-03", "DATA-09", roles=SENDERS, variants=("earlier buffer", "last buffer"))
 def test_repairs_keep_type_flag_and_content(t: Case) -> None:
     target = 0 if t.variant == "earlier buffer" else 1
-    peer = t.receiver(1024 + 700)
+    peer = t.receiver(1024 + 701)
     with t.preamble():
         peer.connect()
         peer.require(buffer_size=1024, max_buffers=2)

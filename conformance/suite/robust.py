@@ -216,6 +216,24 @@ def test_packets_from_another_address_do_not_touch_the_connection(t: Case) -> No
     peer.expect_success()
 
 
+@case("DEMUX-02", roles=ALL_ROLES, control=True)
+def test_packets_from_another_port_do_not_touch_the_connection(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    if t.stimulus:
+        other = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
+        for kind in (Type.ABORT, Type.QUIT, Type.REFUSED):
+            t.link.send(other.reason(kind, "another port"))
+        for kind in (Type.DONE, Type.QUITACK):
+            t.link.send(other.packet(kind))
+        peer.listen(QUIET_US)
+        t.must(not t.link.status().failed, "a packet from another port ended the connection")
+    peer.finish()
+    peer.expect_success()
+
+
 @case("DEMUX-02", roles=PASSIVE, control=True)
 def test_an_open_from_another_port_is_a_request_of_its_own(t: Case) -> None:
     peer = t.peer(4096)
