@@ -74,7 +74,7 @@ class Pixit:
     """What a tester has to know about it (extra information for testing): times, MTU, slack."""
 
     mtu: int = 1500
-    clock_slack_us: int = 0  # added to every interval that is judged in real time
+    clock_slack_us: int = 0  # added to what may lie between two events that count as simultaneous
     limits_us: dict[str, int] = field(default_factory=dict)  # overrides of tolerances, by their names
 
 

@@ -28,7 +28,8 @@ QUIET_US = 500 * MS
 CLOSE_MAX_US = 60 * S
 # How often the tester repeats what got no answer (it talks to a real network on the wire link).
 TESTER_RETRY_US = 1 * S
-# Two events closer than this are simultaneous: packets crossing, scheduling on a busy machine.
+# Two events closer than this are simultaneous: packets crossing, scheduling on a busy machine, control messages that
+# wait for others to travel with.
 CROSSING_US = 50 * MS
 # On a real link a starved implementation may take so long to read what has arrived: only then does a monitor hold what
 # it sends against what it should have known.

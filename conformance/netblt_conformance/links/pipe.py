@@ -200,7 +200,7 @@ class PipeLinkFactory(LinkFactory):
         self._delay_us = delay_us
         self._endpoint: PipeEndpoint | None = None
         self._name = ""
-        tolerances.adopt(adapter.pixit.limits_us, 0)  # virtual time needs no slack
+        tolerances.adopt(adapter.pixit.limits_us, adapter.pixit.clock_slack_us)
 
     def check(self) -> None:
         """Starts the program once and ends it again: each worker starts its own."""

@@ -2,8 +2,9 @@
 """What the oracles know about one connection: both directions, in the order in which the tester saw them.
 
 Three moments matter for each packet of the tester: when it left, when it reached the implementation at the latest, and
-when an answer to it can have come back at the earliest. On virtual links the delay is exact; on real ones a packet
-counts as crossing another one for `tolerances.CROSSING_US`.
+when an answer to it can have come back at the earliest. The delay of virtual links is exact, that of real ones counts
+as `tolerances.CROSSING_US`. An implementation may sit on what it has decided: coalesce control messages, or wake up now
+and then.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class Session:
         return here == self.own_port and there == self.iut_port
 
     def knew(self, departure_us: int, seen_us: int) -> bool:
-        """Whether a packet seen at `seen_us` was surely emitted after one sent at `departure_us` had arrived."""
-        stall_us = tolerances.STALL_US if self.real_time else 0
+        """Whether a packet seen at `seen_us` was surely thought of after one sent at `departure_us` had arrived."""
+        stall_us = tolerances.STALL_US if self.real_time else tolerances.CROSSING_US
         return seen_us - departure_us > self.round_trip_us + stall_us
 
     # ---- what the tester has sent ----
