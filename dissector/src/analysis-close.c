@@ -44,6 +44,7 @@ static void judge_done(const struct nb_event *event)
     const struct nb_buffer *open = find_open_buffer(facts);
     if (open != NULL) {
         charge.excuse = nb_is_unbroken(stream, event->end) ? NULL : charge.excuse;
+        charge.forgiven = NB_DOUBT_UNSEEN_DATA; /* an OK that came behind its acknowledgement was not noted */
         nb_blame(event, &charge, "DONE, though buffer %u has no OK", open->number);
         return;
     }
@@ -123,6 +124,7 @@ static void judge_silence(const struct nb_event *event)
          * would be missing among the other end's packets. */
         charge.request_frame = side->abort.frame;
         charge.excuse = "the ABORT may answer an OPEN that escaped the capture (OPEN-09)";
+        charge.answered_seq = event->end == event->stream->sender ? 0 : event->stream->newest + 1;
         if (side->goes_on_told) {
             return;
         }

@@ -262,6 +262,7 @@ static void take_message(const struct nb_event *event, const struct nb_message *
         nb_message_fresh(event, message, seq);
     } else {
         nb_turned_up(event, seq);
+        nb_message_late(event, message, seq);
     }
     if (seq > stream->acked && seq <= stream->acked + NB_TOLD_WINDOW) {
         control->present[seq - stream->acked - 1] = true;

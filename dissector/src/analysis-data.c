@@ -399,6 +399,8 @@ static void take_first(const struct view *view)
     buffer->distinct++;
     buffer->bytes += (unsigned)clipped_length(view);
     buffer->told_ack = MAX(buffer->told_ack, view->ack);
+    buffer->newest_first = MAX(buffer->newest_first, event->emitted.number);
+    buffer->firsts_unordered = buffer->firsts_unordered || event->emitted.arrival == NB_NO_ORDER;
     if (number > buffer->highest) {
         buffer->highest = number;
         buffer->highest_frame = event->frame;

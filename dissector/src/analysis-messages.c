@@ -134,7 +134,7 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
 }
 
 /* CTRL-14, CKSUM-07: the buffer must have arrived. Only a sender's flow without a gap shows what was never emitted. */
-static void judge_complete(const struct nb_event *event, const struct nb_buffer *buffer)
+static void judge_complete(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
 {
     struct nb_stream *stream = event->stream;
     /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c) */
@@ -146,6 +146,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
                                .excuse = "its packets may have escaped the capture",
                                .forgiven = NB_DOUBTS_OF_LOSS,
                                .absent = NB_ABSENT_PACKETS,
+                               .answered_seq = seq,
                                .absent_number = buffer == NULL ? 0 : buffer->number,
                                .evidence_frame = buffer == NULL ? 0 : buffer->last_frame};
 
@@ -187,6 +188,27 @@ static void note_knowledge(const struct nb_event *event, const struct nb_buffer 
     }
 }
 
+/* Whoever gives OK has got every packet. Of a buffer that was never asked for, each was emitted once. */
+static void note_arrival(const struct nb_event *event, const struct nb_buffer *buffer)
+{
+    struct nb_facts *facts = event->stream->facts;
+
+    if (buffer != NULL && buffer->ask_seq == 0 && !buffer->firsts_unordered &&
+        nb_buffer_is_whole(&facts->buffers, buffer, false)) {
+        facts->arrived = MAX(facts->arrived, buffer->newest_first);
+    }
+}
+
+static void accept_buffer(struct nb_facts *facts, struct nb_buffer *buffer, int64_t seq, uint32_t frame)
+{
+    if (buffer->counted) {
+        buffer->counted = false;
+        facts->unaccepted--;
+    }
+    buffer->ok_seq = seq;
+    buffer->ok_frame = frame;
+}
+
 static void take_ok(const struct nb_event *event, const struct nb_message *message, struct nb_told *told)
 {
     struct nb_facts *facts = event->stream->facts;
@@ -201,17 +223,13 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
         nb_blame(event, &twice, "another OK for buffer %u, as message %u", message->buffer, (uint16_t)told->seq);
         return;
     }
-    judge_complete(event, buffer);
+    judge_complete(event, buffer, told->seq);
+    note_arrival(event, buffer);
     note_knowledge(event, buffer, told);
     if (buffer == NULL) {
         buffer = nb_buffer_get(&facts->buffers, message->buffer);
     }
-    if (buffer->counted) {
-        buffer->counted = false;
-        facts->unaccepted--;
-    }
-    buffer->ok_seq = told->seq;
-    buffer->ok_frame = event->frame;
+    accept_buffer(facts, buffer, told->seq, event->frame);
     if (facts->last_known && facts->last_buffer == message->buffer) {
         facts->last_ok_seq = told->seq;
     }
@@ -227,7 +245,7 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
 }
 
 /* TIMER-04: while the GO is not acknowledged the buffer's data timer does not run, unless data came all the same. */
-static void judge_ack_wait(const struct nb_event *event, const struct nb_message *message,
+static void judge_ack_wait(const struct nb_event *event, const struct nb_message *message, int64_t seq,
                            const struct nb_buffer *buffer)
 {
     struct nb_stream *stream = event->stream;
@@ -238,6 +256,7 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
                                      .forgiven = NB_DOUBTS_OF_LOSS,
                                      .absent = NB_ABSENT_ACK,
                                      .absent_number = buffer->go_seq,
+                                     .answered_seq = seq,
                                      .request_frame = buffer->go_frame};
 
     if (buffer->go_seq == 0 || stream->sender < 0) {
@@ -305,7 +324,7 @@ static void take_resend(const struct nb_event *event, const struct nb_message *m
     if (buffer == NULL) {
         buffer = nb_buffer_get(&facts->buffers, message->buffer);
     }
-    judge_ack_wait(event, message, buffer);
+    judge_ack_wait(event, message, seq, buffer);
     judge_patience(event, message, buffer);
     nb_requests_ask(event, message, buffer);
     nb_keep(event, NB_RULE_TIMER_EXPIRY);
@@ -342,6 +361,22 @@ void nb_message_fresh(const struct nb_event *event, const struct nb_message *mes
         take_ok(event, message, told);
     } else {
         take_resend(event, message, seq);
+    }
+}
+
+void nb_message_late(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_facts *facts = event->stream->facts;
+
+    if (message->type == NB_RESEND || nb_buffer_is_done(&facts->buffers, message->buffer)) {
+        return;
+    }
+    struct nb_buffer *buffer = nb_buffer_get(&facts->buffers, message->buffer);
+    if (message->type == NB_GO && buffer->go_seq == 0) {
+        buffer->go_seq = seq;
+        buffer->go_frame = event->frame;
+    } else if (message->type == NB_OK && buffer->ok_seq == 0) {
+        accept_buffer(facts, buffer, seq, event->frame);
     }
 }
 

@@ -54,6 +54,8 @@ void nb_control_packet(const struct nb_event *event);
 /* analysis-messages.c: a message of it, captured for the first time or again. */
 void nb_message_fresh(const struct nb_event *event, const struct nb_message *message, int64_t seq);
 void nb_message_again(const struct nb_event *event, const struct nb_message *message, struct nb_told *told);
+/* It was acknowledged before it was captured. */
+void nb_message_late(const struct nb_event *event, const struct nb_message *message, int64_t seq);
 
 /* analysis-requests.c: the lists of RESENDs. A message is told when it is captured for the first time. */
 void nb_requests_ask(const struct nb_event *event, const struct nb_message *message, struct nb_buffer *buffer);

@@ -67,7 +67,9 @@ struct nb_buffer {
     uint64_t passed_number;
     bool passed_ordered;
     bool last_ordered;
-    bool counted; /* among those that have no OK */
+    uint64_t newest_first; /* the highest IP ID count of packets that were captured for the first time */
+    bool firsts_unordered; /* not known of all */
+    bool counted;          /* among those that have no OK */
     bool retired;
     bool sized; /* its size was judged */
     bool last_flagged;

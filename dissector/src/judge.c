@@ -12,11 +12,18 @@ struct nb_claim {
     struct nb_finding *suspicion;
     const char *text;
     int8_t watched;
-    bool turned_up;
-    uint32_t known; /* packets of the buffer, when the claim was made */
+    uint32_t turned_up; /* in which frame what was missing was captured; 0 not yet */
+    uint32_t known;     /* packets of the buffer, when the claim was made */
     uint8_t waited_for;
-    uint8_t packets; /* still to come */
+    uint8_t packets;   /* still to come */
+    bool answered;     /* what is captured from now on was emitted later than the packet */
+    double made_when;  /* s since the first frame */
+    struct nb_mark at; /* the packet, in the order of its end */
 };
+
+/* A capture may put the directions together out of step: what was missing may have been emitted before, and be captured
+ * later. Never by so much. */
+#define OUT_OF_STEP_S 1.0
 
 struct nb_facts *nb_facts_new(void)
 {
@@ -57,18 +64,13 @@ static bool lacks_nothing(const struct nb_stream *stream, int end)
            nb_emission_counts(&flow, NB_EVIDENCE_BITS);
 }
 
-/* A packet that escaped the capture may have overtaken those that were waited for, or left a copy behind. So many
- * packets without a single copy, late or missing one show a path and a capture that do no such things; the more the
- * fewer were waited for, and most of all when what was missing turned up at last. */
-static bool has_quiet_history(const struct nb_stream *stream, int end, unsigned waited_for, bool turned_up)
+/* A packet that escaped the capture may have overtaken those that were waited for. So many packets without a single
+ * copy, late or missing one show a path and a capture that do no such things; the more the fewer were waited for. */
+static bool has_quiet_history(const struct nb_stream *stream, int end, unsigned waited_for)
 {
-    enum { QUIET = 10, LONG_QUIET = 24, QUIET_OF_BOTH = 128 };
-    const struct nb_emission *flow = stream->flow;
+    enum { QUIET = 10, LONG_QUIET = 24 };
 
-    if (turned_up) {
-        return flow[1 - end].unbroken && flow[0].forward + flow[1].forward >= QUIET_OF_BOTH;
-    }
-    return flow[end].forward >= (waited_for >= NB_PACKETS_TO_PROVE ? QUIET : LONG_QUIET);
+    return stream->flow[end].forward >= (waited_for >= NB_PACKETS_TO_PROVE ? QUIET : LONG_QUIET);
 }
 
 struct nb_mark nb_mark_of(const struct nb_event *event)
@@ -242,6 +244,8 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
                                                             .suspicion = suspicion,
                                                             .text = text,
                                                             .watched = (int8_t)watched,
+                                                            .made_when = event->now,
+                                                            .at = nb_mark_of(event),
                                                             .waited_for = (uint8_t)packets,
                                                             .packets = (uint8_t)packets};
     if (charge->absent == NB_ABSENT_PACKETS) {
@@ -253,6 +257,19 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
     }
 }
 
+/* The watched end has got the packet at stake, or a later one of its emitter, so that everything that it emitted before
+ * has been captured by now, however much out of step. */
+static bool is_answered(const struct nb_event *event, const struct nb_claim *claim)
+{
+    const struct nb_stream *stream = event->stream;
+
+    if (claim->watched == stream->sender) {
+        return claim->charge.answered_seq != 0 && stream->acked >= claim->charge.answered_seq;
+    }
+    return claim->at.ordered && stream->facts->arrived >= claim->at.number &&
+           nb_emission_counts(&stream->flow[1 - claim->watched], NB_EVIDENCE_BITS);
+}
+
 /* False as long as it has to wait; *dead when no proof will come. */
 static bool is_ripe(const struct nb_event *event, struct nb_claim *claim, bool *dead)
 {
@@ -260,14 +277,20 @@ static bool is_ripe(const struct nb_event *event, struct nb_claim *claim, bool *
     if (claim->charge.offending_frame == event->frame) {
         return false;
     }
-    if (claim->packets == 0) {
+    if (claim->waited_for == 0) {
         return event->stream->response_seen;
     }
-    if (!event->stream->flow[claim->watched].unbroken) {
+    if (!event->stream->flow[claim->watched].unbroken ||
+        (!claim->answered && claim->turned_up != 0 && claim->turned_up != event->frame)) {
         *dead = true;
         return false;
     }
-    return event->end == claim->watched && --claim->packets == 0;
+    if (event->end != claim->watched) {
+        return false;
+    }
+    claim->answered = claim->answered || is_answered(event, claim) || event->now - claim->made_when >= OUT_OF_STEP_S;
+    claim->packets -= claim->packets > 0;
+    return claim->answered && claim->packets == 0;
 }
 
 static bool has_turned_up(const struct nb_stream *stream, const struct nb_claim *claim)
@@ -278,16 +301,23 @@ static bool has_turned_up(const struct nb_stream *stream, const struct nb_claim 
     switch (claim->charge.absent) {
     case NB_ABSENT_GO:
         buffer = nb_buffer_find(&facts->buffers, (uint32_t)claim->charge.absent_number);
-        return claim->turned_up || (buffer != NULL && buffer->go_seq != 0);
+        return buffer != NULL && buffer->go_seq != 0;
     case NB_ABSENT_PACKETS:
         buffer = nb_buffer_find(&facts->buffers, (uint32_t)claim->charge.absent_number);
-        return claim->turned_up || (buffer != NULL && !buffer->retired && sound_packets(buffer) != claim->known);
+        return buffer != NULL && !buffer->retired && sound_packets(buffer) != claim->known;
     case NB_ABSENT_ACK:
         return stream->acked >= claim->charge.absent_number;
     case NB_ABSENT_LAST:
         return facts->last_known;
     default:
-        return claim->turned_up;
+        return false; /* nb_turned_up */
+    }
+}
+
+static void note_turned_up(const struct nb_event *event, struct nb_claim *claim)
+{
+    if (claim->turned_up == 0) {
+        claim->turned_up = event->frame;
     }
 }
 
@@ -297,8 +327,9 @@ void nb_turned_up(const struct nb_event *event, int64_t seq)
 
     for (unsigned i = 0; i < facts->claim_count; i++) {
         struct nb_claim *claim = &facts->claims[i];
-        claim->turned_up =
-            claim->turned_up || (claim->charge.absent == NB_ABSENT_MESSAGE && claim->charge.absent_number == seq);
+        if (claim->charge.absent == NB_ABSENT_MESSAGE && claim->charge.absent_number == seq) {
+            note_turned_up(event, claim);
+        }
     }
 }
 
@@ -308,8 +339,8 @@ void nb_buffer_leaves(const struct nb_event *event, const struct nb_buffer *buff
 
     for (unsigned i = 0; i < facts->claim_count; i++) {
         struct nb_claim *claim = &facts->claims[i];
-        if (claim->charge.absent_number == (int64_t)buffer->number) {
-            claim->turned_up = has_turned_up(event->stream, claim);
+        if (claim->charge.absent_number == (int64_t)buffer->number && has_turned_up(event->stream, claim)) {
+            note_turned_up(event, claim);
         }
     }
 }
@@ -319,7 +350,7 @@ static bool is_proof(const struct nb_stream *stream, const struct nb_claim *clai
     const bool complete = claim->charge.rule == NB_RULE_CKSUM_BAD_HEADER ? lacks_nothing(stream, claim->watched)
                                                                          : nb_is_unbroken(stream, claim->watched);
 
-    return complete && has_quiet_history(stream, claim->watched, claim->waited_for, has_turned_up(stream, claim));
+    return complete && has_quiet_history(stream, claim->watched, claim->waited_for);
 }
 
 static void drop_claim(struct nb_facts *facts, unsigned at)
@@ -333,13 +364,15 @@ void nb_settle(const struct nb_event *event)
     struct nb_facts *facts = event->stream->facts;
 
     for (unsigned i = 0; i < facts->claim_count;) {
-        struct nb_claim claim = facts->claims[i];
         bool dead;
-        const bool waits_for_packets = claim.packets > 0;
+        if (has_turned_up(event->stream, &facts->claims[i])) {
+            note_turned_up(event, &facts->claims[i]);
+        }
         const bool ripe = is_ripe(event, &facts->claims[i], &dead);
+        const struct nb_claim claim = facts->claims[i];
 
         if (ripe && doubt_of(event, claim.charge.forgiven) == NULL &&
-            (!waits_for_packets || is_proof(event->stream, &claim))) {
+            (claim.waited_for == 0 || is_proof(event->stream, &claim))) {
             report(event, &claim.charge, offender_of(event, claim.charge.offender), NB_VIOLATION, claim.text);
             claim.suspicion->proof_frame = event->frame;
         }

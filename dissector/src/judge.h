@@ -9,8 +9,8 @@
 /* Evidence that IP IDs are a counter: chance below one in 2^28 that others look like this. */
 #define NB_EVIDENCE_BITS 28.0
 
-/* What was missing when a claim was made. If it turns up while the claim waits, a copy of it may have been there
- * before, made by the network and missed by the capture. */
+/* What was missing when a claim was made. If it turns up while the claim waits, it may have been emitted before: the
+ * capture may put the directions together out of step, and a copy may have escaped it. */
 enum nb_absent { NB_ABSENT_NOTHING, NB_ABSENT_MESSAGE, NB_ABSENT_GO, NB_ABSENT_PACKETS, NB_ABSENT_ACK, NB_ABSENT_LAST };
 
 /* What a packet is accused of. */
@@ -25,6 +25,7 @@ struct nb_charge {
     uint32_t evidence_frame;
     enum nb_absent absent;
     int64_t absent_number;        /* of the message or buffer */
+    int64_t answered_seq;         /* first message in the packet: who acknowledges it has got the packet; 0 none */
     struct nb_finding *suspicion; /* told before; learns where it was proven */
     uint32_t suspected_key;       /* the same by the record's ordinal + 1, when there is no pointer */
 };
@@ -38,9 +39,9 @@ struct nb_finding *nb_blame(const struct nb_event *event, const struct nb_charge
     G_GNUC_PRINTF(3, 4);
 
 /* Suspects the packet now, and reports the violation when `packets` more packets of end `watched` have been captured
- * without one missing, late or twice: then nothing that this end emitted can have escaped the capture. With `packets`
- * 0 as soon as the capture tells the whole story (OPEN and RESPONSE). The charge's excuse says what is unsure until
- * then. / */
+ * without one missing, late or twice, and this end has answered the packet or a second has passed: then nothing that it
+ * had emitted can have escaped the capture, or be captured out of step. With `packets` 0 as soon as the capture tells
+ * the whole story (OPEN and RESPONSE). The charge's excuse says what is unsure until then. */
 void nb_await(const struct nb_event *event, const struct nb_charge *charge, int watched, unsigned packets,
               const char *format, ...) G_GNUC_PRINTF(5, 6);
 

@@ -19,6 +19,7 @@ from pcaps.tools import (
     forged_ctrl04,
     forged_data,
     forged_order02,
+    forged_out_of_step,
     forged_rate,
     forged_setup,
     forged_wire,
@@ -32,7 +33,7 @@ def all_scripts() -> dict[str, Callable[[], Exchange]]:
     """Name of a capture and the script that tells it."""
     homes = (
         *(forged_wire, forged_setup, forged_control, forged_ctrl04),
-        *(forged_data, forged_order02, forged_rate, forged_close),
+        *(forged_data, forged_order02, forged_rate, forged_close, forged_out_of_step),
     )
     return {name: script for home in homes for name, script in home.SCRIPTS.items()}
 

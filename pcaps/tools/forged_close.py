@@ -22,8 +22,8 @@ def done_without_ack() -> Exchange:
     talk.says(talk.accept(last))
     offence = talk.says_done()
     talk.breaks("CLOSE-01", offence, RECEIVER, proof=SENDER)
-    for _ in range(3):
-        talk.wait(50)
+    for _ in range(4):
+        talk.wait(300)
         talk.answers(told, "has not seen the OK yet")
     return talk
 
@@ -146,7 +146,7 @@ def data_after_abort() -> Exchange:
     offence = talk.sends_piece(last, 0)
     talk.breaks("ABORT-01", offence, SENDER, proof=RECEIVER)
     for _ in range(6):
-        talk.wait(50)
+        talk.wait(300)
         talk.puts(RECEIVER, "KEEPALIVE")
     return talk
 

@@ -206,7 +206,7 @@ def never_said() -> Exchange:
     talk.breaks("CTRL-06", offence, SENDER, proof=RECEIVER)
     talk.sends_buffer(MIDDLE, skip=[0], high_seq=talk.seq + 3)
     for _ in range(6):
-        talk.wait(50)
+        talk.wait(300)
         talk.puts(RECEIVER, "KEEPALIVE")
     return talk
 
@@ -221,7 +221,7 @@ def hole_acknowledged() -> Exchange:
     offence = talk.sends_buffer(MIDDLE + 1)[0]
     talk.breaks("CTRL-07", offence, SENDER, proof=RECEIVER)
     for _ in range(6):
-        talk.wait(50)
+        talk.wait(300)
         talk.puts(RECEIVER, "KEEPALIVE")
     return talk
 

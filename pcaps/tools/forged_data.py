@@ -24,9 +24,24 @@ def before_go() -> Exchange:
     talk.breaks("DATA-01", offence, SENDER, proof=RECEIVER)
     talk.may_look_like("ORDER-01", offence, SENDER)
     for _ in range(5):
-        talk.wait(50)
+        talk.wait(300)
         talk.puts(RECEIVER, "KEEPALIVE")
     return talk
+
+
+def before_go_then_answered() -> Exchange:
+    """The OK shows that the GO in the same CONTROL was emitted later than the packet, whatever the capture did."""
+    talk = half_way("Between packets of a buffer the sender sends one of a buffer that has no GO yet.")
+    talk.sends_buffer(MIDDLE, skip=[2, 3])
+    offence = talk.sends_piece(MIDDLE + 2, 0)
+    talk.breaks("DATA-01", offence, SENDER, proof=RECEIVER)
+    talk.breaks("ORDER-01", talk.sends_buffer(MIDDLE, skip=[0, 1])[0], SENDER)
+    talk.accepts(MIDDLE)
+    talk.breaks("ORDER-01", talk.sends_buffer(MIDDLE + 1)[0], SENDER)
+    talk.accepts(MIDDLE + 1)
+    talk.sends_buffer(MIDDLE + 2, skip=[0])
+    talk.accepts(MIDDLE + 2)
+    return talk.finish(MIDDLE + 3)
 
 
 def go_not_captured() -> Exchange:
@@ -404,6 +419,7 @@ def fragmented() -> Exchange:
 
 SCRIPTS = {
     "data01-before-go": before_go,
+    "data01-before-go-answered": before_go_then_answered,
     "data01-like-go-not-captured": go_not_captured,
     "data02-buffer-too-short": buffer_too_short,
     "data03-packet-too-short": packet_too_short,

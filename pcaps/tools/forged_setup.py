@@ -202,7 +202,7 @@ def faster_from_the_start() -> Exchange:
     offence = talk.answers(burst_size=9)
     talk.breaks("CTRL-11", offence, SENDER, proof=RECEIVER)
     for _ in range(6):
-        talk.wait(50)
+        talk.wait(300)
         talk.puts(RECEIVER, "KEEPALIVE")
     return talk
 
