@@ -23,7 +23,7 @@ from netblt_conformance.links.base import (
 )
 from netblt_conformance.links.pipeframes import FeatureBit, Kind
 from netblt_conformance.links.process import Process
-from netblt_conformance.links.virtual import DEFAULT_DELAY_US, Output, SteppedEndpoint, VirtualLink
+from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
 from netblt_conformance.model import MICROSECONDS_PER_MS, Digest, Role, Start, Status, Stop
 from netblt_conformance.verdicts import Result
 
@@ -80,13 +80,22 @@ class PipeEndpoint(SteppedEndpoint):
     # ---- frames ----
 
     def _write(self, data: bytes) -> None:
-        stream = self._process.popen.stdin
+        stream, answers = self._process.popen.stdin, self._process.popen.stdout
         assert stream is not None
+        assert answers is not None
+        if self._inbox or (select.select([answers.fileno()], [], [], 0)[0] and self._more(answers.fileno())):
+            raise ImplementationError("speaks unasked: there is more on the pipe than one answer (see docs/pipe.md)")
         try:
             stream.write(data)
             stream.flush()
         except (BrokenPipeError, ValueError):
             raise self._died("while it was written to") from None
+
+    def _more(self, descriptor: int) -> bytes:
+        """What has come; nothing at the end of the stream."""
+        chunk = os.read(descriptor, 1 << 16)
+        self._inbox += chunk
+        return chunk
 
     def _read_frame(self) -> tuple[Kind, bytes]:
         (length,) = frames.LENGTH.unpack(self._read_bytes(frames.LENGTH.size))
@@ -106,17 +115,17 @@ class PipeEndpoint(SteppedEndpoint):
             ready, _, _ = select.select([stream.fileno()], [], [], max(0.0, give_up - time.monotonic()))
             if not ready:
                 raise ImplementationError(f"hangs: no answer on the pipe within {ANSWER_TIMEOUT_S:.0f} s")
-            chunk = os.read(stream.fileno(), 1 << 16)
-            if not chunk:
+            if not self._more(stream.fileno()):
                 raise self._died("in the middle of an answer")
-            self._inbox += chunk
         taken = bytes(self._inbox[:count])
         del self._inbox[:count]
         return taken
 
     def _died(self, when: str) -> ImplementationError:
-        self._process.wait(2.0)
-        how = self._process.fault() or f"ended with exit code {self._process.exit_code}"
+        code = self._process.wait(2.0)
+        end = "closed its end of the pipe" if code is None else f"ended with exit code {code}"
+        how = self._process.fault() or end
+        self._process.end()
         words = self._process.last_words()
         return ImplementationError(f"{how} {when}" + (f": {words}" if words else ""))
 
@@ -128,6 +137,8 @@ class PipeEndpoint(SteppedEndpoint):
             kind, payload = self._read_frame()
             if kind is Kind.OUTPUT:
                 output.append(frames.parse_output(payload))
+                if len(output) > STORM_PACKETS:
+                    raise ImplementationError(f"sends more than {STORM_PACKETS} packets at one moment")
             elif kind is Kind.STATE:
                 self._state = frames.parse_state(payload)
                 return output
