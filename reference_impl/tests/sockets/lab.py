@@ -4,15 +4,18 @@ gone when the test process is, however that ends."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+PATIENCE_S = 60  # nothing takes so long, on the busiest machine
 SKIPPED = 77  # what ctest takes for "cannot be tested here"
 PR_SET_PDEATHSIG = 1
 CLONE_NEWNET = 0x40000000
@@ -88,6 +91,35 @@ class Host:
         finally:
             libc.setns(home, CLONE_NEWNET)
             os.close(home)
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"never came so far that {what}"
+        time.sleep(0.005)
+
+
+def has_raw_socket(process: subprocess.Popen[str]) -> bool:
+    """It can be reached by raw IPv4."""
+    inodes = {line.split()[9] for line in Path(f"/proc/{process.pid}/net/raw").read_text().splitlines()[1:]}
+    return bool(inodes & {link[8:-1] for link in open_files(process) if link.startswith("socket:[")})
+
+
+def has_received(process: subprocess.Popen[str]) -> bool:
+    """Its target, which has no name yet, has data."""
+    return any(
+        size > 0 for link, size in open_files(process).items() if link.endswith(" (deleted)") or ".netblt-" in link
+    )
+
+
+def open_files(process: subprocess.Popen[str]) -> dict[str, int]:
+    """What a process has open, and how large it is. It may close some while we look."""
+    found = {}
+    for descriptor in Path(f"/proc/{process.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found[str(descriptor.readlink())] = descriptor.stat().st_size
+    return found
 
 
 def joined_hosts() -> tuple[Host, Host]:

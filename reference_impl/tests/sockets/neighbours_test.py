@@ -19,7 +19,6 @@ from pathlib import Path
 import lab
 
 NETBLT = sys.argv[1]
-PATIENCE_S = 30
 PROTOCOL = 30
 OPEN, ABORT, DATA, REFUSED = 0, 5, 6, 10
 VERSION = 2
@@ -58,22 +57,25 @@ class Passive:
         self.process.communicate()
 
 
-def answers_to(host: lab.Host, family: socket.AddressFamily, address: str, sent: bytes, wait_s: float) -> list[bytes]:
-    """What comes back for our port when `sent` goes to `address`. Ours is another address of the same host, so that no
-    process takes our packets for its peer's."""
+def answers_to(
+    host: lab.Host, family: socket.AddressFamily, address: str, sent: bytes, wait_s: float, wanted: int = 0
+) -> list[bytes]:
+    """What comes back for our port when `sent` goes to `address`: as much as is wanted, and in `wait_s` after it. Ours is
+    another address of the same host, so that no process takes our packets for its peer's."""
     got: list[bytes] = []
 
     def exchange() -> None:
         with socket.socket(family, socket.SOCK_RAW, PROTOCOL) as raw:
             raw.bind(("127.0.0.99" if family == socket.AF_INET else "::1", 0))
             raw.sendto(sent, (address, 0))
-            until = time.monotonic() + wait_s
+            until = time.monotonic() + (lab.PATIENCE_S if wanted else wait_s)
             while (left := until - time.monotonic()) > 0:
                 if select.select([raw], [], [], left)[0]:
                     data = raw.recv(65536)
                     data = data[(data[0] & 15) * 4 :] if family == socket.AF_INET else data
                     if data[8:10] == sent[6:8] and data[3] != OPEN:
                         got.append(data)
+                        until = time.monotonic() + wait_s if len(got) == wanted else until
 
     host.call(exchange)
     return got
@@ -88,7 +90,7 @@ def two_transfers_at_once_on_one_host_do_not_disturb_each_other(host: lab.Host, 
         for port, address in ((1, "127.0.0.1"), (2, "::1"))
     ]
     for process in [*senders, *(receiver.process for receiver in receivers)]:
-        _, said = process.communicate(timeout=PATIENCE_S)
+        _, said = process.communicate(timeout=lab.PATIENCE_S)
         assert process.returncode == 0, said
     for receiver in receivers:
         assert receiver.target.read_bytes() == source.read_bytes()
@@ -116,7 +118,7 @@ def a_port_in_use_is_refused_to_a_second_process(host: lab.Host, folder: str) ->
             other.kill()
         else:
             assert "port 7 is in use" in line, (first, second, line)
-            assert other.wait(PATIENCE_S) == IN_USE
+            assert other.wait(lab.PATIENCE_S) == IN_USE
         other.communicate()
         owner.end()
 
@@ -124,7 +126,7 @@ def a_port_in_use_is_refused_to_a_second_process(host: lab.Host, folder: str) ->
 def opens_for_nobody_are_refused_and_those_for_another_process_are_left_to_it(host: lab.Host, folder: str) -> None:
     for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         owner, other = Passive(host, folder, 7), Passive(host, folder, 8)
-        kinds = [answer[3] for answer in answers_to(host, family, address, open_packet(5000, 9), 0.5)]
+        kinds = [answer[3] for answer in answers_to(host, family, address, open_packet(5000, 9), 0.5, wanted=1)]
         assert set(kinds) == {REFUSED}, kinds  # by both or one of them, as nobody owns port 9
         os.kill(owner.process.pid, signal.SIGSTOP)
         answers = answers_to(host, family, address, open_packet(5001, 7), 0.5)
@@ -181,7 +183,7 @@ def opening_port(host: lab.Host, folder: str) -> int:
         source = Path(folder, "source")
         source.write_bytes(b"nobody wants this")
         sender = host.start(NETBLT, "send", source, "127.0.0.1")
-        listening.settimeout(PATIENCE_S)
+        listening.settimeout(lab.PATIENCE_S)
         opened = listening.recv(2048)[20:]
         sender.kill()
         sender.communicate()

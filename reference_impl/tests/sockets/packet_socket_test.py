@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 
 import lab
 
 MEMORY = sys.argv[2]
-PATIENCE_S = 30
 
 
 def packets_through_queue(host: lab.Host) -> int:
@@ -22,11 +20,11 @@ def transfer(left: lab.Host, right: lab.Host, *more: str) -> tuple[int, int]:
     """Packets that NETBLT sent, and those that went through the queue."""
     before = packets_through_queue(left)
     receiver = right.start(MEMORY, "recv", "--encap", "ip")
-    time.sleep(0.3)
+    lab.wait_until(lambda: lab.has_raw_socket(receiver), "it can be reached")
     sender = left.start(MEMORY, "send", "--encap", "ip", "--interval", "2", *more, "10.30.0.2", "0.3")
-    said, _ = sender.communicate(timeout=PATIENCE_S)
+    said, _ = sender.communicate(timeout=lab.PATIENCE_S)
     assert sender.returncode == 0, said
-    receiver.communicate(timeout=PATIENCE_S)
+    receiver.communicate(timeout=lab.PATIENCE_S)
     assert receiver.returncode == 0
     result = json.loads(said)
     assert result["result"] == "done"

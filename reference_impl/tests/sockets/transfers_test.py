@@ -12,7 +12,6 @@ from pathlib import Path
 import lab
 
 NETBLT = sys.argv[1]
-PATIENCE_S = 30
 FILE_BYTES = 3_000_001
 
 
@@ -30,9 +29,9 @@ def transfer(sender_host: lab.Host, receiver_host: lab.Host, address: str, encap
         receiver = receiver_host.start(NETBLT, "recv", target, "--passive", "--encap", encap)
         wait_until_waiting(receiver)
         sender = sender_host.start(NETBLT, "send", source, address, "--encap", encap, "--burst-interval", "0", *more)
-        _, said = sender.communicate(timeout=PATIENCE_S)
+        _, said = sender.communicate(timeout=lab.PATIENCE_S)
         assert sender.returncode == 0, said
-        _, said = receiver.communicate(timeout=PATIENCE_S)
+        _, said = receiver.communicate(timeout=lab.PATIENCE_S)
         assert receiver.returncode == 0, said
         assert source.read_bytes() == target.read_bytes()
 

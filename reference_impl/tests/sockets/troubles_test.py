@@ -16,7 +16,6 @@ from pathlib import Path
 import lab
 
 NETBLT = sys.argv[1]
-PATIENCE_S = 40
 FILE_BYTES = 3_000_000
 MORE_BYTES = 100_000_000
 PACED = ("--burst-size", "8", "--burst-interval", "5")  # 1.3 s for the file
@@ -41,14 +40,14 @@ class Transfer:
         assert self.receiver.stderr is not None
         assert "waiting" in self.receiver.stderr.readline()
         self.sender = left.start(NETBLT, "send", self.source, address, "--encap", encap, *pace)
-        time.sleep(0.5)
+        lab.wait_until(lambda: lab.has_received(self.receiver), "data has arrived")
         assert self.sender.poll() is None
 
     def must_succeed(self) -> str:
         """What the sender printed."""
         printed = []
         for process in (self.sender, self.receiver):
-            out, said = process.communicate(timeout=PATIENCE_S)
+            out, said = process.communicate(timeout=lab.PATIENCE_S)
             assert process.returncode == 0, said
             printed.append(out)
         assert self.source.read_bytes() == self.target.read_bytes()
@@ -97,7 +96,7 @@ def a_termination_signal_at_any_moment_of_the_start_ends_the_process(folder: str
         time.sleep(delay_ms / 1000)
         process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=5)
+            process.communicate(timeout=lab.PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             raise AssertionError(f"SIGTERM after {delay_ms} ms was lost") from None
@@ -110,11 +109,10 @@ def a_host_that_does_not_take_netblt_is_named_at_once(folder: str) -> None:
     source = Path(folder, "source")
     source.write_bytes(b"nobody wants this")
     for encap, address in ALL_WAYS:
-        began = time.monotonic()
-        sender = left.start(NETBLT, "send", source, address, "--encap", encap)
-        _, said = sender.communicate(timeout=PATIENCE_S)
+        # Without what ICMP says it would wait for longer than we do.
+        sender = left.start(NETBLT, "send", source, address, "--encap", encap, "--open-timeout", "90")
+        _, said = sender.communicate(timeout=lab.PATIENCE_S)
         assert sender.returncode == UNREACHABLE, (encap, address, said)
-        assert time.monotonic() - began < 10, (encap, address, said)  # not by silence, which takes 30 s
         assert address in said, said
 
 
@@ -128,7 +126,7 @@ def a_full_interface_queue_slows_the_transfer_down(folder: str) -> None:
     assert "waiting" in receiver.stderr.readline()
     sender = left.start(NETBLT, "send", source, "10.30.0.2", "--burst-interval", "0", "--burst-size", "64")
     for process in (sender, receiver):
-        _, said = process.communicate(timeout=PATIENCE_S)
+        _, said = process.communicate(timeout=lab.PATIENCE_S)
         assert process.returncode == 0, said
     assert source.read_bytes() == target.read_bytes()
 
