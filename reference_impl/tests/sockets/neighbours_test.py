@@ -60,7 +60,7 @@ class Passive:
 def answers_to(
     host: lab.Host, family: socket.AddressFamily, address: str, sent: bytes, wait_s: float, wanted: int = 0
 ) -> list[bytes]:
-    """What comes back for our port when `sent` goes to `address`: as much as is wanted, and in `wait_s` after it. Ours is
+    """What comes back for our port when `sent` goes to `address`: what is wanted, and more within `wait_s`. Ours is
     another address of the same host, so that no process takes our packets for its peer's."""
     got: list[bytes] = []
 
