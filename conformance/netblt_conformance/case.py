@@ -32,6 +32,7 @@ from netblt_conformance.verdicts import Judgement, Verdict
 __all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "case"]
 
 MARKER = "netblt"
+DELIVERY = "DATA-08"
 
 ACTIVE = tuple(role for role in ALL_ROLES if role.active)
 PASSIVE = tuple(role for role in ALL_ROLES if not role.active)
@@ -232,8 +233,14 @@ class Case:
             monitor.disabled.update(requirements)
 
     def expect_delivered(self, data: bytes) -> None:
-        """The implementation's client received exactly `data` (DATA-08)."""
-        digest, wanted = self.link.digest(), Digest.of(data)
+        """The implementation's client received exactly `data` (DATA-08). Where nobody can know, only a case that is
+        about this says so: others have their proof in the packets."""
+        try:
+            digest, wanted = self.link.digest(), Digest.of(data)
+        except NotSupportedError:
+            if self.judged[0].id == DELIVERY:
+                raise
+            return
         self.must(digest == wanted, f"delivered {digest}; {wanted} were sent")
 
     def expect_delivered_by(self, peer: SenderPeer) -> None:

@@ -7,6 +7,7 @@ from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer
+from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.tolerances import QUIET_US
 
 
@@ -37,13 +38,10 @@ def test_packets_outside_a_transfer_carry_good_checksums_too(t: Case) -> None:
 @case("CKSUM-01", roles=PASSIVE)
 def test_a_refusal_carries_a_good_checksum(t: Case) -> None:
     peer = t.peer()
-    peer.send_open(max_buffers=0)
-    answers = (Type.REFUSED, Type.ABORT, Type.RESPONSE)
-    with t.preamble():
-        heard = [seen for seen in peer.listen(tolerances.SETUP_MAX_US) if seen.packet.type in answers]
-    if not heard:
-        raise NotSupportedError("it refuses by silence (AMB-26)")
-    seen = heard[0]
+    try:
+        seen = peer.propose(Type.REFUSED, Type.ABORT, Type.RESPONSE, max_buffers=0)
+    except UnmetError:
+        raise NotSupportedError("it refuses by silence (AMB-26)") from None
     t.must(seen.packet.checksum_good, f"{seen.packet} carries a wrong checksum", seen.frame)
 
 

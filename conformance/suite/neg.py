@@ -5,14 +5,14 @@ from netblt_conformance import tolerances
 from netblt_conformance.case import ACTIVE, PASSIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
+from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.wire import data_checksum_ok
 
 
 def propose(t: Case, field: str, value: int) -> Packet:
     """OPEN with one distinctive value; the RESPONSE."""
     peer = t.peer(1024)
-    peer.send_open(**{field: value})
-    response = peer.expect_response(tolerances.SETUP_MAX_US)
+    response = peer.propose(Type.RESPONSE, **{field: value})
     t.observe(f"{field} {value} is answered with", getattr(response.packet, field))
     return response.packet
 
@@ -130,8 +130,7 @@ def test_the_mode_is_echoed_and_data_checksums_are_not_turned_off(t: Case) -> No
     peer = t.peer(1024)
     proposal = peer.opening_values()
     flags = (proposal.flags & 1) | (2 if t.variant.endswith("on") else 0)
-    peer.send_open(flags=flags)
-    answer = peer.expect_response(tolerances.SETUP_MAX_US)
+    answer = peer.propose(Type.RESPONSE, flags=flags)
     t.must(answer.packet.writes == bool(flags & 1), "RESPONSE changes the M bit", answer.frame)
     if not flags & 2:
         on = answer.packet.data_checksum_on
@@ -227,11 +226,9 @@ def test_a_response_that_loosens_the_proposal_is_not_made_use_of(t: Case) -> Non
 @case("NEG-10", roles=PASSIVE, variants=("buffer_size", "packet_size", "max_buffers"))
 def test_a_proposal_of_zero_is_not_accepted(t: Case) -> None:
     peer = t.peer(1024)
-    peer.send_open(**{t.variant: 0})
-    answers = (Type.REFUSED, Type.RESPONSE, Type.ABORT)
-    heard = peer.listen(tolerances.SETUP_MAX_US)
-    answer = next((seen for seen in heard if seen.packet.type in answers), None)
-    if answer is None:
+    try:
+        answer = peer.propose(Type.REFUSED, Type.RESPONSE, Type.ABORT, **{t.variant: 0})
+    except UnmetError:
         t.should(False, f"an OPEN with {t.variant} 0 was not answered (AMB-26)")
         return
     if answer.packet.type is Type.RESPONSE:

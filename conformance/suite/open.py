@@ -27,8 +27,7 @@ def test_two_packets_set_a_connection_up(t: Case) -> None:
 def test_the_response_echoes_the_unique_id(t: Case) -> None:
     peer = t.peer()
     peer.unique_id = {"any": peer.unique_id, "all bits set": 0xFFFFFFFF, "zero": 0}[t.variant]
-    peer.send_open()
-    response = peer.expect_response(tolerances.SETUP_MAX_US)
+    response = peer.propose(Type.RESPONSE)
     got, sent = response.packet.unique_id, peer.unique_id
     t.must(got == sent, f"RESPONSE carries unique ID {got:#010x}, the OPEN had {sent:#010x}", response.frame)
 
@@ -246,7 +245,8 @@ def test_the_client_string_reaches_the_client(t: Case) -> None:
         peer.expect_success()
     opening = (peer.opens or peer.responses)[0]
     got = opening.packet.text
-    t.should(got == "from the implementation", f"its own client string came as {got!r}", opening.frame)
+    told = got == "from the implementation" or not t.link.tells_outcome  # one that runs already was never told
+    t.should(told, f"its own client string came as {got!r}", opening.frame)
     delivered = t.link.peer_string()
     if delivered is not None:
         t.should(delivered == string, f"the tester's client string reached the client as {delivered!r}")

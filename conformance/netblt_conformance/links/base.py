@@ -74,6 +74,7 @@ class Link(ABC):
     real_time: bool
     features: frozenset[Feature]
     delay_us: int  # one way, known on virtual links, 0 on real ones
+    tells_outcome: bool = True  # whether status() can be asked
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture

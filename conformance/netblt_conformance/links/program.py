@@ -163,6 +163,11 @@ class Program:
     # ---- the end ----
 
     @property
+    def started(self) -> bool:
+        """Whether a command plays this role; else it runs somewhere already."""
+        return self._process is not None
+
+    @property
     def _running(self) -> Process:
         if self._process is None:
             raise NotSupportedError("it already runs somewhere: nothing tells what its client was told")

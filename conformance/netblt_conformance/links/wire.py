@@ -103,6 +103,7 @@ class WireLink(Link):
         stall_us = start.parameters.client_stall_until_us
         until_s = time.monotonic() + (stall_us - self._clock.now_us()) / MICROSECONDS_PER_S if stall_us else None
         self._program.start(start, described, until_s)
+        self.tells_outcome = self._program.started
 
     @property
     def _running(self) -> Program:
