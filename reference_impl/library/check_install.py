@@ -79,8 +79,8 @@ class Installed:
     def with_cmake(self, examples: Path, out: Path, *, static: bool) -> Path:
         mode = "ON" if static else "OFF"
         copy = shutil.copytree(examples, out.with_name(out.name + "-source"))  # alone, without this tree around it
-        run("cmake", "-S", copy, "-B", out, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DNETBLT_STATIC={mode}",
-            f"-DCMAKE_C_COMPILER={self.compiler}")  # fmt: skip
+        run("cmake", "-S", copy, "-B", out, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DNETBLT_STATIC={mode}", f"-DCMAKE_C_COMPILER={self.compiler}")  # fmt: skip
         run("cmake", "--build", out)
         return out / "examples"
 
