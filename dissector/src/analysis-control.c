@@ -64,8 +64,9 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
         queue->in_parts = true;
         queue->head = 0;
     }
-    if (!queue->in_parts && control->first > queue->head && event->emitted.arrival != NB_LATE &&
-        !nb_redundancy_continues(event, control, PARTS_WITHIN_S)) {
+    /* What was emitted right before it must be known, not to take a part for the head. */
+    if (!queue->in_parts && control->first > queue->head && event->emitted.arrival == NB_IN_ORDER &&
+        event->emitted.step == 1 && !nb_redundancy_continues(event, control, PARTS_WITHIN_S)) {
         queue->head = control->first;
         queue->head_mark = nb_mark_of(event);
     }

@@ -64,10 +64,11 @@ struct previous {
 struct nb_redundancy {
     struct previous previous;
     unsigned largest_bytes;
-    unsigned most_messages; /* in a CONTROL */
-    bool told;              /* told_number is valid */
-    uint64_t told_number;   /* the sender's newest packet of which is known that it
-                               acknowledges no more than was captured */
+    unsigned largest_shared; /* of the CONTROLs with several messages: a single one must be sent, however large */
+    unsigned most_messages;  /* in a CONTROL */
+    bool told;               /* told_number is valid */
+    uint64_t told_number;    /* the sender's newest packet of which is known that it
+                                acknowledges no more than was captured */
     struct pending pending;
 };
 
@@ -131,6 +132,17 @@ static bool of_this_connection(const struct nb_event *event)
             nb_emission_counts(&stream->flow[event->end], NB_EVIDENCE_BITS));
 }
 
+/* The CONTROL emitted right before this one may be unknown, and hold the part before it: of a queue larger than
+ * anything that this end has put into one packet together. */
+static bool may_lack_a_part(const struct nb_event *event, const struct gap *gap)
+{
+    const struct nb_redundancy *state = event->stream->redundancy;
+    const bool directly = event->emitted.arrival == NB_IN_ORDER && event->emitted.step == 1;
+
+    return !directly &&
+           (gap->bytes > state->largest_shared || gap->highest - event->stream->acked > (int64_t)state->most_messages);
+}
+
 /* The excuse that the capture cannot exclude, NULL when only a later sender packet is wanting. */
 static const char *excuse(const struct nb_event *event, const struct gap *gap, bool next_part)
 {
@@ -148,6 +160,9 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap, b
     if (gap->bytes > nb_redundancy_capacity(stream)) {
         return wmem_strdup_printf(wmem_file_scope(), "the queue of %u bytes may be split (a packet here holds %u)",
                                   gap->bytes, nb_redundancy_capacity(stream));
+    }
+    if (may_lack_a_part(event, gap)) {
+        return "a part of the queue, sent right before it, may have escaped the capture";
     }
     if (!of_this_connection(event)) {
         return "it may belong to an earlier connection on the same ports";
@@ -221,7 +236,8 @@ static bool is_next_part(const struct nb_event *event, const struct nb_control *
     const struct nb_told *first = nb_told_find(&event->stream->facts->told, control->first);
 
     return state->previous.starts_queue && first != NULL && nb_redundancy_continues(event, control, at_once_s) &&
-           (state->previous.bytes + first->bytes > MAX(state->largest_bytes, event->packet->length) ||
+           (state->previous.bytes + first->bytes >
+                MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0) ||
             state->previous.messages + 1 > MAX(state->most_messages, control->messages));
 }
 
@@ -275,6 +291,7 @@ static void remember_control(const struct nb_event *event, const struct nb_contr
     struct nb_redundancy *state = event->stream->redundancy;
 
     state->largest_bytes = MAX(state->largest_bytes, event->packet->length);
+    state->largest_shared = MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0);
     state->most_messages = MAX(state->most_messages, control->messages);
     state->previous = (struct previous){.highest = control->highest,
                                         .when = event->now,

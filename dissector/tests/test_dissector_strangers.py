@@ -11,7 +11,7 @@ from dissector.tests.forge import Trace, go, ok, resend
 from dissector.tests.reader import Reader
 
 LONG, SHORT = 16, 3  # packet numbers in a list
-AT_ONCE_NS, LATER_NS = 100_000, 5_000_000
+AT_ONCE_NS, LATER_NS, TIMER_NS = 100_000, 5_000_000, 100_000_000
 
 
 def verdicts(reader: Reader, path: Path, requirement: str) -> set[str]:
@@ -51,3 +51,61 @@ def test_messages_of_a_control_may_be_counted(reader: Reader, capture: Path, gap
         trace.null_ack(4)
     found = [f for f in reader.findings(trace.save(capture)) if f.requirement == "CTRL-04"]
     assert {finding.verdict for finding in found} == {verdict} | {"suspected"}
+
+
+def test_one_message_may_be_larger_than_what_goes_together(reader: Reader, capture: Path) -> None:
+    """CTRL-04, AMB-33: a RESEND must be sent, however long; it does not say that others would go into one packet."""
+    trace = Trace(packet_size=16)
+    trace.terms = lambda: {"buffer_size": 16 * 64, "packet_size": 16, "max_buffers": 8}  # type: ignore[method-assign]
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0), go(2, 1), go(3, 2))
+    trace.buffer(0, 3, 64)
+    trace.control(resend(4, 0, range(20)))
+    for number in range(20):
+        trace.data(0, number, 4)
+    trace.buffer(1, 4, 64)
+    trace.control(ok(5, 0), go(6, 3))
+    trace.time_ns += AT_ONCE_NS - trace.gap_ns
+    trace.control(ok(7, 1), go(8, 4))
+    for _ in range(12):
+        trace.null_ack(4)
+    assert verdicts(reader, trace.save(capture), "CTRL-04") == {"suspected"}
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(True, {"suspected"}), (False, {"suspected", "violation"})])
+def test_a_part_may_be_lost_before_the_capture(reader: Reader, capture: Path, lost: bool, verdict: set[str]) -> None:
+    """CTRL-04, AMB-33: the IP IDs show that something was emitted right before the CONTROL."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(*(go(1 + number, number) for number in range(4)))
+    trace.buffer(0, 4)
+    trace.control(ok(5, 0), go(6, 4))
+    trace.buffer(1, 4)
+    if lost:
+        trace.receiver.next_id()
+    trace.control(ok(7, 1), go(8, 5))
+    for _ in range(12):
+        trace.null_ack(4)
+    assert verdicts(reader, trace.save(capture), "CTRL-04") == verdict
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(True, set()), (False, {"violation"})])
+def test_what_looks_like_the_head_may_be_a_part(reader: Reader, capture: Path, lost: bool, verdict: set[str]) -> None:
+    """CTRL-05, AMB-33: the part before it escaped the capture, and what acknowledged that was lost behind it."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(*(go(1 + number, number) for number in range(4)))
+    trace.buffer(0, 4)
+    trace.buffer(1, 4)
+    trace.control(ok(5, 0), go(6, 4))
+    trace.null_ack(6)
+    trace.time_ns += TIMER_NS
+    if lost:
+        trace.receiver.next_id()
+    trace.control(ok(7, 1))
+    trace.time_ns += TIMER_NS
+    trace.control(ok(5, 0), go(6, 4), ok(7, 1))
+    assert verdicts(reader, trace.save(capture), "CTRL-05") == verdict
