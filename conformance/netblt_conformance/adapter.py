@@ -102,6 +102,7 @@ class WireRole:
     usage_exit: frozenset[int] = frozenset({2})
     success_output: re.Pattern[str] | None = None
     failure_output: re.Pattern[str] | None = None
+    tester_string: str = ""  # the tester's client string, such as the name of a file
     stall_file: str | None = None  # the file name that means standard input or output: how its client can be stalled
     before: tuple[str, ...] = ()  # run to its end before each case
     after: tuple[str, ...] = ()  # run to its end when the delivered file is asked for

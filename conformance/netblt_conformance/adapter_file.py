@@ -199,6 +199,7 @@ _ROLE_VALUES: dict[str, Callable[[Any], Any]] = {
     "success_output": _pattern,
     "failure_output": _pattern,
     "stall_file": _text,
+    "tester_string": _text,
 }
 
 

@@ -143,7 +143,8 @@ class Case:
         self, data: bytes, iut: dict[str, Any] | None = None, own: dict[str, Any] | None = None, **both: Any
     ) -> Setting:
         common = Parameters(**both)
-        own_parameters = dataclasses.replace(common, version=self.profile.version, **(own or {}))
+        ours = {"version": self.profile.version, "client_string": self.link.tester_string(self.role), **(own or {})}
+        own_parameters = dataclasses.replace(common, **ours)
         iut_parameters = dataclasses.replace(common, **(iut or {}))
         fixed = self.link.fixed_port(self.role)
         own_port = fixed if fixed and self.role.active else self._port()

@@ -223,6 +223,30 @@ def test_a_remote_implementation_is_judged_by_what_it_sends(
     assert "remote 127.0.0.9" in done.output
 
 
+@pytest.fixture
+def server(tmp_path: Path, far_udp_port: int) -> Iterator[int]:
+    """A server for files, which wants to be told their names; its NETBLT port."""
+    (tmp_path / "served").mkdir()
+    words = [str(PROGRAM), "listen", "--root", str(tmp_path / "served"), "--force", "--port", "78", "--encap", "udp"]
+    words += ["--udp-port", str(far_udp_port), "--bind", FAR]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield 78
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize(("string", "verdict"), [('tester_string = "file"', Verdict.PASS), ("", Verdict.INCONC)])
+def test_a_server_is_given_the_string_that_it_wants(
+    command: Command, tmp_path: Path, far_udp_port: int, server: int, string: str, verdict: Verdict
+) -> None:
+    role = f"[remote.roles.passive-receiver]\nport = {server}\n{string}\n"
+    file = remote(tmp_path / "remote.toml", far_udp_port, role)
+    done = passive_receiver(command, str(file), "a_packet_lost_again_is_asked_for_again")
+    assert [result.verdict for result in done.results] == [verdict], done.output
+
+
 @pytest.mark.long
 def test_a_remote_implementation_fetches_what_was_delivered(
     command: Command, tmp_path: Path, far_udp_port: int

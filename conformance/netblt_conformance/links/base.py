@@ -93,6 +93,11 @@ class Link(ABC):
         del role
         return None
 
+    def tester_string(self, role: Role) -> str:
+        """The client string of the tester, where the implementation wants one."""
+        del role
+        return ""
+
     @abstractmethod
     def start(self, start: Start) -> None:
         """Starts the implementation. NotSupportedError when it lacks the role. Called once."""

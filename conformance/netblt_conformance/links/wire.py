@@ -95,6 +95,10 @@ class WireLink(Link):
         described = self._adapter.roles.get(role)
         return described.port if described else None
 
+    def tester_string(self, role: Role) -> str:
+        described = self._adapter.roles.get(role)
+        return described.tester_string if described else ""
+
     def start(self, start: Start) -> None:
         described = self._described(start.role)
         start = capped(start, self._adapter.pics)
