@@ -38,8 +38,11 @@ def version_of(facts: str, name: str) -> str:
 
 
 def commit() -> str:
+    """The newest that changed what is built and tested."""
+    root = Path(__file__).resolve().parents[2]
+    tested = ("dissector/CMakeLists.txt", "dissector/src", "dissector/tests", "pcaps")
     done = subprocess.run(
-        ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=10", "HEAD"],
+        ["git", "-C", str(root), "log", "-1", "--abbrev=10", "--format=%h", "--", *tested],
         capture_output=True,
         text=True,
         check=False,
