@@ -184,7 +184,7 @@ class TestFailureInTheMiddle:
 
         # UDP runs would be cut up behind the socket: the shaper drops pieces and tells nobody.
         options = [*large_bursts, "--transmit", "single"]
-        for _ in range(5):  # a receiver that gets no processor loses some; a queue that does would lose them each time
+        for _ in range(5):  # a receiver that gets no processor loses some too, but not each time
             sender, _receiver = move(lab, source, target, active="sender", options=options)
             assert target.read_bytes() == source.read_bytes()
             if sender.report["packets_retransmitted"] == 0:
