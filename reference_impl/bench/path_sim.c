@@ -2,6 +2,7 @@
 #include "path_sim.h"
 
 #include "flakeway.h"
+#include "path_random.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -36,7 +37,8 @@ struct host {
     netblt_endpoint *endpoint;
     netblt_path path;
     netblt_time last_deadline;
-    netblt_time wake_at;
+    netblt_time wake_at; /* for its timers */
+    bool woken;          /* a packet arrived, or one that waited was looked at */
     struct waiting *inbox;
     size_t head, count, capacity;
     double busy_until;
@@ -69,12 +71,6 @@ struct sim {
     uint8_t *memory; /* what every buffer is sent from, and received into */
     uint8_t frame[FRAME_BYTES];
 };
-
-static uint64_t next_random(struct sim *sim)
-{
-    sim->random = sim->random * 6364136223846793005u + 1442695040888963407u;
-    return sim->random >> 33;
-}
 
 /* ---- clients --------------------------------------------------------------------------------------------------- */
 
@@ -189,9 +185,9 @@ static void open_flow(struct sim *sim, unsigned i)
                                     .open_timeout_us = (netblt_time)(flow->open_timeout_s * SECOND_US)};
     struct side *side = &sim->sides[i][0];
     sim->opened[i] = true;
-    int error =
-        netblt_open(sim->hosts[0].endpoint, &sim->hosts[0].path, (uint16_t)(FIRST_PORT + i), LISTEN_PORT, NETBLT_SENDER,
-                    &flow->params, (uint32_t)next_random(sim), &client, side, &options, sim->now, &side->connection);
+    int error = netblt_open(sim->hosts[0].endpoint, &sim->hosts[0].path, (uint16_t)(FIRST_PORT + i), LISTEN_PORT,
+                            NETBLT_SENDER, &flow->params, (uint32_t)path_random(&sim->random), &client, side, &options,
+                            sim->now, &side->connection);
     if (error != 0) {
         fprintf(stderr, "flow %u cannot open: %s\n", i, netblt_strerror(error));
         exit(2);
@@ -304,14 +300,31 @@ static void push(struct host *host, const struct waiting *waiting)
     host->inbox[(host->head + host->count++) % host->capacity] = *waiting;
 }
 
-/* A packet reaches a host: the receiver may be slow to look at it. */
+/* When a packet that arrives now is looked at: with those that wait already, or when the host wakes up for it. */
+static netblt_time looked_at(struct sim *sim, unsigned to)
+{
+    const struct hosts *hosts = &sim->run->hosts;
+    struct host *host = &sim->hosts[to];
+    netblt_time at = sim->now;
+    if (to == 1 && hosts->poll_us != 0)
+        at = (sim->now + hosts->poll_us - 1) / hosts->poll_us * hosts->poll_us;
+    if (hosts->wake_us == 0)
+        return at;
+    if (host->count == 0)
+        return at + path_random_lateness_us(&sim->random, hosts->wake_us);
+    netblt_time last = host->inbox[(host->head + host->count - 1) % host->capacity].at;
+    return last > at ? last : at;
+}
+
+/* A packet reaches a host: it may be slow to look at it. */
 static void arrive(struct sim *sim, unsigned to, const flakeway_released *released)
 {
     const struct hosts *hosts = &sim->run->hosts;
     struct host *host = &sim->hosts[to];
     const uint8_t *bytes = released->packet.bytes + PATH_IPV4_HEADER_BYTES;
     size_t length = released->packet.netblt_length;
-    if (to == 0 || (hosts->poll_us == 0 && hosts->packet_cost_us == 0)) {
+    if (hosts->wake_us == 0 && (to == 0 || (hosts->poll_us == 0 && hosts->packet_cost_us == 0))) {
+        host->woken = true;
         netblt_input(host->endpoint, &host->path, bytes, length, length, sim->now);
         return;
     }
@@ -319,9 +332,7 @@ static void arrive(struct sim *sim, unsigned to, const flakeway_released *releas
         sim->socket_drops++;
         return;
     }
-    struct waiting waiting = {.at = sim->now, .length = length, .bytes = malloc(length)};
-    if (hosts->poll_us != 0)
-        waiting.at = (sim->now + hosts->poll_us - 1) / hosts->poll_us * hosts->poll_us;
+    struct waiting waiting = {.at = looked_at(sim, to), .length = length, .bytes = malloc(length)};
     memcpy(waiting.bytes, bytes, length);
     push(host, &waiting);
 }
@@ -334,14 +345,15 @@ static netblt_time inbox_at(const struct host *host)
     return at > (netblt_time)host->busy_until ? at : (netblt_time)host->busy_until;
 }
 
-static void look_into_inbox(struct sim *sim)
+static void look_into_inbox(struct sim *sim, unsigned i)
 {
-    struct host *host = &sim->hosts[1];
+    struct host *host = &sim->hosts[i];
     while (inbox_at(host) <= sim->now) {
         struct waiting *first = &host->inbox[host->head];
         if (host->busy_until < (double)sim->now)
             host->busy_until = (double)sim->now;
-        host->busy_until += sim->run->hosts.packet_cost_us;
+        host->busy_until += i == 1 ? sim->run->hosts.packet_cost_us : 0;
+        host->woken = true;
         host->head = (host->head + 1) % host->capacity;
         host->count--;
         netblt_input(host->endpoint, &host->path, first->bytes, first->length, first->length, sim->now);
@@ -384,8 +396,11 @@ static netblt_time wake_at(struct sim *sim, unsigned i)
         host->last_deadline = deadline;
         uint32_t late = i == 0 ? sim->run->hosts.late_us : 0;
         host->wake_at = deadline;
-        if (late != 0 && deadline != NETBLT_TIME_NEVER && deadline > sim->now)
-            host->wake_at += next_random(sim) % (late + 1);
+        if (deadline == NETBLT_TIME_NEVER || deadline <= sim->now)
+            return deadline;
+        host->wake_at += path_random_lateness_us(&sim->random, sim->run->hosts.wake_us);
+        if (late != 0)
+            host->wake_at += path_random(&sim->random) % (late + 1);
     }
     return host->wake_at;
 }
@@ -398,9 +413,8 @@ static netblt_time earlier(netblt_time a, netblt_time b)
 static netblt_time next_event(struct sim *sim)
 {
     netblt_time next = flakeway_deadline(sim->engine);
-    next = earlier(next, wake_at(sim, 0));
-    next = earlier(next, wake_at(sim, 1));
-    next = earlier(next, inbox_at(&sim->hosts[1]));
+    for (unsigned i = 0; i < 2; i++)
+        next = earlier(next, earlier(wake_at(sim, i), inbox_at(&sim->hosts[i])));
     if (sim->run->cross_mbit != 0)
         next = earlier(next, (netblt_time)sim->cross_at + 1);
     for (unsigned i = 0; i < sim->run->flow_count; i++)
@@ -457,11 +471,13 @@ static void step(struct sim *sim)
             open_flow(sim, i);
     offer_cross_traffic(sim);
     release(sim);
-    look_into_inbox(sim);
-    if (wake_at(sim, 0) <= sim->now || netblt_deadline(sim->hosts[0].endpoint) <= sim->now)
-        drain(sim, 0);
-    if (wake_at(sim, 1) <= sim->now)
-        drain(sim, 1);
+    for (unsigned i = 0; i < 2; i++)
+        look_into_inbox(sim, i);
+    for (unsigned i = 0; i < 2; i++) {
+        if (sim->hosts[i].woken || wake_at(sim, i) <= sim->now)
+            drain(sim, i);
+        sim->hosts[i].woken = false;
+    }
 }
 
 /* ---- begin and end --------------------------------------------------------------------------------------------- */

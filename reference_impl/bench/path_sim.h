@@ -28,12 +28,14 @@ struct path {
     double change_rtt_ms;
 };
 
-/* The receiving host, and how punctual the sending one is. */
+/* What the hosts are like: the receiving one, but for the times at which they wake up. */
 struct hosts {
     uint32_t poll_us;        /* packets are looked at only at multiples of this; 0 = as they arrive */
     double packet_cost_us;   /* of the receiver's processor, for each packet */
     uint32_t socket_packets; /* what may wait for it; 0 = no limit */
-    uint32_t late_us;        /* the sender wakes up to this late */
+    uint32_t late_us;        /* the sender's timers fire up to this late */
+    uint32_t wake_us; /* both hosts wake up late, for timers and for packets: every second time by more than this,
+                       * one time in a hundred by more than 13 times this (log-normal); 0 = at once */
 };
 
 struct flow {

@@ -40,6 +40,8 @@
 /* The negotiated pair may be far too fast: no more is at stake before the first OK. */
 #define CREDIT_FIRST_BUFFERS 1u
 #define WITHIN_ENOUGH 0.9
+#define FORGIVING_INTERVAL_MS 4
+#define INTERVALS_IN_ROUND_TRIP 4
 /* Near paths: what is under way beyond the buffer that arrives. Hosts that look at their packets every 100 us, and are
  * busy otherwise at times, need some more than the round trip itself. */
 #define NEAR_WINDOW_ROUND_TRIPS 2
@@ -76,6 +78,16 @@ void nb_rate_control_init(struct nb_rate_control *rate, enum netblt_rate mode, s
 
 /* ---- offers ------------------------------------------------------------------------------------------------ */
 
+/* A sender that wakes up late forgives itself a quarter of the interval, but no more than 1 ms: longer intervals lose
+ * less, as far as the queue can hold their bursts and the round trip is long against them. */
+static uint16_t least_interval_ms(const struct nb_rate_control *rate)
+{
+    if (rate->burst_most < NB_BURST_USUAL_MOST)
+        return 1;
+    netblt_time share = nb_rate_own_round_trip(rate) / INTERVALS_IN_ROUND_TRIP;
+    return (uint16_t)nb_clamp((double)share / PER_MS, 1, FORGIVING_INTERVAL_MS);
+}
+
 static struct nb_burst pair_for(const struct nb_rate_control *rate, double packets_per_s)
 {
     if (packets_per_s > rate->limit)
@@ -89,7 +101,7 @@ static struct nb_burst pair_for(const struct nb_rate_control *rate, double packe
         if (nb_pair_rate(within) >= WITHIN_ENOUGH * packets_per_s)
             return within;
     }
-    return nb_pair_for_rate(packets_per_s, rate->burst_most, rate->state == NB_RATE_START);
+    return nb_pair_for_rate(packets_per_s, rate->burst_most, least_interval_ms(rate), rate->state == NB_RATE_START);
 }
 
 /* Short bursts say few rates: a pulse must be one that can be told from the base. */
@@ -219,7 +231,8 @@ static void follow_epochs(struct nb_rate_control *rate, bool new_buffer, netblt_
         rate->leads = true; /* a sender that means the negotiated pair would have said so by now */
     bool drained = rate->epochs.in_force.phase == NB_RATE_DRAIN;
     rate->epochs.in_force = next;
-    if (rate->settling && (drained || next.phase == NB_RATE_BASE)) {
+    bool old = !nb_seq_after(next.seq, rate->settles_after);
+    if (rate->settling && !old && (drained || next.phase == NB_RATE_BASE)) {
         rate->settling = false;
         nb_minimum_init(&rate->recent);
     }
@@ -450,7 +463,7 @@ struct nb_burst nb_rate_control_follow(struct nb_burst offer, struct nb_burst cu
         if (size >= 1)
             settled.size = (uint16_t)size;
         else
-            settled = (struct nb_burst){1, nb_pair_for_rate(limit_rate, 1, false).interval_ms};
+            settled = (struct nb_burst){1, nb_pair_for_rate(limit_rate, 1, 1, false).interval_ms};
     }
     *restricted = settled.size != offer.size || settled.interval_ms != offer.interval_ms;
     return settled;

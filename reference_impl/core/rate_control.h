@@ -106,9 +106,10 @@ struct nb_rate_control {
     double newest_step_us; /* from the one before to that one */
     double scatter_us;     /* of round trips that turn at each sample; a queue goes one way for longer */
     bool round_trip_guessed;
-    bool settling;        /* a back-off is under way: no other before it is in force */
-    unsigned back_offs;   /* in a row without a shorter queue */
-    netblt_time queue_us; /* that caused the first of them */
+    bool settling;          /* a back-off is under way: no other before it is in force */
+    uint16_t settles_after; /* the newest offer from before it */
+    unsigned back_offs;     /* in a row without a shorter queue */
+    netblt_time queue_us;   /* that caused the first of them */
 
     struct nb_rate_stall stalls[NB_RATE_STALLS]; /* the newest, as a ring */
     unsigned stall_count;

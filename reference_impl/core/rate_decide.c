@@ -12,8 +12,17 @@
 /* To see loss a second time must not take longer than this. */
 #define WAIT_ROUND_TRIPS 2
 #define UNMOVED_MAX 4
+#define FOLLOWS_MIN 0.7
 
 /* ---- what an epoch showed ------------------------------------------------------------------------------------ */
+
+/* No queue is in the way: what is missing from the offer is what the sender's own timers lose. */
+static void learn_following(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+                            const struct nb_rate_result *result, double weight)
+{
+    double follows = nb_clamp(result->sent_rate / offer->rate, FOLLOWS_MIN, 1.0);
+    rate->follows += (follows - rate->follows) * weight;
+}
 
 static void judge_base(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
                        const struct nb_rate_result *result)
@@ -30,9 +39,10 @@ static void judge_base(struct nb_rate_control *rate, const struct nb_rate_offer 
     }
     nb_rate_learn_loss(rate, result, 0.125);
     rate->base_arrives = result->arrival_rate;
+    if (!nb_rate_path_is_near(rate) && !nb_rate_any_queue(rate))
+        learn_following(rate, offer, result, 0.125);
 }
 
-/* Below the base no queue is in the way: what is missing from the offer is what the sender's own timers lose. */
 static void judge_down(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
                        const struct nb_rate_result *result)
 {
@@ -44,8 +54,8 @@ static void judge_down(struct nb_rate_control *rate, const struct nb_rate_offer 
         nb_rate_learn_loss(rate, result, 0.25);
     else if (rate->unmoved % UNMOVED_MAX == 0)
         rate->loss /= 2; /* less is offered, and as much arrives, time and again: it cannot be chance */
-    double follows = nb_clamp(result->sent_rate / offer->rate, 0.7, 1.0);
-    rate->follows += (follows - rate->follows) / 4;
+    if (nb_rate_path_is_near(rate))
+        learn_following(rate, offer, result, 0.25);
 }
 
 void nb_rate_judge(struct nb_rate_control *rate, const struct nb_rate_offer *offer, const struct nb_rate_result *result,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rate_loss.h"
 
+#include "rate_pair.h"
 #include "rate_path.h"
 
 #define LOSS_DEVIATIONS2 9.0 /* three standard deviations */
@@ -46,8 +47,10 @@ double nb_rate_path_rate(const struct nb_rate_control *rate, const struct nb_rat
 bool nb_rate_shorten_bursts(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
                             const struct nb_rate_result *result)
 {
-    if (result->run_length < LOSS_RUN_OF_BURSTS || offer->burst.size <= BURST_LEAST ||
-        offer->burst.size > rate->burst_most || offer->burst.interval_ms == 1)
+    bool ends = result->run_length >= LOSS_RUN_OF_BURSTS && offer->burst.interval_ms > 1;
+    if (ends && rate->burst_most < NB_BURST_USUAL_MOST && offer->burst.size > rate->burst_most)
+        return true; /* of bursts from before they were shortened */
+    if (!ends || offer->burst.size <= BURST_LEAST || offer->burst.size > rate->burst_most)
         return false;
     rate->burst_most = offer->burst.size / 2 < BURST_LEAST ? BURST_LEAST : offer->burst.size / 2;
     rate->why = "losses at the ends of bursts: shorter ones";

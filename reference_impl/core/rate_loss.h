@@ -19,7 +19,7 @@ double nb_rate_carried(const struct nb_rate_control *rate, const struct nb_rate_
 double nb_rate_path_rate(const struct nb_rate_control *rate, const struct nb_rate_result *result);
 
 /* A queue too short for our bursts drops their ends: shorter bursts help where a lower rate would not. Answers whether
- * they were shortened. */
+ * they were shortened, now or since that offer. */
 bool nb_rate_shorten_bursts(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
                             const struct nb_rate_result *result);
 /* Shorter bursts, or a lower base on trial. */

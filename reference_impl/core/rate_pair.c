@@ -34,21 +34,35 @@ static struct nb_burst slow_pair(double packets_per_s)
     return (struct nb_burst){1, whole < UINT16_MAX && whole + ROUNDING < interval ? (uint16_t)(whole + 1) : whole};
 }
 
-struct nb_burst nb_pair_for_rate(double packets_per_s, uint16_t most, bool roughly)
+/* Whether a burst so long is one that nobody wants, but where the next shorter interval cannot say the rate. */
+static bool is_too_long(struct nb_burst pair, uint16_t most)
+{
+    return pair.size > most && pair.interval_ms > (most < NB_BURST_USUAL_MOST ? 1 : 2);
+}
+
+static struct nb_burst better(struct nb_burst best, struct nb_burst pair)
+{
+    bool smaller = pair.size < best.size && nb_pair_rate(pair) == nb_pair_rate(best);
+    return nb_pair_rate(pair) > nb_pair_rate(best) || smaller ? pair : best;
+}
+
+struct nb_burst nb_pair_for_rate(double packets_per_s, uint16_t most, uint16_t least_ms, bool roughly)
 {
     double enough = (roughly ? QUANTISATION_ROUGHLY : QUANTISATION) * packets_per_s;
     struct nb_burst best = slow_pair(packets_per_s);
-    for (uint16_t ms = 1; ms <= INTERVAL_SEARCHED_MAX_MS; ms++) {
+    while (least_ms > 1 && size_for(packets_per_s, least_ms) > most)
+        least_ms--;
+    for (uint16_t ms = least_ms; ms <= INTERVAL_SEARCHED_MAX_MS && nb_pair_rate(best) < enough; ms++) {
         struct nb_burst pair = {size_for(packets_per_s, ms), ms};
-        if (pair.size == 0)
-            continue;
-        if (pair.size > most && ms > (most < NB_BURST_USUAL_MOST ? 1 : 2))
+        if (is_too_long(pair, most))
             break;
-        if (nb_pair_rate(pair) > nb_pair_rate(best) ||
-            (pair.size < best.size && nb_pair_rate(pair) == nb_pair_rate(best)))
-            best = pair;
-        if (nb_pair_rate(best) >= enough)
-            break;
+        if (pair.size > 0)
+            best = better(best, pair);
+    }
+    for (uint16_t ms = least_ms; ms > 1 && nb_pair_rate(best) < enough; ms--) {
+        struct nb_burst pair = {size_for(packets_per_s, ms - 1), ms - 1};
+        if (pair.size > 0)
+            best = better(best, pair);
     }
     return best;
 }
@@ -66,7 +80,7 @@ struct nb_burst nb_pair_at_least(double packets_per_s, struct nb_burst pair)
 struct nb_burst nb_pair_within(double packets_per_s, struct nb_burst cap)
 {
     if (cap.interval_ms == 0 && packets_per_s < NB_RATE_UNPACED)
-        return nb_pair_for_rate(packets_per_s, NB_BURST_USUAL_MOST, false);
+        return nb_pair_for_rate(packets_per_s, NB_BURST_USUAL_MOST, 1, false);
     uint16_t size = size_for(packets_per_s, cap.interval_ms);
     if (size >= cap.size)
         return cap;

@@ -19,8 +19,9 @@ double nb_pair_rate(struct nb_burst burst);
 
 /* The pair with the smallest burst whose rate lies at most 1 % below `packets_per_s`, or 10 % when `roughly`, and never
  * above it: small bursts fit small queues. `most` bounds the burst, but for rates above `most` packets a millisecond;
- * under it the closest pair is chosen, even if it misses the rate by more than 1 %. */
-struct nb_burst nb_pair_for_rate(double packets_per_s, uint16_t most, bool roughly);
+ * under it the closest pair is chosen, even if it misses the rate by more than 1 %. Intervals from `least_ms` on come
+ * first, as far as `most` allows. */
+struct nb_burst nb_pair_for_rate(double packets_per_s, uint16_t most, uint16_t least_ms, bool roughly);
 
 /* A pair near `packets_per_s`, which is no less than that of `pair`, with neither a smaller burst nor a longer
  * interval: a sender that means `pair`, field by field, restricts it to just that. */

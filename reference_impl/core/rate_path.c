@@ -9,6 +9,8 @@
 #define QUEUE_MIN_US 4000
 #define QUEUE_MAX_US 20000
 #define SCATTER_TIMES 4
+/* Of such a queue, this part is one. */
+#define ANY_QUEUE_SHARE 4
 /* Fewer bursts than this give no exact rate. */
 #define BURSTS_MEASURED 8
 /* Packets a second: so slow a flow harms nobody, and a slower one would not notice when the path becomes better. */
@@ -86,6 +88,13 @@ bool nb_rate_a_queue_stands(const struct nb_rate_control *rate)
 {
     netblt_time recent = nb_minimum_get(&rate->recent);
     return recent != NETBLT_TIME_NEVER && recent > nb_rate_own_round_trip(rate) + nb_rate_queue_limit_us(rate);
+}
+
+bool nb_rate_any_queue(const struct nb_rate_control *rate)
+{
+    netblt_time recent = nb_minimum_get(&rate->recent);
+    netblt_time most = nb_rate_own_round_trip(rate) + queue_of_interest_us(rate) / ANY_QUEUE_SHARE;
+    return recent == NETBLT_TIME_NEVER || recent > most;
 }
 
 bool nb_rate_path_is_near(const struct nb_rate_control *rate)

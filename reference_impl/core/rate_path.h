@@ -45,6 +45,8 @@ bool nb_rate_round_trips_scatter(const struct nb_rate_control *rate);
 netblt_time nb_rate_queue_limit_us(const struct nb_rate_control *rate);
 /* Whether one does, by the newest round trips. */
 bool nb_rate_a_queue_stands(const struct nb_rate_control *rate);
+/* Whether the newest round trips leave room for even a short one. */
+bool nb_rate_any_queue(const struct nb_rate_control *rate);
 /* Less arrives than was offered, or than the sender itself had asked for: whether that is the path's doing. */
 bool nb_rate_path_is_the_limit(const struct nb_rate_control *rate);
 

@@ -6,9 +6,10 @@
 #include "rate_path.h"
 
 #define SECOND_US 1e6
-/* Of what a pulse found, this share is of the link and not of what arrives: two flows that meet the limit together
- * become alike. */
-#define LEVELLING 0.025
+/* How strongly a flow that met the limit is drawn to half of the link; who has more than the second is alone: trains
+ * overrate the link where hosts wake up late. */
+#define LEVELLING 6.0
+#define ALONE_SHARE 0.85
 /* Fairness: what one cycle may add when a pulse found the limit, as a share of the link; the same for all flows. On
  * long paths less, as what is too much queues for a round trip. */
 #define ADDITIVE_QUEUE_US 18000.0
@@ -36,6 +37,8 @@
 #define PULSE_QUEUE_MAX_US 20000
 #define PASSED_BEFORE_LONGER_BURSTS 16 /* each trial may lose packets */
 #define CYCLE_US_MIN 25000
+/* The time to the next pulse varies by so many half round trips. */
+#define CYCLES_SPREAD 6
 /* Each pulse that cost packets doubles the time to the next one, so many times at most. */
 #define COSTLY_MAX 5
 /* On a longer path no step goes further than the pulse went. */
@@ -53,7 +56,7 @@ void nb_rate_plan_next_pulse(struct nb_rate_control *rate, netblt_time now)
 {
     netblt_time cycle = nb_clamp_us(rate->round_trip_us / 2, CYCLE_US_MIN, 500000);
     cycle <<= rate->costly;
-    rate->next_pulse_at = now + cycle / 2 + next_random(rate) % cycle;
+    rate->next_pulse_at = now + cycle / 2 + next_random(rate) % (CYCLES_SPREAD * cycle);
 }
 
 static netblt_time pulse_us(const struct nb_rate_control *rate)
@@ -102,13 +105,22 @@ static void pulse_passed(struct nb_rate_control *rate, double gain)
     nb_rate_set_base(rate, rate->base + (step < most ? step : most), "a pulse passed");
 }
 
+/* Where two flows share a link they may hold the limit with any shares: the greater goes down and the smaller one up,
+ * at half of the link no more. Neither a flow alone nor one of three is drawn anywhere. */
+static double levelling(const struct nb_rate_control *rate, double arrived)
+{
+    double link = nb_rate_trains_rate(&rate->trains), least = 1.0 / NB_RATE_MANY_SHARES;
+    double share = arrived / link;
+    if (link == 0 || share <= least || share >= ALONE_SHARE)
+        return 0;
+    return LEVELLING * link * (0.5 - share) * (ALONE_SHARE - share) * (share - least);
+}
+
 /* Less arrived than was offered: so much can the path carry. */
 static void pulse_met_the_limit(struct nb_rate_control *rate, double arrived)
 {
     double link = nb_rate_of_link(rate, arrived);
-    double train = nb_rate_trains_rate(&rate->trains);
-    double whole = train > arrived && train < NB_RATE_MANY_SHARES * arrived ? train : arrived;
-    double next = (NB_RATE_BELOW_CAPACITY - LEVELLING) * arrived + LEVELLING * whole;
+    double next = NB_RATE_BELOW_CAPACITY * arrived + levelling(rate, arrived);
     rate->successes = 0;
     rate->boldness = 1;
     double most = rate->base + additive_share(rate) * link;

@@ -5,6 +5,8 @@
 #include "rate_path.h"
 #include "rate_pulse.h"
 
+/* A queue so many times the limit is no pulse's. */
+#define URGENT 6
 #define DRAIN_MIN 0.05
 #define DRAIN_MAX 0.25
 /* Back-offs in a row that shorten no queue: then it is the path that became longer. */
@@ -38,8 +40,10 @@ static double arriving_now(const struct nb_rate_control *rate)
 void nb_rate_judge_queue(struct nb_rate_control *rate, netblt_time least_us, netblt_time now)
 {
     netblt_time own = nb_rate_own_round_trip(rate);
-    if (rate->state == NB_RATE_START || rate->settling || rate->epochs.count != 0)
+    if (rate->state == NB_RATE_START || rate->settling)
         return;
+    if (rate->epochs.count != 0 && least_us <= own + URGENT * nb_rate_queue_limit_us(rate))
+        return; /* a pulse under way may have left it, and takes it away */
     if (least_us <= own + nb_rate_queue_limit_us(rate)) {
         rate->back_offs = 0;
         return;
@@ -49,6 +53,7 @@ void nb_rate_judge_queue(struct nb_rate_control *rate, netblt_time least_us, net
         return;
     rate->back_offs++;
     rate->settling = true;
+    rate->settles_after = rate->offered.seq;
     rate->successes = 0;
     rate->boldness = 1;
     nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * arriving_now(rate), "a queue stands");

@@ -22,7 +22,7 @@ static void NEG_08_a_pair_lies_a_little_below_its_rate_and_never_above(void)
     double rate = 200;
     for (int step = 0; step < 4200; step++) {
         rate *= 1.003;
-        struct nb_burst pair = nb_pair_for_rate(rate, NB_BURST_USUAL_MOST, false);
+        struct nb_burst pair = nb_pair_for_rate(rate, NB_BURST_USUAL_MOST, 1, false);
         double said = pair.size * 1000.0 / pair.interval_ms;
         CHECK(said <= rate * 1.000001);
         CHECK(said >= rate * (rate >= 1e5 ? 0.99 : 0.97));
@@ -35,22 +35,41 @@ static void NEG_08_a_pair_lies_a_little_below_its_rate_and_never_above(void)
 
 static void a_pair_has_the_smallest_burst_that_is_exact_enough(void)
 {
-    struct nb_burst pair = nb_pair_for_rate(25000.0 / 3, NB_BURST_USUAL_MOST, false);
+    struct nb_burst pair = nb_pair_for_rate(25000.0 / 3, NB_BURST_USUAL_MOST, 1, false);
     CHECK_EQUAL(pair.size, 25);
     CHECK_EQUAL(pair.interval_ms, 3);
-    pair = nb_pair_for_rate(25000.0 / 3, NB_BURST_USUAL_MOST, true);
+    pair = nb_pair_for_rate(25000.0 / 3, NB_BURST_USUAL_MOST, 1, true);
     CHECK_EQUAL(pair.size, 8);
     CHECK_EQUAL(pair.interval_ms, 1);
-    pair = nb_pair_for_rate(4000000, NB_BURST_USUAL_MOST, false); /* 46 Gb/s of 1456 bytes */
+    pair = nb_pair_for_rate(4000000, NB_BURST_USUAL_MOST, 1, false); /* 46 Gb/s of 1456 bytes */
     CHECK_EQUAL(pair.size, 4000);
     CHECK_EQUAL(pair.interval_ms, 1);
-    pair = nb_pair_for_rate(1e9, NB_BURST_USUAL_MOST, false);
+    pair = nb_pair_for_rate(1e9, NB_BURST_USUAL_MOST, 1, false);
     CHECK_EQUAL(pair.size, UINT16_MAX);
-    pair = nb_pair_for_rate(0.1, NB_BURST_USUAL_MOST, false);
+    pair = nb_pair_for_rate(0.1, NB_BURST_USUAL_MOST, 1, false);
     CHECK_EQUAL(pair.size, 1);
     CHECK_EQUAL(pair.interval_ms, 10000);
-    pair = nb_pair_for_rate(1e-9, NB_BURST_USUAL_MOST, false);
+    pair = nb_pair_for_rate(1e-9, NB_BURST_USUAL_MOST, 1, false);
     CHECK_EQUAL(pair.interval_ms, UINT16_MAX);
+}
+
+static void intervals_from_a_least_one_on_come_first_while_bursts_stay_small(void)
+{
+    for (double rate = 1100; rate < 40000; rate *= 1.003) {
+        struct nb_burst pair = nb_pair_for_rate(rate, NB_BURST_USUAL_MOST, 4, false);
+        struct nb_burst shortest = nb_pair_for_rate(rate, NB_BURST_USUAL_MOST, 1, false);
+        CHECK(nb_pair_rate(pair) <= rate * 1.000001);
+        CHECK(nb_pair_rate(pair) >= nb_pair_rate(shortest) || nb_pair_rate(pair) >= 0.99 * rate);
+        CHECK(pair.size <= NB_BURST_USUAL_MOST || pair.interval_ms <= 2);
+        bool exact = false;
+        for (unsigned ms = 4; rate * ms / 1000 < NB_BURST_USUAL_MOST + 1; ms++)
+            exact = exact || (unsigned)(rate * ms / 1000) * 1000.0 / ms >= 0.99 * rate;
+        CHECK(pair.interval_ms >= 4 || !exact);
+    }
+    struct nb_burst pair = nb_pair_for_rate(25000.0 / 3, NB_BURST_USUAL_MOST, 4, false);
+    CHECK(pair.size == 33 && pair.interval_ms == 4);
+    pair = nb_pair_for_rate(83333, NB_BURST_USUAL_MOST, 4, false); /* 4 ms would be 333 packets at once */
+    CHECK(pair.size == 83 && pair.interval_ms == 1);
 }
 
 static void NEG_09_a_pair_within_a_cap_is_one_that_its_sender_adopts_unchanged(void)
@@ -208,6 +227,7 @@ int main(void)
 {
     RUN(NEG_08_a_pair_lies_a_little_below_its_rate_and_never_above);
     RUN(a_pair_has_the_smallest_burst_that_is_exact_enough);
+    RUN(intervals_from_a_least_one_on_come_first_while_bursts_stay_small);
     RUN(NEG_09_a_pair_within_a_cap_is_one_that_its_sender_adopts_unchanged);
     RUN(a_window_measures_bursts_within_a_percent_whatever_the_hosts_clock);
     RUN(gaps_count_as_sent_and_not_as_arrived);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "check.h"
+#include "rate_lane.h"
+#include "rate_pair.h"
+
+/* Automatic rate control on lanes of its own kind: hosts that wake up late, flows that share a link, queues that come
+ * and go. Rates are packets a second. */
+
+/* A tenth of the bursts leaves 2 ms late and is not caught up: 4 % of the time at 5 ms, 20 % at 1 ms. */
+static void what_a_late_sender_loses_is_offered_on_top(void)
+{
+    static const double links[3] = {4000, 8333, 12000};
+    double share = 0;
+    for (size_t i = 0; i < 3; i++) {
+        static struct lane lane;
+        lane_init(&lane, links[i], 100 * MS, NETBLT_RATE_AUTO);
+        lane.late_permille = 100;
+        lane.late_us = 2 * MS;
+        lane_run(&lane, 20);
+        lane_run(&lane, 20);
+        share += (double)lane.arrived / 20 / links[i] / 3;
+        CHECK(lane.dropped * 100 <= lane.sent);
+    }
+    CHECK(share >= 0.95);
+}
+
+static void far_away_intervals_forgive_a_late_sender(void)
+{
+    static struct lane lane;
+    lane_init(&lane, 8333, 100 * MS, NETBLT_RATE_AUTO);
+    lane_run(&lane, 5);
+    unsigned bursts = 0, short_ones = 0;
+    for (; bursts < 4000; bursts++) {
+        lane_step(&lane);
+        short_ones += lane.pair.interval_ms < 4;
+        CHECK(lane.pair.size <= NB_BURST_USUAL_MOST);
+    }
+    CHECK(short_ones * 10 < bursts); /* where the longer ones cannot say the rate */
+}
+
+/* Two lanes over one link, burst after burst as they come. */
+static void run_two(struct lane *a, struct lane *b, double seconds)
+{
+    netblt_time end = a->now + (netblt_time)(seconds * 1e6);
+    a->arrived = b->arrived = 0;
+    while (a->now < end || b->now < end) {
+        struct lane *next = a->now <= b->now ? a : b, *other = next == a ? b : a;
+        lane_step(next);
+        other->free_at = next->free_at;
+    }
+}
+
+/* The lesser share over the greater one, a minute after a second flow began beside the first. */
+static double likeness(netblt_time round_trip_us, uint32_t seed)
+{
+    static struct lane first, second;
+    lane_init(&first, 8333, round_trip_us, NETBLT_RATE_AUTO);
+    lane_init(&second, 8333, round_trip_us, NETBLT_RATE_AUTO);
+    nb_rate_control_init(&second.rate, NETBLT_RATE_AUTO, second.pair, BUFFER_PACKETS, 1e12, seed);
+    lane_run(&first, 10);
+    second.now = first.now;
+    run_two(&first, &second, 60);
+    run_two(&first, &second, 60);
+    double least = (double)(first.arrived < second.arrived ? first.arrived : second.arrived);
+    double sum = (double)(first.arrived + second.arrived);
+    CHECK(sum / 60 >= 0.93 * 8333);
+    return least / (sum - least);
+}
+
+static void two_flows_become_alike(void)
+{
+    static const netblt_time round_trips[] = {50 * MS, 100 * MS, 300 * MS};
+    for (size_t i = 0; i < sizeof round_trips / sizeof *round_trips; i++) {
+        double mean = 0;
+        for (uint32_t seed = 1; seed <= 8; seed++)
+            mean += likeness(round_trips[i], seed * 977) / 8;
+        CHECK(mean >= 0.85);
+    }
+}
+
+static void bursts_that_lost_their_ends_become_longer_again_when_pulses_pass(void)
+{
+    static struct lane lane;
+    lane_init(&lane, 8333, 40 * MS, NETBLT_RATE_AUTO);
+    lane.queue_s = 0.002; /* 16 packets */
+    lane_run(&lane, 10);
+    uint16_t shortened = lane.rate.burst_most;
+    CHECK(shortened < NB_BURST_USUAL_MOST);
+    lane.queue_s = 0.1;
+    for (int i = 0; i < 20; i++) {
+        lane.link = i % 2 == 0 ? 83333 : 8333; /* free, and taken again */
+        lane_run(&lane, 4);
+    }
+    CHECK(lane.rate.burst_most > shortened);
+}
+
+static void more_than_thirty_percent_is_never_taken_for_chance(void)
+{
+    static struct lane lane;
+    lane_init(&lane, 8333, 100 * MS, NETBLT_RATE_AUTO);
+    lane.loss_permille = 700; /* from the beginning, where what is lost says what chance is */
+    for (int i = 0; i < 100; i++) {
+        lane_run(&lane, 0.1);
+        CHECK(lane.rate.loss <= 0.3);
+    }
+}
+
+int main(void)
+{
+    RUN(what_a_late_sender_loses_is_offered_on_top);
+    RUN(far_away_intervals_forgive_a_late_sender);
+    RUN(two_flows_become_alike);
+    RUN(bursts_that_lost_their_ends_become_longer_again_when_pulses_pass);
+    RUN(more_than_thirty_percent_is_never_taken_for_chance);
+    return 0;
+}
