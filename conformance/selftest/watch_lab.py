@@ -99,7 +99,7 @@ def main() -> None:
         row = {"replay": replay, "flood": flood}[way](watch, Path(capture))
         time.sleep(0.5)
         watch.send_signal(signal.SIGINT)
-        output, errors = watch.communicate(timeout=120)
+        output, errors = watch.communicate(timeout=240)
     finally:
         watch.kill()
     print(json.dumps({**row, "status": watch.returncode, "output": output, "errors": errors}))
