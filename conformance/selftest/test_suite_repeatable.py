@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from selftest.conftest import Command, Outcome
 
-FEW = "CTRL-04,RESEND-02,TIMER-07,OPEN-02,CKSUM-06"
+FEW = "CTRL-04,RESEND-02,TIMER-07,OPEN-02,CKSUM-06,impossible_packets"  # damage of both kinds among them
 # Over the pipe single faults are swept too: one transfer in one role is enough to compare.
 MORE = {"sim": (FEW, "--no-sweep"), "pipe": (FEW + ",sweep_lock",)}
 

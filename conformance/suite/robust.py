@@ -240,6 +240,8 @@ def test_an_open_from_another_port_is_a_request_of_its_own(t: Case) -> None:
     with t.preamble():
         peer.connect()
         t.run_first_buffer(peer)
+        if isinstance(peer, ReceiverPeer):  # whoever had his OK knows whom he serves
+            peer.expect_ack(peer.ok(0)[0].seq)
     if t.stimulus:
         second = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
         t.link.send(second.opening(Type.OPEN, peer.opening_values(unique_id=peer.unique_id ^ 0x0F0F0F0F)))

@@ -35,6 +35,19 @@ def last_line(words: str) -> str:
     return (lines or ["no reason given"])[-1].removeprefix("tshark: ")
 
 
+@functools.cache
+def _can_become_nobody() -> bool:
+    """Root of a user namespace that holds nobody but itself (a rootless container) cannot: there root is an ordinary
+    user."""
+    if os.geteuid() != 0:
+        return False
+    try:
+        subprocess.run(["true"], user=NOBODY, group=NOBODY, extra_groups=[], check=False)
+    except PermissionError:
+        return False
+    return True
+
+
 class Tshark:
     """tshark with the plugin loaded. As root Wireshark programs ignore plugin folders of the environment: so root runs
     them as nobody, with a copy of the plugin that nobody can read. A context manager: the copy goes at its end."""
@@ -47,7 +60,7 @@ class Tshark:
         if not list(self._plugins.glob("*/epan/netblt.so")):
             raise JudgeError(f"there is no Wireshark plugin in {self._plugins}; run tools/build")
         self._home = tempfile.TemporaryDirectory(prefix="netblt-judge-")
-        self._as_nobody = os.geteuid() == 0
+        self._as_nobody = _can_become_nobody()
         if self._as_nobody:
             home = Path(self._home.name)
             home.chmod(0o755)
