@@ -122,7 +122,8 @@ def command_watch(options: argparse.Namespace) -> int:
             raise JudgeError(f"dumpcap's output cannot be read: {error}") from None
         complaint = dumpcap.complaint()
         if complaint and not session.interfaces:
-            hint = "; run as root, or as a member of dumpcap's group" if "ermission" in complaint else ""
+            rights = "ermission" in complaint
+            hint = "; run as root, or as a member of dumpcap's group" if rights else ""
             raise JudgeError(f"dumpcap cannot capture on {name}: {complaint}{hint}")
         checked = _verdict(session, judge.finish(), name)
         if complaint:
