@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
-from netblt_conformance.experiment import scenario
+from netblt_conformance.experiment import metrics, scenario, simulate
 from netblt_conformance.experiment.commands import chosen
 from netblt_conformance.experiment.metrics import capacity, steady
 from netblt_conformance.experiment.native import Buffer
@@ -48,6 +49,9 @@ def written(folder: Path, text: str) -> Path:
         (('to = "b"', 'to = "b"\nroute = ["road"]'), "flow.main.route", "there is no link 'road'"),
         (('to = "b"', 'to = "b"\nburst_size = 0'), "flow.main.burst_size", "not between 1 and 65535"),
         (('to = "b"', 'to = "b"\nmax_buffers = 2.5'), "flow.main.max_buffers", "is not a whole number"),
+        (('to = "b"', 'to = "b"\nbytes = 0'), "flow.main.bytes", "is not between 1 and"),
+        (('delay = "5ms"', 'delay = "5ms"\nmtu = 576'), "link.line.mtu", "with its unit"),
+        (('to = "b"', 'to = "b"\n[cross.other]\nrate = "1000Gbit"'), "cross.other.rate", "packets in"),
         (('to = "b"', 'to = "b"\npacket_size = 900\nbuffer_size = 100'), "flow.main.packet_size", "larger than the"),
         (("[host.a]", "[host.a]\nsend_ms = 1.0\n[host.a.fitted]\nsend_ms = 2.0"), "host.a.send_ms", "given and fitted"),
         (("[host.a]", '[host.a]\nlike = "z"'), "host.a.like", "there is no other host"),
@@ -72,6 +76,14 @@ def test_a_mistake_is_named_with_its_file_and_key(tmp_path: Path, change: tuple[
 
 def test_the_file_without_a_mistake_is_accepted(tmp_path: Path) -> None:
     assert len(scenario.load(written(tmp_path, GOOD)).runs) == 1
+
+
+def test_a_line_that_loses_everything_carries_nothing(tmp_path: Path) -> None:
+    lost = GOOD.replace('delay = "5ms"', 'delay = "5ms"\nloss = "100%"')
+    run = scenario.load(written(tmp_path, lost)).runs[0]
+    figures = metrics.of(run, simulate.simulate(run, seed=1))
+    assert figures["goodput"] == 0
+    assert math.isnan(figures["of_attainable"])
 
 
 def test_every_scenario_of_the_project_can_be_read() -> None:

@@ -68,6 +68,8 @@ def texts(value: Any) -> str | None:
 
 def statement(value: Any) -> str | None:
     """What follows the name of a statement of the flakeway; its direction is where it stands in the file."""
+    if isinstance(value, int | float):
+        return f"{value!r} is a number: write it as a text, with its unit"
     if not isinstance(value, str) or not value.isprintable() or not value.strip():
         return f"{value!r} is not a text of one line"
     if ">" in value or "both" in value.lower().split():
@@ -165,7 +167,7 @@ FLOW: Mapping[str, Check] = {
     "to": text,
     "route": texts,
     "start": duration,
-    "bytes": integer(0, 2**50),
+    "bytes": integer(1, 2**50),
     "buffer_size": integer(1, 2**31),
     "packet_size": integer(1, 65_000),
     "burst_size": integer(1, 65_535),

@@ -63,6 +63,7 @@ def _of_flow(run: Run, outcome: Outcome, flow: FlowOutcome) -> dict[str, float]:
     sent = flow.stats["data_packets_sent"]
     arrived = flow.stats["data_packets_received"]
     room = capacity(run.tables, flow.settings)
+    attainable = room * (1 - loss_of(run.tables, flow.settings))
     goodput = 8 * delivered / (end - begin) if end > begin else math.nan
     tx, rx = steady(flow.buffers), steady(flow.buffers, "first_arrived")
     return {
@@ -75,7 +76,7 @@ def _of_flow(run: Run, outcome: Outcome, flow: FlowOutcome) -> dict[str, float]:
         / pair_rate(flow.settings),
         "goodput": goodput / 1e6,
         "of_capacity": goodput / room,
-        "of_attainable": goodput / (room * (1 - loss_of(run.tables, flow.settings))),
+        "of_attainable": goodput / attainable if attainable > 0 else math.nan,
         "seconds": (flow.stats["receiver_done_ns"] - flow.stats["started_ns"]) / 1e9
         if flow.stats["receiver_done_ns"]
         else math.nan,

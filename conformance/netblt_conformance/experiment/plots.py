@@ -41,9 +41,12 @@ def throughput(run: Run, outcome: Outcome) -> str:
         prefix = "" if len(outcome.flows) == 1 else f"{flow.name} "
         series.append(Series(f"{prefix}arrived", _binned(arrived, outcome.seconds), COLOURS[i % len(COLOURS)]))
         if len(outcome.flows) == 1:
-            series.insert(0, Series("sent", _binned(sent, outcome.seconds), COLOURS[1]))
+            series = [
+                Series("sent", _binned(sent, outcome.seconds), COLOURS[0]),
+                Series("arrived", _binned(arrived, outcome.seconds), COLOURS[2]),
+            ]
             series.append(
-                Series("offered rate", [*rate, (outcome.seconds, rate[-1][1])] if rate else [], COLOURS[2], "step")
+                Series("offered rate", [*rate, (outcome.seconds, rate[-1][1])] if rate else [], COLOURS[5], "step")
             )
     return Chart(f"{run.name}: throughput", "seconds", "Mb/s of data", series).text()
 

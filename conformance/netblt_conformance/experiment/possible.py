@@ -16,6 +16,8 @@ Wrong = tuple[str, str]
 _PACKETS_PER_BUFFER_MAX = 65_535  # the packet number has 16 bits
 _PROFILE_OPEN_TIMEOUT_S = 60.0
 _DEFAULT_DEATH_TIMER_S = 60
+CROSS_BYTES = 1500
+_CROSS_PACKETS_MAX = 100_000_000  # some minutes of a processor
 
 # Metrics of each flow, as NAME.metric; of the first one also by their plain name.
 FLOW_METRICS = (
@@ -59,7 +61,10 @@ def change(table: Tables) -> Wrong | None:
     return None
 
 
-def cross(table: Tables) -> Wrong | None:
+def cross(table: Tables, duration_s: float) -> Wrong | None:
+    packets = duration_s * fields.bits_per_second(table["rate"]) / 8 / table.get("packet_bytes", CROSS_BYTES)
+    if packets > _CROSS_PACKETS_MAX:
+        return "rate", f"makes {packets:.0g} packets in {duration_s:g} s, more than {_CROSS_PACKETS_MAX:.0g}"
     if "stop" in table and fields.seconds(table["stop"]) <= fields.seconds(table.get("start", "0s")):
         return "stop", "is not after its start"
     return None

@@ -17,10 +17,12 @@ from netblt_conformance.experiment.simulate import simulate
 _PLOTTED_RUNS_MAX = 8
 
 _STYLE = """
-body { font: 15px/1.45 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
-pre { background: #f6f6f4; padding: 1em; overflow-x: auto; font-size: 13px }
+body { font: 15px/1.45 sans-serif; max-width: 84em; margin: 2em auto; padding: 0 1em; color: #222 }
+pre { background: #f6f6f4; padding: 1em; overflow-x: auto; font-size: 12px }
 .good { color: #2f8f4e } .bad { color: #c8401f }
-figure { margin: 1em 0 }
+figure { display: inline-block; width: 49%; min-width: 520px; margin: 1em 0 }
+svg { width: 100%; height: auto }
+p { max-width: 60em }
 """
 
 

@@ -274,21 +274,22 @@ class _Reader:
             result[name] = flow
         return result
 
-    def cross(self, tables: Tables, links: Tables) -> Tables:
+    def cross(self, tables: Tables, links: Tables, duration_s: float) -> Tables:
         result = {}
         for name, table in tables.items():
             where = f"cross.{name}"
             self.check(where, table, fields.CROSS)
             if "rate" not in table or table["rate"] == "unlimited":
                 raise self.fail(f"{where}.rate", "is missing: how fast does it send?")
-            self.check_possible(where, possible.cross(table))
+            self.check_possible(where, possible.cross(table, duration_s))
             result[name] = {**table, "route": self.route(where, table, links)}
         return result
 
     def world(self, raw: Tables, duration_s: float) -> Tables:
         links, hosts = self.links(raw.get("link", {})), self.hosts(raw.get("host", {}))
         flows = self.flows(raw.get("flow", {}), links, hosts, duration_s)
-        return {"link": links, "host": hosts, "flow": flows, "cross": self.cross(raw.get("cross", {}), links)}
+        cross = self.cross(raw.get("cross", {}), links, duration_s)
+        return {"link": links, "host": hosts, "flow": flows, "cross": cross}
 
     # ---- runs -------------------------------------------------------------------------------------------------------
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from netblt_conformance.experiment import fields, metrics
 from netblt_conformance.experiment.native import NEVER, Buffer, Sample, World, WorldError
+from netblt_conformance.experiment.possible import CROSS_BYTES
 from netblt_conformance.experiment.scenario import Run, ScenarioError, Tables
 
 _DIRECTIONS = {"forward": "a>b", "back": "b>a"}
 _AS_PROFILE = 2**32 - 1
-_DEFAULT_CROSS_BYTES = 1500
 
 
 @dataclasses.dataclass(slots=True)
@@ -121,7 +121,7 @@ def flow_fields(flow: Tables) -> dict[str, Any]:
 
 def cross_fields(cross: Tables) -> dict[str, Any]:
     """As struct world_cross. Full speed: a packet as soon as the last one is out."""
-    size = cross.get("packet_bytes", _DEFAULT_CROSS_BYTES)
+    size = cross.get("packet_bytes", CROSS_BYTES)
     burst = cross.get("burst_packets", 1)
     rate = fields.bits_per_second(cross["rate"])
     return {
