@@ -64,11 +64,12 @@ def run_once(run: Run, seed: int, seconds: float, capture: Path | None) -> dict[
         summary, cpu = measure(lab, flow_options(flow), seconds)
     goodput = float(summary["goodput_bps"])
     room = metrics.capacity(run.tables, flow)
+    attainable = room * (1 - metrics.loss_of(run.tables, flow))
     return {
         "goodput": goodput / 1e6,
         "speed": float(summary.get("steady_bps") or math.nan) / 1e6,
         "of_capacity": goodput / room,
-        "of_attainable": goodput / (room * (1 - metrics.loss_of(run.tables, flow))),
+        "of_attainable": goodput / attainable if attainable > 0 else math.nan,
         "of_pair": goodput / metrics.pair_rate(flow),
         "rxm": float(summary.get("packets_retransmitted", math.nan)),
         "dtmos": float(summary.get("data_timeouts", math.nan)),
