@@ -60,6 +60,9 @@ class Installed:
         self.scratch, self.compiler = scratch, compiler
         # Installed to one place and moved to another: nothing in it may remember where it was built or installed.
         run("cmake", "--install", build, "--prefix", scratch / "first place")
+        for name in (build / "install_manifest.txt").read_text().splitlines():
+            if not Path(name).is_relative_to(scratch / "first place"):
+                raise InstallError(f"{name} was installed, outside of the prefix")
         self.prefix = scratch / "prefix"
         (scratch / "first place").rename(self.prefix)
         (pc,) = self.prefix.rglob("netblt.pc")
