@@ -86,17 +86,19 @@ class SpeedGroup(Group):
                     measured = partial(measure.speed, build, peer, settings.seconds)
                     self.steps.append(Step(self.title, title, settings.seconds + SETUP_S, cell, measured))
 
-    def ratio(self, ours: str, theirs: str) -> float | None:
-        """Median of the ratios of neighbours in time."""
-        pairs = zip(self._speeds(ours), self._speeds(theirs), strict=False)
+    def ratio(self, ours: str, theirs: str, *, settled: bool = False) -> float | None:
+        """Median of the ratios of neighbours in time; `settled`: of their second halves."""
+        pairs = zip(self._speeds(ours, settled), self._speeds(theirs, settled), strict=False)
         ratios = [mine / other for mine, other in pairs if other]
         return statistics.median(ratios) if ratios else None
 
-    def _speeds(self, key: str) -> list[float]:
-        return [sample.goodput_bps for sample in self.cells[key].samples] if key in self.cells else []
+    def _speeds(self, key: str, settled: bool) -> list[float]:
+        samples: list[Speed] = self.cells[key].samples if key in self.cells else []
+        return [sample.settled_bps if settled else sample.goodput_bps for sample in samples]
 
     def finish(self) -> Table:
-        table = Table(self.title, ["transport", "Gb/s", f"of {self.yardstick}", "CPU s/GB send", "CPU s/GB receive"])
+        table = Table(self.title, ["transport", "Gb/s", f"of {self.yardstick}", "second half", "CPU s/GB send",
+                                   "CPU s/GB receive"])  # fmt: skip
         for peer in self.peers:
             cell = self.cells.get(peer.key)
             if cell is None:
@@ -105,6 +107,7 @@ class SpeedGroup(Group):
             figures = [
                 cell.median(lambda s: s.goodput_bps / 1e9),
                 self.ratio(peer.key, self.yardstick),
+                self.ratio(peer.key, self.yardstick, settled=True),
                 cell.median(lambda s: s.sender_cpu_s_per_gb),
                 cell.median(lambda s: s.receiver_cpu_s_per_gb),
             ]
@@ -113,10 +116,11 @@ class SpeedGroup(Group):
                 table.notes.append(f"{peer.title}: {cell.trouble}")
         titles = {peer.key: peer.title for peer in self.peers}
         for bound in self.bounds:
-            ratio = self.ratio(bound.ours, bound.theirs)
+            ratio = self.ratio(bound.ours, bound.theirs, settled=bound.settled)
             if ratio is not None:
                 goal = "" if bound.goal is None else f", goal {bound.goal:g}"
-                what = f"{titles[bound.ours]} / {titles[bound.theirs]}"
+                half = ", second half" if bound.settled else ""
+                what = f"{titles[bound.ours]} / {titles[bound.theirs]}{half}"
                 table.checks.append(Check(what, ratio, f">= {bound.share:g}{goal}", ratio >= bound.share))
         return table
 

@@ -20,6 +20,7 @@ class Speed:
     """As fast as it goes: bits per second at the receiver, CPU seconds of each end per gigabyte received."""
 
     goodput_bps: float
+    settled_bps: float  # in the second half: without the start
     sender_cpu_s_per_gb: float
     receiver_cpu_s_per_gb: float
 
@@ -55,6 +56,15 @@ def _ends(peer: Peer, receiver: Program, sender: Program, patience_s: float) -> 
     return peer.account(got, sent), got, sent
 
 
+def settled_bps(account: Account) -> float:
+    """Goodput of the second half, as far as whole intervals were counted."""
+    counted_s = len(account.intervals) // 2 * account.step_s
+    end_s = min(account.last_s, account.first_s + len(account.intervals) * account.step_s)
+    begin_s = max(account.first_s, end_s - counted_s)
+    got = intervals_within(account.intervals, account.step_s, account.first_s, begin_s, end_s)
+    return got * 8 / (end_s - begin_s) if end_s > begin_s else account.goodput_bps
+
+
 def speed(build: Build, peer: Peer, seconds: float) -> Speed:
     """Memory to memory over a bare veth, one core sends and one receives."""
     with Lab() as lab:
@@ -66,7 +76,7 @@ def speed(build: Build, peer: Peer, seconds: float) -> Speed:
     if account.bytes == 0:
         raise BenchError(f"{peer.title}: nothing arrived: {sent.last_words}")
     gigabytes = account.bytes / 1e9
-    return Speed(account.goodput_bps, sent.cpu_s / gigabytes, got.cpu_s / gigabytes)
+    return Speed(account.goodput_bps, settled_bps(account), sent.cpu_s / gigabytes, got.cpu_s / gigabytes)
 
 
 def attainable_bps(line: Line, peer: Peer) -> float:

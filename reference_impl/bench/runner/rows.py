@@ -17,6 +17,7 @@ class Bound:
     theirs: str
     share: float
     goal: float | None = None
+    settled: bool = False  # of the second half: what a rate is that has been found
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def udp_peers() -> list[Peer]:
 UDP_BOUNDS = [
     Bound("netblt-udp-unpaced", YARDSTICK, 0.75, 1.0),
     Bound("netblt-udp-auto", YARDSTICK, 0.6),
+    Bound("netblt-udp-auto", YARDSTICK, 0.6, settled=True),
     Bound("netblt-udp-unpaced", "quic-cubic", 3.0),
     Bound("netblt-udp-unpaced", "udt", 10.0),
     Bound("netblt-udp-unpaced", "srt", 10.0),

@@ -18,6 +18,7 @@ sys.path.insert(0, str(BENCH))
 
 from runner import report  # noqa: E402
 from runner.lab import Lab, Line, intervals_within  # noqa: E402
+from runner.measure import settled_bps  # noqa: E402
 from runner.peers import Account, buffers_for, merged, whole_bursts  # noqa: E402
 from runner.plan import Cell, Step, carry_out, clock  # noqa: E402
 from runner.processes import BenchError, Program, run  # noqa: E402
@@ -62,6 +63,12 @@ class TestArithmetic:
         assert both.bytes == 50
         assert both.intervals == [10, 10, 10, 0, 0, 5, 15]
         assert both.last_s == 5.7
+
+    def test_the_second_half_leaves_the_start_out(self) -> None:
+        # 4 intervals of 0.1 s: 10 and 30 bytes, then 100 and 60, the last of which came within half an interval
+        account = Account(200, 5.0, 5.35, 0.1, [10, 30, 100, 60])
+        assert settled_bps(account) == pytest.approx((15 + 100 + 60 * 0.5) * 8 / 0.2)
+        assert settled_bps(Account(10, 5.0, 5.01, 0.1, [10])) == pytest.approx(8000)
 
     @pytest.mark.parametrize(("seconds", "text"), [(9, "9 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")])
     def test_time_left_is_told_as_people_say_it(self, seconds: float, text: str) -> None:
