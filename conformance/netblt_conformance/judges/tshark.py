@@ -20,6 +20,7 @@ from netblt_conformance.judges.findings import Finding, FindingReader, JudgeErro
 __all__ = ["Finding", "JudgeError", "Tshark", "plugin_folder"]
 
 NOBODY = 65534
+CALLED_NOBODY = ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}", "--"]
 ANY_VERDICT = "netblt.analysis.requirement"
 VIOLATIONS = 'netblt.analysis.verdict == "violation"'
 
@@ -38,10 +39,7 @@ def last_line(words: str) -> str:
 
 @functools.cache
 def _can_become_nobody() -> bool:
-    """Root of a user namespace that holds nobody but itself (a rootless container) cannot: there root is an ordinary
-    user."""
-    if os.geteuid() != 0:
-        return False
+    """Root of a user namespace that holds no other user (a rootless container) cannot."""
     try:
         subprocess.run(["true"], user=NOBODY, group=NOBODY, extra_groups=[], check=False)
     except PermissionError:
@@ -51,7 +49,8 @@ def _can_become_nobody() -> bool:
 
 class Tshark:
     """tshark with the plugin loaded. As root Wireshark programs ignore plugin folders of the environment: so root runs
-    them as nobody, with a copy of the plugin that nobody can read. A context manager: the copy goes at its end."""
+    them as nobody, with a copy of the plugin that nobody can read; or, where there is no nobody, as one who is called
+    so in a namespace of his own. A context manager: the copy goes at its end."""
 
     def __init__(self) -> None:
         self._program = shutil.which(os.environ.get("NETBLT_TSHARK", "tshark"))
@@ -61,7 +60,9 @@ class Tshark:
         if not list(self._plugins.glob("*/epan/netblt.so")):
             raise JudgeError(f"there is no Wireshark plugin in {self._plugins}; run tools/build")
         self._home = tempfile.TemporaryDirectory(prefix="netblt-judge-")
-        self._as_nobody = _can_become_nobody()
+        is_root = os.geteuid() == 0
+        self._as_nobody = is_root and _can_become_nobody()
+        self._renamed = CALLED_NOBODY if is_root and not self._as_nobody else []
         if self._as_nobody:
             home = Path(self._home.name)
             home.chmod(0o755)
@@ -93,7 +94,7 @@ class Tshark:
         }
         who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if self._as_nobody else {}
         process: subprocess.Popen[bytes] = subprocess.Popen(
-            command, stdin=stdin, stdout=subprocess.PIPE, env=environment, **{**who, **options}
+            [*self._renamed, *command], stdin=stdin, stdout=subprocess.PIPE, env=environment, **{**who, **options}
         )
         return process
 
