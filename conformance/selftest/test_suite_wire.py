@@ -59,12 +59,21 @@ def adapter(tmp_path: Path, command: str, more: str = "") -> str:
 RECEIVE = 'exec "$1" recv "$2" --passive --port "$3" --bind "$4" --quiet --buffer-size 1024 --packet-size 256'
 
 
+def all_passed(done: Outcome) -> bool:
+    """A program that has ended with its transfer cannot be asked what it does afterwards."""
+    left = [result for result in done.results if result.verdict != Verdict.PASS]
+    return len(left) < len(done.results) and all(
+        result.verdict == Verdict.NA and "its program has ended" in result.reason for result in left
+    )
+
+
 @pytest.mark.long
 def test_the_program_passes_with_real_packets(command: Command) -> None:
     done = command("run", "--link", "wire", "--select", FEW)
     assert done.status == 0, done.output + done.errors
-    assert {result.verdict for result in done.results} == {Verdict.PASS}
-    assert len(list(done.report.glob("*.pcapng"))) == len(done.results)
+    assert all_passed(done)
+    judged = [result for result in done.results if result.verdict == Verdict.PASS]
+    assert len(list(done.report.glob("*.pcapng"))) == len(judged)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +172,7 @@ def test_without_namespaces_packets_go_through_udp_on_loopback_and_the_run_says_
     done = command("run", "--link", "wire", "--select", FEW, NETBLT_WIRE_PLACE="loopback")
     assert done.status == 0, done.output + done.errors
     assert "(UDP on loopback, udp)" in done.output
-    assert {result.verdict for result in done.results} == {Verdict.PASS}
+    assert all_passed(done)
 
 
 def test_loopback_needs_an_adapter_that_can_do_udp(command: Command, tmp_path: Path) -> None:
