@@ -55,7 +55,8 @@ static void a_pair_has_the_smallest_burst_that_is_exact_enough(void)
 
 static void intervals_from_a_least_one_on_come_first_while_bursts_stay_small(void)
 {
-    for (double rate = 1100; rate < 40000; rate *= 1.003) {
+    for (unsigned per_mille = 1100000; per_mille < 40000000; per_mille += per_mille / 333) {
+        double rate = per_mille / 1000.0;
         struct nb_burst pair = nb_pair_for_rate(rate, NB_BURST_USUAL_MOST, 4, false);
         struct nb_burst shortest = nb_pair_for_rate(rate, NB_BURST_USUAL_MOST, 1, false);
         CHECK(nb_pair_rate(pair) <= rate * 1.000001);
