@@ -89,8 +89,13 @@ def flood(watch: subprocess.Popen[str], capture: Path) -> dict[str, Any]:
         text=True,
         check=False,
     )
-    arrived = FLOOD_LOOPS * len(frames(capture)) - lost_on_the_way()
-    return {"arrived": arrived, "tcpreplay": done.returncode, "said": done.stderr[-300:]}
+    sent = frames(capture)
+    return {
+        "arrived": FLOOD_LOOPS * len(sent) - lost_on_the_way(),
+        "mean_bytes": sum(map(len, sent)) / len(sent),
+        "tcpreplay": done.returncode,
+        "said": done.stderr[-300:],
+    }
 
 
 def main() -> None:
