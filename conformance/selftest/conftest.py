@@ -89,6 +89,17 @@ def built_writer() -> None:
 
 
 @pytest.fixture(scope="session")
+def wire_is_possible(built_writer: None) -> None:
+    """The command `netblt` is there, and may have a network of its own."""
+    del built_writer
+    if not (paths.build() / "bin" / "netblt").is_file():
+        pytest.skip("netblt is not built: run tools/build")
+    probe = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
+    if os.geteuid() != 0 and probe.returncode != 0:
+        pytest.skip("neither root nor user namespaces here")
+
+
+@pytest.fixture(scope="session")
 def built_library(built_writer: None) -> Path:
     """The reference endpoint as a shared library."""
     del built_writer

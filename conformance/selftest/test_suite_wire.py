@@ -32,15 +32,7 @@ PROGRAM = paths.build() / "bin" / "netblt"
 FEW = "CKSUM-06,CTRL-04,RESEND-02"
 ONE = "two_packets_set_a_connection_up"
 
-
-@pytest.fixture(scope="module", autouse=True)
-def wire_is_possible(built_writer: None) -> None:
-    del built_writer
-    if not PROGRAM.is_file():
-        pytest.skip("netblt is not built: run tools/build")
-    probe = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
-    if os.geteuid() != 0 and probe.returncode != 0:
-        pytest.skip("neither root nor user namespaces here")
+pytestmark = pytest.mark.usefixtures("wire_is_possible")
 
 
 def adapter(tmp_path: Path, command: str, more: str = "") -> str:

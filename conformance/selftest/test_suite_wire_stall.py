@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import paths
 from netblt_conformance.links.client import SlowReader, SlowWriter, StallingClient
 from netblt_conformance.links.process import Process
 from netblt_conformance.verdicts import Verdict
@@ -18,7 +16,6 @@ from netblt_conformance.verdicts import Verdict
 if TYPE_CHECKING:
     from selftest.conftest import Command, Outcome
 
-PROGRAM = paths.build() / "bin" / "netblt"
 PIPE_MOST = 1 << 20
 STALL_S = 1.5
 
@@ -92,27 +89,17 @@ def passive_receiver(command: Command, tmp_path: Path, script: str, more: str) -
     return command("run", "--link", "wire", "--adapter", str(adapter), *select)
 
 
-@pytest.fixture
-def wire(built_writer: None) -> None:
-    del built_writer
-    if not PROGRAM.is_file():
-        pytest.skip("netblt is not built: run tools/build")
-    probe = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
-    if os.geteuid() != 0 and probe.returncode != 0:
-        pytest.skip("neither root nor user namespaces here")
-
-
 TO_A_FILE = RECEIVE.replace("recv - ", 'recv "$2" ')
 
 
-@pytest.mark.usefixtures("wire")
+@pytest.mark.usefixtures("wire_is_possible")
 def test_without_a_name_for_standard_output_the_case_does_not_apply(command: Command, tmp_path: Path) -> None:
     done = passive_receiver(command, tmp_path, f"exec {TO_A_FILE}", "")
     assert [result.verdict for result in done.results] == [Verdict.NA], done.output
     assert "client stall" in done.results[0].reason
 
 
-@pytest.mark.usefixtures("wire")
+@pytest.mark.usefixtures("wire_is_possible")
 def test_a_program_that_hoards_what_it_receives_proves_nothing(command: Command, tmp_path: Path) -> None:
     hoards = f'case "$2" in -) {RECEIVE} > hoard && cat hoard;; *) exec {TO_A_FILE};; esac'
     done = passive_receiver(command, tmp_path, hoards, 'stall_file = "-"')
