@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "cli/path_sizes.h"
+#include "cli/perf.h"
 #include "cli/perf_words.h"
 #include "cli/stopwatch.h"
 #include "cli/text.h"
@@ -250,6 +251,28 @@ static void figures_are_whole_or_not_known(void)
     CHECK(!read.known);
 }
 
+static void a_transfer_that_continues_another_keeps_the_pair_that_was_found(void)
+{
+    const netblt_info before = {.burst_size = 200, .burst_interval_ms = 1};
+    options given = {.rate = NETBLT_RATE_AUTO};
+    netblt_params params = {.burst_size = 8, .burst_interval_ms = 20};
+
+    perf_next_params(&given, &before, &params);
+    CHECK(params.burst_size == 200 && params.burst_interval_ms == 1);
+}
+
+static void a_pair_that_the_user_names_stays_his(void)
+{
+    const netblt_info before = {.burst_size = 200, .burst_interval_ms = 1};
+    const options fixed = {.rate = NETBLT_RATE_FIXED};
+    const options named = {.rate = NETBLT_RATE_AUTO, .burst_size = {.given = true, .value = 8}};
+    netblt_params params = {.burst_size = 8, .burst_interval_ms = 20};
+
+    perf_next_params(&fixed, &before, &params);
+    perf_next_params(&named, &before, &params);
+    CHECK(params.burst_size == 8 && params.burst_interval_ms == 20);
+}
+
 int main(void)
 {
     odd_names_are_refused_unseen();
@@ -266,5 +289,7 @@ int main(void)
     fewer_than_two_buffers_have_no_steady_state();
     wishes_are_read_as_they_were_written();
     figures_are_whole_or_not_known();
+    a_transfer_that_continues_another_keeps_the_pair_that_was_found();
+    a_pair_that_the_user_names_stays_his();
     return 0;
 }

@@ -145,8 +145,8 @@ static uint64_t seconds_left(const perf *all)
     return all->ends_at > now ? (all->ends_at - now + 999999) / 1000000 : 0;
 }
 
-/* 0, or -1 with perf.failure. */
-static int begin_transfer(perf *all, unsigned lane)
+/* `before` is the transfer that this one continues by time, or NULL. 0, or -1 with perf.failure. */
+static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
 {
     const options *given = all->given;
     perf_run *run = perf_run_new(all, PERF_DATA, given->role, true);
@@ -159,6 +159,8 @@ static int begin_transfer(perf *all, unsigned lane)
     run->size = by_time ? TRANSFER_MAX_BYTES : options_number_or(given->size, SIZE_DEFAULT_BYTES);
     run->stop_at = by_time ? all->ends_at : 0;
     params.transfer_size = by_time || given->reverse ? 0 : run->size;
+    if (by_time && before != NULL)
+        perf_next_params(given, &before->info, &params);
     if (!given->reverse)
         perf_wish_write(PERF_WISH_TAKE, 0, params.client_string);
     else if (by_time)
@@ -212,7 +214,7 @@ static void go_on(perf *all, unsigned lane, const perf_run *before)
         return;
     if (!all->given->time_s.given)
         all->lanes_left[lane]--;
-    if (begin_transfer(all, lane) != 0)
+    if (begin_transfer(all, lane, before) != 0)
         all->stopped = true;
 }
 

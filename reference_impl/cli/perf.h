@@ -132,6 +132,11 @@ void perf_run_forget(perf *all, perf_run *run);
 perf_run *perf_find(perf *all, uint32_t unique_id);
 double perf_cpu_s(void);
 
+/* ---- perf_next.c */
+/* What a transfer by time proposes when it follows `before`, which ended at 4 GiB: the pair that the automatic rate had
+ * come to, instead of the search for it once more. What the user named stays. */
+void perf_next_params(const options *given, const netblt_info *before, netblt_params *params);
+
 /* ---- perf_client.c */
 extern const netblt_client perf_client; /* its context is the perf_run */
 /* netblt_tap_fn that feeds the stopwatches; the context is the perf. */

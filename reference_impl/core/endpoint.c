@@ -493,8 +493,17 @@ int netblt_abort(netblt_connection *connection, const char *reason, netblt_time 
     return 0;
 }
 
+static struct nb_burst burst_now(const netblt_connection *connection)
+{
+    if (!connection->started)
+        return (struct nb_burst){connection->agreed.burst_size, connection->agreed.burst_interval_ms};
+    return connection->role == NETBLT_SENDER ? connection->sender.pacing.settled
+                                             : nb_rate_control_in_force(&connection->receiver.rate);
+}
+
 void netblt_get_info(const netblt_connection *connection, netblt_info *info)
 {
+    struct nb_burst burst = burst_now(connection);
     *info = (netblt_info){
         .state = connection->state,
         .role = connection->role,
@@ -505,6 +514,8 @@ void netblt_get_info(const netblt_connection *connection, netblt_info *info)
         .foreign_port = connection->foreign_port,
         .unique_id = connection->unique_id,
         .negotiated = connection->agreed,
+        .burst_size = burst.size,
+        .burst_interval_ms = burst.interval_ms,
         .peer_death_timer_s = connection->peer_death_timer_s,
         .stats = connection->stats,
     };

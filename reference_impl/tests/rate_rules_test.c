@@ -44,6 +44,21 @@ static void AMB_43_an_automatic_sender_takes_an_offer_beyond_the_negotiated_pair
     peer_free(&peer);
 }
 
+static void the_client_sees_the_pair_of_now_beside_the_negotiated_one(void)
+{
+    struct peer peer;
+    offer_pair(&peer, NETBLT_RATE_AUTO, 0, 28, 10);
+    const netblt_info *info = peer_info(&peer);
+    CHECK_EQUAL(info->negotiated.burst_interval_ms, 100);
+    CHECK_EQUAL(info->burst_size, 28);
+    CHECK_EQUAL(info->burst_interval_ms, 10);
+    peer_free(&peer);
+    offer_pair(&peer, NETBLT_RATE_FIXED, 0, 28, 10);
+    CHECK_EQUAL(peer_info(&peer)->burst_size, 4); /* restricted: NEG-09 */
+    CHECK_EQUAL(peer_info(&peer)->burst_interval_ms, 100);
+    peer_free(&peer);
+}
+
 static void NEG_09_a_fixed_sender_restricts_the_same_offer_to_its_own_pair_and_says_so(void)
 {
     struct peer peer;
@@ -283,6 +298,7 @@ static void NEG_09_a_field_that_was_left_as_offered_is_no_limit_of_the_sender(vo
 int main(void)
 {
     RUN(AMB_43_an_automatic_sender_takes_an_offer_beyond_the_negotiated_pair);
+    RUN(the_client_sees_the_pair_of_now_beside_the_negotiated_one);
     RUN(NEG_09_a_fixed_sender_restricts_the_same_offer_to_its_own_pair_and_says_so);
     RUN(NEG_09_an_automatic_senders_own_limit_restricts_the_offer_and_is_reported);
     RUN(fixed_parameters_are_offered_unchanged_however_slowly_data_comes);

@@ -255,6 +255,9 @@ typedef struct netblt_info {
     uint16_t foreign_port;
     uint32_t unique_id;
     netblt_params negotiated; /* death_timer_s is our own value */
+    /* The pair of now (RATE-05). Sender: settled by the newest OK; receiver: what its DATA should come with. */
+    uint16_t burst_size;
+    uint16_t burst_interval_ms;
     uint16_t peer_death_timer_s;
     char peer_string[NETBLT_STRING_MAX_BYTES + 1];
     netblt_stats stats;
