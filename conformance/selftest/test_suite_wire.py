@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import shlex
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +26,7 @@ from netblt_conformance.adapter import load
 from netblt_conformance.links import netns, places
 from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.links.program import remove_leftovers
+from netblt_conformance.packets import Forge, Type
 from netblt_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -176,16 +181,20 @@ def test_loopback_needs_an_adapter_that_can_do_udp(command: Command, tmp_path: P
 FAR = "127.0.0.9"
 
 
-@pytest.fixture
-def far_udp_port() -> int:
-    """Where the remote implementation listens: other tests, and other runs of this one, go on beside it."""
+def free_udp_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind((FAR, 0))
         return int(probe.getsockname()[1])
 
 
 @pytest.fixture
-def daemon(tmp_path: Path, far_udp_port: int) -> Iterator[int]:
+def far_udp_port() -> int:
+    """Where the remote implementation listens: other tests, and other runs of this one, go on beside it."""
+    return free_udp_port()
+
+
+@contextlib.contextmanager
+def receiving(tmp_path: Path, far_udp_port: int) -> Iterator[int]:
     """The reference, receiving one file after the other on loopback as if on another host; its NETBLT port."""
     words = [str(PROGRAM), "recv", str(tmp_path / "far"), "--passive", "--port", "77", "--encap", "udp"]
     words += ["--udp-port", str(far_udp_port), "--bind", FAR, "--buffer-size", "64k", "--max-buffers", "8"]
@@ -198,6 +207,12 @@ def daemon(tmp_path: Path, far_udp_port: int) -> Iterator[int]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, far_udp_port: int) -> Iterator[int]:
+    with receiving(tmp_path, far_udp_port) as port:
+        yield port
 
 
 def remote(file: Path, udp_port: int, role: str) -> Path:
@@ -222,6 +237,69 @@ def test_a_remote_implementation_is_judged_by_what_it_sends(
     assert known == {Verdict.PASS}, done.output
     assert {result.verdict for result in done.results if result.requirements[0] == "DATA-08"} == {Verdict.NA}
     assert "remote 127.0.0.9" in done.output
+
+
+class Busy:
+    """Stands before a remote end and refuses for it: as if it were still busy whenever a connection is opened."""
+
+    def __init__(self, udp_port: int, behind_udp_port: int, busy_s: float) -> None:
+        self._behind = (FAR, behind_udp_port)
+        self._front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._front.bind((FAR, udp_port))
+        self._back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._back.bind(("127.0.0.1", 0))
+        self._busy_s = busy_s
+        self._first_s: dict[bytes, float] = {}  # when a connection was asked for first, by its unique ID
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self.refused = 0
+
+    def __enter__(self) -> Busy:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *about: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._front.close()
+        self._back.close()
+
+    def _has_waited(self, unique_id: bytes) -> bool:
+        now_s = time.monotonic()
+        return now_s >= self._first_s.setdefault(unique_id, now_s) + self._busy_s
+
+    def _serve(self) -> None:
+        tester: tuple[str, int] | None = None
+        while not self._over.is_set():
+            for ready in select.select([self._front, self._back], [], [], 0.1)[0]:
+                packet, whence = ready.recvfrom(65536)
+                if ready is self._back:
+                    if tester is not None:
+                        self._front.sendto(packet, tester)
+                    continue
+                tester = whence
+                if packet[3] != Type.OPEN or self._has_waited(packet[12:16]):
+                    self._back.sendto(packet, self._behind)
+                else:
+                    theirs, ours = struct.unpack_from(">HH", packet, 6)
+                    self._front.sendto(Forge(packet[2], ours, theirs).reason(Type.REFUSED, "busy"), tester)
+                    self.refused += 1
+
+
+@pytest.mark.parametrize(
+    ("busy_s", "more", "verdicts"),
+    [(2.5, "", {Verdict.PASS}), (3600, IMPATIENT, {Verdict.INCONC, Verdict.FAIL})],
+    ids=["for a while", "for ever"],
+)
+def test_a_remote_end_that_is_busy_is_asked_again_for_a_while(
+    command: Command, tmp_path: Path, far_udp_port: int, busy_s: float, more: str, verdicts: set[Verdict]
+) -> None:
+    behind = free_udp_port()
+    file = remote(tmp_path / "remote.toml", far_udp_port, f"[remote.roles.passive-receiver]\nport = 77\n{more}")
+    with receiving(tmp_path, behind), Busy(far_udp_port, behind, busy_s) as busy:
+        done = passive_receiver(command, str(file), "a_packet_lost_again_is_asked_for_again")
+    assert busy.refused > 1
+    assert {result.verdict for result in done.results} <= verdicts, done.output
 
 
 @pytest.fixture

@@ -75,6 +75,7 @@ class Link(ABC):
     features: frozenset[Feature]
     delay_us: int  # one way, known on virtual links, 0 on real ones
     tells_outcome: bool = True  # whether status() can be asked
+    lives_on: bool = False  # the implementation ran before this case, and may still be busy with what came before
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture

@@ -68,6 +68,7 @@ class WireLink(Link):
         self._transport = transport
         self._works = works
         self.features = features(adapter, transport)
+        self.lives_on = adapter.remote is not None
         self._clock = MonotonicClock()
         self._meter = StallMeter()
         self._program: Program | None = None
