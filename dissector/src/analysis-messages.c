@@ -156,15 +156,16 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     if (sender < 0 || !stream->open_seen || buffer == NULL) {
         return;
     }
+    const uint32_t spoilt = nb_buffer_spoilt(buffer);
     if (!whole) {
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE, "OK for buffer %u, of which %u packets were emitted%s",
                  buffer->number, buffer->distinct, buffer->last < 0 ? " and no LDATA" : "");
-    } else if (stream->data_checksummed && buffer->good < buffer->distinct) {
+    } else if (stream->data_checksummed && spoilt > 0) {
         charge.rule = NB_RULE_CKSUM_BAD_DATA;
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE,
                  "OK for buffer %u, of which %u packets came with bad data "
                  "checksums only",
-                 buffer->number, buffer->distinct - buffer->good);
+                 buffer->number, spoilt);
     } else {
         nb_keep(event, NB_RULE_CTRL_OK);
         if (stream->data_checksummed) {

@@ -143,6 +143,16 @@ static uint32_t beyond_last(const struct nb_buffer *buffer)
     return count;
 }
 
+uint32_t nb_buffer_spoilt(const struct nb_buffer *buffer)
+{
+    uint32_t count = 0;
+
+    for (int n = 0; n <= buffer->last && (uint32_t)n < buffer->room; n++) {
+        count += (buffer->parts[n].flags & (NB_PART_SEEN | NB_PART_GOOD)) == NB_PART_SEEN;
+    }
+    return count;
+}
+
 bool nb_buffer_is_whole(const struct nb_buffers *buffers, const struct nb_buffer *buffer, bool unbroken)
 {
     if (buffer == NULL || buffer->last < 0) {

@@ -108,6 +108,10 @@ struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t pa
 /* Forgets the buffer: its OK is acknowledged. */
 void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer);
 
+/* Packets up to the LDATA of which only copies with a bad data checksum were captured. What a sender numbers beyond it
+ * belongs to no buffer. */
+uint32_t nb_buffer_spoilt(const struct nb_buffer *buffer);
+
 /* All packets up to the LDATA were captured. AMB-10: numbers count from 0; from 1 for some, which only a sender's flow
  * without a missing packet (`unbroken`) tells from a lost packet. */
 bool nb_buffer_is_whole(const struct nb_buffers *buffers, const struct nb_buffer *buffer, bool unbroken);

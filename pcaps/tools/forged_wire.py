@@ -271,6 +271,22 @@ def one_damaged_packet() -> Exchange:
     return talk.finish(MIDDLE + 1)
 
 
+def damaged_outside_the_buffer() -> Exchange:
+    """Look-alike: the sender's fault, not the receiver's."""
+    talk = half_way(
+        "The sender sends a packet beyond the LDATA with a bad data checksum; the receiver rightly does without it.",
+        summed=True,
+    )
+    talk.sends_buffer(MIDDLE)
+    good = data("DATA", bytes(64), summed=True).fields["data_checksum"]
+    stray = talk.sends_piece(MIDDLE, 4, type="DATA", octets=bytes(63) + b"\xff", data_checksum=good)
+    talk.breaks("DATA-04", stray, SENDER)
+    for requirement in ("DATA-05", "CKSUM-04"):
+        talk.may_look_like(requirement, stray, SENDER)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
 def padded_data() -> Exchange:
     """Look-alike: AMB-02 (a)."""
     talk = Talk(
@@ -322,6 +338,7 @@ SCRIPTS = {
     "cksum04-left-out": data_sum_left_out,
     "cksum06-damaged-control-heeded": damaged_packet_heeded,
     "cksum07-damaged-data-accepted": damaged_data_accepted,
+    "cksum07-like-outside-the-buffer": damaged_outside_the_buffer,
     "cksum-like-damage": one_damaged_packet,
     "wire-like-padded-data": padded_data,
     "wire-like-absent-string": absent_string,
