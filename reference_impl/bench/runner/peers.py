@@ -314,6 +314,28 @@ class BareRaw(Peer):
         return [str(build.folder / "bin" / "bench" / "bare_raw"), "send", *self.options, B, f"{seconds:g}"]
 
 
+@dataclass
+class BareUdp(Peer):
+    """Segmented sends, coalesced receipt and one copy at each end: what UDP sockets alone can carry (bare_udp.c)."""
+
+    key: str
+    title: str
+
+    hears_the_end = False
+
+    def program(self, build: Build) -> Path:
+        return build.folder / "bin" / "bench" / "bare_udp"
+
+    def missing(self, build: Build) -> str | None:
+        return None if self.program(build).exists() else "not built (tools/build)"
+
+    def receiver(self, build: Build, line: Line | None) -> list[str]:  # noqa: ARG002
+        return [str(self.program(build)), "recv", str(self.port)]
+
+    def sender(self, build: Build, line: Line | None, seconds: float) -> list[str]:  # noqa: ARG002
+        return [str(self.program(build)), "send", B, str(self.port), f"{seconds:g}"]
+
+
 def buffers_for(line: Line) -> int:
     """Three times what the line holds, and two (RFC 998 leaves this open; docs/bench.md says why)."""
     held_bytes = line.rate_mbit * 1e6 / 8 * line.round_trip_ms / 1e3
