@@ -89,11 +89,16 @@ def built_writer() -> None:
 
 
 @pytest.fixture(scope="session")
-def wire_is_possible(built_writer: None) -> None:
+def wire_is_possible(built_writer: None, namespaces: None) -> None:
     """The command `netblt` is there, and may have a network of its own."""
-    del built_writer
+    del built_writer, namespaces
     if not (paths.build() / "bin" / "netblt").is_file():
         pytest.skip("netblt is not built: run tools/build")
+
+
+@pytest.fixture(scope="session")
+def namespaces() -> None:
+    """Network namespaces may be made here."""
     probe = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
     if os.geteuid() != 0 and probe.returncode != 0:
         pytest.skip("neither root nor user namespaces here")
