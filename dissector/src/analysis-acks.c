@@ -135,8 +135,8 @@ void nb_acks_null_ack(const struct nb_event *event, int64_t ack)
     struct nb_pace allowed = facts->agreed;
     bool offered = facts->agreed_seq != 0;
 
-    if (allowed.size == 0) {
-        return;
+    if (allowed.size == 0 || ack < facts->agreed_seq) {
+        return; /* overtaken: what was agreed when it was emitted is not kept */
     }
     /* OKs that may have been acted upon, though they are not acknowledged. */
     for (int64_t seq = MAX(ack, facts->agreed_seq) + 1; seq <= MIN(stream->newest, ack + NB_TOLD_WINDOW); seq++) {

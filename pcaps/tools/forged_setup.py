@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
-from pcaps.tools.octets import ok, reason, setup, text_field
+from pcaps.tools.exchange import BURST, RECEIVER, SENDER, Exchange
+from pcaps.tools.octets import null_ack, ok, reason, setup, text_field
 from pcaps.tools.talk import Talk
 
 OPENS_WITHOUT_END = 64
@@ -192,6 +192,19 @@ def offer_restricted() -> Exchange:
     return talk.finish(13)
 
 
+def late_report() -> Exchange:
+    """Look-alike: when it was emitted nothing slower had been offered."""
+    talk = Talk("The receiver offers a slower pace; a NULL-ACK from before that arrives late, as its IP ID shows.")
+    talk.start()
+    talk.run(0, MIDDLE)
+    late = talk.emit(SENDER, null_ack(talk.seq, **BURST, **talk.ports(SENDER)), "emitted before the OK arrived")
+    talk.sends_buffer(MIDDLE)
+    talk.says(talk.accept(MIDDLE, burst_size=4, burst_interval_ms=40), *talk.grants(1))
+    talk.answers(burst_size=4, burst_interval_ms=40)
+    talk.capture(late)
+    return talk.finish(MIDDLE + 1)
+
+
 def faster_from_the_start() -> Exchange:
     talk = Talk("Before any OK the sender reports a faster pace than the RESPONSE gave it.", buffers=30)
     talk.start()
@@ -335,6 +348,7 @@ SCRIPTS: dict[str, Callable[[], Exchange]] = {
     "neg08-no-burst": no_burst_offered,
     "neg09-offer-exceeded": offer_exceeded,
     "neg09-like-offer-not-captured": offer_not_captured,
+    "neg09-like-late": late_report,
     "neg10-no-packet-size": answered("NEG-10", "RESPONSE accepts with a data packet size of 0.", packet_size=0),
     "ctrl11-faster-than-agreed": faster_from_the_start,
     "neg-like-restricted": restricted,
