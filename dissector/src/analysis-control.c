@@ -72,6 +72,21 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
     }
 }
 
+/* Right behind the opening too few IP IDs are known to tell whether the flow has gaps. */
+static void report_number(const struct nb_event *event, const struct nb_control *control,
+                          const struct nb_charge *charge, int64_t seq)
+{
+    enum { PACKETS_TO_JUDGE_A_FLOW = 10 };
+
+    if (charge->excuse == NULL) {
+        nb_blame(event, charge, "message %u is left out between %u and %u", (uint16_t)seq,
+                 (uint16_t)control->newest_before, (uint16_t)control->highest);
+    } else if (control->newest_before == 0) {
+        nb_await(event, charge, event->end, PACKETS_TO_JUDGE_A_FLOW, "the first CONTROL leaves out message %u",
+                 (uint16_t)seq);
+    }
+}
+
 /* CTRL-01. Only a flow without a gap shows that a number was never used. */
 static void judge_numbers(const struct nb_event *event, const struct nb_control *control)
 {
@@ -80,7 +95,9 @@ static void judge_numbers(const struct nb_event *event, const struct nb_control 
         .rule = NB_RULE_CTRL_NUMBERS,
         .offender = event->end,
         .forgiven = NB_DOUBTS_OF_LOSS,
-        .excuse = nb_is_unbroken(stream, event->end) ? NULL : "a CONTROL may have escaped the capture"};
+        .excuse = nb_is_unbroken(stream, event->end) ? NULL : "a CONTROL may have escaped the capture",
+        .absent = NB_ABSENT_MESSAGE,
+        .absent_number = 1};
 
     if (!stream->open_seen || !stream->response_seen || control->highest - control->newest_before > NB_TOLD_WINDOW) {
         return;
@@ -92,10 +109,7 @@ static void judge_numbers(const struct nb_event *event, const struct nb_control 
     }
     for (int64_t seq = MAX(control->newest_before, stream->acked) + 1; seq < control->highest; seq++) {
         if (nb_told_find(&stream->facts->told, seq) == NULL && (uint16_t)seq != 0) {
-            if (charge.excuse == NULL || control->newest_before == 0) {
-                nb_blame(event, &charge, "message %u is left out between %u and %u", (uint16_t)seq,
-                         (uint16_t)control->newest_before, (uint16_t)control->highest);
-            }
+            report_number(event, control, &charge, seq);
             return;
         }
     }

@@ -40,6 +40,22 @@ def numbers_from_zero() -> Exchange:
     return talk
 
 
+def first_message_left_out() -> Exchange:
+    talk = Talk("The first control message has number 2, in whichever CONTROL; no IP ID is missing.")
+    talk.opens()
+    talk.responds()
+    talk.seq = 1
+    messages = talk.grants(2)
+    offence = talk.says(*messages)
+    talk.breaks("CTRL-01", offence, RECEIVER, proof=RECEIVER)
+    talk.may_look_like("CTRL-04", offence, RECEIVER)
+    for _ in range(14):
+        talk.answers(0)
+        talk.wait(120)
+        talk.may_look_like("CTRL-04", talk.says(*messages), RECEIVER)
+    return talk
+
+
 def message_changes() -> Exchange:
     talk = half_way("A repeated GO names another buffer.")
     talk.sends_buffer(MIDDLE)
@@ -373,6 +389,7 @@ def no_timer() -> Exchange:
 SCRIPTS = {
     "ctrl01-number-left-out": number_left_out,
     "ctrl01-from-zero": numbers_from_zero,
+    "ctrl01-first-left-out": first_message_left_out,
     "ctrl02-message-changes": message_changes,
     "ctrl02-list-shrinks": list_shrinks,
     "ctrl02-like-padding": padding_changes,
