@@ -368,6 +368,9 @@ const struct nb_record *nb_analyse(struct nb_packet *packet, const struct nb_car
     if (pinfo->flags.in_error_pkt) {
         return NULL; /* quoted by ICMP: it was sent at some other time */
     }
+    if (!PINFO_FD_VISITED(pinfo)) {
+        nb_record_begin(pinfo->num, pinfo->fd->file_off);
+    }
     const struct nb_record *known = nb_record_find(pinfo->num, key);
     if (known != NULL || PINFO_FD_VISITED(pinfo)) {
         return known;

@@ -14,6 +14,8 @@ struct blocks {
 static struct blocks records; /* of struct nb_record[BLOCK_RECORDS] */
 static struct blocks frames;  /* of uint32_t[BLOCK_FRAMES]: ordinal + 1 of the frame's first record; 0 none */
 static uint32_t used;
+static uint32_t newest_frame; /* the last one to begin, and where it lies in the file */
+static int64_t newest_offset;
 
 /* All memory is in file scope, so it goes with the file; only the pointers have to be forgotten. */
 static void forget(void)
@@ -21,6 +23,7 @@ static void forget(void)
     memset(&records, 0, sizeof(records));
     memset(&frames, 0, sizeof(frames));
     used = 0;
+    newest_frame = 0;
 }
 
 void nb_register_records(void)
@@ -43,6 +46,16 @@ static void *get_block(struct blocks *blocks, uint32_t number, size_t bytes)
         blocks->block[number] = wmem_alloc0(wmem_file_scope(), bytes);
     }
     return blocks->block[number];
+}
+
+void nb_record_begin(uint32_t frame, int64_t offset)
+{
+    if (frame == newest_frame && offset != newest_offset && frame / BLOCK_FRAMES < frames.count &&
+        frames.block[frame / BLOCK_FRAMES] != NULL) {
+        ((uint32_t *)frames.block[frame / BLOCK_FRAMES])[frame % BLOCK_FRAMES] = 0;
+    }
+    newest_frame = frame;
+    newest_offset = offset;
 }
 
 struct nb_record *nb_record_add(uint32_t frame, uint32_t key)

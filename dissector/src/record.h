@@ -49,6 +49,11 @@ static inline uint32_t nb_record_key(uint32_t occurrence, uint32_t idx)
 /* To be called once when the protocol is registered. */
 void nb_register_records(void);
 
+/* A frame is looked at for the first time. A read filter (tshark -2 -R) gives the number of a frame that it drops to
+ * the next one, and the second pass comes with the numbers of those that are left: what was kept of the dropped one
+ * under this number is found no more. */
+void nb_record_begin(uint32_t frame, int64_t offset);
+
 /* A zeroed record (file scope). Frames must come in ascending order. */
 struct nb_record *nb_record_add(uint32_t frame, uint32_t key);
 

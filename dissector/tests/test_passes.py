@@ -121,5 +121,24 @@ def test_both_passes_say_the_same_about_bad_paths(reader: Reader, traffic: Path,
     assert compare_passes(reader, traffic, fields) > 20_000
 
 
+# What a frame is, and what is said of it that names no frame: a read filter gives frames other numbers.
+OF_THE_FRAME = ("frame.time_epoch", "frame.interface_name", "ip.id")
+SAID_OF_IT = (
+    *("netblt.stream", "netblt.role", "netblt.outstanding", "netblt.burst", "netblt.burst.position"),
+    *("netblt.analysis.requirement", "netblt.analysis.verdict", "netblt.analysis.retransmission"),
+    *("netblt.analysis.duplicate", "netblt.analysis.out_of_order", "netblt.capture_position"),
+)
+
+
+@pytest.mark.parametrize("kept", ["netblt.control.type", "!netblt.control.type", "frame.interface_id == 1"])
+def test_a_read_filter_drops_frames_and_changes_nothing_about_the_others(
+    reader: Reader, traffic: Path, kept: str
+) -> None:
+    once = reader.rows(traffic, *OF_THE_FRAME, *SAID_OF_IT, options=("-Y", kept))
+    filtered = reader.rows(traffic, *OF_THE_FRAME, *SAID_OF_IT, options=("-2", "-R", kept))
+    assert len(once) > 100
+    assert filtered == once
+
+
 def test_frames_of_bad_paths_can_be_asked_for_in_any_order(reader: Reader, traffic: Path) -> None:
     compare_orders(reader, traffic, seed=1)
