@@ -65,6 +65,10 @@ static void learn_opening(struct nb_event *event)
 
     if (stream->opened_number[event->end] == 0) {
         stream->opened_number[event->end] = event->emitted.number;
+        /* DEMUX-04: what it was seen to say before may belong to the connection before. */
+        if (stream->follows_another && stream->facts->side[event->end].packets > 0) {
+            stream->doubts |= NB_DOUBT_EPOCH;
+        }
     }
     if (packet->type == NB_OPEN) {
         stream->open_seen = true;
@@ -179,6 +183,39 @@ static bool is_transfer(uint8_t type)
     return type == NB_CONTROL || nb_has_high_seq(type);
 }
 
+/* DEMUX-04: the next connection on these ports opens with a packet of this end. Here none of its can have escaped. */
+static bool goes_straight_on(const struct nb_event *event)
+{
+    const struct nb_emitted *emitted = &event->emitted;
+
+    return emitted->arrival == NB_LATE || (emitted->arrival == NB_IN_ORDER && emitted->step == 1);
+}
+
+/* All buffers are accepted and the sender knows it: what it is told again from the first message on, and data, are of
+ * another transfer. */
+static bool begins_anew(const struct nb_event *event)
+{
+    const struct nb_facts *facts = event->stream->facts;
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
+
+    if (!facts->last_known || facts->final_ok_seq == 0 || !facts->final_acked) {
+        return false;
+    }
+    return nb_is_data(event->packet->type) ||
+           (event->packet->type == NB_CONTROL && nb_next_message(event->packet, &offset, &message) == NB_MESSAGE &&
+            nb_unwrap(event->stream->acked, message.seq) <= event->stream->acked);
+}
+
+/* The connection is over, and the capture may have missed how the next one on these ports was opened. */
+static bool may_be_of_the_next(const struct nb_event *event)
+{
+    const uint8_t type = event->packet->type;
+
+    return type != NB_OPEN && type != NB_RESPONSE && !goes_straight_on(event) &&
+           (event->stream->closed || begins_anew(event));
+}
+
 static void learn_anyway(struct nb_event *event)
 {
     if (event->packet->type == NB_OPEN || event->packet->type == NB_RESPONSE) {
@@ -192,6 +229,9 @@ static void apply_rules(struct nb_event *event)
 {
     if (is_stray(event)) {
         return;
+    }
+    if (may_be_of_the_next(event)) {
+        event->stream->doubts |= NB_DOUBT_EPOCH;
     }
     learn_roles(event);
     if (event->stream->dialect != NB_RFC998) {

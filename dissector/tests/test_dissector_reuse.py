@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""DEMUX-04: ports that are used again. Most packets do not say which connection they belong to, so what the one before
+left on its way, or an opening that escaped the capture, must not be held against anybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dissector.tests import forge
+from dissector.tests.forge import Trace, go, ok
+from dissector.tests.reader import Reader
+
+BUFFERS = 4
+
+
+def transfer(trace: Trace, *, opened: bool = True, ends: bool = True) -> None:
+    """A conforming one of full buffers; with `opened` false OPEN and RESPONSE escape the capture."""
+    if opened:
+        trace.open()
+        trace.response()
+    else:
+        trace.sender.next_id()
+        trace.receiver.next_id()
+    trace.control(go(1, 0))
+    seq = 1
+    for buffer in range(BUFFERS):
+        last = buffer == BUFFERS - 1
+        trace.buffer(buffer, seq, last=last)
+        trace.control(ok(seq + 1, buffer), *([] if last else [go(seq + 2, buffer + 1)]))
+        seq += 1 if last else 2
+    trace.null_ack(seq)
+    if ends:
+        trace.header_only(forge.DONE, by_sender=False)
+
+
+def violations(reader: Reader, path: Path) -> list[tuple[str, str]]:
+    names = ("netblt.analysis.requirement", "netblt.analysis.verdict", "frame.number")
+    return [
+        (row["frame.number"][0], requirement)
+        for row in reader.rows(path, *names)
+        for requirement, verdict in zip(row[names[0]], row[names[1]], strict=True)
+        if verdict == "violation"
+    ]
+
+
+def test_an_old_done_behind_the_next_open_is_not_held_against_the_next_connection(
+    reader: Reader, capture: Path
+) -> None:
+    trace = Trace()
+    transfer(trace)
+    old, number = trace.frames[-1].data[20:], trace.receiver.ip_id
+    trace.uid += 1
+    trace.open()
+    trace.put(old, trace.receiver, trace.sender, ip_id=number)  # the network doubled it
+    trace.response()
+    trace.control(go(1, 0))
+    for _ in range(4):
+        trace.control(go(1, 0))  # nothing is acknowledged yet
+    assert violations(reader, trace.save(capture)) == []
+
+
+def test_a_connection_whose_opening_was_not_captured_is_not_the_one_before(reader: Reader, capture: Path) -> None:
+    for ends in (True, False):
+        trace = Trace()
+        transfer(trace, ends=ends)
+        if not ends:
+            trace.receiver.next_id()  # the capture missed DONE as well
+        trace.packet_size //= 2
+        transfer(trace, opened=False)
+        assert violations(reader, trace.save(capture)) == [], f"DONE captured: {ends}"
+
+
+def test_who_goes_on_behind_done_is_still_convicted(reader: Reader, capture: Path) -> None:
+    trace = Trace()
+    transfer(trace)
+    again = trace.control(ok(2 * BUFFERS, BUFFERS - 1))
+    assert (str(again), "CTRL-05") in violations(reader, trace.save(capture))
