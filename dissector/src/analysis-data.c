@@ -258,7 +258,8 @@ static void judge_place(const struct view *view)
             .frame = event->frame,
             .before_frame = passed.frame,
             .packet = number,
-            .proven = event->at_sender || (ordered && passed.ordered && event->emitted.number > passed.number)};
+            .proven = event->at_sender || (ordered && passed.ordered && event->emitted.number > passed.number &&
+                                           nb_is_apart(event, passed.frame))};
     }
     if (buffer->behind_higher.frame == 0 && ldata.frame != 0 && number < buffer->last &&
         (event->at_sender || !ordered || event->emitted.number > ldata.number)) {
@@ -266,7 +267,8 @@ static void judge_place(const struct view *view)
             .frame = event->frame,
             .before_frame = ldata.frame,
             .packet = number,
-            .proven = event->at_sender || (ordered && ldata.ordered && event->emitted.number > ldata.number)};
+            .proven = event->at_sender || (ordered && ldata.ordered && event->emitted.number > ldata.number &&
+                                           nb_is_apart(event, ldata.frame))};
     }
 }
 

@@ -208,6 +208,7 @@ static void report_inversion(const struct nb_event *event, struct request *reque
 static void judge_repair(const struct nb_event *event, struct request *request, int64_t ack)
 {
     const bool counted = event->emitted.arrival != NB_NO_ORDER && request->passed_in_order &&
+                         nb_is_apart(event, request->passed_frame) &&
                          nb_emission_counts(&event->stream->flow[event->end], NB_EVIDENCE_BITS);
 
     if (!request->passed) {

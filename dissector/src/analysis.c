@@ -343,10 +343,18 @@ static void judge_ports(const struct nb_event *event, const struct nb_packet *pa
     nb_blame(&turned, &charge, "RESPONSE with the ports as the OPEN has them, not as its own emitter sees them");
 }
 
+static struct nb_origin origin_of(const struct nb_carrier *carrier, uint32_t frame)
+{
+    return (struct nb_origin){
+        .ipv4 = carrier->ipv4, .inside = carrier->inside, .ip_id = carrier->ip_id, .frame = frame};
+}
+
 /* Changes no state but for what its IP ID tells: no packet is missing here. */
 static void broken_packet(struct nb_event *event, const struct nb_carrier *carrier, bool verified)
 {
-    nb_emission_note_damaged(&event->stream->flow[event->end], carrier->ipv4, carrier->ip_id, event->frame);
+    const struct nb_origin origin = origin_of(carrier, event->frame);
+
+    nb_emission_note_damaged(&event->stream->flow[event->end], &origin);
     if (event->stream->dialect == NB_RFC998) {
         nb_wire_broken(event, verified);
     }
@@ -385,8 +393,8 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     if (counts) {
         judge_data(&event, packet);
         event.content = content_hash(packet);
-        event.emitted =
-            nb_emission_note(&event.stream->flow[event.end], carrier->ipv4, carrier->ip_id, event.content, event.frame);
+        const struct nb_origin origin = origin_of(carrier, event.frame);
+        event.emitted = nb_emission_note(&event.stream->flow[event.end], &origin, event.content);
         nb_note_copy(event.record, event.emitted.copy_of);
         if (event.emitted.arrival != NB_COPY) {
             apply_rules(&event);

@@ -34,25 +34,30 @@ static double bits_of_step(unsigned step)
     return step == 1 ? of_one : log2(ID_SPACE / (2.0 * step));
 }
 
-static struct nb_emitted note_forward(struct nb_emission *flow, uint16_t step, uint32_t content, uint32_t frame)
+static struct nb_emitted note_forward(struct nb_emission *flow, uint16_t step, const struct nb_origin *origin,
+                                      uint32_t content)
 {
     flow->newest += step;
     flow->newest_id = (uint16_t)(flow->newest_id + step);
     flow->seen = step < NB_EMISSION_WINDOW ? flow->seen << step | 1 : 1;
     flow->forward++;
     flow->unbroken = flow->unbroken && step == 1;
-    flow->evidence_bits += bits_of_step(step);
-    remember(flow, flow->newest, content, frame);
+    flow->evidence_bits += origin->inside ? 0 : bits_of_step(step);
+    flow->bundled = flow->bundled || origin->inside;
+    flow->unchecked = origin->inside;
+    remember(flow, flow->newest, content, origin->frame);
     return (struct nb_emitted){.arrival = NB_IN_ORDER, .number = flow->newest, .step = step};
 }
 
-static struct nb_emitted note_backward(struct nb_emission *flow, unsigned back, uint32_t content, uint32_t frame)
+static struct nb_emitted note_backward(struct nb_emission *flow, unsigned back, const struct nb_origin *origin,
+                                       uint32_t content)
 {
     const uint64_t number = flow->newest - back;
     const uint64_t bit = (uint64_t)1 << back;
 
     flow->unbroken = false;
     flow->climbing = false;
+    flow->bundled = flow->bundled || origin->inside;
     if (flow->seen & bit && flow->content[number % NB_EMISSION_WINDOW] != DAMAGED) {
         if (flow->content[number % NB_EMISSION_WINDOW] != content) {
             return no_order(flow); /* two packets under one number: not a counter */
@@ -62,50 +67,62 @@ static struct nb_emitted note_backward(struct nb_emission *flow, unsigned back, 
     }
     flow->seen |= bit;
     flow->backward++;
-    remember(flow, number, content, frame);
+    remember(flow, number, content, origin->frame);
     return (struct nb_emitted){.arrival = NB_LATE, .number = number};
 }
 
-struct nb_emitted nb_emission_note(struct nb_emission *flow, bool ipv4, uint16_t ip_id, uint32_t content,
-                                   uint32_t frame)
+static struct nb_emitted note_first(struct nb_emission *flow, const struct nb_origin *origin, uint32_t content)
 {
-    if (!ipv4 || flow->irregular) {
+    flow->started = true;
+    flow->unbroken = true;
+    flow->climbing = true;
+    flow->newest_id = origin->ip_id;
+    flow->newest = NB_FIRST_NUMBER;
+    flow->seen = 1;
+    remember(flow, flow->newest, content, origin->frame);
+    return (struct nb_emitted){.arrival = NB_IN_ORDER, .number = flow->newest};
+}
+
+struct nb_emitted nb_emission_note(struct nb_emission *flow, const struct nb_origin *origin, uint32_t content)
+{
+    if (!origin->ipv4 || flow->irregular) {
         return no_order(flow);
     }
     if (!flow->started) {
-        flow->started = true;
-        flow->unbroken = true;
-        flow->climbing = true;
-        flow->newest_id = ip_id;
-        flow->newest = NB_FIRST_NUMBER;
-        flow->seen = 1;
-        remember(flow, flow->newest, content, frame);
-        return (struct nb_emitted){.arrival = NB_IN_ORDER, .number = flow->newest};
+        return note_first(flow, origin, content);
     }
-    const uint16_t ahead = (uint16_t)(ip_id - flow->newest_id);
-    const uint16_t back = (uint16_t)(flow->newest_id - ip_id);
+    const uint16_t ahead = (uint16_t)(origin->ip_id - flow->newest_id);
+    const uint16_t back = (uint16_t)(flow->newest_id - origin->ip_id);
     if (ahead > 0 && ahead < LARGEST_STEP) {
-        return note_forward(flow, ahead, content, frame);
+        return note_forward(flow, ahead, origin, content);
     }
     if (back < NB_EMISSION_WINDOW) {
-        return note_backward(flow, back, content, frame);
+        return note_backward(flow, back, origin, content);
     }
     return no_order(flow);
 }
 
-void nb_emission_note_damaged(struct nb_emission *flow, bool ipv4, uint16_t ip_id, uint32_t frame)
+void nb_emission_note_damaged(struct nb_emission *flow, const struct nb_origin *origin)
 {
-    const uint16_t ahead = (uint16_t)(ip_id - flow->newest_id);
+    const uint16_t ahead = (uint16_t)(origin->ip_id - flow->newest_id);
 
-    if (ipv4 && flow->started && !flow->irregular && ahead > 0 && ahead < LARGEST_STEP) {
-        note_forward(flow, ahead, DAMAGED, frame);
+    if (origin->ipv4 && flow->started && !flow->irregular && ahead > 0 && ahead < LARGEST_STEP) {
+        note_forward(flow, ahead, origin, DAMAGED);
         flow->damaged++;
     }
 }
 
+/* A host that is handed several packets as one datagram may put them together whatever their identifications: some were
+ * lost between them, others came late. That they are what they are counted as shows when the next datagram goes on
+ * where the last one ended, and for all of them as long as that never failed. */
+static bool counts_inside(const struct nb_emission *flow)
+{
+    return !flow->bundled || (flow->unbroken && !flow->unchecked);
+}
+
 bool nb_emission_counts(const struct nb_emission *flow, double bits)
 {
-    /* A counter climbs: reordering makes some packets late, never most of them.
-     */
-    return flow->started && !flow->irregular && flow->evidence_bits >= bits && flow->backward * 4 <= flow->forward;
+    /* A counter climbs: reordering makes some packets late, never most of them. */
+    return flow->started && !flow->irregular && flow->evidence_bits >= bits && flow->backward * 4 <= flow->forward &&
+           counts_inside(flow);
 }

@@ -26,6 +26,9 @@ struct nb_emission {
     bool irregular; /* not a counter; for good */
     bool unbroken;  /* every step so far was +1: no packet of the flow is missing */
     bool climbing;  /* no packet came late or twice so far */
+    bool bundled;   /* datagrams with several packets were seen: only the first has an identification that is known */
+    bool
+        unchecked; /* the newest packet is such a later one: the next datagram will tell whether it was counted right */
     uint16_t newest_id;
     uint32_t forward; /* steps */
     uint32_t backward;
@@ -44,13 +47,20 @@ struct nb_emitted {
     uint32_t copy_of; /* NB_COPY: frame number */
 };
 
-/* Takes note of a packet. `ipv4` false: no identification. `content` is a hash of the packet. */
-struct nb_emitted nb_emission_note(struct nb_emission *flow, bool ipv4, uint16_t ip_id, uint32_t content,
-                                   uint32_t frame);
+/* Where a packet came from. */
+struct nb_origin {
+    bool ipv4;   /* false: no identification */
+    bool inside; /* not the first of its datagram: the identification is counted on from the first one's */
+    uint16_t ip_id;
+    uint32_t frame;
+};
+
+/* Takes note of a packet. `content` is a hash of it. */
+struct nb_emitted nb_emission_note(struct nb_emission *flow, const struct nb_origin *origin, uint32_t content);
 
 /* Takes note of a packet with a bad checksum: only that the flow lacks no packet here. A sound copy of it may
  * follow. */
-void nb_emission_note_damaged(struct nb_emission *flow, bool ipv4, uint16_t ip_id, uint32_t frame);
+void nb_emission_note_damaged(struct nb_emission *flow, const struct nb_origin *origin);
 
 /* True when the identifications of the flow are a counter, so that numbers tell the order of emission. `bits` is the
  * evidence asked for. */

@@ -90,7 +90,12 @@ bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark)
         return true; /* the order of the capture is that of emission */
     }
     return mark->ordered && event->emitted.arrival != NB_NO_ORDER && event->emitted.number > mark->number &&
-           nb_emission_counts(&stream->flow[event->end], NB_EVIDENCE_BITS);
+           nb_is_apart(event, mark->frame) && nb_emission_counts(&stream->flow[event->end], NB_EVIDENCE_BITS);
+}
+
+bool nb_is_apart(const struct nb_event *event, uint32_t frame)
+{
+    return event->frame != frame;
 }
 
 bool nb_seems_before(const struct nb_event *event, const struct nb_mark *mark)

@@ -66,6 +66,10 @@ struct nb_mark nb_mark_of(const struct nb_event *event);
 /* The packet was emitted after the marked one, by the same end: proven. */
 bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark);
 
+/* The order of the packets inside one datagram is that in which they arrived where it was put together: it proves
+ * nothing about their emission. */
+bool nb_is_apart(const struct nb_event *event, uint32_t frame);
+
 /* By the IP IDs, or in the order of the capture when they tell nothing: emitted before the marked one. */
 bool nb_seems_before(const struct nb_event *event, const struct nb_mark *mark);
 

@@ -97,6 +97,7 @@ static int dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
 
         dissect_packet(one, pinfo, tree, carrier, nb_record_key(occurrence, i));
         carrier->ip_id++;
+        carrier->inside = true;
         start = end;
     }
     return (int)tvb_reported_length(tvb);

@@ -14,6 +14,7 @@
 struct nb_carrier {
     bool udp;
     bool ipv4;
+    bool inside; /* not the first packet of its datagram */
     uint16_t ip_id;
     uint16_t udp_source; /* 0 over plain IP */
     uint16_t udp_target;

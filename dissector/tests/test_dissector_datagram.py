@@ -9,18 +9,26 @@ from pathlib import Path
 import pytest
 
 from dissector.tests import forge
-from dissector.tests.forge import Frame
+from dissector.tests.forge import DATA, LDATA, Frame, Trace, go, ok
 from dissector.tests.reader import ROOT, Reader
 
 OFFLOAD = ROOT / "pcaps" / "offload" / "offloaded-transfer.pcapng"
 GOLDEN = ROOT / "pcaps" / "golden" / "lossy-transfer.pcapng"
 FACTS = json.loads(OFFLOAD.with_suffix("").with_suffix(".facts.json").read_text(encoding="utf-8"))
 A, B = "10.0.0.1", "10.0.0.2"
+VERDICTS = ("netblt.analysis.requirement", "netblt.analysis.verdict")
 
 
 def data(number: int, size: int, *, ldata: bool = False) -> bytes:
     kind = forge.LDATA if ldata else forge.DATA
     return forge.packet(kind, forge.data_body(0, 0, number, bytes([number + 1]) * size), 1000, 1, covered=24)
+
+
+def over_udp(frame: Frame) -> Frame:
+    """The same over UDP."""
+    head, ip_id = frame.data[:20], int.from_bytes(frame.data[4:6], "big")
+    source, target = (".".join(map(str, head[at : at + 4])) for at in (12, 16))
+    return Frame(frame.time_ns, forge.ipv4(forge.udp(frame.data[20:]), source, target, ip_id, protocol=17))
 
 
 def broken(packet: bytes) -> bytes:
@@ -80,6 +88,47 @@ def test_ip_ids_count_on_inside_a_datagram(reader: Reader, capture: Path) -> Non
     names = ("netblt.analysis.duplicate", "netblt.analysis.retransmission")
     rows = reader.rows(forge.write_pcapng(capture, frames), *names)
     assert [tuple(len(row[name]) for name in names) for row in rows] == [(0, 0), (0, 0), (4, 0), (0, 4)]
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one-datagram", "apart"])
+def test_the_order_inside_a_datagram_is_that_of_arrival(reader: Reader, capture: Path, together: bool) -> None:
+    """A host puts together what arrives at one time, overtaken or not, under the IP ID of the first. So the same
+    packets prove an order only when each has an identification of its own."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    first, *others = (
+        forge.packet(kind, forge.data_body(0, 1, number, bytes(512), last=True), 1000, 1, covered=24)
+        for kind, number in ((DATA, 0), (DATA, 1), (LDATA, 3), (DATA, 2))
+    )
+    trace.put(first, trace.sender, trace.receiver)
+    for payload in [b"".join(others)] if together else others:
+        trace.put(payload, trace.sender, trace.receiver)
+    trace.sender.ip_id += 2 if together else 0
+    trace.control(ok(2, 0))
+    for _ in range(4):
+        trace.null_ack(2)
+    frames = [over_udp(frame) for frame in trace.frames]
+    rows = reader.rows(forge.write_pcapng(capture, frames), *VERDICTS)
+    told = {pair for row in rows for pair in zip(*(row[name] for name in VERDICTS), strict=True)}
+    assert ("ORDER-03", "suspected" if together else "violation") in told
+
+
+def test_identifications_inside_datagrams_are_no_evidence(reader: Reader, capture: Path) -> None:
+    """They are counted on by the reader itself, so that these do not show that this end counts."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0), go(2, 1))
+    newer, older = (
+        [forge.packet(DATA, forge.data_body(0, high, number, bytes(512)), 1000, 1, covered=24) for number in numbers]
+        for high, numbers in ((2, (0, 1)), (1, (2,)))
+    )
+    trace.put(b"".join(newer), trace.sender, trace.receiver, ip_id=0x3000)
+    trace.put(b"".join(older), trace.sender, trace.receiver, ip_id=0x3005)
+    rows = reader.rows(forge.write_pcapng(capture, [over_udp(frame) for frame in trace.frames]), *VERDICTS)
+    assert not any("violation" in row["netblt.analysis.verdict"] for row in rows)
 
 
 def test_packets_of_unequal_size_are_shown_too(reader: Reader, capture: Path) -> None:
