@@ -175,14 +175,16 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
 }
 
 /* CTRL-05: whoever gives OK has got every packet of the buffer, and with it what it acknowledges. Of each packet the
- * first copy acknowledges least, and in a flow without a gap it was captured. */
+ * first copy acknowledges least, and in a flow without a gap it was captured. Of packets above an LDATA it may have got
+ * none. */
 static void note_knowledge(const struct nb_event *event, const struct nb_buffer *buffer, const struct nb_told *told)
 {
     struct nb_stream *stream = event->stream;
     struct nb_queue *queue = &stream->facts->queue;
 
     if (buffer != NULL && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender) &&
-        nb_buffer_is_whole(&stream->facts->buffers, buffer, true) && buffer->told_ack > queue->known_ack) {
+        nb_buffer_is_whole(&stream->facts->buffers, buffer, true) && buffer->highest == buffer->last &&
+        buffer->told_ack > queue->known_ack) {
         queue->known_ack = buffer->told_ack;
         queue->known_from = told->seq;
         queue->known_frame = buffer->last_frame;

@@ -193,6 +193,21 @@ def beside_an_ok() -> Exchange:
     return talk.finish(MIDDLE + 2)
 
 
+def beside_an_ok_of_a_part() -> Exchange:
+    """Look-alike: the OK is for what came before the first of two LDATAs, and that acknowledged nothing."""
+    talk = half_way("A buffer has two LDATAs, and is accepted up to the first; only the second acknowledges a message.")
+    told = talk.seq
+    talk.sends_buffer(MIDDLE)
+    queue = [talk.accept(MIDDLE), *talk.grants(1)]
+    talk.says(*queue)
+    for number in (0, 1):
+        talk.sends_piece(MIDDLE + 1, number, high_seq=told)
+    talk.breaks("DATA-02", talk.sends_piece(MIDDLE + 1, 2, type="LDATA", high_seq=told), SENDER)
+    talk.breaks("DATA-04", talk.sends_piece(MIDDLE + 1, 3), SENDER)
+    talk.says(*queue, talk.accept(MIDDLE + 1), *talk.grants(1))
+    return talk.finish(MIDDLE + 2)
+
+
 def acknowledgement_falls() -> Exchange:
     talk = half_way("The sender acknowledges less than before.")
     talk.answers()
@@ -396,6 +411,7 @@ SCRIPTS = {
     "ctrl03-newest-first": newest_first,
     "ctrl05-acknowledged-again": acknowledged_again,
     "ctrl05-beside-an-ok": beside_an_ok,
+    "ctrl05-like-beside-an-ok-of-a-part": beside_an_ok_of_a_part,
     "ctrl05-like-parts": parts_of_a_queue,
     "ctrl05-repeated-after-done": repeated_after_done,
     "ctrl05-like-acknowledgement-lost": acknowledgement_lost,
