@@ -27,8 +27,7 @@ struct nb_emission {
     bool unbroken;  /* every step so far was +1: no packet of the flow is missing */
     bool climbing;  /* no packet came late or twice so far */
     bool bundled;   /* datagrams with several packets were seen: only the first has an identification that is known */
-    bool
-        unchecked; /* the newest packet is such a later one: the next datagram will tell whether it was counted right */
+    bool unchecked; /* the newest packet is such a later one: whether it was counted right shows with the next */
     uint16_t newest_id;
     uint32_t forward; /* steps */
     uint32_t backward;
