@@ -221,7 +221,7 @@ def _unseen(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop) -> list[Mu
     captures = [capture for report in visible for capture in sorted(report.glob("*.pcapng"))]
     seen: set[str] = set()
     with Tshark() as tshark:
-        for capture, _, finding in findings(tshark, captures, which=ANY_VERDICT):
+        for capture, finding in findings(tshark, captures, which=ANY_VERDICT):
             mutant = visible[capture.parent]
             wanted = mutant.found_as or mutant.requirement
             if finding.requirement == wanted and finding.offender_address == address_text(IUT_ADDRESS):

@@ -136,6 +136,20 @@ def test_captures_of_many_cases_are_told_apart(tmp_path: Path) -> None:
     assert [one.capture for one in disagreements(rows, tmp_path)] == ["1.pcapng", "3.pcapng"]
 
 
+def test_frames_in_the_words_of_a_finding_are_those_of_its_capture(tmp_path: Path) -> None:
+    """All captures are judged in one merged file, which nobody ever sees."""
+    transfer(tmp_path, (go(1, 0),), (go(2, 1),), (go(2, 5),))
+    rows = []
+    for number in range(2):
+        shutil.copy(tmp_path / CAPTURE, tmp_path / f"{number}.pcapng")
+        rows.append(dataclasses.replace(result(Verdict.PASS), case=f"case {number}", capture=f"{number}.pcapng"))
+    told = [
+        (one.capture, one.frame, one.reason) for one in disagreements(rows, tmp_path) if "CTRL-02" in one.requirements
+    ]
+    assert [(capture, frame) for capture, frame, _ in told] == [("0.pcapng", 7), ("1.pcapng", 7)]
+    assert all("not what it was in frame 5" in words for *_, words in told), told
+
+
 def test_every_comparable_rule_is_known_and_provable() -> None:
     assert set(catalogue.requirements()) >= COMPARABLE
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
@@ -17,6 +17,7 @@ _ANALYSIS = "netblt.analysis."
 _CHUNK_BYTES = 1 << 16
 # XML 1.0 knows no other control characters than these three; tshark lets the others through in names and strings.
 _NOT_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_FRAME = re.compile(r"\bframe (\d+)")
 
 
 class JudgeError(Exception):
@@ -51,6 +52,21 @@ class Finding:
     def guilty_frame(self) -> int:
         """The frame that breaks the rule; the finding's own frame may only complete the proof."""
         return self.offending_frame or self.frame
+
+    def counted_from(self, first_frame: int) -> Finding:
+        """The finding in a capture of its own that begins with this frame: its words name frames as well."""
+
+        def moved(frame: int) -> int:
+            return frame and frame - first_frame + 1
+
+        return replace(
+            self,
+            frame=moved(self.frame),
+            text=_FRAME.sub(lambda match: f"frame {moved(int(match[1]))}", self.text),
+            offending_frame=moved(self.offending_frame),
+            request_frame=moved(self.request_frame),
+            evidence_frame=moved(self.evidence_frame),
+        )
 
 
 class FindingReader:

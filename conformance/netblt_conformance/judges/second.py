@@ -31,8 +31,8 @@ def position_options(role: str) -> tuple[str, ...]:
 
 def findings(
     tshark: Tshark, captures: Sequence[Path], options: Sequence[str] = (), which: str = VIOLATIONS
-) -> Iterator[tuple[Path, int, Finding]]:
-    """(capture, frame in it, finding) for every finding of this kind in every capture."""
+) -> Iterator[tuple[Path, Finding]]:
+    """(capture, finding) for every finding of this kind in every capture; frames are counted in that capture."""
     with tempfile.TemporaryDirectory(prefix="netblt-judge-") as folder:
         merged = Path(folder) / "merged.pcapng"
         for first in range(0, len(captures), FILES_AT_A_TIME):
@@ -40,7 +40,7 @@ def findings(
             starts = [part.first_frame for part in parts]
             for finding in tshark.findings(merged, which, *options):
                 part: Part = parts[bisect.bisect_right(starts, finding.frame) - 1]
-                yield part.path, finding.guilty_frame - part.first_frame + 1, finding
+                yield part.path, finding.counted_from(part.first_frame)
 
 
 def _seen(results: Iterable[Result]) -> set[str]:
@@ -89,24 +89,30 @@ def _unseen(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Res
         by_position[position_options(captures[name][0].role)].append(report / name)
     found: dict[tuple[str, str], Result] = {}
     for options, paths in by_position.items():
-        for path, frame, finding in findings(tshark, paths, options):
+        for path, finding in findings(tshark, paths, options):
             name, rule = path.name, finding.requirement
             rows = captures[name]
             if finding.offender_address != IUT or (name, rule) in found or rule in _seen(rows):
                 continue
             if any(row.verdict is Verdict.FAIL for row in rows):
-                found[name, rule] = _failure(rows[0], finding, frame)
+                found[name, rule] = _failure(rows[0], finding)
             else:
                 reason = f"the dissector proves a violation of {rule}, the suite saw none: {finding.text}"
-                found[name, rule] = _error(rows[0], rule, reason, frame)
+                found[name, rule] = _error(rows[0], rule, reason, finding.guilty_frame)
     return list(found.values())
 
 
-def _failure(result: Result, finding: Finding, frame: int) -> Result:
-    name = f"dissector on {result.case.removeprefix('monitor in ')}"
-    rule = finding.requirement
+def _failure(result: Result, finding: Finding) -> Result:
     return Result(
-        name, [rule], result.role, Verdict.FAIL, finding.text, result.arm, result.capture, frame, result.seconds
+        f"dissector on {result.case.removeprefix('monitor in ')}",
+        [finding.requirement],
+        result.role,
+        Verdict.FAIL,
+        finding.text,
+        result.arm,
+        result.capture,
+        finding.guilty_frame,
+        result.seconds,
     )
 
 
