@@ -5,7 +5,7 @@ import dataclasses
 
 from netblt_conformance import packets, tolerances
 from netblt_conformance.case import ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import STRANGER_ADDRESS, Feature
+from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS, Feature
 from netblt_conformance.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.tolerances import QUIET_US
@@ -201,13 +201,33 @@ def test_packets_of_the_wrong_direction_are_ignored(t: Case) -> None:
     peer.expect_success()
 
 
+def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, source: bytes, whose: str) -> None:
+    """Somebody else says what would come next in this transfer: his data, or his GO for the next buffer."""
+    if isinstance(peer, SenderPeer):
+        for number in range(peer.packet_count(1)):
+            junk = b"\xee" * len(peer.data_packet(1, number).data)
+            checksum = packets.data_checksum(junk)
+            packet = peer.data_packet(1, number, data=junk, data_checksum=checksum)
+            t.link.send(forge.data(packet), source)
+        peer.listen(QUIET_US)
+        t.must(not peer.find(Kind.OK, 1), f"data from {whose} were taken into the buffer")
+    else:
+        go = packets.Message(Kind.GO, peer.next_seq, peer.first_buffer + 1)
+        t.link.send(forge.control([go]), source)
+        peer.listen(QUIET_US)
+        t.must(peer.high_seq < go.seq and not peer.buffer(1).copies, f"a GO from {whose} was taken for the receiver's")
+
+
 @case("DEMUX-01", roles=ALL_ROLES, control=True, needs=(Feature.SECOND_ADDRESS,))
 def test_packets_from_another_address_do_not_touch_the_connection(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()
         t.run_first_buffer(peer)
+        if isinstance(peer, SenderPeer):
+            peer.expect_go(1)
     if t.stimulus:
+        continue_as(t, peer, peer.forge, STRANGER_ADDRESS, "another address")
         for kind in (Type.ABORT, Type.QUIT):
             t.link.send(peer.forge.reason(kind, "stranger"), STRANGER_ADDRESS)
         t.link.send(peer.forge.packet(Type.DONE), STRANGER_ADDRESS)
@@ -222,8 +242,11 @@ def test_packets_from_another_port_do_not_touch_the_connection(t: Case) -> None:
     with t.preamble():
         peer.connect()
         t.run_first_buffer(peer)
+        if isinstance(peer, SenderPeer):
+            peer.expect_go(1)
     if t.stimulus:
         other = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
+        continue_as(t, peer, other, TESTER_ADDRESS, "another port")
         for kind in (Type.ABORT, Type.QUIT, Type.REFUSED):
             t.link.send(other.reason(kind, "another port"))
         for kind in (Type.DONE, Type.QUITACK):
