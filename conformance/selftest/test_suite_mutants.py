@@ -159,6 +159,13 @@ def test_some_mutants_are_killed(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("built_writer")
+def test_a_done_that_comes_too_early_is_named(command: Command) -> None:
+    """What it should have sent instead, and never will, is not the news."""
+    done = command("mutants", "-v", "done-before-the-last-ack")
+    assert "DONE although the last OK is not acknowledged" in done.output, done.output
+
+
+@pytest.mark.usefixtures("built_writer")
 def test_what_kills_the_reference_too_kills_nothing(tmp_path: Path) -> None:
     [mutant] = [m for m in mutants.load(paths.mutants()) if m.name == "only-new-messages"]
     [edit] = mutant.edits
