@@ -11,6 +11,7 @@ import pytest
 from netblt_conformance import packets
 from netblt_conformance.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.oracles import Monitor
+from netblt_conformance.oracles.base import Violation
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
 
@@ -99,14 +100,20 @@ def says(kind: int, body: bytes = b"") -> Step:
 
 def watch(role: Role, steps: list[Step], step_us: int = STEP_US) -> list[str]:
     """The requirements violated after a setup by the tester."""
+    return [violation.requirement for violation in violations(role, steps, step_us)]
+
+
+def violations(
+    role: Role, steps: list[Step], step_us: int = STEP_US, *, data_checksum: bool = False
+) -> list[Violation]:
     monitor = Monitor(Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False))
-    terms = dataclasses.replace(TERMS, flags=int(not role.sender))
+    terms = dataclasses.replace(TERMS, flags=int(not role.sender) | 2 * data_checksum)
     setup = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
     for number, step in enumerate(setup + steps):
         note = monitor.sent if step.sent else monitor.received
         note(packets.read(step.packet), number * step_us, number)
     monitor.finish()
-    return [violation.requirement for violation in monitor.violations]
+    return monitor.violations
 
 
 # ---- a receiving implementation ----
@@ -216,6 +223,17 @@ def test_a_conforming_sender_violates_nothing() -> None:
 def test_a_fault_of_a_sender_is_seen(fault: str) -> None:
     requirement, steps = SENDER_FAULTS[fault]
     assert requirement in watch(PASSIVE_SENDER, steps)
+
+
+def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None:
+    odd = sends(0, 1, 2, data=b"abc", data_checksum=0x9D9D)  # the last byte was forgotten
+    reasons = [
+        v.reason for v in violations(PASSIVE_SENDER, [*STARTED, odd], data_checksum=True) if v.requirement == "CKSUM-04"
+    ]
+    good = packets.data_checksum(b"abc\0")
+    assert reasons == [
+        f"LDATA(buffer 0, packet 1, ack 2) has the Data Area Checksum 0x9d9d, its 3 bytes give 0x{good:04x}"
+    ]
 
 
 def test_progress_while_the_request_is_still_under_way_is_no_violation() -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from netblt_conformance.oracles.base import Oracle
-from netblt_conformance.packets import HEADER_BYTES, Packet
+from netblt_conformance.packets import HEADER_BYTES, Packet, data_checksum
 from netblt_conformance.wire import data_checksum_ok
 from netblt_conformance.wire.fast import sums_to_ffff
 
@@ -32,4 +32,8 @@ class ChecksumOracle(Oracle):
     def _check_data(self, packet: Packet, frame: int) -> None:
         """CKSUM-04: summed with the Data Area Checksum, the data gives 0xFFFF."""
         if not data_checksum_ok(packet.raw):
-            self.fail("CKSUM-04", "a Data Area Checksum is wrong although data checksums were negotiated", frame)
+            good, size = data_checksum(packet.data), len(packet.data)
+            text = (
+                f"{packet} has the Data Area Checksum 0x{packet.data_checksum:04x}, its {size} bytes give 0x{good:04x}"
+            )
+            self.fail("CKSUM-04", text, frame)
