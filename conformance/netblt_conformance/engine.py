@@ -17,7 +17,7 @@ from netblt_conformance.capture import Capture
 from netblt_conformance.case import MARKER, Case, Profile
 from netblt_conformance.links.base import HarnessError, ImplementationError, LinkFactory, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S, Role
-from netblt_conformance.oracles.base import Violation
+from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.probe import probe
 from netblt_conformance.selection import Candidate, Selection
 from netblt_conformance.verdicts import Judgement, Result, Verdict
@@ -211,7 +211,7 @@ class Engine:
         result.capture, result.observed = run.capture_name, case.observed
         confirm.note_disturbance(result, held_up_us, bearable_us)
         self._emit_result(result)
-        for violation in others:
+        for violation in told_once(others):
             row = self._result(run, violation.verdict, violation.reason, violation.frame, seconds)
             row.case, row.requirements, row.capture = (
                 f"monitor in {run.title}",

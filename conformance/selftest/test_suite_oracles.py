@@ -11,9 +11,10 @@ import pytest
 from netblt_conformance import packets
 from netblt_conformance.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.oracles import Monitor
-from netblt_conformance.oracles.base import Violation
+from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
+from netblt_conformance.verdicts import Verdict
 
 TESTER_PORT, IUT_PORT = 4000, 5000
 DELAY_US = 1_000
@@ -234,6 +235,13 @@ def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None
     assert reasons == [
         f"LDATA(buffer 0, packet 1, ack 2) has the Data Area Checksum 0x9d9d, its 3 bytes give 0x{good:04x}"
     ]
+
+
+def test_one_fault_in_many_packets_is_told_once() -> None:
+    many = [Violation("DATA-03", Verdict.FAIL, f"packet {n}", n) for n in range(3)]
+    one = Violation("DATA-03", Verdict.WARN, "another verdict", 9)
+    first, other = told_once([*many, one])
+    assert (first.reason, first.frame, other) == ("packet 0 (and 2 more like it)", 0, one)
 
 
 def test_progress_while_the_request_is_still_under_way_is_no_violation() -> None:

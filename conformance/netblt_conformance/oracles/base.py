@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets import Packet
@@ -20,6 +21,17 @@ class Violation:
 
 
 Report = Callable[[Violation], None]
+
+
+def told_once(violations: Iterable[Violation]) -> list[Violation]:
+    """The first violation of each requirement speaks for all that are like it: one fault is often in every packet."""
+    alike: dict[tuple[str, Verdict], list[Violation]] = defaultdict(list)
+    for violation in violations:
+        alike[violation.requirement, violation.verdict].append(violation)
+    return [
+        replace(first, reason=f"{first.reason} (and {len(others)} more like it)") if others else first
+        for first, *others in alike.values()
+    ]
 
 
 class Oracle:
