@@ -90,7 +90,7 @@ class ControlOracle(Oracle):
         missing = sorted(seq for seq in queue if seq not in present)
         size = HEADER_BYTES + sum(self.messages[seq].size for seq in queue)
         if missing:
-            text = f"CONTROL leaves out {listed(missing)}, which were sent before and are not acknowledged"
+            text = f"CONTROL leaves out {listed(missing)}: sent before and not acknowledged"
             self._suspects.append((text, frame, size))
 
     def _queue(self) -> list[int]:
