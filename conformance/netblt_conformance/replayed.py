@@ -10,6 +10,7 @@ from pathlib import Path
 from netblt_conformance import ipv4, packets, paths
 from netblt_conformance.capture import Capture
 from netblt_conformance.judges.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Packet, Type
 
 GOLDEN = "lossy-transfer"
@@ -71,6 +72,17 @@ def stale(ports: tuple[int, int], acknowledged: int, buffers: range, *, from_sen
 
     old = [raw for raw in golden(from_sender=from_sender) if is_old(packets.read(raw), acknowledged, buffers)]
     return [rewrite(raw, *ports) for raw in old]
+
+
+def storm(ports: tuple[int, int], acknowledged: int, buffers: range, *, from_sender: bool) -> list[bytes]:
+    """What is stale, where there is enough of it: the implementation chooses the numbers (AMB-09), and the capture is
+    what it is."""
+    found = stale(ports, acknowledged, buffers, from_sender=from_sender)
+    if len(found) < 2:
+        raise NotSupportedError(
+            f"the earlier connection has no buffers that are old where they begin at {buffers.start}"
+        )
+    return found
 
 
 def rubbish(ports: tuple[int, int], seed: random.Random, *, from_sender: bool) -> list[bytes]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -14,7 +15,7 @@ import pytest
 from netblt_conformance import ipv4, packets, paths, replayed
 from netblt_conformance.judges.tshark import Tshark, plugin_folder
 from netblt_conformance.links import netns, replay
-from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS, HarnessError
+from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS, HarnessError, NotSupportedError
 from netblt_conformance.links.transport import Encapsulation
 from netblt_conformance.links.veth import VethTransport
 from netblt_conformance.packets import Forge, Type
@@ -108,6 +109,12 @@ def test_what_is_stale_repeats_only_what_is_done() -> None:
         assert not packet.acks or packet.high_seq <= 4
     assert len(replayed.stale((5, 6), 4, range(2), from_sender=True)) > 8
     assert not replayed.stale((5, 6), 0, range(0), from_sender=False)
+
+
+@pytest.mark.parametrize(("base", "enough"), [(0, True), (1, True), (7, False)])
+def test_a_storm_that_does_not_fit_the_numbers_of_the_buffers_blames_nobody(base: int, *, enough: bool) -> None:
+    with contextlib.nullcontext() if enough else pytest.raises(NotSupportedError, match="begin at 7"):
+        assert replayed.storm((5, 6), 4, range(base, base + 2), from_sender=True)
 
 
 def test_rubbish_is_nothing_that_a_receiver_may_act_on() -> None:

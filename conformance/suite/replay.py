@@ -51,7 +51,7 @@ def stale(peer: Peer) -> list[bytes]:
     acknowledged = peer.high_seq if isinstance(peer, ReceiverPeer) else peer.ack
     base = peer.first_buffer or 0
     ports = (peer.own_port, peer.iut_port)
-    return replayed.stale(ports, acknowledged, range(base, base + DONE), from_sender=isinstance(peer, SenderPeer))
+    return replayed.storm(ports, acknowledged, range(base, base + DONE), from_sender=isinstance(peer, SenderPeer))
 
 
 @case("DATA-08", "DEMUX-04", needs=(Feature.REPLAY,), kills_nothing=WHY)
@@ -71,7 +71,6 @@ def test_a_storm_of_an_earlier_connection_does_no_harm(t: Case) -> None:
     with t.preamble():
         half_a_transfer(peer)
         storm = stale(peer)
-        t.must(len(storm) > 1, "the golden capture has nothing that is old here")
     t.link.replay(storm * COPIES)
     complete(t, peer)
 
