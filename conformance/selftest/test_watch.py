@@ -94,6 +94,25 @@ def test_silence_is_no_success() -> None:
     assert "no NETBLT packet passed" in done.stderr
 
 
+@live
+def test_the_time_of_a_watch_begins_when_the_capture_does(tmp_path: Path) -> None:
+    slow = tmp_path / "dumpcap"
+    slow.write_text('#!/bin/sh\nsleep 1.5\nexec dumpcap "$@"\n', encoding="utf-8")
+    slow.chmod(0o755)
+    watch = f"ip link set lo up && exec {sys.executable} -m netblt_conformance watch -i lo --duration 0.5"
+    done = subprocess.run(
+        ["unshare", "-n", "sh", "-c", watch],
+        env={**os.environ, "NETBLT_DUMPCAP": str(slow)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANGS_S,
+    )
+    assert done.returncode == 2
+    assert "watching lo" in done.stderr
+    assert "no NETBLT packet passed" in done.stderr
+
+
 def packet(payload: bytes, *, back: bool = False) -> bytes:
     ends = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
     source, destination = reversed(ends) if back else ends

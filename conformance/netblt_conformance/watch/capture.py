@@ -38,6 +38,7 @@ class Dumpcap:
         )
         assert self._process.stdout is not None
         self._output = self._process.stdout.fileno()
+        self._stopped = False
 
     def __enter__(self) -> Dumpcap:
         return self
@@ -59,6 +60,7 @@ class Dumpcap:
 
     def stop(self) -> None:
         if self._process.poll() is None:
+            self._stopped = True
             self._process.send_signal(signal.SIGINT)
 
     def complaint(self) -> str:
@@ -67,6 +69,6 @@ class Dumpcap:
         self._errors.seek(0)
         words = self._errors.read().decode("utf-8", "replace")
         lines = [line.strip() for line in words.splitlines() if line.strip() and not line.startswith("Capturing on")]
-        if status == 0:
+        if status == 0 or (self._stopped and status == -signal.SIGINT):  # stopped before it could take the signal
             return ""
         return next((line for line in lines if "dumpcap" not in line or ":" in line), "no reason given")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 import threading
 import time
@@ -73,7 +74,7 @@ def _figures(flow: Flow, rate: float) -> dict[str, object]:
 
 @dataclasses.dataclass(slots=True)
 class Session:
-    """Runs until dumpcap ends; `ends_s` after its start, or when `stopped` is set, dumpcap is told to."""
+    """Runs until dumpcap ends; `ends_s` after it has begun to capture, or when `stopped` is set, it is told to."""
 
     dumpcap: Dumpcap
     judge: LiveJudge
@@ -84,6 +85,7 @@ class Session:
     interfaces: list[pcapng.Interface] = dataclasses.field(default_factory=list)
     tracker: Tracker = dataclasses.field(default_factory=Tracker)
     _reported: float = 0.0
+    _ends_at: float = math.inf
 
     def run(self) -> None:
         blocks, behind, stopping = pcapng.Blocks(), False, False
@@ -100,7 +102,7 @@ class Session:
             elif behind:
                 self.judge.write(pcapng.FILLER)
                 behind = False
-            if not stopping and (self.stopped.is_set() or time.monotonic() - self.voice.began > self.ends_s):
+            if not stopping and (self.stopped.is_set() or time.monotonic() > self._ends_at):
                 self.dumpcap.stop()
                 stopping = True
             self._throughput()
@@ -113,6 +115,8 @@ class Session:
             for flow, state in self.tracker.note(frame, one.link_type, ticks * one.tick_s):
                 self.voice.state(flow, state)
         elif kind == pcapng.INTERFACE:
+            if not self.interfaces:
+                self._ends_at = time.monotonic() + self.ends_s
             self.interfaces.append(pcapng.interface(block, len(self.interfaces)))
             self._say_ready()
         elif kind == pcapng.STATISTICS:
