@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Memory to memory over real sockets, beside the bare loops that say what the sockets alone can carry.
-foreach(program netblt_memory bare_raw bare_udp microbench)
+foreach(program netblt_memory bare_raw microbench)
     add_executable(${program} ${CMAKE_CURRENT_LIST_DIR}/${program}.c)
     target_compile_definitions(${program} PRIVATE _GNU_SOURCE)
     target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_LIST_DIR})

@@ -144,6 +144,17 @@ def tcp(congestion: str) -> MemoryProgram:
                 ["--all-ip"])  # fmt: skip
 
 
+class BareUdp(MemoryProgram):
+    """Segmented sends, coalesced receipt and one copy at each end: what UDP sockets alone can carry (bare_udp.c)."""
+
+    hears_the_end = False
+
+
+def bare_udp() -> MemoryProgram:
+    title = "bare loop, UDP_SEGMENT and UDP_GRO"
+    return BareUdp("bare-udp", title, "bare_udp", "a C compiler", MTU_BYTES - IP_UDP_BYTES)
+
+
 def udt() -> MemoryProgram:
     return MemoryProgram("udt", "UDT 4", "udt_memory", "libudt-dev", 1456)
 
@@ -312,28 +323,6 @@ class BareRaw(Peer):
 
     def sender(self, build: Build, line: Line | None, seconds: float) -> list[str]:  # noqa: ARG002
         return [str(build.folder / "bin" / "bench" / "bare_raw"), "send", *self.options, B, f"{seconds:g}"]
-
-
-@dataclass
-class BareUdp(Peer):
-    """Segmented sends, coalesced receipt and one copy at each end: what UDP sockets alone can carry (bare_udp.c)."""
-
-    key: str
-    title: str
-
-    hears_the_end = False
-
-    def program(self, build: Build) -> Path:
-        return build.folder / "bin" / "bench" / "bare_udp"
-
-    def missing(self, build: Build) -> str | None:
-        return None if self.program(build).exists() else "not built (tools/build)"
-
-    def receiver(self, build: Build, line: Line | None) -> list[str]:  # noqa: ARG002
-        return [str(self.program(build)), "recv", str(self.port)]
-
-    def sender(self, build: Build, line: Line | None, seconds: float) -> list[str]:  # noqa: ARG002
-        return [str(self.program(build)), "send", B, str(self.port), f"{seconds:g}"]
 
 
 def buffers_for(line: Line) -> int:

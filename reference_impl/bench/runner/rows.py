@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .lab import Line
-from .peers import BareRaw, BareUdp, Netblt, Peer, Perf, quic, srt, tcp, udt
+from .peers import BareRaw, Netblt, Peer, Perf, bare_udp, quic, srt, tcp, udt
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def udp_peers() -> list[Peer]:
         Netblt("netblt-udp-unpaced", "NETBLT over UDP, unpaced", "udp", "unpaced"),
         Perf("netblt-udp-auto", "netblt perf over UDP, automatic rate", "udp", "auto"),
         Perf("netblt-perf-unpaced", "netblt perf over UDP, unpaced", "udp", "unpaced"),
-        BareUdp("bare-udp", "bare loop, UDP_SEGMENT and UDP_GRO"),
+        bare_udp(),
         quic("cubic"),
         udt(),
         srt(),

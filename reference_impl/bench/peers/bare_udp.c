@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "peers/meter.h"
+#include "meter.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
