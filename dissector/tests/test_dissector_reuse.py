@@ -33,14 +33,8 @@ def transfer(trace: Trace, *, opened: bool = True, ends: bool = True) -> None:
         trace.header_only(forge.DONE, by_sender=False)
 
 
-def violations(reader: Reader, path: Path) -> list[tuple[str, str]]:
-    names = ("netblt.analysis.requirement", "netblt.analysis.verdict", "frame.number")
-    return [
-        (row["frame.number"][0], requirement)
-        for row in reader.rows(path, *names)
-        for requirement, verdict in zip(row[names[0]], row[names[1]], strict=True)
-        if verdict == "violation"
-    ]
+def violations(reader: Reader, path: Path) -> list[tuple[int, str]]:
+    return [(one.frame, one.requirement) for one in reader.findings(path) if one.verdict == "violation"]
 
 
 def test_an_old_done_behind_the_next_open_is_not_held_against_the_next_connection(
@@ -74,4 +68,4 @@ def test_who_goes_on_behind_done_is_still_convicted(reader: Reader, capture: Pat
     trace = Trace()
     transfer(trace)
     again = trace.control(ok(2 * BUFFERS, BUFFERS - 1))
-    assert (str(again), "CTRL-05") in violations(reader, trace.save(capture))
+    assert (again, "CTRL-05") in violations(reader, trace.save(capture))
