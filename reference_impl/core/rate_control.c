@@ -194,6 +194,8 @@ static void begin_window(struct nb_rate_control *rate, netblt_time now)
 
 static void end_window(struct nb_rate_control *rate, netblt_time now)
 {
+    if (rate->epochs.in_force.rate > nb_pair_rate(rate->negotiated) && rate->capped.size == 0)
+        rate->leads = true; /* a sender that means the negotiated pair would have said so by now */
     struct nb_rate_result result;
     if (nb_rate_window_result(&rate->window, &result)) {
         rate->arrived = nb_rate_path_rate(rate, &result);
@@ -227,8 +229,6 @@ static void follow_epochs(struct nb_rate_control *rate, bool new_buffer, netblt_
     end_window(rate, now);
     rate->best = rate->best_packets = rate->best_lost = 0;
     rate->arrived = 0;
-    if (rate->epochs.in_force.rate > nb_pair_rate(rate->negotiated) && rate->capped.size == 0)
-        rate->leads = true; /* a sender that means the negotiated pair would have said so by now */
     bool drained = rate->epochs.in_force.phase == NB_RATE_DRAIN;
     rate->epochs.in_force = next;
     bool old = !nb_seq_after(next.seq, rate->settles_after);

@@ -19,6 +19,9 @@
  * buffers under way are the bound. What is missing from an offer is missing because a host was busy, unless it stands
  * in a queue. */
 #define NEAR_US 2000
+#define LONG_US 5000000
+/* A link that is shaped or shared shows trains that are much too fast; a user's word is wrong by less. */
+#define LONG_PATH_JUMP_MAX 4
 #define NEAR_QUEUE_US 1000
 
 netblt_time nb_rate_own_round_trip(const struct nb_rate_control *rate)
@@ -101,6 +104,17 @@ bool nb_rate_path_is_near(const struct nb_rate_control *rate)
 {
     netblt_time least = nb_minimum_get(&rate->shortest);
     return least < NEAR_US;
+}
+
+bool nb_rate_path_is_long(const struct nb_rate_control *rate)
+{
+    return rate->round_trip_us > LONG_US;
+}
+
+double nb_rate_shown_on_long_path(const struct nb_rate_control *rate, double from)
+{
+    double shown = NB_RATE_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);
+    return shown <= LONG_PATH_JUMP_MAX * from ? shown : 0;
 }
 
 bool nb_rate_path_is_the_limit(const struct nb_rate_control *rate)

@@ -13,6 +13,8 @@
 #define NB_RATE_MANY_SHARES 3
 /* Trains that say more than so many times what arrives were timed badly. */
 #define NB_RATE_TRAIN_CREDIBLE 100
+/* Of what trains show, so much is taken at once: they overrate a link that others use too. */
+#define NB_RATE_TRAIN_SHARE 0.95
 
 static inline double nb_seconds(netblt_time us)
 {
@@ -34,6 +36,12 @@ netblt_time nb_rate_own_round_trip(const struct nb_rate_control *rate);
 /* Whether the round trip is shorter than bursts can shape: then the hosts are the limit, until a queue or loss shows
  * otherwise. */
 bool nb_rate_path_is_near(const struct nb_rate_control *rate);
+/* Whether the round trip is so long that an offer too fast would flood the path for seconds before anybody hears of it.
+ */
+bool nb_rate_path_is_long(const struct nb_rate_control *rate);
+/* There: NB_RATE_TRAIN_SHARE of what trains show, if they show no more than a careful start may be from the truth; else
+ * 0. Packets a second. */
+double nb_rate_shown_on_long_path(const struct nb_rate_control *rate, double from);
 /* What the narrowest link carries of all flows together, packets a second, when `arrived` of this one does. */
 double nb_rate_of_link(const struct nb_rate_control *rate, double arrived);
 /* So many flows that each has less than a third of the link: caution, as the queue is short for all of them. */

@@ -41,8 +41,6 @@
 #define CYCLES_SPREAD 6
 /* Each pulse that cost packets doubles the time to the next one, so many times at most. */
 #define COSTLY_MAX 5
-/* On a longer path no step goes further than the pulse went. */
-#define CAUTIOUS_ROUND_TRIP_US 5000000
 
 static uint32_t next_random(struct nb_rate_control *rate)
 {
@@ -83,6 +81,23 @@ static double additive_share(const struct nb_rate_control *rate)
     return nb_clamp(ADDITIVE_QUEUE_US / (double)(rate->round_trip_us + 1), ADDITIVE_MIN, ADDITIVE_MAX);
 }
 
+static double long_path_step(const struct nb_rate_control *rate, double step, double gain)
+{
+    double shown = nb_rate_shown_on_long_path(rate, rate->base) - rate->base;
+    double pulse = gain * rate->base;
+    if (shown > 0)
+        return shown;
+    return step < pulse ? step : pulse;
+}
+
+/* On a long path a pulse that goes beyond the link overflows its queue before anybody hears of it, and each lost packet
+ * costs a round trip and a place in the one CONTROL packet: nothing is to be gained there that would be worth it. */
+static bool pulse_would_flood_a_long_path(const struct nb_rate_control *rate)
+{
+    double link = nb_rate_trains_rate(&rate->trains);
+    return nb_rate_path_is_long(rate) && link > 0 && rate->base * (1 + GAIN_MIN) > link;
+}
+
 static void pulse_passed(struct nb_rate_control *rate, double gain)
 {
     double link = nb_rate_trains_rate(&rate->trains);
@@ -94,8 +109,8 @@ static void pulse_passed(struct nb_rate_control *rate, double gain)
         step = additive_share(rate) * link * (double)(1u << (rate->successes < 2 ? rate->successes : 2));
         most = room > proven ? room : proven;
     }
-    if (rate->round_trip_us > CAUTIOUS_ROUND_TRIP_US && step > gain * rate->base)
-        step = gain * rate->base; /* an error would last too long: no further than the pulse went */
+    if (nb_rate_path_is_long(rate)) /* an error would last too long: no further than the pulse went, or trains show */
+        step = long_path_step(rate, step, gain);
     rate->successes++;
     rate->boldness = nb_clamp(rate->boldness * BOLDNESS_GROWTH, 1, BOLDNESS_MAX);
     if (rate->successes > TRAINS_BELIEVED_PULSES && link < rate->base * (1 + gain))
@@ -160,7 +175,8 @@ void nb_rate_judge_pulse(struct nb_rate_control *rate, const struct nb_rate_offe
 bool nb_rate_pulse_is_due(const struct nb_rate_control *rate, netblt_time now)
 {
     return rate->state == NB_RATE_CRUISE && !rate->settling && rate->base_measured && rate->epochs.count == 0 &&
-           !nb_rate_a_queue_stands(rate) && now >= rate->next_pulse_at && rate->base < nb_rate_most_possible(rate);
+           !nb_rate_a_queue_stands(rate) && now >= rate->next_pulse_at && rate->base < nb_rate_most_possible(rate) &&
+           !pulse_would_flood_a_long_path(rate);
 }
 
 void nb_rate_begin_pulse(struct nb_rate_control *rate)

@@ -18,11 +18,7 @@
 #define START_DOUBTS_MAX 1
 /* A jump to what trains show is bounded by this factor, as trains overrate a link that is shaped or shared. */
 #define START_JUMP_MAX 32
-/* On a longer path an offer too fast floods it for as long: the user's start is taken for its rate, and pulses test it.
- */
-#define START_ROUND_TRIP_MAX_US 5000000
 #define START_FOLLOWED 0.85
-#define START_TRAIN_SHARE 0.95 /* trains overrate a link that others use too */
 
 static void begin_cruise(struct nb_rate_control *rate, netblt_time now)
 {
@@ -83,6 +79,17 @@ static double start_growth(const struct nb_rate_control *rate)
     return nb_clamp(START_GENTLY_FROM / from, rate->growth, START_GROWTH_NEAR);
 }
 
+/* On a long path nothing faster is tried than this. */
+static double what_trains_show(const struct nb_rate_control *rate, double from)
+{
+    double shown = NB_RATE_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);
+    if (path_is_short(rate))
+        return 0;
+    if (nb_rate_path_is_long(rate))
+        return nb_rate_shown_on_long_path(rate, from);
+    return shown <= START_JUMP_MAX * from ? shown : 0;
+}
+
 void nb_rate_step_start(struct nb_rate_control *rate, netblt_time now)
 {
     struct nb_rate_result result;
@@ -99,19 +106,12 @@ void nb_rate_step_start(struct nb_rate_control *rate, netblt_time now)
         return;
     }
     nb_rate_learn_loss(rate, &result, 0.5);
-    if (rate->round_trip_us > START_ROUND_TRIP_MAX_US) {
-        begin_cruise(rate, now);
-        return;
-    }
-    bool short_path = path_is_short(rate);
-    double next = rate->epochs.in_force.rate * start_growth(rate);
-    double train = short_path ? 0 : START_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);
-    if (train > 0 && train <= START_JUMP_MAX * rate->epochs.in_force.rate) {
-        nb_rate_set_base(rate, train > rate->base ? train : rate->base, "start: what trains show");
-        begin_cruise(rate, now);
-    } else {
-        nb_rate_set_base(rate, next, "start: faster");
-    }
-    if (rate->base >= nb_rate_most_possible(rate))
+    double from = rate->epochs.in_force.rate;
+    double shown = what_trains_show(rate, from);
+    if (shown > 0)
+        nb_rate_set_base(rate, shown > rate->base ? shown : rate->base, "start: what trains show");
+    else if (!nb_rate_path_is_long(rate))
+        nb_rate_set_base(rate, from * start_growth(rate), "start: faster");
+    if (shown > 0 || nb_rate_path_is_long(rate) || rate->base >= nb_rate_most_possible(rate))
         begin_cruise(rate, now);
 }

@@ -413,8 +413,8 @@ static void AMB_43_an_automatic_sender_follows_any_offer_up_to_its_limit(void)
     CHECK(settled.size == 8 && settled.interval_ms == 5 && restricted); /* AMB-11 */
 }
 
-/* A decision shows its effect a round trip later: where that takes more than five seconds, the start ends with what was
- * proposed, and no pulse is believed for more than it tried. */
+/* A decision shows its effect a round trip later: where that takes more than five seconds and trains show
+ * nothing, the start ends with what was proposed, and no pulse is believed for more than it tried. */
 static void far_away_the_start_ends_at_once_and_steps_are_no_longer_than_pulses(void)
 {
     static struct lane lane;

@@ -105,6 +105,30 @@ static void more_than_thirty_percent_is_never_taken_for_chance(void)
     }
 }
 
+/* Where a round trip takes half a minute, a queue that overflows does so for half a minute. */
+static void far_away_what_trains_show_is_taken_at_once_and_no_pulse_goes_beyond(void)
+{
+    static struct lane lane;
+    lane_init(&lane, 800, 30 * SECOND, NETBLT_RATE_AUTO);
+    nb_rate_control_round_trip(&lane.rate, lane.round_trip_us, 0); /* that of OPEN and RESPONSE */
+    CHECK(nb_pair_rate(lane.pair) == 400);
+    lane_run(&lane, 70); /* one offer reaches the sender, and its effect the receiver */
+    CHECK(lane.rate.base > 0.94 * 800 && lane.rate.base < 0.96 * 800);
+    lane_run(&lane, 3000);
+    CHECK_EQUAL(lane.dropped, 0);
+    CHECK(lane.arrived >= 0.93 * 800 * 3000);
+}
+
+/* A line that is shaped carries its trains faster than what it carries in the long run. */
+static void far_away_trains_much_faster_than_the_start_are_not_believed(void)
+{
+    static struct lane lane;
+    lane_init(&lane, 2400, 30 * SECOND, NETBLT_RATE_AUTO);
+    nb_rate_control_round_trip(&lane.rate, lane.round_trip_us, 0);
+    lane_run(&lane, 70);
+    CHECK(lane.rate.base <= 1.3 * 400);
+}
+
 int main(void)
 {
     RUN(what_a_late_sender_loses_is_offered_on_top);
@@ -112,5 +136,7 @@ int main(void)
     RUN(two_flows_become_alike);
     RUN(bursts_that_lost_their_ends_become_longer_again_when_pulses_pass);
     RUN(more_than_thirty_percent_is_never_taken_for_chance);
+    RUN(far_away_what_trains_show_is_taken_at_once_and_no_pulse_goes_beyond);
+    RUN(far_away_trains_much_faster_than_the_start_are_not_believed);
     return 0;
 }
