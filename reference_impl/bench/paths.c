@@ -16,7 +16,7 @@
 enum kind {
     KIND_SHARE,    /* share of attainable in the second half */
     KIND_WHOLE,    /* seconds of a whole transfer */
-    KIND_FAIRNESS, /* several flows: the least's share of the greatest */
+    KIND_FAIRNESS, /* several flows: the least's share of the greatest; asked of every seed */
     KIND_CROSS,    /* cross traffic: its share of what it offered */
     KIND_BESIDE,   /* a fixed flow of half the link and an automatic one: the less of what each has of its half */
 };
@@ -68,7 +68,7 @@ static const struct row rows[] = {
     {.name = "wideband-5", WIDEBAND, BAD(3, 1800, 5), GOALS(.94, 0)},
     {.name = "whole-100MB-600ms-1", .kind = KIND_WHOLE, .seconds = 120, BAD(100, 600, 1), GOALS(10.7, 13)},
     {.name = "10M-600ms-1", .seconds = 60, BAD(10, 600, 1), GOALS(.97, .93)},
-    {.name = "deep-space", .seconds = 24000, BAD(1, 1200000, 0.1), GOALS(.9, .6)},
+    {.name = "deep-space", .seconds = 24000, BAD(1, 1200000, 0.1), GOALS(.9, .88)},
     {.name = "1M-100ms-1", .seconds = 60, BAD(1, 100, 1), GOALS(.97, .93)},
     {.name = "1G-100ms-0.1", .seconds = 20, BAD(1000, 100, 0.1), GOALS(.98, .95)},
     {.name = "1G-20ms-0.1", .seconds = 20, BAD(1000, 20, 0.1), GOALS(.98, .95)},
@@ -295,7 +295,8 @@ static bool print_row(const struct row *row, enum netblt_rate rate, const struct
     double runs = sums->runs;
     double goal = rate == NETBLT_RATE_FIXED ? row->fixed_goal : row->auto_goal;
     double figure = sums->figure / runs;
-    bool met = row->kind == KIND_WHOLE ? figure <= goal * 1.05 : figure >= goal;
+    double held = row->kind == KIND_FAIRNESS ? sums->least : figure;
+    bool met = row->kind == KIND_WHOLE ? held <= goal * 1.05 : held >= goal;
     bool calm = row->spurious_most == 0 || sums->spurious / runs < row->spurious_most;
     char remark[32] = "";
     if (row->kind == KIND_WHOLE) {

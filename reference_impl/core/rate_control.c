@@ -10,6 +10,8 @@
 
 #define SECOND_US 1e6
 #define PER_MS 1000.0
+/* Repairs that tell whether a faster offer is in force before a new buffer comes. */
+#define AHEAD_PACKETS_MIN 24
 /* Packets that a window of the base rate holds at least. */
 #define WINDOW_PACKETS_MIN 64
 /* Without data for so long, and with control timers expiring meanwhile, the path was interrupted. */
@@ -247,6 +249,30 @@ static bool between_epochs(const struct nb_rate_epochs *epochs)
     return epochs->count > 0 && !nb_seq_after(epochs->sent[0].seq, epochs->acked);
 }
 
+static const struct nb_rate_offer *newest_reached(const struct nb_rate_epochs *epochs)
+{
+    unsigned reached = 1;
+    while (reached < epochs->count && !nb_seq_after(epochs->sent[reached].seq, epochs->acked))
+        reached++;
+    return &epochs->sent[reached - 1];
+}
+
+/* A sender that has only repairs left may follow a faster offer at once. What comes tells: more than half of the step. */
+static bool follows_ahead(struct nb_rate_control *rate, enum nb_rate_arrival kind, bool paused, netblt_time now)
+{
+    struct nb_rate_result result;
+    if (kind != NB_RATE_REPEAT || paused || rate->ahead.count == 0)
+        nb_rate_window_begin(&rate->ahead, now);
+    if (kind != NB_RATE_REPEAT)
+        return false;
+    nb_rate_window_add(&rate->ahead, 0, now);
+    if (rate->ahead.packets < AHEAD_PACKETS_MIN || !nb_rate_window_result(&rate->ahead, &result) ||
+        result.seconds * PER_MS < PAUSE_INTERVALS * rate->epochs.in_force.burst.interval_ms)
+        return false;
+    nb_rate_window_begin(&rate->ahead, now);
+    return result.arrival_rate > (rate->epochs.in_force.rate + newest_reached(&rate->epochs)->rate) / 2;
+}
+
 void nb_rate_control_acked(struct nb_rate_control *rate, uint16_t ack)
 {
     rate->epochs.acked = ack;
@@ -376,8 +402,12 @@ void nb_rate_control_arrival(struct nb_rate_control *rate, enum nb_rate_arrival 
     nb_rate_trains_add(&rate->trains, kind == NB_RATE_FRESH && gap == 0, interval_us / 2, now);
     if (!rate->window_is_whole || paused)
         begin_window_anew(rate, now);
-    if (between_epochs(&rate->epochs))
+    if (between_epochs(&rate->epochs)) {
+        if (follows_ahead(rate, kind, paused, now))
+            follow_epochs(rate, true, now);
         return;
+    }
+    rate->ahead.count = 0;
     nb_rate_window_add(&rate->window, gap, now);
     if (rate->state == NB_RATE_CRUISE && rate->epochs.in_force.phase == NB_RATE_BASE &&
         rate->window.packets >= WINDOW_PACKETS_MIN && now - rate->window.from >= nb_rate_window_us(rate)) {

@@ -91,6 +91,7 @@ struct nb_rate_control {
     unsigned costly; /* pulses that a queue dropped, lately: the next ones come later */
 
     struct nb_rate_window window; /* of the epoch in force */
+    struct nb_rate_window ahead;  /* of repairs that arrive while a faster offer waits for a new buffer */
     struct nb_rate_trains trains;
     bool window_is_whole; /* the sender was not idle since it began */
     bool base_measured;   /* a window was completed since the base in force began */

@@ -8,13 +8,17 @@
 #define SECOND_US 1e6
 /* How strongly a flow that met the limit is drawn to half of the link; who has more than the second is alone: trains
  * overrate the link where hosts wake up late. */
-#define LEVELLING 6.0
+#define LEVELLING 9.0
 #define ALONE_SHARE 0.85
 /* Fairness: what one cycle may add when a pulse found the limit, as a share of the link; the same for all flows. On
  * long paths less, as what is too much queues for a round trip. */
 #define ADDITIVE_QUEUE_US 18000.0
 #define ADDITIVE_MIN 0.02
 #define ADDITIVE_MAX 0.05
+/* Who shares the link goes above his base by the same share of the link as everybody else, whatever he has himself: a
+ * pulse is the shorter, and by its queue alone would be the bolder, the more he has. So of what pulses win the smaller
+ * flow wins more. One at half the link does as it would alone. */
+#define SHARED_PULSE 0.25
 #define GAIN_MAX 0.25
 #define GAIN_MIN 0.08
 /* Where packets are so few that even this gain would leave a queue of 40 ms and a quarter of the round trip, a pulse
@@ -67,13 +71,24 @@ static netblt_time pulse_us(const struct nb_rate_control *rate)
     return (netblt_time)((packets_us > PULSE_US_MIN ? packets_us : PULSE_US_MIN) + buffer_us);
 }
 
+/* What the base is of the link that trains show; 1 where they show none. */
+static double share_of_link(const struct nb_rate_control *rate)
+{
+    double link = nb_rate_trains_rate(&rate->trains);
+    return link > rate->base && link < NB_RATE_TRAIN_CREDIBLE * rate->base ? rate->base / link : 1;
+}
+
 static double pulse_gain(const struct nb_rate_control *rate, netblt_time duration_us)
 {
-    netblt_time own = nb_rate_own_round_trip(rate), share = own / GAIN_MIN_QUEUE_SHARE;
+    netblt_time own = nb_rate_own_round_trip(rate), part = own / GAIN_MIN_QUEUE_SHARE;
     netblt_time queue = nb_clamp_us(own / PULSE_QUEUE_SHARE, PULSE_QUEUE_MIN_US, PULSE_QUEUE_MAX_US);
-    netblt_time room = GAIN_MIN_QUEUE_US > share ? GAIN_MIN_QUEUE_US : share;
+    netblt_time room = GAIN_MIN_QUEUE_US > part ? GAIN_MIN_QUEUE_US : part;
     double least = nb_clamp((double)room / (double)duration_us, GAIN_LEAST, GAIN_MIN);
-    return nb_clamp(rate->boldness * (double)queue / (double)duration_us, least, GAIN_MAX);
+    double gain = (double)queue / (double)duration_us;
+    double share = share_of_link(rate);
+    if (share < ALONE_SHARE)
+        gain *= SHARED_PULSE / (share * share);
+    return nb_clamp(rate->boldness * gain, least, GAIN_MAX);
 }
 
 static double additive_share(const struct nb_rate_control *rate)

@@ -123,10 +123,22 @@ static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buf
     return true;
 }
 
+/* A faster pair waits for a new buffer (AMB-43). Where repairs are all that is left, none may come for long: what is to
+ * be repaired would leave at a pace that the path has outgrown. */
+static bool only_repairs_are_left(const struct nb_sender *sender)
+{
+    if (sender->buffers.count == 0)
+        return false;
+    const struct nb_send_buffer *newest = nb_ring_at(&sender->buffers, sender->buffers.count - 1);
+    return newest->next_new == newest->packets; /* then so are all below: ORDER-01 */
+}
+
 size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, size_t capacity, netblt_output *output,
                             netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
+    if (only_repairs_are_left(sender))
+        nb_pacing_new_buffer(&sender->pacing);
     uint16_t allowed = nb_pacing_begin(&sender->pacing, now);
     struct nb_send_buffer *buffer = NULL;
     while (output->count < allowed) {

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "rate_lane.h"
 #include "rate_pair.h"
+#include "rate_pulse.h"
 
 /* Automatic rate control on lanes of its own kind: hosts that wake up late, flows that share a link, queues that come
  * and go. Rates are packets a second. */
@@ -78,6 +79,32 @@ static void two_flows_become_alike(void)
     }
 }
 
+static bool same_pair(struct nb_burst a, struct nb_burst b)
+{
+    return a.size == b.size && a.interval_ms == b.interval_ms;
+}
+
+/* What a flow with `share` of a link of 8000 packets a second goes above its base, as a share of the link. */
+static double pulse_of(double share)
+{
+    struct nb_rate_control rate;
+    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
+    nb_rate_control_round_trip(&rate, 100 * MS, SECOND);
+    rate.trains = (struct nb_rate_trains){.packets = 800, .seconds = 0.1, .count = 40};
+    rate.base = share * 8000;
+    rate.offered.burst = nb_pair_for_rate(rate.base, NB_BURST_USUAL_MOST, 4, false);
+    nb_rate_begin_pulse(&rate);
+    return rate.gain * share;
+}
+
+/* By its queue alone a pulse may be the larger the shorter it is, and it is shorter for who has more. */
+static void pulses_of_flows_that_share_a_link_go_above_by_no_more_for_who_has_more(void)
+{
+    CHECK(pulse_of(0.6) <= 1.01 * pulse_of(0.5) && pulse_of(0.5) <= 1.01 * pulse_of(0.4));
+    CHECK(pulse_of(0.6) >= 0.04);
+    CHECK(pulse_of(0.99) > pulse_of(0.6)); /* alone on the link */
+}
+
 static void bursts_that_lost_their_ends_become_longer_again_when_pulses_pass(void)
 {
     static struct lane lane;
@@ -129,14 +156,55 @@ static void far_away_trains_much_faster_than_the_start_are_not_believed(void)
     CHECK(lane.rate.base <= 1.3 * 400);
 }
 
+/* `packets` arrive, `distance_us` apart, from `from` on; answers when the next one would. */
+static netblt_time arrive_in_a_row(struct nb_rate_control *rate, enum nb_rate_arrival kind, unsigned packets,
+                                   netblt_time distance_us, netblt_time from)
+{
+    for (unsigned i = 0; i < packets; i++, from += distance_us)
+        nb_rate_control_arrival(rate, kind, kind == NB_RATE_FRESH ? rate->next_position : 0, from);
+    return from;
+}
+
+/* A faster offer waits for a new buffer, and none comes while hundreds of packets are being repaired (AMB-43): a sender
+ * may follow then, and what arrives shows whether it does. */
+static void AMB_43_repairs_show_that_a_faster_offer_is_in_force(void)
+{
+    struct nb_rate_control rate;
+    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
+    nb_rate_control_round_trip(&rate, 100 * MS, 0);
+    netblt_time now = arrive_in_a_row(&rate, NB_RATE_FRESH, 80, 2500, SECOND);
+    struct nb_burst offer = nb_rate_control_offer(&rate, 1, now);
+    CHECK(nb_pair_rate(offer) >= 1500);
+    nb_rate_control_acked(&rate, 1);
+    now = arrive_in_a_row(&rate, NB_RATE_REPEAT, 200, 2500, now);
+    CHECK(same_pair(nb_rate_control_in_force(&rate), (struct nb_burst){8, 20}));
+    now = arrive_in_a_row(&rate, NB_RATE_REPEAT, 400, 640, now);
+    CHECK(same_pair(nb_rate_control_in_force(&rate), offer));
+}
+
+/* Without an ack nothing is in force, however fast it comes. */
+static void AMB_43_repairs_show_nothing_of_an_offer_that_was_not_acked(void)
+{
+    struct nb_rate_control rate;
+    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
+    nb_rate_control_round_trip(&rate, 100 * MS, 0);
+    netblt_time now = arrive_in_a_row(&rate, NB_RATE_FRESH, 80, 2500, SECOND);
+    nb_rate_control_offer(&rate, 1, now);
+    arrive_in_a_row(&rate, NB_RATE_REPEAT, 400, 640, now);
+    CHECK(same_pair(nb_rate_control_in_force(&rate), (struct nb_burst){8, 20}));
+}
+
 int main(void)
 {
     RUN(what_a_late_sender_loses_is_offered_on_top);
     RUN(far_away_intervals_forgive_a_late_sender);
     RUN(two_flows_become_alike);
+    RUN(pulses_of_flows_that_share_a_link_go_above_by_no_more_for_who_has_more);
     RUN(bursts_that_lost_their_ends_become_longer_again_when_pulses_pass);
     RUN(more_than_thirty_percent_is_never_taken_for_chance);
     RUN(far_away_what_trains_show_is_taken_at_once_and_no_pulse_goes_beyond);
     RUN(far_away_trains_much_faster_than_the_start_are_not_believed);
+    RUN(AMB_43_repairs_show_that_a_faster_offer_is_in_force);
+    RUN(AMB_43_repairs_show_nothing_of_an_offer_that_was_not_acked);
     return 0;
 }

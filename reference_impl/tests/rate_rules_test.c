@@ -44,6 +44,28 @@ static void AMB_43_an_automatic_sender_takes_an_offer_beyond_the_negotiated_pair
     peer_free(&peer);
 }
 
+/* Buffers 2 to 7 were sent and are wanted again: the offer is not kept waiting for a buffer that may not come for long.
+ */
+static void AMB_43_with_only_repairs_left_a_faster_pair_holds_at_once(void)
+{
+    static const uint16_t all[] = {0, 1, 2, 3};
+    struct peer peer;
+    struct forged control;
+    offer_pair(&peer, NETBLT_RATE_AUTO, 0, 4, 100);
+    peer_wait(&peer, 900 * MS);
+    peer_mark(&peer);
+    forge(&peer, &control, CONTROL);
+    for (unsigned i = 2; i < 8; i++)
+        forge_resend(&control, 8 + i, i, all, 4);
+    peer_send(&peer, &control);
+    forge(&peer, &control, CONTROL);
+    forge_ok(&control, 16, 1, 28, 10, 100);
+    peer_send(&peer, &control);
+    peer_wait(&peer, 220 * MS); /* at the old pair: 500 ms */
+    CHECK_EQUAL(peer_count_data(&peer), 24);
+    peer_free(&peer);
+}
+
 static void the_client_sees_the_pair_of_now_beside_the_negotiated_one(void)
 {
     struct peer peer;
@@ -308,6 +330,7 @@ int main(void)
     RUN(TIMER_03_a_guess_serves_until_the_first_true_round_trip);
     RUN(TIMER_03_a_round_trip_longer_than_the_initial_timer_is_learnt_from_what_was_repeated);
     RUN(RATE_02_mit1987_plans_each_burst_from_the_actual_start_of_the_one_before);
+    RUN(AMB_43_with_only_repairs_left_a_faster_pair_holds_at_once);
     RUN(AMB_43_a_pair_is_slower_or_faster_as_a_whole);
     RUN(AMB_43_a_limit_turns_an_offer_without_pace_into_a_paced_one);
     RUN(a_receiver_whose_limit_lies_below_the_negotiated_pair_offers_less_from_its_first_OK_on);
