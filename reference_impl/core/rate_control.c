@@ -257,7 +257,8 @@ static const struct nb_rate_offer *newest_reached(const struct nb_rate_epochs *e
     return &epochs->sent[reached - 1];
 }
 
-/* A sender that has only repairs left may follow a faster offer at once. What comes tells: more than half of the step. */
+/* A sender that has only repairs left may follow a faster offer at once. What comes tells: more than half of the step.
+ */
 static bool follows_ahead(struct nb_rate_control *rate, enum nb_rate_arrival kind, bool paused, netblt_time now)
 {
     struct nb_rate_result result;

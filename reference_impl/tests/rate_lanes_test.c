@@ -178,7 +178,7 @@ static void AMB_43_repairs_show_that_a_faster_offer_is_in_force(void)
     nb_rate_control_acked(&rate, 1);
     now = arrive_in_a_row(&rate, NB_RATE_REPEAT, 200, 2500, now);
     CHECK(same_pair(nb_rate_control_in_force(&rate), (struct nb_burst){8, 20}));
-    now = arrive_in_a_row(&rate, NB_RATE_REPEAT, 400, 640, now);
+    arrive_in_a_row(&rate, NB_RATE_REPEAT, 400, 640, now);
     CHECK(same_pair(nb_rate_control_in_force(&rate), offer));
 }
 
