@@ -233,6 +233,25 @@ def test_copies_carry_the_findings_as_comments(command: Command, tmp_path: Path)
     assert done.stdout.split() == ["15", "16"]
 
 
+def test_captures_of_one_name_from_two_folders_get_a_copy_each(command: Command, tmp_path: Path) -> None:
+    names = [tmp_path / folder / "same.pcapng" for folder in ("here", "there")]
+    for name, source in zip(names, (CLEAN, VIOLATING), strict=True):
+        name.parent.mkdir()
+        shutil.copy(source, name)
+    command("check", "--write", str(tmp_path / "out"), *map(str, names))
+    copies = sorted((tmp_path / "out").iterdir())
+    assert [path.name for path in copies] == ["same-2.checked.pcapng", "same.checked.pcapng"]
+    assert checked(command, str(copies[0]))[1]["files"][0]["verdict"] == "FAIL"
+    assert checked(command, str(copies[1]))[1]["files"][0]["verdict"] == "PASS"
+
+
+def test_several_captures_are_reported_in_the_order_in_which_they_were_named(command: Command) -> None:
+    """They are judged at the same time, and the small ones are done first."""
+    large = max((PCAPS / "golden").glob("*.pcapng"), key=lambda path: path.stat().st_size)
+    names = [str(large), str(VIOLATING), str(CLEAN), str(SUSPECTED)]
+    assert [file["file"] for file in checked(command, *names)[1]["files"]] == names
+
+
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_findings_come_out_as_soon_as_their_packet_is_whole(size: int) -> None:
     pdml = (

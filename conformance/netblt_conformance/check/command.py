@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +19,7 @@ from netblt_conformance.check.judge import Checked, exit_code, judge
 from netblt_conformance.judges.tshark import JudgeError, Tshark, opened
 from netblt_conformance.report import files
 from netblt_conformance.report.deliver import deliver
+from netblt_conformance.report.progress import Progress
 
 STANDARD_INPUT = "-"
 
@@ -51,25 +54,54 @@ def _input(name: str, seekable: bool) -> Iterator[tuple[IO[bytes], Path | None]]
         yield sys.stdin.buffer, None
 
 
-def _check(tshark: Tshark, name: str, options: argparse.Namespace) -> Checked:
+def copies(names: Sequence[str]) -> list[str]:
+    """What the copies of these captures are called: two that lie in different folders must not become one."""
+    seen: collections.Counter[str] = collections.Counter()
+    called = []
+    for name in names:
+        stem = "stdin" if name == STANDARD_INPUT else Path(name).name.split(".pcap")[0]
+        seen[stem] += 1
+        called.append(f"{stem}.checked.pcapng" if seen[stem] == 1 else f"{stem}-{seen[stem]}.checked.pcapng")
+    return called
+
+
+def _check(tshark: Tshark, name: str, copy: str, options: argparse.Namespace) -> Checked:
     shown = "standard input" if name == STANDARD_INPUT else name
     try:
         with _input(name, options.write is not None) as (file, path):
             checked = judge(tshark, file, shown)
             if options.write is not None and path is not None and checked.connections:
-                stem = "stdin" if name == STANDARD_INPUT else path.name.split(".pcap")[0]
-                annotate.write(path, options.write / f"{stem}.checked.pcapng", checked)
+                annotate.write(path, options.write / copy, checked)
             return checked
     except JudgeError as error:
         words = str(error).removeprefix(f"{shown}: ")
         return Checked(shown, error=words)
 
 
+def _check_all(tshark: Tshark, options: argparse.Namespace) -> list[Checked]:
+    """One tshark for each file, as many at once as there are processors; in the order in which they were named."""
+    names = options.file
+    one_by_one = names.count(STANDARD_INPUT) > 1  # the first reads it to its end
+    progress = Progress(wanted=not options.quiet)
+    checked: list[Checked] = []
+    with ThreadPoolExecutor(1 if one_by_one else os.cpu_count() or 2) as pool:
+        try:
+            for one in pool.map(lambda name, copy: _check(tshark, name, copy, options), names, copies(names)):
+                checked.append(one)
+                progress.show("captures", len(checked), len(names))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        finally:
+            progress.clear()
+    return checked
+
+
 def command_check(options: argparse.Namespace) -> int:
     if options.write is not None:
         annotate.prepare(options.write)
     with Tshark() as tshark:
-        checked = [_check(tshark, name, options) for name in options.file]
+        checked = _check_all(tshark, options)
     results = [row for file in checked for row in file.results]
     status = exit_code(results, strict=options.strict)
     document = report.document(checked, status, strict=options.strict)
