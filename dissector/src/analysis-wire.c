@@ -12,12 +12,14 @@
 #define BAD_TO_PROVE 16
 
 /* Known ways to compute a checksum wrongly. */
-enum mistake { LEFT_OUT, NOT_COMPLEMENTED, PSEUDO_HEADER, STOPS_EARLY, CARRY_LOST };
+enum mistake { LEFT_OUT, NOT_COMPLEMENTED, SWAPPED, PSEUDO_HEADER, STOPS_EARLY, HEADER_ONLY, CARRY_LOST };
 
 static const char *const mistakes[] = {[LEFT_OUT] = "zero",
                                        [NOT_COMPLEMENTED] = "the sum itself, not its complement",
+                                       [SWAPPED] = "right with its bytes swapped",
                                        [PSEUDO_HEADER] = "right with a pseudo-header",
                                        [STOPS_EARLY] = "right without its last bytes",
+                                       [HEADER_ONLY] = "right for the common header alone",
                                        [CARRY_LOST] = "one more than it should be"};
 
 static void accuse(const struct nb_event *event, enum nb_rule rule, const char *text)
@@ -208,6 +210,11 @@ static void judge_direction(const struct nb_event *event)
     }
 }
 
+static uint16_t swapped(uint16_t value)
+{
+    return (uint16_t)(value << 8 | value >> 8);
+}
+
 /* CKSUM-04 */
 static void judge_data_checksum(const struct nb_event *event)
 {
@@ -226,14 +233,18 @@ static void judge_data_checksum(const struct nb_event *event)
     }
     const uint16_t field = tvb_get_ntohs(packet->tvb, 20);
     const uint16_t sum = nb_sum(packet->tvb, NB_DATA_HEADER_BYTES, packet->end - NB_DATA_HEADER_BYTES);
-    side->data_left_out += side->data_left_out < UINT8_MAX && (field == 0 || field == sum);
+    const char *like = field == 0                         ? "zero"
+                       : field == sum                     ? "the sum itself"
+                       : field == swapped((uint16_t)~sum) ? "right with its bytes swapped"
+                                                          : NULL;
+    side->data_left_out += side->data_left_out < UINT8_MAX && like != NULL;
     side->bad_data += side->bad_data < UINT8_MAX;
     if (side->data_left_out >= ALIKE_TO_PROVE || (!side->good_data && side->bad_data >= BAD_TO_PROVE)) {
         charge.excuse = NULL;
         nb_blame(event, &charge, "the data checksum is %s, as in %u packets before", field == 0 ? "left out" : "wrong",
                  side->bad_data - 1);
-    } else if (field == 0 || field == sum) {
-        nb_blame(event, &charge, "the data checksum is %s", field == 0 ? "zero" : "the sum itself");
+    } else if (like != NULL) {
+        nb_blame(event, &charge, "the data checksum is %s", like);
     }
 }
 
@@ -247,8 +258,8 @@ void nb_wire_packet(const struct nb_event *event)
     judge_direction(event);
     judge_length(event);
     judge_body(event);
+    side->good_types |= (uint16_t)(1U << event->packet->type);
     if (event->packet->header_checksum == NB_GOOD) {
-        side->good_header = true;
         nb_keep(event, NB_RULE_CKSUM_ALL);
         nb_keep(event, NB_RULE_CKSUM_ALGORITHM);
         if (nb_is_data(event->packet->type)) {
@@ -286,11 +297,9 @@ static bool fits_pseudo_header(const struct nb_event *event)
     return nb_sum_fits(ones_add(sum, packet->length));
 }
 
-/* -1: damage is the likeliest. */
-static int likely_mistake(const struct nb_event *event)
+/* What the packet alone tells; -1: nothing. */
+static int plain_mistake(const struct nb_packet *packet)
 {
-    enum { DATA_CHECKSUM_OFFSET = 20 };
-    const struct nb_packet *packet = event->packet;
     const uint16_t expected = nb_expected_checksum(packet->header_sum, packet->checksum);
 
     if (packet->checksum == 0) {
@@ -298,6 +307,28 @@ static int likely_mistake(const struct nb_event *event)
     }
     if ((uint32_t)packet->checksum + expected == UINT16_MAX) {
         return NOT_COMPLEMENTED;
+    }
+    if (packet->checksum == swapped(expected)) {
+        return SWAPPED;
+    }
+    return nb_sum_fits(nb_sum(packet->tvb, 0, NB_HEADER_BYTES)) ? HEADER_ONLY : -1;
+}
+
+bool nb_wire_is_miscomputed(const struct nb_packet *packet)
+{
+    return packet->status == NB_SOUND && packet->header_checksum == NB_BAD && plain_mistake(packet) >= 0;
+}
+
+/* -1: damage is the likeliest. */
+static int likely_mistake(const struct nb_event *event)
+{
+    enum { DATA_CHECKSUM_OFFSET = 20 };
+    const struct nb_packet *packet = event->packet;
+    const uint16_t expected = nb_expected_checksum(packet->header_sum, packet->checksum);
+    const int plain = plain_mistake(packet);
+
+    if (plain >= 0) {
+        return plain;
     }
     if (fits_pseudo_header(event)) {
         return PSEUDO_HEADER;
@@ -324,13 +355,16 @@ static void judge_bad_checksum(const struct nb_event *event)
 {
     struct nb_side *side = &event->stream->facts->side[event->end];
     const int mistake = likely_mistake(event);
-    struct nb_charge charge = {.rule = mistake == STOPS_EARLY ? NB_RULE_CKSUM_COVERAGE
-                                       : mistake == LEFT_OUT  ? NB_RULE_CKSUM_ALL
-                                                              : NB_RULE_CKSUM_ALGORITHM,
+    const uint8_t type = event->packet->type;
+    const bool stops_early = mistake == STOPS_EARLY || (mistake == HEADER_ONLY && nb_is_data(type));
+    struct nb_charge charge = {.rule = stops_early                                     ? NB_RULE_CKSUM_COVERAGE
+                                       : mistake == LEFT_OUT || mistake == HEADER_ONLY ? NB_RULE_CKSUM_ALL
+                                                                                       : NB_RULE_CKSUM_ALGORITHM,
                                .alone = true,
                                .offender = event->end};
 
     side->bad_header++;
+    side->bad_of_type[type] += side->bad_of_type[type] < UINT8_MAX;
     if (mistake >= 0) {
         side->like[mistake]++;
     }
@@ -340,9 +374,12 @@ static void judge_bad_checksum(const struct nb_event *event)
     if (mistake >= 0) {
         charge.excuse = is_habit(side, (enum mistake)mistake) ? NULL : "it may have been damaged on the way";
         nb_blame(event, &charge, "the checksum is %s", mistakes[mistake]);
-    } else if (!side->good_header && side->bad_header >= BAD_TO_PROVE) {
+    } else if (side->good_types == 0 && side->bad_header >= BAD_TO_PROVE) {
         charge.rule = NB_RULE_CKSUM_ALL;
         nb_blame(event, &charge, "the checksum is wrong, as in every packet of this end");
+    } else if ((side->good_types & 1U << type) == 0 && side->bad_of_type[type] >= BAD_TO_PROVE) {
+        charge.rule = NB_RULE_CKSUM_ALL;
+        nb_blame(event, &charge, "the checksum is wrong, as in every %s of this end", nb_type_name(type));
     }
 }
 
@@ -381,7 +418,10 @@ void nb_wire_broken(const struct nb_event *event, bool verified)
 
     switch (packet->status) {
     case NB_SOUND:
-        if (packet->header_checksum == NB_BAD) {
+        if (packet->header_checksum == NB_BAD && verified && !nb_is_data(packet->type) &&
+            packet->reported > packet->length && is_intact(packet, packet->reported)) {
+            accuse(event, NB_RULE_WIRE_LENGTH, "Length leaves out bytes that the checksum covers");
+        } else if (packet->header_checksum == NB_BAD) {
             judge_bad_checksum(event);
             if (packet->type == NB_CONTROL && event->end != event->stream->sender) {
                 note_damaged_messages(event);

@@ -57,8 +57,9 @@ struct nb_side {
     uint8_t bad_data;
     uint8_t data_left_out;
     unsigned bad_header; /* packets with a bad checksum */
-    unsigned like[5];    /* of these, what a known mistake explains: analysis-wire.c */
-    bool good_header;
+    uint8_t bad_of_type[NB_DONE + 1];
+    unsigned like[7];    /* of these, what a known mistake explains: analysis-wire.c */
+    uint16_t good_types; /* bits: types of which one had a good checksum */
     bool good_data;
     struct nb_mark transfer; /* its first packet of the transfer */
     struct nb_mark quit;     /* QUIT or QUITACK */

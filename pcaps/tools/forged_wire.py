@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 
 from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
-from pcaps.tools.octets import checksum, control, data, go, null_ack, packet, reason, text_field
+from pcaps.tools.octets import checksum, control, data, go, null_ack, packet, reason, setup, text_field
 from pcaps.tools.talk import BUFFERS, Talk, unswapped
 
 MIDDLE = 6
@@ -175,6 +175,92 @@ def not_complemented() -> Exchange:
     return talk.finish(MIDDLE + 4)
 
 
+def swapped(value: int) -> int:
+    """As a host with the other byte order writes what it should not have turned, or turns twice."""
+    return (value & 0xFF) << 8 | value >> 8
+
+
+def bytes_swapped() -> Exchange:
+    talk = half_way("The sender turns the bytes of the checksum in its NULL-ACKs.")
+    for buffer in range(MIDDLE, MIDDLE + 4):
+        talk.sends_buffer(buffer)
+        talk.accepts(buffer)
+        right = null_ack(talk.seq, 8, 10, **talk.ports(SENDER))
+        frame = talk.capture(talk.emit(SENDER, right.with_checksum(swapped(right.fields["checksum"]))))
+        if buffer < MIDDLE + 2:
+            talk.may_look_like("CKSUM-02", frame, SENDER)
+        else:
+            talk.breaks("CKSUM-02", frame, SENDER)
+    return talk.finish(MIDDLE + 4)
+
+
+def never_answered() -> Exchange:
+    talk = Talk("The bytes of the checksum are turned in every OPEN: nobody answers, and nothing else is captured.")
+    for number in range(4):
+        right = setup("OPEN", **{**talk.terms(), **talk.ports(SENDER)})
+        frame = talk.capture(talk.emit(SENDER, right.with_checksum(swapped(right.fields["checksum"]))))
+        talk.wait(1000)
+        if number < 2:
+            talk.may_look_like("CKSUM-02", frame, SENDER)
+        else:
+            talk.breaks("CKSUM-02", frame, SENDER)
+    return talk
+
+
+def header_alone() -> Exchange:
+    talk = half_way("The checksum of CONTROLs covers no more than the header that all packets have.")
+    talk.sends_buffer(MIDDLE)
+    messages = [talk.accept(MIDDLE), *talk.grants(1)]
+    for number in range(4):
+        right = control(messages, **talk.ports(RECEIVER))
+        wrong = right.with_checksum(checksum(b"\0\0" + right.octets[2:12]))
+        frame = talk.capture(talk.emit(RECEIVER, wrong))
+        talk.wait(200)
+        if number < 2:
+            talk.may_look_like("CKSUM-01", frame, RECEIVER)
+        else:
+            talk.breaks("CKSUM-01", frame, RECEIVER)
+    return talk
+
+
+def type_never_right() -> Exchange:
+    talk = Talk("The checksum of CONTROLs is always wrong, nobody knows how; the RESPONSE of this end is right.")
+    talk.opens()
+    talk.responds()
+    messages = talk.grants(2)
+    for number in range(18):
+        right = control(messages, **talk.ports(RECEIVER))
+        frame = talk.capture(talk.emit(RECEIVER, right.with_checksum(right.fields["checksum"] ^ 0x5A3C)))
+        talk.wait(200)
+        if number >= 15:
+            talk.breaks("CKSUM-01", frame, RECEIVER)
+    return talk
+
+
+def length_too_small_for_checksum() -> Exchange:
+    talk = half_way("The Length of a CONTROL leaves out its last longword, its checksum does not.")
+    talk.sends_buffer(MIDDLE)
+    right = control([talk.accept(MIDDLE), *talk.grants(1)], **talk.ports(RECEIVER))
+    length = struct.pack(">H", len(right.octets) - 4)
+    offence = talk.puts_octets(RECEIVER, right.octets[:4] + length + right.octets[6:])
+    talk.breaks("WIRE-04", offence, RECEIVER)
+    return talk
+
+
+def data_sum_swapped() -> Exchange:
+    talk = half_way("The sender turns the bytes of the data checksums.", summed=True)
+    for number in range(4):
+        good = data("DATA", talk.octets_of(MIDDLE, number), summed=True).fields["data_checksum"]
+        frame = talk.sends_piece(MIDDLE, number, data_checksum=swapped(good))
+        if number < 2:
+            talk.may_look_like("CKSUM-04", frame, SENDER)
+        else:
+            talk.breaks("CKSUM-04", frame, SENDER)
+    talk.wait(50)
+    talk.says(talk.missing(MIDDLE, range(4)))
+    return talk.finish(MIDDLE)
+
+
 def header_sum_stops_early() -> Exchange:
     """Without flags this could not be told from a sum over the data, which adds up to nothing with its own checksum."""
     about = "The header checksum of the last buffer's packets leaves out data checksum and flags."
@@ -335,6 +421,12 @@ SCRIPTS = {
     "cksum02-not-complemented": not_complemented,
     "cksum03-stops-early": header_sum_stops_early,
     "cksum03-covers-data": covers_data,
+    "cksum01-header-alone": header_alone,
+    "cksum01-type-never-right": type_never_right,
+    "cksum02-bytes-swapped": bytes_swapped,
+    "cksum02-never-answered": never_answered,
+    "cksum04-bytes-swapped": data_sum_swapped,
+    "wire04-length-below-checksum": length_too_small_for_checksum,
     "cksum04-left-out": data_sum_left_out,
     "cksum06-damaged-control-heeded": damaged_packet_heeded,
     "cksum07-damaged-data-accepted": damaged_data_accepted,
