@@ -5,6 +5,7 @@
  * that, too: a first visible copy may be a repair. */
 #include "analysis.h"
 
+#include "content.h"
 #include "netblt.h"
 
 struct view {
@@ -20,47 +21,6 @@ struct view {
     bool ldata;
     bool known; /* length and content are those that were emitted */
 };
-
-/* A data checksum that is good stands for the content, and was computed already; the ends are looked at, too. */
-static uint32_t summed_hash(const struct nb_packet *packet)
-{
-    enum { SAMPLE_BYTES = 8 };
-    const int bytes = packet->end - NB_DATA_HEADER_BYTES;
-    const uint8_t *p = tvb_get_ptr(packet->tvb, 0, packet->end);
-    uint64_t first = 0;
-    uint64_t last = 0;
-
-    memcpy(&first, p + NB_DATA_HEADER_BYTES, (size_t)MIN(bytes, SAMPLE_BYTES));
-    memcpy(&last, p + packet->end - MIN(bytes, SAMPLE_BYTES), (size_t)MIN(bytes, SAMPLE_BYTES));
-    const uint64_t mixed = (first ^ last * 0xD6E8FEB86659FD93U) * 0x9FB21C651E98DF25U;
-    return (uint32_t)(mixed >> 32) << 16 | (uint32_t)(p[20] << 8 | p[21]);
-}
-
-/* Two lanes of multiplication: several bytes per nanosecond, and a change anywhere shows. */
-static uint32_t content_hash(const struct nb_packet *packet)
-{
-    const int bytes = packet->end - NB_DATA_HEADER_BYTES;
-    const uint8_t *p = tvb_get_ptr(packet->tvb, NB_DATA_HEADER_BYTES, bytes);
-    /* Lanes that do not wait for each other: this runs over every byte of the transfer. */
-    enum { LANES = 4, LANE_BYTES = 8, ROUND = LANES * LANE_BYTES };
-    uint64_t lane[LANES] = {0x9E3779B97F4A7C15U ^ (uint64_t)bytes, 0xC2B2AE3D27D4EB4FU, 0x165667B19E3779F9U,
-                            0x85EBCA77C2B2AE63U};
-    uint64_t words[LANES];
-
-    for (int i = 0; i < bytes; i += ROUND) {
-        if (i + ROUND > bytes) {
-            memset(words, 0, sizeof(words));
-        }
-        memcpy(words, p + i, (size_t)MIN((int)ROUND, bytes - i));
-        for (int n = 0; n < LANES; n++) {
-            lane[n] = (lane[n] ^ words[n]) * 0x9FB21C651E98DF25U;
-            lane[n] ^= lane[n] >> 29;
-        }
-    }
-    const uint64_t all =
-        ((lane[0] * 0xD6E8FEB86659FD93U ^ lane[1]) * 0xD6E8FEB86659FD93U ^ lane[2]) * 0xD6E8FEB86659FD93U ^ lane[3];
-    return (uint32_t)(all >> 32 ^ all);
-}
 
 static bool is_whole(const struct nb_packet *packet)
 {
@@ -434,7 +394,7 @@ static void take_content(const struct view *view, bool again)
         return;
     }
     const uint32_t hash =
-        event->packet->data_checksum == NB_GOOD ? summed_hash(event->packet) : content_hash(event->packet);
+        event->packet->data_checksum == NB_GOOD ? nb_summed_hash(event->packet) : nb_content_hash(event->packet);
     if (again) {
         judge_identity(view, hash);
     }
