@@ -216,6 +216,17 @@ static bool may_be_of_the_next(const struct nb_event *event)
            (event->stream->closed || begins_anew(event));
 }
 
+/* A passive receiver asks for data as soon as it has answered the OPEN. When that RESPONSE is lost before the capture,
+ * its CONTROL comes first, from message 1 on, and the active end says nothing until another RESPONSE. */
+static bool follows_lost_response(const struct nb_event *event)
+{
+    const struct nb_facts *facts = event->stream->facts;
+    const int8_t active = facts->active;
+
+    return event->packet->type == NB_CONTROL && event->stream->open_seen && active == 1 - event->end &&
+           facts->side[active].transfer.frame == 0 && begins_with_message_1(event->packet);
+}
+
 static void learn_anyway(struct nb_event *event)
 {
     if (event->packet->type == NB_OPEN || event->packet->type == NB_RESPONSE) {
@@ -238,7 +249,8 @@ static void apply_rules(struct nb_event *event)
         learn_anyway(event); /* other dialects have other rules */
         return;
     }
-    if (is_transfer(event->packet->type) && !(event->stream->open_seen && event->stream->response_seen)) {
+    if (is_transfer(event->packet->type) && !(event->stream->open_seen && event->stream->response_seen) &&
+        !follows_lost_response(event)) {
         event->stream->doubts |= NB_DOUBT_BEGINNING;
     }
     if (event->packet->type == NB_OPEN || event->packet->type == NB_RESPONSE) {

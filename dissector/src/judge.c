@@ -352,10 +352,8 @@ void nb_buffer_leaves(const struct nb_event *event, const struct nb_buffer *buff
 
 static bool is_proof(const struct nb_stream *stream, const struct nb_claim *claim)
 {
-    const bool complete = claim->charge.rule == NB_RULE_CKSUM_BAD_HEADER ? lacks_nothing(stream, claim->watched)
-                                                                         : nb_is_unbroken(stream, claim->watched);
-
-    return complete && has_quiet_history(stream, claim->watched, claim->waited_for);
+    return claim->charge.rule == NB_RULE_CKSUM_BAD_HEADER ? lacks_nothing(stream, claim->watched)
+                                                          : nb_is_unbroken(stream, claim->watched);
 }
 
 static void drop_claim(struct nb_facts *facts, unsigned at)
@@ -375,6 +373,11 @@ void nb_settle(const struct nb_event *event)
         }
         const bool ripe = is_ripe(event, &facts->claims[i], &dead);
         const struct nb_claim claim = facts->claims[i];
+
+        if (ripe && claim.waited_for > 0 && !has_quiet_history(event->stream, claim.watched, claim.waited_for)) {
+            i++; /* the flow is too young to tell: more of its packets will */
+            continue;
+        }
 
         if (ripe && doubt_of(event, claim.charge.forgiven) == NULL &&
             (claim.waited_for == 0 || is_proof(event->stream, &claim))) {
