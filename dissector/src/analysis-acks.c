@@ -7,14 +7,20 @@
  * may be slow, too). */
 #define PATIENCE_S 3.0
 
-/* CTRL-06: never less than in a packet emitted before. */
+/* CTRL-06: never less than in a packet emitted before. Whatever the capture missed, these two contradict each other.
+ * Told again when it falls deeper, not for every packet until it has risen. */
 static void judge_decrease(const struct nb_event *event, int64_t ack)
 {
-    const struct nb_facts *facts = event->stream->facts;
-    const struct nb_charge charge = {
-        .rule = NB_RULE_CTRL_ACK, .offender = event->end, .request_frame = facts->acked_mark.frame};
+    struct nb_facts *facts = event->stream->facts;
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK,
+                                     .offender = event->end,
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .request_frame = facts->acked_mark.frame};
 
-    if (nb_proven_after(event, &facts->acked_mark)) {
+    if (nb_proven_after(event, &facts->acked_mark) &&
+        (facts->fallen_from != facts->acked_mark.frame || ack < facts->fallen_to)) {
+        facts->fallen_from = facts->acked_mark.frame;
+        facts->fallen_to = ack;
         nb_blame(event, &charge, "acknowledges %u, frame %u acknowledged %u before", (uint16_t)ack,
                  facts->acked_mark.frame, (uint16_t)event->stream->acked);
     }

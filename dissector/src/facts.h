@@ -126,6 +126,8 @@ struct nb_facts {
     struct nb_bucket bucket;
     uint64_t arrived;          /* the receiver has got what the sender emitted under this number; 0 nothing known */
     struct nb_mark acked_mark; /* the sender's packet with the highest high-seq */
+    int64_t fallen_to;         /* the lowest high-seq since that packet that was told to be too low, */
+    uint32_t fallen_from;      /* and the frame of it; 0 none */
     int64_t damaged_seq;       /* messages above damaged_above up to this came with a bad checksum only; 0 none */
     int64_t damaged_above;
     uint32_t damaged_frame;
