@@ -33,6 +33,15 @@ static bool fits_size(int length, int size)
     return length == size || (length > size && length - size <= 3 && (length + NB_DATA_HEADER_BYTES) % 4 == 0);
 }
 
+/* The last packet of a full buffer, but DATA, not LDATA: that is what is wrong with it (DATA-04). */
+static bool is_unmarked_end(const struct view *view)
+{
+    const uint32_t size = view->terms->data_packet_size;
+
+    return view->full > 0 && !view->ldata && view->event->packet->packet + 1U == view->full &&
+           view->length == (int)(view->terms->buffer_size - (view->full - 1) * size);
+}
+
 /* DATA-03, NEG-06 */
 static void judge_packet_size(const struct view *view)
 {
@@ -42,7 +51,8 @@ static void judge_packet_size(const struct view *view)
     struct nb_charge charge = {
         .rule = NB_RULE_DATA_PACKET_SIZE, .offender = event->end, .request_frame = view->terms->frame};
 
-    if (fits_size(view->length, size) || (view->ldata && view->length < size && (view->length > 0 || view->last))) {
+    if (fits_size(view->length, size) || is_unmarked_end(view) ||
+        (view->ldata && view->length < size && (view->length > 0 || view->last))) {
         nb_keep(event, NB_RULE_DATA_PACKET_SIZE);
         if (proposed != size) {
             nb_keep(event, NB_RULE_NEG_GOVERNS);
@@ -64,11 +74,21 @@ static void judge_packet_size(const struct view *view)
              view->length, size, view->length + NB_DATA_HEADER_BYTES == size ? " (it counts the header)" : "");
 }
 
+/* Of an LDATA and a packet above it the LDATA is wrong, unless it stands where a full buffer ends, or another follows.
+ */
+static bool ended_early(const struct view *view)
+{
+    const uint32_t behind = (uint32_t)view->buffer->last + 1;
+
+    return view->full > 0 && behind < view->full && (!view->ldata || !view->last) &&
+           (uint32_t)view->event->packet->packet <= view->full;
+}
+
 /* DATA-04, DATA-05, RESEND-03: the type that belongs to a number. */
 static void judge_type(const struct view *view)
 {
     const struct nb_event *event = view->event;
-    const struct nb_buffer *buffer = view->buffer;
+    struct nb_buffer *buffer = view->buffer;
     const int number = event->packet->packet;
     const bool again = (view->part->flags & NB_PART_SEEN) != 0;
     struct nb_charge charge = {.rule = NB_RULE_DATA_LDATA, .offender = event->end};
@@ -79,6 +99,13 @@ static void judge_type(const struct view *view)
                  view->ldata ? "LDATA" : "DATA", view->ldata ? "DATA" : "LDATA");
         charge.rule = NB_RULE_RESEND_IDENTITY;
         nb_blame(event, &charge, "packet %d of buffer %u has another type when sent again", number, buffer->number);
+    } else if (buffer->last >= 0 && number > buffer->last && !again && ended_early(view)) {
+        charge.offending_frame = buffer->last_frame;
+        nb_blame(event, &charge, "the LDATA of buffer %u is packet %d, packet %d follows", buffer->number, buffer->last,
+                 number);
+        buffer->last = -1; /* the right one is still to come */
+        buffer->last_frame = 0;
+        buffer->ended_twice = true;
     } else if (buffer->last >= 0 && (number > buffer->last || (view->ldata && number != buffer->last))) {
         charge.request_frame = buffer->last_frame;
         nb_blame(event, &charge, "packet %d of buffer %u, whose LDATA is packet %d", number, buffer->number,
@@ -99,6 +126,28 @@ static void judge_type(const struct view *view)
     }
 }
 
+/* DATA-09, with the first packet of a buffer. When others of the flagged buffer had L clear it is no last one after
+ * all, and what follows is in order. */
+static void judge_behind_last(const struct view *view)
+{
+    struct nb_facts *facts = view->facts;
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_LAST_FLAG,
+                                     .offender = view->event->end,
+                                     .offending_frame = facts->last_contested ? facts->last_frame : 0,
+                                     .request_frame = facts->last_frame};
+
+    if (view->buffer->distinct > 0) {
+        return;
+    }
+    nb_blame(view->event, &charge, "buffer %u is sent, though buffer %u was flagged as the last", view->buffer->number,
+             facts->last_buffer);
+    if (facts->last_contested) {
+        facts->last_known = false;
+        facts->last_contested = false;
+        facts->last_ok_seq = 0;
+    }
+}
+
 /* DATA-09 */
 static void judge_last_flag(const struct view *view)
 {
@@ -109,6 +158,7 @@ static void judge_last_flag(const struct view *view)
     const int32_t behind = facts->last_known ? (int32_t)(buffer->number - facts->last_buffer) : 0;
 
     if (buffer->distinct > 0 && view->last != buffer->last_flagged) {
+        facts->last_contested |= view->last || (facts->last_known && facts->last_buffer == buffer->number);
         charge.request_frame = buffer->first_frame;
         nb_blame(event, &charge, "packet %u of buffer %u has L %s, others of the buffer have it %s",
                  event->packet->packet, buffer->number, view->last ? "set" : "clear", view->last ? "clear" : "set");
@@ -118,9 +168,7 @@ static void judge_last_flag(const struct view *view)
                      buffer->number);
         }
     } else if (behind > 0) {
-        charge.request_frame = facts->last_frame;
-        nb_blame(event, &charge, "buffer %u is sent, though buffer %u was flagged as the last", buffer->number,
-                 facts->last_buffer);
+        judge_behind_last(view);
     } else if (view->last && facts->buffers.highest != NULL && facts->highest_data_known &&
                (int32_t)(facts->highest_data - buffer->number) > 0) {
         nb_blame(event, &charge, "buffer %u is flagged as the last, buffer %u was sent before", buffer->number,
@@ -172,7 +220,8 @@ static void judge_buffer_size(const struct view *view)
         return;
     }
     buffer->sized = true;
-    if (buffer->last_flagged ? buffer->bytes <= size + 3 : buffer->bytes >= size && buffer->bytes <= size + 3) {
+    const bool last = buffer->last_flagged || (view->facts->last_known && view->facts->last_buffer == buffer->number);
+    if (last ? buffer->bytes <= size + 3 : buffer->bytes >= size && buffer->bytes <= size + 3) {
         nb_keep(event, NB_RULE_DATA_BUFFER_SIZE);
         nb_keep(event, NB_RULE_NEG_ANY_SIZE);
     } else {
@@ -347,6 +396,23 @@ static int clipped_length(const struct view *view)
     return size > 0 && fits_size(view->length, size) ? size : view->length;
 }
 
+/* CTRL-06: who sends data of a buffer has got its GO, and must acknowledge it when nothing below is missing. The first
+ * packets may have been made before the acknowledgement was. */
+static void judge_own_go(const struct view *view)
+{
+    const struct nb_buffer *buffer = view->buffer;
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK,
+                                     .offender = view->event->end,
+                                     .request_frame = buffer->go_frame,
+                                     .excuse = "it may not have known the GO (DATA-01)"};
+
+    if (buffer->distinct == NB_PACKETS_TO_PROVE && buffer->go_seq > 0 && buffer->told_ack + 1 == buffer->go_seq &&
+        view->facts->ungone_told++ == 0) {
+        nb_blame(view->event, &charge, "data of buffer %u acknowledge message %u, not their GO, which is the next one",
+                 buffer->number, (uint16_t)buffer->told_ack);
+    }
+}
+
 static void take_first(const struct view *view)
 {
     const struct nb_event *event = view->event;
@@ -361,6 +427,7 @@ static void take_first(const struct view *view)
     buffer->distinct++;
     buffer->bytes += (unsigned)clipped_length(view);
     buffer->told_ack = MAX(buffer->told_ack, view->ack);
+    judge_own_go(view);
     buffer->newest_first = MAX(buffer->newest_first, event->emitted.number);
     buffer->firsts_unordered = buffer->firsts_unordered || event->emitted.arrival == NB_NO_ORDER;
     if (number > buffer->highest) {

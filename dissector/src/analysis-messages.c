@@ -104,7 +104,7 @@ static void judge_beyond(const struct nb_event *event, const struct nb_message *
     if (!facts->last_known || (int32_t)(message->buffer - facts->last_buffer) <= 0) {
         return;
     }
-    if (facts->last_ok_seq != 0 && seq > facts->last_ok_seq) {
+    if (facts->last_ok_seq != 0 && seq > facts->last_ok_seq && !facts->last_contested) {
         nb_blame(event, &charge, "%s for buffer %u, though buffer %u was the last and has its OK", name,
                  message->buffer, facts->last_buffer);
     } else {
@@ -113,13 +113,53 @@ static void judge_beyond(const struct nb_event *event, const struct nb_message *
     }
 }
 
+/* Every message from this one on was captured in this CONTROL first, with the GO. */
+static bool came_together(const struct nb_event *event, int64_t from, int64_t go_seq)
+{
+    if (go_seq - from >= NB_TOLD_WINDOW) {
+        return false;
+    }
+    for (int64_t seq = from; seq < go_seq; seq++) {
+        const struct nb_told *told = nb_told_find(&event->stream->facts->told, seq);
+        if (told == NULL || told->frame != event->frame) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* DATA-01: the data acknowledge everything below the messages that came with this GO. Their sender had not got it,
+ * whatever the capture missed: else they would acknowledge it, too (CTRL-06). */
+static void judge_early_data(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_BEFORE_GO,
+                                     .offender = 1 - event->end,
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .offending_frame = buffer->first_frame,
+                                     .suspected_key = buffer->first_record};
+
+    if (buffer->distinct >= NB_PACKETS_TO_PROVE && buffer->told_ack < seq &&
+        came_together(event, buffer->told_ack + 1, seq)) {
+        nb_blame(event, &charge, "data of buffer %u acknowledge messages up to %u, their GO is message %u",
+                 buffer->number, (uint16_t)buffer->told_ack, (uint16_t)seq);
+    }
+}
+
+/* Whoever numbers his messages from 0 has given a GO before message 1. */
+static bool is_behind_another(const struct nb_facts *facts, uint32_t number)
+{
+    const struct nb_buffer *lowest = facts->buffers.lowest;
+
+    return lowest != NULL && (int32_t)(number - lowest->number) > 0;
+}
+
 static void take_go(const struct nb_event *event, const struct nb_message *message, int64_t seq)
 {
     struct nb_facts *facts = event->stream->facts;
     const bool done = nb_buffer_is_done(&facts->buffers, message->buffer);
     struct nb_buffer *buffer = done ? NULL : nb_buffer_get(&facts->buffers, message->buffer);
 
-    if (!facts->buffers.base_known && seq == 1) {
+    if (!facts->buffers.base_known && seq == 1 && !is_behind_another(facts, message->buffer)) {
         facts->buffers.base_known = true;
         facts->buffers.done_below = message->buffer;
     }
@@ -129,8 +169,9 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
         buffer->go_seq = seq;
         buffer->go_frame = event->frame;
         buffer->pace_seq = facts->agreed_seq;
+        facts->queue.gos++;
+        judge_early_data(event, buffer, seq);
     }
-    facts->queue.gos++;
 }
 
 /* CTRL-14, CKSUM-07: the buffer must have arrived. Only a sender's flow without a gap shows what was never emitted. */
@@ -153,7 +194,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     if (!whole) {
         stream->doubts |= NB_DOUBT_UNSEEN_DATA;
     }
-    if (sender < 0 || !stream->open_seen || buffer == NULL) {
+    if (sender < 0 || !stream->open_seen || buffer == NULL || buffer->ended_twice) {
         return;
     }
     const uint32_t spoilt = nb_buffer_spoilt(buffer);
@@ -182,7 +223,7 @@ static void note_knowledge(const struct nb_event *event, const struct nb_buffer 
     struct nb_stream *stream = event->stream;
     struct nb_queue *queue = &stream->facts->queue;
 
-    if (buffer != NULL && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender) &&
+    if (buffer != NULL && !buffer->ended_twice && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender) &&
         nb_buffer_is_whole(&stream->facts->buffers, buffer, true) && buffer->highest == buffer->last &&
         buffer->told_ack > queue->known_ack) {
         queue->known_ack = buffer->told_ack;
@@ -196,7 +237,7 @@ static void note_arrival(const struct nb_event *event, const struct nb_buffer *b
 {
     struct nb_facts *facts = event->stream->facts;
 
-    if (buffer != NULL && buffer->ask_seq == 0 && !buffer->firsts_unordered &&
+    if (buffer != NULL && !buffer->ended_twice && buffer->ask_seq == 0 && !buffer->firsts_unordered &&
         nb_buffer_is_whole(&facts->buffers, buffer, false)) {
         facts->arrived = MAX(facts->arrived, buffer->newest_first);
     }
@@ -218,7 +259,6 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
     const bool done = nb_buffer_is_done(&facts->buffers, message->buffer);
     struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&facts->buffers, message->buffer);
 
-    facts->queue.oks++;
     take_offer(event, message, told, true);
     if (done || (buffer != NULL && buffer->ok_seq != 0 && buffer->ok_seq != told->seq)) {
         const struct nb_charge twice = {
@@ -226,6 +266,7 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
         nb_blame(event, &twice, "another OK for buffer %u, as message %u", message->buffer, (uint16_t)told->seq);
         return;
     }
+    facts->queue.oks++;
     judge_complete(event, buffer, told->seq);
     note_arrival(event, buffer);
     note_knowledge(event, buffer, told);
@@ -379,6 +420,7 @@ void nb_message_late(const struct nb_event *event, const struct nb_message *mess
         buffer->go_seq = seq;
         buffer->go_frame = event->frame;
     } else if (message->type == NB_OK && buffer->ok_seq == 0) {
+        note_arrival(event, buffer);
         accept_buffer(facts, buffer, seq, event->frame);
     }
 }

@@ -67,6 +67,7 @@ struct nb_redundancy {
     unsigned largest_shared; /* of the CONTROLs with several messages: a single one must be sent, however large */
     unsigned most_messages;  /* in a CONTROL */
     bool told;               /* told_number is valid */
+    int64_t unknown_told;    /* a message that was never captured: CONTROLs that lack no other are told once */
     uint64_t told_number;    /* the sender's newest packet of which is known that it
                                 acknowledges no more than was captured */
     struct pending pending;
@@ -75,7 +76,8 @@ struct nb_redundancy {
 struct gap {
     int64_t highest;      /* last message of the packet */
     int64_t last_missing; /* 0: none is missing */
-    int64_t unknown;      /* a missing message that was never captured; 0: none */
+    int64_t unknown;      /* the highest missing message that was never captured; 0: none */
+    unsigned known;       /* missing messages that were */
     unsigned bytes;       /* of a packet that held everything from acked + 1 to highest */
     wmem_strbuf_t *names;
     unsigned count;
@@ -102,6 +104,7 @@ static void find_gap(const struct nb_event *event, const bool *present, int64_t 
         }
         gap->last_missing = seq;
         gap->unknown = body == NULL ? seq : gap->unknown;
+        gap->known += body != NULL;
         if (gap->names == NULL) {
             gap->names = wmem_strbuf_new(wmem_file_scope(), NULL);
         }
@@ -244,6 +247,10 @@ static bool is_next_part(const struct nb_event *event, const struct nb_control *
 static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
                           bool next_part)
 {
+    if (gap->known == 0 && gap->unknown == event->stream->redundancy->unknown_told) {
+        return; /* it says no more than the CONTROL before */
+    }
+    event->stream->redundancy->unknown_told = gap->unknown;
     const char *why = excuse(event, gap, next_part);
     const struct nb_told *body = nb_told_find(&event->stream->facts->told, gap->last_missing);
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,

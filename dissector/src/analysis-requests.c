@@ -83,8 +83,8 @@ static void judge_ldata(const struct nb_event *event, const struct nb_message *m
     }
 }
 
-/* RESEND-01 */
-static void judge_list(const struct nb_event *event, const struct nb_message *message)
+/* RESEND-01. A sender that numbers packets beyond the buffer is asked for what it left out below (DATA-05). */
+static void judge_list(const struct nb_event *event, const struct nb_message *message, const struct nb_buffer *buffer)
 {
     const uint32_t full = full_count(event->stream);
     struct nb_charge charge = {.rule = NB_RULE_RESEND_LIST, .offender = event->end};
@@ -99,9 +99,10 @@ static void judge_list(const struct nb_event *event, const struct nb_message *me
         return;
     }
     for (unsigned i = 0; i < message->count && full > 0; i++) {
-        if (nb_resend_entry(event->packet, message, i) > full) { /* AMB-10: the base may be 1 */
+        const uint16_t entry = nb_resend_entry(event->packet, message, i);
+        if (entry > full && (int)entry > buffer->highest) { /* AMB-10: the base may be 1 */
             nb_blame(event, &charge, "RESEND for buffer %u names packet %u, a buffer has %u packets", message->buffer,
-                     nb_resend_entry(event->packet, message, i), full);
+                     entry, full);
             return;
         }
     }
@@ -139,7 +140,7 @@ void nb_requests_ask(const struct nb_event *event, const struct nb_message *mess
 {
     enum { FAR_BEYOND = 1024 };
 
-    judge_list(event, message);
+    judge_list(event, message, buffer);
     judge_ldata(event, message, buffer);
     compare_with_seen(event, message, buffer);
     for (unsigned i = 0; i < message->count; i++) {
@@ -211,14 +212,16 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
                             const struct nb_misplaced *misplaced, const char *what)
 {
     const struct nb_part *part = misplaced->frame == 0 ? NULL : nb_buffer_known_part(buffer, misplaced->packet);
-    const struct nb_charge charge = {
-        .rule = rule,
-        .offender = event->end,
-        .excuse = misplaced->proven && nb_emission_counts(&event->stream->flow[event->end], NB_EVIDENCE_BITS)
-                      ? NULL
-                      : "the order of emission is not proven",
-        .offending_frame = misplaced->frame,
-        .evidence_frame = misplaced->before_frame};
+    const struct nb_standing copies = nb_standing_of(event->stream, NB_RULE_DATA_UNREQUESTED);
+    const bool ordered = misplaced->proven && nb_emission_counts(&event->stream->flow[event->end], NB_EVIDENCE_BITS);
+    const struct nb_charge charge = {.rule = rule,
+                                     .offender = event->end,
+                                     .excuse = !ordered ? "the order of emission is not proven"
+                                               : copies.violations + copies.suspicions > 0
+                                                   ? "this end sends packets again without being asked"
+                                                   : NULL,
+                                     .offending_frame = misplaced->frame,
+                                     .evidence_frame = misplaced->before_frame};
 
     if (part == NULL) {
         nb_keep(event, rule);

@@ -73,7 +73,7 @@ struct nb_buffer {
     bool retired;
     bool sized; /* its size was judged */
     bool last_flagged;
-    bool flag_told;
+    bool ended_twice; /* an LDATA came too early: who gives OK may have got no more than up to there */
     bool go_missing_told;
     struct nb_misplaced behind_later;  /* ORDER-01 */
     struct nb_misplaced behind_higher; /* ORDER-03 */

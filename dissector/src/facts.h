@@ -134,6 +134,7 @@ struct nb_facts {
     struct nb_pace agreed; /* RESPONSE, then the newest OK that is acknowledged */
     int64_t agreed_seq;    /* this OK; 0: RESPONSE */
     bool last_known;       /* L was seen */
+    bool last_contested;   /* on a packet of a buffer that had others without it */
     uint32_t last_buffer;
     uint32_t last_frame;
     int64_t last_ok_seq;  /* OK of the last buffer */
@@ -150,6 +151,7 @@ struct nb_facts {
     uint32_t unaccepted;      /* buffers of which data were captured and no OK */
     unsigned strays;          /* RESPONSEs with another unique ID while this one was opening, */
     uint32_t stray_openings;  /* and its OPENs up to the newest of them */
+    unsigned ungone_told;     /* data that do not acknowledge their own GO: told once */
     unsigned unopened;        /* packets of the transfer without the RESPONSE */
     bool mode_told;
     bool base_from_one_possible;
