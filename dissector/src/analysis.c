@@ -389,6 +389,9 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     }
     event.stream = counts ? nb_stream_of(packet, carrier, pinfo, &event.end)
                           : nb_stream_lookup(packet, carrier, pinfo, &event.end);
+    if (event.stream == NULL && packet->type == NB_OPEN && verified && nb_wire_is_miscomputed(packet)) {
+        event.stream = nb_stream_of(packet, carrier, pinfo, &event.end); /* it will never be answered */
+    }
     if (event.stream == NULL) {
         return NULL;
     }
@@ -401,9 +404,6 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     }
     if (!verified) {
         event.stream->doubts |= NB_DOUBT_UNVERIFIED;
-    if (event.stream == NULL && packet->type == NB_OPEN && verified && nb_wire_is_miscomputed(packet)) {
-        event.stream = nb_stream_of(packet, carrier, pinfo, &event.end); /* it will never be answered */
-    }
     }
     if (counts) {
         judge_data(&event, packet);

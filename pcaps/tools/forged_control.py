@@ -294,7 +294,6 @@ def go_twice() -> Exchange:
     talk.sends_buffer(MIDDLE)
     offence = talk.says(talk.accept(MIDDLE), *talk.grants(1), go(talk.number(), MIDDLE + 1))
     talk.breaks("CTRL-13", offence, RECEIVER)
-    talk.breaks("DATA-12", offence, RECEIVER)
     talk.sends_buffer(MIDDLE + 1)
     talk.answers()
     return talk

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One wrong packet is told once, and by its own frame, however many packets behind it look wrong because of it."""
+
+from __future__ import annotations
+
+from dissector.tests.reader import ROOT, Reader
+
+VIOLATIONS = ROOT / "pcaps" / "violations"
+
+
+def blamed_frames(reader: Reader, name: str, requirement: str) -> list[int]:
+    """The offending frame of each violation of the rule."""
+    columns = ("frame.number", "netblt.analysis.requirement", "netblt.analysis.verdict", "netblt.analysis.offender")
+    frames = []
+    for row in reader.rows(VIOLATIONS / f"{name}.pcapng", *columns, "netblt.analysis.offending_frame"):
+        told = list(zip(row[columns[1]], row[columns[2]], strict=True))
+        named = row["netblt.analysis.offending_frame"]
+        for rule, verdict in told:
+            if (rule, verdict) == (requirement, "violation"):
+                frames.append(int((named or row["frame.number"])[0]))
+    return frames
+
+
+def test_an_early_ldata_is_told_once_by_its_own_frame(reader: Reader) -> None:
+    types = reader.rows(VIOLATIONS / "data04-ldata-too-early.pcapng", "frame.number", "netblt.type", "netblt.packet")
+    early = [
+        int(row["frame.number"][0]) for row in types if row["netblt.type"] == ["7"] if row["netblt.packet"] == ["1"]
+    ]
+    assert len(early) == 1
+    assert blamed_frames(reader, "data04-ldata-too-early", "DATA-04") == early
+
+
+def test_a_flag_that_others_contradict_is_told_once_by_its_own_frame(reader: Reader) -> None:
+    """Once by itself, once when the next buffer shows that it was wrong; not for each buffer behind it."""
+    frames = blamed_frames(reader, "data09-one-packet-flagged", "DATA-09")
+    assert len(frames) == 2
+    assert len(set(frames)) == 1
+
+
+def test_an_acknowledgement_that_falls_is_told_when_it_falls(reader: Reader) -> None:
+    """Two packets acknowledge less than the one before them."""
+    assert len(blamed_frames(reader, "ctrl06-before-it-was-said", "CTRL-06")) == 2
