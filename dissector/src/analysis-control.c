@@ -154,6 +154,7 @@ static double round_trip_s(const struct nb_stream *stream)
 static void judge_repetition(const struct nb_event *event, const struct nb_control *control)
 {
     enum { HELD_UP_ROUND_TRIPS = 2 };
+    const double copy_s = 0.0005;
     struct nb_queue *queue = &event->stream->facts->queue;
     const double since = event->now - queue->told_when;
 
@@ -168,7 +169,9 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
                                         .offender = event->end,
                                         .request_frame = queue->told_frame,
                                         .excuse = "the CONTROL before may have been held up"};
-        if (queue->repeats == 1 && queue->published > 0 && control->highest == queue->repeated_up_to) {
+        if (event->emitted.arrival == NB_NO_ORDER && since < copy_s) {
+            /* nothing tells a copy that the network or the capture made: no timer is so short */
+        } else if (queue->repeats == 1 && queue->published > 0 && control->highest == queue->repeated_up_to) {
             const double missing_s = queue->published / 1000.0 - since;
             if (since * 1000.0 < queue->published * 0.25 &&
                 missing_s > HELD_UP_ROUND_TRIPS * round_trip_s(event->stream)) {
@@ -245,11 +248,13 @@ static void judge_single(const struct nb_event *event, const struct nb_message *
     }
 }
 
-static void note_asked(const struct nb_event *event, struct asked *asked, const struct nb_message *message)
+static void note_asked(const struct nb_event *event, struct asked *asked, const struct nb_message *message, bool fresh)
 {
     for (unsigned i = 0; i < asked->count; i++) {
         if (asked->message[i].buffer == message->buffer) {
-            judge_single(event, &asked->message[i], message);
+            if (fresh) { /* what is repeated was told before */
+                judge_single(event, &asked->message[i], message);
+            }
             return;
         }
     }
@@ -304,9 +309,10 @@ void nb_control_packet(const struct nb_event *event)
         const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message.seq);
         judge_sequence(event, previous, seq, &disordered);
         previous = seq;
+        const unsigned fresh_before = control.fresh;
         take_message(event, &message, seq, &control);
         if (message.type == NB_RESEND) {
-            note_asked(event, &asked, &message);
+            note_asked(event, &asked, &message, control.fresh > fresh_before);
         }
     }
     if (walk != NB_END || control.messages == 0) {

@@ -171,8 +171,10 @@ static void judge_last_flag(const struct view *view)
         judge_behind_last(view);
     } else if (view->last && facts->buffers.highest != NULL && facts->highest_data_known &&
                (int32_t)(facts->highest_data - buffer->number) > 0) {
-        nb_blame(event, &charge, "buffer %u is flagged as the last, buffer %u was sent before", buffer->number,
-                 facts->highest_data);
+        if (buffer->distinct == 0) { /* and not for each of its packets */
+            nb_blame(event, &charge, "buffer %u is flagged as the last, buffer %u was sent before", buffer->number,
+                     facts->highest_data);
+        }
     } else {
         nb_keep(event, NB_RULE_DATA_LAST_FLAG);
     }

@@ -351,6 +351,18 @@ static void judge_patience(const struct nb_event *event, const struct nb_message
     }
 }
 
+/* TIMER-08: nothing answers such a RESEND, so that some ask again and again. */
+static bool is_told_first(struct nb_facts *facts, uint32_t buffer)
+{
+    for (unsigned i = 0; i < MIN(facts->after_ok_told, NB_AFTER_OK_KEPT); i++) {
+        if (facts->after_ok[i] == buffer) {
+            return false;
+        }
+    }
+    facts->after_ok[facts->after_ok_told++ % NB_AFTER_OK_KEPT] = buffer;
+    return true;
+}
+
 static void take_resend(const struct nb_event *event, const struct nb_message *message, int64_t seq)
 {
     struct nb_facts *facts = event->stream->facts;
@@ -362,7 +374,10 @@ static void take_resend(const struct nb_event *event, const struct nb_message *m
         const struct nb_charge charge = {.rule = NB_RULE_TIMER_COMPLETE,
                                          .offender = event->end,
                                          .request_frame = buffer == NULL ? 0 : buffer->ok_frame};
-        nb_blame(event, &charge, "RESEND for buffer %u as message %u, after its OK", message->buffer, (uint16_t)seq);
+        if (is_told_first(facts, message->buffer)) {
+            nb_blame(event, &charge, "RESEND for buffer %u as message %u, after its OK", message->buffer,
+                     (uint16_t)seq);
+        }
         return;
     }
     if (buffer == NULL) {

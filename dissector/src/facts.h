@@ -97,7 +97,7 @@ struct nb_queue {
     struct nb_mark done;
 };
 
-enum { NB_PACED_KEPT = 4 };
+enum { NB_PACED_KEPT = 4, NB_AFTER_OK_KEPT = 4 };
 
 /* The sender's pace: a bucket that lets every span T have size * (T / interval + 2) packets. */
 struct nb_bucket {
@@ -146,13 +146,15 @@ struct nb_facts {
     bool final_acked;
     bool higher_than_last;
     bool highest_data_known;
-    double highest_data_when; /* when its first packet was captured */
-    uint32_t highest_data;    /* buffer */
-    uint32_t unaccepted;      /* buffers of which data were captured and no OK */
-    unsigned strays;          /* RESPONSEs with another unique ID while this one was opening, */
-    uint32_t stray_openings;  /* and its OPENs up to the newest of them */
-    unsigned ungone_told;     /* data that do not acknowledge their own GO: told once */
-    unsigned unopened;        /* packets of the transfer without the RESPONSE */
+    double highest_data_when;            /* when its first packet was captured */
+    uint32_t highest_data;               /* buffer */
+    uint32_t unaccepted;                 /* buffers of which data were captured and no OK */
+    unsigned strays;                     /* RESPONSEs with another unique ID while this one was opening, */
+    uint32_t stray_openings;             /* and its OPENs up to the newest of them */
+    uint32_t after_ok[NB_AFTER_OK_KEPT]; /* buffers that RESENDs after their OK were last told of, */
+    unsigned after_ok_told;              /* and how many times so far */
+    unsigned ungone_told;                /* data that do not acknowledge their own GO: told once */
+    unsigned unopened;                   /* packets of the transfer without the RESPONSE */
     bool mode_told;
     bool base_from_one_possible;
     double gap_from; /* end of a buffer while the next was GO'd; negative none */

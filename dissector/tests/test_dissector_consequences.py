@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from dissector.tests.forge import Trace, go, ok
 from dissector.tests.reader import ROOT, Reader
 
 VIOLATIONS = ROOT / "pcaps" / "violations"
@@ -40,3 +45,26 @@ def test_a_flag_that_others_contradict_is_told_once_by_its_own_frame(reader: Rea
 def test_an_acknowledgement_that_falls_is_told_when_it_falls(reader: Reader) -> None:
     """Two packets acknowledge less than the one before them."""
     assert len(blamed_frames(reader, "ctrl06-before-it-was-said", "CTRL-06")) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "requirement"),
+    [("resend06-repeated", "RESEND-06"), ("timer08-again-and-again", "TIMER-08"), ("data09-far-buffer", "DATA-09")],
+)
+def test_what_goes_on_is_told_once(reader: Reader, name: str, requirement: str) -> None:
+    assert len(blamed_frames(reader, name, requirement)) == 1
+
+
+@pytest.mark.parametrize("gap_ns", [50_000, 10_000_000])
+def test_a_control_seen_twice_at_once_is_no_early_repetition(reader: Reader, capture: Path, gap_ns: int) -> None:
+    """TIMER-03: where no IP ID tells, a capture on all interfaces of a router has every packet twice."""
+    trace = Trace(v6=True)
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0), go(2, 1))
+    trace.buffer(0, 2)
+    trace.control(ok(3, 0), go(4, 2))
+    trace.time_ns += gap_ns - trace.gap_ns
+    trace.control(ok(3, 0), go(4, 2))
+    told = {finding.requirement for finding in reader.findings(trace.save(capture))}
+    assert ("TIMER-03" in told) == (gap_ns > 1_000_000)

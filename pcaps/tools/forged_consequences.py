@@ -150,6 +150,46 @@ def asked_for_below_message_1() -> Exchange:
     return talk
 
 
+def two_requests_repeated() -> Exchange:
+    talk = half_way("Two RESENDs for one buffer stand in a CONTROL that is repeated.")
+    talk.sends_buffer(MIDDLE, lost=[1, 2])
+    talk.wait(50)
+    known = talk.seq
+    messages = [talk.missing(MIDDLE, [1, 2]), talk.missing(MIDDLE, [1, 2])]
+    offence = talk.says(*messages)
+    talk.breaks("RESEND-06", offence, RECEIVER)
+    for _ in range(3):
+        talk.answers(known)
+        talk.wait(300)
+        talk.says(*messages)
+    return talk
+
+
+def asked_after_its_ok() -> Exchange:
+    talk = half_way("The receiver asks again and again for a buffer that has its OK.")
+    talk.sends_buffer(MIDDLE)
+    talk.accepts(MIDDLE)
+    for number in range(4):
+        talk.answers()
+        talk.wait(300)
+        frame = talk.says(talk.missing(MIDDLE - 1, [0, 1]))
+        if number == 0:
+            talk.breaks("TIMER-08", frame, RECEIVER)
+    return talk
+
+
+def far_buffer() -> Exchange:
+    talk = half_way("One packet has the number of a buffer far behind the last.", buffers=MIDDLE + 2)
+    offence = talk.sends_piece(MIDDLE + 30, 0, last_buffer=False)
+    talk.may_look_like("DATA-01", offence, SENDER)
+    talk.may_look_like("ORDER-01", offence, SENDER)
+    talk.breaks("ORDER-01", talk.sends_buffer(MIDDLE)[0], SENDER)
+    talk.accepts(MIDDLE)
+    frames = talk.sends_buffer(MIDDLE + 1)
+    talk.breaks("DATA-09", frames[0], SENDER)
+    return talk
+
+
 def repeated_by_a_timer() -> Exchange:
     """What looks like the first copy is no repair, and not the first copy either."""
     talk = half_way("The sender repeats by a timer; the first copy of one packet was lost before the capture.")
@@ -207,5 +247,8 @@ SCRIPTS = {
     "data09-one-packet-flagged": one_packet_flagged,
     "open-like-response-lost": response_lost,
     "order03-like-repeated-by-a-timer": repeated_by_a_timer,
+    "data09-far-buffer": far_buffer,
+    "resend06-repeated": two_requests_repeated,
+    "timer08-again-and-again": asked_after_its_ok,
     "resend01-like-numbers-go-on": numbers_that_go_on,
 }
