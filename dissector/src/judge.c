@@ -227,6 +227,12 @@ static uint32_t sound_packets(const struct nb_buffer *buffer)
     return buffer == NULL ? 0 : buffer->distinct + buffer->good;
 }
 
+/* Captured where the accused end is, what had come to it is in step with what it emits. */
+static bool knows_what_had_come(const struct nb_event *event, int watched)
+{
+    return watched == event->stream->sender ? event->at_receiver : event->at_sender;
+}
+
 void nb_await(const struct nb_event *event, const struct nb_charge *charge, int watched, unsigned packets,
               const char *format, ...)
 {
@@ -250,6 +256,7 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
                                                             .text = text,
                                                             .watched = (int8_t)watched,
                                                             .made_when = event->now,
+                                                            .answered = knows_what_had_come(event, watched),
                                                             .at = nb_mark_of(event),
                                                             .waited_for = (uint8_t)packets,
                                                             .packets = (uint8_t)packets};

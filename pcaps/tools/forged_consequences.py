@@ -150,6 +150,31 @@ def asked_for_below_message_1() -> Exchange:
     return talk
 
 
+def accepted_before_it_came() -> Exchange:
+    """Elsewhere the capture might have put the two directions together out of step."""
+    talk = half_way("At the receiver: it gives OK for a buffer, and then the last packet comes.")
+    talk.capture_position = RECEIVER
+    talk.sends_buffer(MIDDLE, skip=[3])
+    last = talk.piece(MIDDLE, 3)
+    offence = talk.accepts(MIDDLE)
+    talk.breaks("CTRL-14", offence, RECEIVER, proof=SENDER)
+    talk.capture(last)
+    return talk.finish(MIDDLE + 1)
+
+
+def acknowledged_before_it_came() -> Exchange:
+    talk = half_way("At the sender: a packet acknowledges a message, and then the CONTROL with it comes.", buffers=24)
+    talk.capture_position = SENDER
+    talk.sends_buffer(MIDDLE)
+    control = talk.queue(talk.accept(MIDDLE), *talk.grants(1))
+    offence = talk.sends_piece(MIDDLE + 1, 0)
+    talk.breaks("CTRL-06", offence, SENDER, proof=RECEIVER)
+    talk.capture(control)
+    talk.sends_buffer(MIDDLE + 1, skip=[0])
+    talk.accepts(MIDDLE + 1)
+    return talk.finish(MIDDLE + 2)
+
+
 def two_requests_repeated() -> Exchange:
     talk = half_way("Two RESENDs for one buffer stand in a CONTROL that is repeated.")
     talk.sends_buffer(MIDDLE, lost=[1, 2])
@@ -247,6 +272,8 @@ SCRIPTS = {
     "data09-one-packet-flagged": one_packet_flagged,
     "open-like-response-lost": response_lost,
     "order03-like-repeated-by-a-timer": repeated_by_a_timer,
+    "ctrl06-before-it-came": acknowledged_before_it_came,
+    "ctrl14-before-it-came": accepted_before_it_came,
     "data09-far-buffer": far_buffer,
     "resend06-repeated": two_requests_repeated,
     "timer08-again-and-again": asked_after_its_ok,
