@@ -35,6 +35,8 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
 
     if (queue->known_from != 0 && control->highest >= queue->known_from && control->first <= queue->known_ack) {
         charge.request_frame = queue->known_frame;
+        charge.excuse =
+            control->first > queue->known_low ? "its OK may have come before the last packets (CTRL-14)" : NULL;
         nb_blame(event, &charge, "CONTROL holds message %u, though its OK shows that its acknowledgement has come",
                  (uint16_t)control->first);
         return;

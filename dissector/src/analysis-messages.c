@@ -227,6 +227,7 @@ static void note_knowledge(const struct nb_event *event, const struct nb_buffer 
         nb_buffer_is_whole(&stream->facts->buffers, buffer, true) && buffer->highest == buffer->last &&
         buffer->told_ack > queue->known_ack) {
         queue->known_ack = buffer->told_ack;
+        queue->known_low = buffer->low_ack;
         queue->known_from = told->seq;
         queue->known_frame = buffer->last_frame;
     }

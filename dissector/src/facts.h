@@ -74,6 +74,7 @@ struct nb_side {
 struct nb_queue {
     struct nb_mark head_mark;
     int64_t known_ack; /* the receiver knew of it when it queued message known_from */
+    int64_t known_low; /* even had it got no more than one packet of the buffer */
     int64_t known_from;
     uint32_t known_frame;
     int64_t head;       /* first message of a CONTROL that was right to begin there */

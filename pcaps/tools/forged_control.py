@@ -193,6 +193,20 @@ def beside_an_ok() -> Exchange:
     return talk.finish(MIDDLE + 2)
 
 
+def beside_an_ok_too_early() -> Exchange:
+    """Perhaps it got no more than the first two packets when it said OK; then that is what was wrong."""
+    talk = half_way("A CONTROL says an OK, and what only the last packets of that buffer acknowledge.")
+    talk.sends_buffer(MIDDLE)
+    told = talk.seq
+    queue = [talk.accept(MIDDLE), *talk.grants(1)]
+    talk.says(*queue)
+    talk.sends_buffer(MIDDLE + 1, skip=[2, 3], high_seq=told)
+    talk.sends_buffer(MIDDLE + 1, skip=[0, 1])
+    frame = talk.says(*queue, talk.accept(MIDDLE + 1), *talk.grants(1))
+    talk.looks_like("CTRL-05", frame, RECEIVER)
+    return talk.finish(MIDDLE + 2)
+
+
 def beside_an_ok_of_a_part() -> Exchange:
     """Look-alike: the OK is for what came before the first of two LDATAs, and that acknowledged nothing."""
     talk = half_way("A buffer has two LDATAs, and is accepted up to the first; only the second acknowledges a message.")
@@ -410,6 +424,7 @@ SCRIPTS = {
     "ctrl03-newest-first": newest_first,
     "ctrl05-acknowledged-again": acknowledged_again,
     "ctrl05-beside-an-ok": beside_an_ok,
+    "ctrl05-like-beside-an-ok-too-early": beside_an_ok_too_early,
     "ctrl05-like-beside-an-ok-of-a-part": beside_an_ok_of_a_part,
     "ctrl05-like-parts": parts_of_a_queue,
     "ctrl05-repeated-after-done": repeated_after_done,
