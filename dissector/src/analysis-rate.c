@@ -68,6 +68,9 @@ static void judge_settled(const struct nb_event *event, const struct nb_buffer *
         return;
     }
     bucket->settled_level = pace.size;
+    if (pace.size >= bucket->pace.size && pace.interval <= bucket->pace.interval) {
+        return; /* nothing was changed: too fast it is all the same (RATE-01, RATE-02) */
+    }
     nb_blame(event, &charge, "more packets of buffers since the offer than bursts of %u every %u ms", pace.size,
              pace.interval);
     charge.rule = NB_RULE_NEG_RESTRICT;

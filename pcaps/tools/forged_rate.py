@@ -103,6 +103,16 @@ def offer_ignored() -> Exchange:
     return talk
 
 
+def too_fast_throughout() -> Exchange:
+    talk = slow_talk("Every OK offers the pace that was agreed, and no buffer keeps it.")
+    for buffer in range(4):
+        frames = paced(talk, buffer, AT_ONCE_MS)
+        talk.breaks("RATE-01", frames[EARLIEST], SENDER)
+        talk.wait(300)
+        talk.says(talk.accept(buffer, **SLOW), *talk.grants(1))
+    return talk
+
+
 def offer_obeyed() -> Exchange:
     """Look-alike: a buffer whose GO was there before the offer may go out as before."""
     return slower_offer("The receiver offers a slower pace, which holds for the buffers behind it.", IN_TIME_MS)[0]
@@ -112,6 +122,7 @@ SCRIPTS = {
     "rate01-bursts-too-large": bursts_too_large,
     "rate02-bursts-too-close": bursts_too_close,
     "rate03-repairs-too-fast": repairs_too_fast,
+    "rate01-throughout": too_fast_throughout,
     "rate-like-late-burst": pace_kept,
     "rate05-offer-ignored": offer_ignored,
     "rate05-like-obeyed": offer_obeyed,
