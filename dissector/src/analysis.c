@@ -372,6 +372,14 @@ static void broken_packet(struct nb_event *event, const struct nb_carrier *carri
     }
 }
 
+/* DEMUX-04: an OPEN or RESPONSE of which the capture holds the fields and not the whole string. Nothing is believed
+ * that cannot be verified, but that another connection begins. */
+static bool tells_connections_apart(const struct nb_packet *packet)
+{
+    return (packet->type == NB_OPEN || packet->type == NB_RESPONSE) && packet->status == NB_SOUND && is_cut(packet) &&
+           packet->header_checksum == NB_UNVERIFIED;
+}
+
 static struct nb_record *first_look(struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
                                     uint32_t key, bool verified, int position)
 {
@@ -387,8 +395,8 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     if (packet->captured < NB_HEADER_BYTES) {
         return NULL;
     }
-    event.stream = counts ? nb_stream_of(packet, carrier, pinfo, &event.end)
-                          : nb_stream_lookup(packet, carrier, pinfo, &event.end);
+    event.stream = counts || tells_connections_apart(packet) ? nb_stream_of(packet, carrier, pinfo, &event.end)
+                                                             : nb_stream_lookup(packet, carrier, pinfo, &event.end);
     if (event.stream == NULL && packet->type == NB_OPEN && verified && nb_wire_is_miscomputed(packet)) {
         event.stream = nb_stream_of(packet, carrier, pinfo, &event.end); /* it will never be answered */
     }

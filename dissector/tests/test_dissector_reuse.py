@@ -69,3 +69,22 @@ def test_who_goes_on_behind_done_is_still_convicted(reader: Reader, capture: Pat
     transfer(trace)
     again = trace.control(ok(2 * BUFFERS, BUFFERS - 1))
     assert (again, "CTRL-05") in violations(reader, trace.save(capture))
+
+
+def test_an_opening_that_the_capture_cuts_short_is_that_of_another_connection(reader: Reader, capture: Path) -> None:
+    """The fields were captured, the client string not: nothing can be verified, but who is who can be told."""
+    trace = Trace()
+    for _ in range(2):
+        trace.open(cut=36)
+        trace.response(cut=36)
+        trace.control(go(1, 0))
+        trace.buffer(0, 1, last=True)
+        trace.control(ok(2, 0))
+        trace.null_ack(2)
+        trace.header_only(forge.DONE, by_sender=False)
+        trace.uid += 1
+        trace.packet_size //= 2
+    streams = reader.rows(trace.save(capture), "netblt.stream")
+    half = len(streams) // 2
+    assert [row["netblt.stream"][0] for row in streams] == ["0"] * half + ["1"] * half
+    assert reader.findings(capture) == []
