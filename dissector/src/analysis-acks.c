@@ -97,7 +97,8 @@ static void judge_duty(const struct nb_event *event, int64_t ack)
         nb_keep(event, NB_RULE_CTRL_ACK_DUTY);
         queue->waits_told = true; /* there is nothing to wait for */
     } else if (!queue->waits_told && stream->newest > 0 && queue->told_frame != 0 &&
-               event->now - queue->emitted_when > PATIENCE_S) {
+               event->now - queue->emitted_when > PATIENCE_S &&
+               nb_told_find(&stream->facts->told, ack + 1) != NULL) { /* a hole is not acknowledged (CTRL-07) */
         queue->waits_told = true;
         nb_blame(event, &charge, "acknowledges %u, message %u came %.1f s ago", (uint16_t)ack, (uint16_t)stream->newest,
                  event->now - queue->emitted_when);

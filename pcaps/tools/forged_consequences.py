@@ -128,7 +128,7 @@ def number_left_out_for_good() -> Exchange:
     offence = talk.says(*messages)
     talk.breaks("CTRL-01", offence, RECEIVER)
     talk.doubtful("CTRL-04", offence, RECEIVER)  # once, not with each repetition
-    for _ in range(5):
+    for _ in range(12):
         talk.answers(known)
         talk.wait(300)
         talk.says(*messages)
