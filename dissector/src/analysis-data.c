@@ -382,7 +382,8 @@ static void begin_buffer(const struct view *view)
     const struct nb_charge charge = {.rule = NB_RULE_DATA_OUTSTANDING,
                                      .offender = event->end,
                                      .excuse = "GOs beyond the limit may have asked for it"};
-    if (view->terms != NULL && view->facts->unaccepted + 1 > view->terms->max_buffers && buffer->ok_seq == 0) {
+    if (view->terms != NULL && view->terms->max_buffers > 0 && view->facts->unaccepted + 1 > view->terms->max_buffers &&
+        buffer->ok_seq == 0) {
         nb_blame(event, &charge, "buffer %u is sent while %u buffers have no OK, %u were agreed", buffer->number,
                  view->facts->unaccepted, view->terms->max_buffers);
     }

@@ -248,6 +248,17 @@ def response_lost() -> Exchange:
     return talk.finish(1)
 
 
+def no_buffers_granted() -> Exchange:
+    """The sender does what the GOs say: no number of buffers would be low enough."""
+    talk = Talk("RESPONSE grants no outstanding buffers, and GOs follow all the same.", buffers=6)
+    talk.opens()
+    offence = talk.responds(max_buffers=0)
+    talk.breaks("NEG-10", offence, RECEIVER)
+    talk.breaks("NEG-05", offence, RECEIVER)
+    talk.says(*talk.grants(2))
+    return talk.finish(0)
+
+
 def faster_at_once() -> Exchange:
     """Ten packets of the receiver must be known before its IP IDs tell anything, and these come later."""
     talk = Talk("The sender's first packet reports a faster pace than the RESPONSE gave it.", buffers=24)
@@ -270,6 +281,7 @@ SCRIPTS = {
     "data09-flag-on-ldata-only": flag_on_ldata_only,
     "data09-first-packet-flagged": first_packet_flagged,
     "data09-one-packet-flagged": one_packet_flagged,
+    "neg10-no-buffers": no_buffers_granted,
     "open-like-response-lost": response_lost,
     "order03-like-repeated-by-a-timer": repeated_by_a_timer,
     "ctrl06-before-it-came": acknowledged_before_it_came,
