@@ -36,6 +36,9 @@ static void judge_done(const struct nb_event *event)
         nb_await(event, &charge, sender, 1, "DONE, though message %u is not acknowledged", (uint16_t)stream->newest);
         return;
     }
+    if (facts->last_contested) {
+        return; /* DATA-09: it may have taken an earlier buffer for the last */
+    }
     if (!facts->last_known) {
         charge.absent = NB_ABSENT_LAST;
         nb_await(event, &charge, sender, 1, "DONE, though no packet of the last buffer was captured");

@@ -143,7 +143,6 @@ static void judge_behind_last(const struct view *view)
              facts->last_buffer);
     if (facts->last_contested) {
         facts->last_known = false;
-        facts->last_contested = false;
         facts->last_ok_seq = 0;
     }
 }

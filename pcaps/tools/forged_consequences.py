@@ -98,6 +98,24 @@ def first_packet_flagged() -> Exchange:
     return talk.finish(MIDDLE + 1)
 
 
+def believed_flag() -> Exchange:
+    """To the receiver the transfer is complete."""
+    talk = half_way(
+        "The first packet of a buffer has L; the receiver takes it for the last one, and the sender goes on."
+    )
+    talk.sends_piece(MIDDLE, 0, last_buffer=True)
+    for number in range(1, 4):
+        talk.breaks("DATA-09", talk.sends_piece(MIDDLE, number), SENDER)
+    talk.breaks("DATA-09", talk.sends_buffer(MIDDLE + 1)[0], SENDER)
+    talk.says(talk.accept(MIDDLE))
+    talk.answers()
+    talk.says_done()
+    for _ in range(6):
+        talk.wait(300)
+        talk.puts(SENDER, "KEEPALIVE")
+    return talk
+
+
 def flag_on_ldata_only() -> Exchange:
     talk = half_way("Of the last buffer, which is short, only the LDATA has L.", buffers=MIDDLE + 1)
     talk.sends_buffer(MIDDLE, skip=[2, 3], last_buffer=False)
@@ -279,6 +297,7 @@ SCRIPTS = {
     "data03-like-end-is-data": end_is_data,
     "data04-ldata-too-early": ldata_too_early,
     "data09-flag-on-ldata-only": flag_on_ldata_only,
+    "close01-like-believed-flag": believed_flag,
     "data09-first-packet-flagged": first_packet_flagged,
     "data09-one-packet-flagged": one_packet_flagged,
     "neg10-no-buffers": no_buffers_granted,
