@@ -378,7 +378,8 @@ static void judge_bad_checksum(const struct nb_event *event)
         charge.rule = NB_RULE_CKSUM_ALL;
         nb_blame(event, &charge, "the checksum is wrong, as in every packet of this end");
     } else if ((side->good_types & 1U << type) == 0 && side->bad_of_type[type] >= BAD_TO_PROVE) {
-        charge.rule = NB_RULE_CKSUM_ALL;
+        /* Of others it is right: so what it covers of data packets must be wrong. */
+        charge.rule = nb_is_data(type) && side->good_types != 0 ? NB_RULE_CKSUM_COVERAGE : NB_RULE_CKSUM_ALL;
         nb_blame(event, &charge, "the checksum is wrong, as in every %s of this end", nb_type_name(type));
     }
 }

@@ -237,6 +237,23 @@ def type_never_right() -> Exchange:
     return talk
 
 
+def data_type_never_right() -> Exchange:
+    talk = Talk(
+        "The checksum of DATA packets is always wrong, nobody knows how; that of NULL-ACKs is right.", buffers=8
+    )
+    talk.start()
+    talk.answers()
+    for number in range(18):
+        right = talk.piece(0, number % 3)
+        wrong = int.from_bytes(right.octets[20:22], "big") ^ 0x5A3C
+        right.octets = right.octets[:20] + struct.pack(">H", wrong) + right.octets[22:]
+        frame = talk.capture(right)
+        talk.wait(20)
+        if number >= 15:
+            talk.breaks("CKSUM-03", frame, SENDER)
+    return talk
+
+
 def length_too_small_for_checksum() -> Exchange:
     talk = half_way("The Length of a CONTROL leaves out its last longword, its checksum does not.")
     talk.sends_buffer(MIDDLE)
@@ -423,6 +440,7 @@ SCRIPTS = {
     "cksum03-covers-data": covers_data,
     "cksum01-header-alone": header_alone,
     "cksum01-type-never-right": type_never_right,
+    "cksum03-data-never-right": data_type_never_right,
     "cksum02-bytes-swapped": bytes_swapped,
     "cksum02-never-answered": never_answered,
     "cksum04-bytes-swapped": data_sum_swapped,
