@@ -8,6 +8,8 @@ from netblt_conformance.packets import Kind, Type
 from netblt_conformance.peer.receiver import CONTROL_TIMER_MS
 from netblt_conformance.tolerances import QUIET_US
 
+REPEATS_OF_OK = 3
+
 
 @case("CLOSE-01", roles=RECEIVERS)
 def test_the_receiver_is_done_only_when_its_last_message_is_acknowledged(t: Case) -> None:
@@ -147,12 +149,23 @@ def test_ok_publishes_the_control_timer(t: Case) -> None:
     ok = peer.expect_ok(0)
     first = next(seen for seen in peer.controls if any(m.seq == ok.seq for m in seen.packet.messages))
     t.must(ok.control_timer_ms > 0, "OK publishes a control timer of 0 ms", first.frame)
-    repeat = peer.expect_control(tolerances.CONTROL_REPEAT_MAX_US)
-    gap_us, published_us = repeat.time_us - first.time_us, peer.ms(ok.control_timer_ms)
-    t.observe("published control timer and first repeat, ms", f"{ok.control_timer_ms} and {gap_us // 1000}")
     slack_us = tolerances.CROSSING_US if t.link.real_time else peer.ms(2)
-    near = published_us // 2 - slack_us <= gap_us <= 2 * published_us + slack_us
-    t.should(near, f"OK publishes {ok.control_timer_ms} ms, the repeat came after {gap_us / 1000:g} ms", repeat.frame)
+    # A queue in several CONTROLs, or each CONTROL twice for safety: that is no repeat by the timer yet.
+    together = peer.listen(slack_us)
+    times_us = [max(seen.time_us for seen in (first, *together) if seen.packet.type is Type.CONTROL)]
+    gaps_us: list[int] = []
+    published_us = peer.ms(ok.control_timer_ms)
+    # A coarse clock may shorten the first repeat, whatever else makes a receiver repeat another one: not all of them.
+    while not gaps_us or (len(gaps_us) < REPEATS_OF_OK and max(gaps_us) < published_us // 2 - slack_us):
+        repeat = peer.expect_control(tolerances.CONTROL_REPEAT_MAX_US)
+        gaps_us.append(repeat.time_us - times_us[-1])
+        times_us.append(repeat.time_us)
+    t.observe("published control timer and first repeat, ms", f"{ok.control_timer_ms} and {gaps_us[0] // 1000}")
+    text = f"OK publishes a control timer of {ok.control_timer_ms} ms, but is repeated "
+    late = f"{text}after {gaps_us[0] / 1000:g} ms only: a sender that dallies for what was published is gone by then"
+    t.must(gaps_us[0] <= 2 * published_us + slack_us, late, repeat.frame)
+    early = f"{text}every {max(gaps_us) / 1000:g} ms (milliseconds, high byte first, are due)"
+    t.must(max(gaps_us) >= published_us // 2 - slack_us, early, repeat.frame)
 
 
 @case("CLOSE-08", roles=SENDERS)
