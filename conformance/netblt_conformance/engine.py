@@ -209,6 +209,7 @@ class Engine:
         seconds = case.link.clock.now_us() / MICROSECONDS_PER_S
         result = self._result(run, judgement.verdict, judgement.reason, judgement.frame, seconds)
         result.capture, result.observed = run.capture_name, case.observed
+        result.provoked = sorted(set().union(*(monitor.disabled for monitor in case.monitors)))
         confirm.note_disturbance(result, held_up_us, bearable_us)
         self._emit_result(result)
         for violation in told_once(others):

@@ -61,6 +61,8 @@ class Result:
     frame: int | None = None  # deciding frame, counted from 1 as Wireshark does
     seconds: float = 0.0  # on the link's own clock: virtual on sim and pipe
     observed: dict[str, str] = field(default_factory=dict)
+    # What the tester itself made undecidable in this capture (`Case.provokes`): no judge may hold it against anyone.
+    provoked: list[str] = field(default_factory=list)
 
     @property
     def key(self) -> str:
@@ -78,6 +80,8 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)
         row["verdict"] = self.verdict.label
+        if not self.provoked:
+            del row["provoked"]
         return row
 
     @classmethod

@@ -205,7 +205,8 @@ def test_a_response_that_loosens_the_proposal_is_not_made_use_of(t: Case) -> Non
         peer.await_open()
     proposal = peer.opens[-1].packet
     peer.respond(**{t.variant: 2 * getattr(proposal, t.variant)})
-    t.provokes("DATA-02", "DATA-03", "DATA-05", "DATA-12", "RATE-01", "RESEND-01")
+    # What is agreed upon now nobody can say: it may clamp each value to its own proposal (AMB-25).
+    t.provokes("DATA-02", "DATA-03", "DATA-04", "DATA-05", "DATA-12", "NEG-06", "RATE-01", "RATE-02", "RESEND-01")
     if isinstance(peer, ReceiverPeer):
         peer.go(0)
     peer.listen(2 * tolerances.QUIET_US)
