@@ -91,6 +91,19 @@ def test_a_violation_that_the_suite_passed_is_an_error_of_the_suite(tmp_path: Pa
     assert [(one.verdict, one.requirements, one.frame) for one in found] == [(Verdict.ERROR, ["CTRL-03"], 5)]
 
 
+def test_what_the_tester_made_undecidable_is_held_against_nobody(tmp_path: Path) -> None:
+    passed = result(Verdict.PASS, "DATA-01")
+    passed.provoked = ["CTRL-03"]
+    assert disagreements([passed], transfer(tmp_path, *DESCENDING)) == []
+
+
+def test_what_did_not_come_accuses_no_packet(tmp_path: Path) -> None:
+    """The frame of such a failure is only the last one that came before the waiting ended."""
+    failed = result(Verdict.FAIL, frame=5)
+    failed.reason = "expected GO for buffer 2: not within 2 s; saw 5 CONTROL"
+    assert disagreements([failed], transfer(tmp_path, *GOOD)) == []
+
+
 def test_one_more_violation_of_a_broken_implementation_is_a_failure_and_no_contradiction(tmp_path: Path) -> None:
     found = disagreements([result(Verdict.FAIL, "DATA-01", 5)], transfer(tmp_path, *DESCENDING))
     assert [(one.verdict, one.requirements) for one in found] == [(Verdict.FAIL, ["CTRL-03"])]

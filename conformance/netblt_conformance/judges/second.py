@@ -18,6 +18,7 @@ from netblt_conformance.judges.merged import FILES_AT_A_TIME, Part, merge
 from netblt_conformance.judges.tshark import VIOLATIONS, Finding, Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.model import ROLES_BY_NAME, address_text
+from netblt_conformance.peer.base import NOT_WITHIN
 from netblt_conformance.verdicts import Result, Verdict
 
 IUT = address_text(IUT_ADDRESS)
@@ -94,9 +95,9 @@ def _unseen(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Res
             rows = captures[name]
             if finding.offender_address != IUT or (name, rule) in found or rule in _seen(rows):
                 continue
-            if any(row.verdict is Verdict.FAIL for row in rows):
             if any(rule in row.provoked for row in rows):
                 continue
+            if any(row.verdict is Verdict.FAIL for row in rows):
                 found[name, rule] = _failure(rows[0], finding)
             else:
                 reason = f"the dissector proves a violation of {rule}, the suite saw none: {finding.text}"
@@ -118,6 +119,11 @@ def _failure(result: Result, finding: Finding) -> Result:
     )
 
 
+def _is_absence(result: Result) -> bool:
+    """Something did not come: the frame is the last one before the waiting ended, and accuses no packet."""
+    return NOT_WITHIN in result.reason
+
+
 def _held(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Result]:
     """The suite fails a packet of the implementation that the dissector looked at and found right, while it finds
     nothing else wrong with the implementation in that capture either."""
@@ -125,7 +131,7 @@ def _held(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Resul
         result
         for rows in by_capture(results, report).values()
         for result in rows
-        if result.verdict is Verdict.FAIL and result.frame is not None
+        if result.verdict is Verdict.FAIL and result.frame is not None and not _is_absence(result)
     ]
     errors: dict[tuple[str | None, str], Result] = {}
     for role in sorted({result.role for result in accused}):

@@ -18,6 +18,8 @@ from netblt_conformance.packets import Forge, Packet, Type
 # How often a condition is looked at while no packet comes; later, after this share of what has been waited already.
 LOOK_AGAIN_US = 20_000
 LOOK_AGAIN_SHARE = 64
+# How a reason says that something did not come.
+NOT_WITHIN = "not within"
 
 
 class UnmetError(Exception):
@@ -216,7 +218,7 @@ class Peer:
         """What the peer does by itself with a readable packet of this connection."""
 
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
-        return UnmetError(f"{what}: not within {self._span(within_us)}; {self._saw(first)}", self._last_frame(first))
+        return UnmetError(f"{what}: {NOT_WITHIN} {self._span(within_us)}; {self._saw(first)}", self._last_frame(first))
 
     def _span(self, span_us: int) -> str:
         return f"{span_us / MICROSECONDS_PER_S:g} s"
@@ -294,7 +296,9 @@ class Peer:
                 return self.expect(matches, min(tolerances.TESTER_RETRY_US, deadline_us - self.now_us), what)
             except UnmetError as unmet:
                 if self.now_us >= deadline_us:
-                    raise UnmetError(f"{what}: not within {self._span(tolerances.SETUP_MAX_US)}", unmet.frame) from None
+                    raise UnmetError(
+                        f"{what}: {NOT_WITHIN} {self._span(tolerances.SETUP_MAX_US)}", unmet.frame
+                    ) from None
 
     def expect_response(self, within_us: int | None = None) -> Seen:
         within_us = within_us or tolerances.REACTION_MAX_US
