@@ -185,7 +185,7 @@ def test_a_request_that_is_not_acknowledged_is_repeated_not_renewed(t: Case) -> 
     peer.expect_repeats(3)
     peer.listen(2 * QUIET_US)
     t.must(len(peer.controls) > held_since, "the request was not repeated")
-    requests = [m for m in peer.find(Kind.RESEND, 0) if m.seq > acked]
+    requests = [request for request in peer.requests(0) if request.seq > acked]
     t.must(len(requests) <= 1, f"{len(requests)} requests for buffer 0 are open: {', '.join(map(str, requests))}")
     peer.finish()
     peer.expect_success()

@@ -219,6 +219,7 @@ static void judge_packing(const struct nb_event *event, const struct nb_control 
 /* The RESENDs in one CONTROL. */
 struct asked {
     struct nb_message message[64];
+    int64_t seq[64];
     unsigned count;
 };
 
@@ -236,31 +237,43 @@ static bool share_a_packet(const struct nb_event *event, const struct nb_message
     return false;
 }
 
-/* RESEND-06 from the packet alone: both messages are unacknowledged. A list that does not fit is spread over several,
- * but they name no packet twice, and the packet is full. */
-static void judge_single(const struct nb_event *event, const struct nb_message *first, const struct nb_message *second)
+/* Whether these messages came up at one moment, as far as anyone saw. */
+static bool came_together(const struct nb_event *event, int64_t first, int64_t second)
 {
-    enum { LONG_LIST = 16 };
+    const float at_once_s = 0.002F;
+    const struct nb_told *a = nb_told_find(&event->stream->facts->told, first);
+    const struct nb_told *b = nb_told_find(&event->stream->facts->told, second);
+
+    return a == NULL || b == NULL || b->when - a->when < at_once_s;
+}
+
+/* RESEND-06: both messages are unacknowledged. A list may be spread over several messages, and how many entries are too
+ * many for one is this end's own affair (AMB-33); but they come up together, and name no packet twice. */
+static void judge_single(const struct nb_event *event, const struct nb_message *first, const struct nb_message *second,
+                         bool together)
+{
     struct nb_charge charge = {.rule = NB_RULE_RESEND_SINGLE, .offender = event->end};
     const bool shared = share_a_packet(event, first, second);
 
     if (shared || event->packet->length + second->bytes <= (int)nb_redundancy_capacity(event->stream)) {
-        charge.excuse = !shared && first->count >= LONG_LIST ? "this end may limit the length of a list" : NULL;
+        charge.excuse = !shared && together ? "this end may limit the length of a list" : NULL;
         nb_blame(event, &charge, "two unacknowledged RESENDs for buffer %u", second->buffer);
     }
 }
 
-static void note_asked(const struct nb_event *event, struct asked *asked, const struct nb_message *message, bool fresh)
+static void note_asked(const struct nb_event *event, struct asked *asked, const struct nb_message *message, int64_t seq,
+                       bool fresh)
 {
     for (unsigned i = 0; i < asked->count; i++) {
         if (asked->message[i].buffer == message->buffer) {
             if (fresh) { /* what is repeated was told before */
-                judge_single(event, &asked->message[i], message);
+                judge_single(event, &asked->message[i], message, came_together(event, asked->seq[i], seq));
             }
             return;
         }
     }
     if (asked->count < array_length(asked->message)) {
+        asked->seq[asked->count] = seq;
         asked->message[asked->count++] = *message;
     }
     nb_keep(event, NB_RULE_RESEND_SINGLE);
@@ -314,7 +327,7 @@ void nb_control_packet(const struct nb_event *event)
         const unsigned fresh_before = control.fresh;
         take_message(event, &message, seq, &control);
         if (message.type == NB_RESEND) {
-            note_asked(event, &asked, &message, control.fresh > fresh_before);
+            note_asked(event, &asked, &message, seq, control.fresh > fresh_before);
         }
     }
     if (walk != NB_END || control.messages == 0) {

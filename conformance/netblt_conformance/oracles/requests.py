@@ -3,9 +3,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import SentData, Session, after
 from netblt_conformance.packets import Kind, Message, Packet, Type
+
+
+@dataclass(slots=True)
+class _Omission:
+    """What a request leaves out, as long as a further part of it may still come."""
+
+    buffer: int
+    missing: set[int]
+    time_us: int
+    frame: int
 
 
 class RequestOracle(Oracle):
@@ -13,12 +25,20 @@ class RequestOracle(Oracle):
         super().__init__(session, report)
         self._messages: dict[int, Message] = {}
         self._highest = 0
+        self._came_us: dict[int, int] = {}  # seq -> when the message first came
+        self._omitted: list[_Omission] = []
+
+    def finish(self) -> None:
+        for omission in self._omitted:
+            self._tell(omission)
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        self._omitted = [o for o in self._omitted if not self._is_final(o, time_us)]
         if packet.type is Type.CONTROL:
             for message in packet.messages:
                 if message.seq in self._messages:
                     continue
+                self._came_us[message.seq] = time_us
                 if message.kind is Kind.OK:
                     self._on_ok(message, time_us, frame)
                 elif message.kind is Kind.RESEND:
@@ -77,13 +97,32 @@ class RequestOracle(Oracle):
         if sent.last_packet is None or not self.session.knew(sent.packets[sent.last_packet], time_us):
             return
         missing = {n for n in range(sent.last_packet + 1) if n not in sent.packets}
+        for omission in self._omitted:
+            if omission.buffer == message.buffer:  # this is the next part of the same request
+                omission.missing -= set(message.packets)
         missing -= set(message.packets)
         for other in self._earlier(Kind.RESEND, message.buffer):
             if after(other.seq, self.session.highest_ack_sent):
                 missing -= set(other.packets)
         if missing and size + 2 * len(missing) + 2 <= self.session.control_limit:
-            text = f"RESEND for buffer {message.buffer} leaves out {sorted(missing)}, which never arrived"
-            self.fail("RESEND-01", text, frame)
+            self._omitted.append(_Omission(message.buffer, missing, time_us, frame))
+
+    def _is_final(self, omission: _Omission, time_us: int) -> bool:
+        """Once the moment is over at which a list came, no further part of it comes; what it lacks is told."""
+        over = time_us - omission.time_us > self.session.slack_us
+        if over:
+            self._tell(omission)
+        return over
+
+    def _tell(self, omission: _Omission) -> None:
+        if omission.missing:
+            text = f"RESEND for buffer {omission.buffer} leaves out {sorted(omission.missing)}, which never arrived"
+            self.fail("RESEND-01", text, omission.frame)
+
+    def _is_part(self, message: Message, other: Message) -> bool:
+        """One request in several messages: queued at one moment, and no packet is named twice (AMB-33)."""
+        together = abs(self._came_us[message.seq] - self._came_us[other.seq]) <= self.session.slack_us
+        return together and not set(message.packets) & set(other.packets)
 
     def _judge_waiting(self, message: Message, sent: SentData, frame: int) -> None:
         """RESEND-06, TIMER-04: a buffer whose request is not acknowledged waits for that (state ACK-WAIT)."""
@@ -94,6 +133,8 @@ class RequestOracle(Oracle):
         ]
         for other in open_requests:
             if other.kind is Kind.RESEND:
+                if self._is_part(message, other):
+                    continue
                 text = f"{message} was added while {other} is not acknowledged"
                 self.fail("RESEND-06", text, frame)
             elif not sent.packets:

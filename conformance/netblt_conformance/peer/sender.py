@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,6 +13,9 @@ from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError
 
+# On a real link the CONTROLs of one moment arrive within this.
+PARTS_US = 2_000
+
 
 class SenderPeer(Peer):
     """Drives an implementation that receives."""
@@ -19,6 +23,7 @@ class SenderPeer(Peer):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
+        self._came_us: dict[int, int] = {}  # sequence number -> when the message first came
         self.controls: list[Seen] = []
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
         self.lose: Callable[[Packet], bool] = lambda _control: False  # CONTROLs that count as lost on the way
@@ -69,6 +74,7 @@ class SenderPeer(Peer):
         self.controls.append(seen)
         for message in packet.messages:
             self.messages.setdefault(message.seq, message)
+            self._came_us.setdefault(message.seq, seen.time_us)
             if message.kind is Kind.GO and self.first_buffer is None:
                 self.first_buffer = message.buffer
         if self._answers and self.agreed is not None:
@@ -160,7 +166,12 @@ class SenderPeer(Peer):
         return self.expect_message(Kind.OK, buffer, within_us or tolerances.REACTION_MAX_US)
 
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
-        return self.expect_message(Kind.RESEND, buffer, self.data_timer_max_us, count)
+        """The `count`-th request for this buffer, all parts of it; its number is that of the last part."""
+        what = f"expected {Kind.RESEND.name} for buffer {buffer}"
+        self.until(lambda: len(self.requests(buffer)) >= count, self.data_timer_max_us, what)
+        if self.link.real_time:
+            self.listen(PARTS_US)
+        return self.requests(buffer)[count - 1]
 
     def expect_control(self, within_us: int, match: Callable[[Packet], bool] = lambda _packet: True) -> Seen:
         """The next CONTROL packet that matches."""
@@ -169,6 +180,19 @@ class SenderPeer(Peer):
             within_us,
             "expected CONTROL",
         )
+    def requests(self, buffer: int) -> list[Message]:
+        """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
+        of which names a packet of another, is one (AMB-33)."""
+        found: list[Message] = []
+        slack_us = tolerances.CROSSING_US if self.link.real_time else 0
+        for message in self.find(Kind.RESEND, buffer):
+            one = found and self._came_us[message.seq] - self._came_us[found[-1].seq] <= slack_us
+            if one and not set(found[-1].packets) & set(message.packets):
+                found[-1] = dataclasses.replace(message, packets=(*found[-1].packets, *message.packets))
+            else:
+                found.append(message)
+        return found
+
 
     def round_with(self, seq: int) -> set[int]:
         """The messages of the CONTROL in which this one first came, and of those that came at the same moment: a queue
