@@ -14,7 +14,7 @@ from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US
+from netblt_conformance.tolerances import QUIET_US, REACTION_MAX_US
 
 BUFFER_BYTES = 512
 BUFFERS = 4
@@ -44,10 +44,20 @@ def settle(peer: SenderPeer) -> None:
     peer.listen(2 * tolerances.CROSSING_US if peer.link.real_time else 0)
 
 
+def waits_for_acks(peer: SenderPeer, number: int) -> bool:
+    """Whether it keeps this GO back as long as an earlier message is not acknowledged, which is legal (AMB-29): then no
+    more buffers are to be had here, and what its queue holds by now must do."""
+    if not peer.find(Kind.GO, number):
+        peer.listen(REACTION_MAX_US)
+    return not peer.find(Kind.GO, number) and peer.ack < max(peer.messages)
+
+
 def complete_three(peer: SenderPeer) -> Iterator[int]:
     """Completes three buffers, out of order when enough are open. Yields the number of each when its OK is there."""
     every_go = all(peer.find(Kind.GO, number) for number in range(BUFFERS))
     for number in (0, 2, 3) if every_go else (0, 1, 2):
+        if number and waits_for_acks(peer, number):
+            return
         peer.expect_go(number)
         peer.send_buffer(number)
         peer.expect_ok(number)

@@ -162,8 +162,31 @@ class SenderPeer(Peer):
         if not self.find(Kind.GO, count - 1):
             raise NotSupportedError(f"it opens fewer than {count} buffers at a time, this exchange needs {count}")
 
+    def require_go_behind_unacknowledged(self, buffer: int) -> None:
+        """The exchange of a case needs this GO while earlier messages wait for their acknowledgement. To keep it back
+        until then is legal (AMB-29): then N/A."""
+        try:
+            self.expect_go(buffer)
+        except UnmetError:
+            if self.ack < max(self.messages, default=0):
+                raise NotSupportedError("it keeps a GO back until what it said before is acknowledged") from None
+            raise
+
     def expect_ok(self, buffer: int, within_us: int | None = None) -> Message:
         return self.expect_message(Kind.OK, buffer, within_us or tolerances.REACTION_MAX_US)
+
+    def requests(self, buffer: int) -> list[Message]:
+        """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
+        of which names a packet of another, is one (AMB-33)."""
+        found: list[Message] = []
+        slack_us = tolerances.CROSSING_US if self.link.real_time else 0
+        for message in self.find(Kind.RESEND, buffer):
+            one = found and self._came_us[message.seq] - self._came_us[found[-1].seq] <= slack_us
+            if one and not set(found[-1].packets) & set(message.packets):
+                found[-1] = dataclasses.replace(message, packets=(*found[-1].packets, *message.packets))
+            else:
+                found.append(message)
+        return found
 
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
         """The `count`-th request for this buffer, all parts of it; its number is that of the last part."""
@@ -180,19 +203,6 @@ class SenderPeer(Peer):
             within_us,
             "expected CONTROL",
         )
-    def requests(self, buffer: int) -> list[Message]:
-        """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
-        of which names a packet of another, is one (AMB-33)."""
-        found: list[Message] = []
-        slack_us = tolerances.CROSSING_US if self.link.real_time else 0
-        for message in self.find(Kind.RESEND, buffer):
-            one = found and self._came_us[message.seq] - self._came_us[found[-1].seq] <= slack_us
-            if one and not set(found[-1].packets) & set(message.packets):
-                found[-1] = dataclasses.replace(message, packets=(*found[-1].packets, *message.packets))
-            else:
-                found.append(message)
-        return found
-
 
     def round_with(self, seq: int) -> set[int]:
         """The messages of the CONTROL in which this one first came, and of those that came at the same moment: a queue
