@@ -5,7 +5,7 @@ from netblt_conformance import packets, tolerances
 from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.tolerances import QUIET_US
@@ -61,7 +61,7 @@ def test_every_packet_carries_good_checksums_when_data_checksums_are_on(t: Case)
 
 
 @case("CKSUM-02", roles=PASSIVE)
-def test_a_packet_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> None:
+def test_an_open_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> None:
     peer = t.peer()
     # The low half of the unique ID takes up what the checksum would have been.
     plain = packets.read(peer.forge.opening(Type.OPEN, peer.opening_values(unique_id=0xA5A50000)))
@@ -71,6 +71,53 @@ def test_a_packet_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> None
         t.must(packets.read(opening).checksum == 0, "the tester could not forge a checksum of zero")
     peer.send(opening)
     peer.expect_response()
+
+
+@case("CKSUM-02", roles=ACTIVE)
+def test_a_response_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> None:
+    peer = t.peer(2048)
+    with t.preamble():
+        peer.await_open()
+    # The low half of the transfer size, which no NETBLT makes use of, takes up what the checksum would have been.
+    plain = packets.read(peer.forge.opening(Type.RESPONSE, peer.response_values(transfer_size=0)))
+    size = plain.checksum
+    forged = packets.read(peer.forge.opening(Type.RESPONSE, peer.response_values(transfer_size=size)))
+    with t.preamble():
+        t.must(forged.checksum == 0, "the tester could not forge a checksum of zero")
+    peer.respond(transfer_size=size)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CKSUM-02", roles=SENDERS)
+def test_a_control_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> None:
+    peer = t.receiver(1024)
+    with t.preamble():
+        peer.connect()
+    # A RESEND for a buffer that nobody knows is acknowledged and dropped: its one entry takes up the checksum.
+    seq, unknown = peer.next_seq, peer.first_buffer + 1000
+    plain = packets.read(peer.forge.control([Message(Kind.RESEND, seq, unknown, packets=(0,))]))
+    request = peer.message(Kind.RESEND, unknown, packets=(plain.checksum,))
+    forged = peer.forge.control([request])
+    with t.preamble():
+        t.must(packets.read(forged).checksum == 0, "the tester could not forge a checksum of zero")
+    peer.send(forged)
+    peer.expect_ack(request.seq)
+
+
+@case("CKSUM-02", roles=RECEIVERS)
+def test_data_whose_header_checksum_happens_to_be_zero_are_accepted(t: Case) -> None:
+    peer = t.sender(1024)
+    with t.preamble():
+        peer.connect()
+        if peer.terms.data_checksum:
+            raise NotSupportedError("the implementation turns data checksums on (AMB-24)")
+        peer.expect_go(0)
+    for number in range(peer.packet_count(0)):
+        # The Data Area Checksum, which means nothing here, takes up what the header's would have been.
+        plain = packets.read(peer.forge.data(peer.data_packet(0, number)))
+        peer.send_packet(0, number, data_checksum=plain.checksum)
+    peer.expect_ok(0)
 
 
 @case("CKSUM-05", roles=RECEIVERS, control=True)
