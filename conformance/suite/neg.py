@@ -193,6 +193,12 @@ def test_every_ok_offers_a_usable_burst(t: Case) -> None:
     peer.finish()
     peer.expect_success()
     for seen in peer.controls:
+    offers = {(m.burst_size, m.burst_interval_ms) for m in peer.messages.values() if m.kind is Kind.OK}
+    agreed = peer.terms.burst_size, peer.terms.burst_interval_ms
+    # Any pair may be offered; but no reason gives just this one, in every OK.
+    swapped = offers == {agreed[::-1]} and agreed[0] != agreed[1]
+    text = f"every OK offers {agreed[1]} packets in {agreed[0]} ms, agreed was {agreed[0]} in {agreed[1]} ms"
+    t.must(not swapped, f"{text}: size and interval are swapped")
         for message in seen.packet.messages:
             usable = message.kind is not Kind.OK or message.burst_size > 0
             t.should(usable, f"{message} offers a burst of {message.burst_size} packets (AMB-11)", seen.frame)
