@@ -170,6 +170,7 @@ def test_a_faster_offer_is_adopted_or_the_restriction_is_reported(t: Case) -> No
     peer = t.receiver(8 * 1024, buffer_size=4096, burst_size=2, burst_interval_ms=interval_ms, max_buffers=1)
     with t.preamble():
         peer.connect()
+        peer.require(packets_per_buffer=3 * peer.terms.burst_size)  # or the pace of one buffer says nothing
         peer.go(0)
         peer.expect_buffer(0)
     peer.offer = (1000, 1)
@@ -187,18 +188,18 @@ def test_a_faster_offer_is_adopted_or_the_restriction_is_reported(t: Case) -> No
 
 @case("NEG-08", roles=RECEIVERS)
 def test_every_ok_offers_a_usable_burst(t: Case) -> None:
-    peer = t.sender(3 * 1024)
+    peer = t.sender(3 * 1024, burst_size=3, burst_interval_ms=29)
     with t.preamble():
         peer.connect()
     peer.finish()
     peer.expect_success()
-    for seen in peer.controls:
     offers = {(m.burst_size, m.burst_interval_ms) for m in peer.messages.values() if m.kind is Kind.OK}
     agreed = peer.terms.burst_size, peer.terms.burst_interval_ms
     # Any pair may be offered; but no reason gives just this one, in every OK.
     swapped = offers == {agreed[::-1]} and agreed[0] != agreed[1]
     text = f"every OK offers {agreed[1]} packets in {agreed[0]} ms, agreed was {agreed[0]} in {agreed[1]} ms"
     t.must(not swapped, f"{text}: size and interval are swapped")
+    for seen in peer.controls:
         for message in seen.packet.messages:
             usable = message.kind is not Kind.OK or message.burst_size > 0
             t.should(usable, f"{message} offers a burst of {message.burst_size} packets (AMB-11)", seen.frame)
