@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from netblt_conformance import tolerances
 from netblt_conformance.case import RECEIVERS, Case, case
-from netblt_conformance.links.base import Feature
+from netblt_conformance.links.base import Feature, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind
 from netblt_conformance.peer import SenderPeer
@@ -125,6 +125,26 @@ def test_messages_of_every_kind_stay_the_same_through_their_repetitions(t: Case)
     peer.expect_ok(0)
     peer.expect_repeats(3)
     stay_the_same(t, peer)
+
+
+@case("CTRL-02", roles=RECEIVERS)
+def test_a_repeated_request_keeps_its_list_when_some_of_it_has_come(t: Case) -> None:
+    peer = t.sender(1024, buffer_size=1024)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=4)
+        go = peer.expect_go(0)
+        peer.answer_controls(False)
+        peer.withhold_ack(at=go.seq)
+        peer.send_buffer(0, omit=[0, 1])
+        request = peer.expect_resend(0)
+        if len(request.packets) < 2:
+            raise NotSupportedError("it asks for one packet at a time")
+    peer.send_packet(0, 0)
+    peer.expect_round(request.seq)
+    stay_the_same(t, peer)
+    peer.finish()
+    t.expect_delivered_by(peer)
 
 
 @case("CTRL-02", roles=RECEIVERS)
