@@ -8,6 +8,7 @@ from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, Case,
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Type
 from netblt_conformance.peer import ReceiverPeer
+from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.tolerances import QUIET_US
 from netblt_conformance.wire import data_checksum_ok
 
@@ -177,21 +178,28 @@ def test_a_repeated_response_is_not_answered(t: Case) -> None:
     peer.expect_success()
 
 
-@case("OPEN-09", roles=ALL_ROLES, control=True)
+@case("OPEN-09", roles=ALL_ROLES, control=True, variants=("OPEN", "RESPONSE"))
 def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection_survives(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()
         t.run_first_buffer(peer)
     if t.stimulus:
-        if t.role.active:
-            peer.send_response(unique_id=OTHER_ID)
-        else:
-            peer.send_open(unique_id=OTHER_ID)
+        # Whichever end opened: "any OPEN or RESPONSE packet" for an open connection has its unique ID checked.
+        kind = Type[t.variant]
+        usual = peer.response_values if t.role.active and kind is Type.RESPONSE else peer.opening_values
+        peer.send(peer.forge.opening(kind, usual(unique_id=OTHER_ID)))
         answers = (Type.ABORT, Type.REFUSED)
-        seen = peer.expect(
-            lambda packet: packet.type in answers, tolerances.REACTION_MAX_US, "expected ABORT for the foreign ID"
-        )
+        try:
+            seen = peer.expect(
+                lambda packet: packet.type in answers, tolerances.REACTION_MAX_US, "expected ABORT for the foreign ID"
+            )
+        except UnmetError as unmet:
+            if t.role.active or kind is Type.OPEN:
+                raise
+            # An end that never opened may take a RESPONSE for what it cannot be, an attempt to open (ROBUST-08).
+            t.should(False, unmet.reason, unmet.frame)
+            return
         t.observe("foreign unique ID is answered with", seen.packet.type and seen.packet.type.name)
         t.should(seen.packet.type is Type.ABORT, "answered REFUSED where RFC 998 says ABORT (AMB-18)", seen.frame)
         if not t.role.active:  # the connection keeps its own ID
