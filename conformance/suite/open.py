@@ -96,12 +96,15 @@ def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
 
 @case("OPEN-07", roles=PASSIVE, control=True)
 def test_a_repeated_open_gets_the_same_response_again(t: Case) -> None:
-    peer = t.peer()
+    # Beyond its limits, so that what it repeats is its own answer and not the proposal.
+    small = {"buffer_size": 768, "packet_size": 96, "burst_size": 2, "burst_interval_ms": 20, "max_buffers": 1}
+    large = {"buffer_size": 8192, "packet_size": 1024, "burst_size": 50, "burst_interval_ms": 1, "max_buffers": 8}
+    peer = t.peer(iut=small)
     with t.preamble():
-        peer.connect()
+        peer.open(**large)
     if t.stimulus:
         for _ in range(2):
-            peer.send_open()
+            peer.send_open(**large)
             again = peer.expect_response()
             same = again.packet.raw == peer.responses[0].packet.raw
             t.must(same, "the repeated OPEN got another RESPONSE than the first one", again.frame)
