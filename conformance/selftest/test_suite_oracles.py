@@ -168,6 +168,8 @@ RECEIVER_FAULTS: dict[str, tuple[str, list[Step]]] = {
     "another version byte": ("WIRE-02", [iut(Forge(3, IUT_PORT, TESTER_PORT).packet(Type.KEEPALIVE))]),
     "a string without NUL": ("WIRE-07", [says(Type.ABORT, b"abcd")]),
     "an unreadable CONTROL": ("WIRE-12", [says(Type.CONTROL, b"\3\0\0\1\0\0\0\0")]),
+    "DONE without the OK": ("CLOSE-01", [tells(go(1, 1)), gives(1, 0, 1), gives(1, 1, 1), says(Type.DONE)]),
+    "control messages behind its own QUIT": ("QUIT-05", [iut(IUT.reason(Type.QUIT, "")), tells(go(1, 0))]),
 }
 
 
@@ -231,6 +233,7 @@ def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None
     reasons = [
         v.reason for v in violations(PASSIVE_SENDER, [*STARTED, odd], data_checksum=True) if v.requirement == "CKSUM-04"
     ]
+    "data behind its own QUIT": ("QUIT-05", [*STARTED, iut(IUT.reason(Type.QUIT, "")), sends(0, 0, 2)]),
     good = packets.data_checksum(b"abc\0")
     assert reasons == [
         f"LDATA(buffer 0, packet 1, ack 2) has the Data Area Checksum 0x9d9d, its 3 bytes give 0x{good:04x}"

@@ -7,7 +7,7 @@ from netblt_conformance.links.base import Feature, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.model import Stop
 from netblt_conformance.packets import Type
-from netblt_conformance.peer import ReceiverPeer
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.tolerances import QUIET_US
 
 SLOW = {"burst_size": 1, "burst_interval_ms": 50}
@@ -15,8 +15,6 @@ SLOW = {"burst_size": 1, "burst_interval_ms": 50}
 
 def into_the_middle_of_a_buffer(peer: ReceiverPeer | object) -> None:
     """Some packets of buffer 0 are through, others are not."""
-    from netblt_conformance.peer import SenderPeer
-
     if isinstance(peer, ReceiverPeer | SenderPeer):
         peer.require(packets_per_buffer=3)
     if isinstance(peer, ReceiverPeer):
@@ -90,6 +88,25 @@ def test_a_quit_of_the_client_waits_for_the_end_of_the_buffer(t: Case) -> None:
         peer.until(
             lambda: any(seen.packet.type is Type.QUIT for seen in peer.seen), 15 * S, "expected QUIT behind the buffer"
         )
+    peer.send(peer.forge.packet(Type.QUITACK))
+    peer.expect_failure()
+
+
+@case("QUIT-05", roles=ALL_ROLES, needs=(Feature.QUIT,))
+def test_nothing_is_transferred_behind_its_own_quit(t: Case) -> None:
+    peer = t.peer(4096, **SLOW)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, packet_size=256, max_buffers=2)
+        into_the_middle_of_a_buffer(peer)
+        if isinstance(peer, ReceiverPeer):
+            peer.go(1)  # so that there are data that it must not send any more
+    t.link.stop(Stop.QUIT, "the client has had enough")
+    if isinstance(peer, SenderPeer):
+        peer.send_packets(0, [2, 3])
+    peer.until(lambda: any(s.packet.type is Type.QUIT for s in peer.seen), 15 * S, "expected QUIT behind the buffer")
+    transfer = (Type.DATA, Type.LDATA, Type.CONTROL)
+    peer.silence(transfer, 2 * QUIET_US, "nothing may be transferred behind QUIT")
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.expect_failure()
 

@@ -16,6 +16,7 @@ class ClosingOracle(Oracle):
         self._abort_us: int | None = None
         self._quit_us: int | None = None
         self._dones = 0
+        self._own_quit = False
         self._spoke_since = False  # a late packet of the tester may be answered with ABORT or REFUSED (AMB-55)
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
@@ -48,6 +49,9 @@ class ClosingOracle(Oracle):
         quitted = self._quit_us is not None and self.session.knew(self._quit_us, time_us)
         if quitted and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
             self.fail("QUIT-05", f"{packet.type.name} came after QUIT had arrived", frame)
+        if self._own_quit and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
+            self.fail("QUIT-05", f"{packet.type.name} came behind its own QUIT", frame)
+        self._own_quit |= packet.type is Type.QUIT
         if packet.type is Type.DONE:
             self._dones += 1
             if self._dones > 1:
