@@ -163,6 +163,41 @@ def test_impossible_data_is_never_stored(t: Case) -> None:
     t.expect_delivered(peer.data)
 
 
+@case("ROBUST-06", roles=RECEIVERS)
+def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None:
+    peer = t.sender(700, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=4, buffer_size=1024)
+        peer.expect_go(0)
+    t.provokes("RESEND-01", "CTRL-14")  # what has arrived is a matter of opinion now
+    last, junk = peer.packet_count(0) - 1, b"\xee" * peer.terms.packet_size
+    peer.send_packet(0, last)
+    shorter = dataclasses.replace(peer.data_packet(0, last - 1, data=junk), type=Type.LDATA)
+    peer.send(peer.forge.data(shorter))
+    peer.send_packet(0, 0, packet=last + 1, data=junk)  # behind the LDATA
+    aborted = any(seen.packet.type is Type.ABORT for seen in peer.listen(QUIET_US))
+    t.observe("an LDATA that contradicts an earlier one is", "a reason to ABORT" if aborted else "ignored")
+    if not aborted:  # either is right, a wrong delivery is not
+        peer.send_packets(0, range(last))
+        peer.finish()
+        t.expect_delivered_by(peer)
+
+
+@case("ROBUST-04", roles=RECEIVERS)
+def test_reserved_bits_of_data_are_ignored(t: Case) -> None:
+    peer = t.sender(2048)
+    with t.preamble():
+        peer.connect()
+    for buffer in range(peer.buffer_count):
+        peer.expect_go(buffer)
+        for number in range(peer.packet_count(buffer)):
+            peer.send_packet(buffer, number, flags=0xFFFE | int(buffer == peer.buffer_count - 1))
+        peer.expect_ok(buffer)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
 @case("ROBUST-01", roles=RECEIVERS)
 def test_data_that_end_before_their_length_are_not_stored(t: Case) -> None:
     peer = t.sender(1024)
