@@ -159,7 +159,17 @@ RECEIVER_FAULTS: dict[str, tuple[str, list[Step]]] = {
         "RESEND-06",
         [tells(go(1, 0)), gives(0, 1, 1), tells(resend(2, 0, 0)), tells(resend(2, 0, 0), resend(3, 0, 0))],
     ),
+    "two open requests for different packets": (
+        "RESEND-06",
+        [tells(go(1, 0)), acked(1), tells(resend(2, 0, 0)), tells(resend(2, 0, 0), resend(3, 0, 1))],
+    ),
+    "two requests at one moment that share a packet": (
+        "RESEND-06",
+        [tells(go(1, 0)), acked(1), tells(resend(2, 0, 0, 1), resend(3, 0, 1))],
+    ),
     "DONE too early": ("CLOSE-01", [says(Type.DONE)]),
+    "DONE without the OK": ("CLOSE-01", [tells(go(1, 1)), gives(1, 0, 1), gives(1, 1, 1), says(Type.DONE)]),
+    "control messages behind its own QUIT": ("QUIT-05", [iut(IUT.reason(Type.QUIT, "")), tells(go(1, 0))]),
     "the wrong direction": ("WIRE-13", [acks(0)]),
     "a bad checksum": ("CKSUM-01", [iut(packets.spoil(IUT.packet(Type.KEEPALIVE)))]),
     "an unknown type": ("WIRE-03", [says(12)]),
@@ -168,8 +178,6 @@ RECEIVER_FAULTS: dict[str, tuple[str, list[Step]]] = {
     "another version byte": ("WIRE-02", [iut(Forge(3, IUT_PORT, TESTER_PORT).packet(Type.KEEPALIVE))]),
     "a string without NUL": ("WIRE-07", [says(Type.ABORT, b"abcd")]),
     "an unreadable CONTROL": ("WIRE-12", [says(Type.CONTROL, b"\3\0\0\1\0\0\0\0")]),
-    "DONE without the OK": ("CLOSE-01", [tells(go(1, 1)), gives(1, 0, 1), gives(1, 1, 1), says(Type.DONE)]),
-    "control messages behind its own QUIT": ("QUIT-05", [iut(IUT.reason(Type.QUIT, "")), tells(go(1, 0))]),
 }
 
 
@@ -188,6 +196,17 @@ def test_what_was_decided_before_the_data_came_is_no_fault(fault: str) -> None:
     """It may have waited for other messages to travel with."""
     requirement, steps = RECEIVER_FAULTS[fault]
     assert requirement not in watch(PASSIVE_RECEIVER, steps, CROSSES_US)
+
+
+def test_a_request_in_two_parts_of_one_moment_is_one_request() -> None:
+    """AMB-33: how long a list may be is for the receiver to say."""
+    parts = tells(resend(3, 1, 0), resend(4, 1, 1))
+    assert watch(PASSIVE_RECEIVER, [tells(go(1, 0), go(2, 1)), acked(2), parts, gives(1, 0, 4), gives(1, 1, 4)]) == []
+
+
+def test_whoever_confirms_the_last_buffer_has_no_excuse_for_another_go() -> None:
+    last = [tells(go(1, 1)), gives(1, 0, 1), gives(1, 1, 1)]
+    assert "DATA-10" in watch(PASSIVE_RECEIVER, [*last, tells(ok(2, 1), go(3, 2))], CROSSES_US)
 
 
 # ---- a sending implementation ----
@@ -214,6 +233,7 @@ SENDER_FAULTS: dict[str, tuple[str, list[Step]]] = {
     "a later buffer first": ("ORDER-01", [*STARTED, sends(1, 0, 2), sends(0, 0, 2)]),
     "LDATA first": ("ORDER-03", [*STARTED, sends(0, 1, 2), sends(0, 0, 2)]),
     "an answer to ABORT": ("ABORT-02", [given(TESTER.reason(Type.ABORT, "")), iut(IUT.reason(Type.ABORT, ""))]),
+    "data behind its own QUIT": ("QUIT-05", [*STARTED, iut(IUT.reason(Type.QUIT, "")), sends(0, 0, 2)]),
     "data after QUIT": ("QUIT-05", [*STARTED, given(TESTER.reason(Type.QUIT, "")), sends(0, 0, 2)]),
 }
 
@@ -233,7 +253,6 @@ def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None
     reasons = [
         v.reason for v in violations(PASSIVE_SENDER, [*STARTED, odd], data_checksum=True) if v.requirement == "CKSUM-04"
     ]
-    "data behind its own QUIT": ("QUIT-05", [*STARTED, iut(IUT.reason(Type.QUIT, "")), sends(0, 0, 2)]),
     good = packets.data_checksum(b"abc\0")
     assert reasons == [
         f"LDATA(buffer 0, packet 1, ack 2) has the Data Area Checksum 0x9d9d, its 3 bytes give 0x{good:04x}"

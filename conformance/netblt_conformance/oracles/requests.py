@@ -154,3 +154,6 @@ class RequestOracle(Oracle):
         holes = [n for n in gone if not self.session.data_sent.get(n, SentData()).complete_by(moment)]
         if holes:
             self.fail("CLOSE-01", f"DONE although packets of buffers {holes} are missing", frame)
+        unconfirmed = [n for n in gone if not self._earlier(Kind.OK, n)]
+        if unconfirmed and not holes:
+            self.fail("CLOSE-01", f"DONE although buffers {unconfirmed} have no OK", frame)
