@@ -35,10 +35,15 @@ def test_the_burst_size_only_goes_down(t: Case) -> None:
     t.must(1 <= answer <= int(t.variant), f"burst size {t.variant} was answered with {answer}")
 
 
-@case("NEG-04", roles=PASSIVE, variants=("1", "50", "60000"))
+@case("NEG-04", roles=PASSIVE, variants=("1", "50", "512", "60000"))
 def test_the_burst_interval_only_goes_up(t: Case) -> None:
-    answer = propose(t, "burst_interval_ms", int(t.variant)).burst_interval_ms
-    t.must(answer >= int(t.variant), f"burst interval {t.variant} ms was answered with {answer} ms")
+    proposed = int(t.variant)
+    answer = propose(t, "burst_interval_ms", proposed).burst_interval_ms
+    text = f"burst interval {proposed} ms was answered with {answer} ms"
+    # Half of all values grow when their bytes are swapped. 256 ms may also be somebody's limit.
+    swapped = answer == (proposed & 0xFF) << 8 | proposed >> 8
+    t.must(not swapped or proposed == 1, f"{text}: the low byte comes first")
+    t.must(answer >= proposed, text)
 
 
 @case("NEG-05", roles=PASSIVE, variants=("1", "8", "65535"))
