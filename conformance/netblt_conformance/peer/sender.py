@@ -242,10 +242,12 @@ class SenderPeer(Peer):
     # ---- a whole transfer ----
 
     def finish(
-        self, lose: Callable[[int, int], bool] = lambda _buffer, _packet: False, within_us: int = 60_000_000
+        self, lose: Callable[[int, int], bool] = lambda _buffer, _packet: False, within_us: int | None = None
     ) -> None:
         """Sends whatever is left like a well-behaved sender; `lose` picks packets that the network swallows."""
         self._held_ack, self._answers = None, True
+        # A CONTROL may have been lost, and may be repeated as late as the adapter says.
+        within_us = within_us or 3 * tolerances.CONTROL_REPEAT_MAX_US
         deadline_us = self.now_us + within_us
         served = {m.seq for m in self.messages.values() if m.kind is Kind.RESEND and self._is_served(m)}
         begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self._number(n))}
