@@ -9,19 +9,55 @@ static gpointer key_of(uint32_t number)
     return GUINT_TO_POINTER(number);
 }
 
+static struct nb_at_hand *place_of(struct nb_buffers *buffers, uint32_t number)
+{
+    return &buffers->at_hand[number % NB_BUFFERS_AT_HAND];
+}
+
 struct nb_buffer *nb_buffer_find(struct nb_buffers *buffers, uint32_t number)
 {
-    if (buffers->recent != NULL && buffers->recent->number == number) {
-        return buffers->recent;
+    const struct nb_at_hand *place = place_of(buffers, number);
+
+    if (place->buffer != NULL && place->number == number) {
+        return place->buffer;
     }
-    if (buffers->by_number == NULL) {
+    if (buffers->others == NULL) {
         return NULL;
     }
-    struct nb_buffer *buffer = (struct nb_buffer *)wmem_map_lookup(buffers->by_number, key_of(number));
-    if (buffer != NULL) {
-        buffers->recent = buffer;
+    if (buffers->recent == NULL || buffers->recent->number != number) {
+        buffers->recent = (struct nb_buffer *)wmem_map_lookup(buffers->others, key_of(number));
     }
-    return buffer;
+    return buffers->recent;
+}
+
+/* Few buffers are in transfer at a time, one behind the other; only where there are more is a map worth its cost. */
+static void put(struct nb_buffers *buffers, struct nb_buffer *buffer)
+{
+    struct nb_at_hand *place = place_of(buffers, buffer->number);
+
+    if (place->buffer == NULL) {
+        *place = (struct nb_at_hand){.number = buffer->number, .buffer = buffer};
+        return;
+    }
+    if (buffers->others == NULL) {
+        buffers->others = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    }
+    wmem_map_insert(buffers->others, key_of(buffer->number), buffer);
+    buffers->recent = buffer;
+}
+
+static void take_away(struct nb_buffers *buffers, const struct nb_buffer *buffer)
+{
+    struct nb_at_hand *place = place_of(buffers, buffer->number);
+
+    if (place->buffer == buffer) {
+        place->buffer = NULL;
+        return;
+    }
+    wmem_map_remove(buffers->others, key_of(buffer->number));
+    if (buffers->recent == buffer) {
+        buffers->recent = NULL;
+    }
 }
 
 static void link_in(struct nb_buffers *buffers, struct nb_buffer *buffer)
@@ -52,16 +88,12 @@ struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number)
     if (buffer != NULL) {
         return buffer;
     }
-    if (buffers->by_number == NULL) {
-        buffers->by_number = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
-    }
     buffer = wmem_new0(wmem_file_scope(), struct nb_buffer);
     buffer->number = number;
     buffer->highest = -1;
     buffer->last = -1;
-    wmem_map_insert(buffers->by_number, key_of(number), buffer);
+    put(buffers, buffer);
     link_in(buffers, buffer);
-    buffers->recent = buffer;
     return buffer;
 }
 
@@ -103,10 +135,7 @@ static void forget(struct nb_buffers *buffers, struct nb_buffer *buffer)
     } else {
         buffers->highest = buffer->lower;
     }
-    wmem_map_remove(buffers->by_number, key_of(buffer->number));
-    if (buffers->recent == buffer) {
-        buffers->recent = NULL;
-    }
+    take_away(buffers, buffer);
     wmem_free(wmem_file_scope(), buffer->parts);
     wmem_free(wmem_file_scope(), buffer);
 }

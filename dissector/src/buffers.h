@@ -80,11 +80,17 @@ struct nb_buffer {
     struct nb_misplaced behind_higher; /* ORDER-03 */
 };
 
+enum { NB_BUFFERS_AT_HAND = 8 };
+
 struct nb_buffers {
-    wmem_map_t *by_number;
+    struct nb_at_hand {
+        uint32_t number; /* here too: the buffer itself may not be in the cache */
+        struct nb_buffer *buffer;
+    } at_hand[NB_BUFFERS_AT_HAND]; /* by the last bits of the number */
+    wmem_map_t *others;            /* whose place was taken; NULL as long as there were none */
+    struct nb_buffer *recent;
     struct nb_buffer *lowest;
     struct nb_buffer *highest;
-    struct nb_buffer *recent;
     uint32_t started; /* buffers in transfer of which data were captured */
     bool from_zero;   /* some buffer had a packet 0 */
     bool base_known;
