@@ -28,8 +28,8 @@ struct request {
 };
 
 struct nb_order {
-    struct request *open[OPEN_REQUESTS];
     unsigned count;
+    struct request *open[OPEN_REQUESTS];
 };
 
 struct nb_order *nb_order_new(void)

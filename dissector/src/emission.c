@@ -19,8 +19,7 @@ static struct nb_emitted no_order(struct nb_emission *flow)
 
 static void remember(struct nb_emission *flow, uint64_t number, uint32_t content, uint32_t frame)
 {
-    flow->content[number % NB_EMISSION_WINDOW] = content;
-    flow->frame[number % NB_EMISSION_WINDOW] = frame;
+    flow->window[number % NB_EMISSION_WINDOW] = (struct nb_emitted_packet){.content = content, .frame = frame};
 }
 
 /* The chance that a random identification falls within `step` on either side. / */
@@ -58,12 +57,12 @@ static struct nb_emitted note_backward(struct nb_emission *flow, unsigned back, 
     flow->unbroken = false;
     flow->climbing = false;
     flow->bundled = flow->bundled || origin->inside;
-    if (flow->seen & bit && flow->content[number % NB_EMISSION_WINDOW] != DAMAGED) {
-        if (flow->content[number % NB_EMISSION_WINDOW] != content) {
+    if (flow->seen & bit && flow->window[number % NB_EMISSION_WINDOW].content != DAMAGED) {
+        if (flow->window[number % NB_EMISSION_WINDOW].content != content) {
             return no_order(flow); /* two packets under one number: not a counter */
         }
         return (struct nb_emitted){
-            .arrival = NB_COPY, .number = number, .copy_of = flow->frame[number % NB_EMISSION_WINDOW]};
+            .arrival = NB_COPY, .number = number, .copy_of = flow->window[number % NB_EMISSION_WINDOW].frame};
     }
     flow->seen |= bit;
     flow->backward++;

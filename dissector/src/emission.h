@@ -35,8 +35,10 @@ struct nb_emission {
     double evidence_bits; /* -log2 of the chance that random identifications look like this */
     uint64_t newest;      /* unwrapped number of the newest packet */
     uint64_t seen;        /* bit i: number newest - i was seen */
-    uint32_t content[NB_EMISSION_WINDOW];
-    uint32_t frame[NB_EMISSION_WINDOW];
+    struct nb_emitted_packet {
+        uint32_t content; /* hash */
+        uint32_t frame;
+    } window[NB_EMISSION_WINDOW]; /* by number */
 };
 
 struct nb_emitted {

@@ -163,8 +163,10 @@ struct nb_facts {
     bool gap_ok;
     struct nb_claim *claims;
     unsigned claim_count;
-    uint32_t kept[NB_RULES];
-    uint32_t first_kept[NB_RULES];
+    struct {
+        uint32_t times;
+        uint32_t first_frame;
+    } kept[NB_RULES];
     struct nb_standing *blamed; /* [NB_RULES]; made with the first finding */
 };
 

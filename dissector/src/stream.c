@@ -18,6 +18,7 @@ struct key {
 };
 
 struct slot {
+    struct key key; /* of the map's entry: whoever finds it needs the rest */
     struct nb_stream *current;
     struct nb_stream *opening; /* a new UID was seen, its RESPONSE not yet */
 };
@@ -64,9 +65,14 @@ static void fetch(const void *memory, size_t bytes)
 static void fetch_stream(const struct nb_stream *stream)
 {
     if (stream != NULL) {
+        fetch(stream, offsetof(struct nb_stream, flow));
+        for (int end = 0; end < 2; end++) {
+            fetch(&stream->flow[end], offsetof(struct nb_emission, window));
+        }
         fetch(stream->facts, sizeof(*stream->facts));
-        fetch(stream, sizeof(*stream));
         fetch(stream->conversation, sizeof(*stream->conversation));
+        fetch(stream->redundancy, 64);
+        fetch(stream->order, 64);
     }
 }
 
@@ -203,7 +209,8 @@ struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_c
     struct slot *slot = slot_of(&key);
     if (slot == NULL) {
         slot = wmem_new0(wmem_file_scope(), struct slot);
-        wmem_map_insert(slots, wmem_memdup(wmem_file_scope(), &key, sizeof(key)), slot);
+        slot->key = key;
+        wmem_map_insert(slots, &slot->key, slot);
         recent = slot;
     }
     if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {

@@ -39,6 +39,11 @@ struct nb_order;
 struct nb_facts;
 
 struct nb_stream {
+    struct nb_facts *facts;               /* facts.h */
+    struct nb_conversation *conversation; /* conversation.h; NULL before the first packet that counts */
+    struct nb_redundancy *redundancy;
+    struct nb_order *order;
+    struct nb_stream *older; /* the connection before on the same ports */
     uint32_t index;
     uint32_t uid;
     bool uid_known;
@@ -51,18 +56,13 @@ struct nb_stream {
     uint16_t data_packet_size; /* of the RESPONSE; 0 unknown */
     enum nb_dialect dialect;   /* NB_AUTO: not known yet */
     unsigned doubts;           /* enum nb_doubt */
-    address ends[2];
-    struct nb_emission flow[2];
+    bool acked_known;
+    int64_t acked;             /* highest acknowledged sequence number captured, unwrapped */
+    int64_t newest;            /* highest control message captured, unwrapped */
     uint64_t opened_number[2]; /* number of the OPEN or RESPONSE in the flow; 0 when unknown */
     struct nb_reaction reaction;
-    bool acked_known;
-    int64_t acked;  /* highest acknowledged sequence number captured, unwrapped */
-    int64_t newest; /* highest control message captured, unwrapped */
-    struct nb_redundancy *redundancy;
-    struct nb_order *order;
-    struct nb_facts *facts;               /* facts.h */
-    struct nb_conversation *conversation; /* conversation.h; NULL before the first packet that counts */
-    struct nb_stream *older;              /* the connection before on the same ports */
+    address ends[2];
+    struct nb_emission flow[2];
 };
 
 /* One packet together with everything known about it, handed to the rules. */
