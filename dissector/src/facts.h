@@ -163,10 +163,8 @@ struct nb_facts {
     bool gap_ok;
     struct nb_claim *claims;
     unsigned claim_count;
-    struct {
-        uint32_t times;
-        uint32_t first_frame;
-    } kept[NB_RULES];
+    uint32_t first_kept[NB_RULES]; /* frames: written once, and not between what each packet counts */
+    uint32_t kept[NB_RULES];
     struct nb_standing *blamed; /* [NB_RULES]; made with the first finding */
 };
 

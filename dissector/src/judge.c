@@ -41,8 +41,8 @@ void nb_keep(const struct nb_event *event, enum nb_rule rule)
 {
     struct nb_facts *facts = event->stream->facts;
 
-    if (facts->kept[rule].times++ == 0) {
-        facts->kept[rule].first_frame = event->frame;
+    if (facts->kept[rule]++ == 0) {
+        facts->first_kept[rule] = event->frame;
     }
 }
 

@@ -22,8 +22,8 @@ struct nb_standing nb_standing_of(const struct nb_stream *stream, unsigned rule)
     if (facts->blamed != NULL) {
         standing = facts->blamed[rule];
     }
-    standing.observations = facts->kept[rule].times;
-    standing.first_kept = facts->kept[rule].first_frame;
+    standing.observations = facts->kept[rule];
+    standing.first_kept = facts->first_kept[rule];
     return standing;
 }
 
