@@ -149,7 +149,7 @@ class Case:
         fixed = self.link.fixed_port(self.role)
         own_port = fixed if fixed and self.role.active else self._port()
         self._iut_port = fixed if fixed and not self.role.active else self._port(own_port)
-        setting = self._setting(data, own_parameters, own_port)
+        setting = self._setting(data, own_parameters, iut_parameters, own_port)
         self.link.start(
             Start(
                 role=self.role,
@@ -166,7 +166,7 @@ class Case:
         self._started = True
         return setting
 
-    def _setting(self, data: bytes, parameters: Parameters, own_port: int) -> Setting:
+    def _setting(self, data: bytes, parameters: Parameters, iut_parameters: Parameters, own_port: int) -> Setting:
         session = Session(self.role, own_port, self._iut_port, self.link.delay_us, self.link.real_time)
         monitor = Monitor(session)
         self.monitors.append(monitor)
@@ -177,6 +177,7 @@ class Case:
             own_port=own_port,
             iut_address=IUT_ADDRESS,
             parameters=parameters,
+            iut_parameters=iut_parameters,
             unique_id=self.random.getrandbits(32),
             first_buffer=self.profile.first_buffer,
             data=data,

@@ -76,6 +76,7 @@ class Setting:
     parameters: Parameters  # of the tester's own end
     unique_id: int
     first_buffer: int
+    iut_parameters: Parameters  # what the implementation was started with: the most that a passive one accepts
     data: bytes  # what is transferred
     monitor: Monitor
 
@@ -279,12 +280,13 @@ class Peer:
                 if refused and self.now_us >= busy_until_us:
                     raise UnmetError("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
                 unanswered += not refused
+                    self._excuse_refusal(**override)
         raise UnmetError(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None)
 
     def propose(self, *answers: Type, **override: Any) -> Seen:
         """Tester active: the first packet of these types that answers an OPEN, which is repeated like any active end
         would: an implementation that serves one peer at a time may be away for a moment."""
-        deadline_us = self.now_us + tolerances.SETUP_MAX_US
+        deadline_us, first = self.now_us + tolerances.SETUP_MAX_US, len(self.seen)
         what = f"expected {' or '.join(kind.name for kind in answers)}"
 
         def matches(packet: Packet) -> bool:
@@ -297,11 +299,23 @@ class Peer:
             except UnmetError as unmet:
                 if self.now_us >= deadline_us:
                     raise UnmetError(
-                        f"{what}: {NOT_WITHIN} {self._span(tolerances.SETUP_MAX_US)}", unmet.frame
+                        f"{what}: {NOT_WITHIN} {self._span(tolerances.SETUP_MAX_US)}; {self._saw(first)}", unmet.frame
+                    if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
+                        self._excuse_refusal(**override)
                     ) from None
 
     def expect_response(self, within_us: int | None = None) -> Seen:
         within_us = within_us or tolerances.REACTION_MAX_US
+    def _excuse_refusal(self, **override: Any) -> None:
+        """A passive end may refuse what is more than it has, instead of restricting it (OPEN-01): then N/A."""
+        asked, limits = self.opening_values(**override), self.setting.iut_parameters
+        fits = asked.burst_interval_ms >= limits.burst_interval_ms and all(
+            getattr(asked, name) <= getattr(limits, name)
+            for name in ("buffer_size", "packet_size", "burst_size", "max_buffers")
+        )
+        if not fits:
+            raise NotSupportedError("it refuses a proposal beyond its limits instead of restricting it")
+
 
         def matches(packet: Packet) -> bool:
             return packet.type is Type.RESPONSE and packet.foreign_port == self.own_port and packet.error is None
