@@ -20,6 +20,8 @@ LOOK_AGAIN_US = 20_000
 LOOK_AGAIN_SHARE = 64
 # How a reason says that something did not come.
 NOT_WITHIN = "not within"
+# How many buffers a reason names at most.
+PROGRESS_BUFFERS = 8
 
 
 class UnmetError(Exception):
@@ -396,6 +398,19 @@ class Peer:
             agreed = getattr(self.terms, name)
             if agreed < value:
                 raise NotSupportedError(f"the two agreed on {name} {agreed}, this exchange needs {value}")
+
+    @property
+    def buffer_count(self) -> int:
+        return max(1, -(-len(self.data) // self.terms.buffer_size))
+
+    @property
+    def pace_us(self) -> int:
+        """What a transfer takes at the agreed pace, which may be much slower than was asked for: twice that, and
+        something for the exchange of messages between the buffers, which may be many."""
+        terms, few = self.terms, 16
+        packets_in_all = self.buffer_count * terms.packets_per_buffer
+        pace_us = tolerances.transfer_time_us(packets_in_all, terms.burst_size, terms.burst_interval_ms)
+        return 2 * pace_us + max(0, self.buffer_count - few) * MICROSECONDS_PER_S
 
     @property
     def ack_deadline_us(self) -> int:

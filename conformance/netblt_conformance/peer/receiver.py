@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from netblt_conformance import tolerances
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
-from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError
+from netblt_conformance.peer.base import PROGRESS_BUFFERS, Peer, Seen, Setting, UnmetError
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
+FINISH_US = 30_000_000  # a transfer of a few buffers
 
 
 @dataclass(slots=True)
@@ -148,8 +149,9 @@ class ReceiverPeer(Peer):
 
     # ---- a whole transfer ----
 
-    def finish(self, within_us: int = 30_000_000) -> bytes:
+    def finish(self, within_us: int | None = None) -> bytes:
         """Receives whatever is left like a well-behaved receiver. Answers the data received so far in order."""
+        within_us = within_us or FINISH_US + self.pace_us
         deadline_us = self.now_us + within_us
         confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
         gone = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.GO}
@@ -203,4 +205,6 @@ class ReceiverPeer(Peer):
 
     def _progress(self) -> str:
         state = [f"buffer {n}: {len(b.packets)} packets" for n, b in sorted(self.buffers.items())]
+        if len(state) > PROGRESS_BUFFERS:
+            state[:-PROGRESS_BUFFERS] = ["..."]
         return f"{', '.join(state) or 'no data came'}, acknowledgement {self.high_seq} of {self.next_seq - 1}"

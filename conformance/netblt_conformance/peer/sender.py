@@ -11,7 +11,7 @@ from typing import Any
 from netblt_conformance import packets, tolerances
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
-from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError
+from netblt_conformance.peer.base import PROGRESS_BUFFERS, Peer, Seen, Setting, UnmetError
 
 # On a real link the CONTROLs of one moment arrive within this.
 PARTS_US = 2_000
@@ -81,10 +81,6 @@ class SenderPeer(Peer):
             self.null_ack()
 
     # ---- data ----
-
-    @property
-    def buffer_count(self) -> int:
-        return max(1, -(-len(self.data) // self.terms.buffer_size))
 
     def buffer_data(self, number: int) -> bytes:
         size = self.terms.buffer_size
@@ -247,7 +243,7 @@ class SenderPeer(Peer):
         """Sends whatever is left like a well-behaved sender; `lose` picks packets that the network swallows."""
         self._held_ack, self._answers = None, True
         # A CONTROL may have been lost, and may be repeated as late as the adapter says.
-        within_us = within_us or 3 * tolerances.CONTROL_REPEAT_MAX_US
+        within_us = within_us or 3 * tolerances.CONTROL_REPEAT_MAX_US + self.pace_us
         deadline_us = self.now_us + within_us
         served = {m.seq for m in self.messages.values() if m.kind is Kind.RESEND and self._is_served(m)}
         begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self._number(n))}
@@ -288,4 +284,5 @@ class SenderPeer(Peer):
 
     def _progress(self) -> str:
         done = [str(n) for n in range(self.buffer_count) if self.find(Kind.OK, n)]
-        return f"OK came for {len(done)} of {self.buffer_count} buffers ({', '.join(done) or 'none'})"
+        shown = ["...", *done[-PROGRESS_BUFFERS:]] if len(done) > PROGRESS_BUFFERS else done
+        return f"OK came for {len(done)} of {self.buffer_count} buffers ({', '.join(shown) or 'none'})"
