@@ -90,7 +90,7 @@ def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> N
     peer.respond(  # it may have proposed less than it was told
         buffer_size=min(768, proposal.buffer_size),
         packet_size=min(96, proposal.packet_size),
-        burst_size=min(2, proposal.burst_size),
+        burst_size=min(2, proposal.burst_size or 2),
         burst_interval_ms=max(60, proposal.burst_interval_ms),
         max_buffers=1,
         flags=proposal.flags | 2,

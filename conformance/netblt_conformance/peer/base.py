@@ -76,9 +76,9 @@ class Setting:
     own_port: int
     iut_address: bytes
     parameters: Parameters  # of the tester's own end
+    iut_parameters: Parameters  # what the implementation was started with: the most that a passive one accepts
     unique_id: int
     first_buffer: int
-    iut_parameters: Parameters  # what the implementation was started with: the most that a passive one accepts
     data: bytes  # what is transferred
     monitor: Monitor
 
@@ -280,9 +280,9 @@ class Peer:
             except UnmetError:
                 refused = any(seen.packet.type is Type.REFUSED for seen in self.seen[first:])
                 if refused and self.now_us >= busy_until_us:
+                    self._excuse_refusal(**override)
                     raise UnmetError("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
                 unanswered += not refused
-                    self._excuse_refusal(**override)
         raise UnmetError(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None)
 
     def propose(self, *answers: Type, **override: Any) -> Seen:
@@ -300,14 +300,12 @@ class Peer:
                 return self.expect(matches, min(tolerances.TESTER_RETRY_US, deadline_us - self.now_us), what)
             except UnmetError as unmet:
                 if self.now_us >= deadline_us:
-                    raise UnmetError(
-                        f"{what}: {NOT_WITHIN} {self._span(tolerances.SETUP_MAX_US)}; {self._saw(first)}", unmet.frame
                     if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
                         self._excuse_refusal(**override)
+                    raise UnmetError(
+                        f"{what}: {NOT_WITHIN} {self._span(tolerances.SETUP_MAX_US)}; {self._saw(first)}", unmet.frame
                     ) from None
 
-    def expect_response(self, within_us: int | None = None) -> Seen:
-        within_us = within_us or tolerances.REACTION_MAX_US
     def _excuse_refusal(self, **override: Any) -> None:
         """A passive end may refuse what is more than it has, instead of restricting it (OPEN-01): then N/A."""
         asked, limits = self.opening_values(**override), self.setting.iut_parameters
@@ -318,6 +316,8 @@ class Peer:
         if not fits:
             raise NotSupportedError("it refuses a proposal beyond its limits instead of restricting it")
 
+    def expect_response(self, within_us: int | None = None) -> Seen:
+        within_us = within_us or tolerances.REACTION_MAX_US
 
         def matches(packet: Packet) -> bool:
             return packet.type is Type.RESPONSE and packet.foreign_port == self.own_port and packet.error is None
@@ -343,7 +343,7 @@ class Peer:
             proposal,
             buffer_size=min(proposal.buffer_size, own.buffer_size),
             packet_size=min(proposal.packet_size, own.packet_size),
-            burst_size=min(proposal.burst_size, own.burst_size),
+            burst_size=min(proposal.burst_size or own.burst_size, own.burst_size),  # 0 may mean no limit (AMB-11)
             burst_interval_ms=max(proposal.burst_interval_ms, own.burst_interval_ms),
             death_timer_s=own.death_timer_s,
             max_buffers=min(proposal.max_buffers, own.max_buffers),

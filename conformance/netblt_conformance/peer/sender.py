@@ -124,7 +124,7 @@ class SenderPeer(Peer):
 
     def send_packets(self, buffer: int, numbers: Iterable[int]) -> None:
         for count, number in enumerate(numbers):
-            if count and count % self.terms.burst_size == 0:
+            if count and count % max(self.terms.burst_size, 1) == 0:
                 self.listen(self.ms(self.terms.burst_interval_ms))
             self.send_packet(buffer, number)
 
