@@ -80,6 +80,9 @@ def _obeys_as_receiver(t: Case, peer: SenderPeer) -> None:
     peer.listen(tolerances.QUIET_US)
     gos = [m for m in peer.messages.values() if m.kind is m.kind.GO]
     t.must(len(gos) <= peer.terms.max_buffers, f"{len(gos)} GOs, {peer.terms.max_buffers} buffers were agreed")
+    if peer.terms.data_checksum:
+        good = peer.data_packet(0, 0)
+        peer.send_packet(0, 0, data=bytes(byte ^ 0xFF for byte in good.data), data_checksum=good.data_checksum ^ 0x5555)
 
 
 @case("NEG-06", roles=ACTIVE)
@@ -101,6 +104,8 @@ def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> N
         _obeys_as_receiver(t, peer)
     peer.finish()
     peer.expect_success()
+    if isinstance(peer, SenderPeer):
+        t.expect_delivered(peer.data)
 
 
 @case("NEG-06", roles=PASSIVE)
@@ -114,6 +119,8 @@ def test_the_passive_end_obeys_what_it_answered(t: Case) -> None:
         _obeys_as_receiver(t, peer)
     peer.finish()
     peer.expect_success()
+    if isinstance(peer, SenderPeer):
+        t.expect_delivered(peer.data)
 
 
 @case("NEG-06", roles=PASSIVE)
@@ -126,6 +133,8 @@ def test_the_passive_end_obeys_a_proposal_below_its_own_limits(t: Case) -> None:
         _obeys_as_receiver(t, peer)
     peer.finish()
     peer.expect_success()
+    if isinstance(peer, SenderPeer):
+        t.expect_delivered(peer.data)
 
 
 @case("NEG-07", roles=PASSIVE, variants=("data checksums off", "data checksums on"))
