@@ -20,6 +20,7 @@ class ControlOracle(Oracle):
         self.messages: dict[int, Message] = {}
         self.highest = 0
         self._largest_control = 0
+        self._newest_length = 0  # of the CONTROL before this one
         self._round_us = -1  # when the newest CONTROL came
         self._round: list[set[int]] = []  # the messages of each CONTROL that came at that moment
         self._splits = False  # whether the queue was ever seen whole in several CONTROLs at once (AMB-33)
@@ -44,6 +45,7 @@ class ControlOracle(Oracle):
         self._judge_redundancy(packet, frame)
         self._look_for_split()
         self._judge_dropped(packet, time_us, frame)
+        self._newest_length = packet.length
 
     def _limit(self) -> int:
         return self.session.response.max_buffers if self.session.response else 65535
@@ -75,8 +77,11 @@ class ControlOracle(Oracle):
         self._gos[message.buffer] = message.seq
         self._newest_go = message.buffer
         last = self.session.last_buffer_sent
-        # Whoever confirms the last buffer has seen its flag.
-        if last and message.buffer > last[0] and (last[0] in self._oks or self.session.knew(last[1], time_us)):
+        if last is None or message.buffer <= last[0]:
+            return
+        # Whoever confirms the last buffer has seen its flag. Before that, a GO may have waited for room (AMB-33).
+        waited = self._newest_length + message.size > self.session.control_limit
+        if last[0] in self._oks or (self.session.knew(last[1], time_us) and not waited):
             text = f"GO for buffer {message.buffer} although buffer {last[0]} carried the last-buffer flag"
             self.fail("DATA-10", text, frame)
 
