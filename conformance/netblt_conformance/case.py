@@ -117,11 +117,11 @@ class Case:
         """Bytes that differ everywhere: swapped packets or buffers change the digest."""
         return self.random.randbytes(length)
 
-    def receiver(self, length: int = 4096, **options: Any) -> ReceiverPeer:
-        """Starts a sending implementation with `length` bytes to send and answers the tester's receiving end."""
+    def receiver(self, data: int | bytes = 4096, **options: Any) -> ReceiverPeer:
+        """Starts a sending implementation, with this or so many bytes to send; answers the tester's receiving end."""
         if not self.role.sender:
             raise HarnessError("this case asked for a receiving peer of a receiving implementation")
-        return ReceiverPeer(self._begin(self.make_data(length), **options))
+        return ReceiverPeer(self._begin(self.make_data(data) if isinstance(data, int) else data, **options))
 
     def sender(self, length: int = 4096, **options: Any) -> SenderPeer:
         """Starts a receiving implementation and answers the tester's sending end with `length` bytes."""

@@ -9,6 +9,7 @@ from netblt_conformance.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.tolerances import QUIET_US
+from netblt_conformance.wire import data_checksum_ok
 
 
 @case("CKSUM-01", "CKSUM-02", "CKSUM-03", roles=ALL_ROLES, variants=("3000 bytes", "2999 bytes"))
@@ -58,6 +59,22 @@ def test_every_packet_carries_good_checksums_when_data_checksums_are_on(t: Case)
             peer.expect_copies(0, 1)
         peer.finish()
     peer.expect_success()
+
+
+# Data whose sum has a carry that makes another carry, for whoever adds words of 16 bits, or of 32 in either byte order.
+TWO_CARRIES = b"".join(bytes.fromhex(words).ljust(256, b"\0") for words in ("ffffffff0001", "ffff0001", "0100ffff"))
+
+
+@case("CKSUM-02", "CKSUM-04", roles=SENDERS)
+def test_a_carry_of_a_carry_is_not_lost(t: Case) -> None:
+    peer = t.receiver(TWO_CARRIES, data_checksum=True)
+    with t.preamble():
+        peer.connect()
+        t.must(peer.terms.data_checksum, "RESPONSE turned data checksums off")
+    peer.go(0)
+    for seen in peer.expect_buffer(0).packets.values():
+        good = data_checksum_ok(seen.packet.raw)
+        t.must(good, f"the data checksum of {seen.packet} is wrong", seen.frame)
 
 
 @case("CKSUM-02", roles=PASSIVE)
