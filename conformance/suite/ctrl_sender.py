@@ -37,6 +37,17 @@ def test_nothing_is_acknowledged_before_the_first_message(t: Case) -> None:
     peer.expect_ack(1)
 
 
+@case("CTRL-06", roles=SENDERS)
+def test_acknowledgements_go_on_beyond_one_byte(t: Case) -> None:
+    sizes = {"buffer_size": 64, "packet_size": 64, "burst_size": 50, "burst_interval_ms": 1, "max_buffers": 2}
+    peer = t.receiver(140 * 64, **sizes)
+    with t.preamble():
+        peer.connect()
+    peer.finish()
+    peer.expect_success()
+    t.must(peer.high_seq >= 280, f"280 messages came, and {peer.high_seq} are acknowledged")
+
+
 @case("CTRL-07", roles=SENDERS)
 def test_a_message_behind_a_hole_is_not_acknowledged(t: Case) -> None:
     peer = t.receiver(4 * 1024, max_buffers=4)
