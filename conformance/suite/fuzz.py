@@ -199,6 +199,8 @@ def test_after_the_end_old_packets_do_no_harm_and_the_ports_are_free_again(t: Ca
     if t.link.real_time:
         return  # its program has ended: there is nobody left
     old += [frame.packet[20:] for frame in t.link.capture.frames if frame.sent][len(old) :]
+    if not t.role.active:  # one that listens on takes an old OPEN for a new one: all that it says then, it says again
+        t.provokes("OPEN-02", "CTRL-05", "CTRL-06", "CTRL-13", "DATA-13", "TIMER-02", "CLOSE-06")
     throw(t, peer, [fuzz.Mutated(f"packet {n} of the earlier connection", packet) for n, packet in enumerate(old)])
     t.must(t.link.status().succeeded, "a stale packet turned success into failure")
     if isinstance(peer, SenderPeer):
@@ -208,7 +210,9 @@ def test_after_the_end_old_packets_do_no_harm_and_the_ports_are_free_again(t: Ca
         answers = (Type.RESPONSE, Type.REFUSED)
         peer.send_open()
         seen = peer.expect(lambda packet: packet.type in answers, 5_000_000, "expected an answer to a new OPEN")
-        t.observe("the ports of a connection that is over", "RESPONSE" if seen.packet.type is Type.RESPONSE else "busy")
+        accepted = seen.packet.type is Type.RESPONSE
+        t.must(not accepted or seen.packet.unique_id == peer.unique_id, "RESPONSE has another unique ID", seen.frame)
+        t.observe("the ports of a connection that is over", "RESPONSE" if accepted else "busy")
 
 
 # ---- every state of a connection ----
