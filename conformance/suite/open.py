@@ -5,6 +5,7 @@ import dataclasses
 
 from netblt_conformance import tolerances
 from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, Case, case
+from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Type
 from netblt_conformance.peer import ReceiverPeer
@@ -184,7 +185,6 @@ def test_a_repeated_response_is_not_answered(t: Case) -> None:
     peer.expect_success()
 
 
-@case("OPEN-09", roles=ALL_ROLES, control=True, variants=("OPEN", "RESPONSE"))
 @case("OPEN-08", "OPEN-07", roles=RECEIVERS)
 def test_a_repeated_opening_leaves_waiting_messages_alone(t: Case) -> None:
     peer = t.sender(4096)
@@ -203,6 +203,7 @@ def test_a_repeated_opening_leaves_waiting_messages_alone(t: Case) -> None:
     peer.expect_success()
 
 
+@case("OPEN-09", roles=ALL_ROLES, control=True, variants=("OPEN", "RESPONSE"))
 def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection_survives(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
@@ -253,6 +254,8 @@ def test_a_response_with_another_unique_id_does_not_open_the_connection(t: Case)
     t.observe("RESPONSE with a wrong unique ID while opening", "ABORT" if aborted else "ignored")
     if aborted:
         return
+    if t.link.status().failed and any(seen.packet.type is Type.OPEN for seen in heard):
+        raise NotSupportedError("it gives up before another RESPONSE can follow")
     peer.respond()
     peer.finish()
     peer.expect_success()
