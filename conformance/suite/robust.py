@@ -149,7 +149,7 @@ def test_impossible_data_is_never_stored(t: Case) -> None:
         peer.require(packets_per_buffer=2)
         peer.expect_go(0)
     junk = b"\xee" * peer.terms.packet_size
-    peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + 7, data=junk)  # never got its GO
+    peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + peer.buffer_count + 7, data=junk)  # never got its GO
     peer.send_packet(0, 0, packet=peer.terms.packets_per_buffer, data=junk)  # outside the buffer
     peer.send_packet(0, 0, packet=65535, data=junk)
     peer.send_packet(0, 0, data=junk[:-4])  # DATA of another size than agreed
