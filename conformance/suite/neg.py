@@ -17,7 +17,7 @@ def propose(t: Case, field: str, value: int) -> Packet:
     return response.packet
 
 
-@case("NEG-01", roles=PASSIVE, variants=("512", "1024", "65536", "16777216"))
+@case("NEG-01", roles=PASSIVE, variants=("100", "512", "1024", "65536", "16777216"))
 def test_the_buffer_size_only_goes_down(t: Case) -> None:
     answer = propose(t, "buffer_size", int(t.variant)).buffer_size
     t.must(1 <= answer <= int(t.variant), f"buffer size {t.variant} was answered with {answer}")
