@@ -27,6 +27,7 @@ from selftest.netblt_command_helpers import (
     one_line,
 )
 from selftest.netblt_command_lab import REPOSITORY, Lab
+from selftest.netblt_command_relay import LossyRelay
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -72,13 +73,15 @@ class TestCaptures:
         assert int.from_bytes(head[20:24], "little") == LINKTYPE_RAW
 
         assert sorted(map(netblt_bytes, records(mine))) == sorted(map(netblt_bytes, records(theirs)))
-        for packets in (records(mine), records(theirs)):
+        own = {"here": records(mine), "there": records(theirs)}
+        for packets in own.values():
             for source, destination in (("here", "there"), ("there", "here")):
                 address = getattr(lab, source).address
                 sent = [packet for packet in packets if packet[IP].src == address]
                 assert {packet[IP].dst for packet in sent} == {getattr(lab, destination).address}
-                first = sent[0][IP].id
-                assert [packet[IP].id for packet in sent] == [(first + i) % 65536 for i in range(len(sent))]
+                here = packets is own["here"]
+                wanted = [i % 65536 if here == (source == "here") else 0 for i in range(len(sent))]
+                assert [packet[IP].id for packet in sent] == wanted, "only of its own packets an end knows the order"
                 assert {packet[IP].proto for packet in sent} == {17 if lab.encap == "udp" else 30}
         if lab.encap == "udp":
             assert all(lab.udp_port in (packet[UDP].sport, packet[UDP].dport) for packet in packets)
@@ -121,6 +124,23 @@ class TestCaptures:
         assert len(types) == len(records(capture)), "each packet is one of NETBLT"
         wrong = "netblt.analysis.verdict || _ws.malformed || netblt.checksum.status == 0"
         assert tshark("-r", str(capture), *port, "-2", "-Y", wrong) == ""
+
+    def test_what_the_network_does_is_blamed_on_nobody(self, udp_lab: Lab, tmp_path: Path) -> None:
+        """What arrived late was not sent late, and a copy was not sent twice."""
+        captures = tmp_path / "here.pcap", tmp_path / "there.pcap"
+        port = udp_lab.udp_port
+        with LossyRelay(udp_lab.there, port, loss=0.05, reorder=0.2) as relay:
+            source = make_file(tmp_path / "source", 300_000)
+            receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target", "--pcap", captures[1])
+            udp_lab.udp_port = relay.port
+            sender = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, "--pcap", captures[0])
+            assert (sender.wait(60), receiver.wait(60)) == (DONE, DONE), sender.errors + receiver.errors
+        assert relay.dropped
+        assert relay.reordered
+        for capture, own_port in zip(captures, (relay.port, port), strict=True):
+            verdicts = tshark("-r", str(capture), "-d", f"udp.port=={own_port},netblt", "-2", "-T", "fields",
+                              "-Y", 'netblt.analysis.verdict == "violation"', "-e", "_ws.expert.message")  # fmt: skip
+            assert verdicts == "", capture.name
 
     def test_ipv6_packets_have_ipv6_headers(self, tmp_path: Path, udp_lab: Lab) -> None:
         capture = tmp_path / "c.pcap"

@@ -17,7 +17,7 @@ struct capture {
     pcap_t *handle;
     pcap_dumper_t *dumper;
     int64_t epoch_us;      /* wall clock minus netblt_clock_now() when the capture began */
-    uint16_t next_id[2];   /* of received, of sent packets */
+    uint16_t next_id;      /* of sent packets */
     int error;             /* errno of the first that could not be written */
     uint8_t packet[65536]; /* the one being put together */
 };
@@ -61,7 +61,8 @@ static void write_packet(capture *file, const netblt_passing *passing, const uin
     ip_packet packet = {
         .source = passing->sent ? &passing->path->local : &passing->path->foreign,
         .destination = passing->sent ? &passing->path->foreign : &passing->path->local,
-        .identification = file->next_id[passing->sent]++,
+        /* Numbers that climb tell in which order packets left, and that none is missing: unknown of what arrived. */
+        .identification = passing->sent ? file->next_id++ : 0,
         .payload = bytes,
         .length = length,
     };
