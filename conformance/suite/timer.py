@@ -152,7 +152,28 @@ def speak(peer: ReceiverPeer | SenderPeer, span_us: int, *, keepalives: bool) ->
     peer.speak_regularly()
 
 
-@case("TIMER-11", roles=ALL_ROLES, variants=("before the first buffer", "between two buffers"))
+@case("TIMER-10", roles=RECEIVERS)
+def test_data_alone_keep_a_receiver_from_giving_up(t: Case) -> None:
+    peer = t.sender(12 * 64, buffer_size=12 * 64, packet_size=64, iut={"death_timer_s": 3})
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+    count = peer.packet_count(0)
+    peer.go_silent()
+    for number in range(count):
+        peer.listen(3 * peer.terms.iut_death_timer_s * S // 12)
+        peer.send_packet(0, number % count)
+    t.must(not t.link.status().failed, "gave up although data came")
+    peer.speak_regularly()
+    peer.finish()
+    peer.expect_success()
+
+
+IDLE = ("before the first buffer", "between two buffers", "while the other end speaks")
+
+
+@case("TIMER-11", roles=ALL_ROLES, variants=IDLE)
 def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -> None:
     declared_s = 4
     peer = t.peer(4096, own={"death_timer_s": declared_s})
