@@ -285,6 +285,50 @@ def test_ok_comes_exactly_when_the_buffer_is_complete(t: Case) -> None:
         t.must(count == 1, f"{count} OK messages for buffer {number}")
 
 
+@case("TIMER-01", roles=RECEIVERS)
+def test_data_do_not_put_off_the_repetition_of_control(t: Case) -> None:
+    peer = t.sender(2 * 1024)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.withhold_ack(at=0)
+        peer.connect()
+        go = peer.expect_go(0)
+        peer.expect_repeats(1)
+    before, until_us = len(peer.controls), peer.now_us + tolerances.CONTROL_REPEAT_MAX_US
+    while len(peer.controls) == before and peer.now_us < until_us:
+        peer.send_packet(0, 0)
+        peer.listen(20_000)
+    repeated = any(m.seq == go.seq for seen in peer.controls[before:] for m in seen.packet.messages)
+    t.must(repeated, "GO is not repeated as long as data come, though nothing was acknowledged")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("CTRL-04", "CTRL-16", roles=RECEIVERS)
+def test_a_queue_larger_than_a_packet_begins_with_its_oldest_message(t: Case) -> None:
+    """All requests are lost until the queue fills more than one packet."""
+    size, count, buffers = 64, 1000, 4
+    sizes = {"buffer_size": size * count, "packet_size": size, "burst_size": 1000, "max_buffers": buffers}
+    peer = t.sender(buffers * size * count, **sizes)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=size * count, packet_size=size, max_buffers=buffers)
+        peer.require_gos(buffers)
+        peer.answer_controls(False)
+        peer.withhold_ack()
+        peer.lose = lambda _control: True
+        for number in range(buffers):
+            peer.send_packet(number, 0)
+        peer.listen(peer.data_timer_max_us // 4)
+    peer.lose = lambda _control: False
+    lowest = peer.ack + 1
+    peer.expect_control(
+        tolerances.CONTROL_REPEAT_MAX_US, lambda control: any(m.seq == lowest for m in control.messages)
+    )
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
 @case("CTRL-15", roles=RECEIVERS, variants=("1", "4"))
 def test_buffers_beyond_the_last_one_do_not_block_the_end(t: Case) -> None:
     peer = t.sender(700, max_buffers=int(t.variant))
