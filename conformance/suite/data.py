@@ -71,6 +71,26 @@ def test_every_buffer_but_the_last_is_full_and_every_data_packet_has_the_agreed_
         t.must(sizes == wanted, f"buffer {number} came in packets of {sizes} bytes, {wanted} are due")
 
 
+@case("DATA-05", "RESEND-02", roles=SENDERS)
+def test_packet_numbers_go_on_beyond_one_byte(t: Case) -> None:
+    count, asked = 300, (255, 256, 299)
+    peer = t.receiver(count * 64 - 1, buffer_size=count * 64, packet_size=64, burst_size=100)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=count * 64, packet_size=64)
+    peer.go(0)
+    numbers = sorted(peer.expect_buffer(0).packets)
+    t.must(numbers == list(range(count)), f"{count} packets bear {len(numbers)} numbers from 0 to {max(numbers)}")
+    peer.resend(0, asked)
+    for number in asked:
+        peer.expect_copies(0, number)
+    peer.listen(QUIET_US)
+    again = [number for number, copies in sorted(peer.buffer(0).copies.items()) if copies > 1]
+    t.must(again == list(asked), f"RESEND of {list(asked)}: sent again were {again}")
+    peer.finish()
+    peer.expect_success()
+
+
 @case("DATA-06", roles=RECEIVERS)
 def test_buffers_are_numbered_by_one(t: Case) -> None:
     peer = t.sender(5 * 1024)
