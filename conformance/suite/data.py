@@ -219,15 +219,16 @@ def test_the_last_buffer_flag_is_on_every_packet_of_the_last_buffer_and_on_no_ot
     peer.expect_success()
 
 
-@case("DATA-09", "DATA-04", roles=SENDERS, variants=("one packet", "three packets"))
+@case("DATA-09", "DATA-04", roles=SENDERS, variants=("one packet", "three packets", "full buffer"))
 def test_the_only_buffer_is_marked_as_the_last(t: Case) -> None:
-    peer = t.receiver(200 if t.variant == "one packet" else 600)
+    peer = t.receiver({"one packet": 200, "three packets": 600, "full buffer": 1024}[t.variant])
     with t.preamble():
         peer.connect()
         peer.require(buffer_size=600)
         peer.go(0)
         buffer = peer.expect_buffer(0)
-    for seen in buffer.packets.values():
+    # Of a full one it may not know it yet; then an empty one follows (AMB-41).
+    for seen in buffer.packets.values() if t.variant != "full buffer" else ():
         t.must(seen.packet.last_buffer, f"{seen.packet} lacks the last-buffer flag", seen.frame)
     peer.finish()
     peer.expect_success()
