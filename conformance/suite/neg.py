@@ -213,6 +213,8 @@ def test_every_ok_offers_a_usable_burst(t: Case) -> None:
     swapped = offers == {agreed[::-1]} and agreed[0] != agreed[1]
     text = f"every OK offers {agreed[1]} packets in {agreed[0]} ms, agreed was {agreed[0]} in {agreed[1]} ms"
     t.must(not swapped, f"{text}: size and interval are swapped")
+    low_first = offers == {tuple(value >> 8 | (value & 0xFF) << 8 for value in agreed)}
+    t.must(not low_first, f"every OK offers {agreed}, with the low byte first")
     for seen in peer.controls:
         for message in seen.packet.messages:
             usable = message.kind is not Kind.OK or message.burst_size > 0
