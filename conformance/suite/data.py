@@ -268,6 +268,23 @@ def test_the_last_buffer_flag_ends_the_issue_of_gos_when_several_are_outstanding
     t.observe("highest GO, the last buffer is 3", max(m.buffer - first for m in peer.messages.values()))
 
 
+@case("DATA-10", "CTRL-15", roles=RECEIVERS)
+def test_any_packet_of_the_last_buffer_tells_that_it_is_the_last(t: Case) -> None:
+    peer = t.sender(1024 + 700, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, packet_size=256, max_buffers=2)
+        peer.require_gos(2)
+    peer.send_packet(1, 0)  # its LDATA is still to come
+    peer.listen(QUIET_US)
+    peer.send_buffer(0)
+    peer.expect_ok(0)
+    peer.listen(QUIET_US)
+    t.must(not peer.find(Kind.GO, 2), "GO for buffer 2 although a packet of buffer 1 said that it is the last")
+    peer.finish()
+    peer.expect_success()
+
+
 @case("DATA-11", roles=SENDERS)
 def test_several_buffers_go_out_without_waiting_for_an_ok(t: Case) -> None:
     peer = t.receiver(3 * 1024, max_buffers=3)
