@@ -307,8 +307,8 @@ def test_data_do_not_put_off_the_repetition_of_control(t: Case) -> None:
 @case("CTRL-04", "CTRL-16", roles=RECEIVERS)
 def test_a_queue_larger_than_a_packet_begins_with_its_oldest_message(t: Case) -> None:
     """All requests are lost until the queue fills more than one packet."""
-    size, count, buffers = 64, 1000, 4
-    sizes = {"buffer_size": size * count, "packet_size": size, "burst_size": 1000, "max_buffers": buffers}
+    size, count, buffers = 64, 240, 4
+    sizes = {"buffer_size": size * count, "packet_size": size, "burst_size": count, "max_buffers": buffers}
     peer = t.sender(buffers * size * count, **sizes)
     with t.preamble():
         peer.connect()
@@ -326,8 +326,6 @@ def test_a_queue_larger_than_a_packet_begins_with_its_oldest_message(t: Case) ->
     peer.expect_control(
         tolerances.CONTROL_REPEAT_MAX_US, lambda control: any(m.seq == lowest for m in control.messages)
     )
-    peer.finish()
-    t.expect_delivered_by(peer)
 
 
 @case("CTRL-15", roles=RECEIVERS, variants=("1", "4"))
