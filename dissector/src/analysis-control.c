@@ -109,7 +109,9 @@ static void judge_numbers(const struct nb_event *event, const struct nb_control 
         nb_blame(event, &zero, "the first message has number 0");
         return;
     }
-    for (int64_t seq = MAX(control->newest_before, stream->acked) + 1; seq < control->highest; seq++) {
+    /* Of more messages than can wait here nothing is remembered. */
+    const int64_t end = MIN(control->highest, stream->acked + NB_TOLD_WINDOW + 1);
+    for (int64_t seq = MAX(control->newest_before, stream->acked) + 1; seq < end; seq++) {
         if (nb_told_find(&stream->facts->told, seq) == NULL && (uint16_t)seq != 0) {
             report_number(event, control, &charge, seq);
             return;

@@ -112,3 +112,23 @@ def test_what_looks_like_the_head_may_be_a_part(reader: Reader, capture: Path, l
     trace.time_ns += TIMER_NS
     trace.control(ok(5, 0), go(6, 4), ok(7, 1))
     assert verdicts(reader, trace.save(capture), "CTRL-05") == verdict
+
+
+@pytest.mark.parametrize("absent", [None, 500])
+def test_a_queue_may_be_longer_than_what_is_remembered(reader: Reader, capture: Path, absent: int | None) -> None:
+    """CTRL-01: nobody acknowledges 1200 requests for one packet each; none is left out, or one is."""
+    trace = Trace(packet_size=16)
+    trace.terms = lambda: {"buffer_size": 16 * 2000, "packet_size": 16, "max_buffers": 1}  # type: ignore[method-assign]
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    trace.null_ack(1)
+    for first in range(2, 1202, 80):
+        numbers = [seq for seq in range(first, first + 80) if seq != absent]
+        trace.control(*(resend(seq, 0, [seq]) for seq in numbers))
+    trace.null_ack(absent - 1 if absent else 1201)
+    for _ in range(12):
+        trace.null_ack(absent - 1 if absent else 1201)
+    found = {f.requirement for f in reader.findings(trace.save(capture)) if f.verdict == "violation"}
+    assert ("CTRL-01" in found) == (absent is not None)
+    assert absent is not None or not found
