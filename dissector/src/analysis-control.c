@@ -7,9 +7,6 @@
 
 #include "netblt.h"
 
-/* Parts of one queue may be torn apart by so much on their way. */
-#define PARTS_WITHIN_S 0.05
-
 /* CTRL-03, from the packet alone. AMB-12: some skip 0 when numbers wrap. */
 static void judge_sequence(const struct nb_event *event, int64_t previous, int64_t seq, bool *told)
 {
@@ -67,8 +64,8 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
         queue->head = 0;
     }
     /* What was emitted right before it must be known, not to take a part for the head. */
-    if (!queue->in_parts && control->first > queue->head && event->emitted.arrival == NB_IN_ORDER &&
-        event->emitted.step == 1 && !nb_redundancy_continues(event, control, PARTS_WITHIN_S)) {
+    if (!queue->in_parts && control->first > queue->head && nb_redundancy_directly_behind(event) &&
+        !nb_redundancy_continues(event, control)) {
         queue->head = control->first;
         queue->head_mark = nb_mark_of(event);
     }

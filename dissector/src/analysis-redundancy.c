@@ -49,16 +49,23 @@ struct pending {
     bool repeated;  /* a CONTROL emitted after this one says the missing message
                        again */
     uint64_t number;
+    unsigned part_bytes; /* it may be the next part of a queue in parts, unless a CONTROL of this end is that large */
+    unsigned part_messages; /* and holds so many messages; 0: it is no part */
     struct nb_ack_trail trail;
 };
 
-/* The CONTROL captured before, for telling a queue in parts (AMB-33). */
+/* The CONTROL captured before, late ones left out, for telling a queue in parts (AMB-33). */
 struct previous {
     int64_t highest;
+    int64_t head; /* the queue began here: the first message of it, or of the first of its parts */
+    uint32_t frame;
     double when;
+    double began; /* when that part was captured */
     unsigned bytes;
     unsigned messages;
-    bool starts_queue; /* it, or the first of its parts, begins with the lowest unacknowledged message */
+    bool starts_queue; /* all before the head is acknowledged, or may be in a part that was not captured */
+    bool numbered;     /* `number` is valid */
+    uint64_t number;
 };
 
 struct nb_redundancy {
@@ -71,6 +78,13 @@ struct nb_redundancy {
     uint64_t told_number;    /* the sender's newest packet of which is known that it
                                 acknowledges no more than was captured */
     struct pending pending;
+};
+
+/* What a CONTROL that leaves out the lowest messages may be, of a queue larger than one packet. */
+enum part {
+    NO_PART,
+    NEXT_PART,
+    LONE_PART, /* the part before may have escaped the capture */
 };
 
 struct gap {
@@ -135,19 +149,49 @@ static bool of_this_connection(const struct nb_event *event)
             nb_emission_counts(&stream->flow[event->end], NB_EVIDENCE_BITS));
 }
 
-/* The CONTROL emitted right before this one may be unknown, and hold the part before it: of a queue larger than
- * anything that this end has put into one packet together. */
-static bool may_lack_a_part(const struct nb_event *event, const struct gap *gap)
+/* All messages from `first` on may be more than this end has ever put into one packet together. */
+static bool is_beyond_one_packet(const struct nb_stream *stream, int64_t first, int64_t highest)
 {
-    const struct nb_redundancy *state = event->stream->redundancy;
-    const bool directly = event->emitted.arrival == NB_IN_ORDER && event->emitted.step == 1;
+    const struct nb_redundancy *state = stream->redundancy;
+    unsigned bytes = NB_HEADER_BYTES;
 
-    return !directly &&
-           (gap->bytes > state->largest_shared || gap->highest - event->stream->acked > (int64_t)state->most_messages);
+    if (highest - first >= (int64_t)state->most_messages) {
+        return true;
+    }
+    for (int64_t seq = first; seq <= highest; seq++) {
+        const struct nb_told *body = nb_told_find(&stream->facts->told, seq);
+        if (body == NULL && (uint16_t)seq != 0) {
+            return true; /* not captured yet, of any size */
+        }
+        bytes += body == NULL ? 0 : body->bytes;
+    }
+    return bytes > state->largest_shared;
+}
+
+/* By the IP IDs nothing was emitted between this and the CONTROL before. */
+bool nb_redundancy_directly_behind(const struct nb_event *event)
+{
+    const struct previous *previous = &event->stream->redundancy->previous;
+
+    return event->emitted.arrival == NB_IN_ORDER && previous->numbered && previous->number + 1 == event->emitted.number;
+}
+
+/* The CONTROL emitted right before this one may be unknown, and hold the part before it, of a queue too large for one
+ * packet. What this end knew to be acknowledged may be less than what was captured by now: the queue may still begin
+ * where it began. */
+static bool may_lack_a_part(const struct nb_event *event, const struct nb_control *control)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct previous *previous = &stream->redundancy->previous;
+    const int64_t head =
+        previous->starts_queue && previous->head > 0 ? MIN(previous->head, stream->acked + 1) : stream->acked + 1;
+
+    return event->emitted.arrival == NB_LATE ||
+           (!nb_redundancy_directly_behind(event) && is_beyond_one_packet(stream, head, control->highest));
 }
 
 /* The excuse that the capture cannot exclude, NULL when only a later sender packet is wanting. */
-static const char *excuse(const struct nb_event *event, const struct gap *gap, bool next_part)
+static const char *excuse(const struct nb_event *event, const struct gap *gap, enum part part)
 {
     const struct nb_stream *stream = event->stream;
 
@@ -157,14 +201,11 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap, b
     if (gap->unknown != 0) {
         return wmem_strdup_printf(wmem_file_scope(), "message %u itself was not captured", (uint16_t)gap->unknown);
     }
-    if (next_part) {
-        return "it may be the next part of a queue that this end sends in small packets";
-    }
     if (gap->bytes > nb_redundancy_capacity(stream)) {
         return wmem_strdup_printf(wmem_file_scope(), "the queue of %u bytes may be split (a packet here holds %u)",
                                   gap->bytes, nb_redundancy_capacity(stream));
     }
-    if (may_lack_a_part(event, gap)) {
+    if (part == LONE_PART) {
         return "a part of the queue, sent right before it, may have escaped the capture";
     }
     if (!of_this_connection(event)) {
@@ -173,10 +214,19 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap, b
     return NULL;
 }
 
-/* Acknowledged by now, and still no proof: one will hardly come. */
-static bool is_stuck(const struct pending *pending)
+/* No CONTROL has shown yet that the queue would have fitted one packet. */
+static bool may_be_part(const struct nb_redundancy *state)
 {
-    return pending->trail.more != 0 && (pending->holes > 0 || pending->disorder || pending->below == 0);
+    return state->largest_shared < state->pending.part_bytes || state->most_messages < state->pending.part_messages;
+}
+
+/* Acknowledged by now, and still no proof: one will hardly come. */
+static bool is_stuck(const struct nb_redundancy *state)
+{
+    const struct pending *pending = &state->pending;
+
+    return may_be_part(state) ||
+           (pending->trail.more != 0 && (pending->holes > 0 || pending->disorder || pending->below == 0));
 }
 
 /* What the sender emitted last before the CONTROL was captured acknowledges less than the missing message. An end that
@@ -194,11 +244,11 @@ static void begin_trail(const struct nb_stream *stream, struct nb_ack_trail *tra
 }
 
 static void await_proof(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
-                        struct nb_finding *suspicion)
+                        enum part part, struct nb_finding *suspicion)
 {
     struct nb_redundancy *state = event->stream->redundancy;
 
-    if (state->pending.active && !is_stuck(&state->pending)) {
+    if (state->pending.active && (part == NEXT_PART || !is_stuck(state))) {
         return; /* the earlier one is nearer to its proof */
     }
     state->pending =
@@ -212,14 +262,28 @@ static void await_proof(const struct nb_event *event, const struct gap *gap, con
                          .suspicion = suspicion,
                          .numbered = event->emitted.arrival != NB_NO_ORDER,
                          .number = event->emitted.number};
+    if (part == NEXT_PART) {
+        const struct nb_told *first = nb_told_find(&event->stream->facts->told, control->first);
+        state->pending.part_bytes = state->previous.bytes + first->bytes;
+        state->pending.part_messages = state->previous.messages + 1;
+    }
     begin_trail(event->stream, &state->pending.trail);
 }
 
-bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control, double within_s)
+/* Parts of one queue may be torn apart by so much on their way. A path that changes the order holds packets up. */
+static double parts_within_s(const struct nb_event *event, double torn_apart_s)
 {
+    const double held_up_s = 0.5;
+
+    return event->stream->flow[event->end].climbing ? torn_apart_s : held_up_s;
+}
+
+bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control)
+{
+    const double long_s = 0.1;
     const struct previous *previous = &event->stream->redundancy->previous;
 
-    return control->first == previous->highest + 1 && event->now - previous->when < within_s;
+    return control->first == previous->highest + 1 && event->now - previous->when < parts_within_s(event, long_s);
 }
 
 bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_control *control)
@@ -230,39 +294,68 @@ bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_con
            previous->bytes + event->packet->length - NB_HEADER_BYTES > nb_redundancy_capacity(event->stream);
 }
 
-/* It goes on where the CONTROL before it ended, at once, and no CONTROL of this end was ever large enough for more, or
- * held more messages: some count them. */
+/* It gives OK for a buffer whose end was captured behind the part before: no queue can have held both. */
+static bool answers_what_came_since(const struct nb_event *event, const struct nb_control *control)
+{
+    struct nb_facts *facts = event->stream->facts;
+
+    for (int64_t seq = control->first; seq <= control->highest; seq++) {
+        const struct nb_told *told = nb_told_find(&facts->told, seq);
+        const struct nb_buffer *buffer =
+            told != NULL && told->type == NB_OK ? nb_buffer_find(&facts->buffers, told->buffer) : NULL;
+        if (buffer != NULL && buffer->last_frame > event->stream->redundancy->previous.frame) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It goes on where the CONTROL before it ended, not long behind the first part, and no CONTROL of this end was ever
+ * large enough for more, or held more messages: some count them. */
 static bool is_next_part(const struct nb_event *event, const struct nb_control *control)
 {
-    const double at_once_s = 0.0005; /* one emission after the other */
+    const double soon_s = 0.05;
     const struct nb_redundancy *state = event->stream->redundancy;
     const struct nb_told *first = nb_told_find(&event->stream->facts->told, control->first);
 
-    return state->previous.starts_queue && first != NULL && nb_redundancy_continues(event, control, at_once_s) &&
+    return state->previous.starts_queue && first != NULL && control->first == state->previous.highest + 1 &&
+           event->now - state->previous.began < parts_within_s(event, soon_s) &&
            (state->previous.bytes + first->bytes >
                 MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0) ||
-            state->previous.messages + 1 > MAX(state->most_messages, control->messages));
+            state->previous.messages + 1 > MAX(state->most_messages, control->messages)) &&
+           !answers_what_came_since(event, control);
+}
+
+static enum part part_of_queue(const struct nb_event *event, const struct nb_control *control)
+{
+    if (is_next_part(event, control)) {
+        return NEXT_PART;
+    }
+    return control->first > event->stream->acked + 1 && may_lack_a_part(event, control) ? LONE_PART : NO_PART;
 }
 
 static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
-                          bool next_part)
+                          enum part part)
 {
     if (gap->known == 0 && gap->unknown == event->stream->redundancy->unknown_told) {
         return; /* it says no more than the CONTROL before */
     }
     event->stream->redundancy->unknown_told = gap->unknown;
-    const char *why = excuse(event, gap, next_part);
+    const char *why = excuse(event, gap, part);
     const struct nb_told *body = nb_told_find(&event->stream->facts->told, gap->last_missing);
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
                                      .offender = event->end,
                                      .request_frame = body == NULL ? 0 : body->frame,
-                                     .excuse = why != NULL ? why : "an ack may have been missed, later frames tell"};
+                                     .excuse = why != NULL         ? why
+                                               : part == NEXT_PART ? "it may be the next part of a queue that this end "
+                                                                     "sends in small packets"
+                                                                   : "an ack may have been missed, later frames tell"};
 
     struct nb_finding *told =
         nb_blame(event, &charge, "CONTROL up to message %u leaves out %s, highest ack captured is %u",
                  (uint16_t)gap->highest, wmem_strbuf_get_str(gap->names), (uint16_t)event->stream->acked);
     if (why == NULL) {
-        await_proof(event, gap, control, told);
+        await_proof(event, gap, control, part, told);
     }
 }
 
@@ -293,37 +386,48 @@ static void notice_late_part(const struct nb_event *event, const struct nb_contr
     }
 }
 
-static void remember_control(const struct nb_event *event, const struct nb_control *control, bool next_part)
+static void remember_size(const struct nb_event *event, const struct nb_control *control)
 {
     struct nb_redundancy *state = event->stream->redundancy;
 
     state->largest_bytes = MAX(state->largest_bytes, event->packet->length);
     state->largest_shared = MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0);
     state->most_messages = MAX(state->most_messages, control->messages);
-    state->previous = (struct previous){.highest = control->highest,
-                                        .when = event->now,
-                                        .bytes = event->packet->length,
-                                        .messages = control->messages,
-                                        .starts_queue = next_part || control->first <= event->stream->acked + 1};
 }
 
-void nb_redundancy_control(const struct nb_event *event, const struct nb_control *control)
+static void remember_control(const struct nb_event *event, const struct nb_control *control, enum part part)
 {
-    struct nb_stream *stream = event->stream;
+    struct nb_redundancy *state = event->stream->redundancy;
+    const bool starts = control->first <= event->stream->acked + 1;
+    const bool keeps_head = part != NO_PART && (!starts || nb_redundancy_directly_behind(event));
+
+    if (event->emitted.arrival == NB_LATE) {
+        return; /* what comes next was emitted behind another */
+    }
+    state->previous = (struct previous){.highest = control->highest,
+                                        .head = keeps_head ? state->previous.head : control->first,
+                                        .frame = event->frame,
+                                        .when = event->now,
+                                        .began = part == NEXT_PART && !starts ? state->previous.began : event->now,
+                                        .bytes = event->packet->length,
+                                        .messages = control->messages,
+                                        .starts_queue = starts || part != NO_PART,
+                                        .numbered = event->emitted.arrival == NB_IN_ORDER,
+                                        .number = event->emitted.number};
+}
+
+static void judge_queue(const struct nb_event *event, const struct nb_control *control, enum part part)
+{
+    const struct nb_stream *stream = event->stream;
     struct gap gap;
 
-    const bool next_part = is_next_part(event, control);
-
-    notice_repetition(event, control->present);
-    notice_late_part(event, control);
-    remember_control(event, control, next_part);
     if (!stream->acked_known || control->highest <= stream->acked ||
         control->highest > stream->acked + NB_TOLD_WINDOW) {
         return;
     }
     find_gap(event, control->present, control->highest, &gap);
     if (gap.last_missing != 0) {
-        judge_control(event, &gap, control, next_part);
+        judge_control(event, &gap, control, part);
     } else {
         nb_keep(event, NB_RULE_CTRL_REDUNDANCY);
     }
@@ -333,6 +437,16 @@ void nb_redundancy_control(const struct nb_event *event, const struct nb_control
                   "a delayed older one",
                   (uint16_t)control->highest, (uint16_t)stream->newest);
     }
+}
+
+void nb_redundancy_control(const struct nb_event *event, const struct nb_control *control)
+{
+    remember_size(event, control);
+    const enum part part = part_of_queue(event, control);
+    notice_repetition(event, control->present);
+    notice_late_part(event, control);
+    judge_queue(event, control, part);
+    remember_control(event, control, part);
 }
 
 /* From the IP IDs that were captured behind the CONTROL, in order, and what is missing among them. */
@@ -353,6 +467,9 @@ static bool is_proven(const struct nb_event *event, const struct pending *pendin
 {
     const struct nb_stream *stream = event->stream;
 
+    if (may_be_part(stream->redundancy)) {
+        return false;
+    }
     if (event->at_sender) {
         return pending->below > 0;
     }

@@ -124,6 +124,7 @@ def small_packets_with_room_for_the_queue(trace: Trace) -> tuple[int, int]:
     trace.open()
     trace.response()
     trace.control(go(1, 0))
+    trace.time_ns += 100_000_000  # too late for the next part of a queue
     wrong = trace.control(go(2, 1))
     trace.null_ack(0)
     return wrong, trace.null_ack(2)
@@ -152,6 +153,7 @@ def first_messages_acknowledged_at_once(trace: Trace) -> tuple[int, int]:
     trace.open()
     trace.response()
     trace.control(go(1, 0))
+    trace.time_ns += 100_000_000  # too late for the next part of a queue
     wrong = trace.control(go(2, 1))
     trace.data(0, 0, 2)
     return wrong, trace.data(0, 1, 2)

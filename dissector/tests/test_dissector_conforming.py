@@ -33,6 +33,14 @@ def hostile(seed: int) -> Settings:
     return settings
 
 
+def in_small_parts(seed: int) -> Settings:
+    """A queue takes several CONTROLs at a time (AMB-33), between which the path takes its time."""
+    settings = random_settings(seed, ids="count", start_late=False)
+    settings.outstanding = 2 + seed % 3
+    settings.control_limit = (28, 36, 52)[seed % 3]
+    return settings
+
+
 def verdicts(reader: Reader, path: Path, settings: list[Settings], *options: str) -> Counter[tuple[str, str, str]]:
     """How often each (requirement, verdict, capture position) was reported."""
     frames, finished = run_transfers(settings)
@@ -46,7 +54,7 @@ def verdicts(reader: Reader, path: Path, settings: list[Settings], *options: str
     return counted
 
 
-@pytest.mark.parametrize("make", [random_settings, hostile], ids=["random", "hostile"])
+@pytest.mark.parametrize("make", [random_settings, hostile, in_small_parts])
 def test_no_conforming_transfer_is_called_a_violation(reader: Reader, capture: Path, make: object) -> None:
     assert callable(make)
     counted = verdicts(reader, capture, [make(seed) for seed in range(TRANSFERS)])

@@ -158,6 +158,23 @@ def small_packets_hold_no_more(trace: Trace) -> None:
     trace.frames = fresh.frames
 
 
+def parts_torn_apart_by_the_path(trace: Trace) -> None:
+    """No CONTROL holds more than two messages; 1 ms lies between the two parts of a queue that is said once more."""
+    fresh = Trace()
+    fresh.open()
+    fresh.response()
+    fresh.control(go(1, 0), go(2, 1))
+    fresh.buffer(0, 2)
+    fresh.control(ok(3, 0), go(4, 2))
+    fresh.buffer(1, 2)
+    for _ in range(2):
+        fresh.control(ok(3, 0), go(4, 2))
+        fresh.control(ok(5, 1), go(6, 3))
+        fresh.null_ack(2)
+    fresh.null_ack(6)
+    trace.frames = fresh.frames
+
+
 def delayed_older_control(trace: Trace) -> None:
     first = trace.receiver.next_id()
     trace.control(ok(5, 0), go(6, 4))
@@ -280,6 +297,7 @@ LOOK_ALIKES = [
     body_never_captured,
     queue_larger_than_a_packet,
     small_packets_hold_no_more,
+    parts_torn_apart_by_the_path,
     delayed_older_control,
     corrupted_control,
     message_only_seen_in_a_corrupted_control,

@@ -11,7 +11,7 @@ from dissector.tests.forge import Trace, go, ok, resend
 from dissector.tests.reader import Reader
 
 LONG, SHORT = 16, 3  # packet numbers in a list
-AT_ONCE_NS, LATER_NS, TIMER_NS = 100_000, 5_000_000, 100_000_000
+AT_ONCE_NS, TORN_APART_NS, LATER_NS, TIMER_NS = 100_000, 5_000_000, 60_000_000, 100_000_000
 
 
 def verdicts(reader: Reader, path: Path, requirement: str) -> set[str]:
@@ -36,7 +36,9 @@ def test_a_list_may_be_limited(reader: Reader, capture: Path, entries: int, seco
     assert verdicts(reader, trace.save(capture), "RESEND-06") == {verdict}
 
 
-@pytest.mark.parametrize(("gap_ns", "verdict"), [(AT_ONCE_NS, "suspected"), (LATER_NS, "violation")])
+@pytest.mark.parametrize(
+    ("gap_ns", "verdict"), [(AT_ONCE_NS, "suspected"), (TORN_APART_NS, "suspected"), (LATER_NS, "violation")]
+)
 def test_messages_of_a_control_may_be_counted(reader: Reader, capture: Path, gap_ns: int, verdict: str) -> None:
     """CTRL-04: a queue of four in two CONTROLs of two, one right behind the other, though four would have fitted."""
     trace = Trace()
