@@ -45,7 +45,7 @@ static void judge_unseen(const struct nb_event *event, int64_t unseen, int64_t a
                                      .request_frame = damaged ? facts->damaged_frame : 0};
 
     stream->doubts |= NB_DOUBT_UNSEEN_ACKED;
-    if (stream->open_seen && stream->response_seen) {
+    if (stream->open_seen && stream->response_seen && !facts->queue.cut) {
         nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "acknowledges %u, but message %u %s",
                  (uint16_t)ack, (uint16_t)unseen,
                  damaged ? "was captured with a bad checksum only" : "was not captured");

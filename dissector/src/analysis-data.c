@@ -245,7 +245,7 @@ static void judge_go(const struct view *view)
 
     if (buffer->go_seq != 0) {
         nb_keep(event, NB_RULE_DATA_BEFORE_GO);
-    } else if (!buffer->go_missing_told && event->stream->open_seen) {
+    } else if (!buffer->go_missing_told && event->stream->open_seen && !view->facts->queue.cut) {
         buffer->go_missing_told = true;
         nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "data of buffer %u before its GO",
                  buffer->number);
@@ -382,7 +382,7 @@ static void begin_buffer(const struct view *view)
                                      .offender = event->end,
                                      .excuse = "GOs beyond the limit may have asked for it"};
     if (view->terms != NULL && view->terms->max_buffers > 0 && view->facts->unaccepted + 1 > view->terms->max_buffers &&
-        buffer->ok_seq == 0) {
+        buffer->ok_seq == 0 && !view->facts->queue.cut) {
         nb_blame(event, &charge, "buffer %u is sent while %u buffers have no OK, %u were agreed", buffer->number,
                  view->facts->unaccepted, view->terms->max_buffers);
     }

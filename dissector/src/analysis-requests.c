@@ -247,7 +247,7 @@ static void judge_numbers(const struct nb_event *event, const struct nb_buffer *
     if (buffer->highest < 0) {
         return;
     }
-    if (buffer->go_seq == 0) {
+    if (buffer->go_seq == 0 && !stream->facts->queue.cut) {
         nb_blame(event, &charge, "buffer %u was sent without a GO", buffer->number);
     }
     if (nb_buffer_is_whole(&stream->facts->buffers, buffer, stream->flow[event->end].unbroken)) {

@@ -409,6 +409,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     event.stream->doubts |= carrier->doubts;
     if (is_cut(packet)) {
         event.stream->doubts |= NB_DOUBT_CUT;
+        event.stream->facts->queue.cut = event.stream->facts->queue.cut || packet->type == NB_CONTROL;
     }
     if (!verified) {
         event.stream->doubts |= NB_DOUBT_UNVERIFIED;

@@ -78,6 +78,7 @@ struct nb_queue {
     int64_t known_from;
     uint32_t known_frame;
     int64_t head;       /* first message of a CONTROL that was right to begin there */
+    bool cut;           /* the capture holds only a part of a CONTROL: its messages are not known */
     bool in_parts;      /* CONTROLs may be parts, each with a timer of its own: where one begins tells nothing */
     int64_t go_seq;     /* newest GO in sequence order, and its buffer */
     uint32_t go_buffer; /* valid when go_seq > 0 */

@@ -134,3 +134,19 @@ def test_a_queue_may_be_longer_than_what_is_remembered(reader: Reader, capture: 
     found = {f.requirement for f in reader.findings(trace.save(capture)) if f.verdict == "violation"}
     assert ("CTRL-01" in found) == (absent is not None)
     assert absent is not None or not found
+
+
+def test_what_stood_in_a_truncated_control_is_missed_by_nobody(reader: Reader, capture: Path) -> None:
+    """A short snap length spares OPEN, RESPONSE and NULL-ACK, and cuts every CONTROL behind its first message."""
+    trace = Trace()
+    trace.terms = lambda: {"buffer_size": 4 * 512, "packet_size": 512, "max_buffers": 2}  # type: ignore[method-assign]
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0), go(2, 1), cut=20)
+    trace.buffer(0, 2)
+    trace.buffer(1, 2)
+    for number in range(2, 8):
+        trace.control(ok(2 * number - 1, number - 2), go(2 * number, number), cut=20)
+        trace.buffer(number, 2 * number, last=number == 7)
+    found = reader.findings(trace.save(capture))
+    assert [f for f in found if f.requirement in {"DATA-01", "DATA-12", "CTRL-06", "CTRL-07"}] == []
