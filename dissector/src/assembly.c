@@ -145,29 +145,44 @@ static struct nb_whole *hand_out(struct nb_assembler *assembler, struct transfer
     return whole;
 }
 
-static nb_walk_result find_lowest(const void *key _U_, void *value, void *found)
+/* Numbers may wrap: the lowest is the first one from `from` on. */
+struct search {
+    uint32_t from;
+    struct buffer *found;
+};
+
+static nb_walk_result find_lowest(const void *key _U_, void *value, void *user)
 {
-    *(struct buffer **)found = (struct buffer *)value;
-    return value != NULL; /* a removed buffer leaves an empty node */
+    struct buffer *buffer = (struct buffer *)value; /* NULL: a removed buffer leaves an empty node */
+    struct search *search = (struct search *)user;
+
+    if (buffer != NULL &&
+        (search->found == NULL || buffer->number - search->from < search->found->number - search->from)) {
+        search->found = buffer;
+    }
+    return FALSE;
 }
 
-static struct buffer *lowest(const struct transfer *transfer)
+static struct buffer *lowest(const struct transfer *transfer, uint32_t from)
 {
-    struct buffer *found = NULL;
+    struct search search = {.from = from};
 
-    wmem_tree_foreach(transfer->buffers, find_lowest, &found);
-    return found;
+    wmem_tree_foreach(transfer->buffers, find_lowest, &search);
+    return search.found;
 }
 
 /* The first buffer is the one that the first GO named; without a GO, the lowest that data came for. */
 static bool find_start(struct transfer *transfer, const struct nb_conversation *conversation)
 {
-    const struct buffer *first = lowest(transfer);
+    const uint32_t half = UINT32_C(1) << 31; /* what is nearer from behind is lower */
+    const struct buffer *any = lowest(transfer, 0);
 
-    if (first == NULL) {
+    if (any == NULL) {
         return false;
     }
-    transfer->next = conversation->first_go_known ? MIN(conversation->first_go, first->number) : first->number;
+    const uint32_t middle = conversation->first_go_known ? conversation->first_go : any->number;
+    const uint32_t first = lowest(transfer, middle - half)->number;
+    transfer->next = conversation->first_go_known && (int32_t)(first - middle) > 0 ? middle : first;
     transfer->started = true;
     return true;
 }
@@ -199,7 +214,7 @@ static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transf
         const bool skipped = buffer == NULL && missed;
 
         if (skipped) { /* the capture holds nothing of it */
-            buffer = lowest(transfer);
+            buffer = lowest(transfer, transfer->next);
             if (buffer == NULL) {
                 break;
             }

@@ -95,7 +95,9 @@ static void first_go(struct nb_event *event, uint32_t number)
     struct nb_conversation *conversation = event->stream->conversation;
     struct nb_buffer_life *buffer = nb_buffer_life(conversation, number, true);
 
-    conversation->first_go = conversation->first_go_known ? MIN(conversation->first_go, number) : number;
+    if (!conversation->first_go_known || (int32_t)(number - conversation->first_go) < 0) {
+        conversation->first_go = number; /* numbers may wrap */
+    }
     conversation->first_go_known = true;
     if (buffer->go_frame == 0) {
         buffer->go_frame = event->frame;

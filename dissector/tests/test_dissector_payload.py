@@ -34,7 +34,10 @@ class Transfer(Trace):
         for kind, by, to in ((forge.OPEN, self.sender, self.receiver), (forge.RESPONSE, self.receiver, self.sender)):
             body = forge.open_body(self.uid, client=self.client if kind == forge.OPEN else b"", **sizes)
             self.put(forge.packet(kind, body, by.port, to.port), by, to)
-        self.control(*(go(1 + i, self.first + i) for i in range(self.buffers)))
+        self.control(*(go(1 + i, self.number(i)) for i in range(self.buffers)))
+
+    def number(self, buffer: int) -> int:
+        return (self.first + buffer) & 0xFFFFFFFF
 
     def piece(self, buffer: int, number: int, high: int | None = None, *, spoil: bool = False) -> int:
         at = (buffer * BUFFER_PACKETS + number) * PACKET_BYTES
@@ -42,14 +45,14 @@ class Transfer(Trace):
         kind = forge.LDATA if number == BUFFER_PACKETS - 1 else forge.DATA
         last = buffer == self.buffers - 1
         ack = self.buffers if high is None else high
-        body = forge.data_body(self.first + buffer, ack, self.packet_base + number, octets, last=last)
+        body = forge.data_body(self.number(buffer), ack, self.packet_base + number, octets, last=last)
         raw = forge.packet(kind, body, self.sender.port, self.receiver.port, covered=24)
         if spoil:  # the packet claims to be its neighbour
             raw = raw[:19] + bytes([raw[19] ^ 1]) + raw[20:]
         return self.put(raw, self.sender, self.receiver)
 
     def closed(self) -> None:
-        self.control(*(ok(20 + i, self.first + i) for i in range(self.buffers)))
+        self.control(*(ok(20 + i, self.number(i)) for i in range(self.buffers)))
         self.header_only(forge.DONE, by_sender=False)
 
 
@@ -188,6 +191,20 @@ def test_a_buffer_that_was_not_captured_at_all_is_a_hole(reader: Reader, capture
     assert files == {"file.bin.incomplete": trace.content[:size] + trace.content[2 * size :]}
     gap = b"[bytes missing in capture file]"
     assert followed(reader, capture) == trace.content[:size] + gap + trace.content[2 * size :]
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_buffer_numbers_may_wrap(reader: Reader, capture: Path, opened: bool) -> None:
+    trace = Transfer(4, first=0xFFFFFFFE)
+    if opened:
+        trace.opened()
+    for buffer in (0, 2, 1, 3):
+        for number in range(BUFFER_PACKETS):
+            trace.piece(buffer, number)
+    trace.closed()
+    assert followed(reader, trace.save(capture)) == trace.content
+    if opened:
+        assert exported(reader, capture, "wrapped") == {"file.bin": trace.content}
 
 
 @pytest.mark.parametrize(("first", "packet_base"), [(1, 0), (0, 1), (1, 1)])
