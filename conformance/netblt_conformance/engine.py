@@ -275,4 +275,8 @@ class Engine:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self.emit({"event": "trace", "what": f"{report.nodeid} ({report.when}):\n{report.longreprtext}"})
+            key = next((run.key for item, run in self.items if item.nodeid == report.nodeid), "")
+            crash = getattr(report.longrepr, "reprcrash", None)
+            why = crash.message.splitlines()[0] if crash is not None and crash.message else ""
+            what = f"{report.nodeid} ({report.when}):\n{report.longreprtext}"
+            self.emit({"event": "trace", "what": what, "key": key, "why": why})

@@ -45,6 +45,7 @@ class Listener:
         self.results: list[tuple[str, Result]] = []
         self.observed: dict[str, dict[str, str]] = {}
         self.traces: list[str] = []
+        self._causes: dict[str, str] = {}  # by key: what ended a case before it had a result
         self.interrupted = False
         self._running: dict[str, None] = {}
         self._current = ""
@@ -70,6 +71,7 @@ class Listener:
             self._take(Result.of_run(event["key"], self.cases, Verdict.FAIL, event["why"]))
         elif kind in ("trace", "broken"):
             self.traces.append(event["what"])
+            self._causes.setdefault(event.get("key", ""), event.get("why", ""))
 
     def _take(self, result: Result) -> None:
         self.add(result.key, result)
@@ -90,7 +92,8 @@ class Listener:
         seen = {key for key, _ in self.results}
         for key in self.keys:
             if key not in seen and not self.interrupted:
-                self.results.append((key, Result.of_run(key, self.cases, Verdict.ERROR, "the case left no result")))
+                why = ": ".join(filter(None, ("the case left no result", self._causes.get(key))))
+                self.results.append((key, Result.of_run(key, self.cases, Verdict.ERROR, why)))
         return [result for _, result in sorted(self.results, key=lambda pair: self.place.get(pair[0], len(self.place)))]
 
     def header(self) -> dict[str, Any]:

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from netblt_conformance.running import Listener
 from netblt_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from netblt_conformance.engine import Plan
     from selftest.conftest import Command, Outcome
 
 # All that virtual time cannot show.
@@ -109,3 +112,11 @@ def test_list_and_explain_know_the_cases(command: Command) -> None:
     assert explained.status == 0
     assert "Redundancy" in explained.output
     assert "every control carries all messages" in explained.output
+
+
+def test_what_ended_a_case_before_it_had_a_result_stands_in_its_row() -> None:
+    key, options = "a case[active-sender]", argparse.Namespace(strict=False, quiet=True, verbose=False)
+    listener = Listener(cast("Plan", None), [key], {"a case": ("open.py", "OPEN-01")}, options)
+    listener({"event": "trace", "what": "a long story", "key": key, "why": "KeyError: 7"})
+    [result] = listener.ordered()
+    assert (result.verdict, result.reason) == (Verdict.ERROR, "the case left no result: KeyError: 7")
