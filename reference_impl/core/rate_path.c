@@ -30,11 +30,17 @@ netblt_time nb_rate_own_round_trip(const struct nb_rate_control *rate)
     return least == NETBLT_TIME_NEVER ? 0 : least;
 }
 
+double nb_rate_credible_train(const struct nb_rate_control *rate, double arrived)
+{
+    double train = nb_rate_trains_rate(&rate->trains);
+    return train > arrived && train < NB_RATE_TRAIN_CREDIBLE * arrived ? train : 0;
+}
+
 /* A host that looks at its packets only now and then sees no trains; then one flow beside this one is assumed. */
 double nb_rate_of_link(const struct nb_rate_control *rate, double arrived)
 {
-    double train = nb_rate_trains_rate(&rate->trains);
-    return train > arrived && train < NB_RATE_TRAIN_CREDIBLE * arrived ? train : 2 * arrived;
+    double train = nb_rate_credible_train(rate, arrived);
+    return train > 0 ? train : 2 * arrived;
 }
 
 bool nb_rate_many_share_the_link(const struct nb_rate_control *rate)

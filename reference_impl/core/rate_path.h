@@ -31,6 +31,9 @@ static inline netblt_time nb_clamp_us(netblt_time value, netblt_time least, netb
     return value < least ? least : value > most ? most : value;
 }
 
+/* What trains show of the link, packets a second, when it is more than what arrives and not beyond belief; else 0. */
+double nb_rate_credible_train(const struct nb_rate_control *rate, double arrived);
+
 /* The path's own round trip, without queue; 0 = not known. */
 netblt_time nb_rate_own_round_trip(const struct nb_rate_control *rate);
 /* Whether the round trip is shorter than bursts can shape: then the hosts are the limit, until a queue or loss shows

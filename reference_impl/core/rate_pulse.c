@@ -74,8 +74,8 @@ static netblt_time pulse_us(const struct nb_rate_control *rate)
 /* What the base is of the link that trains show; 1 where they show none. */
 static double share_of_link(const struct nb_rate_control *rate)
 {
-    double link = nb_rate_trains_rate(&rate->trains);
-    return link > rate->base && link < NB_RATE_TRAIN_CREDIBLE * rate->base ? rate->base / link : 1;
+    double link = nb_rate_credible_train(rate, rate->base);
+    return link > 0 ? rate->base / link : 1;
 }
 
 static double pulse_gain(const struct nb_rate_control *rate, netblt_time duration_us)
@@ -119,7 +119,7 @@ static void pulse_passed(struct nb_rate_control *rate, double gain)
     double proven = PROVEN_SHARE * gain * rate->base;
     double step = proven * (double)(1u << (rate->successes < 5 ? rate->successes : 5));
     double most = rate->base;
-    if (link > rate->base && link < NB_RATE_TRAIN_CREDIBLE * rate->base) { /* equal steps for all flows, up to it */
+    if (nb_rate_credible_train(rate, rate->base) > 0) { /* equal steps for all flows, up to it */
         double room = NB_RATE_BELOW_CAPACITY * link - rate->base;
         step = additive_share(rate) * link * (double)(1u << (rate->successes < 2 ? rate->successes : 2));
         most = room > proven ? room : proven;
