@@ -116,11 +116,6 @@ static struct nb_burst pair_above_base(const struct nb_rate_control *rate, doubl
     return burst;
 }
 
-static bool same_pair(struct nb_burst a, struct nb_burst b)
-{
-    return a.size == b.size && a.interval_ms == b.interval_ms;
-}
-
 struct nb_burst nb_rate_control_offer(struct nb_rate_control *rate, uint16_t seq, netblt_time now)
 {
     if (rate->mode == NETBLT_RATE_FIXED)
@@ -132,7 +127,7 @@ struct nb_burst nb_rate_control_offer(struct nb_rate_control *rate, uint16_t seq
     struct nb_burst burst = phase == NB_RATE_UP ? pair_above_base(rate, wanted) : pair_for(rate, wanted);
     if (phase != before)
         rate->offered_at = now;
-    if ((phase == before && same_pair(burst, rate->offered.burst)) || epochs->count == NB_RATE_OFFERS_MAX)
+    if ((phase == before && nb_pair_same(burst, rate->offered.burst)) || epochs->count == NB_RATE_OFFERS_MAX)
         return rate->offered.burst;
     rate->offered = (struct nb_rate_offer){seq, phase, burst, nb_pair_rate(burst)};
     epochs->sent[epochs->count++] = rate->offered;
@@ -208,12 +203,19 @@ static void end_window(struct nb_rate_control *rate, netblt_time now)
     begin_window(rate, now);
 }
 
-/* The newest offer that the packet in hand was sent under, if it is another one than before (AMB-43). */
-static bool next_epoch(struct nb_rate_epochs *epochs, bool new_buffer, struct nb_rate_offer *next)
+/* How many of the offers that wait for their ack the sender has. */
+static unsigned reached_offers(const struct nb_rate_epochs *epochs)
 {
     unsigned reached = 0;
     while (reached < epochs->count && !nb_seq_after(epochs->sent[reached].seq, epochs->acked))
         reached++;
+    return reached;
+}
+
+/* The newest offer that the packet in hand was sent under, if it is another one than before (AMB-43). */
+static bool next_epoch(struct nb_rate_epochs *epochs, bool new_buffer, struct nb_rate_offer *next)
+{
+    unsigned reached = reached_offers(epochs);
     if (reached == 0 || (epochs->sent[reached - 1].rate > epochs->in_force.rate && !new_buffer))
         return false;
     *next = epochs->sent[reached - 1];
@@ -246,15 +248,7 @@ static void follow_epochs(struct nb_rate_control *rate, bool new_buffer, netblt_
  * meanwhile is of no epoch. */
 static bool between_epochs(const struct nb_rate_epochs *epochs)
 {
-    return epochs->count > 0 && !nb_seq_after(epochs->sent[0].seq, epochs->acked);
-}
-
-static const struct nb_rate_offer *newest_reached(const struct nb_rate_epochs *epochs)
-{
-    unsigned reached = 1;
-    while (reached < epochs->count && !nb_seq_after(epochs->sent[reached].seq, epochs->acked))
-        reached++;
-    return &epochs->sent[reached - 1];
+    return reached_offers(epochs) > 0;
 }
 
 /* A sender that has only repairs left may follow a faster offer at once. What comes tells: more than half of the step.
@@ -271,7 +265,8 @@ static bool follows_ahead(struct nb_rate_control *rate, enum nb_rate_arrival kin
         result.seconds * PER_MS < PAUSE_INTERVALS * rate->epochs.in_force.burst.interval_ms)
         return false;
     nb_rate_window_begin(&rate->ahead, now);
-    return result.arrival_rate > (rate->epochs.in_force.rate + newest_reached(&rate->epochs)->rate) / 2;
+    const struct nb_rate_offer *newest = &rate->epochs.sent[reached_offers(&rate->epochs) - 1];
+    return result.arrival_rate > (rate->epochs.in_force.rate + newest->rate) / 2;
 }
 
 void nb_rate_control_acked(struct nb_rate_control *rate, uint16_t ack)
@@ -313,7 +308,7 @@ void nb_rate_control_null_ack(struct nb_rate_control *rate, uint16_t ack, struct
         return;
     rate->window_is_whole = false; /* begun anew with the next arrival */
     struct nb_burst newest = rate->offered.burst;
-    if (nb_seq_after(rate->offered.seq, ack) || same_pair(newest, burst))
+    if (nb_seq_after(rate->offered.seq, ack) || nb_pair_same(newest, burst))
         return;
     if (burst.size <= newest.size && burst.interval_ms >= newest.interval_ms)
         respect_cap(rate, cap_behind(rate, newest, burst)); /* NEG-09 */

@@ -14,6 +14,11 @@ double nb_pair_rate(struct nb_burst burst)
     return burst.interval_ms == 0 ? NB_RATE_UNPACED : burst.size * PER_MS / burst.interval_ms;
 }
 
+bool nb_pair_same(struct nb_burst a, struct nb_burst b)
+{
+    return a.size == b.size && a.interval_ms == b.interval_ms;
+}
+
 static uint16_t clamp16(double value)
 {
     return value < 1 ? 1 : value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;

@@ -17,6 +17,8 @@ enum { NB_BURST_USUAL_MOST = 50 };
 /* The rate of a pair; packets a second. */
 double nb_pair_rate(struct nb_burst burst);
 
+bool nb_pair_same(struct nb_burst a, struct nb_burst b);
+
 /* The pair with the smallest burst whose rate lies at most 1 % below `packets_per_s`, or 10 % when `roughly`, and never
  * above it: small bursts fit small queues. `most` bounds the burst, but for rates above `most` packets a millisecond;
  * under it the closest pair is chosen, even if it misses the rate by more than 1 %. Intervals from `least_ms` on come

@@ -79,11 +79,6 @@ static void two_flows_become_alike(void)
     }
 }
 
-static bool same_pair(struct nb_burst a, struct nb_burst b)
-{
-    return a.size == b.size && a.interval_ms == b.interval_ms;
-}
-
 /* What a flow with `share` of a link of 8000 packets a second goes above its base, as a share of the link. */
 static double pulse_of(double share)
 {
@@ -177,9 +172,9 @@ static void AMB_43_repairs_show_that_a_faster_offer_is_in_force(void)
     CHECK(nb_pair_rate(offer) >= 1500);
     nb_rate_control_acked(&rate, 1);
     now = arrive_in_a_row(&rate, NB_RATE_REPEAT, 200, 2500, now);
-    CHECK(same_pair(nb_rate_control_in_force(&rate), (struct nb_burst){8, 20}));
+    CHECK(nb_pair_same(nb_rate_control_in_force(&rate), (struct nb_burst){8, 20}));
     arrive_in_a_row(&rate, NB_RATE_REPEAT, 400, 640, now);
-    CHECK(same_pair(nb_rate_control_in_force(&rate), offer));
+    CHECK(nb_pair_same(nb_rate_control_in_force(&rate), offer));
 }
 
 /* Without an ack nothing is in force, however fast it comes. */
@@ -191,7 +186,7 @@ static void AMB_43_repairs_show_nothing_of_an_offer_that_was_not_acked(void)
     netblt_time now = arrive_in_a_row(&rate, NB_RATE_FRESH, 80, 2500, SECOND);
     nb_rate_control_offer(&rate, 1, now);
     arrive_in_a_row(&rate, NB_RATE_REPEAT, 400, 640, now);
-    CHECK(same_pair(nb_rate_control_in_force(&rate), (struct nb_burst){8, 20}));
+    CHECK(nb_pair_same(nb_rate_control_in_force(&rate), (struct nb_burst){8, 20}));
 }
 
 int main(void)
