@@ -41,11 +41,10 @@ struct nb_control {
 };
 
 /* analysis-wire.c: WIRE, CKSUM. Of a packet that changes no state, and of any other. */
-/* Its bad checksum is what a known mistake makes: the packet is as it was emitted. */
-bool nb_wire_is_miscomputed(const struct nb_packet *packet);
-
 void nb_wire_broken(const struct nb_event *event, bool verified);
 void nb_wire_packet(const struct nb_event *event);
+/* Its bad checksum is what a known mistake makes: the packet is as it was emitted. */
+bool nb_wire_is_miscomputed(const struct nb_packet *packet);
 
 /* analysis-opening.c: OPEN, NEG. */
 void nb_opening_packet(const struct nb_event *event);

@@ -53,16 +53,16 @@ static struct nb_emitted note_backward(struct nb_emission *flow, unsigned back, 
 {
     const uint64_t number = flow->newest - back;
     const uint64_t bit = (uint64_t)1 << back;
+    const struct nb_emitted_packet *earlier = &flow->window[number % NB_EMISSION_WINDOW];
 
     flow->unbroken = false;
     flow->climbing = false;
     flow->bundled = flow->bundled || origin->inside;
-    if (flow->seen & bit && flow->window[number % NB_EMISSION_WINDOW].content != DAMAGED) {
-        if (flow->window[number % NB_EMISSION_WINDOW].content != content) {
+    if (flow->seen & bit && earlier->content != DAMAGED) {
+        if (earlier->content != content) {
             return no_order(flow); /* two packets under one number: not a counter */
         }
-        return (struct nb_emitted){
-            .arrival = NB_COPY, .number = number, .copy_of = flow->window[number % NB_EMISSION_WINDOW].frame};
+        return (struct nb_emitted){.arrival = NB_COPY, .number = number, .copy_of = earlier->frame};
     }
     flow->seen |= bit;
     flow->backward++;
