@@ -5,8 +5,9 @@ right, so that nothing on the way can have done it."""
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
-from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
+from pcaps.tools.exchange import RECEIVER, SENDER, Exchange, Frame
 from pcaps.tools.octets import checksum, control, data, go, null_ack, packet, reason, setup, text_field
 from pcaps.tools.talk import BUFFERS, Talk, unswapped
 
@@ -147,32 +148,34 @@ def ports_not_swapped() -> Exchange:
     return talk
 
 
-def checksum_left_out() -> Exchange:
-    talk = half_way("The sender leaves the checksum of its NULL-ACKs zero; DATA are right.")
-    for buffer in range(MIDDLE, MIDDLE + 4):
-        talk.sends_buffer(buffer)
-        talk.accepts(buffer)
-        content = null_ack(talk.seq, 8, 10, **talk.ports(SENDER)).with_checksum(0)
-        frame = talk.capture(talk.emit(SENDER, content))
-        if buffer < MIDDLE + 2:
-            talk.may_look_like("CKSUM-01", frame, SENDER)
-        else:
-            talk.breaks("CKSUM-01", frame, SENDER)
-    return talk.finish(MIDDLE + 4)
+def shows_a_habit(talk: Talk, requirement: str, frame: Frame, end: str, before: int) -> None:
+    """What looks like damage is a mistake of this end when two packets `before` had it, too."""
+    if before < 2:
+        talk.may_look_like(requirement, frame, end)
+    else:
+        talk.breaks(requirement, frame, end)
 
 
-def not_complemented() -> Exchange:
-    talk = half_way("The sender puts the sum itself into its NULL-ACKs, not the complement.")
+def wrong_null_acks(about: str, requirement: str, wrong: Callable[[int], int]) -> Exchange:
+    """`wrong` makes of the right checksum what the sender puts into its NULL-ACKs."""
+    talk = half_way(about)
     for buffer in range(MIDDLE, MIDDLE + 4):
         talk.sends_buffer(buffer)
         talk.accepts(buffer)
         right = null_ack(talk.seq, 8, 10, **talk.ports(SENDER))
-        frame = talk.capture(talk.emit(SENDER, right.with_checksum(0xFFFF - right.fields["checksum"])))
-        if buffer < MIDDLE + 2:
-            talk.may_look_like("CKSUM-02", frame, SENDER)
-        else:
-            talk.breaks("CKSUM-02", frame, SENDER)
+        frame = talk.capture(talk.emit(SENDER, right.with_checksum(wrong(right.fields["checksum"]))))
+        shows_a_habit(talk, requirement, frame, SENDER, buffer - MIDDLE)
     return talk.finish(MIDDLE + 4)
+
+
+def checksum_left_out() -> Exchange:
+    about = "The sender leaves the checksum of its NULL-ACKs zero; DATA are right."
+    return wrong_null_acks(about, "CKSUM-01", lambda _right: 0)
+
+
+def not_complemented() -> Exchange:
+    about = "The sender puts the sum itself into its NULL-ACKs, not the complement."
+    return wrong_null_acks(about, "CKSUM-02", lambda right: 0xFFFF - right)
 
 
 def swapped(value: int) -> int:
@@ -181,17 +184,8 @@ def swapped(value: int) -> int:
 
 
 def bytes_swapped() -> Exchange:
-    talk = half_way("The sender turns the bytes of the checksum in its NULL-ACKs.")
-    for buffer in range(MIDDLE, MIDDLE + 4):
-        talk.sends_buffer(buffer)
-        talk.accepts(buffer)
-        right = null_ack(talk.seq, 8, 10, **talk.ports(SENDER))
-        frame = talk.capture(talk.emit(SENDER, right.with_checksum(swapped(right.fields["checksum"]))))
-        if buffer < MIDDLE + 2:
-            talk.may_look_like("CKSUM-02", frame, SENDER)
-        else:
-            talk.breaks("CKSUM-02", frame, SENDER)
-    return talk.finish(MIDDLE + 4)
+    about = "The sender turns the bytes of the checksum in its NULL-ACKs."
+    return wrong_null_acks(about, "CKSUM-02", swapped)
 
 
 def never_answered() -> Exchange:
@@ -200,10 +194,7 @@ def never_answered() -> Exchange:
         right = setup("OPEN", **{**talk.terms(), **talk.ports(SENDER)})
         frame = talk.capture(talk.emit(SENDER, right.with_checksum(swapped(right.fields["checksum"]))))
         talk.wait(1000)
-        if number < 2:
-            talk.may_look_like("CKSUM-02", frame, SENDER)
-        else:
-            talk.breaks("CKSUM-02", frame, SENDER)
+        shows_a_habit(talk, "CKSUM-02", frame, SENDER, number)
     return talk
 
 
@@ -216,10 +207,7 @@ def header_alone() -> Exchange:
         wrong = right.with_checksum(checksum(b"\0\0" + right.octets[2:12]))
         frame = talk.capture(talk.emit(RECEIVER, wrong))
         talk.wait(200)
-        if number < 2:
-            talk.may_look_like("CKSUM-01", frame, RECEIVER)
-        else:
-            talk.breaks("CKSUM-01", frame, RECEIVER)
+        shows_a_habit(talk, "CKSUM-01", frame, RECEIVER, number)
     return talk
 
 
@@ -269,10 +257,7 @@ def data_sum_swapped() -> Exchange:
     for number in range(4):
         good = data("DATA", talk.octets_of(MIDDLE, number), summed=True).fields["data_checksum"]
         frame = talk.sends_piece(MIDDLE, number, data_checksum=swapped(good))
-        if number < 2:
-            talk.may_look_like("CKSUM-04", frame, SENDER)
-        else:
-            talk.breaks("CKSUM-04", frame, SENDER)
+        shows_a_habit(talk, "CKSUM-04", frame, SENDER, number)
     talk.wait(50)
     talk.says(talk.missing(MIDDLE, range(4)))
     return talk.finish(MIDDLE)
@@ -295,10 +280,7 @@ def header_sum_stops_early() -> Exchange:
         )
         wrong = checksum(b"\0\0" + right.octets[2:20])
         frame = talk.capture(talk.emit(SENDER, right.with_checksum(wrong)))
-        if number < 2:
-            talk.may_look_like("CKSUM-03", frame, SENDER)
-        else:
-            talk.breaks("CKSUM-03", frame, SENDER)
+        shows_a_habit(talk, "CKSUM-03", frame, SENDER, number)
     talk.answers()
     talk.wait(50)
     talk.says(talk.missing(MIDDLE, range(4)))
@@ -324,10 +306,7 @@ def data_sum_left_out() -> Exchange:
     talk = half_way("Data checksums were agreed upon, and the sender leaves them out.", summed=True)
     for number in range(4):
         frame = talk.sends_piece(MIDDLE, number, summed=False)
-        if number < 2:
-            talk.may_look_like("CKSUM-04", frame, SENDER)
-        else:
-            talk.breaks("CKSUM-04", frame, SENDER)
+        shows_a_habit(talk, "CKSUM-04", frame, SENDER, number)
     talk.wait(50)
     talk.says(talk.missing(MIDDLE, range(4)))
     return talk.finish(MIDDLE)
