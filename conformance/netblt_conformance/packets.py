@@ -108,6 +108,10 @@ class Message:
         """What a repetition must not change (CTRL-02): an OK may carry a fresher offer and timer."""
         return self.kind, self.buffer, self.packets
 
+    def is_disjoint_from(self, other: Message) -> bool:
+        """Two requests that name no packet in common may be parts of one (AMB-33)."""
+        return not set(self.packets) & set(other.packets)
+
     @property
     def size(self) -> int:
         return {Kind.GO: 8, Kind.OK: 16, Kind.RESEND: 12 + (len(self.packets) + 1) // 2 * 4}[self.kind]
@@ -180,6 +184,10 @@ class Packet:
     @property
     def is_data(self) -> bool:
         return self.type in DATA_TYPES
+
+    def holds(self, seq: int) -> bool:
+        """Whether this control message is in the packet."""
+        return any(message.seq == seq for message in self.messages)
 
     @property
     def acks(self) -> bool:
@@ -277,6 +285,11 @@ def text_field(text: str | bytes) -> bytes:
     """A string field: at least one NUL, NUL-filled to a multiple of 4 (WIRE-07)."""
     raw = (text.encode() if isinstance(text, str) else text) + b"\0"
     return raw + b"\0" * (-len(raw) % 4)
+
+
+def low_byte_first(value: int) -> int:
+    """What a reader of the network's byte order makes of a 16-bit field that was written in the other one."""
+    return value >> 8 | (value & 0xFF) << 8
 
 
 def data_checksum(data: bytes) -> int:

@@ -6,7 +6,7 @@ from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDE
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind, Message, Type
-from netblt_conformance.peer import ReceiverPeer
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.tolerances import QUIET_US
 from netblt_conformance.wire import data_checksum_ok
@@ -122,14 +122,18 @@ def test_a_control_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> Non
     peer.expect_ack(request.seq)
 
 
+def connect_without_data_checksums(peer: SenderPeer) -> None:
+    peer.connect()
+    if peer.terms.data_checksum:
+        raise NotSupportedError("the implementation turns data checksums on (AMB-24)")
+    peer.expect_go(0)
+
+
 @case("CKSUM-02", roles=RECEIVERS)
 def test_data_whose_header_checksum_happens_to_be_zero_are_accepted(t: Case) -> None:
     peer = t.sender(1024)
     with t.preamble():
-        peer.connect()
-        if peer.terms.data_checksum:
-            raise NotSupportedError("the implementation turns data checksums on (AMB-24)")
-        peer.expect_go(0)
+        connect_without_data_checksums(peer)
     for number in range(peer.packet_count(0)):
         # The Data Area Checksum, which means nothing here, takes up what the header's would have been.
         plain = packets.read(peer.forge.data(peer.data_packet(0, number)))
@@ -141,10 +145,7 @@ def test_data_whose_header_checksum_happens_to_be_zero_are_accepted(t: Case) -> 
 def test_a_wrong_data_checksum_is_ignored_when_data_checksums_are_off(t: Case) -> None:
     peer = t.sender(1024)
     with t.preamble():
-        peer.connect()
-        if peer.terms.data_checksum:
-            raise NotSupportedError("the implementation turns data checksums on (AMB-24)")
-        peer.expect_go(0)
+        connect_without_data_checksums(peer)
     for number in range(peer.packet_count(0)):
         peer.send_packet(0, number, data_checksum=0xBEEF if t.stimulus else 0)
     peer.expect_ok(0)
@@ -205,9 +206,7 @@ def test_a_response_with_a_bad_checksum_does_not_open_the_connection(t: Case) ->
 def test_a_null_ack_with_a_bad_checksum_acknowledges_nothing(t: Case) -> None:
     peer = t.sender(2048)
     with t.preamble():
-        peer.answer_controls(False)
-        peer.withhold_ack(at=0)
-        peer.connect()
+        peer.connect_without_acknowledging()
         go = peer.expect_go(0)
     terms = peer.terms
     peer.send(packets.spoil(peer.forge.null_ack(max(peer.messages), terms.burst_size, terms.burst_interval_ms)))

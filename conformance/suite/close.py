@@ -148,7 +148,7 @@ def test_ok_publishes_the_control_timer(t: Case) -> None:
         peer.withhold_ack(at=go.seq)
         peer.send_buffer(0)
     ok = peer.expect_ok(0)
-    first = next(seen for seen in peer.controls if any(m.seq == ok.seq for m in seen.packet.messages))
+    first = peer.first_seen(ok.seq)
     t.must(ok.control_timer_ms > 0, "OK publishes a control timer of 0 ms", first.frame)
     slack_us = tolerances.CROSSING_US if t.link.real_time else peer.ms(2)
     # A queue in several CONTROLs, or each CONTROL twice for safety: that is no repeat by the timer yet.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """NEG: negotiation (RFC 998 section 4). The monitor compares every RESPONSE with its OPEN, field by field."""
 
-from netblt_conformance import pacing, tolerances
+from netblt_conformance import pacing, packets, tolerances
 from netblt_conformance.case import ACTIVE, PASSIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
@@ -41,7 +41,7 @@ def test_the_burst_interval_only_goes_up(t: Case) -> None:
     answer = propose(t, "burst_interval_ms", proposed).burst_interval_ms
     text = f"burst interval {proposed} ms was answered with {answer} ms"
     # Half of all values grow when their bytes are swapped. 256 ms may also be somebody's limit.
-    swapped = answer == (proposed & 0xFF) << 8 | proposed >> 8
+    swapped = answer == packets.low_byte_first(proposed)
     t.must(not swapped or proposed == 1, f"{text}: the low byte comes first")
     t.must(answer >= proposed, text)
 
@@ -87,6 +87,18 @@ def _obeys_as_receiver(t: Case, peer: SenderPeer) -> None:
         peer.send_packet(0, 0, data=bytes(byte ^ 0xFF for byte in good.data), data_checksum=good.data_checksum ^ 0x5555)
 
 
+def _obeys(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
+    """What was agreed holds, and the transfer comes to its end."""
+    if isinstance(peer, ReceiverPeer):
+        _obeys_as_sender(t, peer)
+    else:
+        _obeys_as_receiver(t, peer)
+    peer.finish()
+    peer.expect_success()
+    if isinstance(peer, SenderPeer):
+        t.expect_delivered(peer.data)
+
+
 @case("NEG-06", roles=ACTIVE)
 def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> None:
     peer = t.peer(2048, max_buffers=4)
@@ -100,14 +112,7 @@ def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> N
         max_buffers=1,
         flags=proposal.flags | 2,
     )
-    if isinstance(peer, ReceiverPeer):
-        _obeys_as_sender(t, peer)
-    else:
-        _obeys_as_receiver(t, peer)
-    peer.finish()
-    peer.expect_success()
-    if isinstance(peer, SenderPeer):
-        t.expect_delivered(peer.data)
+    _obeys(t, peer)
 
 
 @case("NEG-06", roles=PASSIVE)
@@ -115,28 +120,14 @@ def test_the_passive_end_obeys_what_it_answered(t: Case) -> None:
     small = {"buffer_size": 768, "packet_size": 96, "burst_size": 2, "burst_interval_ms": 60, "max_buffers": 1}
     peer = t.peer(2048, iut=small)
     peer.open(buffer_size=8192, packet_size=1024, burst_size=50, burst_interval_ms=1, max_buffers=8)
-    if isinstance(peer, ReceiverPeer):
-        _obeys_as_sender(t, peer)
-    else:
-        _obeys_as_receiver(t, peer)
-    peer.finish()
-    peer.expect_success()
-    if isinstance(peer, SenderPeer):
-        t.expect_delivered(peer.data)
+    _obeys(t, peer)
 
 
 @case("NEG-06", roles=PASSIVE)
 def test_the_passive_end_obeys_a_proposal_below_its_own_limits(t: Case) -> None:
     peer = t.peer(2048, max_buffers=4)
     peer.open(buffer_size=768, packet_size=96, burst_size=2, burst_interval_ms=60, max_buffers=1)
-    if isinstance(peer, ReceiverPeer):
-        _obeys_as_sender(t, peer)
-    else:
-        _obeys_as_receiver(t, peer)
-    peer.finish()
-    peer.expect_success()
-    if isinstance(peer, SenderPeer):
-        t.expect_delivered(peer.data)
+    _obeys(t, peer)
 
 
 @case("NEG-07", roles=PASSIVE, variants=("data checksums off", "data checksums on"))
@@ -215,7 +206,7 @@ def test_every_ok_offers_a_usable_burst(t: Case) -> None:
     swapped = offers == {agreed[::-1]} and agreed[0] != agreed[1]
     text = f"every OK offers {agreed[1]} packets in {agreed[0]} ms, agreed was {agreed[0]} in {agreed[1]} ms"
     t.must(not swapped, f"{text}: size and interval are swapped")
-    low_first = offers == {tuple(value >> 8 | (value & 0xFF) << 8 for value in agreed)}
+    low_first = offers == {tuple(map(packets.low_byte_first, agreed))}
     t.must(not low_first, f"every OK offers {agreed}, with the low byte first")
     for seen in peer.controls:
         for message in seen.packet.messages:

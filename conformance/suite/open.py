@@ -189,16 +189,12 @@ def test_a_repeated_response_is_not_answered(t: Case) -> None:
 def test_a_repeated_opening_leaves_waiting_messages_alone(t: Case) -> None:
     peer = t.sender(4096)
     with t.preamble():
-        peer.answer_controls(False)
-        peer.withhold_ack(at=0)
-        peer.connect()
+        peer.connect_without_acknowledging()
         waiting = peer.expect_go(0)
         peer.expect_repeats(1)
     _ = peer.send_response() if t.role.active else peer.send_open()
     peer.listen(tolerances.CROSSING_US)
-    peer.expect_control(
-        tolerances.CONTROL_REPEAT_MAX_US, lambda control: any(m.seq == waiting.seq for m in control.messages)
-    )
+    peer.expect_control(tolerances.CONTROL_REPEAT_MAX_US, lambda control: control.holds(waiting.seq))
     peer.finish()
     peer.expect_success()
 

@@ -14,9 +14,7 @@ from netblt_conformance.tolerances import QUIET_US
 def test_a_control_that_is_not_acknowledged_is_repeated_again_and_again(t: Case) -> None:
     peer = t.sender(2048)
     with t.preamble():
-        peer.answer_controls(False)
-        peer.withhold_ack(at=0)
-        peer.connect()
+        peer.connect_without_acknowledging()
         peer.expect_go(0)
     first_us, longest_us = peer.expect_repeats(1), peer.expect_repeats(4)
     t.observe("longest gap between repeats of CONTROL, ms", longest_us // 1000)
@@ -27,9 +25,7 @@ def test_a_control_that_is_not_acknowledged_is_repeated_again_and_again(t: Case)
 def test_only_the_death_timer_ends_the_repetition_of_control(t: Case) -> None:
     peer = t.sender(2048)
     with t.preamble():
-        peer.answer_controls(False)
-        peer.withhold_ack(at=0)
-        peer.connect()
+        peer.connect_without_acknowledging()
         peer.expect_go(0)
     began_us = peer.now_us  # the tester's KEEPALIVEs keep the connection alive
     peer.expect_repeats(12)
@@ -42,9 +38,7 @@ def test_only_the_death_timer_ends_the_repetition_of_control(t: Case) -> None:
 def test_the_acknowledgement_of_everything_stops_the_control_timer(t: Case) -> None:
     peer = t.sender(2048, max_buffers=2)
     with t.preamble():
-        peer.answer_controls(False)
-        peer.withhold_ack(at=0)
-        peer.connect()
+        peer.connect_without_acknowledging()
         peer.expect_go(0)
         peer.listen(tolerances.CROSSING_US)
         gap_us = peer.expect_repeats(2)

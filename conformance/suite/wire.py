@@ -150,7 +150,7 @@ def _same_fields(t: Case, packet: packets.Packet, wanted: dict[str, int], frame:
     """An active end proposes what it was told to, or less; a value of another field is a field in the wrong place."""
     for name, value in wanted.items():
         got = getattr(packet, name)
-        low_first = value >> 8 | (value & 0xFF) << 8 if value < 0x10000 else None
+        low_first = packets.low_byte_first(value) if value < 0x10000 else None
         t.must(
             got != low_first or got == value, f"{name} {value} is proposed as {got}: the low byte comes first", frame
         )

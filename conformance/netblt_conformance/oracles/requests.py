@@ -122,7 +122,7 @@ class RequestOracle(Oracle):
     def _is_part(self, message: Message, other: Message) -> bool:
         """One request in several messages: queued at one moment, and no packet is named twice (AMB-33)."""
         together = abs(self._came_us[message.seq] - self._came_us[other.seq]) <= self.session.slack_us
-        return together and not set(message.packets) & set(other.packets)
+        return together and message.is_disjoint_from(other)
 
     def _judge_waiting(self, message: Message, sent: SentData, frame: int) -> None:
         """RESEND-06, TIMER-04: a buffer whose request is not acknowledged waits for that (state ACK-WAIT)."""

@@ -24,6 +24,11 @@ NOT_WITHIN = "not within"
 PROGRESS_BUFFERS = 8
 
 
+def the_newest(told: list[str]) -> str:
+    """The last of what there is to say of each buffer, for a reason."""
+    return ", ".join(["...", *told[-PROGRESS_BUFFERS:]] if len(told) > PROGRESS_BUFFERS else told)
+
+
 class UnmetError(Exception):
     """An expectation was not met: the phase and the requirement's strength decide what that means."""
 

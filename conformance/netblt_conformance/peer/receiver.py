@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from netblt_conformance import tolerances
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
-from netblt_conformance.peer.base import PROGRESS_BUFFERS, Peer, Seen, Setting, UnmetError
+from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
 FINISH_US = 30_000_000  # a transfer of a few buffers
@@ -205,6 +205,4 @@ class ReceiverPeer(Peer):
 
     def _progress(self) -> str:
         state = [f"buffer {n}: {len(b.packets)} packets" for n, b in sorted(self.buffers.items())]
-        if len(state) > PROGRESS_BUFFERS:
-            state[:-PROGRESS_BUFFERS] = ["..."]
-        return f"{', '.join(state) or 'no data came'}, acknowledgement {self.high_seq} of {self.next_seq - 1}"
+        return f"{the_newest(state) or 'no data came'}, acknowledgement {self.high_seq} of {self.next_seq - 1}"

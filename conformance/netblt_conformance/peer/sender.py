@@ -11,7 +11,7 @@ from typing import Any
 from netblt_conformance import packets, tolerances
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
-from netblt_conformance.peer.base import PROGRESS_BUFFERS, Peer, Seen, Setting, UnmetError
+from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
 
 # On a real link the CONTROLs of one moment arrive within this.
 PARTS_US = 2_000
@@ -23,7 +23,6 @@ class SenderPeer(Peer):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
-        self._came_us: dict[int, int] = {}  # sequence number -> when the message first came
         self.controls: list[Seen] = []
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
         self.lose: Callable[[Packet], bool] = lambda _control: False  # CONTROLs that count as lost on the way
@@ -44,6 +43,12 @@ class SenderPeer(Peer):
     def ack(self) -> int:
         """What the tester's packets say in their high-seq field."""
         return self.consecutive if self._held_ack is None else self._held_ack
+
+    def connect_without_acknowledging(self) -> None:
+        """The implementation's messages come, and it hears of none of them."""
+        self.answer_controls(False)
+        self.withhold_ack(at=0)
+        self.connect()
 
     def withhold_ack(self, at: int | None = None) -> None:
         """Acknowledges nothing beyond `at` (default: what is acknowledged now) from here on."""
@@ -74,7 +79,6 @@ class SenderPeer(Peer):
         self.controls.append(seen)
         for message in packet.messages:
             self.messages.setdefault(message.seq, message)
-            self._came_us.setdefault(message.seq, seen.time_us)
             if message.kind is Kind.GO and self.first_buffer is None:
                 self.first_buffer = message.buffer
         if self._answers and self.agreed is not None:
@@ -137,7 +141,7 @@ class SenderPeer(Peer):
 
     def first_seen(self, seq: int) -> Seen:
         """The CONTROL in which this message came first."""
-        return next(seen for seen in self.controls if any(m.seq == seq for m in seen.packet.messages))
+        return next(seen for seen in self.controls if seen.packet.holds(seq))
 
     def expect_message(self, kind: Kind, buffer: int, within_us: int, count: int = 1) -> Message:
         """The `count`-th message of this kind for this buffer exists."""
@@ -175,14 +179,16 @@ class SenderPeer(Peer):
         """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
         of which names a packet of another, is one (AMB-33)."""
         found: list[Message] = []
-        slack_us = tolerances.CROSSING_US if self.link.real_time else 0
         for message in self.find(Kind.RESEND, buffer):
-            one = found and self._came_us[message.seq] - self._came_us[found[-1].seq] <= slack_us
-            if one and not set(found[-1].packets) & set(message.packets):
+            if found and self._continues(found[-1], message):
                 found[-1] = dataclasses.replace(message, packets=(*found[-1].packets, *message.packets))
             else:
                 found.append(message)
         return found
+
+    def _continues(self, request: Message, message: Message) -> bool:
+        waited_us = self.first_seen(message.seq).time_us - self.first_seen(request.seq).time_us
+        return waited_us <= self.monitor.session.slack_us and request.is_disjoint_from(message)
 
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
         """The `count`-th request for this buffer, all parts of it; its number is that of the last part."""
@@ -204,8 +210,7 @@ class SenderPeer(Peer):
         """The messages of the CONTROL in which this one first came, and of those that came at the same moment: a queue
         may be cut into several (AMB-33)."""
         began_us = self.first_seen(seq).time_us
-        slack_us = tolerances.CROSSING_US if self.link.real_time else 0
-        near = [seen for seen in self.controls if abs(seen.time_us - began_us) <= slack_us]
+        near = [s for s in self.controls if abs(s.time_us - began_us) <= self.monitor.session.slack_us]
         return {message.seq for seen in near for message in seen.packet.messages}
 
     def expect_round(self, lowest: int) -> set[int]:
@@ -284,5 +289,4 @@ class SenderPeer(Peer):
 
     def _progress(self) -> str:
         done = [str(n) for n in range(self.buffer_count) if self.find(Kind.OK, n)]
-        shown = ["...", *done[-PROGRESS_BUFFERS:]] if len(done) > PROGRESS_BUFFERS else done
-        return f"OK came for {len(done)} of {self.buffer_count} buffers ({', '.join(shown) or 'none'})"
+        return f"OK came for {len(done)} of {self.buffer_count} buffers ({the_newest(done) or 'none'})"
