@@ -27,6 +27,7 @@ from netblt_conformance.oracles.base import Violation
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Setting, UnmetError
+from netblt_conformance.spelling import PLAIN, Spelling
 from netblt_conformance.verdicts import Judgement, Verdict
 
 __all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "case"]
@@ -70,6 +71,7 @@ class Profile:
 
     first_buffer: int = 0  # AMB-09: the number of the first GO that a sender serves
     version: int = 2  # AMB-01: the version byte that a passive end answers
+    spelling: Spelling = PLAIN  # AMB-04, AMB-10
 
 
 class Case:
@@ -180,6 +182,7 @@ class Case:
             iut_parameters=iut_parameters,
             unique_id=self.random.getrandbits(32),
             first_buffer=self.profile.first_buffer,
+            spelling=self.profile.spelling,
             data=data,
             monitor=monitor,
         )

@@ -358,7 +358,7 @@ def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int
             wronged += bool(complaints)
             warned = sorted({i for r in outcome.results if r.verdict is Verdict.WARN for i in r.requirements[:1]})
             print(f"{'wronged' if complaints else 'accepted':<9} {variant.name}  {' '.join(warned)}", flush=True)
-            for line in complaints if verbose else complaints[:3]:
+            for line in [*complaints, *_rows(outcome, Verdict.WARN)] if verbose else complaints[:3]:
                 print(f"          {line}")
     print(
         f"{len(wanted) - wronged - len(stale)} of {len(wanted)} variants accepted in {time.monotonic() - began:.1f} s"
@@ -368,13 +368,16 @@ def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int
     return ExitCode.FAILED if wronged else ExitCode.HOLDS
 
 
-def _complaints(variant: Variant, outcome: Outcome) -> list[str]:
-    bad = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONC)
-    lines = [
+def _rows(outcome: Outcome, *verdicts: Verdict) -> list[str]:
+    return [
         f"{r.verdict.label} {' '.join(r.requirements)} {r.case} ({r.role}): {r.reason}"
         for r in outcome.results
-        if r.verdict in bad
+        if r.verdict in verdicts
     ]
+
+
+def _complaints(variant: Variant, outcome: Outcome) -> list[str]:
+    lines = _rows(outcome, Verdict.FAIL, Verdict.ERROR, Verdict.INCONC)
     if variant.observed:
         name, _, value = variant.observed.partition(" = ")
         seen = {values[name] for values in _observations(outcome) if name in values}

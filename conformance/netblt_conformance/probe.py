@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
+from typing import Any
 
 from netblt_conformance import tolerances
 from netblt_conformance.capture import Capture
@@ -15,11 +16,14 @@ from netblt_conformance.model import Role
 from netblt_conformance.packets import Kind
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
+from netblt_conformance.spelling import Covers, Spelling, spelling_of
 
 VERSIONS = (2, 1, 0)  # AMB-01: tried in this order with a passive end
 OPENS_OF_OTHER_VERSIONS = 2  # most likely nobody is there at all
 FIRST_BUFFERS = (0, 1)  # AMB-09: tried in this order with a sender
 PROBE_BYTES = 2048
+# AMB-04, AMB-10: a receiver that spells otherwise than the tester only says that nothing useful came.
+SPELLINGS = (Spelling(first_packet=1), Spelling(covers=Covers.DATA), Spelling(1, Covers.DATA))
 
 
 def probe(factory: LinkFactory, role: Role, seed: int) -> tuple[Profile, dict[str, str]]:
@@ -30,13 +34,38 @@ def probe(factory: LinkFactory, role: Role, seed: int) -> tuple[Profile, dict[st
         for first_buffer in FIRST_BUFFERS if role.sender else FIRST_BUFFERS[:1]:
             profile = Profile(first_buffer, version)
             attempt = _attempt(factory, role, seed, profile)
+            if attempt.answered:
+                profile, attempt = _spelt_otherwise(factory, role, seed, profile, attempt)
             if attempt.works:
                 factory.worked(role)
-                return profile, {**observed, **attempt.observed}
+                return _spelt_with_sums(factory, role, seed, profile), {**observed, **attempt.observed}
             observed["first transfer"] = attempt.reason
             if not attempt.answered:
                 break  # another buffer number cannot help
     return Profile(), observed
+
+
+def _spelt_otherwise(
+    factory: LinkFactory, role: Role, seed: int, profile: Profile, before: _Attempt, **options: Any
+) -> tuple[Profile, _Attempt]:
+    """The same once more with the other spellings that what came suggests; as it was when none of them works."""
+    for spelling in before.spellings:
+        other = dataclasses.replace(profile, spelling=spelling)
+        attempt = _attempt(factory, role, seed, other, **options)
+        if attempt.works:
+            return other, attempt
+    return profile, before
+
+
+def _spelt_with_sums(factory: LinkFactory, role: Role, seed: int, profile: Profile) -> Profile:
+    """The profile after a transfer with data checksums, which may be spelt otherwise (AMB-04)."""
+    if profile.spelling.covers is not Covers.HEADER:
+        return profile
+    attempt = _attempt(factory, role, seed, profile, data_checksum=True)
+    if any(spelling.covers is not Covers.HEADER for spelling in attempt.spellings):
+        attempt.spellings = [dataclasses.replace(profile.spelling, covers=Covers.DATA_IF_SUMMED)]
+        return _spelt_otherwise(factory, role, seed, profile, attempt, data_checksum=True)[0]
+    return profile
 
 
 @dataclasses.dataclass(slots=True)
@@ -44,17 +73,19 @@ class _Attempt:
     works: bool = False
     answered: bool = False
     reason: str = ""
+    spellings: list[Spelling] = dataclasses.field(default_factory=list)  # what else may be tried
     observed: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile) -> _Attempt:
+def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile, **options: Any) -> _Attempt:
     attempt = _Attempt()
+    peer: Peer | None = None
     with contextlib.closing(factory.make(Capture())) as link:
         # A name that no implementation can know: one that answers 127 to it answers 127 to everything.
         name = f"probe_{random.Random(seed).getrandbits(32):08x}"
         case = Case(name, (), role, "stimulus", link, seed, profile)
         try:
-            peer = case.peer(PROBE_BYTES)
+            peer = case.peer(PROBE_BYTES, **options)
             if role.active or profile.version == VERSIONS[0]:
                 peer.connect()
             else:
@@ -62,10 +93,22 @@ def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile) -> _
             attempt.answered = True
             _transfer(peer)
             attempt.works = True
-            attempt.observed = _observe(peer)
+            attempt.observed = _observe(peer, profile)
         except (UnmetError, ImplementationError, NotSupportedError, HarnessError) as error:
             attempt.reason = str(error)
+        if peer is not None and peer.agreed is not None:
+            attempt.spellings = _spellings(peer, profile.spelling, attempt.works)
     return attempt
+
+
+def _spellings(peer: Peer, tried: Spelling, works: bool) -> list[Spelling]:
+    if isinstance(peer, SenderPeer):
+        return list(SPELLINGS) if peer.first_buffer is not None and not works else []
+    data = [seen.packet for seen in peer.seen if seen.packet.is_data]
+    numbers = {packet.buffer for packet in data}
+    first = [packet for packet in data if packet.buffer == min(numbers)]
+    found = spelling_of(first, peer.terms.data_checksum, tried)
+    return [] if found == tried else [found]
 
 
 def _transfer(peer: Peer) -> None:
@@ -77,15 +120,15 @@ def _transfer(peer: Peer) -> None:
         peer.finish()
 
 
-def _observe(peer: Peer) -> dict[str, str]:
+def _observe(peer: Peer, profile: Profile) -> dict[str, str]:
     """Choices that the specification leaves open: "your profile"."""
     emitted = [seen.packet for seen in peer.seen if seen.packet.error is None]
     observed = {"version byte": str(emitted[0].version)}
     if isinstance(peer, ReceiverPeer):
         observed["first buffer number"] = str(peer.first_buffer)
-        observed["first packet number"] = str(min(peer.buffer(0).packets))
     elif isinstance(peer, SenderPeer):
         observed["first buffer number"] = str(peer.first_buffer)
         timers = [m.control_timer_ms for m in peer.messages.values() if m.kind is Kind.OK]
         observed["published control timer"] = f"{timers[0]} ms" if timers else "none"
+    observed["first packet number"] = str(profile.spelling.first_packet)
     return observed

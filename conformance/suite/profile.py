@@ -8,6 +8,7 @@ from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.spelling import Covers
 from netblt_conformance.tolerances import QUIET_US
 
 
@@ -30,7 +31,7 @@ def test_the_opening_packet_of_a_small_transfer(t: Case) -> None:
     t.must(len(versions) == 1, f"the version byte changes within the connection: {sorted(versions)} (AMB-01)")
 
 
-@case("WIRE-10", "CKSUM-03", roles=SENDERS)
+@case("WIRE-10", roles=SENDERS)
 def test_the_free_fields_of_data(t: Case) -> None:
     peer = t.receiver(1024)
     with t.preamble():
@@ -39,7 +40,6 @@ def test_the_free_fields_of_data(t: Case) -> None:
         peer.expect_buffer(0)
         peer.expect_ack(go.seq)
     data = [seen.packet for seen in peer.seen if seen.packet.is_data]
-    t.observe("header checksum of data covers", "the header" if data[0].checksum_good else "header and data")
     if not peer.terms.data_checksum:
         fields = {p.data_checksum for p in data}
         summed = all(p.data_checksum == packets.data_checksum(p.data) for p in data)
@@ -48,6 +48,40 @@ def test_the_free_fields_of_data(t: Case) -> None:
     t.observe("acknowledgement of a GO", f"in {first.type and first.type.name}")
     peer.finish()
     peer.expect_success()
+
+
+@case(
+    "DATA-05",
+    roles=ALL_ROLES,
+    kills_nothing="to number packets from 1 is an open choice (AMB-10): the variant packets-from-1 gets its WARN here",
+)
+def test_packets_are_numbered_from_zero(t: Case) -> None:
+    peer = t.peer(2048)
+    with t.preamble():
+        peer.connect()
+        peer.finish()
+    first = t.profile.spelling.first_packet
+    t.observe("first packet number", first)
+    t.should(
+        first == 0, f"the packets of a buffer are numbered from {first}; who numbers from 0 cannot talk to it (AMB-10)"
+    )
+
+
+@case(
+    "CKSUM-03",
+    roles=ALL_ROLES,
+    variants=("data checksums off", "data checksums on"),
+    kills_nothing="to sum header and data is an open choice (AMB-04): the variants sums-data-too get their WARN here",
+)
+def test_the_header_checksum_of_data_covers_the_header_alone(t: Case) -> None:
+    peer = t.peer(2048, data_checksum=t.variant == "data checksums on")
+    with t.preamble():
+        peer.connect()
+        peer.finish()
+    covers = t.profile.spelling.covers
+    t.observe("header checksum of data covers", covers.value)
+    whole = covers is Covers.DATA or (covers is Covers.DATA_IF_SUMMED and peer.terms.data_checksum)
+    t.should(not whole, f"it covers {covers.value}; who sums the header alone cannot talk to it (AMB-04)")
 
 
 PROPOSALS = {

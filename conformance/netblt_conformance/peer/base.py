@@ -14,6 +14,7 @@ from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link, NotSupp
 from netblt_conformance.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import Forge, Packet, Type
+from netblt_conformance.spelling import Spelling
 
 # How often a condition is looked at while no packet comes; later, after this share of what has been waited already.
 LOOK_AGAIN_US = 20_000
@@ -84,6 +85,7 @@ class Setting:
     iut_parameters: Parameters  # what the implementation was started with: the most that a passive one accepts
     unique_id: int
     first_buffer: int
+    spelling: Spelling
     data: bytes  # what is transferred
     monitor: Monitor
 
@@ -121,12 +123,16 @@ class Peer:
         return self.link.clock.now_us()
 
     def send(self, packet: bytes) -> int:
-        """Sends bytes as they are. Answers the capture's frame."""
-        frame = self.link.send(packet, self.address)
+        """Sends bytes as they are, but for what the implementation spells otherwise. Answers the capture's frame."""
+        frame = self.link.send(self.setting.spelling.to_wire(packet, self._summed), self.address)
         # When it was on the wire; an answer may have come back before send() did.
         self._last_sent_us = self.link.capture.frames[frame].time_us
         self.monitor.sent(packets.read(packet), self._last_sent_us, frame)
         return frame
+
+    @property
+    def _summed(self) -> bool:
+        return self.agreed is not None and self.agreed.data_checksum
 
     def send_keepalive(self) -> int:
         return self.send(self.forge.packet(Type.KEEPALIVE))
@@ -193,7 +199,8 @@ class Peer:
         return self._take(arrival)
 
     def _take(self, arrival: Arrival) -> Seen:
-        packet = self._without_padding(packets.read(arrival.payload))
+        spelt = self.setting.spelling.from_wire(arrival.payload, self._summed)
+        packet = self._without_padding(packets.read(spelt))
         seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source)
         self.seen.append(seen)
         self.monitor.received(packet, arrival.time_us, arrival.frame)
