@@ -205,6 +205,14 @@ static void report_inversion(const struct nb_event *event, struct request *reque
     request->reported = true;
 }
 
+/* It acknowledges no newer RESEND, but may have acted on one whose predecessor is still missing (AMB-36). That happens
+ * to queues in several CONTROLs only: each other one holds all that is not acknowledged. The repair that was the answer
+ * to the older one is missing then. */
+static bool may_answer_a_newer_one(const struct nb_event *event)
+{
+    return event->stream->facts->queue.in_parts && !event->stream->flow[event->end].unbroken;
+}
+
 static void judge_repair(const struct nb_event *event, struct request *request, int64_t ack)
 {
     const bool counted = event->emitted.arrival != NB_NO_ORDER && request->passed_in_order &&
@@ -221,7 +229,12 @@ static void judge_repair(const struct nb_event *event, struct request *request, 
     if (!event->at_sender && counted && event->emitted.number < request->passed_number) {
         return; /* overtaken on the way */
     }
-    report_inversion(event, request, event->at_sender || counted ? NULL : "the order of emission is not proven");
+    report_inversion(event, request,
+                     !event->at_sender && !counted ? "the order of emission is not proven"
+                     : may_answer_a_newer_one(event)
+                         ? "an earlier repair, and the part of a queue that asked again, may "
+                           "have escaped the capture"
+                         : NULL);
 }
 
 static void take_repair(const struct nb_event *event, int64_t ack)

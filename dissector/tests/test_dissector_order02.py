@@ -230,6 +230,21 @@ def the_newer_resend_was_not_captured(trace: Trace) -> None:
     trace.data(0, 1, 6)
 
 
+def the_part_with_the_newer_resend_was_not_captured(trace: Trace) -> None:
+    """Each message has a CONTROL of its own. The sender acts on the one with the newer RESEND, which the capture
+    missed, though it cannot acknowledge it: the one before it was lost."""
+    trace.control(go(5, 4))
+    trace.control(go(6, 5))
+    trace.null_ack(6)
+    trace.control(resend(7, 0, [1, 2]))
+    trace.data(0, 1, 7)
+    trace.sender.next_id()  # packet 2, lost
+    trace.data(2, 0, 7)
+    trace.receiver.next_id()  # message 8
+    trace.receiver.next_id()  # message 9: RESEND 0 {2}
+    trace.data(0, 2, 7)
+
+
 def random_ids(trace: Trace) -> None:
     for frame, ip_id in zip(trace.frames, (9, 800, 42000, 13, 60001, 33333, 5, 21000, 47000, 1, 39000), strict=True):
         frame.data = frame.data[:4] + ip_id.to_bytes(2, "big") + frame.data[6:]
@@ -327,6 +342,7 @@ LOOK_ALIKES = [
     capture_starts_in_the_middle,
     open_not_captured,
     the_newer_resend_was_not_captured,
+    the_part_with_the_newer_resend_was_not_captured,
     random_ids,
     constant_ids,
     descending_ids,
