@@ -57,7 +57,8 @@ struct pending {
 /* The CONTROL captured before, late ones left out, for telling a queue in parts (AMB-33). */
 struct previous {
     int64_t highest;
-    int64_t head; /* the queue began here: the first message of it, or of the first of its parts */
+    int64_t head;     /* the queue began here: the first message of it, or of the first of its parts */
+    double head_when; /* when the CONTROL that began there was captured */
     uint32_t frame;
     double when;
     double began; /* when that part was captured */
@@ -328,10 +329,10 @@ static bool is_next_part(const struct nb_event *event, const struct nb_control *
 
 static enum part part_of_queue(const struct nb_event *event, const struct nb_control *control)
 {
-    if (is_next_part(event, control)) {
-        return NEXT_PART;
+    if (control->first > event->stream->acked + 1 && may_lack_a_part(event, control)) {
+        return LONE_PART; /* even if it goes on where the CONTROL before it ended: that may be no part of this queue */
     }
-    return control->first > event->stream->acked + 1 && may_lack_a_part(event, control) ? LONE_PART : NO_PART;
+    return is_next_part(event, control) ? NEXT_PART : NO_PART;
 }
 
 static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
@@ -395,11 +396,23 @@ static void remember_size(const struct nb_event *event, const struct nb_control 
     state->most_messages = MAX(state->most_messages, control->messages);
 }
 
+/* It begins where the captured acknowledgements end, and still it may go on from a part before it that was not
+ * captured: what was captured near the sender may not have come to this end yet. */
+static bool may_go_on(const struct nb_event *event, const struct nb_control *control)
+{
+    const double long_s = 0.1;
+    const struct previous *previous = &event->stream->redundancy->previous;
+
+    return event->emitted.arrival == NB_IN_ORDER && previous->starts_queue && control->first > previous->head &&
+           event->now - previous->head_when < parts_within_s(event, long_s) && may_lack_a_part(event, control);
+}
+
 static void remember_control(const struct nb_event *event, const struct nb_control *control, enum part part)
 {
     struct nb_redundancy *state = event->stream->redundancy;
     const bool starts = control->first <= event->stream->acked + 1;
-    const bool keeps_head = part != NO_PART && (!starts || nb_redundancy_directly_behind(event));
+    const bool keeps_head =
+        (part != NO_PART && (!starts || nb_redundancy_directly_behind(event))) || may_go_on(event, control);
 
     if (event->emitted.arrival == NB_LATE) {
         return; /* what comes next was emitted behind another */
@@ -408,6 +421,7 @@ static void remember_control(const struct nb_event *event, const struct nb_contr
                                         .head = keeps_head ? state->previous.head : control->first,
                                         .frame = event->frame,
                                         .when = event->now,
+                                        .head_when = keeps_head ? state->previous.head_when : event->now,
                                         .began = part == NEXT_PART && !starts ? state->previous.began : event->now,
                                         .bytes = event->packet->length,
                                         .messages = control->messages,

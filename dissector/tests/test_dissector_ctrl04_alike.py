@@ -175,6 +175,20 @@ def parts_torn_apart_by_the_path(trace: Trace) -> None:
     trace.frames = fresh.frames
 
 
+def parts_of_a_queue_whose_head_is_acknowledged(trace: Trace) -> None:
+    """Three messages fit a CONTROL. The acknowledgement of 7 was captured at the sender, and is still on its way when
+    the queue goes out twice; each time the capture has its last part alone."""
+    for buffer in (1, 2):
+        trace.buffer(buffer, 4)
+    trace.control(ok(5, 0), ok(6, 1), go(7, 4))
+    trace.null_ack(7)
+    trace.receiver.next_id()  # 5 to 7
+    trace.control(ok(8, 2))
+    trace.receiver.next_id()  # 6 to 8
+    trace.control(go(9, 5))
+    trace.null_ack(9)
+
+
 def delayed_older_control(trace: Trace) -> None:
     first = trace.receiver.next_id()
     trace.control(ok(5, 0), go(6, 4))
@@ -298,6 +312,7 @@ LOOK_ALIKES = [
     queue_larger_than_a_packet,
     small_packets_hold_no_more,
     parts_torn_apart_by_the_path,
+    parts_of_a_queue_whose_head_is_acknowledged,
     delayed_older_control,
     corrupted_control,
     message_only_seen_in_a_corrupted_control,
