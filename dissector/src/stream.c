@@ -152,10 +152,11 @@ static struct nb_stream *find_epoch(const struct slot *slot, uint32_t uid)
     return NULL;
 }
 
-/* A RESPONSE that nobody asked for while another connection waits for its own: perhaps an old one (OPEN-10). */
+/* A RESPONSE that nobody asked for while another connection waits for its own, or lives: perhaps an old one (OPEN-09,
+ * OPEN-10). */
 static bool is_stray(const struct slot *slot)
 {
-    return !slot->opening->open_seen && slot->current->open_seen && !slot->current->response_seen;
+    return !slot->opening->open_seen && slot->current->open_seen;
 }
 
 /* DEMUX-04: a new UID is a new connection. While the old one lives it may be refused (OPEN-09), so that packets without
@@ -189,12 +190,24 @@ static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *p
     return stream;
 }
 
-/* OPEN-10: an end that takes part in the transfer has accepted some RESPONSE; without the right one, the stray one. */
-static void accept_stray(struct slot *slot, uint8_t type)
+/* The first message comes again, though it was acknowledged: numbers begin anew. */
+static bool begins_anew(const struct nb_stream *stream, const struct nb_packet *packet)
 {
-    const bool transfer = type == NB_CONTROL || nb_has_high_seq(type);
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
 
-    if (transfer && slot->opening != NULL && slot->opening->response_seen && is_stray(slot)) {
+    return packet->type == NB_CONTROL && nb_next_message(packet, &offset, &message) == NB_MESSAGE && message.seq == 1 &&
+           nb_unwrap(stream->acked, message.seq) <= stream->acked;
+}
+
+/* OPEN-10: an end that takes part in the transfer has accepted some RESPONSE; without the right one, the stray one. A
+ * connection that has its own goes on, unless the OPEN of another one escaped the capture. */
+static void accept_stray(struct slot *slot, const struct nb_packet *packet)
+{
+    const bool transfer = packet->type == NB_CONTROL || nb_has_high_seq(packet->type);
+
+    if (transfer && slot->opening != NULL && slot->opening->response_seen && is_stray(slot) &&
+        (!slot->current->response_seen || begins_anew(slot->current, packet))) {
         slot->current = slot->opening;
         slot->opening = NULL;
     }
@@ -219,7 +232,7 @@ struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_c
     if (packet->type == NB_REFUSED && slot->opening != NULL && slot->opening->open_seen) {
         return slot->opening;
     }
-    accept_stray(slot, packet->type);
+    accept_stray(slot, packet);
     if (slot->current == NULL) {
         slot->current = new_stream(pinfo, *end, NULL);
     }
