@@ -246,16 +246,37 @@ static bool came_together(const struct nb_event *event, int64_t first, int64_t s
     return a == NULL || b == NULL || b->when - a->when < at_once_s;
 }
 
+/* TIMER-04: data of the buffer that came behind the first message show that it arrived; through a hole below it they
+ * come before its acknowledgement. Only a flow without a gap shows that none came. */
+static const char *has_been_served(const struct nb_event *event, uint32_t number, int64_t first)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_told *told = nb_told_find(&stream->facts->told, first);
+    const struct nb_buffer *buffer = nb_buffer_find(&stream->facts->buffers, number);
+
+    if (stream->sender < 0 || !nb_is_unbroken(stream, stream->sender)) {
+        return "data that answer the first of them may have escaped the capture";
+    }
+    for (uint32_t i = 0; told != NULL && buffer != NULL && i < buffer->room; i++) {
+        if (buffer->parts[i].frame > told->frame) {
+            return "data that came since show that the first of them had arrived";
+        }
+    }
+    return NULL;
+}
+
 /* RESEND-06: both messages are unacknowledged. A list may be spread over several messages, and how many entries are too
  * many for one is this end's own affair (AMB-33); but they come up together, and name no packet twice. */
 static void judge_single(const struct nb_event *event, const struct nb_message *first, const struct nb_message *second,
-                         bool together)
+                         int64_t first_seq, bool together)
 {
     struct nb_charge charge = {.rule = NB_RULE_RESEND_SINGLE, .offender = event->end};
     const bool shared = share_a_packet(event, first, second);
 
     if (shared || event->packet->length + second->bytes <= (int)nb_redundancy_capacity(event->stream)) {
-        charge.excuse = !shared && together ? "this end may limit the length of a list" : NULL;
+        charge.excuse = !shared && together ? "this end may limit the length of a list"
+                        : together          ? NULL
+                                            : has_been_served(event, second->buffer, first_seq);
         nb_blame(event, &charge, "two unacknowledged RESENDs for buffer %u", second->buffer);
     }
 }
@@ -266,7 +287,8 @@ static void note_asked(const struct nb_event *event, struct asked *asked, const 
     for (unsigned i = 0; i < asked->count; i++) {
         if (asked->message[i].buffer == message->buffer) {
             if (fresh) { /* what is repeated was told before */
-                judge_single(event, &asked->message[i], message, came_together(event, asked->seq[i], seq));
+                judge_single(event, &asked->message[i], message, asked->seq[i],
+                             came_together(event, asked->seq[i], seq));
             }
             return;
         }

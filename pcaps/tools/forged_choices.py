@@ -18,6 +18,34 @@ def half_way(about: str) -> Talk:
     return talk
 
 
+# --- requests ---
+
+
+def second_request_through_a_hole() -> Exchange:
+    """TIMER-04: data that came since show that the first RESEND arrived, though a hole below it is not acknowledged."""
+    talk = half_way(
+        "A repair comes, through a hole below it without an acknowledgement, and the rest is asked for again."
+    )
+    before = talk.seq
+    talk.sends_buffer(MIDDLE, lost=[1, 2])
+    talk.sends_buffer(MIDDLE + 1)
+    lost = [talk.accept(MIDDLE + 1), *talk.grants(1)]
+    talk.says(*lost, comment="lost behind the capture point")
+    first = talk.missing(MIDDLE, [1, 2])
+    talk.may_look_like("CTRL-04", talk.says(first, comment="a part of the queue"), RECEIVER)
+    talk.sends_piece(MIDDLE, 1, high_seq=before)
+    talk.sends_piece(MIDDLE, 2, "lost behind the capture point", high_seq=before)
+    talk.wait(50)
+    second = talk.missing(MIDDLE, [2])
+    talk.says(*lost)
+    frame = talk.says(first, second)
+    talk.may_look_like("RESEND-06", frame, RECEIVER)
+    talk.may_look_like("CTRL-04", frame, RECEIVER)
+    talk.sends_piece(MIDDLE, 2)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 2)
+
+
 # --- what counts as proof ---
 
 
@@ -30,5 +58,6 @@ def stray_response() -> Exchange:
 
 
 SCRIPTS = {
+    "resend06-like-through-a-hole": second_request_through_a_hole,
     "open09-like-stray-response": stray_response,
 }
