@@ -27,7 +27,7 @@ static void accuse(const struct nb_event *event, enum nb_rule rule, const char *
     const struct nb_charge charge = {.rule = rule, .offender = event->end, .excuse = NULL};
     const struct nb_charge early = {.rule = rule, .offender = event->end, .excuse = "the RESPONSE is still to come"};
 
-    if (event->packet->type == NB_OPEN && !event->stream->response_seen) {
+    if ((event->packet->type == NB_OPEN || event->stream->open_seen) && !event->stream->response_seen) {
         nb_await(event, &early, event->end, 0, "%s", text);
     } else {
         nb_blame(event, &charge, "%s", text);

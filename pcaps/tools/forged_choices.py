@@ -49,6 +49,17 @@ def second_request_through_a_hole() -> Exchange:
 # --- what counts as proof ---
 
 
+def short_first_response() -> Exchange:
+    talk = Talk("The first RESPONSE ends in the middle of its fields; the one to the repeated OPEN is right.")
+    talk.opens()
+    talk.breaks("WIRE-08", talk.puts(RECEIVER, "RESPONSE", bytes(20)), RECEIVER)
+    talk.wait(500)
+    talk.opens()
+    talk.responds()
+    talk.says(*talk.grants(2))
+    return talk.finish(0)
+
+
 def stray_response() -> Exchange:
     """OPEN-09: the ABORT names no unique ID, and the connection goes on. So does its story."""
     talk = half_way("A RESPONSE of long ago comes in the middle of a transfer, and is refused by ABORT; all goes on.")
@@ -59,5 +70,6 @@ def stray_response() -> Exchange:
 
 SCRIPTS = {
     "resend06-like-through-a-hole": second_request_through_a_hole,
+    "wire08-short-first-response": short_first_response,
     "open09-like-stray-response": stray_response,
 }
