@@ -316,7 +316,10 @@ static void suspect_copy(const struct view *view)
                                                    ? "the network may have made the copy"
                                                    : "its RESEND may have escaped the capture"};
 
-    if (part->copies <= part->asked + 1 || (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen) {
+    const uint32_t not_counted = view->buffer->not_counted;
+
+    if (part->copies <= part->asked + 1 || (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen ||
+        (not_counted != 0 && event->packet->packet >= not_counted)) {
         return;
     }
     part->flags |= NB_PART_DOUBLED;
@@ -550,6 +553,7 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     }
     view.buffer = nb_buffer_get(&facts->buffers, packet->buffer);
     if (view.buffer->retired || !is_plausible(view.buffer, packet->packet)) {
+        view.buffer->overlooked = true;
         nb_order_data(event, ack);
         nb_rate_packet(event, NULL, true);
         return;

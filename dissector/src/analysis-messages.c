@@ -194,7 +194,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     if (!whole) {
         stream->doubts |= NB_DOUBT_UNSEEN_DATA;
     }
-    if (sender < 0 || !stream->open_seen || buffer == NULL || buffer->ended_twice) {
+    if (sender < 0 || !stream->open_seen || buffer == NULL || buffer->ended_twice || buffer->overlooked) {
         return;
     }
     const uint32_t spoilt = nb_buffer_spoilt(buffer);
@@ -307,7 +307,7 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
     if (buffer->go_seq == 0 || stream->sender < 0) {
         return;
     }
-    if (buffer->go_seq <= stream->acked || buffer->highest >= 0 || go == NULL) {
+    if (buffer->go_seq <= stream->acked || buffer->highest >= 0 || buffer->overlooked || go == NULL) {
         nb_keep(event, NB_RULE_TIMER_ACK_WAIT);
         return;
     }

@@ -150,6 +150,8 @@ void nb_requests_ask(const struct nb_event *event, const struct nb_message *mess
         struct nb_part *part = (int)packet <= buffer->highest + FAR_BEYOND ? nb_buffer_part(buffer, packet) : NULL;
         if (part != NULL) {
             part->asked += part->asked < UINT8_MAX;
+        } else if (buffer->not_counted == 0 || packet < buffer->not_counted) {
+            buffer->not_counted = packet;
         }
     }
 }
@@ -225,7 +227,8 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
 
     if (part == NULL) {
         nb_keep(event, rule);
-    } else if (part->asked == 0) { /* else it may be a repair */
+    } else if (part->asked == 0 &&
+               (buffer->not_counted == 0 || misplaced->packet < buffer->not_counted)) { /* else it may be a repair */
         nb_blame(event, &charge,
                  "packet %u of buffer %u was sent for the first time behind frame "
                  "%u, %s",
@@ -268,7 +271,8 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
     bool kept = true;
 
     judge_numbers(event, buffer);
-    for (int i = 0; i <= buffer->highest && i < (int)buffer->room; i++) {
+    const uint32_t counted = buffer->not_counted == 0 ? buffer->room : MIN(buffer->room, buffer->not_counted);
+    for (int i = 0; i <= buffer->highest && i < (int)counted; i++) {
         if (buffer->parts[i].copies > buffer->parts[i].asked + 1) {
             judge_copies(event, buffer, (uint32_t)i);
             kept = false;

@@ -43,12 +43,13 @@ struct nb_buffer {
     struct nb_buffer *higher;
     struct nb_part *parts;
     uint32_t room;
-    int highest;       /* packet number; -1 none */
-    int last;          /* number of the LDATA; -1 not seen */
-    uint32_t distinct; /* packets */
-    uint32_t good;     /* of these, with a copy whose data checksum was not wrong */
-    uint64_t bytes;    /* in all distinct packets */
-    int64_t go_seq;    /* 0: not captured */
+    uint32_t not_counted; /* which RESENDs name packets from this number on is not known; 0: it is known of all */
+    int highest;          /* packet number; -1 none */
+    int last;             /* number of the LDATA; -1 not seen */
+    uint32_t distinct;    /* packets */
+    uint32_t good;        /* of these, with a copy whose data checksum was not wrong */
+    uint64_t bytes;       /* in all distinct packets */
+    int64_t go_seq;       /* 0: not captured */
     int64_t ok_seq;
     int64_t pace_seq; /* RATE-05: newest OK that was acknowledged when its GO came; 0 none */
     int64_t ask_seq;  /* newest RESEND */
@@ -75,6 +76,7 @@ struct nb_buffer {
     bool sized; /* its size was judged */
     bool last_flagged;
     bool ended_twice; /* an LDATA came too early: who gives OK may have got no more than up to there */
+    bool overlooked;  /* packets of it were captured of which nothing is remembered: it may be whole */
     bool go_missing_told;
     struct nb_misplaced behind_later;  /* ORDER-01 */
     struct nb_misplaced behind_higher; /* ORDER-03 */

@@ -4,11 +4,14 @@ only a carrier without IP IDs, shows in another light."""
 
 from __future__ import annotations
 
+import struct
+
 from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
-from pcaps.tools.octets import reason
+from pcaps.tools.octets import data, reason
 from pcaps.tools.talk import Talk
 
 MIDDLE = 12
+MANY = 1100  # packets of a buffer, more than anybody remembers without having seen one
 
 
 def half_way(about: str) -> Talk:
@@ -46,6 +49,48 @@ def second_request_through_a_hole() -> Exchange:
     return talk.finish(MIDDLE + 2)
 
 
+def large_buffer(about: str) -> Talk:
+    """One buffer of many packets, with its GO acknowledged."""
+    size = 8
+    talk = Talk(about, buffers=2, buffer_size=MANY * size, packet_size=size, max_buffers=1, burst_size=100)
+    talk.opens()
+    talk.responds()
+    talk.says(*talk.grants(1))
+    talk.answers(burst_size=100)
+    return talk
+
+
+def sends_large(talk: Talk, numbers: range | list[int], high_seq: int) -> None:
+    for number in numbers:
+        name = "LDATA" if number == MANY - 1 else "DATA"
+        content = data(name, struct.pack(">II", 998, number), number=number, high_seq=high_seq, **talk.ports(SENDER))
+        talk.capture(talk.emit(SENDER, content))
+
+
+def all_asked_for_before_anything_came() -> Exchange:
+    """AMB-35: the data timer runs from the acknowledgement on. The RESEND passes the data on their way."""
+    talk = large_buffer(
+        "The receiver asks for a large buffer before anything came; the data on their way are sent again."
+    )
+    talk.says(talk.missing(0, range(MANY)))
+    talk.may_look_like("CTRL-10", talk.answers(talk.seq - 1, burst_size=100), SENDER)  # the data take some seconds
+    sends_large(talk, range(MANY), talk.seq - 1)
+    sends_large(talk, range(MANY), talk.seq)
+    talk.says(talk.accept(0, burst_size=100), *talk.grants(1))
+    talk.answers(burst_size=100)
+    return talk
+
+
+def large_buffer_downwards() -> Exchange:
+    """Nothing but the LDATA has its place in RFC 998's order."""
+    talk = large_buffer("The packets of a large buffer go out from the highest down, the LDATA last.")
+    sends_large(talk, [*range(MANY - 2, -1, -1), MANY - 1], talk.seq)
+    talk.says(talk.accept(0, burst_size=100), *talk.grants(1))
+    for _ in range(6):
+        talk.answers(burst_size=100)
+    return talk
+
+
 # --- what counts as proof ---
 
 
@@ -70,6 +115,8 @@ def stray_response() -> Exchange:
 
 SCRIPTS = {
     "resend06-like-through-a-hole": second_request_through_a_hole,
+    "data13-like-asked-for-before-it-came": all_asked_for_before_anything_came,
+    "ctrl14-like-from-the-highest-down": large_buffer_downwards,
     "wire08-short-first-response": short_first_response,
     "open09-like-stray-response": stray_response,
 }
