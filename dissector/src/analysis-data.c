@@ -304,6 +304,19 @@ static void pass_lower(const struct view *view)
     }
 }
 
+/* A copy that the network made has the same high-seq. */
+static void count_copy(const struct view *view)
+{
+    struct nb_part *part = view->part;
+    const uint16_t ack = view->event->packet->high_seq;
+
+    if (part->copies == 0 || (int16_t)(uint16_t)(ack - part->ack) > 0) {
+        part->apart += part->apart < UINT8_MAX;
+        part->ack = ack;
+    }
+    part->copies += part->copies < UINT8_MAX;
+}
+
 /* DATA-13, at once: perhaps the RESEND was not captured. nb_requests_judge decides. */
 static void suspect_copy(const struct view *view)
 {
@@ -312,7 +325,7 @@ static void suspect_copy(const struct view *view)
     const struct nb_charge charge = {.rule = NB_RULE_DATA_UNREQUESTED,
                                      .offender = event->end,
                                      .request_frame = view->buffer->ask_frame,
-                                     .excuse = event->emitted.arrival == NB_NO_ORDER
+                                     .excuse = event->emitted.arrival == NB_NO_ORDER && part->apart <= part->asked + 1
                                                    ? "the network may have made the copy"
                                                    : "its RESEND may have escaped the capture"};
 
@@ -575,7 +588,7 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
         take_first(&view);
     }
     take_content(&view, again);
-    view.part->copies += view.part->copies < UINT8_MAX;
+    count_copy(&view);
     suspect_copy(&view);
     view.part->frame = event->frame;
     view.part->record = event->ordinal + 1;

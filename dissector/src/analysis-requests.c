@@ -188,8 +188,9 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
     const struct nb_part *part = &buffer->parts[packet];
     const struct nb_emission *flow = &event->stream->flow[event->end];
     const enum nb_rule rule = rule_of_copy(buffer, part);
-    const char *excuse =
-        nb_emission_counts(flow, NB_EVIDENCE_BITS) ? NULL : "copies may have been made on the way, IP IDs do not tell";
+    const char *excuse = nb_emission_counts(flow, NB_EVIDENCE_BITS) || part->apart > part->asked + 1
+                             ? NULL
+                             : "copies may have been made on the way, IP IDs do not tell";
     struct nb_charge charge = {.rule = rule,
                                .offender = event->end,
                                .excuse = excuse,

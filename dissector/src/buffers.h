@@ -26,7 +26,9 @@ struct nb_part {
     uint16_t length; /* data bytes */
     uint8_t copies;  /* emitted, as far as captured */
     uint8_t asked;   /* RESEND messages that name it */
+    uint8_t apart;   /* of these copies, that acknowledge more than any before: no network makes one of another */
     uint16_t flags;  /* enum nb_part_flag */
+    uint16_t ack;    /* the highest that one of them acknowledges */
 };
 
 /* A packet that seems out of order, until it is known whether it was a repair. / */

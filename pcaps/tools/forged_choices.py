@@ -94,6 +94,36 @@ def large_buffer_downwards() -> Exchange:
 # --- what counts as proof ---
 
 
+def other_acknowledgement() -> Exchange:
+    talk = Talk(
+        "Without IP IDs: a packet that nobody asked for comes again and acknowledges more than before.", buffers=24
+    )
+    talk.climbing_ids = False
+    talk.start()
+    talk.run(0, MIDDLE)
+    talk.sends_buffer(MIDDLE)
+    talk.sends_buffer(MIDDLE + 1)
+    talk.accepts(MIDDLE)
+    offence = talk.sends_piece(MIDDLE + 1, 2)
+    talk.breaks("DATA-13", offence, SENDER)
+    talk.accepts(MIDDLE + 1)
+    return talk.finish(MIDDLE + 2)
+
+
+def same_acknowledgement() -> Exchange:
+    talk = Talk("Without IP IDs: a packet comes a second time as it was, perhaps by the network.", buffers=24)
+    talk.climbing_ids = False
+    talk.start()
+    talk.run(0, MIDDLE)
+    talk.sends_buffer(MIDDLE)
+    again = talk.sends_buffer(MIDDLE + 1)[2]
+    talk.accepts(MIDDLE)
+    talk.answers()
+    talk.may_look_like("DATA-13", talk.capture(again, "the network's copy"), SENDER)
+    talk.accepts(MIDDLE + 1)
+    return talk.finish(MIDDLE + 2)
+
+
 def short_first_response() -> Exchange:
     talk = Talk("The first RESPONSE ends in the middle of its fields; the one to the repeated OPEN is right.")
     talk.opens()
@@ -117,6 +147,8 @@ SCRIPTS = {
     "resend06-like-through-a-hole": second_request_through_a_hole,
     "data13-like-asked-for-before-it-came": all_asked_for_before_anything_came,
     "ctrl14-like-from-the-highest-down": large_buffer_downwards,
+    "data13-other-acknowledgement": other_acknowledgement,
+    "data13-like-same-acknowledgement": same_acknowledgement,
     "wire08-short-first-response": short_first_response,
     "open09-like-stray-response": stray_response,
 }
