@@ -84,6 +84,20 @@ static bool ended_early(const struct view *view)
            (uint32_t)view->event->packet->packet <= view->full;
 }
 
+/* AMB-42: an LDATA without data behind a full buffer whose packets count from 1. */
+static bool may_end_empty(const struct view *view)
+{
+    return view->ldata && view->length == 0 && !view->facts->buffers.from_zero;
+}
+
+/* DATA-04: DATA where a full buffer ends. Before the OK only an LDATA without data can follow. */
+static void judge_unmarked_end(const struct view *view)
+{
+    const bool at_end = !view->facts->buffers.from_zero || view->event->packet->packet + 1U == view->full;
+
+    nb_buffer_ends_unmarked(view->event, view->buffer, at_end && view->length >= view->terms->data_packet_size);
+}
+
 /* DATA-04, DATA-05, RESEND-03: the type that belongs to a number. */
 static void judge_type(const struct view *view)
 {
@@ -114,13 +128,13 @@ static void judge_type(const struct view *view)
         charge.request_frame = buffer->highest_frame;
         nb_blame(event, &charge, "LDATA of buffer %u is packet %d, below packet %d", buffer->number, number,
                  buffer->highest);
-    } else if (view->full > 0 && (uint32_t)number > view->full) { /* AMB-10: the base may be 1 */
+    } else if (view->full > 0 && (uint32_t)number > view->full + may_end_empty(view)) { /* AMB-10: the base may be 1 */
         charge.rule = NB_RULE_DATA_NUMBERS;
         nb_blame(event, &charge, "packet %d of buffer %u, a full buffer has %u packets", number, buffer->number,
                  view->full);
     } else if (view->full > 0 && !view->ldata && (uint32_t)number + 1 >= view->full &&
                (view->facts->buffers.from_zero || (uint32_t)number >= view->full)) {
-        nb_blame(event, &charge, "packet %d ends buffer %u and is DATA, not LDATA", number, buffer->number);
+        judge_unmarked_end(view);
     } else {
         nb_keep(event, NB_RULE_DATA_LDATA);
     }
@@ -206,28 +220,6 @@ static void judge_identity(const struct view *view, uint32_t hash)
                  view->buffer->number, part->frame);
     } else {
         nb_keep(event, NB_RULE_RESEND_IDENTITY);
-    }
-}
-
-/* DATA-02: once every packet is there. */
-static void judge_buffer_size(const struct view *view)
-{
-    const struct nb_event *event = view->event;
-    struct nb_buffer *buffer = view->buffer;
-    const uint64_t size = view->terms->buffer_size;
-    const struct nb_charge charge = {.rule = NB_RULE_DATA_BUFFER_SIZE, .offender = event->end};
-
-    if (buffer->sized || buffer->last < 0 || buffer->distinct != (uint32_t)buffer->last + 1) {
-        return;
-    }
-    buffer->sized = true;
-    const bool last = buffer->last_flagged || (view->facts->last_known && view->facts->last_buffer == buffer->number);
-    if (last ? buffer->bytes <= size + 3 : buffer->bytes >= size && buffer->bytes <= size + 3) {
-        nb_keep(event, NB_RULE_DATA_BUFFER_SIZE);
-        nb_keep(event, NB_RULE_NEG_ANY_SIZE);
-    } else {
-        nb_blame(event, &charge, "buffer %u has %" PRIu64 " bytes, the buffer size is %" PRIu64, buffer->number,
-                 buffer->bytes, size);
     }
 }
 
@@ -385,7 +377,9 @@ static void begin_buffer(const struct view *view)
     struct nb_buffer *buffer = view->buffer;
 
     judge_gap(view);
-
+    if (buffer->lower != NULL) {
+        nb_buffer_judge_end(event, buffer->lower);
+    }
     buffer->first_frame = event->frame;
     buffer->first_record = event->ordinal + 1;
     buffer->first_when = event->now;
@@ -592,9 +586,7 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     suspect_copy(&view);
     view.part->frame = event->frame;
     view.part->record = event->ordinal + 1;
-    if (terms != NULL) {
-        judge_buffer_size(&view);
-    }
+    nb_buffer_judge_size(event, view.buffer, false);
     if (!facts->highest_data_known || (int32_t)(packet->buffer - facts->highest_data) > 0) {
         facts->highest_data_known = true;
         facts->highest_data = packet->buffer;

@@ -174,6 +174,15 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
     }
 }
 
+/* DATA-04, AMB-42: all that a full buffer can hold, though no LDATA says so. */
+static bool has_all_bytes(const struct nb_facts *facts, const struct nb_buffer *buffer)
+{
+    const struct nb_proposal *terms = &facts->side[facts->active == 0].terms;
+
+    return facts->active >= 0 && terms->frame != 0 && buffer != NULL && buffer->last < 0 &&
+           buffer->bytes >= terms->buffer_size;
+}
+
 /* CTRL-14, CKSUM-07: the buffer must have arrived. Only a sender's flow without a gap shows what was never emitted. */
 static void judge_complete(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
 {
@@ -191,6 +200,9 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
                                .absent_number = buffer == NULL ? 0 : buffer->number,
                                .evidence_frame = buffer == NULL ? 0 : buffer->last_frame};
 
+    if (!whole && has_all_bytes(stream->facts, buffer)) {
+        return;
+    }
     if (!whole) {
         stream->doubts |= NB_DOUBT_UNSEEN_DATA;
     }
@@ -239,7 +251,7 @@ static void note_arrival(const struct nb_event *event, const struct nb_buffer *b
     struct nb_facts *facts = event->stream->facts;
 
     if (buffer != NULL && !buffer->ended_twice && buffer->ask_seq == 0 && !buffer->firsts_unordered &&
-        nb_buffer_is_whole(&facts->buffers, buffer, false)) {
+        nb_buffer_is_whole(&facts->buffers, buffer, event->stream->flow[1 - event->end].unbroken)) {
         facts->arrived = MAX(facts->arrived, buffer->newest_first);
     }
 }

@@ -238,7 +238,7 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
 }
 
 /* DATA-05, DATA-01: nothing about this buffer can be missing any more. */
-static void judge_numbers(const struct nb_event *event, const struct nb_buffer *buffer)
+static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer)
 {
     struct nb_stream *stream = event->stream;
     const struct nb_proposal *terms = &stream->facts->side[stream->facts->active == 0].terms;
@@ -256,6 +256,7 @@ static void judge_numbers(const struct nb_event *event, const struct nb_buffer *
     }
     if (nb_buffer_is_whole(&stream->facts->buffers, buffer, stream->flow[event->end].unbroken)) {
         nb_keep(event, NB_RULE_DATA_NUMBERS);
+        nb_buffer_judge_size(event, buffer, nb_is_unbroken(stream, event->end));
     } else if (nb_is_unbroken(stream, event->end) && buffer->last >= 0 && stream->facts->active >= 0 &&
                !buffer->last_flagged && buffer->bytes == terms->buffer_size) {
         charge = (struct nb_charge){.rule = NB_RULE_DATA_NUMBERS,
@@ -271,6 +272,7 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
 {
     bool kept = true;
 
+    nb_buffer_judge_end(event, buffer);
     judge_numbers(event, buffer);
     const uint32_t counted = buffer->not_counted == 0 ? buffer->room : MIN(buffer->room, buffer->not_counted);
     for (int i = 0; i <= buffer->highest && i < (int)counted; i++) {

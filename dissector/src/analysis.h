@@ -73,6 +73,14 @@ void nb_acks_retire(const struct nb_event *event, int64_t before, int64_t ack);
 void nb_data_packet(const struct nb_event *event, int64_t ack);
 void nb_data_copy(const struct nb_event *event);
 
+/* analysis-ends.c: DATA-04, a full buffer ends with DATA. Only an LDATA without data may follow, right behind it, where
+ * the end was found late (AMB-42); not when the buffer has its OK, or when the next one begins. */
+void nb_buffer_ends_unmarked(const struct nb_event *event, struct nb_buffer *buffer, bool may_go_on);
+void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer);
+
+/* DATA-02: once every packet is there. Where numbers count from 1 (AMB-10) that is not known before the OK. */
+void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one);
+
 /* analysis-rate.c: RATE. */
 void nb_rate_offer(const struct nb_event *event, struct nb_pace pace);
 /* `buffer` NULL when nothing is known of it any more. */

@@ -62,7 +62,9 @@ struct nb_buffer {
     uint32_t ask_frame;
     uint32_t first_frame; /* of its data */
     uint32_t first_record;
-    uint32_t last_frame; /* of the LDATA */
+    uint32_t last_frame;      /* of the LDATA */
+    uint32_t unmarked_frame;  /* of the DATA that ends a full buffer; 0 none */
+    uint32_t unmarked_record; /* its ordinal + 1 */
     double last_when;
     double first_when;
     uint64_t last_number; /* IP ID count of the LDATA */

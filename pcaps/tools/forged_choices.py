@@ -5,9 +5,10 @@ only a carrier without IP IDs, shows in another light."""
 from __future__ import annotations
 
 import struct
+from typing import Any
 
-from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
-from pcaps.tools.octets import data, reason
+from pcaps.tools.exchange import PACKETS_PER_BUFFER, RECEIVER, SENDER, Exchange, Frame
+from pcaps.tools.octets import Message, data, go, reason
 from pcaps.tools.talk import Talk
 
 MIDDLE = 12
@@ -19,6 +20,71 @@ def half_way(about: str) -> Talk:
     talk.start()
     talk.run(0, MIDDLE)
     return talk
+
+
+# --- where a buffer ends (AMB-41, AMB-42) ---
+
+
+def empty_ldata() -> Exchange:
+    talk = Talk("Every buffer is full, and an LDATA without data follows: its end was found late.")
+    talk.start()
+    for buffer in range(talk.buffers):
+        talk.may_look_like("DATA-04", talk.sends_buffer(buffer, type="DATA")[-1], SENDER)
+        talk.sends_piece(buffer, PACKETS_PER_BUFFER, type="LDATA", octets=b"")
+        talk.accepts(buffer)
+    talk.answers()
+    talk.says_done()
+    return talk
+
+
+def empty_last_buffer() -> Exchange:
+    talk = Talk(
+        "The end is found behind the last full buffer: one more buffer has an LDATA without data, and no other."
+    )
+    talk.start()
+    talk.run(0, talk.buffers - 1)
+    talk.sends_piece(talk.buffers - 1, 0, type="LDATA", octets=b"")
+    talk.accepts(talk.buffers - 1)
+    talk.answers()
+    talk.says_done()
+    return talk
+
+
+# --- packets numbered from 1 (AMB-10) ---
+
+
+class FromOne(Talk):
+    """Packets are numbered from 1, buffers from 1000."""
+
+    def piece(self, buffer: int, number: int, comment: str | None = None, **fields: Any) -> Frame:
+        octets = self.octets_of(buffer, number)
+        last = buffer == self.buffers - 1
+        values = {"octets": octets, "last_buffer": last, "number_on_wire": number + 1, **fields}
+        return super().piece(buffer + 1000, number, comment, **values)
+
+    def grants(self, count: int) -> list[Message]:
+        return [go(message.fields["seq"], message.fields["buffer"] + 1000) for message in super().grants(count)]
+
+    def accept(self, buffer: int, **offer: Any) -> Message:
+        return super().accept(buffer + 1000, **offer)
+
+
+def from_one() -> Exchange:
+    talk = FromOne("Packets are numbered from 1, buffers from 1000; all is in order.")
+    return talk.start().finish(0)
+
+
+def from_one_too_short() -> Exchange:
+    talk = FromOne(
+        "Packets are numbered from 1; a buffer in the middle of the transfer ends one packet early.", buffers=24
+    )
+    talk.start()
+    talk.run(0, MIDDLE)
+    talk.sends_piece(MIDDLE, 0)
+    talk.sends_piece(MIDDLE, 1)
+    talk.breaks("DATA-02", talk.sends_piece(MIDDLE, 2, type="LDATA"), SENDER)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
 
 
 # --- requests ---
@@ -144,6 +210,10 @@ def stray_response() -> Exchange:
 
 
 SCRIPTS = {
+    "data04-like-end-found-late": empty_ldata,
+    "data04-like-empty-last-buffer": empty_last_buffer,
+    "data05-like-numbers-from-one": from_one,
+    "data02-too-short-from-one": from_one_too_short,
     "resend06-like-through-a-hole": second_request_through_a_hole,
     "data13-like-asked-for-before-it-came": all_asked_for_before_anything_came,
     "ctrl14-like-from-the-highest-down": large_buffer_downwards,

@@ -80,7 +80,8 @@ def no_ldata() -> Exchange:
     talk = half_way("The last packet of a buffer is DATA.")
     offence = talk.sends_buffer(MIDDLE, type="DATA")[-1]
     talk.breaks("DATA-04", offence, SENDER)
-    return talk
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
 
 
 def beyond_ldata() -> Exchange:

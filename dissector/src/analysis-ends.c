@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where buffers end (RFC 998 section 3): DATA-02 and, for full buffers, DATA-04. */
+#include "analysis.h"
+
+void nb_buffer_ends_unmarked(const struct nb_event *event, struct nb_buffer *buffer, bool may_go_on)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_LDATA,
+                                     .offender = event->end,
+                                     .excuse = may_go_on ? "an LDATA without data may follow (AMB-42)" : NULL};
+
+    if (may_go_on && buffer->unmarked_frame != 0) {
+        return;
+    }
+    nb_blame(event, &charge, "packet %u ends buffer %u and is DATA, not LDATA", event->packet->packet, buffer->number);
+    buffer->unmarked_frame = may_go_on ? event->frame : buffer->unmarked_frame;
+    buffer->unmarked_record = may_go_on ? event->ordinal + 1 : buffer->unmarked_record;
+}
+
+void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_LDATA,
+                                     .offender = event->end,
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .offending_frame = buffer->unmarked_frame,
+                                     .suspected_key = buffer->unmarked_record};
+
+    if (buffer->unmarked_frame != 0 && buffer->last < 0 && !buffer->retired && !buffer->overlooked &&
+        nb_is_unbroken(event->stream, event->end)) {
+        nb_blame(event, &charge, "buffer %u ended with DATA in frame %u, no LDATA followed", buffer->number,
+                 buffer->unmarked_frame);
+        buffer->unmarked_frame = 0;
+    }
+}
+
+void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one)
+{
+    const struct nb_facts *facts = event->stream->facts;
+    const struct nb_proposal *terms = &facts->side[facts->active == 0].terms;
+    const uint64_t size = terms->buffer_size;
+    const struct nb_charge charge = {
+        .rule = NB_RULE_DATA_BUFFER_SIZE, .offender = event->end, .offending_frame = from_one ? buffer->last_frame : 0};
+
+    if (facts->active < 0 || terms->frame == 0 || buffer->sized || buffer->highest != buffer->last ||
+        !nb_buffer_is_whole(&facts->buffers, buffer, from_one)) {
+        return;
+    }
+    buffer->sized = true;
+    const bool last = buffer->last_flagged || (facts->last_known && facts->last_buffer == buffer->number);
+    if (last ? buffer->bytes <= size + 3 : buffer->bytes >= size && buffer->bytes <= size + 3) {
+        nb_keep(event, NB_RULE_DATA_BUFFER_SIZE);
+        nb_keep(event, NB_RULE_NEG_ANY_SIZE);
+    } else {
+        nb_blame(event, &charge, "buffer %u has %" PRIu64 " bytes, the buffer size is %" PRIu64, buffer->number,
+                 buffer->bytes, size);
+    }
+}
