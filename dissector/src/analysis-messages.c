@@ -184,7 +184,7 @@ static bool has_all_bytes(const struct nb_facts *facts, const struct nb_buffer *
 }
 
 /* CTRL-14, CKSUM-07: the buffer must have arrived. Only a sender's flow without a gap shows what was never emitted. */
-static void judge_complete(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
+static void judge_complete(const struct nb_event *event, const struct nb_buffer *buffer, uint32_t number, int64_t seq)
 {
     struct nb_stream *stream = event->stream;
     /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c) */
@@ -197,7 +197,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
                                .forgiven = NB_DOUBTS_OF_LOSS,
                                .absent = NB_ABSENT_PACKETS,
                                .answered_seq = seq,
-                               .absent_number = buffer == NULL ? 0 : buffer->number,
+                               .absent_number = number,
                                .evidence_frame = buffer == NULL ? 0 : buffer->last_frame};
 
     if (!whole && has_all_bytes(stream->facts, buffer)) {
@@ -206,13 +206,14 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     if (!whole) {
         stream->doubts |= NB_DOUBT_UNSEEN_DATA;
     }
-    if (sender < 0 || !stream->open_seen || buffer == NULL || buffer->ended_twice || buffer->overlooked) {
+    if (sender < 0 || !stream->open_seen || (buffer != NULL && (buffer->ended_twice || buffer->overlooked))) {
         return;
     }
-    const uint32_t spoilt = nb_buffer_spoilt(buffer);
+    const uint32_t spoilt = buffer == NULL ? 0 : nb_buffer_spoilt(buffer);
     if (!whole) {
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE, "OK for buffer %u, of which %u packets were emitted%s",
-                 buffer->number, buffer->distinct, buffer->last < 0 ? " and no LDATA" : "");
+                 number, buffer == NULL ? 0 : buffer->distinct,
+                 buffer == NULL || buffer->last < 0 ? " and no LDATA" : "");
     } else if (stream->data_checksummed && spoilt > 0) {
         charge.rule = NB_RULE_CKSUM_BAD_DATA;
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE,
@@ -280,7 +281,7 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
         return;
     }
     facts->queue.oks++;
-    judge_complete(event, buffer, told->seq);
+    judge_complete(event, buffer, message->buffer, told->seq);
     note_arrival(event, buffer);
     note_knowledge(event, buffer, told);
     if (buffer == NULL) {
@@ -301,6 +302,21 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
     nb_keep(event, NB_RULE_TIMER_COMPLETE);
 }
 
+/* TIMER-04: no GO stands among all the messages before this one. Those that are acknowledged were captured, or the
+ * capture is known to have a hole (CTRL-06). */
+static void judge_missing_go(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_charge charge = {.rule = NB_RULE_TIMER_ACK_WAIT, .offender = event->end};
+
+    for (int64_t before = stream->acked + 1; before < seq; before++) {
+        if (nb_told_find(&stream->facts->told, before) == NULL && (uint16_t)before != 0) {
+            return;
+        }
+    }
+    nb_blame(event, &charge, "RESEND for buffer %u, which has no GO", message->buffer);
+}
+
 /* TIMER-04: while the GO is not acknowledged the buffer's data timer does not run, unless data came all the same. */
 static void judge_ack_wait(const struct nb_event *event, const struct nb_message *message, int64_t seq,
                            const struct nb_buffer *buffer)
@@ -316,6 +332,9 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
                                      .answered_seq = seq,
                                      .request_frame = buffer->go_frame};
 
+    if (buffer->go_frame == 0 && !stream->facts->queue.cut) { /* not even as message 0 */
+        judge_missing_go(event, message, seq);
+    }
     if (buffer->go_seq == 0 || stream->sender < 0) {
         return;
     }

@@ -160,6 +160,17 @@ def large_buffer_downwards() -> Exchange:
 # --- what counts as proof ---
 
 
+def ok_without_a_buffer() -> Exchange:
+    talk = half_way("The receiver gives OK for a buffer that it never gave a GO for, and of which nothing came.")
+    talk.sends_buffer(MIDDLE)
+    offence = talk.says(talk.accept(MIDDLE), *talk.grants(1), talk.accept(MIDDLE + 6))
+    talk.breaks("CTRL-14", offence, RECEIVER)
+    for buffer in range(MIDDLE + 1, MIDDLE + 4):
+        talk.sends_buffer(buffer)
+        talk.accepts(buffer)
+    return talk
+
+
 def other_acknowledgement() -> Exchange:
     talk = Talk(
         "Without IP IDs: a packet that nobody asked for comes again and acknowledges more than before.", buffers=24
@@ -190,6 +201,17 @@ def same_acknowledgement() -> Exchange:
     return talk.finish(MIDDLE + 2)
 
 
+def asked_for_without_go() -> Exchange:
+    talk = half_way("The receiver asks for packets of a buffer that it never gave a GO for.")
+    talk.sends_buffer(MIDDLE)
+    offence = talk.says(talk.accept(MIDDLE), *talk.grants(1), talk.missing(MIDDLE + 6, [0, 1]))
+    talk.breaks("TIMER-04", offence, RECEIVER)
+    for buffer in range(MIDDLE + 1, MIDDLE + 4):
+        talk.sends_buffer(buffer)
+        talk.accepts(buffer)
+    return talk
+
+
 def short_first_response() -> Exchange:
     talk = Talk("The first RESPONSE ends in the middle of its fields; the one to the repeated OPEN is right.")
     talk.opens()
@@ -217,8 +239,10 @@ SCRIPTS = {
     "resend06-like-through-a-hole": second_request_through_a_hole,
     "data13-like-asked-for-before-it-came": all_asked_for_before_anything_came,
     "ctrl14-like-from-the-highest-down": large_buffer_downwards,
+    "ctrl14-ok-without-a-buffer": ok_without_a_buffer,
     "data13-other-acknowledgement": other_acknowledgement,
     "data13-like-same-acknowledgement": same_acknowledgement,
+    "timer04-without-go": asked_for_without_go,
     "wire08-short-first-response": short_first_response,
     "open09-like-stray-response": stray_response,
 }
