@@ -554,6 +554,7 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     judge_mode(event);
     judge_fragments(event);
     if (nb_buffer_is_done(&facts->buffers, packet->buffer)) {
+        nb_buffer_goes_on(event, ack);
         nb_order_data(event, ack);
         nb_rate_packet(event, NULL, true);
         return;
@@ -561,6 +562,7 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     view.buffer = nb_buffer_get(&facts->buffers, packet->buffer);
     if (view.buffer->retired || !is_plausible(view.buffer, packet->packet)) {
         view.buffer->overlooked = true;
+        nb_buffer_goes_on(event, ack);
         nb_order_data(event, ack);
         nb_rate_packet(event, NULL, true);
         return;

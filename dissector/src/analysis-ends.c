@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where buffers end (RFC 998 section 3): DATA-02 and, for full buffers, DATA-04. */
+/* Where buffers end (RFC 998 section 3): DATA-02, DATA-13 behind the end, and DATA-04 of full buffers. */
 #include "analysis.h"
 
 void nb_buffer_ends_unmarked(const struct nb_event *event, struct nb_buffer *buffer, bool may_go_on)
@@ -29,6 +29,20 @@ void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer)
         nb_blame(event, &charge, "buffer %u ended with DATA in frame %u, no LDATA followed", buffer->number,
                  buffer->unmarked_frame);
         buffer->unmarked_frame = 0;
+    }
+}
+
+/* DATA-13: the sender knew the OK when it emitted this, so that it is no copy, and nothing that it was asked for. */
+void nb_buffer_goes_on(const struct nb_event *event, int64_t ack)
+{
+    const uint32_t number = event->packet->buffer;
+    const int64_t ok_seq = nb_buffer_unasked_ok(&event->stream->facts->buffers, number, event->packet->packet);
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_UNREQUESTED, .offender = event->end};
+
+    if (ok_seq != 0 && ack >= ok_seq) {
+        nb_blame(event, &charge,
+                 "packet %u of buffer %u acknowledges the OK of this buffer, of which nothing was asked for",
+                 event->packet->packet, number);
     }
 }
 

@@ -78,6 +78,9 @@ void nb_data_copy(const struct nb_event *event);
 void nb_buffer_ends_unmarked(const struct nb_event *event, struct nb_buffer *buffer, bool may_go_on);
 void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer);
 
+/* DATA-13: a packet of a buffer that is complete. */
+void nb_buffer_goes_on(const struct nb_event *event, int64_t ack);
+
 /* DATA-02: once every packet is there. Where numbers count from 1 (AMB-10) that is not known before the OK. */
 void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one);
 

@@ -102,6 +102,13 @@ bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number)
     return buffers->base_known && (int32_t)(number - buffers->done_below) < 0;
 }
 
+int64_t nb_buffer_unasked_ok(const struct nb_buffers *buffers, uint32_t number, uint16_t packet)
+{
+    const struct nb_gone *gone = &buffers->gone[number % NB_BUFFERS_GONE];
+
+    return gone->number == number && (int)packet <= gone->last ? gone->ok_seq : 0;
+}
+
 struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t packet)
 {
     return packet < buffer->room ? &buffer->parts[packet] : NULL;
@@ -140,12 +147,24 @@ static void forget(struct nb_buffers *buffers, struct nb_buffer *buffer)
     wmem_free(wmem_file_scope(), buffer);
 }
 
+/* Every packet was captured, and none acknowledges the OK: what will do so is another copy. */
+static void remember_gone(struct nb_buffers *buffers, const struct nb_buffer *buffer)
+{
+    const bool sent_once_before = buffer->ask_seq == 0 && buffer->told_ack < buffer->ok_seq && !buffer->ended_twice &&
+                                  nb_buffer_is_whole(buffers, buffer, false);
+
+    buffers->gone[buffer->number % NB_BUFFERS_GONE] = (struct nb_gone){.number = buffer->number,
+                                                                       .last = sent_once_before ? buffer->last : -1,
+                                                                       .ok_seq = sent_once_before ? buffer->ok_seq : 0};
+}
+
 /* A buffer that is done before a lower one stays as an empty shell until that is done too. */
 void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer)
 {
     if (buffer->highest >= 0 && buffers->started > 0) {
         buffers->started--;
     }
+    remember_gone(buffers, buffer);
     wmem_free(wmem_file_scope(), buffer->parts);
     buffer->parts = NULL;
     buffer->room = 0;

@@ -86,7 +86,7 @@ struct nb_buffer {
     struct nb_misplaced behind_higher; /* ORDER-03 */
 };
 
-enum { NB_BUFFERS_AT_HAND = 8 };
+enum { NB_BUFFERS_AT_HAND = 8, NB_BUFFERS_GONE = 16 };
 
 struct nb_buffers {
     struct nb_at_hand {
@@ -99,6 +99,11 @@ struct nb_buffers {
     struct nb_buffer *highest;
     uint32_t started; /* buffers in transfer of which data were captured */
     bool from_zero;   /* some buffer had a packet 0 */
+    struct nb_gone {
+        uint32_t number;
+        int last;            /* number of the LDATA */
+        int64_t ok_seq;      /* 0: none is remembered here */
+    } gone[NB_BUFFERS_GONE]; /* the newest that were forgotten and that no RESEND ever asked for; by number */
     bool base_known;
     uint32_t done_below; /* all lower numbers are complete and forgotten */
 };
@@ -111,6 +116,10 @@ struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number);
 
 /* Complete, acknowledged and forgotten. */
 bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number);
+
+/* The OK of a buffer that is complete, that no RESEND ever asked for, and that has this packet; 0: it is none, or was
+ * forgotten long ago. */
+int64_t nb_buffer_unasked_ok(const struct nb_buffers *buffers, uint32_t number, uint16_t packet);
 
 /* The packet's slot, made when needed; NULL for numbers that no buffer can have. */
 struct nb_part *nb_buffer_part(struct nb_buffer *buffer, uint16_t packet);

@@ -201,6 +201,29 @@ def same_acknowledgement() -> Exchange:
     return talk.finish(MIDDLE + 2)
 
 
+def sent_again_behind_its_ok() -> Exchange:
+    """Whoever acknowledges the OK knows that nothing of the buffer is wanted any more, with or without IP IDs."""
+    talk = Talk("Without IP IDs: a packet comes again behind the OK of its buffer, which it acknowledges.", buffers=24)
+    talk.climbing_ids = False
+    talk.start()
+    talk.run(0, MIDDLE + 1)
+    talk.sends_buffer(MIDDLE + 1, skip=[3])
+    talk.breaks("DATA-13", talk.sends_piece(MIDDLE, 1), SENDER)
+    talk.sends_piece(MIDDLE + 1, 3)
+    talk.accepts(MIDDLE + 1)
+    return talk.finish(MIDDLE + 2)
+
+
+def sent_on_behind_an_early_ok() -> Exchange:
+    """What the sender had still to send it sends, whatever the receiver says of it."""
+    talk = half_way("The receiver gives OK for half a buffer; the sender, which has acknowledged that, sends the rest.")
+    talk.sends_buffer(MIDDLE, skip=[2, 3])
+    talk.breaks("CTRL-14", talk.accepts(MIDDLE), RECEIVER)
+    talk.answers()
+    talk.sends_buffer(MIDDLE, skip=[0, 1])
+    return talk.finish(MIDDLE + 1)
+
+
 def asked_for_without_go() -> Exchange:
     talk = half_way("The receiver asks for packets of a buffer that it never gave a GO for.")
     talk.sends_buffer(MIDDLE)
@@ -242,6 +265,8 @@ SCRIPTS = {
     "ctrl14-ok-without-a-buffer": ok_without_a_buffer,
     "data13-other-acknowledgement": other_acknowledgement,
     "data13-like-same-acknowledgement": same_acknowledgement,
+    "data13-behind-its-ok": sent_again_behind_its_ok,
+    "ctrl14-like-sent-on-behind-it": sent_on_behind_an_early_ok,
     "timer04-without-go": asked_for_without_go,
     "wire08-short-first-response": short_first_response,
     "open09-like-stray-response": stray_response,
