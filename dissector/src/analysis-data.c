@@ -328,6 +328,7 @@ static void suspect_copy(const struct view *view)
         return;
     }
     part->flags |= NB_PART_DOUBLED;
+    part->record = event->ordinal + 1;
     nb_blame(event, &charge, "packet %u of buffer %u is sent again and no RESEND asks for it", event->packet->packet,
              view->buffer->number);
 }
@@ -587,7 +588,7 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     count_copy(&view);
     suspect_copy(&view);
     view.part->frame = event->frame;
-    view.part->record = event->ordinal + 1;
+    view.part->record = view.part->flags & NB_PART_DOUBLED ? view.part->record : event->ordinal + 1;
     nb_buffer_judge_size(event, view.buffer, false);
     if (!facts->highest_data_known || (int32_t)(packet->buffer - facts->highest_data) > 0) {
         facts->highest_data_known = true;

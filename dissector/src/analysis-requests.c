@@ -194,7 +194,7 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
     struct nb_charge charge = {.rule = rule,
                                .offender = event->end,
                                .excuse = excuse,
-                               .offending_frame = part->frame,
+                               .offending_frame = nb_record_at(part->record - 1)->frame,
                                .suspected_key = part->record,
                                .request_frame = buffer->ask_frame,
                                .evidence_frame = buffer->ok_frame};

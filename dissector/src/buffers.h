@@ -21,7 +21,7 @@ enum nb_part_flag {
 /* A packet of a buffer. */
 struct nb_part {
     uint32_t frame;  /* of the newest copy */
-    uint32_t record; /* its ordinal + 1 */
+    uint32_t record; /* its ordinal + 1, or that of the first copy too many */
     uint32_t hash;
     uint16_t length; /* data bytes */
     uint8_t copies;  /* emitted, as far as captured */

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,12 @@ def test_a_flag_that_others_contradict_is_told_once_by_its_own_frame(reader: Rea
 def test_an_acknowledgement_that_falls_is_told_when_it_falls(reader: Reader) -> None:
     """Two packets acknowledge less than the one before them."""
     assert len(blamed_frames(reader, "ctrl06-before-it-was-said", "CTRL-06")) == 2
+
+
+def test_a_copy_too_many_is_told_by_its_own_frame_though_another_was_asked_for(reader: Reader) -> None:
+    name = "data13-before-it-was-asked-for"
+    wanted = json.loads((VIOLATIONS / f"{name}.expected.json").read_text(encoding="utf-8"))
+    assert blamed_frames(reader, name, "DATA-13") == [wanted["findings"][0]["frame"]]
 
 
 @pytest.mark.parametrize(

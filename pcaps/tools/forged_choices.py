@@ -201,6 +201,21 @@ def same_acknowledgement() -> Exchange:
     return talk.finish(MIDDLE + 2)
 
 
+def sent_again_and_asked_for() -> Exchange:
+    """Of three copies the second is one too many; the third is what was asked for."""
+    talk = half_way(
+        "A packet is sent again that nobody asked for, both copies are lost, and a RESEND brings it once more."
+    )
+    talk.sends_buffer(MIDDLE, skip=[3], lost=[1])
+    offence = talk.sends_piece(MIDDLE, 1, "lost behind the capture point")
+    talk.breaks("DATA-13", offence, SENDER)
+    talk.sends_piece(MIDDLE, 3)
+    talk.says(talk.missing(MIDDLE, [1]))
+    talk.sends_piece(MIDDLE, 1)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
 def sent_again_behind_its_ok() -> Exchange:
     """Whoever acknowledges the OK knows that nothing of the buffer is wanted any more, with or without IP IDs."""
     talk = Talk("Without IP IDs: a packet comes again behind the OK of its buffer, which it acknowledges.", buffers=24)
@@ -265,6 +280,7 @@ SCRIPTS = {
     "ctrl14-ok-without-a-buffer": ok_without_a_buffer,
     "data13-other-acknowledgement": other_acknowledgement,
     "data13-like-same-acknowledgement": same_acknowledgement,
+    "data13-before-it-was-asked-for": sent_again_and_asked_for,
     "data13-behind-its-ok": sent_again_behind_its_ok,
     "ctrl14-like-sent-on-behind-it": sent_on_behind_an_early_ok,
     "timer04-without-go": asked_for_without_go,
