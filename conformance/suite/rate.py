@@ -36,6 +36,25 @@ def test_bursts_keep_size_and_interval_without_help_of_the_receiver(t: Case) -> 
     t.should(times[-1] - times[0] <= most_us, "the pace is far below what was agreed")
 
 
+@case("RATE-02", "RATE-01", roles=SENDERS, variants=("one buffer at a time", "three at once"))
+def test_the_pace_goes_on_from_buffer_to_buffer(t: Case) -> None:
+    """A buffer is a burst here: whoever begins to count anew with each buffer has no pace at all."""
+    size, buffers, together = 4, 12, 1 if t.variant == "one buffer at a time" else 3
+    peer = t.receiver(buffers * size * 256, burst_size=size, burst_interval_ms=100, max_buffers=together)
+    with t.preamble():
+        peer.connect()
+        peer.require(max_buffers=together, buffer_size=size * 256)
+    for first in range(0, buffers, together):
+        numbers = range(first, first + together)
+        peer.go(*numbers)
+        for number in numbers:
+            peer.expect_buffer(number)
+        peer.ok(*numbers)
+    keeps_the_pace(t, peer, "packets", [seen.time_us for seen in peer.seen if seen.packet.is_data])
+    peer.finish()
+    peer.expect_success()
+
+
 @case("RATE-03", roles=SENDERS, variants=tuple(INTERVALS_MS))
 def test_repairs_are_paced_too(t: Case) -> None:
     peer = t.receiver(PACKETS * 256, **PACED, burst_interval_ms=INTERVALS_MS[t.variant])
