@@ -3,6 +3,7 @@
 
 from netblt_conformance import tolerances
 from netblt_conformance.case import SENDERS, Case, case
+from netblt_conformance.packets import Kind
 from netblt_conformance.peer import ReceiverPeer
 
 SLOW = {"buffer_size": 2048, "burst_size": 1, "burst_interval_ms": 20, "max_buffers": 3}
@@ -52,6 +53,34 @@ def test_repairs_come_before_any_packet_of_a_later_buffer(t: Case) -> None:
             elif waiting:
                 text = f"{p} while packets {sorted(waiting)} of buffer 0 wait to be repaired"
                 t.must(False, text, seen.frame)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ORDER-02", "ORDER-01", roles=SENDERS, variants=("one after the other", "together"))
+def test_repairs_of_the_lower_buffer_come_first_whichever_was_asked_for_first(t: Case) -> None:
+    peer = t.receiver(3 * 2048, **SLOW)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=2048, packet_size=256, max_buffers=2)
+        peer.go(0, 1)
+        peer.expect_buffer(0)
+        peer.expect_buffer(1)
+    asked = [1, 4]
+    later = peer.message(Kind.RESEND, peer.first_buffer + 1, range(8))
+    if t.variant == "one after the other":
+        peer.send_control([later])
+        peer.until(lambda: peer.copies(1, 0) > 1, tolerances.REACTION_MAX_US, "expected repairs of buffer 1")
+    request = peer.resend(0, asked)
+    before = len(peer.seen)
+    peer.expect_copies(1, 7, within_us=tolerances.REACTION_MAX_US + 24 * peer.ms(peer.terms.burst_interval_ms))
+    waiting = set(asked)
+    for seen in peer.seen[before:]:
+        p = seen.packet
+        if p.is_data and p.buffer == peer.first_buffer:
+            waiting.discard(p.packet)
+        elif p.is_data and p.high_seq >= request.seq:
+            t.must(not waiting, f"{p} while packets {sorted(waiting)} of buffer 0 wait to be repaired", seen.frame)
     peer.finish()
     peer.expect_success()
 
