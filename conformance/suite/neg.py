@@ -167,8 +167,16 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
             text = f"NULL-ACK reports {p.burst_size} in {p.burst_interval_ms} ms, the offer was {size} in {interval_ms}"
             t.must(slower, text, seen.frame)
     times = sorted(seen.time_us for seen in buffer.packets.values())
+    frame = buffer.packets[max(buffer.packets)].frame
     wrong = pacing.complaint("packets of buffer 1", times, size, peer.ms(interval_ms), tolerances.CROSSING_US)
-    t.must(wrong is None, f"{wrong}, which was offered", buffer.packets[max(buffer.packets)].frame)
+    t.must(wrong is None, f"{wrong}, which was offered", frame)
+    # Whoever restricts the offer further says so, and then does so.
+    for seen in peer.seen:
+        p = seen.packet
+        if p.type is Type.NULL_ACK and p.high_seq >= offer.seq and seen.time_us < times[0]:
+            pace_us = peer.ms(p.burst_interval_ms)
+            wrong = pacing.complaint("packets of buffer 1", times, p.burst_size, pace_us, tolerances.CROSSING_US)
+            t.must(wrong is None, f"{wrong}, which NULL-ACK reports", frame)
 
 
 @case("NEG-09", roles=SENDERS)
