@@ -237,9 +237,28 @@ def test_packets_that_wait_for_their_first_transmission_are_not_doubled(t: Case)
     peer.expect_success()
 
 
-@case("RESEND-08", roles=SENDERS, variants=("confirmed buffer", "buffer far ahead", "no entries"))
+@case("RESEND-08", roles=SENDERS)
+def test_a_buffer_that_waits_behind_another_one_is_not_doubled_by_a_request(t: Case) -> None:
+    peer = t.receiver(4096, buffer_size=2048, burst_size=1, burst_interval_ms=50, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=6, max_buffers=2)
+        peer.go(0, 1)
+        peer.until(lambda: bool(peer.buffer(0).packets), REACTION_MAX_US, "expected data")
+    request = peer.resend(1, [0, 1, peer.terms.packets_per_buffer - 1])
+    for number in range(2):
+        peer.expect_buffer(number)
+    peer.expect_ack(request.seq)
+    peer.listen(QUIET_US)
+    copies = dict(peer.buffer(1).copies)
+    t.must(set(copies.values()) == {1}, f"{request} before buffer 1 was begun: copies are {copies}")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("RESEND-08", roles=SENDERS, variants=("confirmed buffer", "next buffer", "buffer far ahead", "no entries"))
 def test_a_request_that_makes_no_sense_is_acknowledged_and_dropped(t: Case) -> None:
-    peer = t.receiver(4 * 1024, max_buffers=1)
+    peer = t.receiver(4 * 1024, max_buffers=2)
     with t.preamble():
         peer.connect()
         peer.go(0)
@@ -249,6 +268,7 @@ def test_a_request_that_makes_no_sense_is_acknowledged_and_dropped(t: Case) -> N
             peer.expect_ack()
     asked: dict[str, tuple[int, list[int]]] = {
         "confirmed buffer": (0, [1]),
+        "next buffer": (1, [0, 1]),  # which has no GO yet
         "buffer far ahead": (1000, [1]),
         "no entries": (0, []),
     }
@@ -257,5 +277,6 @@ def test_a_request_that_makes_no_sense_is_acknowledged_and_dropped(t: Case) -> N
     peer.listen(QUIET_US)
     copies = dict(peer.buffer(0).copies)
     t.must(set(copies.values()) == {1}, f"{request}: copies are {copies}")
+    t.must(not peer.buffer(1).packets, f"{request}: buffer 1 was sent without any GO")
     peer.finish()
     peer.expect_success()
