@@ -190,6 +190,29 @@ def test_all_messages_of_one_control_take_effect(t: Case) -> None:
     peer.expect_success()
 
 
+@case("CTRL-12", "CTRL-08", roles=SENDERS, variants=("RESEND", "OK"))
+def test_a_message_behind_a_hole_has_its_effect_once_it_is_acknowledged(t: Case) -> None:
+    peer = t.receiver(2 * 1024, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=2, max_buffers=2)
+        peer.go(0)
+        peer.expect_buffer(0)
+    missing = peer.message(Kind.GO, peer.first_buffer + 1)
+    behind = peer.message(Kind[t.variant], peer.first_buffer, [1] if t.variant == "RESEND" else [])
+    peer.send_control([behind])
+    peer.listen(QUIET_US)
+    peer.send_control([missing])
+    peer.expect_ack(missing.seq)
+    peer.listen(QUIET_US)
+    if peer.queue:  # it was thrown away (AMB-36)
+        peer.send_control()
+    if t.variant == "RESEND":
+        peer.expect_copies(0, 1)
+    peer.finish()
+    peer.expect_success()
+
+
 @case("CTRL-15", "DATA-12", roles=SENDERS, variants=("at first", "when the end is known"))
 def test_a_go_beyond_the_end_of_the_data_is_acknowledged_and_ignored(t: Case) -> None:
     peer = t.receiver(700, max_buffers=4)
