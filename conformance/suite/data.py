@@ -405,11 +405,12 @@ def test_packet_and_buffer_size_stay_what_they_were_through_every_ok(t: Case) ->
     peer.expect_success()
 
 
-@case("DATA-13", roles=SENDERS)
+@case("DATA-13", roles=SENDERS, variants=("earlier buffer", "last buffer"))
 def test_nothing_is_sent_again_without_a_request(t: Case) -> None:
-    peer = t.receiver(2 * 1024)
+    peer = t.receiver(2 * 1024 if t.variant == "earlier buffer" else 1000, iut={"death_timer_s": 8})
     with t.preamble():
         peer.connect()
+        peer.require(buffer_size=1000)
         peer.go(0)
         buffer = peer.expect_buffer(0)
     peer.silence([Type.DATA, Type.LDATA], 6 * S, "nothing was asked for")
