@@ -248,6 +248,26 @@ def test_no_go_without_a_client_buffer(t: Case) -> None:
     t.expect_delivered(peer.data)
 
 
+@case("CTRL-13", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,))
+def test_no_go_without_a_client_buffer_behind_the_first_ones_either(t: Case) -> None:
+    if t.link.real_time:
+        raise NotSupportedError("a program has memory of its own, and how much is its own affair")
+    stalled_until_us = 20 * S
+    stall = {"client_stall_from": 2, "client_stall_until_us": stalled_until_us}
+    peer = t.sender(4 * 1024, max_buffers=2, iut=stall)
+    with t.preamble():
+        peer.connect()
+    for number in range(2):
+        peer.expect_go(number)
+        peer.send_buffer(number)
+        peer.expect_ok(number)
+    peer.listen(stalled_until_us - S - peer.now_us)
+    t.must(not peer.find(Kind.GO, 2), "the client has no third buffer yet, but its GO came", peer.controls[-1].frame)
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+
+
 def serve_while_it_asks(peer: SenderPeer, until_us: int) -> int:
     """Delivers the buffers that are asked for, until none is. Answers how many had their OK."""
     for number in range(peer.buffer_count):
