@@ -218,6 +218,26 @@ def test_acknowledged_messages_leave_the_head_of_the_queue(t: Case) -> None:
         t.must(not held or min(held) > 2, f"CONTROL holds {held} after messages up to 2 were acknowledged", seen.frame)
 
 
+@case("CTRL-05", "TIMER-02", roles=RECEIVERS, variants=("DATA", "LDATA"))
+def test_what_data_packets_acknowledge_is_not_repeated(t: Case) -> None:
+    peer = t.sender(2048, max_buffers=1)
+    with t.preamble():
+        peer.connect_without_acknowledging()
+        peer.expect_go(0)
+        peer.require(packets_per_buffer=2)
+        peer.listen(tolerances.CROSSING_US)
+        gap_us = peer.expect_repeats(2)
+    highest = max(peer.messages)
+    peer.withhold_ack(at=highest)
+    peer.go_silent()  # nothing else acknowledges
+    peer.send_packet(0, 0 if t.variant == "DATA" else peer.packet_count(0) - 1)
+    peer.listen(tolerances.CROSSING_US)
+    heard = peer.listen(4 * gap_us)
+    stale = [s for s in heard if any(m.seq <= highest for m in s.packet.messages)]
+    text = f"CONTROL was repeated although {t.variant} had acknowledged all its messages"
+    t.must(not stale, text, stale[0].frame if stale else None)
+
+
 @case("CTRL-13", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,))
 def test_no_go_without_a_client_buffer(t: Case) -> None:
     stalled_until_us, death_timer_s = 20 * S, 8
