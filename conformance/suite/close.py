@@ -72,6 +72,22 @@ def test_the_sender_is_not_done_before_every_buffer_has_its_ok(t: Case) -> None:
     peer.expect_success()
 
 
+@case("CLOSE-02", roles=SENDERS)
+def test_a_receiver_that_dies_before_the_last_ok_makes_the_transfer_fail(t: Case) -> None:
+    peer = t.receiver(1024 + FEWER, iut={"death_timer_s": 3})
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, max_buffers=2)
+        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        peer.go(0, 1)
+        peer.expect_buffer(0)
+        peer.expect_buffer(1)
+        peer.ok(1)
+        peer.expect_ack()
+    peer.go_silent()
+    peer.expect_failure(2 * peer.terms.iut_death_timer_s * S + 5 * S)
+
+
 @case("CLOSE-03", roles=SENDERS)
 def test_the_final_ok_is_acknowledged(t: Case) -> None:
     peer = t.receiver(FEWER)
