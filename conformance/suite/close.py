@@ -131,6 +131,27 @@ def test_an_ok_repeated_within_the_published_control_timer_is_acknowledged_again
     peer.expect_success()
 
 
+@case("CLOSE-04", roles=SENDERS)
+def test_the_dally_follows_the_newest_control_timer(t: Case) -> None:
+    peer = t.receiver(1024 + FEWER, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024)
+        for number, published_ms in enumerate((100, 2000)):
+            peer.control_timer_ms = published_ms
+            peer.go(number)
+            peer.expect_buffer(number)
+            ok = peer.ok(number)[0]
+            peer.expect_ack(ok.seq)
+    peer.listen(peer.ms(peer.control_timer_ms) - 2 * t.link.delay_us)
+    peer.send_control([ok])
+    peer.expect(
+        lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
+        peer.ack_deadline_us,
+        "expected the repeated OK to be acknowledged: its receiver's control timer has grown since the first OK",
+    )
+
+
 @case("CLOSE-06", roles=SENDERS)
 def test_a_done_ends_the_transfer(t: Case) -> None:
     peer = t.receiver(1024)
