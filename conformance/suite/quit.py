@@ -2,7 +2,7 @@
 """QUIT and ABORT (RFC 998 5.3.2, 5.3.3)."""
 
 from netblt_conformance import tolerances
-from netblt_conformance.case import ALL_ROLES, Case, case
+from netblt_conformance.case import ALL_ROLES, SENDERS, Case, case
 from netblt_conformance.links.base import Feature, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.model import Stop
@@ -62,9 +62,53 @@ def test_a_repeated_quit_is_answered_again(t: Case) -> None:
         peer.connect()
         peer.send_quit()
         peer.expect_type(Type.QUITACK)
-    peer.listen(QUIET_US)
+    for _ in range(2):
+        peer.listen(QUIET_US // 2)
+        peer.send_quit()
+        peer.expect_type(Type.QUITACK)
+
+
+@case("QUIT-01", roles=ALL_ROLES, needs=(Feature.QUIT,))
+def test_an_end_that_quits_itself_answers_a_quit(t: Case) -> None:
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        peer.listen(tolerances.CROSSING_US)
+        t.link.stop(Stop.QUIT, "the client has had enough")
+        peer.expect_type(Type.QUIT, 15 * S)
+    peer.send_quit()  # the two have crossed
+    peer.expect_type(Type.QUITACK)
+    peer.send(peer.forge.packet(Type.QUITACK))
+    peer.expect_failure()
+
+
+@case("QUIT-01", roles=SENDERS)
+def test_a_sender_answers_a_quit_in_its_dally(t: Case) -> None:
+    peer = t.receiver(1000)  # of a full buffer it may not know that it is the last (AMB-41)
+    peer.control_timer_ms = 2000  # it dallies for longer than that
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1000)
+        peer.go(0)
+        peer.expect_buffer(0)
+        peer.expect_ack(peer.ok(0)[0].seq)
     peer.send_quit()
     peer.expect_type(Type.QUITACK)
+
+
+@case("QUIT-02", roles=ALL_ROLES, needs=(Feature.QUIT,))
+def test_a_quit_that_nobody_answers_ends_with_the_death_timer(t: Case) -> None:
+    peer = t.peer(4096, iut={"death_timer_s": 3})
+    with t.preamble():
+        peer.connect()
+        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        peer.listen(tolerances.CROSSING_US)
+    peer.go_silent()
+    t.link.stop(Stop.QUIT, "the client has had enough")
+    peer.expect_type(Type.QUIT, 15 * S)
+    peer.listen(2 * peer.terms.iut_death_timer_s * S)
+    peer.silence([Type.QUIT], 10 * S, "the death timer has expired, which ends the repetition")
+    peer.expect_failure()
 
 
 @case("QUIT-04", roles=ALL_ROLES, needs=(Feature.QUIT,))
