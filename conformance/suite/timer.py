@@ -165,7 +165,36 @@ def test_data_alone_keep_a_receiver_from_giving_up(t: Case) -> None:
     peer.expect_success()
 
 
-IDLE = ("before the first buffer", "between two buffers", "while the other end speaks")
+@case("TIMER-10", roles=ALL_ROLES)
+def test_the_death_timer_ends_a_transfer_that_was_begun_and_later_packets_are_not_served(t: Case) -> None:
+    peer = t.peer(4096, iut={"death_timer_s": 3})
+    with t.preamble():
+        peer.connect()
+        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        into_the_middle(peer)
+    peer.go_silent()
+    peer.expect_failure(2 * peer.terms.iut_death_timer_s * S + 5 * S)
+    peer.listen(tolerances.CROSSING_US)
+    if isinstance(peer, ReceiverPeer):
+        peer.ok(0)
+    else:
+        peer.send_packet(0, peer.packet_count(0) - 1)
+    served = set(Type) - {Type.ABORT, Type.REFUSED}  # a late packet may be answered so (AMB-55)
+    peer.silence(served, 5 * S, "the client was told that the other end is dead")
+
+
+def into_the_middle(peer: ReceiverPeer | SenderPeer) -> None:
+    """Something of buffer 0 is through; a sender waits for its OK, a receiver for the rest."""
+    if isinstance(peer, ReceiverPeer):
+        peer.go(0)
+        peer.expect_buffer(0)
+    else:
+        peer.require(packets_per_buffer=2)
+        peer.expect_go(0)
+        peer.send_packet(0, 0)
+
+
+IDLE = ("before the first buffer", "between two buffers", "in the middle of a buffer", "while the other end speaks")
 
 
 @case("TIMER-11", roles=ALL_ROLES, variants=IDLE)
@@ -176,6 +205,8 @@ def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -
         peer.connect()
         if t.variant == "between two buffers":
             idle_between_buffers(t, peer)
+        elif t.variant == "in the middle of a buffer":
+            into_the_middle(peer)
     peer.listen(S)
     heard: list[Seen] = []
     for _ in range(32):  # what it hears does not make up for what it has to say
