@@ -2,7 +2,8 @@
 """TIMER: control, data and death timers, KEEPALIVE (RFC 998 5.2)."""
 
 from netblt_conformance import tolerances
-from netblt_conformance.case import ALL_ROLES, RECEIVERS, Case, case
+from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.links.base import Feature
 from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
@@ -228,11 +229,34 @@ def idle_between_buffers(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
         peer.expect_ok(0)
 
 
-@case("TIMER-12", roles=ALL_ROLES)
+@case("CTRL-10", "TIMER-11", roles=SENDERS, needs=(Feature.CLIENT_STALL,))
+def test_a_sender_acknowledges_and_speaks_while_its_client_has_nothing_to_send(t: Case) -> None:
+    declared_s, stalled_until_us = 4, 20 * S
+    stall = {"client_stall_from": 2, "client_stall_until_us": stalled_until_us}
+    peer = t.receiver(3 * 1024, max_buffers=3, own={"death_timer_s": declared_s}, iut=stall)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, max_buffers=3)
+        peer.go(0)
+        peer.expect_buffer(0)
+    goes = peer.go(1, 2)
+    peer.expect_ack(goes[-1].seq)
+    peer.listen(S)
+    heard = peer.listen(2 * declared_s * S)
+    if peer.now_us < stalled_until_us:
+        t.must(len(heard) >= 5, f"{len(heard)} packets in two periods of the declared {declared_s} s, 3 each are due")
+    peer.listen(max(0, stalled_until_us - peer.now_us))
+    peer.finish()
+    peer.expect_success()
+
+
+@case("TIMER-12", roles=ALL_ROLES, variants=("before the first buffer", "between two buffers"))
 def test_a_keepalive_is_not_answered(t: Case) -> None:
     peer = t.peer(2048)
     with t.preamble():
         peer.connect()
+        if t.variant == "between two buffers":
+            idle_between_buffers(t, peer)
         peer.listen(QUIET_US)
         usual = len(peer.listen(QUIET_US))  # an implementation may be talkative by itself
     for _ in range(20):
