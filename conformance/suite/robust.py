@@ -76,7 +76,7 @@ def test_unknown_packet_types_are_ignored(t: Case) -> None:
     peer.expect_success()
 
 
-@case("ROBUST-02", "ROBUST-03", roles=SENDERS, variants=("unknown type", "RESEND overrun"))
+@case("ROBUST-02", "ROBUST-03", roles=SENDERS, variants=("unknown type", "RESEND overrun", "one entry too many"))
 def test_an_unreadable_message_is_neither_acted_upon_nor_acknowledged(t: Case) -> None:
     peer = t.receiver(2048)
     with t.preamble():
@@ -87,6 +87,8 @@ def test_an_unreadable_message_is_neither_acted_upon_nor_acknowledged(t: Case) -
     at = packets.HEADER_BYTES + go.size
     if t.variant == "unknown type":
         raw[at] = 3
+    elif t.variant == "one entry too many":
+        raw[at + 8 : at + 10] = b"\0\x05"
     else:
         raw[at + 8 : at + 10] = b"\xff\xff"
     peer.send(packets.seal(raw))
@@ -109,6 +111,102 @@ def test_an_unreadable_message_is_neither_acted_upon_nor_acknowledged(t: Case) -
     t.must(set(copies.values()) == {1}, f"the unreadable message was acted upon: copies are {copies}")
     peer.finish()
     peer.expect_success()
+
+
+@case("ROBUST-02", roles=SENDERS, variants=("half an OK", "half a GO"))
+def test_a_message_that_its_packet_cuts_short_is_not_acknowledged(t: Case) -> None:
+    peer = t.receiver(2048, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.require(max_buffers=2)
+        peer.go(0)
+        peer.expect_buffer(0)
+    kind, number = (Kind.OK, 0) if t.variant == "half an OK" else (Kind.GO, 1)
+    message = peer.message(kind, peer.first_buffer + number)
+    raw = bytearray(peer.forge.control([message]))[: packets.HEADER_BYTES + message.size // 2]
+    raw[4:6] = len(raw).to_bytes(2, "big")
+    peer.send(packets.seal(raw))
+    peer.listen(QUIET_US)
+    t.must(peer.high_seq < message.seq, f"{t.variant} was acknowledged")
+    t.must(not peer.buffer(1).packets, f"{t.variant} was taken for a whole one")
+    peer.send_control([message])
+    peer.finish()
+    peer.expect_success()
+
+
+def reserved_set(packet: bytes) -> bytes:
+    """The same packet with every reserved bit and padding byte set that a receiver must not look at (AMB-16)."""
+    raw, kind = bytearray(packet), packet[3]
+    raw[10:12] = b"\xff\xff"
+    if kind in packets.OPENING_TYPES:
+        raw[32] |= 0xFF
+        raw[33] |= 0xF0  # two bits more have a meaning in ETFTP (R1986-03)
+    elif kind == Type.NULL_ACK:
+        raw[18:20] = b"\xff\xff"
+    elif kind == Type.CONTROL:
+        at = packets.HEADER_BYTES
+        for message in packets.read(packet).messages:
+            raw[at + 1] = 0xFF
+            if message.kind is Kind.OK:
+                raw[at + 14 : at + 16] = b"\xff\xff"
+            elif message.kind is Kind.RESEND:
+                raw[at + 10 : at + 12] = b"\xff\xff"
+                behind = at + 12 + 2 * len(message.packets)
+                raw[behind : at + message.size] = b"\xff" * (at + message.size - behind)
+            at += message.size
+    return packets.seal(raw)
+
+
+@case("ROBUST-04", roles=ALL_ROLES)
+def test_reserved_bits_and_padding_of_the_opening_are_ignored(t: Case) -> None:
+    peer = t.peer(2048)
+    if t.role.active:
+        with t.preamble():
+            peer.await_open()
+        values = peer.response_values()
+        peer.send(reserved_set(peer.forge.opening(Type.RESPONSE, values)))
+        peer.settle(values, peer.opens[-1].packet.death_timer_s)
+    else:
+        peer.send(reserved_set(peer.forge.opening(Type.OPEN, peer.opening_values())))
+        peer.expect_response()
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ROBUST-04", roles=SENDERS)
+def test_padding_in_control_messages_is_ignored(t: Case) -> None:
+    peer = t.receiver(2048)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=2)
+    t.provokes("CTRL-06")  # whoever drops such a packet acknowledges nothing: that is a should
+    for kind, listed in ((Kind.GO, ()), (Kind.RESEND, (1,)), (Kind.OK, ())):
+        message = peer.message(kind, peer.first_buffer, listed)
+        peer.send(reserved_set(peer.forge.control([message])))
+        peer.expect_ack(message.seq)
+        peer.expect_buffer(0)
+        if kind is Kind.RESEND:
+            peer.expect_copies(0, 1)
+    peer.finish()
+    peer.expect_success()
+
+
+@case("ROBUST-04", roles=RECEIVERS)
+def test_padding_of_a_null_ack_is_ignored(t: Case) -> None:
+    peer = t.sender(2048, max_buffers=1)
+    with t.preamble():
+        peer.connect_without_acknowledging()
+        go = peer.expect_go(0)
+        gap_us = peer.expect_repeats(2)
+    t.provokes("CTRL-05", "TIMER-02")  # whoever drops such a packet goes on to repeat: that is a should
+    terms = peer.terms
+    peer.send(reserved_set(peer.forge.null_ack(max(peer.messages), terms.burst_size, terms.burst_interval_ms)))
+    peer.listen(tolerances.CROSSING_US)
+    stale = [seen for seen in peer.listen(4 * gap_us) if seen.packet.holds(go.seq)]
+    text = "a NULL-ACK whose padding is not zero acknowledges nothing"
+    t.should(not stale, text, stale[0].frame if stale else None)
+    peer.finish()
+    t.expect_delivered_by(peer)
 
 
 @case("ROBUST-04", roles=PASSIVE)
