@@ -239,6 +239,25 @@ def test_an_open_without_a_proper_string_is_survived(t: Case) -> None:
         t.must(string.decode().startswith(delivered), f"the string reached the client as {delivered!r}")
 
 
+@case("ROBUST-05", roles=ALL_ROLES, variants=("absent", "unterminated"))
+def test_a_quit_without_a_proper_string_is_survived(t: Case) -> None:
+    peer = t.peer(2048)
+    with t.preamble():
+        peer.connect()
+    reason = b"" if t.variant == "absent" else b"abcdefgh"
+    peer.send(peer.forge.packet(Type.QUIT, reason) + b"beyond!!")  # behind Length: none of this is the reason
+    heard = peer.listen(QUIET_US)
+    accepted = any(seen.packet.type is Type.QUITACK for seen in heard)
+    t.observe(f"QUIT with the reason {t.variant}", "accepted" if accepted else "dropped")
+    if not accepted:
+        peer.finish()
+        peer.expect_success()
+        return
+    peer.expect_failure()
+    told = t.link.reason()
+    t.must("beyond" not in told, f"the client was told {told!r}, which was never in the packet")
+
+
 @case("ROBUST-06", roles=RECEIVERS)
 def test_impossible_data_is_never_stored(t: Case) -> None:
     peer = t.sender(2048, max_buffers=1)
