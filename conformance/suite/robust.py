@@ -301,6 +301,21 @@ def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None
         t.expect_delivered_by(peer)
 
 
+@case("ROBUST-06", roles=RECEIVERS)
+def test_an_ldata_longer_than_a_packet_is_not_stored(t: Case) -> None:
+    peer = t.sender(700, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=4, buffer_size=1024)
+        peer.expect_go(0)
+    t.provokes("RESEND-01", "CTRL-14")  # what has arrived is a matter of opinion now
+    peer.send_packet(0, peer.packet_count(0) - 1, data=b"\xee" * (peer.terms.packet_size + 64))
+    aborted = any(seen.packet.type is Type.ABORT for seen in peer.listen(QUIET_US))
+    if not aborted:
+        peer.finish()
+        t.expect_delivered_by(peer)
+
+
 @case("ROBUST-04", roles=RECEIVERS)
 def test_reserved_bits_of_data_are_ignored(t: Case) -> None:
     peer = t.sender(2048)
