@@ -376,6 +376,10 @@ def test_packets_of_the_wrong_direction_are_ignored(t: Case) -> None:
         wrong = (Type.DATA, Type.LDATA, Type.NULL_ACK) if t.role.sender else (Type.CONTROL,)
         for kind in (*wrong, Type.REFUSED):
             peer.send(packet[kind])
+        if not t.role.sender:
+            t.link.send(peer.forge.packet(Type.DONE))
+        if not t.role.active:
+            t.link.send(peer.forge.opening(Type.RESPONSE, peer.opening_values()))
         peer.silence([Type.ABORT], QUIET_US, "a packet of the wrong direction must be ignored")
     peer.finish()
     peer.expect_success()
