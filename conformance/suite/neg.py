@@ -245,6 +245,39 @@ def test_a_response_that_loosens_the_proposal_is_not_made_use_of(t: Case) -> Non
     t.should(within.get(t.variant, True), f"uses a {t.variant} above its own proposal (AMB-25)")
 
 
+@case("NEG-10", roles=tuple(role for role in ACTIVE if role.sender), variants=("burst_size", "burst_interval_ms"))
+def test_a_response_that_loosens_the_pace_is_not_made_use_of(t: Case) -> None:
+    peer = t.receiver(4096, buffer_size=4096, burst_size=2, burst_interval_ms=100)
+    with t.preamble():
+        peer.await_open()
+    proposal = peer.opens[-1].packet
+    looser = {"burst_size": 4 * proposal.burst_size, "burst_interval_ms": proposal.burst_interval_ms // 4}
+    peer.respond(**{t.variant: looser[t.variant]})
+    t.provokes("NEG-06", "RATE-01", "RATE-02")  # it may keep to its own proposal (AMB-25)
+    peer.go(0)
+    peer.listen(2 * tolerances.QUIET_US)
+    times = [seen.time_us for seen in peer.seen if seen.packet.is_data]
+    interval_us = peer.ms(proposal.burst_interval_ms)
+    wrong = pacing.complaint("packets", times, proposal.burst_size, interval_us, tolerances.CROSSING_US)
+    t.should(wrong is None, f"{wrong}, which was its own proposal (AMB-25)")
+
+
+@case("NEG-10", roles=ACTIVE, variants=("buffer_size", "packet_size", "max_buffers"))
+def test_a_response_of_zero_does_no_harm(t: Case) -> None:
+    peer = t.peer(2048)
+    with t.preamble():
+        peer.await_open()
+    peer.send_response(**{t.variant: 0})
+    t.note(f"a RESPONSE with {t.variant} 0")
+    # What it makes of such terms is its own affair, as long as it lives.
+    t.provokes("DATA-02", "DATA-03", "DATA-04", "DATA-05", "DATA-12", "NEG-06", "RESEND-01")
+    if isinstance(peer, ReceiverPeer):
+        peer.go(0)
+    peer.listen(2 * tolerances.QUIET_US)
+    t.observe(f"a RESPONSE with {t.variant} 0", "fails" if t.link.status().failed else "goes on")
+    t.must(not t.link.status().succeeded, "success was reported of a transfer that was not made")
+
+
 @case("NEG-10", roles=PASSIVE, variants=("buffer_size", "packet_size", "max_buffers"))
 def test_a_proposal_of_zero_is_not_accepted(t: Case) -> None:
     peer = t.peer(1024)
