@@ -76,7 +76,7 @@ def test_refused_ends_the_attempt(t: Case) -> None:
     peer.expect_failure()
 
 
-@case("OPEN-06", "WIRE-13", roles=PASSIVE)
+@case("OPEN-06", "WIRE-07", "WIRE-13", roles=PASSIVE)
 def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
     peer = t.peer(2048)
     unserved = dataclasses.replace(peer.forge, foreign_port=peer.iut_port ^ 1)

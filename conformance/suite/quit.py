@@ -186,7 +186,7 @@ def test_quit_may_carry_any_reason(t: Case) -> None:
     peer.expect_type(Type.QUITACK)
 
 
-@case("QUIT-06", roles=ALL_ROLES, needs=(Feature.QUIT,))
+@case("QUIT-06", "WIRE-07", "CKSUM-01", roles=ALL_ROLES, needs=(Feature.QUIT,))
 def test_the_reason_of_a_quit_is_terminated_and_filled(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
