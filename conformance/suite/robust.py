@@ -280,14 +280,20 @@ def test_impossible_data_is_never_stored(t: Case) -> None:
     t.expect_delivered(peer.data)
 
 
-@case("ROBUST-06", roles=RECEIVERS)
-def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None:
+def waits_for_a_short_buffer(t: Case) -> SenderPeer:
+    """Three packets of a buffer that has room for four. What has arrived of it is a matter of opinion from now on."""
     peer = t.sender(700, max_buffers=1)
     with t.preamble():
         peer.connect()
         peer.require(packets_per_buffer=4, buffer_size=1024)
         peer.expect_go(0)
-    t.provokes("RESEND-01", "CTRL-14")  # what has arrived is a matter of opinion now
+    t.provokes("RESEND-01", "CTRL-14")
+    return peer
+
+
+@case("ROBUST-06", roles=RECEIVERS)
+def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None:
+    peer = waits_for_a_short_buffer(t)
     last, junk = peer.packet_count(0) - 1, b"\xee" * peer.terms.packet_size
     peer.send_packet(0, last)
     shorter = dataclasses.replace(peer.data_packet(0, last - 1, data=junk), type=Type.LDATA)
@@ -303,12 +309,7 @@ def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None
 
 @case("ROBUST-06", roles=RECEIVERS)
 def test_an_ldata_longer_than_a_packet_is_not_stored(t: Case) -> None:
-    peer = t.sender(700, max_buffers=1)
-    with t.preamble():
-        peer.connect()
-        peer.require(packets_per_buffer=4, buffer_size=1024)
-        peer.expect_go(0)
-    t.provokes("RESEND-01", "CTRL-14")  # what has arrived is a matter of opinion now
+    peer = waits_for_a_short_buffer(t)
     peer.send_packet(0, peer.packet_count(0) - 1, data=b"\xee" * (peer.terms.packet_size + 64))
     aborted = any(seen.packet.type is Type.ABORT for seen in peer.listen(QUIET_US))
     if not aborted:

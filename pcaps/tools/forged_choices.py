@@ -160,15 +160,20 @@ def large_buffer_downwards() -> Exchange:
 # --- what counts as proof ---
 
 
+def goes_on(talk: Talk) -> Exchange:
+    """Some more buffers, so that nothing can be on its way any longer."""
+    for buffer in range(MIDDLE + 1, MIDDLE + 4):
+        talk.sends_buffer(buffer)
+        talk.accepts(buffer)
+    return talk
+
+
 def ok_without_a_buffer() -> Exchange:
     talk = half_way("The receiver gives OK for a buffer that it never gave a GO for, and of which nothing came.")
     talk.sends_buffer(MIDDLE)
     offence = talk.says(talk.accept(MIDDLE), *talk.grants(1), talk.accept(MIDDLE + 6))
     talk.breaks("CTRL-14", offence, RECEIVER)
-    for buffer in range(MIDDLE + 1, MIDDLE + 4):
-        talk.sends_buffer(buffer)
-        talk.accepts(buffer)
-    return talk
+    return goes_on(talk)
 
 
 def other_acknowledgement() -> Exchange:
@@ -244,10 +249,7 @@ def asked_for_without_go() -> Exchange:
     talk.sends_buffer(MIDDLE)
     offence = talk.says(talk.accept(MIDDLE), *talk.grants(1), talk.missing(MIDDLE + 6, [0, 1]))
     talk.breaks("TIMER-04", offence, RECEIVER)
-    for buffer in range(MIDDLE + 1, MIDDLE + 4):
-        talk.sends_buffer(buffer)
-        talk.accepts(buffer)
-    return talk
+    return goes_on(talk)
 
 
 def short_first_response() -> Exchange:
