@@ -269,7 +269,7 @@ def test_no_go_without_a_client_buffer(t: Case) -> None:
 
 
 @case("CTRL-13", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,))
-def test_no_go_without_a_client_buffer_behind_the_first_ones_either(t: Case) -> None:
+def test_buffers_behind_the_first_ones_wait_for_the_client_too(t: Case) -> None:
     if t.link.real_time:
         raise NotSupportedError("a program has memory of its own, and how much is its own affair")
     stalled_until_us = 20 * S
