@@ -321,10 +321,8 @@ static void suspect_copy(const struct view *view)
                                                    ? "the network may have made the copy"
                                                    : "its RESEND may have escaped the capture"};
 
-    const uint32_t not_counted = view->buffer->not_counted;
-
     if (part->copies <= part->asked + 1 || (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen ||
-        (not_counted != 0 && event->packet->packet >= not_counted)) {
+        !nb_buffer_counts_requests(view->buffer, event->packet->packet)) {
         return;
     }
     part->flags |= NB_PART_DOUBLED;
@@ -536,13 +534,19 @@ static void judge_fragments(const struct nb_event *event)
     }
 }
 
+/* Nothing is remembered of its buffer, or of what comes after so many packets. */
+static void pass_over(const struct nb_event *event, int64_t ack)
+{
+    nb_buffer_goes_on(event, ack);
+    nb_order_data(event, ack);
+    nb_rate_packet(event, NULL, true);
+}
+
 void nb_data_packet(const struct nb_event *event, int64_t ack)
 {
     struct nb_facts *facts = event->stream->facts;
     const struct nb_packet *packet = event->packet;
-    const struct nb_proposal *terms = facts->active < 0 || facts->side[1 - facts->active].terms.frame == 0
-                                          ? NULL
-                                          : &facts->side[1 - facts->active].terms;
+    const struct nb_proposal *terms = nb_terms_of(facts);
     struct view view = {.event = event,
                         .facts = facts,
                         .terms = terms,
@@ -555,17 +559,13 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     judge_mode(event);
     judge_fragments(event);
     if (nb_buffer_is_done(&facts->buffers, packet->buffer)) {
-        nb_buffer_goes_on(event, ack);
-        nb_order_data(event, ack);
-        nb_rate_packet(event, NULL, true);
+        pass_over(event, ack);
         return;
     }
     view.buffer = nb_buffer_get(&facts->buffers, packet->buffer);
     if (view.buffer->retired || !is_plausible(view.buffer, packet->packet)) {
         view.buffer->overlooked = true;
-        nb_buffer_goes_on(event, ack);
-        nb_order_data(event, ack);
-        nb_rate_packet(event, NULL, true);
+        pass_over(event, ack);
         return;
     }
     if (terms != NULL && terms->data_packet_size > 0) {
@@ -588,7 +588,9 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     count_copy(&view);
     suspect_copy(&view);
     view.part->frame = event->frame;
-    view.part->record = view.part->flags & NB_PART_DOUBLED ? view.part->record : event->ordinal + 1;
+    if ((view.part->flags & NB_PART_DOUBLED) == 0) {
+        view.part->record = event->ordinal + 1;
+    }
     nb_buffer_judge_size(event, view.buffer, false);
     if (!facts->highest_data_known || (int32_t)(packet->buffer - facts->highest_data) > 0) {
         facts->highest_data_known = true;

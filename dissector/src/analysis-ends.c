@@ -49,16 +49,16 @@ void nb_buffer_goes_on(const struct nb_event *event, int64_t ack)
 void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one)
 {
     const struct nb_facts *facts = event->stream->facts;
-    const struct nb_proposal *terms = &facts->side[facts->active == 0].terms;
-    const uint64_t size = terms->buffer_size;
+    const struct nb_proposal *terms = nb_terms_of(facts);
     const struct nb_charge charge = {
         .rule = NB_RULE_DATA_BUFFER_SIZE, .offender = event->end, .offending_frame = from_one ? buffer->last_frame : 0};
 
-    if (facts->active < 0 || terms->frame == 0 || buffer->sized || buffer->highest != buffer->last ||
+    if (terms == NULL || buffer->sized || buffer->highest != buffer->last ||
         !nb_buffer_is_whole(&facts->buffers, buffer, from_one)) {
         return;
     }
     buffer->sized = true;
+    const uint64_t size = terms->buffer_size;
     const bool last = buffer->last_flagged || (facts->last_known && facts->last_buffer == buffer->number);
     if (last ? buffer->bytes <= size + 3 : buffer->bytes >= size && buffer->bytes <= size + 3) {
         nb_keep(event, NB_RULE_DATA_BUFFER_SIZE);

@@ -177,10 +177,9 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
 /* DATA-04, AMB-42: all that a full buffer can hold, though no LDATA says so. */
 static bool has_all_bytes(const struct nb_facts *facts, const struct nb_buffer *buffer)
 {
-    const struct nb_proposal *terms = &facts->side[facts->active == 0].terms;
+    const struct nb_proposal *terms = nb_terms_of(facts);
 
-    return facts->active >= 0 && terms->frame != 0 && buffer != NULL && buffer->last < 0 &&
-           buffer->bytes >= terms->buffer_size;
+    return terms != NULL && buffer != NULL && buffer->last < 0 && buffer->bytes >= terms->buffer_size;
 }
 
 /* CTRL-14, CKSUM-07: the buffer must have arrived. Only a sender's flow without a gap shows what was never emitted. */

@@ -44,10 +44,9 @@ static bool names_twice(const struct nb_event *event, const struct nb_message *m
 /* Packets that a full buffer has; 0 when not known. */
 static uint32_t full_count(const struct nb_stream *stream)
 {
-    const struct nb_facts *facts = stream->facts;
-    const struct nb_proposal *terms = &facts->side[facts->active == 0].terms;
+    const struct nb_proposal *terms = nb_terms_of(stream->facts);
 
-    if (facts->active < 0 || terms->frame == 0 || terms->data_packet_size == 0) {
+    if (terms == NULL || terms->data_packet_size == 0) {
         return 0;
     }
     return terms->buffer_size / terms->data_packet_size + (terms->buffer_size % terms->data_packet_size != 0);
@@ -150,7 +149,7 @@ void nb_requests_ask(const struct nb_event *event, const struct nb_message *mess
         struct nb_part *part = (int)packet <= buffer->highest + FAR_BEYOND ? nb_buffer_part(buffer, packet) : NULL;
         if (part != NULL) {
             part->asked += part->asked < UINT8_MAX;
-        } else if (buffer->not_counted == 0 || packet < buffer->not_counted) {
+        } else if (nb_buffer_counts_requests(buffer, packet)) {
             buffer->not_counted = packet;
         }
     }
@@ -228,8 +227,7 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
 
     if (part == NULL) {
         nb_keep(event, rule);
-    } else if (part->asked == 0 &&
-               (buffer->not_counted == 0 || misplaced->packet < buffer->not_counted)) { /* else it may be a repair */
+    } else if (part->asked == 0 && nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a repair */
         nb_blame(event, &charge,
                  "packet %u of buffer %u was sent for the first time behind frame "
                  "%u, %s",

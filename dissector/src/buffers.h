@@ -121,6 +121,12 @@ bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number);
  * forgotten long ago. */
 int64_t nb_buffer_unasked_ok(const struct nb_buffers *buffers, uint32_t number, uint16_t packet);
 
+/* All RESENDs that name this packet are counted. */
+static inline bool nb_buffer_counts_requests(const struct nb_buffer *buffer, uint32_t packet)
+{
+    return buffer->not_counted == 0 || packet < buffer->not_counted;
+}
+
 /* The packet's slot, made when needed; NULL for numbers that no buffer can have. */
 struct nb_part *nb_buffer_part(struct nb_buffer *buffer, uint16_t packet);
 

@@ -171,4 +171,12 @@ struct nb_facts {
 
 struct nb_facts *nb_facts_new(void);
 
+/* What the RESPONSE says; NULL when it was not captured. */
+static inline const struct nb_proposal *nb_terms_of(const struct nb_facts *facts)
+{
+    const struct nb_proposal *terms = &facts->side[facts->active == 0].terms;
+
+    return facts->active < 0 || terms->frame == 0 ? NULL : terms;
+}
+
 #endif
