@@ -8,18 +8,11 @@ import struct
 from typing import Any
 
 from pcaps.tools.exchange import PACKETS_PER_BUFFER, RECEIVER, SENDER, Exchange, Frame
+from pcaps.tools.forged_data import MIDDLE, half_way
 from pcaps.tools.octets import Message, data, go, reason
 from pcaps.tools.talk import Talk
 
-MIDDLE = 12
 MANY = 1100  # packets of a buffer, more than anybody remembers without having seen one
-
-
-def half_way(about: str) -> Talk:
-    talk = Talk(about, buffers=24)
-    talk.start()
-    talk.run(0, MIDDLE)
-    return talk
 
 
 # --- where a buffer ends (AMB-41, AMB-42) ---

@@ -4,17 +4,9 @@
 from __future__ import annotations
 
 from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
+from pcaps.tools.forged_data import MIDDLE, half_way
 from pcaps.tools.octets import go, resend
 from pcaps.tools.talk import Talk
-
-MIDDLE = 12  # the receiver has emitted so much by then that its IP IDs prove something
-
-
-def half_way(about: str) -> Talk:
-    talk = Talk(about, buffers=24)
-    talk.start()
-    talk.run(0, MIDDLE)
-    return talk
 
 
 def number_left_out() -> Exchange:

@@ -7,7 +7,7 @@ from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
 from pcaps.tools.octets import go
 from pcaps.tools.talk import Talk
 
-MIDDLE = 12
+MIDDLE = 12  # both ends have emitted so much by then that their IP IDs prove something
 LOST = "lost behind the capture point"
 
 
