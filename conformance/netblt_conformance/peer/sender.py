@@ -226,6 +226,11 @@ class SenderPeer(Peer):
         begin, _, end = appearances()[:3]
         return {message.seq for seen in self.controls[begin:end] for message in seen.packet.messages}
 
+    def repeated(self, highest: int, span_us: int) -> list[Seen]:
+        """CONTROLs that say messages up to `highest` again for `span_us`, once what was on its way has come."""
+        self.listen(tolerances.CROSSING_US)
+        return [s for s in self.listen(span_us) if any(m.seq <= highest for m in s.packet.messages)]
+
     def expect_repeats(self, count: int = 2) -> int:
         """Waits for `count` further CONTROLs with nothing acknowledged. Answers the longest gap between two."""
         times = [self.controls[-1].time_us] if self.controls else []
