@@ -20,7 +20,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from dissector.tests import forge
 
 DATA_BYTES = 1400  # of the client, in data packets of TCP and SCTP
-TURN_PACKETS = 10  # of one connection in a row
 STEP_US = 12  # between packets: 10 Gb/s at 1460 bytes
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, forge.LINKTYPE_RAW)
 Packet = tuple[bytes, bool]  # an IP payload, sent by the sender of the data?
@@ -191,12 +190,12 @@ KINDS: dict[str, Callable[[int], Transfer]] = {
 PROTOCOLS = {"netblt": 30, "netblt-control": 30, "tcp": 6, "sctp": 132, "plain": 253}
 
 
-def write(out: BinaryIO, kind: str, packets: int, connections: int) -> None:
-    """The connections take turns, burst by burst."""
+def write(out: BinaryIO, kind: str, packets: int, connections: int, turn: int = 10) -> None:
+    """The connections take turns, of so many packets."""
     sources = [(Ip(PROTOCOLS[kind], number), KINDS[kind](number).packets()) for number in range(connections)]
     out.write(PCAP_HEADER)
     for number in range(packets):
-        ip, source = sources[number // TURN_PACKETS % connections]
+        ip, source = sources[number // turn % connections]
         raw = ip.wrap(*next(source))
         seconds, microseconds = divmod(number * STEP_US, 1_000_000)
         out.write(struct.pack("<IIII", 1_700_000_000 + seconds, microseconds, len(raw), len(raw)) + raw)
@@ -208,9 +207,10 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--packets", type=int, default=500_000)
     parser.add_argument("--connections", type=int, default=1)
+    parser.add_argument("--turn", type=int, default=10, help="packets of one connection in a row (%(default)s)")
     arguments = parser.parse_args()
     with arguments.file.open("wb") as out:
-        write(out, arguments.kind, arguments.packets, arguments.connections)
+        write(out, arguments.kind, arguments.packets, arguments.connections, arguments.turn)
 
 
 if __name__ == "__main__":

@@ -42,11 +42,11 @@ class Bench:
     rounds: int
     packets: int
 
-    def capture(self, kind: str, packets: int, connections: int = 1) -> Path:
-        path = self.reader.home / f"{kind}-{packets}-{connections}.pcap"
+    def capture(self, kind: str, packets: int, connections: int = 1, turn: int = 10) -> Path:
+        path = self.reader.home / f"{kind}-{packets}-{connections}-{turn}.pcap"
         if not path.exists():
             with path.open("wb") as out:
-                write(out, kind, packets, connections)
+                write(out, kind, packets, connections, turn)
             path.chmod(0o644)
         return path
 
@@ -114,14 +114,22 @@ def growth(bench: Bench) -> dict[str, float]:
         "ten": bench.capture("netblt", bench.packets * 10),
         **{kind: bench.capture(kind, bench.packets) for kind in kinds},
         **{f"{kind}-many": bench.capture(kind, bench.packets, MANY_CONNECTIONS) for kind in kinds},
+        **{f"{kind}-alternating": bench.capture(kind, bench.packets, MANY_CONNECTIONS, turn=1) for kind in kinds},
     }
     costs = bench.compare(paths)
-    many = {kind: net(costs, f"{kind}-many") / net(costs, kind) for kind in kinds}
+
+    def share(kind: str, shape: str) -> float:
+        return net(costs, f"{kind}-{shape}") / net(costs, kind)
+
     return {
         "ten_times_packets_cost": net(costs, "ten") / net(costs, "netblt"),
-        "many_connections_cost": many["netblt"],
-        "sctp_many_connections_cost": many["sctp"],
-        "plain_many_connections_cost": many["plain"],
+        "many_connections_cost": share("netblt", "many"),
+        "sctp_many_connections_cost": share("sctp", "many"),
+        "plain_many_connections_cost": share("plain", "many"),
+        # Each packet of another connection than the one before: what waits for memory waits for all of it.
+        "alternating_connections_cost": share("netblt", "alternating"),
+        "sctp_alternating_connections_cost": share("sctp", "alternating"),
+        "plain_alternating_connections_cost": share("plain", "alternating"),
     }
 
 
