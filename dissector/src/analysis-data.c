@@ -571,7 +571,7 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     if (terms != NULL && terms->data_packet_size > 0) {
         view.full = terms->buffer_size / terms->data_packet_size + (terms->buffer_size % terms->data_packet_size != 0);
     }
-    view.part = nb_buffer_part(view.buffer, packet->packet);
+    view.part = nb_buffer_part(&view.facts->buffers, view.buffer, packet->packet);
     const bool again = (view.part->flags & NB_PART_SEEN) != 0;
 
     facts->buffers.from_zero |= packet->packet == 0;

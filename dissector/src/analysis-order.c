@@ -32,11 +32,6 @@ struct nb_order {
     struct request *open[OPEN_REQUESTS];
 };
 
-struct nb_order *nb_order_new(void)
-{
-    return wmem_new0(wmem_file_scope(), struct nb_order);
-}
-
 static void drop_request(struct nb_order *state, unsigned at)
 {
     wmem_free(wmem_file_scope(), state->open[at]->waiting);
@@ -183,9 +178,14 @@ static void accept_buffer(const struct nb_event *event, uint32_t number)
 
 void nb_order_message(const struct nb_event *event, const struct nb_message *message, int64_t seq)
 {
-    if (message->type == NB_OK) {
+    struct nb_stream *stream = event->stream;
+
+    if (message->type == NB_OK && stream->order != NULL) {
         accept_buffer(event, message->buffer);
     } else if (message->type == NB_RESEND) {
+        if (stream->order == NULL) {
+            stream->order = wmem_new0(wmem_file_scope(), struct nb_order);
+        }
         open_request(event, message, seq);
     }
 }
@@ -277,6 +277,8 @@ static void pass_requests(const struct nb_event *event, int64_t ack)
 
 void nb_order_data(const struct nb_event *event, int64_t ack)
 {
-    take_repair(event, ack);
-    pass_requests(event, ack);
+    if (event->stream->order != NULL) {
+        take_repair(event, ack);
+        pass_requests(event, ack);
+    }
 }

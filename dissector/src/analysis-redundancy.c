@@ -16,6 +16,8 @@
 #include "analysis.h"
 
 #include "ack-trail.h"
+#include "arena.h"
+#include "fetch.h"
 #include "netblt.h"
 
 /* A packet of this size passes any path and any implementation's limit, unless full DATA packets are smaller still. */
@@ -100,7 +102,12 @@ struct gap {
 
 struct nb_redundancy *nb_redundancy_new(void)
 {
-    return wmem_new0(wmem_file_scope(), struct nb_redundancy);
+    return (struct nb_redundancy *)nb_arena_new0(sizeof(struct nb_redundancy));
+}
+
+void nb_redundancy_fetch(const struct nb_redundancy *redundancy)
+{
+    nb_fetch(redundancy, sizeof(*redundancy));
 }
 
 static void find_gap(const struct nb_event *event, const bool *present, int64_t highest, struct gap *gap)

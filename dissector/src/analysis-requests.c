@@ -146,7 +146,9 @@ void nb_requests_ask(const struct nb_event *event, const struct nb_message *mess
         const uint16_t packet = nb_resend_entry(event->packet, message, i);
         /* Lists may name what a short buffer does not have (AMB-32): no memory for
          * those. */
-        struct nb_part *part = (int)packet <= buffer->highest + FAR_BEYOND ? nb_buffer_part(buffer, packet) : NULL;
+        struct nb_part *part = (int)packet <= buffer->highest + FAR_BEYOND
+                                   ? nb_buffer_part(&event->stream->facts->buffers, buffer, packet)
+                                   : NULL;
         if (part != NULL) {
             part->asked += part->asked < UINT8_MAX;
         } else if (nb_buffer_counts_requests(buffer, packet)) {

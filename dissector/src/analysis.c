@@ -4,6 +4,7 @@
 
 #include "checksum.h"
 #include "conversation.h"
+#include "fetch.h"
 #include "fields.h"
 
 bool nb_data_checksum_fits(const struct nb_packet *packet)
@@ -12,13 +13,6 @@ bool nb_data_checksum_fits(const struct nb_packet *packet)
     const uint16_t sum = nb_sum(packet->tvb, layout->data, packet->end - layout->data);
 
     return nb_data_sum_fits(sum, tvb_get_ntohs(packet->tvb, layout->high_seq + 4));
-}
-
-void nb_rules_init(struct nb_stream *stream)
-{
-    stream->facts = nb_facts_new();
-    stream->redundancy = nb_redundancy_new();
-    stream->order = nb_order_new();
 }
 
 /* FNV-1a by eight bytes over what was captured, at most as much as tells packets of one flow apart. */
@@ -403,6 +397,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     if (event.stream == NULL) {
         return NULL;
     }
+    nb_fetch_for(event.stream, packet);
     event.record = nb_record_add(pinfo->num, key);
     event.ordinal = nb_record_count() - 1;
     learn_dialect(&event, packet);
@@ -416,6 +411,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     }
     if (counts) {
         judge_data(&event, packet);
+        nb_fetch_more_for(event.stream, packet);
         event.content = content_hash(packet);
         const struct nb_origin origin = origin_of(carrier, event.frame);
         event.emitted = nb_emission_note(&event.stream->flow[event.end], &origin, event.content);

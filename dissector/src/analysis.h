@@ -18,9 +18,6 @@ void nb_show_record(const struct nb_packet *packet, const struct nb_record *reco
 /* CKSUM-04. The data must have been captured. */
 bool nb_data_checksum_fits(const struct nb_packet *packet);
 
-/* Allocates the rules' state of a new stream (file scope). */
-void nb_rules_init(struct nb_stream *stream);
-
 /* Packets that a claim waits for (judge.h): one that escaped the capture would have to overtake them. */
 enum { NB_PACKETS_TO_PROVE = 4 };
 
@@ -95,6 +92,7 @@ void nb_close_repeated(const struct nb_event *event);
 
 /* analysis-redundancy.c: CTRL-04. The acknowledgement has to be told before it is taken into stream->acked. */
 struct nb_redundancy *nb_redundancy_new(void);
+void nb_redundancy_fetch(const struct nb_redundancy *redundancy); /* fetch.h */
 void nb_redundancy_control(const struct nb_event *event, const struct nb_control *control);
 /* Goes on where the CONTROL before it ended, so soon after it: perhaps the next part of one queue. */
 bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control);
@@ -107,7 +105,6 @@ void nb_redundancy_passed(const struct nb_event *event);         /* a packet of 
 unsigned nb_redundancy_capacity(const struct nb_stream *stream); /* bytes that a CONTROL here is known to hold */
 
 /* analysis-order.c: ORDER-02 */
-struct nb_order *nb_order_new(void);
 void nb_order_message(const struct nb_event *event, const struct nb_message *message, int64_t seq);
 void nb_order_data(const struct nb_event *event, int64_t ack);
 

@@ -234,7 +234,7 @@ static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transf
 struct nb_whole *nb_assemble(struct nb_assembler *assembler, wmem_allocator_t *scope, const struct nb_packet *packet,
                              const struct nb_record *record)
 {
-    if (record == NULL || record->stream->conversation == NULL || packet->status != NB_SOUND ||
+    if (record == NULL || !record->stream->conversation->begun || packet->status != NB_SOUND ||
         packet->header_checksum == NB_BAD) {
         return NULL;
     }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "buffers.h"
 
+#include "arena.h"
+#include "fetch.h"
+
 /* Buffers come in ascending order; one that does not find its place within so many steps is not worth the time. */
 #define STEPS_TO_PLACE 64
 
@@ -81,6 +84,59 @@ static void link_in(struct nb_buffers *buffers, struct nb_buffer *buffer)
     }
 }
 
+/* Zeroed. What was just laid down is in the cache. */
+static struct nb_buffer *take_spare(struct nb_buffers *buffers)
+{
+    struct nb_buffer *buffer = buffers->spare;
+
+    if (buffer == NULL) {
+        return (struct nb_buffer *)nb_arena_new0(sizeof(struct nb_buffer));
+    }
+    buffers->spare = buffer->higher;
+    memset(buffer, 0, sizeof(*buffer));
+    return buffer;
+}
+
+static void lay_down(struct nb_buffers *buffers, struct nb_buffer *buffer)
+{
+    if (NB_SANITIZED) {
+        wmem_free(wmem_file_scope(), buffer);
+        return;
+    }
+    buffer->higher = buffers->spare;
+    buffers->spare = buffer;
+}
+
+/* Lies where the parts were. */
+struct nb_spare_parts {
+    struct nb_spare_parts *next;
+    uint32_t room;
+};
+
+/* The buffer has none afterwards. */
+static void lay_down_parts(struct nb_buffers *buffers, struct nb_buffer *buffer)
+{
+    struct nb_spare_parts *spare = (struct nb_spare_parts *)buffer->parts;
+
+    if (NB_SANITIZED) {
+        wmem_free(wmem_file_scope(), spare);
+    } else if (spare != NULL) {
+        *spare = (struct nb_spare_parts){.next = buffers->spare_parts, .room = buffer->room};
+        buffers->spare_parts = spare;
+    }
+    buffer->parts = NULL;
+    buffer->room = 0;
+}
+
+static void take_spare_parts(struct nb_buffers *buffers, struct nb_buffer *buffer)
+{
+    struct nb_spare_parts *spare = buffers->spare_parts;
+
+    buffers->spare_parts = spare->next;
+    buffer->room = spare->room;
+    buffer->parts = (struct nb_part *)memset(spare, 0, spare->room * sizeof(struct nb_part));
+}
+
 struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number)
 {
     struct nb_buffer *buffer = nb_buffer_find(buffers, number);
@@ -88,13 +144,20 @@ struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number)
     if (buffer != NULL) {
         return buffer;
     }
-    buffer = wmem_new0(wmem_file_scope(), struct nb_buffer);
+    buffer = take_spare(buffers);
     buffer->number = number;
     buffer->highest = -1;
     buffer->last = -1;
     put(buffers, buffer);
     link_in(buffers, buffer);
     return buffer;
+}
+
+void nb_buffers_fetch(const struct nb_buffers *buffers)
+{
+    nb_fetch(buffers->spare, sizeof(*buffers->spare));
+    nb_fetch(buffers->highest, sizeof(*buffers->highest));
+    nb_fetch(buffers->lowest, sizeof(*buffers->lowest));
 }
 
 bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number)
@@ -104,9 +167,9 @@ bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number)
 
 int64_t nb_buffer_unasked_ok(const struct nb_buffers *buffers, uint32_t number, uint16_t packet)
 {
-    const struct nb_gone *gone = &buffers->gone[number % NB_BUFFERS_GONE];
+    const struct nb_gone *gone = buffers->gone == NULL ? NULL : &buffers->gone[number % NB_BUFFERS_GONE];
 
-    return gone->number == number && (int)packet <= gone->last ? gone->ok_seq : 0;
+    return gone != NULL && gone->number == number && (int)packet <= gone->last ? gone->ok_seq : 0;
 }
 
 struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t packet)
@@ -114,18 +177,27 @@ struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t pa
     return packet < buffer->room ? &buffer->parts[packet] : NULL;
 }
 
-struct nb_part *nb_buffer_part(struct nb_buffer *buffer, uint16_t packet)
+static void make_room(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet)
 {
-    enum { FIRST_ROOM = 8 };
+    enum { FIRST_ROOM = 16, USUAL_AT_MOST = 256 };
+    uint32_t room = MAX(MAX(buffer->room, buffers->usual_room), FIRST_ROOM);
 
+    while (room <= packet) {
+        room *= 2;
+    }
+    buffer->parts = (struct nb_part *)wmem_realloc(wmem_file_scope(), buffer->parts, room * sizeof(struct nb_part));
+    memset(buffer->parts + buffer->room, 0, (room - buffer->room) * sizeof(struct nb_part));
+    buffer->room = room;
+    buffers->usual_room = MIN(room, USUAL_AT_MOST);
+}
+
+struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet)
+{
+    if (buffer->room == 0 && buffers->spare_parts != NULL) {
+        take_spare_parts(buffers, buffer);
+    }
     if (packet >= buffer->room) {
-        uint32_t room = MAX(buffer->room, FIRST_ROOM);
-        while (room <= packet) {
-            room *= 2;
-        }
-        buffer->parts = (struct nb_part *)wmem_realloc(wmem_file_scope(), buffer->parts, room * sizeof(struct nb_part));
-        memset(buffer->parts + buffer->room, 0, (room - buffer->room) * sizeof(struct nb_part));
-        buffer->room = room;
+        make_room(buffers, buffer, packet);
     }
     return &buffer->parts[packet];
 }
@@ -143,8 +215,7 @@ static void forget(struct nb_buffers *buffers, struct nb_buffer *buffer)
         buffers->highest = buffer->lower;
     }
     take_away(buffers, buffer);
-    wmem_free(wmem_file_scope(), buffer->parts);
-    wmem_free(wmem_file_scope(), buffer);
+    lay_down(buffers, buffer);
 }
 
 /* Every packet was captured, and none acknowledges the OK: what will do so is another copy. */
@@ -153,6 +224,9 @@ static void remember_gone(struct nb_buffers *buffers, const struct nb_buffer *bu
     const bool sent_once_before = buffer->ask_seq == 0 && buffer->told_ack < buffer->ok_seq && !buffer->ended_twice &&
                                   nb_buffer_is_whole(buffers, buffer, false);
 
+    if (buffers->gone == NULL) {
+        buffers->gone = (struct nb_gone *)nb_arena_new0(NB_BUFFERS_GONE * sizeof(struct nb_gone));
+    }
     buffers->gone[buffer->number % NB_BUFFERS_GONE] = (struct nb_gone){.number = buffer->number,
                                                                        .last = sent_once_before ? buffer->last : -1,
                                                                        .ok_seq = sent_once_before ? buffer->ok_seq : 0};
@@ -165,9 +239,7 @@ void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer)
         buffers->started--;
     }
     remember_gone(buffers, buffer);
-    wmem_free(wmem_file_scope(), buffer->parts);
-    buffer->parts = NULL;
-    buffer->room = 0;
+    lay_down_parts(buffers, buffer);
     buffer->retired = true;
     if (!buffers->base_known) {
         buffers->base_known = true;

@@ -97,13 +97,16 @@ struct nb_buffers {
     struct nb_buffer *recent;
     struct nb_buffer *lowest;
     struct nb_buffer *highest;
-    uint32_t started; /* buffers in transfer of which data were captured */
-    bool from_zero;   /* some buffer had a packet 0 */
+    struct nb_buffer *spare;            /* memory of those that were forgotten, by `higher`: the next will take it */
+    struct nb_spare_parts *spare_parts; /* as much of their parts; buffers.c */
+    uint32_t usual_room;                /* parts of the largest buffer so far, within reason */
+    uint32_t started;                   /* buffers in transfer of which data were captured */
+    bool from_zero;                     /* some buffer had a packet 0 */
     struct nb_gone {
         uint32_t number;
-        int last;            /* number of the LDATA */
-        int64_t ok_seq;      /* 0: none is remembered here */
-    } gone[NB_BUFFERS_GONE]; /* the newest that were forgotten and that no RESEND ever asked for; by number */
+        int last;       /* number of the LDATA */
+        int64_t ok_seq; /* 0: none is remembered here */
+    } * gone; /* [NB_BUFFERS_GONE] the newest that were forgotten and that no RESEND ever asked for, by number; NULL */
     bool base_known;
     uint32_t done_below; /* all lower numbers are complete and forgotten */
 };
@@ -113,6 +116,9 @@ struct nb_buffer *nb_buffer_find(struct nb_buffers *buffers, uint32_t number);
 
 /* As above, made when needed. */
 struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number);
+
+/* fetch.h: the lowest and the highest, which come next. */
+void nb_buffers_fetch(const struct nb_buffers *buffers);
 
 /* Complete, acknowledged and forgotten. */
 bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number);
@@ -128,7 +134,7 @@ static inline bool nb_buffer_counts_requests(const struct nb_buffer *buffer, uin
 }
 
 /* The packet's slot, made when needed; NULL for numbers that no buffer can have. */
-struct nb_part *nb_buffer_part(struct nb_buffer *buffer, uint16_t packet);
+struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet);
 
 /* NULL when nothing is known of it. */
 struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t packet);

@@ -196,7 +196,7 @@ void nb_converse_ack(struct nb_event *event, uint16_t high_seq)
 
 const struct nb_message_life *nb_message_life(const struct nb_record *record, uint16_t seq)
 {
-    if (record == NULL || record->stream == NULL || record->stream->conversation == NULL) {
+    if (record == NULL || record->stream == NULL || !record->stream->conversation->begun) {
         return NULL;
     }
     const struct nb_conversation *conversation = record->stream->conversation;

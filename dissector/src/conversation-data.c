@@ -53,6 +53,16 @@ static struct nb_buffer_life *make_place(struct nb_conversation *conversation, u
     return find(conversation, number);
 }
 
+const struct nb_buffer_life *nb_buffer_life_place(const struct nb_conversation *conversation, uint32_t number)
+{
+    const uint32_t at = number - conversation->buffer_base;
+
+    if (!conversation->buffers_known || at >= conversation->buffers.count) {
+        return NULL;
+    }
+    return (const struct nb_buffer_life *)nb_series_at(&conversation->buffers, at, sizeof(struct nb_buffer_life));
+}
+
 const struct nb_buffer_life *nb_buffer_life_find(const struct nb_conversation *conversation, uint32_t number)
 {
     const struct nb_buffer_life *life = find(conversation, number);

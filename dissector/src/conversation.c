@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "conversation.h"
 
+#include "fetch.h"
+
 /* Notes are small and many: they come from blocks. */
 #define BLOCK_NOTES 512U
 
@@ -64,9 +66,16 @@ void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t fra
     nb_note(record, kind, frame, time_ns);
 }
 
-static struct nb_conversation *new_conversation(void)
+void nb_conversation_fetch(const struct nb_conversation *conversation, int64_t seq)
 {
-    return wmem_new0(wmem_file_scope(), struct nb_conversation);
+    enum { MESSAGES = 3 };
+    const int64_t at = seq - conversation->message_base;
+
+    nb_fetch(conversation->recent, sizeof(*conversation->recent));
+    if (at >= 0 && at < conversation->messages.count) {
+        nb_fetch(nb_series_at(&conversation->messages, (uint32_t)at, sizeof(struct nb_message_life)),
+                 MESSAGES * sizeof(struct nb_message_life));
+    }
 }
 
 static void keep_terms(struct nb_terms *terms, const struct nb_packet *packet, uint32_t frame)
@@ -214,11 +223,9 @@ void nb_converse(struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     const struct nb_packet *packet = event->packet;
-
-    if (stream->conversation == NULL) {
-        stream->conversation = new_conversation();
-    }
     struct nb_conversation *conversation = stream->conversation;
+
+    conversation->begun = true;
     if (!is_copy(event)) {
         learn_completeness(conversation, packet);
         if (nb_is_data(packet->type) && !event->sound_data) {

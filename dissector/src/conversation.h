@@ -92,11 +92,11 @@ struct nb_once {
 enum { NB_ONCE_TYPES = 13, NB_IDS_KEPT = 4 };
 
 struct nb_conversation {
+    bool begun;           /* a packet that counts was captured */
     uint8_t completeness; /* enum nb_completeness */
     struct nb_terms proposed, negotiated;
-    uint16_t burst_size, burst_interval_ms;    /* as last announced */
-    struct nb_once first_of[2][NB_ONCE_TYPES]; /* by end and type: the first packet of a kind that is sent again */
-    char *client_string;                       /* of the OPEN; NULL none */
+    uint16_t burst_size, burst_interval_ms; /* as last announced */
+    char *client_string;                    /* of the OPEN; NULL none */
     /* control messages: number message_base is the first of messages */
     bool messages_known;
     int64_t message_base, newest, acked;
@@ -119,6 +119,8 @@ struct nb_conversation {
         uint32_t hash, frame;
     } recent_ids[2][NB_IDS_KEPT];
     uint8_t recent_at[2];
+    /* last, behind what each packet needs: by end and type, the first packet of a kind that is sent again */
+    struct nb_once first_of[2][NB_ONCE_TYPES];
 };
 
 /* First pass: takes note of a packet that counts (sound, checksum not wrong) and fills its record. */
@@ -126,6 +128,9 @@ void nb_converse(struct nb_event *event);
 
 /* To be called once when the protocol is registered. */
 void nb_register_conversations(void);
+
+/* fetch.h: the messages around this one, and the buffer that was in hand last. */
+void nb_conversation_fetch(const struct nb_conversation *conversation, int64_t seq);
 
 /* Adds a note to a record. */
 void nb_note(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns);
@@ -139,6 +144,9 @@ void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t fra
 /* conversation-data.c */
 void nb_converse_data(struct nb_event *event);
 struct nb_buffer_life *nb_buffer_life(struct nb_conversation *conversation, uint32_t number, bool make);
+
+/* fetch.h: where it is or will be, as far as that is known without a look at it; NULL when it is not. */
+const struct nb_buffer_life *nb_buffer_life_place(const struct nb_conversation *conversation, uint32_t number);
 
 /* As above, only to be looked at; NULL when there is none. */
 const struct nb_buffer_life *nb_buffer_life_find(const struct nb_conversation *conversation, uint32_t number);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "emission.h"
 
+#include "arena.h"
+#include "fetch.h"
+
 #include <math.h>
 
 #define ID_SPACE 65536.0
@@ -31,6 +34,13 @@ static double bits_of_step(unsigned step)
         of_one = log2(ID_SPACE / 2.0);
     }
     return step == 1 ? of_one : log2(ID_SPACE / (2.0 * step));
+}
+
+void nb_emission_fetch(const struct nb_emission *flow)
+{
+    if (flow->window != NULL) {
+        nb_fetch(&flow->window[(flow->newest + 1) % NB_EMISSION_WINDOW], sizeof(flow->window[0]));
+    }
 }
 
 static struct nb_emitted note_forward(struct nb_emission *flow, uint16_t step, const struct nb_origin *origin,
@@ -73,6 +83,7 @@ static struct nb_emitted note_backward(struct nb_emission *flow, unsigned back, 
 static struct nb_emitted note_first(struct nb_emission *flow, const struct nb_origin *origin, uint32_t content)
 {
     flow->started = true;
+    flow->window = (struct nb_emitted_packet *)nb_arena_new0(NB_EMISSION_WINDOW * sizeof(struct nb_emitted_packet));
     flow->unbroken = true;
     flow->climbing = true;
     flow->newest_id = origin->ip_id;

@@ -38,7 +38,7 @@ struct nb_emission {
     struct nb_emitted_packet {
         uint32_t content; /* hash */
         uint32_t frame;
-    } window[NB_EMISSION_WINDOW]; /* by number */
+    } * window; /* [NB_EMISSION_WINDOW], by number; NULL before the first packet */
 };
 
 struct nb_emitted {
@@ -58,6 +58,9 @@ struct nb_origin {
 
 /* Takes note of a packet. `content` is a hash of it. */
 struct nb_emitted nb_emission_note(struct nb_emission *flow, const struct nb_origin *origin, uint32_t content);
+
+/* fetch.h: what the next packet needs of the window. */
+void nb_emission_fetch(const struct nb_emission *flow);
 
 /* Takes note of a packet with a bad checksum: only that the flow lacks no packet here. A sound copy of it may
  * follow. */

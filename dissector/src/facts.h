@@ -164,12 +164,13 @@ struct nb_facts {
     bool gap_ok;
     struct nb_claim *claims;
     unsigned claim_count;
-    uint32_t first_kept[NB_RULES]; /* frames: written once, and not between what each packet counts */
-    uint32_t kept[NB_RULES];
     struct nb_standing *blamed; /* [NB_RULES]; made with the first finding */
+    uint32_t kept[NB_RULES];
+    uint32_t first_kept[NB_RULES]; /* frames: written once, and last, behind what each packet needs */
 };
 
-struct nb_facts *nb_facts_new(void);
+/* Of a new connection; the memory is zeroed. */
+void nb_facts_init(struct nb_facts *facts);
 
 /* What the RESPONSE says; NULL when it was not captured. */
 static inline const struct nb_proposal *nb_terms_of(const struct nb_facts *facts)

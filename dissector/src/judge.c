@@ -25,16 +25,13 @@ struct nb_claim {
  * later. Never by so much. */
 #define OUT_OF_STEP_S 1.0
 
-struct nb_facts *nb_facts_new(void)
+void nb_facts_init(struct nb_facts *facts)
 {
-    struct nb_facts *facts = wmem_new0(wmem_file_scope(), struct nb_facts);
-
     facts->active = -1;
     facts->gap_from = -1;
     for (int end = 0; end < 2; end++) {
         facts->side[end].last_when = -1;
     }
-    return facts;
 }
 
 void nb_keep(const struct nb_event *event, enum nb_rule rule)

@@ -9,6 +9,7 @@
 #include <epan/dissectors/packet-ip.h>
 
 #include "analysis.h"
+#include "arena.h"
 #include "conversation.h"
 #include "datagram.h"
 #include "fields.h"
@@ -208,6 +209,7 @@ void netblt_register_protocol(void)
     proto_netblt = proto_register_protocol("Bulk Data Transfer Protocol", "NETBLT", "netblt");
     netblt_register_fields(proto_netblt);
     register_preferences();
+    nb_register_arena();
     nb_register_streams();
     nb_register_records();
     nb_register_conversations();

@@ -3,6 +3,8 @@
  * (p_add_proto_data) takes two more allocations and 40 bytes per packet. */
 #include "record.h"
 
+#include "arena.h"
+
 #define BLOCK_RECORDS 1024U
 #define BLOCK_FRAMES 4096U
 
@@ -43,7 +45,7 @@ static void *get_block(struct blocks *blocks, uint32_t number, size_t bytes)
         blocks->count = count;
     }
     if (blocks->block[number] == NULL) {
-        blocks->block[number] = wmem_alloc0(wmem_file_scope(), bytes);
+        blocks->block[number] = nb_arena_new0(bytes);
     }
     return blocks->block[number];
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "series.h"
 
+#include "arena.h"
+
 /* Which segment holds the entry; *offset: its place there. */
 static unsigned segment_of(uint32_t at, uint32_t *offset)
 {
@@ -11,12 +13,38 @@ static unsigned segment_of(uint32_t at, uint32_t *offset)
     return segment;
 }
 
+static void *segment_at(const struct nb_series *series, unsigned segment)
+{
+    return segment < NB_SERIES_NEAR ? series->segment[segment] : series->more[segment - NB_SERIES_NEAR];
+}
+
 void *nb_series_at(const struct nb_series *series, uint32_t at, size_t size)
 {
     uint32_t offset;
     const unsigned segment = segment_of(at, &offset);
 
-    return (uint8_t *)series->segment[segment] + offset * size;
+    return (uint8_t *)segment_at(series, segment) + offset * size;
+}
+
+/* Not zeroed when it is large: what is not used yet costs no memory. */
+static void *new_segment(size_t bytes)
+{
+    enum { SMALL_BYTES = 4096 };
+
+    return bytes <= SMALL_BYTES ? nb_arena_new0(bytes) : wmem_alloc(wmem_file_scope(), bytes);
+}
+
+/* Of the segment, made when it is not there. */
+static void *make_segment(struct nb_series *series, unsigned segment, size_t size)
+{
+    if (segment >= NB_SERIES_NEAR && series->more == NULL) {
+        series->more = (void **)nb_arena_new0((NB_SERIES_SEGMENTS - NB_SERIES_NEAR) * sizeof(void *));
+    }
+    void **place = segment < NB_SERIES_NEAR ? &series->segment[segment] : &series->more[segment - NB_SERIES_NEAR];
+    if (*place == NULL) {
+        *place = new_segment(((size_t)NB_SERIES_FIRST << segment) * size);
+    }
+    return *place;
 }
 
 bool nb_series_grow(struct nb_series *series, uint32_t count, size_t size)
@@ -28,11 +56,7 @@ bool nb_series_grow(struct nb_series *series, uint32_t count, size_t size)
     }
     while (series->count < count) {
         const unsigned segment = segment_of(series->count, &offset);
-        if (series->segment[segment] == NULL) {
-            series->segment[segment] = wmem_alloc(wmem_file_scope(), ((size_t)NB_SERIES_FIRST << segment) * size);
-        }
-        /* One by one: what is not used yet costs no memory. */
-        memset((uint8_t *)series->segment[segment] + offset * size, 0, size);
+        memset((uint8_t *)make_segment(series, segment, size) + offset * size, 0, size);
         series->count++;
     }
     return true;

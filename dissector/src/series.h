@@ -6,10 +6,11 @@
 #include "compat.h"
 
 /* Segment k holds NB_SERIES_FIRST << k entries: small for the thousands of connections that end soon. */
-enum { NB_SERIES_FIRST = 16, NB_SERIES_SEGMENTS = 24 };
+enum { NB_SERIES_FIRST = 16, NB_SERIES_NEAR = 3, NB_SERIES_SEGMENTS = 24 };
 
 struct nb_series {
-    void *segment[NB_SERIES_SEGMENTS]; /* file scope */
+    void *segment[NB_SERIES_NEAR]; /* file scope */
+    void **more; /* [NB_SERIES_SEGMENTS - NB_SERIES_NEAR] those behind; NULL as long as there are none */
     uint32_t count;
 };
 

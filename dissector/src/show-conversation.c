@@ -92,7 +92,7 @@ static void show_stream(const struct place *place, const struct nb_record *recor
     if (record->stream->uid_known) {
         add_uint(&inside, hf_nb_stream_uid, record->stream->uid);
     }
-    if (conversation == NULL) {
+    if (!conversation->begun) {
         return;
     }
     generated(proto_tree_add_uint_format_value(

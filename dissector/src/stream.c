@@ -2,7 +2,9 @@
 #include "stream.h"
 
 #include "analysis.h"
+#include "arena.h"
 #include "conversation.h"
+#include "fetch.h"
 
 /* How far back connections on the same ports are told apart by their UID. */
 #define EPOCHS_REMEMBERED 8
@@ -17,80 +19,83 @@ struct key {
     uint16_t udp[2];
 };
 
-struct slot {
-    struct key key; /* of the map's entry: whoever finds it needs the rest */
-    struct nb_stream *current;
-    struct nb_stream *opening; /* a new UID was seen, its RESPONSE not yet */
+/* What is kept of a connection, side by side. */
+struct whole {
+    struct nb_stream stream;
+    struct nb_facts facts;
+    struct nb_conversation conversation;
 };
 
-static wmem_map_t *slots;
+/* What uses a pair of ports, one connection after the other. */
+struct slot {
+    struct key key; /* first: the table holds slots by their keys */
+    struct nb_stream *current;
+    struct nb_stream *opening; /* a new UID was seen, its RESPONSE not yet */
+    struct whole first;        /* most have no other */
+};
+
+/* GLib keeps the hashes side by side: with thousands of connections a wmem_map waits for memory at each entry that it
+ * looks at. */
+static GHashTable *slots;
 static uint32_t next_index;
+
+/* Packets of one connection come in rows, and hashing the key costs more than comparing it. */
+static struct key recent_key;
+static struct slot *recent; /* NULL none */
 
 static unsigned hash_key(gconstpointer data)
 {
     return wmem_strong_hash(data, sizeof(struct key));
 }
 
-static gboolean equal_keys(gconstpointer a, gconstpointer b)
+static bool same_key(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(struct key)) == 0;
 }
 
-/* Packets of one connection come in rows, and hashing the key costs more than comparing it. */
-static struct key recent_key;
-static struct slot *recent; /* NULL none */
-
-/* All are in file scope: the map goes with the file, the rest has to be reset by hand. */
-static void start_file(void)
+/* The slot has the hash of the key, so it is nearly always the one that is looked for. What needs no look at the
+ * connection is asked for together with the slot's own key. */
+static gboolean is_slot_of(gconstpointer slot, gconstpointer key)
 {
-    next_index = 0;
+    const struct whole *whole = &((const struct slot *)slot)->first;
+
+    nb_fetch(&whole->stream, sizeof(whole->stream));
+    nb_fetch(&whole->facts, offsetof(struct nb_facts, first_kept));
+    nb_fetch(&whole->conversation, offsetof(struct nb_conversation, first_of));
+    return same_key(slot, key);
+}
+
+/* The slots are in file scope and go with the file. */
+static void end_file(void)
+{
+    if (slots != NULL) {
+        g_hash_table_destroy(slots);
+    }
+    slots = NULL;
     recent = NULL;
 }
 
-/* Asks for memory that will be needed soon, so that the processor does not wait for each line of it by turns. */
-static void fetch(const void *memory, size_t bytes)
+static void start_file(void)
 {
-#ifdef __GNUC__
-    enum { CACHE_LINE_BYTES = 64 };
-
-    for (size_t at = 0; memory != NULL && at < bytes; at += CACHE_LINE_BYTES) {
-        __builtin_prefetch((const char *)memory + at, 1);
-    }
-#else
-    (void)memory, (void)bytes;
-#endif
-}
-
-/* Among thousands of connections nothing of this one is in the cache when its turn comes. */
-static void fetch_stream(const struct nb_stream *stream)
-{
-    if (stream != NULL) {
-        fetch(stream, offsetof(struct nb_stream, flow));
-        for (int end = 0; end < 2; end++) {
-            fetch(&stream->flow[end], offsetof(struct nb_emission, window));
-        }
-        fetch(stream->facts, sizeof(*stream->facts));
-        fetch(stream->conversation, sizeof(*stream->conversation));
-        fetch(stream->redundancy, 64);
-        fetch(stream->order, 64);
-    }
+    end_file();
+    slots = g_hash_table_new(hash_key, is_slot_of);
+    next_index = 0;
 }
 
 static struct slot *slot_of(const struct key *key)
 {
-    if (recent == NULL || !equal_keys(key, &recent_key)) {
-        recent = (struct slot *)wmem_map_lookup(slots, key);
+    if (recent == NULL || !same_key(key, &recent_key)) {
+        recent = (struct slot *)g_hash_table_lookup(slots, key);
         recent_key = *key;
-        fetch_stream(recent == NULL ? NULL : recent->current);
+        nb_fetch_turn(recent == NULL ? NULL : recent->current);
     }
     return recent;
 }
 
 void nb_register_streams(void)
 {
-    slots = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), hash_key, equal_keys);
     register_init_routine(start_file);
-    register_cleanup_routine(start_file);
+    register_cleanup_routine(end_file);
 }
 
 /* Fills *key; the return value is the end that emitted the packet. */
@@ -120,10 +125,16 @@ static int make_key(struct key *key, const struct nb_packet *packet, const struc
     return end;
 }
 
-static struct nb_stream *new_stream(const packet_info *pinfo, int end, struct nb_stream *older)
+static struct nb_stream *new_stream(struct slot *slot, const packet_info *pinfo, int end)
 {
-    struct nb_stream *stream = wmem_new0(wmem_file_scope(), struct nb_stream);
+    struct nb_stream *older = slot->opening != NULL ? slot->opening : slot->current;
+    struct whole *whole = older == NULL ? &slot->first : (struct whole *)nb_arena_new0(sizeof(struct whole));
+    struct nb_stream *stream = &whole->stream;
 
+    nb_facts_init(&whole->facts);
+    stream->facts = &whole->facts;
+    stream->conversation = &whole->conversation;
+    stream->redundancy = nb_redundancy_new();
     stream->index = next_index++;
     stream->sender = -1;
     stream->older = older;
@@ -131,7 +142,6 @@ static struct nb_stream *new_stream(const packet_info *pinfo, int end, struct nb
     copy_address_wmem(wmem_file_scope(), &stream->ends[end], &pinfo->src);
     copy_address_wmem(wmem_file_scope(), &stream->ends[1 - end], &pinfo->dst);
     nb_reaction_init(&stream->reaction);
-    nb_rules_init(stream);
     return stream;
 }
 
@@ -172,7 +182,7 @@ static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *p
         stream->uid_known = true;
     }
     if (stream == NULL) {
-        stream = new_stream(pinfo, end, slot->opening != NULL ? slot->opening : slot->current);
+        stream = new_stream(slot, pinfo, end);
         stream->uid = packet->uid;
         stream->uid_known = true;
         if (slot->current == NULL || slot->current->closed || !slot->current->uid_known) {
@@ -221,9 +231,9 @@ struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_c
     *end = make_key(&key, packet, carrier, pinfo);
     struct slot *slot = slot_of(&key);
     if (slot == NULL) {
-        slot = wmem_new0(wmem_file_scope(), struct slot);
+        slot = (struct slot *)nb_arena_new0(sizeof(struct slot));
         slot->key = key;
-        wmem_map_insert(slots, &slot->key, slot);
+        g_hash_table_add(slots, slot);
         recent = slot;
     }
     if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
@@ -234,7 +244,7 @@ struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_c
     }
     accept_stray(slot, packet);
     if (slot->current == NULL) {
-        slot->current = new_stream(pinfo, *end, NULL);
+        slot->current = new_stream(slot, pinfo, *end);
     }
     return slot->current;
 }

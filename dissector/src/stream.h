@@ -40,9 +40,9 @@ struct nb_facts;
 
 struct nb_stream {
     struct nb_facts *facts;               /* facts.h */
-    struct nb_conversation *conversation; /* conversation.h; NULL before the first packet that counts */
+    struct nb_conversation *conversation; /* conversation.h */
     struct nb_redundancy *redundancy;
-    struct nb_order *order;
+    struct nb_order *order;  /* NULL before the first RESEND */
     struct nb_stream *older; /* the connection before on the same ports */
     uint32_t index;
     uint32_t uid;

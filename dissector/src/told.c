@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "told.h"
 
+#include "arena.h"
+#include "fetch.h"
+
 /* The ring grows from here by doubling: a capture may hold many connections. */
 #define FIRST_ROOM 16
 
@@ -11,6 +14,13 @@ struct nb_told *nb_told_find(const struct nb_told_log *log, int64_t seq)
     }
     struct nb_told *told = &log->slots[(uint64_t)seq % log->room];
     return told->frame != 0 && told->seq == seq ? told : NULL;
+}
+
+void nb_told_fetch(const struct nb_told_log *log, int64_t newest)
+{
+    if (log->room > 0) {
+        nb_fetch(&log->slots[(uint64_t)newest % log->room], 3 * sizeof(struct nb_told));
+    }
 }
 
 static void make_room(struct nb_told_log *log, int64_t window)
@@ -25,13 +35,12 @@ static void make_room(struct nb_told_log *log, int64_t window)
     while (log->room < window) {
         log->room *= 2;
     }
-    log->slots = wmem_alloc0_array(wmem_file_scope(), struct nb_told, log->room);
+    log->slots = (struct nb_told *)nb_arena_new0(log->room * sizeof(struct nb_told));
     for (uint32_t i = 0; i < old_room; i++) {
         if (old[i].frame != 0) {
             log->slots[(uint64_t)old[i].seq % log->room] = old[i];
         }
     }
-    wmem_free(wmem_file_scope(), old);
 }
 
 struct nb_told *nb_told_place(struct nb_told_log *log, int64_t seq, int64_t window)

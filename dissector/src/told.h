@@ -31,6 +31,9 @@ struct nb_told_log {
 /* NULL when it was not captured, or is too long ago. Message 0 does not exist. / */
 struct nb_told *nb_told_find(const struct nb_told_log *log, int64_t seq);
 
+/* fetch.h: of the newest message and those that come next. */
+void nb_told_fetch(const struct nb_told_log *log, int64_t newest);
+
 /* The slot for message `seq`, emptied unless it holds this message. `window`: messages to keep beside it. */
 struct nb_told *nb_told_place(struct nb_told_log *log, int64_t seq, int64_t window);
 
