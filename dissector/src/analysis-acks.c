@@ -128,6 +128,10 @@ void nb_acks_packet(const struct nb_event *event, int64_t ack)
         *mark = nb_mark_of(event);
     }
     judge_duty(event, ack);
+    if (facts->last_known && facts->last_ok_seq != 0 && !facts->final_acked && ack >= facts->final_ok_seq &&
+        facts->unaccepted == 0) {
+        nb_keep(event, NB_RULE_DATA_DELIVERED);
+    }
     if (ack >= facts->final_ok_seq) {
         facts->final_acked = true;
         facts->final_unanswered = 0;

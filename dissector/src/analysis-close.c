@@ -30,6 +30,9 @@ static void judge_done(const struct nb_event *event)
     if (!stream->open_seen) {
         return;
     }
+    if (stream->acked < stream->newest || !facts->last_known || find_open_buffer(facts) != NULL) {
+        nb_robust_odd(event, NB_ODD_CONTROL);
+    }
     if (stream->acked < stream->newest) {
         charge.absent = NB_ABSENT_ACK;
         charge.absent_number = stream->newest;

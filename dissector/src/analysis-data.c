@@ -235,6 +235,9 @@ static void judge_go(const struct view *view)
                                      .absent_number = buffer->number,
                                      .excuse = "its GO may have escaped the capture"};
 
+    if (buffer->go_seq == 0) {
+        nb_robust_odd(event, NB_ODD_DATA);
+    }
     if (buffer->go_seq != 0) {
         nb_keep(event, NB_RULE_DATA_BEFORE_GO);
     } else if (!buffer->go_missing_told && event->stream->open_seen && !view->facts->queue.cut) {
@@ -537,6 +540,7 @@ static void judge_fragments(const struct nb_event *event)
 /* Nothing is remembered of its buffer, or of what comes after so many packets. */
 static void pass_over(const struct nb_event *event, int64_t ack)
 {
+    nb_robust_odd(event, NB_ODD_DATA);
     nb_buffer_goes_on(event, ack);
     nb_order_data(event, ack);
     nb_rate_packet(event, NULL, true);

@@ -210,6 +210,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     }
     const uint32_t spoilt = buffer == NULL ? 0 : nb_buffer_spoilt(buffer);
     if (!whole) {
+        nb_robust_odd(event, NB_ODD_CONTROL);
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE, "OK for buffer %u, of which %u packets were emitted%s",
                  number, buffer == NULL ? 0 : buffer->distinct,
                  buffer == NULL || buffer->last < 0 ? " and no LDATA" : "");
@@ -266,6 +267,16 @@ static void accept_buffer(struct nb_facts *facts, struct nb_buffer *buffer, int6
     buffer->ok_frame = frame;
 }
 
+/* R1030-11 */
+static void judge_odd_size(const struct nb_event *event)
+{
+    const struct nb_proposal *terms = nb_terms_of(event->stream->facts);
+
+    if (terms != NULL && terms->data_packet_size % 4 != 0) {
+        nb_keep(event, NB_RULE_R1030_ODD_SIZES);
+    }
+}
+
 static void take_ok(const struct nb_event *event, const struct nb_message *message, struct nb_told *told)
 {
     struct nb_facts *facts = event->stream->facts;
@@ -290,6 +301,7 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
     if (facts->last_known && facts->last_buffer == message->buffer) {
         facts->last_ok_seq = told->seq;
     }
+    judge_odd_size(event);
     facts->final_ok_seq = MAX(facts->final_ok_seq, told->seq);
     if (facts->final_ok_seq == told->seq) {
         facts->final_acked = false;
@@ -382,6 +394,44 @@ static void judge_patience(const struct nb_event *event, const struct nb_message
     }
 }
 
+/* When the last packet that the RESEND names was due by the loosest pace, s since the first frame: the bursts before it
+ * follow one another (RFC 998 5.2.2). */
+static double due_when(const struct nb_event *event, const struct nb_message *message, const struct nb_buffer *buffer)
+{
+    const struct nb_pace pace = event->stream->facts->agreed;
+    unsigned highest = 0;
+
+    for (unsigned i = 0; i < message->count; i++) {
+        highest = MAX(highest, nb_resend_entry(event->packet, message, i));
+    }
+    const unsigned bursts = highest / MAX(pace.size, 1U);
+
+    return buffer->first_when + bursts * pace.interval / 1000.0;
+}
+
+/* TIMER-05, TIMER-09, R1030-07: whoever has got the first packet knows when the others are due. Noted only: a list may
+ * name what the buffer does not have (AMB-32), and what delays packets need not show. */
+static void judge_data_timer(const struct nb_event *event, const struct nb_message *message,
+                             const struct nb_buffer *buffer)
+{
+    const double due = due_when(event, message, buffer);
+
+    if (buffer->first_frame == 0 || buffer->ask_seq != 0) {
+        return;
+    }
+    nb_keep(event, NB_RULE_TIMER_TIGHT);
+    if (event->now < due) {
+        nb_remark(event, NB_NOTES_DATA_TIMER, "RESEND for buffer %u %.3f s before all that it names was due",
+                  message->buffer, due - event->now);
+        return;
+    }
+    nb_keep(event, NB_RULE_TIMER_MAGNITUDE);
+    if (buffer->last_frame != 0 && buffer->distinct > 1 &&
+        event->now - buffer->last_when >= (buffer->last_when - buffer->first_when) / (buffer->distinct - 1)) {
+        nb_keep(event, NB_RULE_R1030_ADAPTIVE);
+    }
+}
+
 /* TIMER-08: nothing answers such a RESEND, so that some ask again and again. */
 static bool is_told_first(struct nb_facts *facts, uint32_t buffer)
 {
@@ -416,6 +466,7 @@ static void take_resend(const struct nb_event *event, const struct nb_message *m
     }
     judge_ack_wait(event, message, seq, buffer);
     judge_patience(event, message, buffer);
+    judge_data_timer(event, message, buffer);
     nb_requests_ask(event, message, buffer);
     nb_keep(event, NB_RULE_TIMER_EXPIRY);
     if (buffer->ask_seq != 0) {

@@ -42,10 +42,15 @@ static void judge_string(const struct nb_event *event, int offset)
     const struct nb_charge tail = {
         .rule = NB_RULE_WIRE_STRING, .offender = event->end, .excuse = "the string itself may hold a NUL"};
 
-    if (end <= offset || event->packet->captured < end || event->packet->fragment) {
+    if (end <= offset) {
+        nb_robust_odd(event, NB_ODD_STRING);
+        return;
+    }
+    if (event->packet->captured < end || event->packet->fragment) {
         return;
     }
     if (tvb_get_uint8(tvb, end - 1) != 0) {
+        nb_robust_odd(event, NB_ODD_STRING);
         accuse(event, NB_RULE_WIRE_STRING, "the string does not end in NUL");
         return;
     }
@@ -68,6 +73,9 @@ static void judge_open(const struct nb_event *event)
         .rule = NB_RULE_WIRE_OPEN_FLAGS, .offender = event->end, .excuse = "ETFTP has flags there"};
 
     nb_keep(event, NB_RULE_WIRE_OPEN);
+    if (reserved != 0) {
+        nb_robust_odd(event, NB_ODD_RESERVED);
+    }
     if (reserved == 0) {
         nb_keep(event, NB_RULE_WIRE_OPEN_FLAGS);
     } else if (event->over_udp && (packet->open_flags & NB_ETFTP_RESERVED) == 0) {
@@ -92,6 +100,7 @@ static void judge_control(const struct nb_event *event)
     } else if (walk == NB_UNKNOWN_MESSAGE) {
         accuse(event, NB_RULE_WIRE_CONTROL, "a message is neither GO nor OK nor RESEND");
     } else if (walk == NB_OVERRUN) {
+        nb_robust_odd(event, NB_ODD_RESEND); /* the only one that can be too long */
         accuse(event, NB_RULE_WIRE_CONTROL, "a message runs over the end of the packet");
     } else if (walk == NB_END) {
         nb_keep(event, NB_RULE_WIRE_CONTROL);
@@ -136,6 +145,7 @@ static void judge_body(const struct nb_event *event)
     case NB_DATA:
     case NB_LDATA:
         if (packet->data_flags & NB_DATA_RESERVED) {
+            nb_robust_odd(event, NB_ODD_RESERVED);
             accuse(event, NB_RULE_WIRE_DATA, "reserved flags are set");
         } else {
             nb_keep(event, NB_RULE_WIRE_DATA);

@@ -118,7 +118,8 @@ static void control_packet(struct nb_event *event)
     const int64_t newest = stream->newest;
 
     if (event->end == stream->sender) {
-        return; /* ROBUST-08: wrong way */
+        nb_robust_odd(event, NB_ODD_DIRECTION);
+        return;
     }
     if (stream->newest == 0 && stream->acked_known && !begins_with_message_1(event->packet)) {
         begin_without_first_message(stream);
@@ -135,6 +136,7 @@ static void sender_packet(struct nb_event *event)
     struct nb_stream *stream = event->stream;
 
     if (event->end != stream->sender) {
+        nb_robust_odd(event, NB_ODD_DIRECTION);
         return;
     }
     if (stream->facts->acked_mark.frame == 0 && stream->acked_known && event->packet->high_seq != 0 &&
@@ -241,6 +243,9 @@ static void apply_rules(struct nb_event *event)
     learn_roles(event);
     if (event->stream->dialect != NB_RFC998) {
         learn_anyway(event); /* other dialects have other rules */
+        if (event->stream->dialect == NB_ETFTP) {
+            nb_etftp_packet(event);
+        }
         return;
     }
     if (is_transfer(event->packet->type) && !(event->stream->open_seen && event->stream->response_seen) &&
@@ -252,6 +257,7 @@ static void apply_rules(struct nb_event *event)
     } else if (is_transfer(event->packet->type)) {
         nb_opening_transfer(event);
     }
+    nb_robust_packet(event);
     nb_wire_packet(event);
     nb_close_packet(event);
     switch (event->packet->type) {

@@ -104,6 +104,14 @@ void nb_redundancy_acknowledged(const struct nb_event *event, int64_t ack);
 void nb_redundancy_passed(const struct nb_event *event);         /* a packet of the sender that acknowledges nothing */
 unsigned nb_redundancy_capacity(const struct nb_stream *stream); /* bytes that a CONTROL here is known to hold */
 
+/* analysis-robust.c: ROBUST-03..08, TIMER-12, DEMUX-03. The first before the rules that call the second. */
+void nb_robust_packet(const struct nb_event *event);
+/* This packet is one that the other end has to bear. */
+void nb_robust_odd(const struct nb_event *event, enum nb_odd odd);
+
+/* analysis-etftp.c: R1986, for connections in that dialect. */
+void nb_etftp_packet(const struct nb_event *event);
+
 /* analysis-order.c: ORDER-02 */
 void nb_order_message(const struct nb_event *event, const struct nb_message *message, int64_t seq);
 void nb_order_data(const struct nb_event *event, int64_t ack);

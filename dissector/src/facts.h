@@ -41,6 +41,17 @@ static inline struct nb_pace nb_looser(struct nb_pace a, struct nb_pace b)
     return (struct nb_pace){MAX(a.size, b.size), MIN(a.interval, b.interval)};
 }
 
+/* What an end has to bear of the other (ROBUST-03..08), and what asks for no answer (TIMER-12). */
+enum nb_odd {
+    NB_ODD_RESEND = 1 << 0,    /* a RESEND that overruns its packet */
+    NB_ODD_RESERVED = 1 << 1,  /* reserved bits */
+    NB_ODD_STRING = 1 << 2,    /* a missing or unterminated string */
+    NB_ODD_DATA = 1 << 3,      /* data that nobody asked for */
+    NB_ODD_CONTROL = 1 << 4,   /* an OK or DONE that cannot be */
+    NB_ODD_DIRECTION = 1 << 5, /* of the other role, or of an opening that is over */
+    NB_ODD_KEEPALIVE = 1 << 6,
+};
+
 /* One of the two ends. */
 struct nb_side {
     struct nb_proposal terms;
@@ -54,6 +65,7 @@ struct nb_side {
     bool clashed;      /* both: told once */
     bool fell_silent;  /* told that it emits nothing any more, though it does */
     bool goes_on_told; /* told that it emits something after its ABORT */
+    unsigned odd;      /* enum nb_odd, since the other end's newest packet */
     uint8_t bad_data;
     uint8_t data_left_out;
     unsigned bad_header; /* packets with a bad checksum */

@@ -68,6 +68,11 @@ static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tre
         add_string(sub, tvb, hf_netblt_analysis_verdict, verdict_names[finding->verdict]);
         add_string(sub, tvb, hf_netblt_analysis_offender, finding->offender);
     }
+    if (!event && nb_rule_same((enum nb_rule)finding->rule) != NB_RULES) {
+        /* Found by its filter, told once. */
+        proto_item_set_hidden(
+            proto_tree_add_item(sub, ei_violation[nb_rule_same((enum nb_rule)finding->rule)].hf, tvb, 0, 0, ENC_NA));
+    }
     add_frame(sub, tvb, hf_netblt_analysis_offending, finding->offending_frame);
     add_frame(sub, tvb, hf_netblt_analysis_request, finding->request_frame);
     add_frame(sub, tvb, hf_netblt_analysis_evidence, finding->evidence_frame);

@@ -28,6 +28,7 @@ enum nb_verdict { NB_EVENT, NB_SUSPECTED, NB_VIOLATION };
     X(DEATH, "TIMER-10", "outlived", PI_NOTE, "Silence for longer than the death timer was survived")                  \
     X(OUT_OF_RANGE, "RESEND-05", "resend_beyond", PI_NOTE, "RESEND asks beyond the LDATA")                             \
     X(LISTED_SEEN, "RESEND-01", "resend_seen", PI_CHAT, "RESEND asks for packets that passed the capture")             \
+    X(DATA_TIMER, "TIMER-09", "timer_early", PI_NOTE, "RESEND before all that it names was due")                       \
     X(UNPACKED, "R1030-01", "ctrl_unpacked", PI_CHAT, "OK without the next GO")                                        \
     X(CHATTY, "R1030-10", "ctrl_chatty", PI_CHAT, "Many CONTROLs per buffer")
 

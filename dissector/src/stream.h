@@ -37,12 +37,14 @@ struct nb_conversation;
 struct nb_redundancy;
 struct nb_order;
 struct nb_facts;
+struct nb_etftp;
 
 struct nb_stream {
     struct nb_facts *facts;               /* facts.h */
     struct nb_conversation *conversation; /* conversation.h */
     struct nb_redundancy *redundancy;
     struct nb_order *order;  /* NULL before the first RESEND */
+    struct nb_etftp *etftp;  /* NULL but for connections in that dialect */
     struct nb_stream *older; /* the connection before on the same ports */
     uint32_t index;
     uint32_t uid;

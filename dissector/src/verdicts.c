@@ -14,9 +14,27 @@ const struct nb_rule_info *nb_rule_info(unsigned rule)
     return &rules[rule];
 }
 
-struct nb_standing nb_standing_of(const struct nb_stream *stream, unsigned rule)
+static const struct {
+    enum nb_rule same;
+    enum nb_rule as;
+} same[] = {
+#define NB_SAME_ROW(rule, other) {NB_RULE_##rule, NB_RULE_##other},
+    NB_SAME_LIST(NB_SAME_ROW)
+#undef NB_SAME_ROW
+};
+
+enum nb_rule nb_rule_same(enum nb_rule rule)
 {
-    const struct nb_facts *facts = stream->facts;
+    for (size_t i = 0; i < array_length(same); i++) {
+        if (same[i].as == rule) {
+            return same[i].same;
+        }
+    }
+    return NB_RULES;
+}
+
+static struct nb_standing own_standing(const struct nb_facts *facts, enum nb_rule rule)
+{
     struct nb_standing standing = {0};
 
     if (facts->blamed != NULL) {
@@ -25,6 +43,34 @@ struct nb_standing nb_standing_of(const struct nb_stream *stream, unsigned rule)
     standing.observations = facts->kept[rule];
     standing.first_kept = facts->first_kept[rule];
     return standing;
+}
+
+/* Of the rules that this one says the same as; nothing when there are none. */
+static struct nb_standing held_together(const struct nb_facts *facts, enum nb_rule rule)
+{
+    struct nb_standing sum = {0};
+
+    for (size_t i = 0; i < array_length(same); i++) {
+        const struct nb_standing one = own_standing(facts, same[i].as);
+        if (same[i].same != rule) {
+            continue;
+        }
+        if (nb_conclude(&one) > NB_WAS_HELD) {
+            return (struct nb_standing){0};
+        }
+        sum.first_kept = one.observations > 0 && (sum.observations == 0 || one.first_kept < sum.first_kept)
+                             ? one.first_kept
+                             : sum.first_kept;
+        sum.observations += one.observations;
+    }
+    return sum;
+}
+
+struct nb_standing nb_standing_of(const struct nb_stream *stream, unsigned rule)
+{
+    const struct nb_standing standing = own_standing(stream->facts, (enum nb_rule)rule);
+
+    return nb_conclude(&standing) != NB_NOT_OBSERVED ? standing : held_together(stream->facts, (enum nb_rule)rule);
 }
 
 enum nb_conclusion nb_conclude(const struct nb_standing *standing)

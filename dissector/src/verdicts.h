@@ -68,6 +68,7 @@ enum nb_reach {
     X(DATA_NUMBERS, "DATA-05", "data_numbers", VIOLATION, "Packet numbers count the packets of a buffer")              \
     X(DATA_BUFFERS, "DATA-06", "data_buffers", VIOLATION, "Buffer numbers go up by one")                               \
     X(DATA_DUPLICATES, "DATA-07", "data_duplicates", OBSERVED, "Order and duplicates do not matter")                   \
+    X(DATA_DELIVERED, "DATA-08", "data_delivered", OBSERVED, "Every buffer arrives, the last one included")            \
     X(DATA_LAST_FLAG, "DATA-09", "data_last_flag", VIOLATION, "L marks every packet of the last buffer and no other")  \
     X(DATA_AFTER_LAST, "DATA-10", "data_after_last", VIOLATION, "No GO for buffers behind the last")                   \
     X(DATA_MULTIPLE, "DATA-11", "data_multiple", OBSERVED, "The next buffer does not wait for OK")                     \
@@ -94,11 +95,14 @@ enum nb_reach {
     X(TIMER_CLEARED, "TIMER-02", "timer_cleared", VIOLATION, "Acknowledged CONTROLs are not repeated")                 \
     X(TIMER_PUBLISHED, "TIMER-03", "timer_published", SUSPECTED, "CONTROL is repeated when the published timer says")  \
     X(TIMER_ACK_WAIT, "TIMER-04", "timer_ack_wait", VIOLATION, "No RESEND before the GO is acknowledged")              \
+    X(TIMER_TIGHT, "TIMER-05", "timer_tight", OBSERVED, "The first packet of a buffer sets its data timer anew")       \
     X(TIMER_PATIENCE, "TIMER-06", "timer_patience", SUSPECTED, "Data of a later buffer cause no instant RESEND")       \
     X(TIMER_EXPIRY, "TIMER-07", "timer_expiry", OBSERVED, "The data timer asks for what is missing")                   \
     X(TIMER_COMPLETE, "TIMER-08", "timer_complete", VIOLATION, "No RESEND for a complete buffer")                      \
+    X(TIMER_MAGNITUDE, "TIMER-09", "timer_magnitude", OBSERVED, "The data timer waits for the bursts that are due")    \
     X(TIMER_DEATH, "TIMER-10", "timer_death", OBSERVED, "A silent peer is given up")                                   \
     X(TIMER_KEEPALIVE, "TIMER-11", "timer_keepalive", SUSPECTED, "An idle end sends KEEPALIVE")                        \
+    X(TIMER_ONE_WAY, "TIMER-12", "timer_one_way", OBSERVED, "KEEPALIVE is not answered")                               \
     X(RESEND_LIST, "RESEND-01", "resend_list", VIOLATION, "RESEND lists missing packets, each once")                   \
     X(RESEND_SERVED, "RESEND-02", "resend_served", VIOLATION, "What RESEND lists is sent again, nothing else")         \
     X(RESEND_IDENTITY, "RESEND-03", "resend_identity", VIOLATION, "A packet that is sent again is the same packet")    \
@@ -136,12 +140,53 @@ enum nb_reach {
     X(ABORT_OPENING, "ABORT-04", "abort_opening", SUSPECTED, "ABORT fails an opening")                                 \
     X(DEMUX_KEY, "DEMUX-01", "demux_key", OBSERVED, "A connection is a pair of addresses and ports")                   \
     X(DEMUX_SERVICE, "DEMUX-02", "demux_service", SUSPECTED, "A second client is answered by RESPONSE or REFUSED")     \
+    X(DEMUX_UNKNOWN, "DEMUX-03", "demux_unknown", OBSERVED, "Packets of no connection create none")                    \
     X(DEMUX_REUSE, "DEMUX-04", "demux_reuse", OBSERVED, "Ports can be used again")                                     \
     X(ROBUST_LENGTH, "ROBUST-01", "robust_length", OBSERVED, "Packets with wrong lengths do no harm")                  \
     X(ROBUST_TYPE, "ROBUST-02", "robust_type", OBSERVED, "Unknown types do no harm")                                   \
+    X(ROBUST_RESEND, "ROBUST-03", "robust_resend", OBSERVED, "A RESEND that overruns its packet does no harm")         \
+    X(ROBUST_RESERVED, "ROBUST-04", "robust_reserved", OBSERVED, "Reserved bits of a peer are ignored")                \
+    X(ROBUST_STRING, "ROBUST-05", "robust_string", OBSERVED, "Missing and unterminated strings do no harm")            \
+    X(ROBUST_DATA, "ROBUST-06", "robust_data", OBSERVED, "Impossible data do no harm")                                 \
+    X(ROBUST_CONTROL, "ROBUST-07", "robust_control", OBSERVED, "Impossible OKs and DONEs do no harm")                  \
+    X(ROBUST_DIRECTION, "ROBUST-08", "robust_direction", OBSERVED, "Packets for the other role or state do no harm")   \
     X(R1030_PACK, "R1030-01", "r1030_pack", OBSERVED, "OK and the next GO share a CONTROL")                            \
+    X(R1030_REDUNDANT, "R1030-02", "r1030_redundant", OBSERVED, "Old messages precede new ones in every CONTROL")      \
+    X(R1030_DUPLICATES, "R1030-03", "r1030_duplicates", OBSERVED, "Duplicates cost nearly nothing")                    \
+    X(R1030_ORDER, "R1030-04", "r1030_order", OBSERVED, "Buffers are served in the order of their numbers")            \
     X(R1030_PATIENCE, "R1030-05", "r1030_patience", SUSPECTED, "LDATA triggers no RESEND")                             \
-    X(R1030_CONTROLS, "R1030-10", "r1030_controls", OBSERVED, "About one CONTROL per buffer")
+    X(R1030_REARM, "R1030-06", "r1030_rearm", OBSERVED, "Data of a later buffer only set a timer anew")                \
+    X(R1030_ADAPTIVE, "R1030-07", "r1030_adaptive", OBSERVED, "The data timer follows the spacing of the packets")     \
+    X(R1030_INTERVAL, "R1030-08", "r1030_interval", OBSERVED, "The burst interval runs from start to start")           \
+    X(R1030_SIZE, "R1030-09", "r1030_size", OBSERVED, "The packet size counts data only")                              \
+    X(R1030_CONTROLS, "R1030-10", "r1030_controls", OBSERVED, "About one CONTROL per buffer")                          \
+    X(R1030_ODD_SIZES, "R1030-11", "r1030_odd_sizes", OBSERVED, "Packet sizes need not be multiples of 4")             \
+    X(R1986_CARRIER, "R1986-01", "r1986_carrier", OBSERVED, "ETFTP rides in UDP")                                      \
+    X(R1986_OPEN, "R1986-02", "r1986_open", OBSERVED, "OPEN and RESPONSE hold a radio delay")                          \
+    X(R1986_FLAGS, "R1986-03", "r1986_flags", OBSERVED, "T tells binary from netascii, R allows other sizes")          \
+    X(R1986_MODE, "R1986-04", "r1986_mode", OBSERVED, "M is 0 where the active end sends")                             \
+    X(R1986_SIZE, "R1986-05", "r1986_size", SUSPECTED, "OK and NULL-ACK carry the packet size when R is set")          \
+    X(R1986_NULL_ACK, "R1986-06", "r1986_null_ack", OBSERVED, "NULL-ACK confirms changed parameters")                  \
+    X(R1986_NUMBERS, "R1986-07", "r1986_numbers", VIOLATION, "The first buffer is 0")                                  \
+    X(R1986_BACK_OFF, "R1986-08", "r1986_back_off", OBSERVED, "Much loss makes packets or bursts smaller")             \
+    X(R1986_RANGE, "R1986-09", "r1986_range", VIOLATION, "Packets hold 16 to 1448 bytes of data")                      \
+    X(R1986_CLOSE, "R1986-10", "r1986_close", OBSERVED, "QUIT is answered with DONE")                                  \
+    X(R1986_TIMERS, "R1986-11", "r1986_timers", OBSERVED, "What is repeated waits for 5 s at least")                   \
+    X(R1986_REPEAT, "R1986-13", "r1986_repeat", OBSERVED, "The sender repeats until the OK")                           \
+    X(R1986_ACK, "R1986-14", "r1986_ack", VIOLATION, "High-seq never goes back")
+
+/* RFC 1030 tells as experience what RFC 998 demands: who breaks that is blamed for that alone, and this is found by its
+ * filter. It is held as long as none of those is blamed. */
+#define NB_SAME_LIST(SAME)                                                                                             \
+    SAME(R1030_REDUNDANT, CTRL_FIFO)                                                                                   \
+    SAME(R1030_REDUNDANT, CTRL_REDUNDANCY)                                                                             \
+    SAME(R1030_REDUNDANT, CTRL_ACKED)                                                                                  \
+    SAME(R1030_DUPLICATES, CTRL_DUPLICATE)                                                                             \
+    SAME(R1030_ORDER, ORDER_BUFFERS)                                                                                   \
+    SAME(R1030_ORDER, BUFFER_ORDER)                                                                                    \
+    SAME(R1030_REARM, TIMER_PATIENCE)                                                                                  \
+    SAME(R1030_INTERVAL, RATE_INTERVAL)                                                                                \
+    SAME(R1030_SIZE, DATA_PACKET_SIZE)
 
 enum nb_rule {
 #define NB_RULE_NAME(name, id, slug, reach, summary) NB_RULE_##name,
@@ -159,6 +204,9 @@ struct nb_rule_info {
 
 /* rule: 0 .. NB_RULES-1 */
 const struct nb_rule_info *nb_rule_info(unsigned rule);
+
+/* The rule that says the same as this one; NB_RULES when none does. */
+enum nb_rule nb_rule_same(enum nb_rule rule);
 
 /* How a connection stands with a rule. Frames are 0 when there is none. */
 struct nb_standing {

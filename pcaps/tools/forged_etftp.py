@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Captures of ETFTP (RFC 1986): in UDP, and each breaks one of the few rules that this dialect has of its own."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from pcaps.tools.dialects import BUFFER_BYTES, ETFTP, ETFTP_PORT, PACKET_BYTES
+from pcaps.tools.exchange import ADDRESSES, FIRST_ID, RECEIVER, SENDER, STEP_NS, Exchange, Frame
+from pcaps.tools.octets import Message, Packet, checksum, resend, text_field
+from pcaps.tools.octets import ok as ok_of_rfc998
+
+UDP_PORTS = {SENDER: 40_000, RECEIVER: ETFTP_PORT}
+PORTS = {SENDER: (1024, 1), RECEIVER: (1, 1024)}
+PER_BUFFER = BUFFER_BYTES // PACKET_BYTES
+
+
+class EtftpTalk(Exchange):
+    """The client puts a file of some buffers; the server's buffers begin with `base`."""
+
+    def __init__(self, about: str, buffers: int = 2) -> None:
+        super().__init__(about, buffers)
+
+    def emit(self, emitter: str, content: Packet, comment: str | None = None) -> Frame:
+        peer = RECEIVER if emitter == SENDER else SENDER
+        identification = FIRST_ID[emitter] + self.emitted[emitter]
+        self.emitted[emitter] += 1
+        self.now_ns += STEP_NS
+        udp = struct.pack(">HHHH", UDP_PORTS[emitter], UDP_PORTS[peer], 8 + len(content.octets), 0) + content.octets
+        fixed = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), identification, 0, 64, 17, 0)
+        ends = ADDRESSES[emitter] + ADDRESSES[peer]
+        return Frame(emitter, fixed[:10] + struct.pack(">H", checksum(fixed + ends)) + ends + udp, comment)
+
+    def sets_up(self, kind: str, packet_bytes: int = PACKET_BYTES) -> Frame:
+        """OPEN of the sender or RESPONSE of the receiver."""
+        emitter = SENDER if kind == "OPEN" else RECEIVER
+        sizes = (0x5EAF00D5, BUFFER_BYTES, self.buffers * BUFFER_BYTES, packet_bytes, 2, 50, 60)
+        body = struct.pack(">IIIHHHHHHHH", *sizes, 0x000E, 2, 4, 0)  # put, checksums, binary, R
+        body += text_field("maps/overlay.img" if kind == "OPEN" else "")
+        return self.capture(self.emit(emitter, ETFTP.packet(kind, body, {}, PORTS[emitter])))
+
+    def says_so(self, *messages: Message) -> Frame:
+        return self.capture(self.emit(RECEIVER, ETFTP.control(PORTS[RECEIVER], *messages)))
+
+    def puts(self, buffer: int, *numbers: int, ack: int) -> list[Frame]:
+        """The packets of a buffer, all of them unless some are named."""
+        last = buffer == self.buffers - 1
+        frames = []
+        for number in numbers or range(PER_BUFFER):
+            kind = "LDATA" if number == PER_BUFFER - 1 else "DATA"
+            octets = bytes((buffer * PER_BUFFER + number + at) % 251 for at in range(PACKET_BYTES))
+            packet = ETFTP.data(kind, PORTS[SENDER], buffer, number, ack, octets, last)
+            frames.append(self.capture(self.emit(SENDER, packet)))
+        return frames
+
+    def confirms(self, ack: int) -> Frame:
+        return self.capture(self.emit(SENDER, ETFTP.null_ack(PORTS[SENDER], ack, 0)))
+
+    def closes(self) -> None:
+        """QUIT, answered with DONE."""
+        self.capture(self.emit(SENDER, ETFTP.text("QUIT", PORTS[SENDER], "done")))
+        self.capture(self.emit(RECEIVER, ETFTP.bare("DONE", PORTS[RECEIVER])))
+
+
+def kept() -> Exchange:
+    """OPEN and QUIT are repeated after five seconds, half of a buffer is lost, packets get smaller."""
+    talk = EtftpTalk("A put of two buffers that keeps every rule of RFC 1986.")
+    talk.sets_up("OPEN")
+    talk.wait(5_100)
+    talk.sets_up("OPEN")
+    talk.sets_up("RESPONSE")
+    talk.says_so(ETFTP.go(1, 0), ETFTP.go(2, 1))
+    talk.puts(0, 0, 3, ack=2)
+    talk.says_so(resend(3, 0, [1, 2]))
+    talk.puts(0, 1, 2, ack=3)
+    talk.says_so(ETFTP.ok(4, 0))
+    talk.confirms(4)
+    talk.puts(1, ack=4)
+    talk.says_so(ETFTP.ok(5, 1))
+    talk.confirms(5)
+    talk.closes()
+    return talk
+
+
+def transfer(talk: EtftpTalk, base: int = 0) -> tuple[Frame, list[Frame]]:
+    """All of it; the first CONTROL and the data."""
+    talk.sets_up("OPEN")
+    talk.sets_up("RESPONSE")
+    first = talk.says_so(ETFTP.go(1, base), ETFTP.go(2, base + 1))
+    data = talk.puts(base, ack=2) + talk.puts(base + 1, ack=2)
+    talk.says_so(ETFTP.ok(3, base), ETFTP.ok(4, base + 1))
+    talk.confirms(4)
+    talk.closes()
+    return first, data
+
+
+def from_one() -> Exchange:
+    """GO 1 where the first buffer is 0."""
+    talk = EtftpTalk("The receiver numbers buffers from 1, as version 4 does.", buffers=3)
+    first, _ = transfer(talk, base=1)
+    talk.wrong("R1986-07", first, RECEIVER, [])
+    return talk
+
+
+def too_large() -> Exchange:
+    """More than a datagram on Ethernet holds."""
+    talk = EtftpTalk("OPEN and RESPONSE agree on packets of 2048 bytes.")
+    for kind, end in (("OPEN", SENDER), ("RESPONSE", RECEIVER)):
+        talk.wrong("R1986-09", talk.sets_up(kind, 2048), end, [])
+    return talk
+
+
+def goes_back() -> Exchange:
+    """What was acknowledged is acknowledged no more."""
+    talk = EtftpTalk("High-seq falls from 4 to 2 in the middle of a buffer.", buffers=8)
+    talk.sets_up("OPEN")
+    talk.sets_up("RESPONSE")
+    talk.says_so(ETFTP.go(1, 0), ETFTP.go(2, 1), ETFTP.go(3, 2), ETFTP.go(4, 3))
+    for buffer in range(3):
+        talk.puts(buffer, ack=4)
+    wrong = talk.puts(3, 0, ack=2)[0]
+    talk.puts(3, 1, 2, 3, ack=4)
+    talk.wrong("R1986-14", wrong, SENDER, [])
+    return talk
+
+
+def no_size() -> Exchange:
+    """R is set, and an OK has zeros where the size belongs."""
+    talk = EtftpTalk("Both ends set R, and an OK carries no packet size.")
+    talk.sets_up("OPEN")
+    talk.sets_up("RESPONSE")
+    talk.says_so(ETFTP.go(1, 0), ETFTP.go(2, 1))
+    talk.puts(0, ack=2)
+    silent = talk.says_so(ok_of_rfc998(3, 0, burst_size=2, burst_interval_ms=50))
+    talk.puts(1, ack=3)
+    talk.doubtful("R1986-05", silent, RECEIVER)
+    talk.findings.append(talk.tolerated.pop())
+    return talk
+
+
+SCRIPTS: dict[str, Callable[[], Exchange]] = {
+    "r1986-like-kept": kept,
+    "r198605-no-size": no_size,
+    "r198607-from-one": from_one,
+    "r198609-too-large": too_large,
+    "r198614-goes-back": goes_back,
+}
