@@ -188,6 +188,12 @@ def test_what_cannot_be_judged_is_named_and_is_neither_pass_nor_failure(command:
         assert name in done.errors
 
 
+def test_of_etftp_a_breach_of_its_own_rules_is_told(command: Command) -> None:
+    status, document = checked(command, str(PCAPS / "violations" / "r198609-too-large.pcapng"))
+    assert status == 1
+    assert {finding["requirement"] for finding in findings(document)} == {"R1986-09"}
+
+
 def test_a_file_that_is_cut_short_is_judged_up_to_there_and_in_error(command: Command, tmp_path: Path) -> None:
     cut = tmp_path / "cut.pcapng"
     cut.write_bytes(VIOLATING.read_bytes()[:-10])

@@ -10,6 +10,8 @@ from pathlib import Path
 
 LINKTYPE_RAW = 101
 IPV4_HEADER_BYTES = 20
+UDP_HEADER_BYTES = 8
+UDP = 17
 
 
 @dataclass
@@ -26,8 +28,13 @@ class Captured:
 
     @property
     def netblt(self) -> bytes:
-        """What the IPv4 packet carries."""
-        return self.octets[IPV4_HEADER_BYTES:]
+        """What the IPv4 packet carries, or UDP in it."""
+        return self.octets[IPV4_HEADER_BYTES + (UDP_HEADER_BYTES if self.protocol == UDP else 0) :]
+
+    @property
+    def protocol(self) -> int:
+        """Of the IPv4 header."""
+        return self.octets[9]
 
 
 def blocks(octets: bytes) -> Iterator[tuple[int, bytes]]:

@@ -61,9 +61,15 @@ def judge(tshark: Tshark, file: IO[bytes], name: str) -> Checked:
     checked.connections = standings.connections(reports, standings.settled(found))
     if not checked.connections and not checked.error:
         checked.error = "holds no NETBLT packet"
-    elif not checked.error and all(row.verdict is Verdict.NA for row in checked.results):
+    elif not checked.error and not any(_speaks_of_rfc_998(row) for row in checked.results):
         checked.error = "holds nothing that the rules of RFC 998 can judge; is it ETFTP or version 4?"
     return checked
+
+
+def _speaks_of_rfc_998(row: Result) -> bool:
+    """Or shows a breach of what RFC 1986 says. That its few rules hold does not make a capture one of RFC 998's."""
+    keeps_rfc_1986 = row.verdict is Verdict.PASS and row.requirements[:1] and row.requirements[0].startswith("R1986-")
+    return row.verdict is not Verdict.NA and not keeps_rfc_1986
 
 
 def _case(connection: Connection) -> str:
