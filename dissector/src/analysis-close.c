@@ -22,6 +22,7 @@ static void judge_done(const struct nb_event *event)
     struct nb_stream *stream = event->stream;
     const struct nb_facts *facts = stream->facts;
     const int sender = 1 - event->end;
+    const struct nb_buffer *open = find_open_buffer(facts);
     struct nb_charge charge = {.rule = NB_RULE_CLOSE_RECEIVER,
                                .offender = event->end,
                                .forgiven = NB_DOUBTS_OF_LOSS,
@@ -30,7 +31,7 @@ static void judge_done(const struct nb_event *event)
     if (!stream->open_seen) {
         return;
     }
-    if (stream->acked < stream->newest || !facts->last_known || find_open_buffer(facts) != NULL) {
+    if (stream->acked < stream->newest || !facts->last_known || open != NULL) {
         nb_robust_odd(event, NB_ODD_CONTROL);
     }
     if (stream->acked < stream->newest) {
@@ -47,7 +48,6 @@ static void judge_done(const struct nb_event *event)
         nb_await(event, &charge, sender, 1, "DONE, though no packet of the last buffer was captured");
         return;
     }
-    const struct nb_buffer *open = find_open_buffer(facts);
     if (open != NULL) {
         charge.excuse = nb_is_unbroken(stream, event->end) ? NULL : charge.excuse;
         charge.forgiven = NB_DOUBT_UNSEEN_DATA; /* an OK that came behind its acknowledgement was not noted */

@@ -235,12 +235,12 @@ static void judge_go(const struct view *view)
                                      .absent_number = buffer->number,
                                      .excuse = "its GO may have escaped the capture"};
 
-    if (buffer->go_seq == 0) {
-        nb_robust_odd(event, NB_ODD_DATA);
-    }
     if (buffer->go_seq != 0) {
         nb_keep(event, NB_RULE_DATA_BEFORE_GO);
-    } else if (!buffer->go_missing_told && event->stream->open_seen && !view->facts->queue.cut) {
+        return;
+    }
+    nb_robust_odd(event, NB_ODD_DATA);
+    if (!buffer->go_missing_told && event->stream->open_seen && !view->facts->queue.cut) {
         buffer->go_missing_told = true;
         nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "data of buffer %u before its GO",
                  buffer->number);

@@ -18,9 +18,6 @@ struct nb_etftp {
     struct offer offer; /* RESPONSE, then the newest OK */
     struct offer confirmed;
     unsigned renegotiates; /* ends that set R, a bit for each */
-    bool offered;
-    bool mode_known; /* M of the OPEN: */
-    bool write;
     bool numbers_told;
     uint32_t buffer_packets; /* of a full buffer */
     uint32_t asked;          /* packet numbers in RESENDs since the newest OK */
@@ -29,8 +26,8 @@ struct nb_etftp {
     bool data_known;
     int64_t acked;
     struct nb_mark acked_mark;
-    double opened_when; /* the newest OPEN or QUIT, when `repeats` */
-    uint8_t repeats;    /* its type + 1 */
+    double asked_when; /* the newest OPEN or QUIT, when there is one */
+    uint8_t asking;    /* its type + 1 */
 };
 
 static struct nb_etftp *state_of(struct nb_stream *stream)
@@ -65,12 +62,8 @@ static void take_opening(const struct nb_event *event, struct nb_etftp *state)
         state->renegotiates |= 1U << event->end;
     }
     event->stream->facts->side[event->end].terms.flags = packet->open_flags;
-    if (packet->type == NB_OPEN) {
-        state->mode_known = true;
-        state->write = (packet->open_flags & NB_OPEN_WRITE) != 0;
-        event->stream->facts->active = (int8_t)event->end;
-    } else {
-        event->stream->facts->active = (int8_t)(1 - event->end);
+    event->stream->facts->active = (int8_t)(packet->type == NB_OPEN ? event->end : 1 - event->end);
+    if (packet->type == NB_RESPONSE) {
         state->offer = (struct offer){packet->data_packet_size, packet->burst_size, packet->burst_interval};
         state->confirmed = state->offer;
         state->buffer_packets = packet->data_packet_size == 0 ? 0 : packet->buffer_size / packet->data_packet_size;
@@ -170,11 +163,12 @@ static void judge_ack(const struct nb_event *event, struct nb_etftp *state)
 static void take_data(const struct nb_event *event, struct nb_etftp *state)
 {
     const struct nb_packet *packet = event->packet;
-    const int8_t active = event->stream->facts->active;
+    const struct nb_facts *facts = event->stream->facts;
     const int32_t buffers = (int32_t)(packet->buffer - state->buffer);
     const bool again = state->data_known && (buffers < 0 || (buffers == 0 && packet->packet <= state->packet));
 
-    if (state->mode_known && active >= 0 && (event->end == active) == !state->write) {
+    if (event->stream->open_seen &&
+        (event->end == facts->active) == ((facts->side[facts->active].terms.flags & NB_OPEN_WRITE) == 0)) {
         nb_keep(event, NB_RULE_R1986_MODE);
     }
     if (again) {
@@ -207,17 +201,17 @@ static void judge_patience(const struct nb_event *event, struct nb_etftp *state)
 {
     const uint8_t type = event->packet->type;
 
-    if (state->repeats == type + 1 && event->now - state->opened_when >= FIRST_TIMEOUT_S) {
+    if (state->asking == type + 1 && event->now - state->asked_when >= FIRST_TIMEOUT_S) {
         nb_keep(event, NB_RULE_R1986_TIMERS);
     }
-    state->repeats = (uint8_t)(type + 1);
-    state->opened_when = event->now;
+    state->asking = (uint8_t)(type + 1);
+    state->asked_when = event->now;
 }
 
 /* R1986-10 */
 static void judge_close(const struct nb_event *event, const struct nb_etftp *state)
 {
-    if (state->repeats == NB_QUIT + 1 && event->end != event->stream->sender) {
+    if (state->asking == NB_QUIT + 1 && event->end != event->stream->sender) {
         nb_keep(event, NB_RULE_R1986_CLOSE);
     }
 }

@@ -73,15 +73,15 @@ static void judge_open(const struct nb_event *event)
         .rule = NB_RULE_WIRE_OPEN_FLAGS, .offender = event->end, .excuse = "ETFTP has flags there"};
 
     nb_keep(event, NB_RULE_WIRE_OPEN);
-    if (reserved != 0) {
-        nb_robust_odd(event, NB_ODD_RESERVED);
-    }
     if (reserved == 0) {
         nb_keep(event, NB_RULE_WIRE_OPEN_FLAGS);
-    } else if (event->over_udp && (packet->open_flags & NB_ETFTP_RESERVED) == 0) {
-        nb_blame(event, &etftp, "reserved flags 0x%04x are set", reserved);
     } else {
-        accuse(event, NB_RULE_WIRE_OPEN_FLAGS, "reserved flags are set");
+        nb_robust_odd(event, NB_ODD_RESERVED);
+        if (event->over_udp && (packet->open_flags & NB_ETFTP_RESERVED) == 0) {
+            nb_blame(event, &etftp, "reserved flags 0x%04x are set", reserved);
+        } else {
+            accuse(event, NB_RULE_WIRE_OPEN_FLAGS, "reserved flags are set");
+        }
     }
     judge_string(event, packet->layout->client_string);
 }

@@ -403,7 +403,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     if (event.stream == NULL) {
         return NULL;
     }
-    nb_fetch_for(event.stream, packet);
+    const bool turned = nb_fetch_for(event.stream, packet);
     event.record = nb_record_add(pinfo->num, key);
     event.ordinal = nb_record_count() - 1;
     learn_dialect(&event, packet);
@@ -417,7 +417,9 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     }
     if (counts) {
         judge_data(&event, packet);
-        nb_fetch_more_for(event.stream, packet);
+        if (turned) {
+            nb_fetch_more_for(event.stream, packet);
+        }
         event.content = content_hash(packet);
         const struct nb_origin origin = origin_of(carrier, event.frame);
         event.emitted = nb_emission_note(&event.stream->flow[event.end], &origin, event.content);

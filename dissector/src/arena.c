@@ -12,7 +12,7 @@
 #define FIRST_PIECE ((size_t)64 << 10)
 #define LAST_PIECE ((size_t)32 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define ALIGNMENT (2 * sizeof(void *))
+#define ALIGNMENT sizeof(int64_t)
 
 static uint8_t *next;     /* in file scope; NULL before the first piece */
 static size_t left;       /* bytes from there on */

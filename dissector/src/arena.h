@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory for what is kept until the file is closed and never grows: records, and the state of each connection. It lies
- * side by side in large pieces: with thousands of connections the first touch of each new page would cost more than
- * what is done there. */
+/* Memory for what is kept until the file is closed and never grows: records, notes, and the state of each connection.
+ * It lies side by side in large pieces: with thousands of connections the first touch of each new page would cost more
+ * than what is done there. */
 #ifndef NETBLT_ARENA_H
 #define NETBLT_ARENA_H
 
@@ -18,7 +18,7 @@ enum { NB_SANITIZED = 1 };
 enum { NB_SANITIZED = 0 };
 #endif
 
-/* `bytes` zeroed bytes in file scope, aligned for any type; not to be freed. */
+/* `bytes` zeroed bytes in file scope, aligned for pointers, int64_t and double; not to be freed. */
 void *nb_arena_new0(size_t bytes);
 
 /* To be called once when the protocol is registered. */

@@ -12,15 +12,21 @@ static bool is_near(const struct nb_conversation *conversation, uint32_t number)
            number - conversation->buffer_base < conversation->buffers.count + LARGEST_GAP;
 }
 
-static struct nb_buffer_life *find(const struct nb_conversation *conversation, uint32_t number)
+struct nb_buffer_life *nb_buffer_life_place(const struct nb_conversation *conversation, uint32_t number)
 {
     const uint32_t at = number - conversation->buffer_base;
-    struct nb_buffer_life *life = NULL;
+
+    if (!conversation->buffers_known || at >= conversation->buffers.count) {
+        return NULL;
+    }
+    return (struct nb_buffer_life *)nb_series_at(&conversation->buffers, at, sizeof(struct nb_buffer_life));
+}
+
+static struct nb_buffer_life *find(const struct nb_conversation *conversation, uint32_t number)
+{
+    struct nb_buffer_life *life = nb_buffer_life_place(conversation, number);
     struct nb_buffer_life *far_one = NULL;
 
-    if (conversation->buffers_known && at < conversation->buffers.count) {
-        life = (struct nb_buffer_life *)nb_series_at(&conversation->buffers, at, sizeof(struct nb_buffer_life));
-    }
     /* It may have been far when it was made, and near by now. */
     if ((life == NULL || !life->made) && conversation->far_buffers != NULL) {
         far_one = (struct nb_buffer_life *)wmem_map_lookup(conversation->far_buffers, GUINT_TO_POINTER(number));
@@ -51,16 +57,6 @@ static struct nb_buffer_life *make_place(struct nb_conversation *conversation, u
         return make_far(conversation, number);
     }
     return find(conversation, number);
-}
-
-const struct nb_buffer_life *nb_buffer_life_place(const struct nb_conversation *conversation, uint32_t number)
-{
-    const uint32_t at = number - conversation->buffer_base;
-
-    if (!conversation->buffers_known || at >= conversation->buffers.count) {
-        return NULL;
-    }
-    return (const struct nb_buffer_life *)nb_series_at(&conversation->buffers, at, sizeof(struct nb_buffer_life));
 }
 
 const struct nb_buffer_life *nb_buffer_life_find(const struct nb_conversation *conversation, uint32_t number)

@@ -1,35 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "conversation.h"
 
+#include "arena.h"
 #include "fetch.h"
-
-/* Notes are small and many: they come from blocks. */
-#define BLOCK_NOTES 512U
-
-static struct nb_note *block;
-static unsigned block_used = BLOCK_NOTES;
-
-static void forget(void)
-{
-    block = NULL;
-    block_used = BLOCK_NOTES;
-}
-
-void nb_register_conversations(void)
-{
-    register_init_routine(forget);
-    register_cleanup_routine(forget);
-}
-
-static struct nb_note *keep(const struct nb_note *note)
-{
-    if (block_used == BLOCK_NOTES) {
-        block = wmem_alloc_array(wmem_file_scope(), struct nb_note, BLOCK_NOTES);
-        block_used = 0;
-    }
-    block[block_used] = *note;
-    return &block[block_used++];
-}
 
 static void append(struct nb_record *record, const struct nb_note *note)
 {
@@ -38,7 +11,8 @@ static void append(struct nb_record *record, const struct nb_note *note)
     while (*last != NULL) {
         last = &(*last)->next;
     }
-    *last = keep(note);
+    *last = (struct nb_note *)nb_arena_new0(sizeof(*note));
+    **last = *note;
 }
 
 void nb_note(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns)

@@ -126,9 +126,6 @@ struct nb_conversation {
 /* First pass: takes note of a packet that counts (sound, checksum not wrong) and fills its record. */
 void nb_converse(struct nb_event *event);
 
-/* To be called once when the protocol is registered. */
-void nb_register_conversations(void);
-
 /* fetch.h: the messages around this one, and the buffer that was in hand last. */
 void nb_conversation_fetch(const struct nb_conversation *conversation, int64_t seq);
 
@@ -145,8 +142,8 @@ void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t fra
 void nb_converse_data(struct nb_event *event);
 struct nb_buffer_life *nb_buffer_life(struct nb_conversation *conversation, uint32_t number, bool make);
 
-/* fetch.h: where it is or will be, as far as that is known without a look at it; NULL when it is not. */
-const struct nb_buffer_life *nb_buffer_life_place(const struct nb_conversation *conversation, uint32_t number);
+/* Where it is or will be among those that are near, without a look at it; NULL when it has no place there. */
+struct nb_buffer_life *nb_buffer_life_place(const struct nb_conversation *conversation, uint32_t number);
 
 /* As above, only to be looked at; NULL when there is none. */
 const struct nb_buffer_life *nb_buffer_life_find(const struct nb_conversation *conversation, uint32_t number);

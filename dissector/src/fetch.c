@@ -5,21 +5,21 @@
 #include "conversation.h"
 
 static const struct nb_stream *turn; /* only compared, never looked at */
-static bool more;
 
 void nb_fetch_turn(const struct nb_stream *stream)
 {
     turn = stream;
-    more = stream != NULL;
 }
 
-void nb_fetch_for(const struct nb_stream *stream, const struct nb_packet *packet)
+bool nb_fetch_for(const struct nb_stream *stream, const struct nb_packet *packet)
 {
+    const bool data = nb_is_data(packet->type);
+    const int64_t seq = data ? stream->acked : stream->newest;
+
     if (stream != turn) {
-        return;
+        return false;
     }
     turn = NULL;
-    const bool data = nb_is_data(packet->type);
     const struct nb_buffer *buffer = data ? nb_buffer_find(&stream->facts->buffers, packet->buffer) : NULL;
 
     nb_fetch(buffer, sizeof(*buffer));
@@ -32,22 +32,21 @@ void nb_fetch_for(const struct nb_stream *stream, const struct nb_packet *packet
     nb_redundancy_fetch(stream->redundancy);
     nb_emission_fetch(&stream->flow[0]);
     nb_emission_fetch(&stream->flow[1]);
-    nb_told_fetch(&stream->facts->told, data ? stream->acked : stream->newest);
-    nb_conversation_fetch(stream->conversation, data ? stream->acked : stream->newest);
+    nb_told_fetch(&stream->facts->told, seq);
+    nb_conversation_fetch(stream->conversation, seq);
+    return true;
 }
 
 void nb_fetch_more_for(const struct nb_stream *stream, const struct nb_packet *packet)
 {
-    if (!more) {
+    if (!nb_is_data(packet->type)) {
         return;
     }
-    more = false;
-    if (nb_is_data(packet->type)) {
-        const struct nb_buffer *buffer = nb_buffer_find(&stream->facts->buffers, packet->buffer);
-        const struct nb_buffer_life *life = nb_buffer_life_place(stream->conversation, packet->buffer);
-        nb_fetch(buffer == NULL ? NULL : nb_buffer_known_part(buffer, packet->packet), sizeof(struct nb_part));
-        if (life != NULL && packet->packet >= life->base && (uint32_t)(packet->packet - life->base) < life->room) {
-            nb_fetch(&life->first_sent[packet->packet - life->base], sizeof(uint32_t));
-        }
+    const struct nb_buffer *buffer = nb_buffer_find(&stream->facts->buffers, packet->buffer);
+    const struct nb_buffer_life *life = nb_buffer_life_place(stream->conversation, packet->buffer);
+
+    nb_fetch(buffer == NULL ? NULL : nb_buffer_known_part(buffer, packet->packet), sizeof(struct nb_part));
+    if (life != NULL && packet->packet >= life->base && (uint32_t)(packet->packet - life->base) < life->room) {
+        nb_fetch(&life->first_sent[packet->packet - life->base], sizeof(uint32_t));
     }
 }

@@ -27,9 +27,9 @@ static inline void nb_fetch(const void *memory, size_t bytes)
 /* Another connection than that of the packet before; NULL: none that is known. Its own state was asked for. */
 void nb_fetch_turn(const struct nb_stream *stream);
 
-/* In this order, with some work between, for each packet of it: what the state points at, and what that points at. Do
- * nothing but for the first packet of a turn. */
-void nb_fetch_for(const struct nb_stream *stream, const struct nb_packet *packet);
+/* What the state points at, for the first packet of a turn. Is it one? Then, with some work between, what that points
+ * at is worth asking for. */
+bool nb_fetch_for(const struct nb_stream *stream, const struct nb_packet *packet);
 void nb_fetch_more_for(const struct nb_stream *stream, const struct nb_packet *packet);
 
 #endif

@@ -47,6 +47,14 @@ static void add_frame(proto_tree *tree, tvbuff_t *tvb, int hf, uint32_t frame)
     }
 }
 
+/* A rule that says the same is found by its filter, and told once. */
+static void add_same(proto_tree *tree, tvbuff_t *tvb, enum nb_rule rule)
+{
+    if (rule != NB_RULES) {
+        proto_item_set_hidden(proto_tree_add_item(tree, ei_violation[rule].hf, tvb, 0, 0, ENC_NA));
+    }
+}
+
 static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb)
 {
     const bool event = finding->verdict == NB_EVENT;
@@ -67,11 +75,7 @@ static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tre
         add_string(sub, tvb, hf_netblt_analysis_requirement, id);
         add_string(sub, tvb, hf_netblt_analysis_verdict, verdict_names[finding->verdict]);
         add_string(sub, tvb, hf_netblt_analysis_offender, finding->offender);
-    }
-    if (!event && nb_rule_same((enum nb_rule)finding->rule) != NB_RULES) {
-        /* Found by its filter, told once. */
-        proto_item_set_hidden(
-            proto_tree_add_item(sub, ei_violation[nb_rule_same((enum nb_rule)finding->rule)].hf, tvb, 0, 0, ENC_NA));
+        add_same(sub, tvb, nb_rule_same((enum nb_rule)finding->rule));
     }
     add_frame(sub, tvb, hf_netblt_analysis_offending, finding->offending_frame);
     add_frame(sub, tvb, hf_netblt_analysis_request, finding->request_frame);

@@ -212,7 +212,6 @@ void netblt_register_protocol(void)
     nb_register_arena();
     nb_register_streams();
     nb_register_records();
-    nb_register_conversations();
     nb_register_payload(proto_netblt);
     nb_register_tap();
     netblt_handle = register_dissector("netblt", dissect_over_ip, proto_netblt);

@@ -51,16 +51,16 @@ static struct nb_standing held_together(const struct nb_facts *facts, enum nb_ru
     struct nb_standing sum = {0};
 
     for (size_t i = 0; i < array_length(same); i++) {
-        const struct nb_standing one = own_standing(facts, same[i].as);
         if (same[i].same != rule) {
             continue;
         }
+        const struct nb_standing one = own_standing(facts, same[i].as);
         if (nb_conclude(&one) > NB_WAS_HELD) {
             return (struct nb_standing){0};
         }
-        sum.first_kept = one.observations > 0 && (sum.observations == 0 || one.first_kept < sum.first_kept)
-                             ? one.first_kept
-                             : sum.first_kept;
+        if (one.observations > 0 && (sum.observations == 0 || one.first_kept < sum.first_kept)) {
+            sum.first_kept = one.first_kept;
+        }
         sum.observations += one.observations;
     }
     return sum;
