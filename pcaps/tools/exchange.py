@@ -16,6 +16,7 @@ from pcaps.tools.octets import Message, Packet, checksum, control, data, null_ac
 from pcaps.tools.pcapng import Record, pcapng
 
 IP_PROTOCOL = 30
+UDP_PROTOCOL = 17
 START_NS = 563_000_000 * 10**9  # November 1987
 STEP_NS = 2_500_000  # between packets: four of them take one burst interval, half of what the burst size allows
 SENDER, RECEIVER = "sender", "receiver"
@@ -55,12 +56,15 @@ class Exchange:
 
     def emit(self, emitter: str, content: Packet, comment: str | None = None) -> Frame:
         """Puts a packet on its way without capturing it."""
-        peer = RECEIVER if emitter == SENDER else SENDER
         identification = FIRST_ID[emitter] + self.emitted[emitter] if self.climbing_ids else 0
         self.emitted[emitter] += 1
         self.now_ns += STEP_NS
-        header = ipv4_header(ADDRESSES[emitter], ADDRESSES[peer], identification, len(content.octets))
-        return Frame(emitter, header + content.octets, comment)
+        return Frame(emitter, self.carried(emitter, identification, content.octets), comment)
+
+    def carried(self, emitter: str, identification: int, octets: bytes) -> bytes:
+        """The packet in IPv4."""
+        peer = RECEIVER if emitter == SENDER else SENDER
+        return ipv4_header(ADDRESSES[emitter], ADDRESSES[peer], identification, len(octets)) + octets
 
     def capture(self, frame: Frame, comment: str | None = None) -> Frame:
         """The frame passes the capture point; a second time it is a network's duplicate."""
@@ -160,6 +164,11 @@ class Exchange:
             }
         )
 
+    def looks_like(self, requirement: str, frame: Frame, role: str) -> None:
+        """It must be suspected and nothing more: what would excuse it need not be visible."""
+        self.wrong(requirement, frame, role, [])
+        self.findings[-1]["verdict"] = "suspected"
+
     def pcapng(self) -> bytes:
         """The capture file."""
         return pcapng(["tester"], self.records)
@@ -176,11 +185,21 @@ class Exchange:
         }
 
 
-def ipv4_header(source: bytes, destination: bytes, identification: int, payload_bytes: int) -> bytes:
-    """Twenty bytes, TTL 64, protocol 30, may be fragmented."""
-    fixed = struct.pack(">BBHHHBBH", 0x45, 0, 20 + payload_bytes, identification, 0, 64, IP_PROTOCOL, 0)
+def ipv4_header(
+    source: bytes, destination: bytes, identification: int, payload_bytes: int, protocol: int = IP_PROTOCOL
+) -> bytes:
+    """Twenty bytes, TTL 64, may be fragmented."""
+    fixed = struct.pack(">BBHHHBBH", 0x45, 0, 20 + payload_bytes, identification, 0, 64, protocol, 0)
     value = checksum(fixed + source + destination)
     return fixed[:10] + struct.pack(">H", value) + source + destination
+
+
+def udp_in_ipv4(
+    source: bytes, destination: bytes, identification: int, ports: tuple[int, int], payload: bytes
+) -> bytes:
+    """A datagram without a UDP checksum."""
+    udp = struct.pack(">HHHH", *ports, 8 + len(payload), 0) + payload
+    return ipv4_header(source, destination, identification, len(udp), UDP_PROTOCOL) + udp
 
 
 def ipv4_fragment(header: bytes, payload: bytes, offset: int, *, more: bool) -> bytes:

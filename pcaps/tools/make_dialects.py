@@ -10,14 +10,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import struct
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from pcaps.tools.dialects import BUFFER_BYTES, ETFTP, ETFTP_PORT, PACKET_BYTES, VERSION4, Dialect
-from pcaps.tools.octets import Packet, checksum
+from pcaps.tools.exchange import ipv4_header, udp_in_ipv4
+from pcaps.tools.octets import Packet
 from pcaps.tools.pcapng import Record, pcapng
 
 DIALECTS = Path(__file__).resolve().parent.parent / "dialects"
@@ -67,20 +67,13 @@ def story(dialect: Dialect) -> list[tuple[bool, Packet, str | None]]:
     ]
 
 
-def ip(payload: bytes, by_sender: bool, identification: int, protocol: int) -> bytes:
-    """An IPv4 header before it."""
-    ends = SENDER + RECEIVER if by_sender else RECEIVER + SENDER
-    fixed = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), identification, 0, 64, protocol, 0)
-    return fixed[:10] + struct.pack(">H", checksum(fixed + ends)) + ends + payload
-
-
 def carried(dialect: Dialect, packet: Packet, by_sender: bool, identification: int) -> bytes:
     """ETFTP in UDP between port 1818 of the server and one of the client's own; version 4 in IP."""
+    ends = (SENDER, RECEIVER) if by_sender else (RECEIVER, SENDER)
     if dialect is VERSION4:
-        return ip(packet.octets, by_sender, identification, 30)
+        return ipv4_header(*ends, identification, len(packet.octets)) + packet.octets
     ports = (40_000, ETFTP_PORT) if by_sender else (ETFTP_PORT, 40_000)
-    udp = struct.pack(">HHHH", *ports, 8 + len(packet.octets), 0) + packet.octets
-    return ip(udp, by_sender, identification, 17)
+    return udp_in_ipv4(*ends, identification, ports, packet.octets)
 
 
 def transfer(dialect: Dialect) -> tuple[bytes, dict[str, Any]]:

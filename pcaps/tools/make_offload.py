@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import struct
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from pcaps.tools.octets import checksum
+from pcaps.tools.exchange import udp_in_ipv4
 from pcaps.tools.pcapng import Record, pcapng
 from pcaps.tools.read_capture import Captured, capture
 
@@ -24,7 +23,6 @@ OFFLOAD = PCAPS / "offload"
 SOURCE = PCAPS / "golden" / "lossy-transfer.pcapng"
 NAME = "offloaded-transfer"
 UDP_PORT = 9980
-UDP_PROTOCOL = 17
 LARGEST_DATAGRAM_BYTES = 65_507
 TOGETHER_NS = 1_000_000  # what one end emits within this time lies in one datagram
 
@@ -58,9 +56,7 @@ def datagram(group: list[Captured]) -> bytes:
     """IPv4 and UDP around the packets; the large datagram has the identification of its first packet."""
     payload = b"".join(packet.netblt for packet in group)
     source, target = group[0].octets[12:16], group[0].octets[16:20]
-    udp = struct.pack(">HHHH", UDP_PORT, UDP_PORT, 8 + len(payload), 0) + payload
-    fixed = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), group[0].identification, 0, 64, UDP_PROTOCOL, 0)
-    return fixed[:10] + struct.pack(">H", checksum(fixed + source + target)) + source + target + udp
+    return udp_in_ipv4(source, target, group[0].identification, (UDP_PORT, UDP_PORT), payload)
 
 
 def all_files() -> dict[str, bytes]:

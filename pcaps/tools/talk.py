@@ -180,9 +180,7 @@ class Talk(Exchange):
         self.later.append((self.findings[-1], offence.number, proof))
 
     def looks_like(self, requirement: str, frame: Frame, role: str) -> None:
-        """It must be suspected and nothing more: what would excuse it need not be visible."""
-        self.wrong(requirement, frame, role, [])
-        self.findings[-1]["verdict"] = "suspected"
+        super().looks_like(requirement, frame, role)
         self.later.append((self.findings[-1], frame.number, None))
 
     def may_look_like(self, requirement: str, frame: Frame, role: str) -> None:
