@@ -45,17 +45,20 @@ class Dialect:
         header |= {"local_port": ports[0], "foreign_port": ports[1], "padding": 0}
         return Packet(kind, struct.pack(">H", value) + raw[2:], {**header, **fields})
 
-    def setup(self, kind: str, ports: tuple[int, int], string: str, transfer_bytes: int) -> Packet:
-        """OPEN or RESPONSE: write, data checksummed."""
-        fields: dict[str, Any] = {"unique_id": UID, "buffer_size": BUFFER_BYTES, "packet_size": PACKET_BYTES}
+    def setup(
+        self, kind: str, ports: tuple[int, int], string: str, transfer_bytes: int, packet_bytes: int = PACKET_BYTES
+    ) -> Packet:
+        """OPEN or RESPONSE: the active end sends, data checksummed. RFC 1986 turns M (R1986-04)."""
+        write = self.name == "version4"
+        fields: dict[str, Any] = {"unique_id": UID, "buffer_size": BUFFER_BYTES, "packet_size": packet_bytes}
         fields |= {"burst_size": 2, "burst_interval_ms": 50, "death_timer_s": 60, "max_buffers": 2}
-        fields |= {"write": True, "data_checksum_flag": True, "string": string}
+        fields |= {"write": write, "data_checksum_flag": True, "string": string}
         if self.name == "version4":
-            body = struct.pack(">IIHHHHHH", UID, BUFFER_BYTES, PACKET_BYTES, 2, 50, 60, 0x0003, 2)
+            body = struct.pack(">IIHHHHHH", UID, BUFFER_BYTES, packet_bytes, 2, 50, 60, 0x0003, 2)
         else:
             fields |= {"transfer_size": transfer_bytes, "binary": True, "renegotiate": True, "radio_delay_s": 4}
-            sizes = (UID, BUFFER_BYTES, transfer_bytes, PACKET_BYTES, 2, 50, 60)
-            body = struct.pack(">IIIHHHHHHHH", *sizes, 0x000F, 2, 4, 0)
+            sizes = (UID, BUFFER_BYTES, transfer_bytes, packet_bytes, 2, 50, 60)
+            body = struct.pack(">IIIHHHHHHHH", *sizes, 0x000E, 2, 4, 0)
         return self.packet(kind, body + text_field(string), fields, ports)
 
     def data(

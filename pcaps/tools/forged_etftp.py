@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 
 from pcaps.tools.dialects import BUFFER_BYTES, ETFTP, ETFTP_PORT, PACKET_BYTES
 from pcaps.tools.exchange import ADDRESSES, RECEIVER, SENDER, Exchange, Frame, udp_in_ipv4
-from pcaps.tools.octets import Message, resend, text_field
+from pcaps.tools.octets import Message, resend
 from pcaps.tools.octets import ok as ok_of_rfc998
 
 UDP_PORTS = {SENDER: 40_000, RECEIVER: ETFTP_PORT}
@@ -28,10 +27,9 @@ class EtftpTalk(Exchange):
     def sets_up(self, kind: str, packet_bytes: int = PACKET_BYTES) -> Frame:
         """OPEN of the sender or RESPONSE of the receiver."""
         emitter = SENDER if kind == "OPEN" else RECEIVER
-        sizes = (0x5EAF00D5, BUFFER_BYTES, self.buffers * BUFFER_BYTES, packet_bytes, 2, 50, 60)
-        body = struct.pack(">IIIHHHHHHHH", *sizes, 0x000E, 2, 4, 0)  # put, checksums, binary, R
-        body += text_field("maps/overlay.img" if kind == "OPEN" else "")
-        return self.capture(self.emit(emitter, ETFTP.packet(kind, body, {}, PORTS[emitter])))
+        string = "maps/overlay.img" if kind == "OPEN" else ""
+        content = ETFTP.setup(kind, PORTS[emitter], string, self.buffers * BUFFER_BYTES, packet_bytes)
+        return self.capture(self.emit(emitter, content))
 
     def says_so(self, *messages: Message) -> Frame:
         return self.capture(self.emit(RECEIVER, ETFTP.control(PORTS[RECEIVER], *messages)))
