@@ -11,10 +11,10 @@ int hf_netblt_checksum = -1, hf_netblt_checksum_status = -1, hf_netblt_version =
     hf_netblt_padding = -1, hf_netblt_alignment = -1, hf_netblt_dialect = -1;
 int hf_netblt_uid = -1, hf_netblt_buffer_size = -1, hf_netblt_transfer_size = -1, hf_netblt_packet_size = -1,
     hf_netblt_burst_size = -1, hf_netblt_burst_interval = -1, hf_netblt_death_timer = -1, hf_netblt_flags = -1,
-    hf_netblt_flags_write = -1, hf_netblt_flags_data_checksum = -1, hf_netblt_flags_reserved_open = -1,
-    hf_netblt_max_buffers = -1, hf_netblt_client_string = -1, hf_netblt_flags_binary = -1,
-    hf_netblt_flags_renegotiate = -1, hf_netblt_flags_reserved_etftp = -1, hf_netblt_radio_delay = -1,
-    hf_netblt_last_touched = -1;
+    hf_netblt_flags_write = -1, hf_netblt_flags_write_etftp = -1, hf_netblt_flags_data_checksum = -1,
+    hf_netblt_flags_reserved_open = -1, hf_netblt_max_buffers = -1, hf_netblt_client_string = -1,
+    hf_netblt_flags_binary = -1, hf_netblt_flags_renegotiate = -1, hf_netblt_flags_reserved_etftp = -1,
+    hf_netblt_radio_delay = -1, hf_netblt_last_touched = -1;
 int hf_netblt_reason = -1;
 int hf_netblt_buffer = -1, hf_netblt_high_seq = -1, hf_netblt_packet = -1, hf_netblt_data_checksum = -1,
     hf_netblt_data_checksum_status = -1, hf_netblt_flags_last_buffer = -1, hf_netblt_flags_reserved_data = -1,
@@ -57,6 +57,8 @@ static const value_string type_names[] = {{NB_OPEN, "OPEN"},
 static const value_string message_names[] = {{NB_GO, "GO"}, {NB_OK, "OK"}, {NB_RESEND, "RESEND"}, {0, NULL}};
 
 static const true_false_string write_read = {"WRITE: the end that opened sends", "READ: the end that opened receives"};
+/* R1986-04 */
+static const true_false_string get_put = {"GET: the end that opened receives", "PUT: the end that opened sends"};
 
 static void register_wire_fields(int proto)
 {
@@ -94,6 +96,8 @@ static void register_wire_fields(int proto)
         {&hf_netblt_flags, {"Flags", "netblt.flags", FT_UINT16, BASE_HEX, NULL, 0, NULL, HFILL}},
         {&hf_netblt_flags_write,
          {"M", "netblt.flags.write", FT_BOOLEAN, 16, TFS(&write_read), NB_OPEN_WRITE, NULL, HFILL}},
+        {&hf_netblt_flags_write_etftp,
+         {"M", "netblt.flags.write", FT_BOOLEAN, 16, TFS(&get_put), NB_OPEN_WRITE, "RFC 1986", HFILL}},
         {&hf_netblt_flags_data_checksum,
          {"C (data checksummed)", "netblt.flags.data_checksum", FT_BOOLEAN, 16, NULL, NB_OPEN_DATA_CHECKSUM, NULL,
           HFILL}},

@@ -12,9 +12,9 @@ extern int hf_netblt_checksum, hf_netblt_checksum_status, hf_netblt_version, hf_
     hf_netblt_dialect;
 extern int hf_netblt_uid, hf_netblt_buffer_size, hf_netblt_transfer_size, hf_netblt_packet_size, hf_netblt_burst_size,
     hf_netblt_burst_interval, hf_netblt_death_timer, hf_netblt_flags, hf_netblt_flags_write,
-    hf_netblt_flags_data_checksum, hf_netblt_flags_reserved_open, hf_netblt_max_buffers, hf_netblt_client_string,
-    hf_netblt_flags_binary, hf_netblt_flags_renegotiate, hf_netblt_flags_reserved_etftp, hf_netblt_radio_delay,
-    hf_netblt_last_touched;
+    hf_netblt_flags_write_etftp, hf_netblt_flags_data_checksum, hf_netblt_flags_reserved_open, hf_netblt_max_buffers,
+    hf_netblt_client_string, hf_netblt_flags_binary, hf_netblt_flags_renegotiate, hf_netblt_flags_reserved_etftp,
+    hf_netblt_radio_delay, hf_netblt_last_touched;
 extern int hf_netblt_reason;
 extern int hf_netblt_buffer, hf_netblt_high_seq, hf_netblt_packet, hf_netblt_data_checksum,
     hf_netblt_data_checksum_status, hf_netblt_flags_last_buffer, hf_netblt_flags_reserved_data, hf_netblt_data;

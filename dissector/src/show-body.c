@@ -88,7 +88,7 @@ static void add_open_fields(const struct nb_view *view)
                                       &hf_netblt_flags_write, NULL};
     static int *const etftp_bits[] = {&hf_netblt_flags_reserved_etftp, &hf_netblt_flags_renegotiate,
                                       &hf_netblt_flags_binary,         &hf_netblt_flags_data_checksum,
-                                      &hf_netblt_flags_write,          NULL};
+                                      &hf_netblt_flags_write_etftp,    NULL};
     const struct nb_layout *layout = view->packet->layout;
     const int sizes = layout->data_packet_size;
 
@@ -110,6 +110,17 @@ static void add_open_fields(const struct nb_view *view)
     add_string(view, hf_netblt_client_string, layout->client_string);
 }
 
+/* RFC 1986 turns the bit (R1986-04). */
+static const char *mode_of(const struct nb_packet *packet)
+{
+    const bool set = (packet->open_flags & NB_OPEN_WRITE) != 0;
+
+    if (packet->dialect == NB_ETFTP) {
+        return set ? "GET" : "PUT";
+    }
+    return set ? "WRITE" : "READ";
+}
+
 /* WIRE-08 */
 static void show_open(const struct nb_view *view)
 {
@@ -119,10 +130,10 @@ static void show_open(const struct nb_view *view)
     const char *name = string_at(view, packet->layout->client_string);
     nb_info(view, wmem_strdup_printf(
                       view->pinfo->pool, " %u -> %u %s buf %u pkt %u burst %u/%u ms, %u buffers%s%s%s%s uid 0x%08x",
-                      packet->local_port, packet->foreign_port, packet->open_flags & NB_OPEN_WRITE ? "WRITE" : "READ",
-                      packet->buffer_size, packet->data_packet_size, packet->burst_size, packet->burst_interval,
-                      packet->max_buffers, packet->open_flags & NB_OPEN_DATA_CHECKSUM ? ", data checksummed" : "",
-                      *name ? " \"" : "", name, *name ? "\"" : "", packet->uid));
+                      packet->local_port, packet->foreign_port, mode_of(packet), packet->buffer_size,
+                      packet->data_packet_size, packet->burst_size, packet->burst_interval, packet->max_buffers,
+                      packet->open_flags & NB_OPEN_DATA_CHECKSUM ? ", data checksummed" : "", *name ? " \"" : "", name,
+                      *name ? "\"" : "", packet->uid));
 }
 
 /* KEEPALIVE, QUITACK, DONE: the header is all there is (WIRE-06). */

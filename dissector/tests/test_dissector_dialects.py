@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,23 @@ def test_an_open_shows_by_itself_what_it_is(reader: Reader, capture: Path) -> No
     ]
     rfc998, etftp = "RFC 998", NAMES["etftp"]
     assert dialects(reader, capture, frames) == [rfc998, rfc998, etftp, etftp, etftp, rfc998]
+
+
+def test_rfc_1986_turns_the_meaning_of_m(reader: Reader, capture: Path) -> None:
+    opens = [
+        *(
+            forge.packet(forge.OPEN, forge.open_body(7, client=b"name", write=write), 1000, 1)
+            for write in (True, False)
+        ),
+        etftp_open(b"name", flags=0x000D),
+        etftp_open(b"name", flags=0x000C),
+    ]
+    path = forge.write_pcapng(capture, [over_udp(octets, 9980, 5200 + n) for n, octets in enumerate(opens)])
+    modes = [("WRITE", "sends"), ("READ", "receives"), ("GET", "receives"), ("PUT", "sends")]
+    told = re.findall(r" = M: (\w+): the end that opened (\w+)", reader.tshark(path, "-V"))
+    assert told == modes
+    infos = [row["_ws.col.Info"][0].split()[4] for row in reader.rows(path, "_ws.col.Info")]
+    assert infos == [word for word, _ in modes]
 
 
 def test_reserved_bits_alone_do_not_make_etftp(reader: Reader, capture: Path) -> None:
