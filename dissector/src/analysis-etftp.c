@@ -184,7 +184,7 @@ static void take_data(const struct nb_event *event, struct nb_etftp *state)
 static void take_null_ack(const struct nb_event *event, struct nb_etftp *state)
 {
     const struct nb_packet *packet = event->packet;
-    const struct offer now = {.packet_size = tvb_get_ntohs(packet->tvb, packet->layout->null_ack_packet_size),
+    const struct offer now = {.packet_size = packet->data_packet_size,
                               .burst_size = packet->burst_size,
                               .burst_interval = packet->burst_interval};
 

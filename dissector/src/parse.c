@@ -98,6 +98,19 @@ static void read_data(struct nb_packet *packet)
     }
 }
 
+static void read_null_ack(struct nb_packet *packet)
+{
+    tvbuff_t *tvb = packet->tvb;
+    const struct nb_layout *layout = packet->layout;
+
+    packet->high_seq = tvb_get_ntohs(tvb, layout->null_ack_high_seq);
+    packet->burst_size = tvb_get_ntohs(tvb, layout->null_ack_high_seq + 2);
+    packet->burst_interval = tvb_get_ntohs(tvb, layout->null_ack_high_seq + 4);
+    if (layout->null_ack_packet_size) {
+        packet->data_packet_size = tvb_get_ntohs(tvb, layout->null_ack_packet_size);
+    }
+}
+
 static void read_body(struct nb_packet *packet)
 {
     switch (packet->type) {
@@ -110,9 +123,7 @@ static void read_body(struct nb_packet *packet)
         read_data(packet);
         break;
     case NB_NULL_ACK:
-        packet->high_seq = tvb_get_ntohs(packet->tvb, packet->layout->null_ack_high_seq);
-        packet->burst_size = tvb_get_ntohs(packet->tvb, packet->layout->null_ack_high_seq + 2);
-        packet->burst_interval = tvb_get_ntohs(packet->tvb, packet->layout->null_ack_high_seq + 4);
+        read_null_ack(packet);
         break;
     default:
         break;
@@ -192,6 +203,9 @@ void nb_read_as(struct nb_packet *packet, enum nb_dialect dialect)
     }
     packet->dialect = dialect;
     packet->layout = layout;
+    if (packet->status == NB_SOUND && packet->type == NB_NULL_ACK) {
+        read_null_ack(packet); /* all that was read in other packets stands where it stood */
+    }
 }
 
 void nb_parse(struct nb_packet *packet, tvbuff_t *tvb, const struct nb_reading *reading)

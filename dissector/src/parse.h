@@ -44,12 +44,12 @@ struct nb_packet {
     /* valid for the types that have them, when status is NB_SOUND */
     uint32_t uid;
     uint32_t buffer_size;
-    uint32_t transfer_size; /* 0 not given */
-    uint16_t data_packet_size;
-    uint16_t burst_size;     /* OPEN, RESPONSE, NULL-ACK; version 4 also DATA, LDATA */
-    uint16_t burst_interval; /* ms; as burst_size */
-    uint16_t death_timer;    /* s */
-    uint16_t open_flags;     /* bits as in RFC 998 */
+    uint32_t transfer_size;    /* 0 not given */
+    uint16_t data_packet_size; /* OPEN, RESPONSE; ETFTP also NULL-ACK */
+    uint16_t burst_size;       /* OPEN, RESPONSE, NULL-ACK; version 4 also DATA, LDATA */
+    uint16_t burst_interval;   /* ms; as burst_size */
+    uint16_t death_timer;      /* s */
+    uint16_t open_flags;       /* bits as in RFC 998 */
     uint16_t max_buffers;
     uint32_t buffer;
     uint16_t high_seq;

@@ -283,8 +283,10 @@ static void show_null_ack(const struct nb_view *view)
     if (packet->length != layout->null_ack) {
         expert_add_info(view->pinfo, view->root, &ei_netblt_length_wrong);
     }
-    nb_info(view, wmem_strdup_printf(view->pinfo->pool, " ack %u burst %u/%u ms", packet->high_seq, packet->burst_size,
-                                     packet->burst_interval));
+    const char *size =
+        layout->null_ack_packet_size ? wmem_strdup_printf(view->pinfo->pool, " pkt %u", packet->data_packet_size) : "";
+    nb_info(view, wmem_strdup_printf(view->pinfo->pool, " ack %u%s burst %u/%u ms", packet->high_seq, size,
+                                     packet->burst_size, packet->burst_interval));
 }
 
 void nb_show_body(const struct nb_view *view)

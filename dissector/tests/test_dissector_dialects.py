@@ -154,6 +154,20 @@ def test_rfc_1986_turns_the_meaning_of_m(reader: Reader, capture: Path) -> None:
     assert infos == [word for word, _ in modes]
 
 
+@pytest.mark.parametrize("dialect", sorted(NAMES))
+def test_a_null_ack_tells_in_one_line_what_it_confirms(reader: Reader, dialect: str) -> None:
+    """The packet size is there in ETFTP only."""
+    (fields,) = (v["fields"] for v in VECTORS if (v["dialect"], v["type"]) == (dialect, "NULL-ACK"))
+    size = f" pkt {fields['packet_size']}" if "packet_size" in fields else ""
+    path = reader.home / f"{dialect}-null-ack.pcapng"
+    path.write_bytes((DIALECTS / f"{dialect}-transfer.pcapng").read_bytes())
+    infos = [row["_ws.col.Info"][0] for row in reader.rows(path, "_ws.col.Info")]
+    confirmed = f"burst {fields['burst_size']}/{fields['burst_interval_ms']} ms"
+    assert [info for info in infos if info.startswith("NULL-ACK")] == [
+        f"NULL-ACK ack {fields['high_seq']}{size} {confirmed}"
+    ]
+
+
 def test_reserved_bits_alone_do_not_make_etftp(reader: Reader, capture: Path) -> None:
     strings = (b"", b"a", b"abc", b"abcdefg")
     payloads = [
