@@ -114,14 +114,14 @@ static guint one(const struct nb_history *history _U_)
 }
 
 static const struct nb_column total_columns[] = {
-    {"VIOLATED", "violated", 0, NB_RIGHT},
-    {"SUSPECTED", "suspected", 0, NB_RIGHT},
-    {"HELD", "held", 0, NB_RIGHT},
-    {"NOT OBSERVABLE", "not_observable", 0, NB_RIGHT},
+    {"VIOLATED", "violated", 0, NB_RIGHT}, {"SUSPECTED", "suspected", 0, NB_RIGHT},
+    {"HELD", "held", 0, NB_RIGHT},         {"NOT OBSERVABLE", "not_observable", 0, NB_RIGHT},
+    {"DIALECT", "dialect", 0, NB_LEFT},
 };
 
 static void total_row(const struct nb_history *history, guint i _U_, struct nb_cell *cells)
 {
+    const enum nb_dialect dialect = history->stream->dialect;
     uint64_t count[array_length(conclusions)] = {0};
 
     for (unsigned rule = 0; rule < NB_RULES; rule++) {
@@ -132,6 +132,7 @@ static void total_row(const struct nb_history *history, guint i _U_, struct nb_c
     cells[1] = nb_cell_uint(count[NB_WAS_SUSPECTED]);
     cells[2] = nb_cell_uint(count[NB_WAS_HELD]);
     cells[3] = nb_cell_uint(count[NB_NOT_OBSERVED]);
+    cells[4] = dialect == NB_AUTO ? nb_cell_none() : nb_cell_text(nb_layout_of(dialect)->name);
 }
 
 static const struct nb_table table_totals = {"totals", NULL,     total_columns, array_length(total_columns),
@@ -141,13 +142,14 @@ static const struct nb_table *const tables[] = {&table_totals, &table_rules};
 
 const struct nb_report nb_report_verdict = {
     "verdict",
-    "NETBLT requirements (RFC 998) as far as a capture can verify them",
+    "NETBLT requirements as far as a capture can verify them",
     "violated: no loss, reordering, duplication or corruption, in the network or in the capture, explains these "
     "frames. "
     "suspected: something may.\nheld: put to the test and kept. not observable: never put to the test in this "
     "capture.\n"
     "VIOLATED IN: frames where a violation was shown; PROVEN IN: what completed the first proof. "
-    "Filter: netblt.analysis.flags.\n",
+    "Filter: netblt.analysis.flags.\n"
+    "DIALECT: of RFC 1986 is judged what it adds and changes, and RFC 998 is not; of version 4 nothing.\n",
     tables,
     array_length(tables),
 };

@@ -274,6 +274,17 @@ def test_the_verdict_tells_kept_from_never_tested(reader: Reader, forged: Forged
     assert totals["not_observable"] == counted.count("not observable")
 
 
+@pytest.mark.parametrize("dialect", ["etftp", "version4"])
+def test_the_verdict_tells_a_dialect_that_is_hardly_judged(reader: Reader, dialect: str) -> None:
+    path = reader.home / f"{dialect}-judged.pcapng"
+    path.write_bytes((ROOT / "pcaps" / "dialects" / f"{dialect}-transfer.pcapng").read_bytes())
+    (connection,) = report(reader, path, "verdict")
+    (name,) = {row["netblt.dialect"][0] for row in reader.rows(path, "netblt.dialect")}
+    assert connection["totals"][0]["dialect"] == name != "RFC 998"
+    judged = {row["requirement"].partition("-")[0] for row in connection["requirements"] if row["observations"]}
+    assert judged == ({"R1986"} if dialect == "etftp" else set())
+
+
 def test_conversations_and_endpoints_count_packets(reader: Reader, forged: Forged) -> None:
     text = reader.tshark(forged.path, "-q", "-z", "conv,netblt", "-z", "endpoints,netblt")
     by_sender = sum(frame.data[15] == 1 for frame in forged.trace.frames)
