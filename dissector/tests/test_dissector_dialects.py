@@ -146,7 +146,7 @@ def test_rfc_1986_turns_the_meaning_of_m(reader: Reader, capture: Path) -> None:
         etftp_open(b"name", flags=0x000D),
         etftp_open(b"name", flags=0x000C),
     ]
-    path = forge.write_pcapng(capture, [over_udp(octets, 9980, 5200 + n) for n, octets in enumerate(opens)])
+    path = forge.write_pcapng(capture, [over_udp(octets, 9980, 5300 + n) for n, octets in enumerate(opens)])
     modes = [("WRITE", "sends"), ("READ", "receives"), ("GET", "receives"), ("PUT", "sends")]
     told = re.findall(r" = M: (\w+): the end that opened (\w+)", reader.tshark(path, "-V"))
     assert told == modes
