@@ -168,7 +168,7 @@ static void take_data(const struct nb_event *event, struct nb_etftp *state)
     const bool again = state->data_known && (buffers < 0 || (buffers == 0 && packet->packet <= state->packet));
 
     if (event->stream->open_seen &&
-        (event->end == facts->active) == ((facts->side[facts->active].terms.flags & NB_OPEN_WRITE) == 0)) {
+        (event->end == facts->active) == nb_active_sends(NB_ETFTP, facts->side[facts->active].terms.flags)) {
         nb_keep(event, NB_RULE_R1986_MODE);
     }
     if (again) {

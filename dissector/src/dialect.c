@@ -52,6 +52,11 @@ const struct nb_layout *nb_layout_of(enum nb_dialect dialect)
     return &layouts[dialect];
 }
 
+bool nb_active_sends(enum nb_dialect dialect, uint16_t flags)
+{
+    return ((flags & NB_OPEN_WRITE) != 0) == (dialect != NB_ETFTP);
+}
+
 int nb_type_of_code(enum nb_dialect dialect, uint8_t version, uint8_t code)
 {
     if (dialect != NB_VERSION4) {

@@ -43,6 +43,9 @@ struct nb_layout {
 /* Never NULL for a dialect other than NB_AUTO. */
 const struct nb_layout *nb_layout_of(enum nb_dialect dialect);
 
+/* What M in the flags of an OPEN or RESPONSE says: does the end that opened send? RFC 1986 turns it (R1986-04). */
+bool nb_active_sends(enum nb_dialect dialect, uint16_t flags);
+
 /* The enum nb_type of a type code; -1 when the dialect does not know it. `version` tells version 5 from 4. */
 int nb_type_of_code(enum nb_dialect dialect, uint8_t version, uint8_t code);
 

@@ -134,7 +134,7 @@ static struct nb_standing *standing_of(const struct nb_event *event, enum nb_rul
     return &facts->blamed[rule];
 }
 
-/* Address and role. Before anybody has acted, M in the OPEN tells who will send (AMB-08; R1986-04 turns it). */
+/* Address and role. Before anybody has acted, M in the OPEN tells who will send (AMB-08). */
 static const char *offender_of(const struct nb_event *event, int end)
 {
     struct nb_stream *stream = event->stream;
@@ -150,8 +150,7 @@ static const char *offender_of(const struct nb_event *event, int end)
         flags = event->packet->open_flags;
     }
     if (sender < 0 && active >= 0) {
-        const bool active_sends = ((flags & NB_OPEN_WRITE) != 0) == (stream->dialect != NB_ETFTP);
-        stream->sender = (int8_t)(active_sends ? active : 1 - active);
+        stream->sender = (int8_t)(nb_active_sends(stream->dialect, flags) ? active : 1 - active);
     }
     const char *text = nb_offender(stream, end);
     stream->sender = sender;

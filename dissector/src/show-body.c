@@ -110,15 +110,14 @@ static void add_open_fields(const struct nb_view *view)
     add_string(view, hf_netblt_client_string, layout->client_string);
 }
 
-/* RFC 1986 turns the bit (R1986-04). */
 static const char *mode_of(const struct nb_packet *packet)
 {
-    const bool set = (packet->open_flags & NB_OPEN_WRITE) != 0;
+    const bool active_sends = nb_active_sends(packet->dialect, packet->open_flags);
 
     if (packet->dialect == NB_ETFTP) {
-        return set ? "GET" : "PUT";
+        return active_sends ? "PUT" : "GET";
     }
-    return set ? "WRITE" : "READ";
+    return active_sends ? "WRITE" : "READ";
 }
 
 /* WIRE-08 */
