@@ -29,6 +29,11 @@ PACKETS_PER_BUFFER = 4
 BURST = {"burst_size": 8, "burst_interval_ms": 10}
 
 
+def peer_of(end: str) -> str:
+    """The other end."""
+    return RECEIVER if end == SENDER else SENDER
+
+
 @dataclass
 class Frame:
     """A packet on its way; `number` is its place in the capture, 0 until it is captured."""
@@ -63,7 +68,7 @@ class Exchange:
 
     def carried(self, emitter: str, identification: int, octets: bytes) -> bytes:
         """The packet in IPv4."""
-        peer = RECEIVER if emitter == SENDER else SENDER
+        peer = peer_of(emitter)
         return ipv4_header(ADDRESSES[emitter], ADDRESSES[peer], identification, len(octets)) + octets
 
     def capture(self, frame: Frame, comment: str | None = None) -> Frame:
@@ -89,12 +94,12 @@ class Exchange:
 
     def ports(self, emitter: str) -> dict[str, Any]:
         """Header fields of this emitter."""
-        peer = RECEIVER if emitter == SENDER else SENDER
+        peer = peer_of(emitter)
         return {"local_port": PORTS[emitter], "foreign_port": PORTS[peer]}
 
     def open(self, captured: bool = True) -> None:
         """OPEN and RESPONSE, accepted as proposed."""
-        passive = RECEIVER if self.active == SENDER else SENDER
+        passive = peer_of(self.active)
         proposal: dict[str, Any] = {
             "unique_id": 0x0998_0030,
             "buffer_size": PACKET_BYTES * PACKETS_PER_BUFFER,

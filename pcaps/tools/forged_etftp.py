@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pcaps.tools.dialects import BUFFER_BYTES, ETFTP, ETFTP_PORT, PACKET_BYTES
-from pcaps.tools.exchange import ADDRESSES, RECEIVER, SENDER, Exchange, Frame, udp_in_ipv4
+from pcaps.tools.exchange import ADDRESSES, RECEIVER, SENDER, Exchange, Frame, peer_of, udp_in_ipv4
 from pcaps.tools.octets import Message, resend
 from pcaps.tools.octets import ok as ok_of_rfc998
 
@@ -20,7 +20,7 @@ class EtftpTalk(Exchange):
 
     def carried(self, emitter: str, identification: int, octets: bytes) -> bytes:
         """The packet in UDP."""
-        peer = RECEIVER if emitter == SENDER else SENDER
+        peer = peer_of(emitter)
         ports = (UDP_PORTS[emitter], UDP_PORTS[peer])
         return udp_in_ipv4(ADDRESSES[emitter], ADDRESSES[peer], identification, ports, octets)
 
@@ -55,7 +55,7 @@ class EtftpTalk(Exchange):
 
 
 def kept() -> Exchange:
-    """OPEN and QUIT are repeated after five seconds, half of a buffer is lost, packets get smaller."""
+    """OPEN is repeated after five seconds, half of a buffer is lost, packets get smaller."""
     talk = EtftpTalk("A put of two buffers that keeps every rule of RFC 1986.", buffers=2)
     talk.sets_up("OPEN")
     talk.wait(5_100)
@@ -74,22 +74,17 @@ def kept() -> Exchange:
     return talk
 
 
-def transfer(talk: EtftpTalk, base: int = 0) -> tuple[Frame, list[Frame]]:
-    """All of it; the first CONTROL and the data."""
-    talk.sets_up("OPEN")
-    talk.sets_up("RESPONSE")
-    first = talk.says_so(ETFTP.go(1, base), ETFTP.go(2, base + 1))
-    data = talk.puts(base, ack=2) + talk.puts(base + 1, ack=2)
-    talk.says_so(ETFTP.ok(3, base), ETFTP.ok(4, base + 1))
-    talk.confirms(4)
-    talk.closes()
-    return first, data
-
-
 def from_one() -> Exchange:
     """GO 1 where the first buffer is 0."""
     talk = EtftpTalk("The receiver numbers buffers from 1, as version 4 does.", buffers=3)
-    first, _ = transfer(talk, base=1)
+    talk.sets_up("OPEN")
+    talk.sets_up("RESPONSE")
+    first = talk.says_so(ETFTP.go(1, 1), ETFTP.go(2, 2))
+    talk.puts(1, ack=2)
+    talk.puts(2, ack=2)
+    talk.says_so(ETFTP.ok(3, 1), ETFTP.ok(4, 2))
+    talk.confirms(4)
+    talk.closes()
     talk.wrong("R1986-07", first, RECEIVER, [])
     return talk
 

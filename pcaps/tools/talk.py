@@ -13,7 +13,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pcaps.tools.exchange import BURST, PACKET_BYTES, PACKETS_PER_BUFFER, PORTS, RECEIVER, SENDER, Exchange, Frame
+from pcaps.tools.exchange import (
+    BURST,
+    PACKET_BYTES,
+    PACKETS_PER_BUFFER,
+    PORTS,
+    RECEIVER,
+    SENDER,
+    Exchange,
+    Frame,
+    peer_of,
+)
 from pcaps.tools.octets import Message, Packet, checksum, data, go, null_ack, packet, resend, setup
 from pcaps.tools.octets import ok as ok_with_offer
 
@@ -48,7 +58,7 @@ class Talk(Exchange):
 
     @property
     def passive(self) -> str:
-        return RECEIVER if self.active == SENDER else SENDER
+        return peer_of(self.active)
 
     def opens(self, **fields: Any) -> Frame:
         """The OPEN; again when called again."""
@@ -200,5 +210,5 @@ class Talk(Exchange):
 
 def unswapped(emitter: str) -> dict[str, int]:
     """The ports as the other end would write them."""
-    peer = RECEIVER if emitter == SENDER else SENDER
+    peer = peer_of(emitter)
     return {"local_port": PORTS[peer], "foreign_port": PORTS[emitter]}
