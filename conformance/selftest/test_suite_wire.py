@@ -76,7 +76,8 @@ def test_the_program_passes_with_real_packets(command: Command) -> None:
     assert done.status == 0, done.output + done.errors
     assert all_passed(done)
     judged = [result for result in done.results if result.verdict == Verdict.PASS]
-    assert len(list(done.report.glob("*.pcapng"))) >= len(judged)
+    looked_at_again = sum(unconfirmed(result) for result in done.results)  # both looks may leave one
+    assert 0 <= len(list(done.report.glob("*.pcapng"))) - len(judged) <= 2 * looked_at_again
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_the_wire_carries_netblt_in_ip_and_in_udp(command: Command, tmp_path: Pa
     done = command("run", "--link", "wire", "--adapter", str(file), "--select", "OPEN-01,CTRL-04,CLOSE-01")
     assert done.status == 0, done.output + done.errors
     assert f"network namespaces, {encapsulation})" in done.output
-    assert all_passed(done), done.output
+    assert {result.verdict for result in done.results if not unconfirmed(result)} == {Verdict.PASS}, done.output
 
 
 def test_without_namespaces_packets_go_through_udp_on_loopback_and_the_run_says_so(command: Command) -> None:
