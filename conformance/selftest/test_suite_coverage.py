@@ -57,8 +57,9 @@ def test_a_rule_of_the_plugin_for_no_requirement_is_named() -> None:
     assert coverage.mistakes({}, RULES) == ["the plugin's registry: unknown requirement CTRL-04"]
 
 
-def test_sixty_ambiguities_are_known() -> None:
-    assert list(catalogue.ambiguities()) == [f"AMB-{number:02}" for number in range(1, 61)]
+def test_ambiguities_are_numbered_without_gaps() -> None:
+    known = list(catalogue.ambiguities())
+    assert known == [f"AMB-{number:02}" for number in range(1, len(known) + 1)]
 
 
 @pytest.mark.long
