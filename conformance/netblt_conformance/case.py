@@ -27,7 +27,7 @@ from netblt_conformance.oracles.base import Violation
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Setting, UnmetError
-from netblt_conformance.spelling import PLAIN, Spelling
+from netblt_conformance.spelling import PLAIN, Covers, Spelling
 from netblt_conformance.verdicts import Judgement, Verdict
 
 __all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "case"]
@@ -72,6 +72,16 @@ class Profile:
     first_buffer: int = 0  # AMB-09: the number of the first GO that a sender serves
     version: int = 2  # AMB-01: the version byte that a passive end answers
     spelling: Spelling = PLAIN  # AMB-04, AMB-10
+    works: bool = False  # whether the first transfer succeeded
+
+    def to_json(self) -> dict[str, Any]:
+        spelling = {"first_packet": self.spelling.first_packet, "covers": self.spelling.covers.name}
+        return {**dataclasses.asdict(self), "spelling": spelling}
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Profile:
+        spelling = Spelling(row["spelling"]["first_packet"], Covers[row["spelling"]["covers"]])
+        return cls(**{**row, "spelling": spelling})
 
 
 class Case:

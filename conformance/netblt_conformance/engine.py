@@ -16,7 +16,7 @@ from netblt_conformance import catalogue, confirm, tolerances
 from netblt_conformance.capture import Capture
 from netblt_conformance.case import MARKER, Case, Profile
 from netblt_conformance.links.base import HarnessError, ImplementationError, LinkFactory, NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Role
 from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.probe import probe
 from netblt_conformance.selection import Candidate, Selection
@@ -34,9 +34,21 @@ class Plan:
     selection: Selection
     roles: tuple[Role, ...]
     report: Path
-    skip: frozenset[str] = frozenset()  # runs that are done, by key
     only: frozenset[str] | None = None  # of the selected runs these, by key; None: all
-    share: tuple[int, int] = (0, 1)  # this process takes every n-th run
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a worker is to run next, and what is known by now of the roles."""
+
+    key: str
+    profiles: dict[Role, Profile]
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> Order:
+        return cls(
+            given["key"], {ROLES_BY_NAME[role]: Profile.from_json(row) for role, row in given["profiles"].items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +94,15 @@ class Engine:
         self.broken: list[str] = []  # files of the suite that cannot be loaded
         self._profiles: dict[Role, Profile] = {}
 
-    def run(self, plan: Plan, emit: Emit) -> None:
-        """Runs this process' share of the plan."""
+    def run(self, plan: Plan, emit: Emit, next_order: Callable[[], Order | None]) -> None:
+        """Runs what it is given until there is no more."""
         self.plan, self.emit, self._profiles = plan, emit, {}
-        first, step = plan.share
-        items = [item for item, run in self.chosen(plan)[first::step] if run.key not in plan.skip]
-        for item, following in zip(items, [*items[1:], None], strict=True):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        items = {run.key: item for item, run in self.items}
+        while (order := next_order()) is not None:
+            for role in order.profiles.keys() - self._profiles.keys():
+                self._adopt(role, order.profiles[role])
+            item = items[order.key]
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
 
     def chosen(self, plan: Plan) -> list[tuple[pytest.Item, Run]]:
         """What the plan picks, in the order of the suite."""
@@ -131,8 +145,15 @@ class Engine:
         if role not in self._profiles:
             profile, observed = probe(self.plan.factory, role, self.plan.seed)
             self._profiles[role] = profile
-            self.emit({"event": "observed", "role": str(role), "observed": observed})
+            found = profile.to_json()
+            self.emit({"event": "observed", "role": str(role), "observed": observed, "profile": found})
         return self._profiles[role]
+
+    def _adopt(self, role: Role, profile: Profile) -> None:
+        """Another worker has found out how the implementation plays this role."""
+        self._profiles[role] = profile
+        if profile.works:
+            self.plan.factory.worked(role)
 
     @contextlib.contextmanager
     def _case(self, run: Run, node: pytest.Item) -> Iterator[Case | None]:

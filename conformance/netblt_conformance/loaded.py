@@ -11,8 +11,9 @@ from typing import Generic, TypeVar
 import pytest
 
 from netblt_conformance import paths
-from netblt_conformance.engine import Emit, Engine, Plan
+from netblt_conformance.engine import Emit, Engine, Order, Plan
 from netblt_conformance.links.base import LinkUnavailableError
+from netblt_conformance.schedule import Planned
 from netblt_conformance.selection import Share
 
 _Answer = TypeVar("_Answer")
@@ -24,9 +25,9 @@ class Loaded:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def run(self, plan: Plan, emit: Emit) -> None:
-        """Runs this process' share of the plan in this process."""
-        self._engine.run(plan, emit)
+    def run(self, plan: Plan, emit: Emit, next_order: Callable[[], Order | None]) -> None:
+        """Runs in this process what it is given."""
+        self._engine.run(plan, emit, next_order)
 
     def prepare(self, plan: Plan) -> None:
         """What a file of cases makes once for all its runs, by its function `prepare`: children that are forked after
@@ -39,6 +40,13 @@ class Loaded:
     def keys(self, plan: Plan) -> list[str]:
         """The runs that the plan picks."""
         return [run.key for _, run in self._engine.chosen(plan)]
+
+    def planned(self, plan: Plan) -> list[Planned]:
+        """The same, with what their order is decided by."""
+        return [
+            Planned(run.key, run.name, run.requirements[0] if run.requirements else run.name, str(run.role))
+            for _, run in self._engine.chosen(plan)
+        ]
 
     def shared(self, plan: Plan, share: Share) -> list[str]:
         """Those of them in one part of several; a stimulus and its control stay together."""

@@ -38,7 +38,8 @@ def probe(factory: LinkFactory, role: Role, seed: int) -> tuple[Profile, dict[st
                 profile, attempt = _spelt_otherwise(factory, role, seed, profile, attempt)
             if attempt.works:
                 factory.worked(role)
-                return _spelt_with_sums(factory, role, seed, profile), {**observed, **attempt.observed}
+                profile = dataclasses.replace(_spelt_with_sums(factory, role, seed, profile), works=True)
+                return profile, {**observed, **attempt.observed}
             observed["first transfer"] = attempt.reason
             if not attempt.answered:
                 break  # another buffer number cannot help

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs cases in child processes, so that an implementation that crashes or hangs in process costs one case only."""
+"""Runs cases in child processes, so that an implementation that crashes or hangs in process costs one case only. Each
+child asks for the next run when it has done one."""
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import faulthandler
 import json
 import os
@@ -16,38 +17,52 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from netblt_conformance.engine import Plan
+from netblt_conformance import paths
+from netblt_conformance.engine import Order, Plan
 from netblt_conformance.links.process import die_with_parent
 from netblt_conformance.loaded import Loaded, with_cases
+from netblt_conformance.schedule import Schedule, durations
 
 # A case counts as hung beyond its limit when it has worked for this share of it, or waited for so many times as long.
 HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
+LOOK_S = 0.5  # between two looks whether a case hangs
 
 SANITIZER = re.compile(r"(ERROR: \w*Sanitizer: .*|.*runtime error: .*)")
 
 
 class Worker:
-    """One child that runs its share of the cases and reports events over a pipe."""
+    """One child that runs what it is given and reports events over a pipe."""
 
     def __init__(self, loaded: Loaded, plan: Plan, case_limit_s: float) -> None:
         self.plan = plan
         self._loaded = loaded
         self._limit_s = case_limit_s
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - read when the child has died
+        self.assigned: str | None = None  # what it was told to run, and has not done
         self.running: str | None = None
         self.note = ""  # what the case was doing, in its own words
         self._since = time.monotonic()
         self._worked_s = 0.0
         self._buffer = b""
         reader, writer = os.pipe()
+        orders, self._orders = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(reader)
-            self._child(writer)
+            os.close(self._orders)
+            self._child(writer, orders)
         os.close(writer)
+        os.close(orders)
         self.descriptor = reader
 
-    def _child(self, writer: int) -> None:
+    def order(self, key: str | None, profiles: dict[str, Any]) -> None:
+        """Gives the child the next run, or the end of its work."""
+        self.assigned = key
+        line = json.dumps({"key": key, "profiles": profiles}).encode() + b"\n"
+        with contextlib.suppress(BrokenPipeError):  # it died since it asked
+            _write_all(self._orders, line)
+
+    def _child(self, writer: int, orders: int) -> None:
         """Never returns. No buffer of the parent may be flushed twice, hence _exit."""
         die_with_parent()
         faulthandler.disable()  # whoever runs us may have asked for it: a crash here is the implementation's
@@ -59,9 +74,16 @@ class Worker:
         def emit(event: dict[str, Any]) -> None:
             _write_all(writer, json.dumps(event).encode() + b"\n")
 
+        source = os.fdopen(orders, "rb")
+
+        def next_order() -> Order | None:
+            emit({"event": "ready"})
+            given = json.loads(source.readline() or "{}")
+            return Order.from_json(given) if given.get("key") else None
+
         status = 3
         try:
-            self._loaded.run(self.plan, emit)
+            self._loaded.run(self.plan, emit, next_order)
             status = 0
             emit({"event": "done"})
         except BaseException as error:
@@ -82,8 +104,8 @@ class Worker:
                 self._worked_s = _processor_s(self.pid)
             elif event["event"] == "note":
                 self.note = event["text"]
-            elif event["event"] == "done":
-                self.running = None
+            elif event["event"] in ("ready", "done"):
+                self.running = self.assigned = None
         return events
 
     @property
@@ -101,6 +123,7 @@ class Worker:
     def reap(self) -> int:
         """The wait status' exit code, negative for a signal."""
         os.close(self.descriptor)
+        os.close(self._orders)
         _, status = os.waitpid(self.pid, 0)
         return os.waitstatus_to_exitcode(status)
 
@@ -141,6 +164,9 @@ class Supervisor:
         self._jobs = jobs
         self._limit_s = case_limit_s
         self._on_event = on_event
+        self._workers: list[Worker] = []
+        self._free: dict[Worker, None] = {}  # those that wait for a run, the longest waiting first
+        self._profiles: dict[str, Any] = {}  # what was found out about each role, for the workers
 
     def run(self) -> None:
         with_cases(self._run)
@@ -148,47 +174,68 @@ class Supervisor:
     def _run(self, loaded: Loaded) -> None:
         self._loaded = loaded
         loaded.prepare(self._plan)
-        workers = [self._start(share, frozenset()) for share in range(self._jobs)]
-        finished: dict[int, set[str]] = {share: set() for share in range(self._jobs)}
+        planned = [run for run in loaded.planned(self._plan) if run.key not in self._skip]
+        seconds = durations(paths.suite()) if self._plan.factory.real_time else None
+        self._schedule = Schedule(planned, self._jobs, seconds)
+        self._workers = [self._start() for _ in range(min(self._jobs, len(planned)))]
         try:
-            while workers:
-                ready, _, _ = select.select([worker.descriptor for worker in workers], [], [], 0.5)
-                for worker in list(workers):
-                    if worker.overdue:
-                        worker.kill()
-                    if worker.descriptor in ready and not self._serve(worker, finished):
-                        workers.remove(worker)
-                        workers.extend(self._after(worker, finished))
+            while self._workers:
+                self._turn()
         except BaseException:
-            for worker in workers:
+            for worker in self._workers:
                 worker.kill()
                 worker.reap()
             raise
 
-    def _start(self, share: int, done: frozenset[str]) -> Worker:
-        plan = dataclasses.replace(self._plan, share=(share, self._jobs), skip=done | self._skip)
-        return Worker(self._loaded, plan, self._limit_s)
+    def _start(self) -> Worker:
+        return Worker(self._loaded, self._plan, self._limit_s)
 
-    def _serve(self, worker: Worker, finished: dict[int, set[str]]) -> bool:
+    def _turn(self) -> None:
+        """Takes in what the workers report, ends those that hang, and gives those that are free something to do."""
+        ready, _, _ = select.select([worker.descriptor for worker in self._workers], [], [], LOOK_S)
+        for worker in list(self._workers):
+            if worker.overdue:
+                worker.kill()
+            if worker.descriptor in ready and not self._serve(worker):
+                self._workers.remove(worker)
+                self._free.pop(worker, None)
+                self._after(worker)
+        for worker in list(self._free):
+            key = self._schedule.take()
+            if key is None and self._schedule.left:
+                break  # what is left waits for the first run of its role
+            del self._free[worker]
+            worker.order(key, self._profiles)
+
+    def _serve(self, worker: Worker) -> bool:
         """Passes events on; False when the worker is gone."""
+        done = worker.assigned
         events = worker.events()
         if events is None:
             return False
         for event in events:
-            if event["event"] == "start":
-                finished[worker.plan.share[0]].add(event["key"])
+            if event["event"] == "ready":
+                if done is not None:
+                    self._schedule.ended(done)
+                self._free[worker] = None
+                continue
+            if event["event"] == "observed":
+                self._profiles[event["role"]] = event["profile"]
+                self._schedule.known(event["role"])
             self._on_event(event)
         return True
 
-    def _after(self, worker: Worker, finished: dict[int, set[str]]) -> list[Worker]:
+    def _after(self, worker: Worker) -> None:
         """A worker that ended early broke in the case it was running: that is its verdict, and the rest goes on."""
         overdue, running = worker.overdue, worker.running
         code = worker.reap()
         words = worker.errors()
+        if worker.assigned is not None:
+            self._schedule.ended(worker.assigned)
         if running is None:
             if code != 0:
                 self._on_event({"event": "trace", "what": words or f"a worker ended with exit code {code}"})
-            return []
+            return
         report = SANITIZER.search(words)
         if overdue:
             why = f"hangs: the case took more than {self._limit_s:g} s of real time"
@@ -200,9 +247,5 @@ class Supervisor:
             why = f"ended the process with exit code {code}"
         after = f", after {worker.note}" if worker.note else ""
         self._on_event({"event": "crash", "key": running, "why": f"the implementation {why}{after}"})
-        # The share is cut anew from what is left, so the plan names everything that was begun.
-        return [self._resume(worker, finished)]
-
-    def _resume(self, worker: Worker, finished: dict[int, set[str]]) -> Worker:
-        share = worker.plan.share[0]
-        return self._start(share, frozenset(finished[share]))
+        if self._schedule.left:
+            self._workers.append(self._start())

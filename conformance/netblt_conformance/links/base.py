@@ -161,6 +161,7 @@ class LinkFactory(ABC):
 
     name: str
     adapter: Adapter | None = None
+    real_time: bool = False  # its runs wait for real timers
     jobs: int = 0  # cases at a time when the user says nothing; 0 = as many as processors
 
     @abstractmethod

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which run a free worker starts next. On a real link runs wait for real timers, so their order decides how long all of
+them take and how soon the first failures are known."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# Of the workers this part may wait in long runs while short ones are left: half the workers finish the long runs well
+# before the short ones end, and half of them find the first failures.
+LONG_RUNS_SHARE = 0.5
+DURATIONS = "durations.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One run that waits to be started."""
+
+    key: str
+    case: str
+    requirement: str  # the first one that it judges
+    role: str
+
+
+def durations(suite: Path) -> dict[str, float]:
+    """Seconds that a case takes on the wire link, by its name; only cases that take long are listed."""
+    document = tomllib.loads((suite / DURATIONS).read_text(encoding="utf-8"))
+    return {str(name): float(seconds) for name, seconds in document["seconds"].items()}
+
+
+def in_breadth(runs: Sequence[Planned]) -> list[Planned]:
+    """For each requirement and role its first case, then the second ones, and so on: a fault of any kind shows early.
+    The two arms of a case stay together."""
+    cases: dict[tuple[str, str], dict[str, int]] = {}
+    place: dict[str, int] = {}
+    for run in runs:
+        known = cases.setdefault((run.requirement, run.role), {})
+        place[run.key] = known.setdefault(run.case, len(known))
+    return sorted(runs, key=lambda run: place[run.key])
+
+
+class Schedule:
+    """The runs that are left. The first run of a role finds out how the implementation plays it; until that is known,
+    no other run of the role starts."""
+
+    def __init__(self, runs: Sequence[Planned], jobs: int, seconds: Mapping[str, float] | None = None) -> None:
+        """`seconds`: of the long cases, by name, on a link where they take real time. None: the order stays."""
+        long = seconds or {}
+        self._short = [run for run in runs if run.case not in long]
+        self._long = sorted((run for run in runs if run.case in long), key=lambda run: -long[run.case])
+        if seconds is not None:
+            self._short = in_breadth(self._short)
+        self._long_at_a_time = max(1, int(jobs * LONG_RUNS_SHARE))
+        self._running: dict[str, tuple[Planned, bool]] = {}
+        self._known: set[str] = set()
+
+    @property
+    def left(self) -> int:
+        """Runs that have not been started."""
+        return len(self._short) + len(self._long)
+
+    def take(self) -> str | None:
+        """The key of the run to start now; None while none may start."""
+        long_ones = sum(is_long for _, is_long in self._running.values())
+        queues = [(self._long, True), (self._short, False)]
+        if long_ones >= self._long_at_a_time:
+            queues.reverse()
+        unsure = Counter(run.role for run, _ in self._running.values() if run.role not in self._known)
+        for queue, is_long in queues:
+            for place, run in enumerate(queue):
+                if not unsure[run.role]:
+                    del queue[place]
+                    self._running[run.key] = (run, is_long)
+                    return run.key
+        return None
+
+    def known(self, role: str) -> None:
+        """How the implementation plays this role has been found out."""
+        self._known.add(role)
+
+    def ended(self, key: str) -> None:
+        """A run that was started is over, whatever became of it."""
+        self._running.pop(key, None)
