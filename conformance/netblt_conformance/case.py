@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import pytest
 
+from netblt_conformance import tolerances
 from netblt_conformance.catalogue import Requirement
 from netblt_conformance.links.base import (
     IUT_ADDRESS,
@@ -25,6 +26,7 @@ from netblt_conformance.model import ALL_ROLES, Digest, Parameters, Role, Start
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Violation
 from netblt_conformance.oracles.session import Session
+from netblt_conformance.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Setting, UnmetError
 from netblt_conformance.spelling import PLAIN, Covers, Spelling
@@ -262,6 +264,32 @@ class Case:
         """The transfer succeeds and delivers exactly the peer's data."""
         peer.expect_success()
         self.expect_delivered(peer.data)
+
+    def expect_transferred(self, peer: ReceiverPeer | SenderPeer) -> None:
+        """The transfer, which is over on the wire, ended like any other. Its client may call it a failure all the same:
+        whether the announced size was the right one is for the client alone (RFC 998 3, 8; AMB-15)."""
+        if self.link.tells_outcome:
+            peer.until(lambda: self.link.status().closed, tolerances.CLOSE_MAX_US, "expected the connection to close")
+        aborts = [seen for seen in peer.seen if seen.packet.type is Type.ABORT]
+        self.must(not aborts, "ABORT ended a transfer that was complete", aborts[0].frame if aborts else None)
+        rejected = self.link.tells_outcome and self.link.status().failed
+        self.observe("the client calls a transfer of another size than announced", "failed" if rejected else "complete")
+        if isinstance(peer, SenderPeer) and not rejected:
+            self.expect_delivered(peer.data)
+
+    def expect_death(self, peer: ReceiverPeer | SenderPeer, within_us: int) -> bool:
+        """The tester is silent: the implementation gives the connection up. A receiver, whose CONTROLs nobody
+        acknowledges, must (RFC 998 5.2.1); a sender "can" (5.2.3): False, and a WARN, for one that stays (AMB-65)."""
+        try:
+            peer.expect_failure(within_us)
+        except UnmetError as unmet:
+            if not self.role.sender or self.link.status().succeeded:
+                raise
+            self.observe("at the expiry of the death timer", "it stays open")
+            self.should(False, f"{unmet.reason} (AMB-65)", unmet.frame)
+            return False
+        self.observe("at the expiry of the death timer", "it closes")
+        return True
 
     @staticmethod
     def run_first_buffer(peer: ReceiverPeer | SenderPeer) -> None:

@@ -73,6 +73,8 @@ _OPENING_FIELDS = (
     "flags",
     "max_buffers",
 )
+# Of these the transfer size, like the string, is the client's and no NETBLT's (RFC 998 3): copies may differ in it.
+_CLIENT_FIELDS = ("transfer_size",)
 _DATA_FIELDS = ("buffer", "high_seq", "packet", "data_checksum", "flags")
 _NULL_ACK_FIELDS = ("high_seq", "burst_size", "burst_interval_ms")
 _HEADER_FIELDS = (
@@ -285,6 +287,18 @@ def text_field(text: str | bytes) -> bytes:
     """A string field: at least one NUL, NUL-filled to a multiple of 4 (WIRE-07)."""
     raw = (text.encode() if isinstance(text, str) else text) + b"\0"
     return raw + b"\0" * (-len(raw) % 4)
+
+
+def different_terms(copy: Packet, first: Packet) -> list[str]:
+    """In which fields a repeated OPEN or RESPONSE says something else to the peer than the first one (AMB-63)."""
+    names = [name for name in _OPENING_FIELDS if name not in _CLIENT_FIELDS]
+    return [name.replace("_", " ") for name in names if getattr(copy, name) != getattr(first, name)]
+
+
+def different_for_clients(copy: Packet, first: Packet) -> list[str]:
+    """In which fields they differ that only concern the clients."""
+    names = [*_CLIENT_FIELDS, "string"]
+    return [name.replace("_", " ") for name in names if getattr(copy, name) != getattr(first, name)]
 
 
 def low_byte_first(value: int) -> int:

@@ -25,7 +25,10 @@ def test_buffers_go_out_in_the_order_of_their_numbers(t: Case) -> None:
     for number in range(3):
         peer.expect_buffer(number)
     order = order_seen(peer)
-    t.must(order == sorted(order), f"the first pass went out as {order}")
+    buffers = [number for number, _ in order]
+    t.must(buffers == sorted(buffers), f"the first pass went out as {order}")
+    t.observe("order of the packets of a buffer", "ascending" if order == sorted(order) else "other")
+    t.should(order == sorted(order), f"the packets of a buffer do not ascend: {order} (AMB-68)")
 
 
 @case("ORDER-02", "R1030-04", roles=SENDERS, control=True, variants=("one buffer ahead", "two buffers ahead"))

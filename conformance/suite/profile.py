@@ -185,7 +185,7 @@ def test_damaged_packets_may_or_may_not_keep_a_connection_alive(t: Case) -> None
     dead = t.link.status().failed
     t.observe("damaged packets keep a connection alive", "no" if dead else "yes")
     if not dead:
-        peer.expect_failure(2 * peer.terms.iut_death_timer_s * S + 5 * S)
+        t.expect_death(peer, 2 * peer.terms.iut_death_timer_s * S + 5 * S)
 
 
 @case("ROBUST-06", "CTRL-05", roles=RECEIVERS)

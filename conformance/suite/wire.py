@@ -95,7 +95,7 @@ def test_the_client_string_is_terminated_and_filled(t: Case) -> None:
         t.must(not t.variant, "the client string is missing", opening.frame)  # AMB-03: the empty one may be absent
         return
     t.must(field.endswith(b"\0") and len(field) % 4 == 0, f"the string field is {field!r}", opening.frame)
-    t.must(not field.strip(b"\0") or b"\0" not in field.rstrip(b"\0"), f"the string field is {field!r}", opening.frame)
+    t.observe("NULs inside the client string", "yes" if b"\0" in field.rstrip(b"\0") else "no")
 
 
 @case("WIRE-07", roles=ALL_ROLES)

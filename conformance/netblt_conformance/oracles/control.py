@@ -40,8 +40,8 @@ class ControlOracle(Oracle):
         for message in packet.messages:
             self._on_message(message, time_us, frame)
         if len(self._gos.keys() - self._oks) > self._limit():
-            text = f"more than {self._limit()} buffers have a GO and no OK"
-            self.fail("DATA-12", text, frame)
+            text = f"more than {self._limit()} buffers have a GO and no OK (AMB-29)"
+            self.warn("DATA-12", text, frame)
         self._judge_redundancy(packet, frame)
         self._look_for_split()
         self._judge_dropped(packet, time_us, frame)
@@ -71,9 +71,8 @@ class ControlOracle(Oracle):
     def _on_go(self, message: Message, time_us: int, frame: int) -> None:
         if message.buffer in self._gos:
             self.fail("CTRL-13", f"buffer {message.buffer} got a second GO, as message #{message.seq}", frame)
-        elif self._newest_go is not None and message.buffer != self._newest_go + 1:
-            text = f"GO for buffer {message.buffer} follows the GO for buffer {self._newest_go}"
-            self.fail("DATA-06", text, frame)
+        elif self._newest_go is not None:
+            self._judge_number(message.buffer, self._newest_go, frame)
         self._gos[message.buffer] = message.seq
         self._newest_go = message.buffer
         last = self.session.last_buffer_sent
@@ -82,8 +81,16 @@ class ControlOracle(Oracle):
         # Whoever confirms the last buffer has seen its flag. Before that, a GO may have waited for room (AMB-33).
         waited = self._newest_length + message.size > self.session.control_limit
         if last[0] in self._oks or (self.session.knew(last[1], time_us) and not waited):
-            text = f"GO for buffer {message.buffer} although buffer {last[0]} carried the last-buffer flag"
-            self.fail("DATA-10", text, frame)
+            text = f"GO for buffer {message.buffer} although buffer {last[0]} carried the last-buffer flag (AMB-30)"
+            self.warn("DATA-10", text, frame)
+
+    def _judge_number(self, number: int, before: int, frame: int) -> None:
+        """DATA-06: buffer numbers increase; a step of one is usual and nowhere asked for."""
+        text = f"GO for buffer {number} follows the GO for buffer {before}"
+        if number < before:
+            self.fail("DATA-06", f"{text}: buffer numbers increase", frame)
+        elif number != before + 1:
+            self.warn("DATA-06", f"{text}: the numbers go up by more than one (AMB-47)", frame)
 
     def _judge_redundancy(self, packet: Packet, frame: int) -> None:
         """CTRL-04: every message above the highest acknowledgement that was ever sent must ride along.

@@ -94,7 +94,8 @@ class DataOracle(Oracle):
         self._judge_identity(packet, first, frame)
         resends = self.session.sent_of(Kind.RESEND, packet.buffer)
         naming = [m for m in resends if number in m.packets]
-        if buffer.copies[number] <= 1 + len(naming):
+        replies = sum(n > number for m in resends for n in m.packets) if packet.type is Type.LDATA else 0
+        if buffer.copies[number] <= 1 + len(naming) + replies:  # the LDATA is a reply to numbers behind it: AMB-32
             return
         text = f"packet {number} of buffer {packet.buffer} was sent {buffer.copies[number]} times"
         if naming:
@@ -121,8 +122,8 @@ class DataOracle(Oracle):
             self.fail("DATA-02", text, frame)
 
     def _judge_outstanding(self, terms: Packet, frame: int) -> None:
-        """DATA-12: too many GOs are the tester's fault, so going along with them is only a warning."""
+        """DATA-12: however many GOs came, no more than the agreed number of buffers are sending."""
         confirmed = {message.buffer for message in self.session.sent_of(Kind.OK)}
         if len(self._buffers.keys() - confirmed) > terms.max_buffers:
             text = f"more than {terms.max_buffers} buffers were sent without their OK"
-            self.warn("DATA-12", text, frame)
+            self.fail("DATA-12", text, frame)

@@ -82,15 +82,16 @@ class FormatOracle(Oracle):
             self.warn("WIRE-12", "padding in a control message is not zero", frame)
 
     def _check_strings(self, packet: Packet, frame: int) -> None:
-        """WIRE-07, AMB-03: the field may be absent; else it ends in NUL and holds nothing behind the first one."""
+        """WIRE-07, AMB-03: the field may be absent, else it ends in NUL. AMB-61: a client string is unstructured and
+        may hold NULs, a reason should not."""
         if packet.type not in OPENING_TYPES + STRING_TYPES or not packet.string:
             return
         assert packet.type is not None
-        text, _, fill = packet.string.partition(b"\0")
+        text = packet.string.rstrip(b"\0")
         if packet.string[-1]:
             self.fail("WIRE-07", f"the string of {packet.type.name} does not end in NUL", frame)
-        elif any(fill):
-            self.fail("WIRE-07", f"bytes that are not zero follow the string of {packet.type.name}", frame)
+        elif b"\0" in text and packet.type in STRING_TYPES:
+            self.warn("WIRE-07", f"a NUL stands inside the reason of {packet.type.name} (AMB-61)", frame)
         elif len(packet.string) - len(text) > ALIGNMENT_BYTES:
             self.warn("WIRE-07", f"the string of {packet.type.name} is filled beyond a multiple of 4", frame)
 

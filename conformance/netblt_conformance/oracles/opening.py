@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from netblt_conformance.oracles.base import Oracle
-from netblt_conformance.packets import Packet, Type
+from netblt_conformance.packets import Packet, Type, different_terms
 
 
 class OpeningOracle(Oracle):
@@ -27,8 +27,8 @@ class OpeningOracle(Oracle):
     def _on_open(self, packet: Packet, time_us: int, frame: int) -> None:
         if self._open is None:
             self._open = packet
-        elif packet.raw != self._open.raw:
-            self.fail("OPEN-04", "a repeated OPEN differs from the first one", frame)
+        elif others := different_terms(packet, self._open):
+            self.fail("OPEN-04", f"a repeated OPEN differs from the first one in {', '.join(others)}", frame)
         if self._answered_us is not None and self.session.knew(self._answered_us, time_us):
             self.fail("OPEN-05", "OPEN was sent again after its RESPONSE had arrived", frame)
 
@@ -39,8 +39,8 @@ class OpeningOracle(Oracle):
             return
         if self._response is None:
             self._response = packet
-        elif packet.raw != self._response.raw:
-            self.fail("OPEN-07", "a repeated RESPONSE differs from the first one", frame)
+        elif others := different_terms(packet, self._response):
+            self.fail("OPEN-07", f"a repeated RESPONSE differs from the first one in {', '.join(others)}", frame)
         self._judge_negotiation(packet, proposal, frame)
 
     def _judge_negotiation(self, response: Packet, proposal: Packet, frame: int) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable
@@ -25,6 +26,7 @@ class SenderPeer(Peer):
         self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
         self.controls: list[Seen] = []
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
+        self._gos: list[int] = []  # the numbers of all GOs, ascending: buffer n has the n-th of them (AMB-47)
         self.lose: Callable[[Packet], bool] = lambda _control: False  # CONTROLs that count as lost on the way
         self._held_ack: int | None = None
         self._answers = True
@@ -79,12 +81,23 @@ class SenderPeer(Peer):
         self.controls.append(seen)
         for message in packet.messages:
             self.messages.setdefault(message.seq, message)
-            if message.kind is Kind.GO and self.first_buffer is None:
-                self.first_buffer = message.buffer
+            if message.kind is Kind.GO and message.buffer not in self._gos:
+                bisect.insort(self._gos, message.buffer)
+                self.first_buffer = self._gos[0]
         if self._answers and self.agreed is not None:
             self.null_ack()
 
     # ---- data ----
+
+    def number(self, buffer: int) -> int:
+        """What the implementation calls this buffer, counted from 0. Without its GO: the numbers go up by one."""
+        if buffer < len(self._gos):
+            return self._gos[buffer]
+        return (self._gos[-1] if self._gos else -1) + 1 + buffer - len(self._gos)
+
+    def index(self, number: int) -> int:
+        """The other way round: which buffer, counted from 0, bears this number."""
+        return bisect.bisect_left(self._gos, number)
 
     def buffer_data(self, number: int) -> bytes:
         size = self.terms.buffer_size
@@ -98,7 +111,7 @@ class SenderPeer(Peer):
         size = self.terms.packet_size
         data = self.buffer_data(buffer)[packet * size : (packet + 1) * size]
         values: dict[str, Any] = {
-            "buffer": (self.first_buffer or 0) + buffer,
+            "buffer": self.number(buffer),
             "high_seq": self.ack,
             "packet": packet,
             "data_checksum": packets.data_checksum(data) if self.terms.data_checksum else 0,
@@ -136,7 +149,7 @@ class SenderPeer(Peer):
 
     def find(self, kind: Kind, buffer: int) -> list[Message]:
         """The messages of this kind for this buffer seen so far, by sequence number."""
-        number = (self.first_buffer or 0) + buffer
+        number = self.number(buffer)
         return [m for _, m in sorted(self.messages.items()) if m.kind is kind and m.buffer == number]
 
     def first_seen(self, seq: int) -> Seen:
@@ -256,7 +269,7 @@ class SenderPeer(Peer):
         within_us = within_us or 3 * tolerances.CONTROL_REPEAT_MAX_US + self.pace_us
         deadline_us = self.now_us + within_us
         served = {m.seq for m in self.messages.values() if m.kind is Kind.RESEND and self._is_served(m)}
-        begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self._number(n))}
+        begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self.number(n))}
         self.null_ack()
         while not all(self.find(Kind.OK, n) for n in range(self.buffer_count)):
             if not self._serve(begun, served, lose):
@@ -265,19 +278,16 @@ class SenderPeer(Peer):
                 raise UnmetError(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
         self.null_ack()
 
-    def _number(self, buffer: int) -> int:
-        return (self.first_buffer or 0) + buffer
-
     def _is_served(self, message: Message) -> bool:
         """Whether every listed packet that exists was sent after this request was seen; unknown counts as no."""
-        return bool(self.find(Kind.OK, message.buffer - self._number(0)))
+        return bool(self.find(Kind.OK, self.index(message.buffer)))
 
     def _serve(self, begun: set[int], served: set[int], lose: Callable[[int, int], bool]) -> bool:
         """One step: repairs before progress, lowest buffer first (ORDER-02). Whether there was one."""
         resends = [m for m in self.messages.values() if m.kind is Kind.RESEND and m.seq not in served]
         for message in sorted(resends, key=lambda m: (m.buffer, m.seq)):
             served.add(message.seq)
-            buffer = message.buffer - self._number(0)
+            buffer = self.index(message.buffer)
             if 0 <= buffer < self.buffer_count:
                 self._deliver(buffer, [n for n in message.packets if n < self.packet_count(buffer)], lose)
                 return True
