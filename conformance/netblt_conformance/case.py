@@ -30,7 +30,7 @@ from netblt_conformance.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Setting, UnmetError
 from netblt_conformance.spelling import PLAIN, Covers, Spelling
-from netblt_conformance.verdicts import Judgement, Verdict
+from netblt_conformance.verdicts import Cause, Judgement, Verdict
 
 __all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "case"]
 
@@ -218,10 +218,10 @@ class Case:
         strength = self.judged[0].grade if self.judged else "must"
         return {"must": Verdict.FAIL, "should": Verdict.WARN, "may": Verdict.WARN}[strength]
 
-    def must(self, holds: bool, otherwise: str, frame: int | None = None) -> None:
-        """Ends the case with FAIL when it does not hold."""
+    def must(self, holds: bool, otherwise: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT) -> None:
+        """Ends the case with FAIL when it does not hold. `cause`: ABSENCE when something did not come."""
         if not holds:
-            self.judgement.worsen(Verdict.FAIL, otherwise, frame)
+            self.judgement.worsen(Verdict.FAIL, otherwise, frame, cause)
             raise CaseOverError
 
     def should(self, holds: bool, otherwise: str, frame: int | None = None) -> None:
@@ -236,7 +236,7 @@ class Case:
 
     def inconclusive(self, reason: str, frame: int | None = None) -> NoReturn:
         """Ends the case: what it waits for has not come yet, and to wait longer would tell nothing."""
-        self.judgement.worsen(Verdict.INCONC, reason, frame)
+        self.judgement.worsen(Verdict.INCONC, reason, frame, Cause.ABSENCE)
         raise CaseOverError
 
     def note(self, text: str) -> None:
@@ -312,16 +312,16 @@ class Case:
             pass
         except UnmetError as unmet:
             verdict = Verdict.INCONC if self._in_preamble else self.grade
-            self.judgement.worsen(verdict, unmet.reason, unmet.frame)
+            self.judgement.worsen(verdict, unmet.reason, unmet.frame, unmet.cause)
         except ImplementationError as fault:
             after = f", after {self.last_note}" if self.last_note else ""
-            self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}{after}")
+            self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}{after}", cause=Cause.CRASH)
         except NotSupportedError:
             raise
         except HarnessError as fault:
-            self.judgement.worsen(Verdict.ERROR, str(fault))
+            self.judgement.worsen(Verdict.ERROR, str(fault), cause=Cause.SUITE)
         except Exception as error:
-            self.judgement.worsen(Verdict.ERROR, f"{type(error).__name__} in the suite: {error}")
+            self.judgement.worsen(Verdict.ERROR, f"{type(error).__name__} in the suite: {error}", cause=Cause.SUITE)
             raise
 
     def settle(self) -> list[Violation]:

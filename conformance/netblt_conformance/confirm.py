@@ -14,13 +14,12 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from netblt_conformance.verdicts import GRADED, Result, Verdict
+from netblt_conformance.verdicts import GRADED, Cause, Result, Verdict
 
 # Noise spoils a few cases. More failures than this are no noise, and trying them again alone would take long.
 DOUBTFUL_MAX = 20
 # A machine that disturbs all of these is too busy for real time.
 ATTEMPTS = 5
-HELD_UP = "held up by the machine"  # in Result.observed, of a result that is no pass: see note_disturbance
 _FAILED = (Verdict.FAIL, Verdict.ERROR)
 Keyed = tuple[str, Result]
 # Runs these keys again, alone, and answers their results. Their captures have the old names.
@@ -30,15 +29,15 @@ Again = Callable[[set[str]], list[Keyed]]
 def note_disturbance(result: Result, held_up_us: int, bearable_us: int) -> None:
     """Says in a result that is no pass that the machine may have caused it."""
     if held_up_us > bearable_us and result.verdict not in (Verdict.PASS, Verdict.NA):
-        result.observed = {**result.observed, HELD_UP: f"{held_up_us // 1000} ms"}
+        result.held_up_us = held_up_us
 
 
 def _is_crash(result: Result) -> bool:
-    return result.reason.startswith("the implementation ")
+    return result.cause is Cause.CRASH
 
 
 def _is_void(result: Result) -> bool:
-    return HELD_UP in result.observed and result.verdict in GRADED and result.verdict is not Verdict.PASS
+    return result.disturbed and result.verdict in GRADED and result.verdict is not Verdict.PASS
 
 
 def _deserves(result: Result) -> bool:

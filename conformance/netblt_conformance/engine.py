@@ -20,7 +20,7 @@ from netblt_conformance.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Role
 from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.probe import probe
 from netblt_conformance.selection import Candidate, Selection
-from netblt_conformance.verdicts import Judgement, Result, Verdict
+from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
 
 STIMULUS, CONTROL = "stimulus", "control"
 
@@ -161,15 +161,20 @@ class Engine:
         judged = tuple(self.known[identifier] for identifier in run.requirements)
         if run.requirements[:1] and run.requirements[0] in self._unclaimed:
             why = f"the adapter's PICS does not claim it: {run.requirements[0]}"
-            self._emit_result(self._result(run, Verdict.NA, why))
+            self._emit_result(self._not_run(run, why))
             yield None
             return
         try:
             profile = self._profile(run.role)
             link = self.plan.factory.make(capture)
-        except (HarnessError, ImplementationError) as fault:
-            verdict = Verdict.FAIL if isinstance(fault, ImplementationError) else Verdict.ERROR
-            self._emit_result(self._result(run, verdict, f"the implementation {fault}"))
+        except ImplementationError as fault:
+            self._emit_result(
+                self._result(run, Judgement(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH))
+            )
+            yield None
+            return
+        except HarnessError as fault:
+            self._emit_result(self._result(run, Judgement(Verdict.ERROR, str(fault), cause=Cause.SUITE)))
             yield None
             return
         try:
@@ -177,7 +182,7 @@ class Engine:
             missing = [feature for feature in needs.kwargs["needs"] if feature not in link.features] if needs else []
             if missing:
                 words = ", ".join(feature.value for feature in missing)
-                self._emit_result(self._result(run, Verdict.NA, f"not available here: {words}"))
+                self._emit_result(self._not_run(run, f"not available here: {words}"))
                 yield None
                 return
             case = Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant)
@@ -197,7 +202,7 @@ class Engine:
         try:
             case.run(functools.partial(pyfuncitem.obj, t=case))
         except NotSupportedError as reason:
-            self._emit_result(self._result(run, Verdict.NA, str(reason)))
+            self._emit_result(self._not_run(run, str(reason)))
             return True
         finally:
             self._close(case)
@@ -209,7 +214,7 @@ class Engine:
         try:
             case.link.close()
         except ImplementationError as fault:
-            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}")
+            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH)
 
     @property
     def _unclaimed(self) -> tuple[str, ...]:
@@ -224,22 +229,21 @@ class Engine:
         if run.arm == CONTROL and judgement.verdict is Verdict.FAIL:
             # Without the stimulus nothing is proven about the requirement: the exchange itself does not work.
             case.judgement = judgement = Judgement(
-                Verdict.INCONC, f"the control arm, without the stimulus, fails too: {judgement.reason}", judgement.frame
+                Verdict.INCONC,
+                f"the control arm, without the stimulus, fails too: {judgement.reason}",
+                judgement.frame,
+                judgement.cause,
             )
         self._write_capture(run, case, others)
         seconds = case.link.clock.now_us() / MICROSECONDS_PER_S
-        result = self._result(run, judgement.verdict, judgement.reason, judgement.frame, seconds)
+        result = self._result(run, judgement, seconds)
         result.capture, result.observed = run.capture_name, case.observed
         result.provoked = sorted(set().union(*(monitor.disabled for monitor in case.monitors)))
         confirm.note_disturbance(result, held_up_us, bearable_us)
         self._emit_result(result)
         for violation in told_once(others):
-            row = self._result(run, violation.verdict, violation.reason, violation.frame, seconds)
-            row.case, row.requirements, row.capture = (
-                f"monitor in {run.title}",
-                [violation.requirement],
-                run.capture_name,
-            )
+            row = self._result(run, Judgement(violation.verdict, violation.reason, violation.frame), seconds)
+            row.origin, row.requirements, row.capture = Origin.MONITOR, [violation.requirement], run.capture_name
             confirm.note_disturbance(row, held_up_us, bearable_us)
             self._emit_result(row)
 
@@ -254,18 +258,22 @@ class Engine:
                 capture.comment(frame, text)
         capture.write(self.plan.report / run.capture_name)
 
-    def _result(
-        self, run: Run, verdict: Verdict, reason: str, frame: int | None = None, seconds: float = 0.0
-    ) -> Result:
+    def _not_run(self, run: Run, why: str) -> Result:
+        """What the case needs is missing: N/A."""
+        return self._result(run, Judgement(Verdict.NA, why))
+
+    def _result(self, run: Run, judgement: Judgement, seconds: float = 0.0) -> Result:
+        frame = judgement.frame
         return Result(
             case=run.title,
             requirements=list(run.requirements),
             role=str(run.role),
-            verdict=verdict,
-            reason=reason,
+            verdict=judgement.verdict,
+            reason=judgement.reason,
             arm=run.arm,
             frame=None if frame is None else frame + 1,
             seconds=round(seconds, 6),
+            cause=judgement.cause,
         )
 
     def _emit_result(self, result: Result) -> None:

@@ -8,14 +8,10 @@ import dataclasses
 from netblt_conformance import catalogue
 from netblt_conformance.adapter import Adapter, KnownFailure
 from netblt_conformance.selection import Candidate, Selection
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
 
 Keyed = tuple[str, Result]
 KNOWN = "known failure"  # in Result.observed: the issue's URL
-
-
-def _base_name(result: Result) -> str:
-    return result.case.removeprefix("monitor in ").partition(": ")[0]
 
 
 class _Entry:
@@ -27,7 +23,7 @@ class _Entry:
     def covers(self, result: Result) -> bool:
         if self.failure.role not in (None, result.role):
             return False
-        return self._selection.picks(Candidate(_base_name(result), "", tuple(result.requirements)), self._known)
+        return self._selection.picks(Candidate(result.base_name, "", tuple(result.requirements)), self._known)
 
     def judge(self, result: Result) -> Result:
         """A failure that it covers."""
@@ -65,11 +61,15 @@ def _stale(number: int, entry: _Entry, settled: list[Keyed], adapter: Adapter, e
     where = f"{adapter.path.name}: known_failure {number} ({entry.failure.case}, {entry.failure.url})"
     if not covered:
         why = f"{where} fits no case"
-        return [(name, Result(name, [], entry.failure.role or "all", Verdict.ERROR, why))] if everything else []
+        return [(name, _of_entry(name, [], entry, Verdict.ERROR, why))] if everything else []
     if {result.verdict for result in covered} <= {Verdict.PASS, Verdict.NA} and any(
         result.verdict is Verdict.PASS for result in covered
     ):
         first = covered[0]
         why = f"{where} passes now: remove the entry"
-        return [(name, Result(name, list(first.requirements), entry.failure.role or "all", Verdict.FAIL, why))]
+        return [(name, _of_entry(name, list(first.requirements), entry, Verdict.FAIL, why))]
     return []
+
+
+def _of_entry(name: str, requirements: list[str], entry: _Entry, verdict: Verdict, why: str) -> Result:
+    return Result(name, requirements, entry.failure.role or "all", verdict, why, origin=Origin.KNOWN, cause=Cause.SUITE)

@@ -29,7 +29,7 @@ from netblt_conformance.model import ALL_ROLES, address_text
 from netblt_conformance.mutants import Mutant, MutantError, Variant, apply, chosen, load, load_variants
 from netblt_conformance.running import VIRTUAL_CASE_LIMIT_S
 from netblt_conformance.selection import Selection
-from netblt_conformance.verdicts import MONITOR, ExitCode, Result, Verdict
+from netblt_conformance.verdicts import Cause, ExitCode, Origin, Result, Verdict
 from netblt_conformance.worker import Supervisor
 
 SEED = 1
@@ -141,7 +141,7 @@ def _run_plan(loaded: Loaded, plan: Plan, stop: Stop, jobs: int) -> Outcome:
         if event["event"] == "result":
             result = Result.from_json(event["result"])
         elif event["event"] == "crash":
-            result = Result.of_run(event["key"], cases, Verdict.FAIL, event["why"])
+            result = Result.of_run(event["key"], cases, Verdict.FAIL, event["why"], Cause.CRASH)
         else:
             if event["event"] == "observed":
                 outcome.observed[event["role"]] = event["observed"]
@@ -320,9 +320,8 @@ def _verdicts(results: Sequence[Result]) -> dict[str, Verdict]:
     """The worst verdict of each case, whatever role, arm and variant."""
     worst: dict[str, Verdict] = {}
     for result in results:
-        if result.verdict in (Verdict.WARN, Verdict.FAIL) and not result.case.startswith(MONITOR):
-            case = result.case.partition(": ")[0]
-            worst[case] = max(worst.get(case, Verdict.PASS), result.verdict)
+        if result.verdict in (Verdict.WARN, Verdict.FAIL) and result.origin is not Origin.MONITOR:
+            worst[result.base_name] = max(worst.get(result.base_name, Verdict.PASS), result.verdict)
     return worst
 
 

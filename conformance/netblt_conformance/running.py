@@ -23,7 +23,7 @@ from netblt_conformance.report.deliver import deliver
 from netblt_conformance.report.progress import Progress
 from netblt_conformance.selection import Candidate
 from netblt_conformance.sweep.plan import SweepPlan
-from netblt_conformance.verdicts import ExitCode, Result, Verdict, exit_code, harden
+from netblt_conformance.verdicts import Cause, ExitCode, Origin, Result, Verdict, exit_code, harden
 from netblt_conformance.worker import Supervisor
 
 # Real time after which a case counts as hung. Virtual cases take milliseconds; real ones wait for real timers.
@@ -66,9 +66,9 @@ class Listener:
         elif kind == "observed":
             self.observed[event["role"]] = event["observed"]
         elif kind == "crash":
-            if event["why"].endswith(signal.SIGINT.name):  # Ctrl-C reaches the workers too, perhaps first
+            if event["signal"] == signal.SIGINT:  # Ctrl-C reaches the workers too, perhaps first
                 raise KeyboardInterrupt
-            self._take(Result.of_run(event["key"], self.cases, Verdict.FAIL, event["why"]))
+            self._take(Result.of_run(event["key"], self.cases, Verdict.FAIL, event["why"], Cause.CRASH))
         elif kind in ("trace", "broken"):
             self.traces.append(event["what"])
             self._causes.setdefault(event.get("key", ""), event.get("why", ""))
@@ -93,7 +93,7 @@ class Listener:
         for key in self.keys:
             if key not in seen and not self.interrupted:
                 why = ": ".join(filter(None, ("the case left no result", self._causes.get(key))))
-                self.results.append((key, Result.of_run(key, self.cases, Verdict.ERROR, why)))
+                self.results.append((key, Result.of_run(key, self.cases, Verdict.ERROR, why, Cause.SUITE)))
         return [result for _, result in sorted(self.results, key=lambda pair: self.place.get(pair[0], len(self.place)))]
 
     def header(self) -> dict[str, Any]:
@@ -181,8 +181,8 @@ def _second_judge(plan: Plan, listener: Listener) -> None:
     try:
         found = disagreements(results, plan.report)
     except JudgeError as error:
-        why = f"the second judge cannot speak: {error}; --no-dissector does without it"
-        found = [Result("judges", [], "all", Verdict.ERROR, why)]
+        why = f"the dissector check failed: {error}. Use --no-dissector to skip it"
+        found = [Result("judges", [], "all", Verdict.ERROR, why, origin=Origin.JUDGES, cause=Cause.SUITE)]
     for result in found:
         listener.add(f"{result.case}[{result.role}]", result)
 

@@ -24,9 +24,35 @@ class Verdict(enum.IntEnum):
 
 
 VERDICTS_BY_LABEL = {verdict.label: verdict for verdict in Verdict}
-# How the name begins of what an oracle found in a case of other requirements.
-MONITOR = "monitor in "
 GRADED = (Verdict.PASS, Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR)
+
+
+class Cause(enum.StrEnum):
+    """The kind of evidence that a result rests on."""
+
+    JUDGEMENT = "judgement"  # a packet, a state or an outcome of the implementation
+    ABSENCE = "absence"  # something that was expected did not come; the frame is the last one before the wait ended
+    CRASH = "crash"  # the implementation ended, hung, broke the protocol of the link, or a sanitizer reported it
+    SUITE = "suite"  # the suite, the adapter or the machine failed: nothing is known about the implementation
+
+
+class Origin(enum.StrEnum):
+    """Who made a result."""
+
+    CASE = "case"  # the case itself, or an oracle for a requirement that the case judges
+    MONITOR = "monitor"  # an oracle, for a requirement that the case does not judge
+    DISSECTOR = "dissector"  # the Wireshark plugin, in the capture of a case that failed
+    JUDGES = "judges"  # the comparison of both judges
+    SWEEP = "sweep"  # transfers under every fault
+    KNOWN = "known"  # an entry of the adapter's known failures
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the name of the case in a table."""
+        return _PREFIXES.get(self, "")
+
+
+_PREFIXES = {Origin.MONITOR: "monitor in ", Origin.DISSECTOR: "dissector on ", Origin.JUDGES: "judges on "}
 
 
 @dataclass(slots=True)
@@ -36,14 +62,15 @@ class Judgement:
     verdict: Verdict = Verdict.PASS
     reason: str = ""
     frame: int | None = None  # the capture's frame that decided, counted from 0
+    cause: Cause = Cause.JUDGEMENT
 
-    def worsen(self, verdict: Verdict, reason: str, frame: int | None = None) -> bool:
+    def worsen(self, verdict: Verdict, reason: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT) -> bool:
         """Takes the verdict over if it is worse. N/A and OBSERVED are no steps on this ladder."""
         if verdict not in GRADED:
             raise ValueError(f"{verdict.label} cannot worsen a judgement")
         if verdict <= self.verdict:
             return False
-        self.verdict, self.reason, self.frame = verdict, reason, frame
+        self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, cause
         return True
 
 
@@ -51,7 +78,7 @@ class Judgement:
 class Result:
     """One row of the verdict table."""
 
-    case: str  # name of the case, or "monitor" for an invariant that was watched in every case
+    case: str  # name of the case, with its variant
     requirements: list[str]
     role: str
     verdict: Verdict
@@ -61,6 +88,11 @@ class Result:
     frame: int | None = None  # deciding frame, counted from 1 as Wireshark does
     seconds: float = 0.0  # on the link's own clock: virtual on sim and pipe
     observed: dict[str, str] = field(default_factory=dict)
+    origin: Origin = Origin.CASE
+    cause: Cause = Cause.JUDGEMENT
+    # Real time, for a result that is no PASS: how much the machine may have added to any interval, in microseconds.
+    # 0: less than two events may lie apart.
+    held_up_us: int = 0
     # What the tester itself made undecidable in this capture (`Case.provokes`): no judge may hold it against anyone.
     provoked: list[str] = field(default_factory=list)
 
@@ -68,25 +100,46 @@ class Result:
     def key(self) -> str:
         """The run that this is a result of: case, variant, role and arm."""
         arm = "" if self.arm == "stimulus" else f"-{self.arm}"
-        return f"{self.case.removeprefix(MONITOR)}[{self.role}{arm}]"
+        return f"{self.case}[{self.role}{arm}]"
+
+    @property
+    def base_name(self) -> str:
+        """The name of the case without its variant."""
+        return self.case.partition(": ")[0]
+
+    @property
+    def label(self) -> str:
+        """What tables call it: who made it, and the case."""
+        return self.origin.prefix + self.case
+
+    @property
+    def disturbed(self) -> bool:
+        """The machine may have caused it: nothing is known about the implementation."""
+        return self.held_up_us > 0
 
     @classmethod
-    def of_run(cls, key: str, cases: Mapping[str, Sequence[str]], verdict: Verdict, why: str) -> Result:
+    def of_run(cls, key: str, cases: Mapping[str, Sequence[str]], verdict: Verdict, why: str, cause: Cause) -> Result:
         """For a run that left no result of its own. `cases`: name -> file and requirements."""
         title, _, rest = key.rstrip("]").partition("[")
         role, arm = (rest.removesuffix("-control"), "control") if rest.endswith("-control") else (rest, "stimulus")
-        return cls(title, list(cases[title.partition(": ")[0]][1:]), role, verdict, why, arm)
+        return cls(title, list(cases[title.partition(": ")[0]][1:]), role, verdict, why, arm, cause=cause)
 
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)
         row["verdict"] = self.verdict.label
-        if not self.provoked:
-            del row["provoked"]
+        for name in ("provoked", "held_up_us"):
+            if not row[name]:
+                del row[name]
         return row
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Result:
-        return cls(**{**row, "verdict": VERDICTS_BY_LABEL[row["verdict"]]})
+        typed = {
+            "verdict": VERDICTS_BY_LABEL[row["verdict"]],
+            "origin": Origin(row["origin"]),
+            "cause": Cause(row["cause"]),
+        }
+        return cls(**{**row, **typed})
 
 
 def harden(result: Result) -> Result:

@@ -246,6 +246,7 @@ class Supervisor:
         else:
             why = f"ended the process with exit code {code}"
         after = f", after {worker.note}" if worker.note else ""
-        self._on_event({"event": "crash", "key": running, "why": f"the implementation {why}{after}"})
+        what = f"the implementation {why}{after}"
+        self._on_event({"event": "crash", "key": running, "why": what, "signal": -code if code < 0 else 0})
         if self._schedule.left:
             self._workers.append(self._start())

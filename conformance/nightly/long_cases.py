@@ -12,7 +12,7 @@ from pathlib import Path
 
 from netblt_conformance import paths
 from netblt_conformance.schedule import DURATIONS
-from netblt_conformance.verdicts import MONITOR
+from netblt_conformance.verdicts import Origin
 
 LONG_S = 6.0  # shorter cases fill the gaps that the long ones leave, in whatever order they run
 HEAD = """\
@@ -29,7 +29,7 @@ def long_cases(lines: list[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for line in lines:
         row = json.loads(line)
-        if row["kind"] == "result" and not row["case"].startswith(MONITOR):
+        if row["kind"] == "result" and row["origin"] == Origin.CASE:
             name = row["case"].partition(": ")[0]
             found[name] = max(found.get(name, 0.0), row["seconds"])
     return dict(sorted(((k, v) for k, v in found.items() if v >= LONG_S), key=lambda one: (-round(one[1]), one[0])))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from netblt_conformance import confirm
-from netblt_conformance.confirm import HELD_UP, Keyed
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.confirm import Keyed
+from netblt_conformance.verdicts import Cause, Result, Verdict
 
 
 def run(key: str, verdict: Verdict, reason: str = "", capture: str | None = None, *, disturbed: bool = False) -> Keyed:
@@ -55,7 +55,7 @@ def late(milliseconds: int) -> Keyed:
 def test_a_failure_that_is_disturbed_every_time_stays_a_failure() -> None:
     (a,) = settle([late(1)], *[[late(2 + attempt)] for attempt in range(confirm.ATTEMPTS)])
     assert a.verdict is Verdict.FAIL
-    assert HELD_UP in a.observed
+    assert a.disturbed
 
 
 def test_a_failure_that_says_the_same_three_times_is_no_noise() -> None:
@@ -76,13 +76,19 @@ def test_a_warning_is_looked_at_again_only_when_it_was_disturbed() -> None:
 
 def test_a_pass_is_a_pass_however_busy_the_machine_was() -> None:
     (_, result) = run("a", Verdict.PASS, disturbed=True)
-    assert not result.observed
+    assert not result.disturbed
     assert confirm.doubtful([("a", result)]) == set()
 
 
 def test_a_crash_gets_no_second_look() -> None:
-    crash = "the implementation crashed with SIGSEGV"
-    assert confirm.doubtful([run("a", Verdict.FAIL, crash, disturbed=True)]) == set()
+    (key, crash) = run("a", Verdict.FAIL, "the implementation crashed with SIGSEGV", disturbed=True)
+    crash.cause = Cause.CRASH
+    assert confirm.doubtful([(key, crash)]) == set()
+
+
+def test_words_in_a_reason_do_not_make_a_crash() -> None:
+    said = run("a", Verdict.FAIL, "the implementation did not close within 5 s")
+    assert confirm.doubtful([said]) == {"a"}
 
 
 def test_too_many_failures_are_no_noise_unless_the_machine_made_it() -> None:

@@ -7,7 +7,7 @@ import dataclasses
 
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.report import table
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.verdicts import Origin, Result, Verdict
 
 
 def results(*roles: str, verdict: Verdict = Verdict.PASS, reason: str = "", arm: str = "stimulus") -> list[Result]:
@@ -44,7 +44,10 @@ def test_without_everything_plain_passes_are_left_out() -> None:
 
 
 def habit(count: int, reason: str = "message 7 has padding") -> list[Result]:
-    return [Result(f"monitor in case_{n}", ["WIRE-12"], "active-sender", Verdict.WARN, reason) for n in range(count)]
+    return [
+        Result(f"case_{n}", ["WIRE-12"], "active-sender", Verdict.WARN, reason, origin=Origin.MONITOR)
+        for n in range(count)
+    ]
 
 
 def test_a_habit_that_shows_in_every_case_is_said_three_times_and_counted() -> None:
@@ -56,7 +59,7 @@ def test_a_habit_that_shows_in_every_case_is_said_three_times_and_counted() -> N
 
 def test_three_rows_alike_and_rows_of_cases_are_all_shown() -> None:
     assert len(table.table(habit(3), False, everything=True)) == 3
-    own = [dataclasses.replace(row, case=f"case {n}") for n, row in enumerate(habit(5))]
+    own = [dataclasses.replace(row, case=f"case {n}", origin=Origin.CASE) for n, row in enumerate(habit(5))]
     assert len(table.table(own, False, everything=True)) == 5
 
 

@@ -18,8 +18,7 @@ from netblt_conformance.judges.merged import FILES_AT_A_TIME, Part, merge
 from netblt_conformance.judges.tshark import VIOLATIONS, Finding, Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.model import ROLES_BY_NAME, address_text
-from netblt_conformance.peer.base import NOT_WITHIN
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
 
 IUT = address_text(IUT_ADDRESS)
 
@@ -67,7 +66,7 @@ def disagreements(results: Sequence[Result], report: Path) -> list[Result]:
 
 def _error(result: Result, requirement: str, reason: str, frame: int | None) -> Result:
     return Result(
-        f"judges on {result.case.removeprefix('monitor in ')}",
+        result.case,
         [requirement],
         result.role,
         Verdict.ERROR,
@@ -75,6 +74,8 @@ def _error(result: Result, requirement: str, reason: str, frame: int | None) -> 
         result.arm,
         result.capture,
         frame,
+        origin=Origin.JUDGES,
+        cause=Cause.SUITE,
     )
 
 
@@ -107,7 +108,7 @@ def _unseen(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Res
 
 def _failure(result: Result, finding: Finding) -> Result:
     return Result(
-        f"dissector on {result.case.removeprefix('monitor in ')}",
+        result.case,
         [finding.requirement],
         result.role,
         Verdict.FAIL,
@@ -116,12 +117,8 @@ def _failure(result: Result, finding: Finding) -> Result:
         result.capture,
         finding.guilty_frame,
         result.seconds,
+        origin=Origin.DISSECTOR,
     )
-
-
-def _is_absence(result: Result) -> bool:
-    """Something did not come: the frame is the last one before the waiting ended, and accuses no packet."""
-    return NOT_WITHIN in result.reason
 
 
 def _held(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Result]:
@@ -131,7 +128,7 @@ def _held(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Resul
         result
         for rows in by_capture(results, report).values()
         for result in rows
-        if result.verdict is Verdict.FAIL and result.frame is not None and not _is_absence(result)
+        if result.verdict is Verdict.FAIL and result.frame is not None and result.cause is not Cause.ABSENCE
     ]
     errors: dict[tuple[str | None, str], Result] = {}
     for role in sorted({result.role for result in accused}):

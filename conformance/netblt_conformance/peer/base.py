@@ -15,12 +15,11 @@ from netblt_conformance.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Pa
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import Forge, Packet, Type
 from netblt_conformance.spelling import Spelling
+from netblt_conformance.verdicts import Cause
 
 # How often a condition is looked at while no packet comes; later, after this share of what has been waited already.
 LOOK_AGAIN_US = 20_000
 LOOK_AGAIN_SHARE = 64
-# How a reason says that something did not come.
-NOT_WITHIN = "not within"
 # How many buffers a reason names at most.
 PROGRESS_BUFFERS = 8
 
@@ -33,10 +32,11 @@ def the_newest(told: list[str]) -> str:
 class UnmetError(Exception):
     """An expectation was not met: the phase and the requirement's strength decide what that means."""
 
-    def __init__(self, reason: str, frame: int | None = None) -> None:
+    def __init__(self, reason: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT) -> None:
         super().__init__(reason)
         self.reason = reason
         self.frame = frame
+        self.cause = cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,8 @@ class Peer:
         """What the peer does by itself with a readable packet of this connection."""
 
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
-        return UnmetError(f"{what}: {NOT_WITHIN} {self._span(within_us)}; {self._saw(first)}", self._last_frame(first))
+        reason = f"{what}: not within {self._span(within_us)}; {self._saw(first)}"
+        return UnmetError(reason, self._last_frame(first), Cause.ABSENCE)
 
     def _span(self, span_us: int) -> str:
         return f"{span_us / MICROSECONDS_PER_S:g} s"
@@ -295,7 +296,7 @@ class Peer:
                     self._excuse_refusal(**override)
                     raise UnmetError("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
                 unanswered += not refused
-        raise UnmetError(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None)
+        raise UnmetError(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None, Cause.ABSENCE)
 
     def propose(self, *answers: Type, **override: Any) -> Seen:
         """Tester active: the first packet of these types that answers an OPEN, which is repeated like any active end
@@ -314,9 +315,8 @@ class Peer:
                 if self.now_us >= deadline_us:
                     if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
                         self._excuse_refusal(**override)
-                    raise UnmetError(
-                        f"{what}: {NOT_WITHIN} {self._span(tolerances.SETUP_MAX_US)}; {self._saw(first)}", unmet.frame
-                    ) from None
+                    reason = f"{what}: not within {self._span(tolerances.SETUP_MAX_US)}; {self._saw(first)}"
+                    raise UnmetError(reason, unmet.frame, Cause.ABSENCE) from None
 
     def _excuse_refusal(self, **override: Any) -> None:
         """A passive end may refuse what is more than it has, instead of restricting it (OPEN-01): then N/A."""

@@ -11,6 +11,7 @@ from netblt_conformance import tolerances
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
+from netblt_conformance.verdicts import Cause
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
 FINISH_US = 30_000_000  # a transfer of a few buffers
@@ -158,7 +159,8 @@ class ReceiverPeer(Peer):
         last_news_us = self.now_us
         while not self._finished(confirmed):
             if self.now_us >= deadline_us:
-                raise UnmetError(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
+                reason = f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}"
+                raise UnmetError(reason, cause=Cause.ABSENCE)
             if self._issue(gone, confirmed):
                 self.send_control()
                 last_news_us = self.now_us

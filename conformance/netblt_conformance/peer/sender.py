@@ -13,6 +13,7 @@ from netblt_conformance import packets, tolerances
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
+from netblt_conformance.verdicts import Cause
 
 # On a real link the CONTROLs of one moment arrive within this.
 PARTS_US = 2_000
@@ -275,7 +276,8 @@ class SenderPeer(Peer):
             if not self._serve(begun, served, lose):
                 self._next(deadline_us)
             if self.now_us >= deadline_us:
-                raise UnmetError(f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}")
+                reason = f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}"
+                raise UnmetError(reason, cause=Cause.ABSENCE)
         self.null_ack()
 
     def _is_served(self, message: Message) -> bool:

@@ -54,11 +54,12 @@ def junit(header: dict[str, Any], results: Sequence[Result]) -> str:
         ET.SubElement(properties, "property", name=key, value=text)
     for result in results:
         arm = "" if result.arm == "stimulus" else f" ({result.arm})"
-        name = f"{result.case}[{result.role}]{arm}"
+        name = f"{result.label}[{result.role}]{arm}"
         element = ET.SubElement(suite, "testcase", classname=",".join(result.requirements), name=name)
         element.set("time", f"{result.seconds:.6f}")
         row = ET.SubElement(element, "properties")
         ET.SubElement(row, "property", name="verdict", value=result.verdict.label)
+        ET.SubElement(row, "property", name="cause", value=result.cause)
         for key, value in (("capture", result.capture), ("frame", result.frame), ("reason", result.reason)):
             if value:
                 ET.SubElement(row, "property", name=key, value=str(value))

@@ -16,7 +16,7 @@ from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.report import versions
 from netblt_conformance.report.excerpt import Excerpt, excerpts
 from netblt_conformance.report.style import SCRIPT, STYLE
-from netblt_conformance.verdicts import GRADED, Result, Verdict, exit_code
+from netblt_conformance.verdicts import GRADED, Origin, Result, Verdict, exit_code
 
 NAME = "report.html"
 _SWEEP = "sweep_"
@@ -138,7 +138,7 @@ def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requiremen
         f'data-requirements="{escape(" ".join(result.requirements))}"'
         f"{' open' if excerpt is not None and result.verdict is Verdict.FAIL else ''}>"
         f"<summary>{_badge(result.verdict)} <b>{escape(', '.join(result.requirements))}</b> "
-        f"{escape(result.case.replace('_', ' '))}{arm} <span class=role>{role}</span></summary>"
+        f"{escape(result.label.replace('_', ' '))}{arm} <span class=role>{role}</span></summary>"
         f"<div class=body>{reason}{texts}{_packets(excerpt) if excerpt else ''}"
         f"{f'<dl class=facts>{observed}</dl>' if observed else ''}"
         f"<p class=where>{link}{frame} · {result.seconds:g} s</p></div></details>"
@@ -163,7 +163,7 @@ def _profile(observed: dict[str, dict[str, str]]) -> str:
 
 
 def _sweeps(results: Sequence[Result]) -> str:
-    sweeps = [result for result in results if result.case.startswith(_SWEEP) and "schedules" in result.observed]
+    sweeps = [result for result in results if result.origin is Origin.SWEEP and "schedules" in result.observed]
     if not sweeps:
         return ""
     rows = "".join(

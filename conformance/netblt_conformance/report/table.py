@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from netblt_conformance.model import ROLES_BY_NAME
-from netblt_conformance.verdicts import GRADED, MONITOR, Result, Verdict
+from netblt_conformance.verdicts import GRADED, Origin, Result, Verdict
 
 _COLOURS = {
     Verdict.PASS: "32",
@@ -23,7 +23,7 @@ _COLOURS = {
 REASON_WIDTH = 100
 # How often the table says what is wrong in every case alike: what an oracle, or the other judge, saw there.
 ALIKE_SHOWN = 3
-SEEN_ASIDE = (MONITOR, "dissector on ", "judges on ")
+SEEN_ASIDE = (Origin.MONITOR, Origin.DISSECTOR, Origin.JUDGES)
 
 
 def paint(verdict: Verdict, colour: bool, width: int = 0) -> str:
@@ -33,7 +33,7 @@ def paint(verdict: Verdict, colour: bool, width: int = 0) -> str:
 
 def _cells(result: Result) -> tuple[str, str, str]:
     arm = "" if result.arm == "stimulus" else f" ({result.arm})"
-    return ", ".join(result.requirements), result.case.replace("_", " ") + arm, result.role
+    return ", ".join(result.requirements), result.label.replace("_", " ") + arm, result.role
 
 
 def line(result: Result, widths: tuple[int, int, int], colour: bool) -> str:
@@ -59,7 +59,7 @@ def _without_the_alike(results: Sequence[Result]) -> Iterator[Result]:
     """A habit shows in every case. Its first rows stay, and the last of them says how many more there are."""
     alike: dict[tuple[Verdict, str, str], list[int]] = collections.defaultdict(list)
     for place, result in enumerate(results):
-        if result.case.startswith(SEEN_ASIDE):
+        if result.origin in SEEN_ASIDE:
             shape = re.sub(r"\d+", "#", result.reason)
             alike[result.verdict, " ".join(result.requirements), shape].append(place)
     left_out = {place for places in alike.values() for place in places[ALIKE_SHOWN:]}

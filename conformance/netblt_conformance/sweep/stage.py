@@ -21,7 +21,7 @@ from netblt_conformance.sweep.schedule_file import ScheduleFile
 from netblt_conformance.sweep.shrink import shrink
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
 from netblt_conformance.sweep.workers import JOB_SCHEDULES, Job, Outcome, Pool, captures
-from netblt_conformance.verdicts import Judgement, Result, Verdict
+from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
 
 # What a sweep shows: every byte in its place, whatever two faults did (RFC 998 2, 3, 5.2).
 REQUIREMENTS = ("DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02")
@@ -36,12 +36,12 @@ class _Row:
     transfer: Transfer
     role: Role
     schedules: int = 0
-    failures: list[tuple[Schedule, Verdict, str]] = field(default_factory=list)
+    failures: list[tuple[Schedule, Judgement]] = field(default_factory=list)
     shown: list[Finding] = field(default_factory=list)
 
-    def note(self, schedule: Schedule, verdict: Verdict, reason: str) -> None:
-        if all(schedule != known or verdict > worst for known, worst, _ in self.failures):
-            self.failures.append((schedule, verdict, reason))
+    def note(self, schedule: Schedule, judgement: Judgement) -> None:
+        if all(schedule != known or judgement.verdict > worst.verdict for known, worst in self.failures):
+            self.failures.append((schedule, judgement))
 
 
 class Sweep:
@@ -97,7 +97,7 @@ class Sweep:
         return self._rows[job.transfer.name, job.role]
 
     def _outcome(self, outcome: Outcome) -> None:
-        self._row(outcome.job).note(outcome.schedule, outcome.verdict, outcome.reason)
+        self._row(outcome.job).note(outcome.schedule, Judgement(outcome.verdict, outcome.reason, cause=outcome.cause))
 
     def _ended(self, schedules: int) -> None:
         self._done += schedules
@@ -120,16 +120,18 @@ class Sweep:
             verdict = Verdict.FAIL if ours else Verdict.ERROR
             who = "" if ours else "the reference endpoint: "
             reason = f"{who}{finding.requirement} is violated (dissector)"
-            self._row(job).note(job.schedules[index], verdict, reason)
+            cause = Cause.JUDGEMENT if ours else Cause.SUITE
+            self._row(job).note(job.schedules[index], Judgement(verdict, reason, cause=cause))
 
     # ---- what comes out ----
 
     def _results(self, row: _Row) -> list[Result]:
         name = f"sweep_{row.transfer.name}"
         judgement = Judgement()
-        for schedule, verdict, reason in row.failures:
-            judgement.worsen(verdict, f"{'; '.join(schedule) or 'without any fault'}: {reason}")
-        count = len({schedule for schedule, _, _ in row.failures})
+        for schedule, failure in row.failures:
+            words = f"{'; '.join(schedule) or 'without any fault'}: {failure.reason}"
+            judgement.worsen(failure.verdict, words, cause=failure.cause)
+        count = len({schedule for schedule, _ in row.failures})
         reason = f"{count} of {row.schedules} schedules: {judgement.reason}" if count else ""
         result = Result(
             name,
@@ -138,25 +140,29 @@ class Sweep:
             judgement.verdict,
             reason,
             observed={"schedules": str(row.schedules), "failed": str(count)},
+            origin=Origin.SWEEP,
+            cause=judgement.cause,
         )
-        worst = sorted(row.failures, key=lambda failure: (-failure[1], len(failure[0])))[:FAILURES_KEPT]
+        worst = sorted(row.failures, key=lambda failure: (-failure[1].verdict, len(failure[0])))[:FAILURES_KEPT]
         return [result, *(self._keep(row, number, *failure) for number, failure in enumerate(worst, 1))]
 
-    def _keep(self, row: _Row, number: int, schedule: Schedule, verdict: Verdict, reason: str) -> Result:
+    def _keep(self, row: _Row, number: int, schedule: Schedule, failure: Judgement) -> Result:
         """A failure's own capture and its shrunk schedule as a file."""
         stem = f"sweep.{row.transfer.name}.{row.role}.{number}"
         replay = Replay(self.plan.iut, self._reference)
-        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule, verdict.label, reason)
+        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule, failure.verdict.label, failure.reason)
         small = replay.shrink(file)
         (self.plan.report / f"{stem}.toml").write_text(small.text(), encoding="utf-8")
         replay.run(small, self.plan.report / f"{stem}.pcapng")
-        words = f"{'; '.join(small.rules) or 'without any fault'}: {reason} [{stem}.toml]"
+        words = f"{'; '.join(small.rules) or 'without any fault'}: {failure.reason} [{stem}.toml]"
         case = f"sweep_{row.transfer.name}: schedule {number}"
-        return Result(case, list(REQUIREMENTS), str(row.role), verdict, words, capture=f"{stem}.pcapng")
+        result = Result(case, list(REQUIREMENTS), str(row.role), failure.verdict, words, capture=f"{stem}.pcapng")
+        result.origin, result.cause = Origin.SWEEP, failure.cause
+        return result
 
 
 def _worsen(judgement: Judgement, outcome: Outcome) -> None:
-    judgement.worsen(outcome.verdict, outcome.reason)
+    judgement.worsen(outcome.verdict, outcome.reason, cause=outcome.cause)
 
 
 class Replay:

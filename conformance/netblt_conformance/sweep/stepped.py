@@ -20,7 +20,7 @@ from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import DEATH_TIMER_S, LATENCY, LIMIT_PACKETS, LIMIT_US, Bench, addresses, run
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
-from netblt_conformance.verdicts import Judgement, Result, Verdict
+from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
 
 REQUIREMENTS = ["DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02"]
 # Crashes and hangs after which the rest of a transfer and role is left alone: it would tell nothing new.
@@ -122,7 +122,7 @@ class SteppedSweep:
             try:
                 results += self._row(transfer, role, schedules)
             except NotSupportedError as reason:
-                results.append(Result(f"sweep_{transfer.name}", list(REQUIREMENTS), str(role), Verdict.NA, str(reason)))
+                results.append(_result(f"sweep_{transfer.name}", role, Judgement(Verdict.NA, str(reason))))
             done += len(schedules)
             progress(done, total)
         return results
@@ -166,8 +166,8 @@ class SteppedSweep:
 
     def _one(
         self, transfer: Transfer, role: Role, number: int, schedule: Schedule, writer: PcapngWriter, interface: int
-    ) -> tuple[Verdict, str, bool]:
-        """Verdict, reason, and whether the endpoint broke."""
+    ) -> tuple[Judgement, bool]:
+        """The judgement, and whether the endpoint broke."""
         start, theirs = self._ends(transfer, role, number)
         endpoint = self._endpoint()
         flakeway = Flakeway(self._seed, LATENCY, *schedule, trace=False)
@@ -177,12 +177,12 @@ class SteppedSweep:
             try:
                 stopped = pair.run(start)
                 if stopped:
-                    return Verdict.FAIL, stopped, False
-                return (*self._judge(endpoint, reference, role, transfer.data), False)
+                    return Judgement(Verdict.FAIL, stopped, cause=Cause.ABSENCE), False
+                return Judgement(*self._judge(endpoint, reference, role, transfer.data)), False
             except ImplementationError as error:
-                return Verdict.FAIL, f"the implementation {error}", True
+                return Judgement(Verdict.FAIL, f"the implementation {error}", cause=Cause.CRASH), True
             except HarnessError as error:
-                return Verdict.ERROR, str(error), True
+                return Judgement(Verdict.ERROR, str(error), cause=Cause.SUITE), True
             finally:
                 pair.record(writer, interface)
                 endpoint.close()
@@ -205,19 +205,19 @@ class SteppedSweep:
     # ---- one transfer and role, all schedules ----
 
     def _row(self, transfer: Transfer, role: Role, schedules: list[Schedule]) -> list[Result]:
-        failures: dict[int, tuple[Verdict, str]] = {}
+        failures: dict[int, Judgement] = {}
         broken, writer = 0, PcapngWriter()
         interface = writer.interface("tester")
         ran = 0
         for number, schedule in enumerate(schedules):
-            verdict, reason, broke = self._one(transfer, role, number, schedule, writer, interface)
+            one, broke = self._one(transfer, role, number, schedule, writer, interface)
             ran, broken = number + 1, broken + broke
-            if verdict is not Verdict.PASS:
-                failures[number] = (verdict, reason)
-            if broken == BREAKS_MAX or (verdict is Verdict.FAIL and not schedule):
+            if one.verdict is not Verdict.PASS:
+                failures[number] = one
+            if broken == BREAKS_MAX or (one.verdict is Verdict.FAIL and not schedule):
                 break  # without any fault it must work, or faults tell nothing
         for number, reason in self._violations(writer):
-            failures.setdefault(number, (Verdict.FAIL, reason))
+            failures.setdefault(number, Judgement(Verdict.FAIL, reason))
         return self._results(transfer, role, schedules, ran, failures)
 
     @staticmethod
@@ -244,20 +244,21 @@ class SteppedSweep:
         role: Role,
         schedules: list[Schedule],
         ran: int,
-        failures: dict[int, tuple[Verdict, str]],
+        failures: dict[int, Judgement],
     ) -> list[Result]:
         judgement = Judgement()
         words = {number: "; ".join(schedules[number]) or "without any fault" for number in failures}
-        for number, (verdict, reason) in failures.items():
-            judgement.worsen(verdict, f"{words[number]}: {reason}")
+        for number, failure in failures.items():
+            judgement.worsen(failure.verdict, f"{words[number]}: {failure.reason}", cause=failure.cause)
         name = f"sweep_{transfer.name}"
         left = f"; {len(schedules) - ran} were not run" if ran < len(schedules) else ""
         reason = f"{len(failures)} of {ran} schedules: {judgement.reason}{left}" if failures else ""
         counts = {"schedules": str(ran), "failed": str(len(failures))}
-        rows = [Result(name, list(REQUIREMENTS), str(role), judgement.verdict, reason, observed=counts)]
-        worst = sorted(failures.items(), key=lambda item: (-item[1][0], item[0]))[:FAILURES_KEPT]
-        for count, (number, (verdict, why)) in enumerate(worst, 1):
-            row = Result(f"{name}: schedule {count}", list(REQUIREMENTS), str(role), verdict, f"{words[number]}: {why}")
+        rows = [_result(name, role, Judgement(judgement.verdict, reason, cause=judgement.cause), counts)]
+        worst = sorted(failures.items(), key=lambda item: (-item[1].verdict, item[0]))[:FAILURES_KEPT]
+        for count, (number, failure) in enumerate(worst, 1):
+            why = f"{words[number]}: {failure.reason}"
+            row = _result(f"{name}: schedule {count}", role, Judgement(failure.verdict, why, cause=failure.cause))
             row.capture = self._keep(transfer, role, number, schedules[number], f"{name}.{role}.{count}.pcapng")
             rows.append(row)
         return rows
@@ -273,3 +274,16 @@ class SteppedSweep:
 def picked(picks: Callable[[str], bool]) -> list[Transfer]:
     """The transfers that a selection asks for, by the name that the sweeps of the sim link have."""
     return [transfer for transfer in TRANSFERS if picks(f"sweep_{transfer.name}")]
+
+
+def _result(name: str, role: Role, judgement: Judgement, observed: dict[str, str] | None = None) -> Result:
+    return Result(
+        name,
+        list(REQUIREMENTS),
+        str(role),
+        judgement.verdict,
+        judgement.reason,
+        observed=observed or {},
+        origin=Origin.SWEEP,
+        cause=judgement.cause,
+    )

@@ -21,7 +21,7 @@ from netblt_conformance.simlib import IutLibrary, PcapngWriter
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import Bench, run
 from netblt_conformance.sweep.transfers import Transfer
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.verdicts import Cause, Verdict
 from netblt_conformance.worker import SANITIZER
 
 # Real time after which one schedule, which takes well under a millisecond, counts as hung.
@@ -52,6 +52,7 @@ class Outcome:
     index: int
     verdict: Verdict
     reason: str
+    cause: Cause = Cause.JUDGEMENT
 
     @property
     def schedule(self) -> Schedule:
@@ -189,7 +190,7 @@ class Pool:
             return None
         code = os.waitstatus_to_exitcode(status)
         report = SANITIZER.search(words)
-        verdict = Verdict.FAIL
+        verdict, cause = Verdict.FAIL, Cause.CRASH
         if overdue:
             why = f"the implementation hangs: more than {SCHEDULE_LIMIT_S:g} s of real time"
         elif report:
@@ -197,12 +198,13 @@ class Pool:
         elif code < 0:
             why = f"the implementation crashed with {signal.Signals(-code).name}"
         else:
-            verdict, why = Verdict.ERROR, words.strip() or f"a sweep's process ended with exit code {code}"
+            verdict, cause = Verdict.ERROR, Cause.SUITE
+            why = words.strip() or f"a sweep's process ended with exit code {code}"
         rest, breaks = child.next + 1, child.breaks + 1
         left = len(child.job.schedules) - rest
         if breaks == BREAKS_MAX and left:
             why += f"; so did {breaks - 1} schedules before it, and the {left} after it were not run"
-        self._on_outcome(Outcome(child.job, child.next, verdict, why))
+        self._on_outcome(Outcome(child.job, child.next, verdict, why, cause))
         self._on_progress(1)
         return self._start(child.job, rest, breaks) if left and breaks < BREAKS_MAX else None
 
