@@ -31,6 +31,7 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Setting, UnmetError
 from netblt_conformance.spelling import PLAIN, Covers, Spelling
 from netblt_conformance.verdicts import Cause, Judgement, Verdict
+from netblt_conformance.waits import Awaited, PostponedError
 
 __all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "case"]
 
@@ -115,6 +116,7 @@ class Case:
         self.monitors: list[Monitor] = []
         self.last_note = ""
         self.on_note: Callable[[str], None] = lambda _text: None
+        self.postponed: Awaited | None = None  # what it waited for when the supervisor ended it
         self._in_preamble = False
         self._iut_port = 0
         self._started = False
@@ -310,6 +312,9 @@ class Case:
             function()
         except CaseOverError:
             pass
+        except PostponedError as postponed:
+            self.postponed = postponed.awaited
+            self.judgement.worsen(Verdict.INCONC, f"ended while it waited: {postponed}", cause=Cause.ABSENCE)
         except UnmetError as unmet:
             verdict = Verdict.INCONC if self._in_preamble else self.grade
             self.judgement.worsen(verdict, unmet.reason, unmet.frame, unmet.cause)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real time is never the same twice: what does not pass on a real link among other cases is tried again, alone.
+"""Real time is never the same twice: what does not pass on a real link among many cases is tried again, with few
+others at first, and then alone.
 
 What the machine disturbed is void: when the tester measured that it or the implementation was held up for longer than
 two events may lie apart, nothing is known, and the first undisturbed repetition decides. A failure without disturbance
 that happens again stays what it was; one that does not happen again was perhaps the load of this machine, perhaps a
 fault that shows now and then. That proves nothing either way, so it becomes INCONC, with the first reason and the first
-capture. A crash or a sanitizer's report needs no second look.
+capture. A crash or a sanitizer's report needs no second look, nor does a failure that several cases of the same
+requirement and role show: they confirm each other.
 """
 
 from __future__ import annotations
@@ -18,12 +20,17 @@ from netblt_conformance.verdicts import GRADED, Cause, Result, Verdict
 
 # Noise spoils a few cases. More failures than this are no noise, and trying them again alone would take long.
 DOUBTFUL_MAX = 20
+# So many different cases that break the same requirement in the same role, none of them disturbed, confirm each other:
+# to repeat one of them would add one more to three.
+CONFIRMING = 3
 # A machine that disturbs all of these is too busy for real time.
 ATTEMPTS = 5
+# So many runs at a time leave two processors idle most of the time; what is disturbed nevertheless runs alone next.
+FIRST_JOBS = 4
 _FAILED = (Verdict.FAIL, Verdict.ERROR)
 Keyed = tuple[str, Result]
-# Runs these keys again, alone, and answers their results. Their captures have the old names.
-Again = Callable[[set[str]], list[Keyed]]
+# Runs these keys again, so many at a time, and returns their results. Their captures have the old names.
+Again = Callable[[set[str], int], list[Keyed]]
 
 
 def note_disturbance(result: Result, held_up_us: int, bearable_us: int) -> None:
@@ -47,11 +54,26 @@ def _deserves(result: Result) -> bool:
 def doubtful(results: Iterable[Keyed]) -> set[str]:
     """Keys of the runs that deserve a second look: all, or when they are too many those that were disturbed."""
     results = list(results)
+    confirmed = confirmed_by_others(results)
     crashed = {key for key, result in results if result.verdict in _FAILED and _is_crash(result)}
-    keys = {key for key, result in results if _deserves(result)} - crashed
+    keys = {key for key, result in results if _deserves(result)} - crashed - confirmed
     if len(keys) > DOUBTFUL_MAX:
         keys = {key for key, result in results if _is_void(result)} & keys
     return keys if len(keys) <= 2 * DOUBTFUL_MAX else set()
+
+
+def confirmed_by_others(results: Iterable[Keyed]) -> set[str]:
+    """Keys of the runs whose every failure several other cases show too."""
+    groups: dict[tuple[str, str], set[str]] = {}
+    failures: dict[str, set[tuple[str, str]]] = {}
+    for key, result in results:
+        if result.verdict is Verdict.FAIL and result.requirements:
+            group = (result.requirements[0], result.role)
+            failures.setdefault(key, set()).add(group)
+            if not result.disturbed:
+                groups.setdefault(group, set()).add(result.base_name)
+    enough = {group for group, cases in groups.items() if len(cases) >= CONFIRMING}
+    return {key for key, own in failures.items() if own <= enough}
 
 
 def _keep_captures(results: list[Keyed], keys: set[str], report: Path) -> list[Keyed]:
@@ -82,7 +104,7 @@ def look_again(results: list[Keyed], keys: set[str], report: Path, again: Again)
         left = keys - settled.keys()
         if not left:
             break
-        seen = again(left)
+        seen = again(left, 1 if attempt else FIRST_JOBS)
         for key in left:
             rows = _rows(seen, key)
             told[key].append(_worst_reason(rows))
@@ -122,5 +144,5 @@ def _worst_reason(rows: list[Result]) -> str:
 def _unconfirmed(row: Result) -> Result:
     if row.verdict not in _FAILED:
         return row
-    reason = f"not confirmed, passes when it runs alone; before: {row.reason}"
+    reason = f"not confirmed, passes when it runs again; before: {row.reason}"
     return dataclasses.replace(row, verdict=Verdict.INCONC, reason=reason)

@@ -21,6 +21,7 @@ from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.probe import probe
 from netblt_conformance.selection import Candidate, Selection
 from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
+from netblt_conformance.waits import Awaited, Watch
 
 STIMULUS, CONTROL = "stimulus", "control"
 
@@ -93,10 +94,14 @@ class Engine:
         self.items: list[tuple[pytest.Item, Run]] = []  # everything that there is
         self.broken: list[str] = []  # files of the suite that cannot be loaded
         self._profiles: dict[Role, Profile] = {}
+        self._postponed: Callable[[], bool] = lambda: False
+        self._held: list[Result] | None = None  # results of a run that is postponed
 
-    def run(self, plan: Plan, emit: Emit, next_order: Callable[[], Order | None]) -> None:
-        """Runs what it is given until there is no more."""
-        self.plan, self.emit, self._profiles = plan, emit, {}
+    def run(
+        self, plan: Plan, emit: Emit, next_order: Callable[[], Order | None], postponed: Callable[[], bool]
+    ) -> None:
+        """Runs what it is given until there is no more. `postponed`: whether the run under way is to end."""
+        self.plan, self.emit, self._profiles, self._postponed = plan, emit, {}, postponed
         items = {run.key: item for item, run in self.items}
         while (order := next_order()) is not None:
             for role in order.profiles.keys() - self._profiles.keys():
@@ -186,10 +191,19 @@ class Engine:
                 yield None
                 return
             case = Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant)
+            if self.plan.factory.real_time:
+                link.watch = self._watch(run)
             case.on_note = lambda text: self.emit({"event": "note", "text": text})
             yield case
         finally:
             link.close()
+
+    def _watch(self, run: Run) -> Watch:
+        def report(state: str, awaited: Awaited, seconds: float) -> None:
+            what = {"state": state, "awaited": awaited.name, "seconds": seconds}
+            self.emit({"event": "wait", "key": run.key, "role": str(run.role), **what})
+
+        return Watch(report, self._postponed)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
@@ -206,7 +220,16 @@ class Engine:
             return True
         finally:
             self._close(case)
+        self._held = []
         self._finish(run, case)
+        held, self._held = self._held, None
+        if case.postponed is not None and case.judgement.verdict is Verdict.INCONC:
+            rows = [result.to_json() for result in held]
+            what = {"role": str(run.role), "awaited": case.postponed.name}
+            self.emit({"event": "postponed", "key": run.key, **what, "results": rows})
+        else:
+            for result in held:
+                self._emit_result(result)
         return True
 
     def _close(self, case: Case) -> None:
@@ -277,7 +300,10 @@ class Engine:
         )
 
     def _emit_result(self, result: Result) -> None:
-        self.emit({"event": "result", "result": result.to_json()})
+        if self._held is not None:
+            self._held.append(result)
+        else:
+            self.emit({"event": "result", "result": result.to_json()})
 
     # ---- selection ----
 

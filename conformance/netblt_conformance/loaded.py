@@ -25,9 +25,11 @@ class Loaded:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def run(self, plan: Plan, emit: Emit, next_order: Callable[[], Order | None]) -> None:
+    def run(
+        self, plan: Plan, emit: Emit, next_order: Callable[[], Order | None], postponed: Callable[[], bool]
+    ) -> None:
         """Runs in this process what it is given."""
-        self._engine.run(plan, emit, next_order)
+        self._engine.run(plan, emit, next_order, postponed)
 
     def prepare(self, plan: Plan) -> None:
         """What a file of cases makes once for all its runs, by its function `prepare`: children that are forked after

@@ -45,6 +45,7 @@ class Listener:
         self.results: list[tuple[str, Result]] = []
         self.observed: dict[str, dict[str, str]] = {}
         self.traces: list[str] = []
+        self.confirmed: set[str] = set()  # runs whose failure others confirm: nothing is learnt from a repetition
         self._causes: dict[str, str] = {}  # by key: what ended a case before it had a result
         self.interrupted = False
         self._running: dict[str, None] = {}
@@ -63,6 +64,8 @@ class Listener:
             self._running[event["key"]] = None
         elif kind == "result":
             self._take(Result.from_json(event["result"]))
+        elif kind == "confirmed":
+            self.confirmed.update(event["keys"])
         elif kind == "observed":
             self.observed[event["role"]] = event["observed"]
         elif kind == "crash":
@@ -133,15 +136,15 @@ def _prepare(report: Path) -> None:
 
 def _look_again(plan: Plan, listener: Listener, limit_s: float) -> None:
     """Real time: a failure counts when it happens again with nothing else running."""
-    keys = confirm.doubtful(listener.results)
+    keys = confirm.doubtful(pair for pair in listener.results if pair[0] not in listener.confirmed)
     if not keys:
         return
-    listener.progress.say(f"{len(keys)} did not pass; trying them again, one at a time")
+    listener.progress.say(f"{len(keys)} did not pass; trying them again, few at a time")
 
-    def again(left: set[str]) -> list[confirm.Keyed]:
+    def again(left: set[str], jobs: int) -> list[confirm.Keyed]:
         others = frozenset(set(listener.keys) - left)
         second = Listener(plan, sorted(left), listener.cases, listener.options)
-        Supervisor(plan, 1, limit_s, second, skip=others).run()
+        Supervisor(plan, min(jobs, plan.factory.jobs or 1, len(left)), limit_s, second, skip=others).run()
         return second.results
 
     listener.results = confirm.look_again(listener.results, keys, plan.report, again)

@@ -57,6 +57,7 @@ class Schedule:
         self._long_at_a_time = max(1, int(jobs * LONG_RUNS_SHARE))
         self._running: dict[str, tuple[Planned, bool]] = {}
         self._known: set[str] = set()
+        self._all = {run.key: run for run in runs}
 
     @property
     def left(self) -> int:
@@ -85,3 +86,7 @@ class Schedule:
     def ended(self, key: str) -> None:
         """A run that was started is over, whatever became of it."""
         self._running.pop(key, None)
+
+    def again(self, key: str) -> None:
+        """A run that is over has to run once more. It comes first: it needs long."""
+        self._long.insert(0, self._all[key])

@@ -11,7 +11,7 @@ OPEN_RETRY_MAX_US = 20 * S
 # OPEN-03: by then the active end must have given up. The number of OPENs is its own choice, so where time costs nothing
 # it gets hours; on a real link nobody waits so long, and the case stays open.
 OPEN_GIVE_UP_MAX_US = 6 * 3600 * S
-OPEN_GIVE_UP_REAL_US = 180 * S
+OPEN_GIVE_UP_REAL_US = 100 * S
 # An active end sends its first OPEN, a passive one its RESPONSE, within this.
 SETUP_MAX_US = 5 * S
 # AMB-34: an acknowledgement is due within max(1 s, 2 burst intervals).

@@ -7,10 +7,12 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import json
+import mmap
 import os
 import re
 import select
 import signal
+import struct
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,10 +24,13 @@ from netblt_conformance.engine import Order, Plan
 from netblt_conformance.links.process import die_with_parent
 from netblt_conformance.loaded import Loaded, with_cases
 from netblt_conformance.schedule import Schedule, durations
+from netblt_conformance.verdicts import Origin, Result, Verdict
+from netblt_conformance.waits import Awaited, Kind, LongWaits
 
 # A case counts as hung beyond its limit when it has worked for this share of it, or waited for so many times as long.
 HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
-LOOK_S = 0.5  # between two looks whether a case hangs
+LOOK_S = 0.5  # between two looks whether a case hangs, or waits for what others wait for
+_NUMBER = struct.Struct("@Q")
 
 SANITIZER = re.compile(r"(ERROR: \w*Sanitizer: .*|.*runtime error: .*)")
 
@@ -44,6 +49,8 @@ class Worker:
         self._since = time.monotonic()
         self._worked_s = 0.0
         self._buffer = b""
+        self._given = 0  # runs so far
+        self._to_end = mmap.mmap(-1, _NUMBER.size)  # the number of the run that is to end early; shared with the child
         reader, writer = os.pipe()
         orders, self._orders = os.pipe()
         self.pid = os.fork()
@@ -58,9 +65,14 @@ class Worker:
     def order(self, key: str | None, profiles: dict[str, Any]) -> None:
         """Gives the child the next run, or the end of its work."""
         self.assigned = key
+        self._given += 1
         line = json.dumps({"key": key, "profiles": profiles}).encode() + b"\n"
         with contextlib.suppress(BrokenPipeError):  # it died since it asked
             _write_all(self._orders, line)
+
+    def postpone(self) -> None:
+        """The run under way is to end as soon as it waits."""
+        self._to_end[:] = _NUMBER.pack(self._given)
 
     def _child(self, writer: int, orders: int) -> None:
         """Never returns. No buffer of the parent may be flushed twice, hence _exit."""
@@ -79,11 +91,15 @@ class Worker:
         def next_order() -> Order | None:
             emit({"event": "ready"})
             given = json.loads(source.readline() or "{}")
+            self._given += 1
             return Order.from_json(given) if given.get("key") else None
+
+        def postponed() -> bool:
+            return self._to_end[:] == _NUMBER.pack(self._given)
 
         status = 3
         try:
-            self._loaded.run(self.plan, emit, next_order)
+            self._loaded.run(self.plan, emit, next_order, postponed)
             status = 0
             emit({"event": "done"})
         except BaseException as error:
@@ -124,6 +140,7 @@ class Worker:
         """The wait status' exit code, negative for a signal."""
         os.close(self.descriptor)
         os.close(self._orders)
+        self._to_end.close()
         _, status = os.waitpid(self.pid, 0)
         return os.waitstatus_to_exitcode(status)
 
@@ -167,6 +184,10 @@ class Supervisor:
         self._workers: list[Worker] = []
         self._free: dict[Worker, None] = {}  # those that wait for a run, the longest waiting first
         self._profiles: dict[str, Any] = {}  # what was found out about each role, for the workers
+        self._waits = LongWaits()
+        self._held: dict[str, list[dict[str, Any]]] = {}  # results of postponed runs
+        self._failed: set[str] = set()  # runs whose own verdict is worse than PASS
+        self._explained: set[str] = set()  # postponed runs whose failure others confirm
 
     def run(self) -> None:
         with_cases(self._run)
@@ -181,6 +202,7 @@ class Supervisor:
         try:
             while self._workers:
                 self._turn()
+            self._on_event({"event": "confirmed", "keys": sorted(self._waits.confirmed | self._explained)})
         except BaseException:
             for worker in self._workers:
                 worker.kill()
@@ -200,12 +222,29 @@ class Supervisor:
                 self._workers.remove(worker)
                 self._free.pop(worker, None)
                 self._after(worker)
+        self._look_at_long_waits()
         for worker in list(self._free):
             key = self._schedule.take()
-            if key is None and self._schedule.left:
-                break  # what is left waits for the first run of its role
+            if key is None and (self._schedule.left or self._waits.open):
+                break  # what is left waits for the first run of its role, or for what others wait for
             del self._free[worker]
             worker.order(key, self._profiles)
+
+    def _look_at_long_waits(self) -> None:
+        late = set(self._waits.to_postpone(time.monotonic()))
+        for worker in self._workers:
+            if worker.assigned in late:
+                worker.postpone()
+        settled, again = self._waits.decided()
+        for key in again:
+            del self._held[key]
+            self._schedule.again(key)
+        for key, kind, witnesses in settled:
+            self._explained.add(key)
+            for row in self._held.pop(key):
+                if row["origin"] == Origin.CASE:
+                    row["reason"] = _explanation(kind, witnesses)
+                self._on_event({"event": "result", "result": row})
 
     def _serve(self, worker: Worker) -> bool:
         """Passes events on; False when the worker is gone."""
@@ -217,13 +256,28 @@ class Supervisor:
             if event["event"] == "ready":
                 if done is not None:
                     self._schedule.ended(done)
+                    self._waits.ended(done, failed=done in self._failed)
                 self._free[worker] = None
                 continue
+            if event["event"] == "wait":
+                now_s, awaited = time.monotonic(), Awaited[event["awaited"]]
+                self._waits.reported(event["key"], event["role"], event["state"], awaited, event["seconds"], now_s)
+                continue
+            if event["event"] == "postponed":
+                self._held[event["key"]] = event["results"]
+                self._waits.postponed(event["key"], event["role"], Awaited[event["awaited"]])
+                continue
+            if event["event"] == "result":
+                self._note_result(Result.from_json(event["result"]))
             if event["event"] == "observed":
                 self._profiles[event["role"]] = event["profile"]
                 self._schedule.known(event["role"])
             self._on_event(event)
         return True
+
+    def _note_result(self, result: Result) -> None:
+        if result.origin is Origin.CASE and result.verdict not in (Verdict.PASS, Verdict.NA):
+            self._failed.add(result.key)
 
     def _after(self, worker: Worker) -> None:
         """A worker that ended early broke in the case it was running: that is its verdict, and the rest goes on."""
@@ -232,6 +286,7 @@ class Supervisor:
         words = worker.errors()
         if worker.assigned is not None:
             self._schedule.ended(worker.assigned)
+            self._waits.ended(worker.assigned, failed=False)
         if running is None:
             if code != 0:
                 self._on_event({"event": "trace", "what": words or f"a worker ended with exit code {code}"})
@@ -250,3 +305,12 @@ class Supervisor:
         self._on_event({"event": "crash", "key": running, "why": what, "signal": -code if code < 0 else 0})
         if self._schedule.left:
             self._workers.append(self._start())
+
+
+def _explanation(kind: Kind, witnesses: list[str]) -> str:
+    """The reason of a case that was ended while it waited."""
+    _, awaited = kind
+    return (
+        f"not waited for to the end: {awaited.value}; {len(witnesses)} runs have waited for it in vain: "
+        + ", ".join(witnesses)
+    )

@@ -19,7 +19,9 @@ def run(key: str, verdict: Verdict, reason: str = "", capture: str | None = None
 def settle(first: list[Keyed], *attempts: list[Keyed], folder: Path = Path()) -> list[Result]:
     """The verdicts when each further attempt gives what `attempts` says."""
     left = list(attempts)
-    results = confirm.look_again(first, confirm.doubtful(first), folder, lambda _keys: left.pop(0) if left else [])
+    results = confirm.look_again(
+        first, confirm.doubtful(first), folder, lambda _keys, _jobs: left.pop(0) if left else []
+    )
     assert not left, "an attempt was not made"
     return [result for _, result in results]
 
@@ -92,10 +94,42 @@ def test_words_in_a_reason_do_not_make_a_crash() -> None:
 
 
 def test_too_many_failures_are_no_noise_unless_the_machine_made_it() -> None:
-    many = [run(str(number), Verdict.FAIL, "wrong") for number in range(confirm.DOUBTFUL_MAX + 1)]
+    many = [run(str(number), Verdict.INCONC, "no OPEN") for number in range(confirm.DOUBTFUL_MAX + 1)]
     assert confirm.doubtful(many) == set()
     assert len(confirm.doubtful(many[1:])) == confirm.DOUBTFUL_MAX
     assert confirm.doubtful([*many, run("late", Verdict.FAIL, "late", disturbed=True)]) == {"late"}
+
+
+def test_cases_that_fail_the_same_requirement_in_one_role_confirm_each_other() -> None:
+    alike = [run(name, Verdict.FAIL, f"wrong in {name}") for name in ("a", "b", "c")]
+    assert confirm.doubtful(alike[1:]) == {"b", "c"}
+    assert confirm.doubtful(alike) == set()
+    assert confirm.doubtful([*alike, run("d", Verdict.FAIL, "late", disturbed=True)]) == set()
+
+
+def test_disturbed_failures_and_variants_of_one_case_confirm_nothing() -> None:
+    disturbed = run("c", Verdict.FAIL, "late", disturbed=True)
+    assert confirm.doubtful([run("a", Verdict.FAIL), run("b", Verdict.FAIL), disturbed]) == {"a", "b", "c"}
+    variants = {"a: 1", "a: 2", "a: 3"}
+    assert confirm.doubtful([run(name, Verdict.FAIL) for name in variants]) == variants
+
+
+def test_another_failure_of_the_same_run_is_not_confirmed_by_others() -> None:
+    alike = [run(name, Verdict.FAIL) for name in ("a", "b", "c")]
+    own = run("c", Verdict.FAIL, "a monitor too")
+    own[1].requirements = ["DATA-08"]
+    assert confirm.doubtful([*alike, own]) == {"c"}
+
+
+def test_the_first_repetition_is_not_alone_and_the_later_ones_are() -> None:
+    jobs: list[int] = []
+
+    def again(_keys: set[str], at_a_time: int) -> list[Keyed]:
+        jobs.append(at_a_time)
+        return [late(len(jobs))]
+
+    confirm.look_again([late(0)], {"a"}, Path(), again)
+    assert jobs == [confirm.FIRST_JOBS, 1, 1, 1, 1]
 
 
 def test_the_first_capture_is_moved_aside_and_stays_with_its_verdict(tmp_path: Path) -> None:

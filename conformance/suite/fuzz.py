@@ -13,6 +13,7 @@ from netblt_conformance.model import Stop
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.tolerances import QUIET_US
+from netblt_conformance.waits import Awaited
 
 COUNT = 150  # packets of a kind and role; each is another one
 
@@ -195,7 +196,7 @@ def test_after_the_end_old_packets_do_no_harm_and_the_ports_are_free_again(t: Ca
         old = [frame.packet[20:] for frame in t.link.capture.frames if frame.sent]
         peer.finish()
         peer.expect_success()
-        peer.until(lambda: t.link.status().closed, 60_000_000, "expected the connection to be closed")
+        peer.until(lambda: t.link.status().closed, 60_000_000, "expected the connection to be closed", Awaited.CLOSED)
     if t.link.real_time:
         return  # its program has ended: there is nobody left
     old += [frame.packet[20:] for frame in t.link.capture.frames if frame.sent][len(old) :]
@@ -330,7 +331,9 @@ def _everything(t: Case, peer: TesterEnd) -> None:
         raise NotSupportedError("its program has ended: there is nobody left")
     peer.connect()
     _complete(t, peer)
-    peer.until(lambda: t.link.status().closed, tolerances.CLOSE_MAX_US, "expected the connection to be closed")
+    peer.until(
+        lambda: t.link.status().closed, tolerances.CLOSE_MAX_US, "expected the connection to be closed", Awaited.CLOSED
+    )
 
 
 def _stays_over(t: Case, peer: TesterEnd) -> None:

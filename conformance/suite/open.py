@@ -53,7 +53,7 @@ def test_an_open_without_answer_is_repeated_and_then_given_up(t: Case) -> None:
         began_us = peer.now_us
         while not t.link.status().failed:
             if peer.now_us - began_us > tolerances.OPEN_GIVE_UP_REAL_US:
-                t.inconclusive(f"still opens after {len(peer.opens)} OPENs and three minutes; it may give up later")
+                t.inconclusive(f"still opens after {len(peer.opens)} OPENs and 100 s; it may give up later")
             peer.listen(QUIET_US)
     peer.expect_failure(tolerances.OPEN_GIVE_UP_MAX_US)
     t.observe("OPENs before giving up", len(peer.opens))

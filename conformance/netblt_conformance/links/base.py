@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from netblt_conformance.capture import Capture
 from netblt_conformance.model import Digest, Role, Start, Status, Stop
+from netblt_conformance.waits import Watch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,6 +80,7 @@ class Link(ABC):
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self.watch = Watch()  # of the long waits of the case
 
     @property
     @abstractmethod
@@ -88,6 +90,11 @@ class Link(ABC):
     def held_up_us(self) -> int:
         """Real time: how much the machine may have added to any interval of this case. Virtual links: nothing."""
         return 0
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing can come from the implementation any more: its program has ended, all it sent was read."""
+        return False
 
     def fixed_port(self, role: Role) -> int | None:
         """The NETBLT port that a passive implementation listens on, or an active one opens, when it has no choice."""

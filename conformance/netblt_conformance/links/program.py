@@ -168,6 +168,11 @@ class Program:
         return self._process is not None
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it was started here and has ended. A remote end may be more than the command that triggers it."""
+        return self._process is not None and self._adapter.remote is None and self._process.exit_code is not None
+
+    @property
     def _running(self) -> Process:
         if self._process is None:
             raise NotSupportedError("it already runs somewhere: nothing tells what its client was told")

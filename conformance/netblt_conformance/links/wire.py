@@ -27,6 +27,8 @@ from netblt_conformance.packets import Forge, Type
 
 # How often a wait looks whether the program has ended.
 POLL_S = 0.05
+# Packets of a program that has ended reach the tester within this: they lie in a queue of the kernel already.
+AFTER_END_US = 250_000
 HEADER_BYTES = 12  # of a NETBLT packet; its ports:
 PORTS_AT = 6
 
@@ -75,6 +77,7 @@ class WireLink(Link):
         self._identification: dict[bytes, int] = {}
         self._last: tuple[bytes, bytes] | None = None
         self._arrivals: collections.deque[Arrival] = collections.deque()
+        self._quiet_since_end_us: int | None = None  # since when the ended program's packets have all been read
 
     @property
     def clock(self) -> MonotonicClock:
@@ -147,7 +150,17 @@ class WireLink(Link):
                 return None
             if self._program is not None:
                 self._program.look_for_end()
+                if self._program.has_ended and self._quiet_since_end_us is None:
+                    self._quiet_since_end_us = self._clock.now_us()
+            if self.over:
+                return None
         return self._arrivals.popleft()
+
+    @property
+    def over(self) -> bool:
+        if self._quiet_since_end_us is None or self._arrivals:
+            return False
+        return self._clock.now_us() - self._quiet_since_end_us >= AFTER_END_US
 
     def _record(self, heard: Heard) -> int:
         return self.capture.add_ip(self._clock.at(heard.time_ns), heard.packet, sent=heard.sent)

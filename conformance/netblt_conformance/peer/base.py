@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,13 @@ from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import Forge, Packet, Type
 from netblt_conformance.spelling import Spelling
 from netblt_conformance.verdicts import Cause
+from netblt_conformance.waits import Awaited, Wait
 
 # How often a condition is looked at while no packet comes; later, after this share of what has been waited already.
 LOOK_AGAIN_US = 20_000
 LOOK_AGAIN_SHARE = 64
+# How often a wait that the supervisor may end looks whether it has.
+WATCH_US = 250_000
 # How many buffers a reason names at most.
 PROGRESS_BUFFERS = 8
 
@@ -111,6 +115,7 @@ class Peer:
         self.responses: list[Seen] = []
         self._keepalive_us: int | None = None  # between two packets of ours
         self._last_sent_us = 0
+        self._wait: Wait | None = None  # the one under way
 
     # ---- sending ----
 
@@ -145,26 +150,46 @@ class Peer:
 
     # ---- waiting ----
 
-    def until(self, condition: Callable[[], bool], within_us: int, what: str) -> None:
+    @contextlib.contextmanager
+    def _waits(self, awaited: Awaited, within_us: int) -> Iterator[None]:
+        """What happens inside is one wait, which the supervisor may end."""
+        self._wait = wait = Wait(self.link.watch, awaited, self.now_us, within_us)
+        try:
+            yield
+        except UnmetError:
+            wait.ended(self.now_us, came=False)
+            raise
+        else:
+            wait.ended(self.now_us, came=True)
+        finally:
+            self._wait = None
+
+    def _over(self, deadline_us: int) -> bool:
+        """Whether to wait longer is of no use: the time has come, or nothing can come any more."""
+        return self.now_us >= deadline_us or self.link.over
+
+    def until(self, condition: Callable[[], bool], within_us: int, what: str, awaited: Awaited = Awaited.OTHER) -> None:
         """Goes on until `condition` holds; UnmetError when it does not within the time."""
         began_us, first = self.now_us, len(self.seen)
         deadline_us = began_us + within_us
-        while not condition():
-            # Not every change comes with a packet: a client that gives up says nothing.
-            pause_us = max(LOOK_AGAIN_US, (self.now_us - began_us) // LOOK_AGAIN_SHARE)
-            self._next(min(deadline_us, self.now_us + pause_us))
-            if self.now_us >= deadline_us and not condition():
-                raise self._unmet(what, within_us, first)
+        with self._waits(awaited, within_us):
+            while not condition():
+                # Not every change comes with a packet: a client that gives up says nothing.
+                pause_us = max(LOOK_AGAIN_US, (self.now_us - began_us) // LOOK_AGAIN_SHARE)
+                self._next(min(deadline_us, self.now_us + pause_us))
+                if self._over(deadline_us) and not condition():
+                    raise self._unmet(what, within_us, first)
 
-    def expect(self, match: Match, within_us: int, what: str) -> Seen:
+    def expect(self, match: Match, within_us: int, what: str, awaited: Awaited = Awaited.OTHER) -> Seen:
         """The next packet that matches; others are legal and change nothing."""
         deadline_us, first = self.now_us + within_us, len(self.seen)
-        while True:
-            seen = self._next(deadline_us)
-            if seen is not None and match(seen.packet):
-                return seen
-            if seen is None and self.now_us >= deadline_us:
-                raise self._unmet(what, within_us, first)
+        with self._waits(awaited, within_us):
+            while True:
+                seen = self._next(deadline_us)
+                if seen is not None and match(seen.packet):
+                    return seen
+                if seen is None and self._over(deadline_us):
+                    raise self._unmet(what, within_us, first)
 
     def expect_type(self, kind: Type, within_us: int | None = None) -> Seen:
         within_us = within_us or tolerances.REACTION_MAX_US
@@ -174,7 +199,8 @@ class Peer:
         """Everything that arrives in the next `span_us`."""
         deadline_us, first = self.now_us + span_us, len(self.seen)
         while self.now_us < deadline_us:
-            self._next(deadline_us)
+            if self._next(deadline_us) is None and self.link.over:
+                break
         return self.seen[first:]
 
     def silence(self, forbidden: Iterable[Type], span_us: int, why: str) -> list[Seen]:
@@ -191,6 +217,9 @@ class Peer:
         wake_us = until_us
         if self._keepalive_us is not None:
             wake_us = min(until_us, self._last_sent_us + self._keepalive_us)
+        if self._wait is not None and self._wait.watched:
+            self._wait.goes_on(self.now_us)
+            wake_us = min(wake_us, self.now_us + WATCH_US)
         arrival = self.link.receive(max(wake_us, self.now_us))
         if arrival is None:
             if self._keepalive_us is not None and self.now_us >= self._last_sent_us + self._keepalive_us:
@@ -295,6 +324,8 @@ class Peer:
                 if refused and self.now_us >= busy_until_us:
                     self._excuse_refusal(**override)
                     raise UnmetError("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
+                if self.link.over:
+                    break
                 unanswered += not refused
         raise UnmetError(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None, Cause.ABSENCE)
 
@@ -312,7 +343,7 @@ class Peer:
             try:
                 return self.expect(matches, min(tolerances.TESTER_RETRY_US, deadline_us - self.now_us), what)
             except UnmetError as unmet:
-                if self.now_us >= deadline_us:
+                if self._over(deadline_us):
                     if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
                         self._excuse_refusal(**override)
                     reason = f"{what}: not within {self._span(tolerances.SETUP_MAX_US)}; {self._saw(first)}"
@@ -341,7 +372,9 @@ class Peer:
     def await_open(self, within_us: int | None = None) -> Seen:
         """Tester passive: waits for the OPEN and takes over its version byte (AMB-01) and port."""
         within_us = within_us or tolerances.SETUP_MAX_US
-        seen = self.expect(lambda packet: packet.type is Type.OPEN and packet.error is None, within_us, "expected OPEN")
+        seen = self.expect(
+            lambda packet: packet.type is Type.OPEN and packet.error is None, within_us, "expected OPEN", Awaited.OPEN
+        )
         self.version = seen.packet.version
         self.iut_port = seen.packet.local_port
         self.unique_id = seen.packet.unique_id
@@ -438,14 +471,15 @@ class Peer:
         the packets said has to do."""
         if not self.link.tells_outcome:
             return
-        self.until(self._status_known, within_us or tolerances.CLOSE_MAX_US, "expected the client to learn the outcome")
+        within_us = within_us or tolerances.CLOSE_MAX_US
+        self.until(self._status_known, within_us, "expected the client to learn the outcome", Awaited.SUCCESS)
         if not self.link.status().succeeded:
             raise UnmetError(f"expected success, the client was told: {self.link.reason() or 'failure'}")
 
     def expect_failure(self, within_us: int | None = None) -> None:
         """The implementation's client is told that the transfer failed."""
         within_us = within_us or tolerances.CLOSE_MAX_US
-        self.until(self._status_known, within_us, "expected the client to learn of the failure")
+        self.until(self._status_known, within_us, "expected the client to learn of the failure", Awaited.FAILURE)
         if not self.link.status().failed:
             raise UnmetError("expected failure, the client was told of success")
 

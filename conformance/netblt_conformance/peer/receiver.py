@@ -12,6 +12,7 @@ from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
 from netblt_conformance.verdicts import Cause
+from netblt_conformance.waits import Awaited
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
 FINISH_US = 30_000_000  # a transfer of a few buffers
@@ -135,6 +136,7 @@ class ReceiverPeer(Peer):
             lambda: self.high_seq >= wanted,
             within_us or self.ack_deadline_us,
             f"expected message {wanted} to be acknowledged (the acknowledgement stays at {self.high_seq})",
+            Awaited.ACKNOWLEDGEMENT,
         )
 
     def expect_copies(self, buffer: int, packet: int, count: int = 2, within_us: int | None = None) -> None:
@@ -157,19 +159,20 @@ class ReceiverPeer(Peer):
         confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
         gone = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.GO}
         last_news_us = self.now_us
-        while not self._finished(confirmed):
-            if self.now_us >= deadline_us:
-                reason = f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}"
-                raise UnmetError(reason, cause=Cause.ABSENCE)
-            if self._issue(gone, confirmed):
-                self.send_control()
-                last_news_us = self.now_us
-            elif self.now_us - last_news_us >= tolerances.TESTER_RETRY_US:
-                self._recover(confirmed)
-                last_news_us = self.now_us
-            seen = self._next(min(deadline_us, last_news_us + tolerances.TESTER_RETRY_US))
-            if seen is not None and seen.packet.is_data:
-                last_news_us = self.now_us
+        with self._waits(Awaited.TRANSFER, within_us):
+            while not self._finished(confirmed):
+                if self._over(deadline_us):
+                    what = f"expected the transfer to finish within {self._span(within_us)}"
+                    raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE)
+                if self._issue(gone, confirmed):
+                    self.send_control()
+                    last_news_us = self.now_us
+                elif self.now_us - last_news_us >= tolerances.TESTER_RETRY_US:
+                    self._recover(confirmed)
+                    last_news_us = self.now_us
+                seen = self._next(min(deadline_us, last_news_us + tolerances.TESTER_RETRY_US))
+                if seen is not None and seen.packet.is_data:
+                    last_news_us = self.now_us
         self.send_done()
         return b"".join(self.buffers[n].data for n in sorted(self.buffers))
 

@@ -14,6 +14,7 @@ from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
 from netblt_conformance.verdicts import Cause
+from netblt_conformance.waits import Awaited
 
 # On a real link the CONTROLs of one moment arrive within this.
 PARTS_US = 2_000
@@ -163,6 +164,7 @@ class SenderPeer(Peer):
             lambda: len(self.find(kind, buffer)) >= count,
             within_us,
             f"expected {kind.name} for buffer {buffer}",
+            Awaited[kind.name],
         )
         return self.find(kind, buffer)[count - 1]
 
@@ -207,7 +209,7 @@ class SenderPeer(Peer):
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
         """The `count`-th request for this buffer, all parts of it; its number is that of the last part."""
         what = f"expected {Kind.RESEND.name} for buffer {buffer}"
-        self.until(lambda: len(self.requests(buffer)) >= count, self.data_timer_max_us, what)
+        self.until(lambda: len(self.requests(buffer)) >= count, self.data_timer_max_us, what, Awaited.RESEND)
         if self.link.real_time:
             self.listen(PARTS_US)
         return self.requests(buffer)[count - 1]
@@ -218,6 +220,7 @@ class SenderPeer(Peer):
             lambda packet: packet.type is Type.CONTROL and packet.error is None and match(packet),
             within_us,
             "expected CONTROL",
+            Awaited.CONTROL,
         )
 
     def round_with(self, seq: int) -> set[int]:
@@ -236,7 +239,8 @@ class SenderPeer(Peer):
             return [n for n in range(first, len(numbers)) if lowest in numbers[n]]
 
         within_us = 3 * tolerances.CONTROL_REPEAT_MAX_US
-        self.until(lambda: len(appearances()) >= 3, within_us, f"expected message {lowest} to be repeated")
+        what = f"expected message {lowest} to be repeated"
+        self.until(lambda: len(appearances()) >= 3, within_us, what, Awaited.REPEATS)
         begin, _, end = appearances()[:3]
         return {message.seq for seen in self.controls[begin:end] for message in seen.packet.messages}
 
@@ -272,13 +276,17 @@ class SenderPeer(Peer):
         served = {m.seq for m in self.messages.values() if m.kind is Kind.RESEND and self._is_served(m)}
         begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self.number(n))}
         self.null_ack()
-        while not all(self.find(Kind.OK, n) for n in range(self.buffer_count)):
-            if not self._serve(begun, served, lose):
-                self._next(deadline_us)
-            if self.now_us >= deadline_us:
-                reason = f"expected the transfer to finish within {self._span(within_us)}; {self._progress()}"
-                raise UnmetError(reason, cause=Cause.ABSENCE)
+        with self._waits(Awaited.TRANSFER, within_us):
+            while not self._has_all_oks():
+                if not self._serve(begun, served, lose):
+                    self._next(deadline_us)
+                if self._over(deadline_us) and not self._has_all_oks():
+                    what = f"expected the transfer to finish within {self._span(within_us)}"
+                    raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE)
         self.null_ack()
+
+    def _has_all_oks(self) -> bool:
+        return all(self.find(Kind.OK, n) for n in range(self.buffer_count))
 
     def _is_served(self, message: Message) -> bool:
         """Whether every listed packet that exists was sent after this request was seen; unknown counts as no."""

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Long waits on a real link. A case may wait a minute for something that a broken implementation never sends.
+
+When many cases wait for the same thing in the same role, a few of them wait for the whole time, as witnesses; the
+others are postponed. If what the witnesses wait for never comes, the postponed cases are not repeated: they are INCONC
+and name the witnesses. If it does come, the postponed cases run again and wait as long as they need.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from netblt_conformance.model import MICROSECONDS_PER_S
+
+# Three cases that fail alike in one role are no coincidence: a disturbance of the machine is shorter than a second, and
+# no wait that counts here is shorter than five.
+WITNESSES = 3
+# Waits up to this long are never reported: most limits are 2 s, and to end them early gains nothing.
+SHORT_LIMIT_US = 5 * MICROSECONDS_PER_S
+# A wait is reported when it has lasted this long, and cases of a confirmed failure wait no longer.
+REPORT_US = 2 * MICROSECONDS_PER_S
+# A case is not postponed sooner, as long as the failure is not confirmed.
+POSTPONE_S = 5.0
+# ... nor before it has waited longer, by this factor, than any wait of its kind that succeeded.
+LONGER_THAN_EVER = 1.5
+
+
+class Awaited(enum.Enum):
+    """What a case waits for."""
+
+    OTHER = "something of its own"  # never postponed: no other case waits for the same
+    SUCCESS = "the client is told of success"
+    FAILURE = "the client is told of failure"
+    CLOSED = "the connection is closed"
+    TRANSFER = "the transfer finishes"
+    OPEN = "OPEN"
+    GO = "GO"
+    OK = "OK"
+    RESEND = "RESEND"
+    CONTROL = "CONTROL"
+    REPEATS = "a message is repeated"
+    ACKNOWLEDGEMENT = "a message is acknowledged"
+
+
+class PostponedError(Exception):
+    """The supervisor ends this case: others wait for the same thing."""
+
+    def __init__(self, awaited: Awaited) -> None:
+        super().__init__(awaited.value)
+        self.awaited = awaited
+
+
+Report = Callable[[str, Awaited, float], None]
+
+
+class Watch:
+    """What a worker reports of the waits of the case that it runs."""
+
+    def __init__(
+        self,
+        report: Report = lambda _state, _awaited, _seconds: None,
+        postponed: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`report`: takes "long", "came" or "in vain", what is awaited, and the seconds waited so far. `postponed`:
+        whether the supervisor has ended the case."""
+        self.report = report
+        self.postponed = postponed
+
+
+class Wait:
+    """One wait of a case."""
+
+    def __init__(self, watch: Watch, awaited: Awaited, began_us: int, limit_us: int) -> None:
+        self._watch = watch
+        self._awaited = awaited
+        self._began_us = began_us
+        self.watched = awaited is not Awaited.OTHER and limit_us > SHORT_LIMIT_US
+        self._reported = False
+
+    def goes_on(self, now_us: int) -> None:
+        """PostponedError when the case is to end here."""
+        if not self.watched or now_us - self._began_us < REPORT_US:
+            return
+        if not self._reported:
+            self._reported = True
+            self._report("long", now_us)
+        if self._watch.postponed():
+            raise PostponedError(self._awaited)
+
+    def ended(self, now_us: int, *, came: bool) -> None:
+        if self._reported:
+            self._report("came" if came else "in vain", now_us)
+
+    def _report(self, state: str, now_us: int) -> None:
+        self._watch.report(state, self._awaited, (now_us - self._began_us) / MICROSECONDS_PER_S)
+
+
+Kind = tuple[str, Awaited]  # role and what is awaited
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one kind of wait."""
+
+    longest_s: float = 0.0  # of those that succeeded
+    witnesses: list[str] = field(default_factory=list)  # runs that wait for the whole time
+    failed: list[str] = field(default_factory=list)  # runs that waited in vain and failed
+    postponed: list[str] = field(default_factory=list)
+
+    @property
+    def confirmed(self) -> bool:
+        return len(self.failed) >= WITNESSES
+
+    @property
+    def limit_s(self) -> float:
+        least = REPORT_US / MICROSECONDS_PER_S if self.confirmed else POSTPONE_S
+        return max(least, LONGER_THAN_EVER * self.longest_s)
+
+
+class LongWaits:
+    """Decides which runs wait for the whole time, and which are postponed. Runs are known by their keys."""
+
+    def __init__(self) -> None:
+        self._known: dict[Kind, _Known] = {}
+        self._waiting: dict[str, tuple[Kind, float]] = {}  # run -> what it waits for, since when
+        self._in_vain: dict[str, Kind] = {}
+        self._exempt: set[str] = set()  # were postponed once, without need
+
+    def reported(self, key: str, role: str, state: str, awaited: Awaited, seconds: float, now_s: float) -> None:
+        """A worker reports a wait."""
+        kind = (role, awaited)
+        known = self._known.setdefault(kind, _Known())
+        if state == "long":
+            self._waiting[key] = (kind, now_s - seconds)
+            self._choose(known, key)
+            return
+        self._waiting.pop(key, None)
+        if state == "came":
+            known.longest_s = max(known.longest_s, seconds)
+            if key in known.witnesses:
+                known.witnesses.remove(key)
+        else:
+            self._in_vain[key] = kind
+
+    def ended(self, key: str, *, failed: bool) -> None:
+        """A run is over and was not postponed. `failed`: its verdict is worse than PASS."""
+        self._waiting.pop(key, None)
+        kind = self._in_vain.pop(key, None)
+        for known in self._known.values():
+            if key in known.witnesses:
+                known.witnesses.remove(key)
+        if kind is not None and failed and not self._known[kind].confirmed:
+            self._known[kind].failed.append(key)
+
+    def postponed(self, key: str, role: str, awaited: Awaited) -> None:
+        """A run has ended because it was postponed."""
+        self._waiting.pop(key, None)
+        self._known[role, awaited].postponed.append(key)
+
+    def to_postpone(self, now_s: float) -> list[str]:
+        """The runs that have waited long enough."""
+        found = []
+        for key, (kind, since_s) in self._waiting.items():
+            known = self._known[kind]
+            self._choose(known, key)
+            enough = known.confirmed or len(known.witnesses) + len(known.failed) >= WITNESSES
+            exempt = key in self._exempt and not known.confirmed
+            if enough and not exempt and key not in known.witnesses and now_s - since_s >= known.limit_s:
+                found.append(key)
+        return found
+
+    def decided(self) -> tuple[list[tuple[str, Kind, list[str]]], list[str]]:
+        """What has become clear of the postponed runs: those whose failure is confirmed, each with what it waited for
+        and the runs that confirm it; and those that have to run again."""
+        settled: list[tuple[str, Kind, list[str]]] = []
+        again: list[str] = []
+        for kind, known in self._known.items():
+            if known.confirmed:
+                settled += [(key, kind, list(known.failed)) for key in known.postponed]
+            elif len(known.witnesses) + len(known.failed) < WITNESSES:
+                again += known.postponed
+            else:
+                continue
+            known.postponed = []
+        self._exempt.update(again)
+        return settled, again
+
+    @property
+    def open(self) -> bool:
+        """Whether the fate of a postponed run is not decided."""
+        return any(known.postponed for known in self._known.values())
+
+    @property
+    def confirmed(self) -> set[str]:
+        """Runs whose failure others of the same role confirm."""
+        return {key for known in self._known.values() if known.confirmed for key in known.failed}
+
+    def _choose(self, known: _Known, key: str) -> None:
+        """Makes the run a witness if one is needed."""
+        if key not in known.witnesses and len(known.witnesses) + len(known.failed) < WITNESSES:
+            known.witnesses.append(key)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Long waits: a few cases wait to the end, the others of the same kind are postponed, and nothing is lost by it."""
+
+from __future__ import annotations
+
+import pytest
+from netblt_conformance.waits import POSTPONE_S, REPORT_US, WITNESSES, Awaited, LongWaits, PostponedError, Wait, Watch
+
+ROLE, OTHER_ROLE = "active-receiver", "passive-receiver"
+S = 1_000_000
+LONG_S = REPORT_US / S
+
+
+def begin(
+    waits: LongWaits, *keys: str, role: str = ROLE, awaited: Awaited = Awaited.SUCCESS, at_s: float = 0.0
+) -> None:
+    """These runs have waited since `at_s`, and are reported."""
+    for key in keys:
+        waits.reported(key, role, "long", awaited, LONG_S, at_s + LONG_S)
+
+
+def fail(waits: LongWaits, *keys: str, role: str = ROLE, awaited: Awaited = Awaited.SUCCESS) -> None:
+    """These runs have waited in vain, and failed."""
+    for key in keys:
+        waits.reported(key, role, "in vain", awaited, 60.0, 60.0)
+        waits.ended(key, failed=True)
+
+
+def postpone(waits: LongWaits, now_s: float) -> list[str]:
+    keys = waits.to_postpone(now_s)
+    for key in keys:
+        waits.postponed(key, ROLE, Awaited.SUCCESS)
+        waits.ended(key, failed=False)
+    return keys
+
+
+def test_as_many_runs_as_are_needed_wait_to_the_end_and_the_others_are_postponed() -> None:
+    waits = LongWaits()
+    begin(waits, "a", "b", "c", "d", "e")
+    assert waits.to_postpone(POSTPONE_S - 0.1) == []
+    assert postpone(waits, POSTPONE_S) == ["d", "e"]
+    assert waits.to_postpone(1000.0) == []
+    assert WITNESSES == 3
+
+
+def test_few_runs_that_wait_are_left_alone() -> None:
+    waits = LongWaits()
+    begin(waits, "a", "b", "c")
+    begin(waits, "d", role=OTHER_ROLE)
+    begin(waits, "e", awaited=Awaited.OPEN)
+    assert waits.to_postpone(1000.0) == []
+
+
+def test_when_the_witnesses_fail_the_postponed_runs_are_settled_and_later_ones_wait_shortly() -> None:
+    waits = LongWaits()
+    begin(waits, "a", "b", "c", "d")
+    assert postpone(waits, POSTPONE_S) == ["d"]
+    fail(waits, "a", "b")
+    assert waits.decided() == ([], [])
+    assert waits.open
+    fail(waits, "c")
+    assert waits.decided() == ([("d", (ROLE, Awaited.SUCCESS), ["a", "b", "c"])], [])
+    assert not waits.open
+    assert waits.confirmed == {"a", "b", "c"}
+    begin(waits, "e", at_s=70.0)
+    assert waits.to_postpone(70.0 + LONG_S) == ["e"]
+
+
+def test_when_what_a_witness_waits_for_comes_the_postponed_runs_run_again_in_full() -> None:
+    waits = LongWaits()
+    begin(waits, "a", "b", "c", "d")
+    assert postpone(waits, POSTPONE_S) == ["d"]
+    waits.reported("a", ROLE, "came", Awaited.SUCCESS, 30.0, 30.0)
+    assert waits.decided() == ([], ["d"])
+    assert not waits.open
+    begin(waits, "d", at_s=31.0)
+    assert waits.to_postpone(1000.0) == []
+
+
+def test_a_run_that_waits_in_vain_and_passes_is_no_witness() -> None:
+    waits = LongWaits()
+    begin(waits, "a", "b", "c", "d")
+    postpone(waits, POSTPONE_S)
+    waits.reported("a", ROLE, "in vain", Awaited.SUCCESS, 60.0, 60.0)
+    waits.ended("a", failed=False)
+    assert waits.decided() == ([], ["d"])
+
+
+def test_a_witness_that_ends_without_a_word_is_replaced() -> None:
+    waits = LongWaits()
+    begin(waits, "a", "b", "c", "d", "e")
+    waits.ended("a", failed=False)
+    assert waits.to_postpone(POSTPONE_S) == ["e"]
+
+
+def test_nobody_is_postponed_before_it_has_waited_longer_than_any_wait_that_succeeded() -> None:
+    waits = LongWaits()
+    begin(waits, "z")
+    waits.reported("z", ROLE, "came", Awaited.SUCCESS, 10.0, 10.0)
+    begin(waits, "a", "b", "c", "d", at_s=20.0)
+    assert waits.to_postpone(20.0 + 14.9) == []
+    assert waits.to_postpone(20.0 + 15.0) == ["d"]
+
+
+def test_a_wait_is_reported_once_it_is_long_and_ends_when_it_is_postponed() -> None:
+    told: list[tuple[str, float]] = []
+    watch = Watch(lambda state, _awaited, seconds: told.append((state, seconds)), lambda: len(told) > 0)
+    wait = Wait(watch, Awaited.SUCCESS, began_us=S, limit_us=60 * S)
+    wait.goes_on(S + REPORT_US - 1)
+    assert told == []
+    with pytest.raises(PostponedError) as ended:
+        wait.goes_on(S + REPORT_US)
+    assert told == [("long", LONG_S)]
+    assert ended.value.awaited is Awaited.SUCCESS
+
+
+@pytest.mark.parametrize(("awaited", "limit_us"), [(Awaited.OTHER, 60 * S), (Awaited.SUCCESS, 5 * S)])
+def test_what_no_other_case_waits_for_and_what_is_short_is_never_reported(awaited: Awaited, limit_us: int) -> None:
+    told: list[str] = []
+    wait = Wait(Watch(lambda state, _awaited, _seconds: told.append(state), lambda: True), awaited, 0, limit_us)
+    wait.goes_on(1000 * S)
+    wait.ended(1000 * S, came=False)
+    assert told == []
+
+
+def test_the_end_of_a_wait_is_reported_only_if_its_beginning_was() -> None:
+    told: list[tuple[str, float]] = []
+    watch = Watch(lambda state, _awaited, seconds: told.append((state, seconds)))
+    Wait(watch, Awaited.TRANSFER, 0, 60 * S).ended(S, came=True)
+    assert told == []
+    wait = Wait(watch, Awaited.TRANSFER, 0, 60 * S)
+    wait.goes_on(3 * S)
+    wait.ended(60 * S, came=False)
+    assert told == [("long", 3.0), ("in vain", 60.0)]
