@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
@@ -22,13 +23,13 @@ from netblt_conformance.links.base import (
     Link,
     NotSupportedError,
 )
-from netblt_conformance.model import ALL_ROLES, Digest, Parameters, Role, Start
+from netblt_conformance.model import ALL_ROLES, MICROSECONDS_PER_S, Digest, Parameters, Role, Start
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Violation
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Setting, UnmetError
+from netblt_conformance.peer.base import Seen, Setting, UnmetError
 from netblt_conformance.spelling import PLAIN, Covers, Spelling
 from netblt_conformance.verdicts import Cause, Judgement, Verdict
 from netblt_conformance.waits import Awaited, PostponedError
@@ -182,6 +183,13 @@ class Case:
         self._started = True
         return setting
 
+    def again(self, peer: ReceiverPeer | SenderPeer, unique_id: int | None = None) -> ReceiverPeer | SenderPeer:
+        """The tester's end of another connection between the same ports, with a unique ID of its own or this one."""
+        own, iut = peer.parameters, peer.setting.iut_parameters
+        setting = self._setting(peer.data, own, iut, peer.own_port)
+        setting = dataclasses.replace(setting, unique_id=setting.unique_id if unique_id is None else unique_id)
+        return type(peer)(setting)
+
     def _setting(self, data: bytes, parameters: Parameters, iut_parameters: Parameters, own_port: int) -> Setting:
         session = Session(self.role, own_port, self._iut_port, self.link.delay_us, self.link.real_time)
         monitor = Monitor(session)
@@ -278,6 +286,19 @@ class Case:
         self.observe("the client calls a transfer of another size than announced", "failed" if rejected else "complete")
         if isinstance(peer, SenderPeer) and not rejected:
             self.expect_delivered(peer.data)
+
+    def expect_signs_of_life(self, heard: list[Seen], began_us: int, ended_us: int, declared_s: int) -> None:
+        """TIMER-11, AMB-51: what came from an end with nothing to send keeps the declared death timer from expiring;
+        that several packets may be lost meanwhile is a should."""
+        moments = [began_us, *(seen.time_us for seen in heard), ended_us]
+        longest_us = max(after - before for before, after in itertools.pairwise(moments))
+        text = f"nothing came for {longest_us / MICROSECONDS_PER_S:g} s, a death timer of {declared_s} s was declared"
+        self.must(longest_us < declared_s * MICROSECONDS_PER_S, text)
+        # Three in each period, wherever the window begins: one may lie before it.
+        span_us = ended_us - began_us
+        least = 3 * span_us // (declared_s * MICROSECONDS_PER_S) - 1
+        text = f"{len(heard)} packets in {span_us / MICROSECONDS_PER_S:g} s, 3 in each {declared_s} s are due (AMB-51)"
+        self.should(len(heard) >= least, text)
 
     def expect_death(self, peer: ReceiverPeer | SenderPeer, within_us: int) -> bool:
         """The tester is silent: the implementation gives the connection up. A receiver, whose CONTROLs nobody

@@ -150,7 +150,10 @@ static void opened(void *context, netblt_connection *connection)
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     netblt_iut *iut = context;
-    (void)connection;
+    if (connection != iut->connection) {
+        return; /* the one before it, on the same ports */
+    }
+    iut->accepted = false; /* another peer, or the same one again, may open now */
     iut->status = outcome->result == NETBLT_DONE ? NETBLT_IUT_DONE : NETBLT_IUT_FAILED;
     snprintf(iut->reason, sizeof iut->reason, "%s%s%s", netblt_result_name(outcome->result),
              outcome->reason[0] ? ": " : "", outcome->reason);
@@ -159,7 +162,9 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 static void closed(void *context, netblt_connection *connection)
 {
     netblt_iut *iut = context;
-    (void)connection;
+    if (connection != iut->connection) {
+        return;
+    }
     iut->connection = NULL;
     iut->status = iut->status == NETBLT_IUT_DONE ? NETBLT_IUT_CLOSED_DONE : NETBLT_IUT_CLOSED_FAILED;
 }
@@ -206,6 +211,7 @@ static void answer_open(void *context, const netblt_request *request, netblt_ans
         return;
     }
     iut->accepted = true;
+    iut->delivered_length = 0;
     snprintf(iut->peer_string, sizeof iut->peer_string, "%s", request->proposed.client_string);
     fill_params(&iut->params, &answer->limits);
     answer->accept = true;

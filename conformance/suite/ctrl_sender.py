@@ -158,6 +158,28 @@ def test_a_null_ack_reports_the_agreed_burst_before_any_ok(t: Case) -> None:
     t.should(slower, text, seen.frame)
 
 
+@case("CTRL-11", "NEG-09", roles=SENDERS)
+def test_a_null_ack_reports_no_faster_pair_than_the_ok_offered(t: Case) -> None:
+    peer = t.receiver(2 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, burst_size=4)
+        peer.go(0)
+        peer.expect_buffer(0)
+    offer = peer.offer = 3, peer.terms.burst_interval_ms + 30
+    ok = peer.ok(0)[0]
+    seen = peer.expect(
+        lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
+        peer.ack_deadline_us,
+        "expected NULL-ACK for the OK of the first buffer, while the second has no GO",
+    )
+    reported = seen.packet.burst_size, seen.packet.burst_interval_ms
+    settled = 0 < reported[0] <= offer[0] and reported[1] >= offer[1]
+    t.must(settled, f"NULL-ACK reports the burst {reported}, the OK offered {offer}", seen.frame)
+    peer.finish()
+    peer.expect_success()
+
+
 @case("CTRL-12", roles=SENDERS)
 def test_all_gos_of_one_control_take_effect(t: Case) -> None:
     peer = t.receiver(3 * 1024, max_buffers=3)

@@ -84,6 +84,57 @@ def test_the_header_checksum_of_data_covers_the_header_alone(t: Case) -> None:
     t.should(not whole, f"it covers {covers.value}; who sums the header alone cannot talk to it (AMB-04)")
 
 
+OTHER_VERSION = 7
+
+
+@case("WIRE-02", "OPEN-01", roles=PASSIVE)
+def test_an_open_of_another_version_gets_some_answer(t: Case) -> None:
+    peer = t.peer(1024)
+    peer.version = OTHER_VERSION
+    name = f"an OPEN of version {OTHER_VERSION} is answered with"
+    try:
+        seen = peer.propose(Type.RESPONSE, Type.REFUSED, Type.ABORT)
+    except UnmetError:
+        t.observe(name, "silence")
+        return
+    t.observe(name, f"{seen.packet.type and seen.packet.type.name} of version {seen.packet.version}")
+
+
+@case("CTRL-04", "CTRL-03", roles=RECEIVERS)
+def test_a_new_message_behind_an_unacknowledged_one_leaves_some_time(t: Case) -> None:
+    peer = t.sender(2 * 1024, max_buffers=1)
+    with t.preamble():
+        peer.connect_without_acknowledging()
+        peer.expect_go(0)
+        peer.send_buffer(0)
+    began_us = peer.now_us
+    peer.expect_ok(0)
+    at_once = peer.now_us - began_us <= QUIET_US
+    t.observe("a new message behind an unacknowledged one leaves", "at once" if at_once else "with a repetition")
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("CLOSE-01", "TIMER-10", roles=RECEIVERS)
+def test_a_receiver_whose_last_acknowledgement_never_comes_ends_somehow(t: Case) -> None:
+    peer = t.sender(1024, max_buffers=1, iut={"death_timer_s": 3})
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024)
+        go = peer.expect_go(0)
+        peer.answer_controls(False)
+        peer.withhold_ack(at=go.seq)
+        peer.send_buffer(0)
+        peer.expect_ok(0)
+    peer.go_silent()
+    within_us = 2 * peer.terms.iut_death_timer_s * S + 5 * S
+    peer.until(lambda: t.link.status().succeeded or t.link.status().failed, within_us, "expected some outcome")
+    success = t.link.status().succeeded
+    t.observe("without the last acknowledgement the client learns of", "success" if success else "failure")
+    if success:
+        t.expect_delivered(peer.data)
+
+
 PROPOSALS = {
     "burst interval 0 is answered with": {"burst_interval_ms": 0},
     "a buffer of more than 65535 packets is answered with": {"buffer_size": 1 << 24, "packet_size": 16},

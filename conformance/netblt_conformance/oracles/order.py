@@ -52,7 +52,7 @@ class OrderOracle(Oracle):
         self._judge_repairs(packet, frame)
         self._note_overtaking(packet)
         seen.add(number)
-        if packet.type is Type.LDATA:
+        if packet.type is Type.LDATA and not self._named(packet):  # it may be a repair ahead of the first pass: AMB-35
             self._last_packet.setdefault(packet.buffer, number)
 
     def _serve_repair(self, packet: Packet) -> None:

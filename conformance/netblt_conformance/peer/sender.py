@@ -169,7 +169,7 @@ class SenderPeer(Peer):
         return self.find(kind, buffer)[count - 1]
 
     def expect_go(self, buffer: int, within_us: int | None = None) -> Message:
-        return self.expect_message(Kind.GO, buffer, within_us or tolerances.REACTION_MAX_US)
+        return self.expect_message(Kind.GO, buffer, within_us or self.news_max_us)
 
     def require_gos(self, count: int) -> None:
         """The exchange of a case needs so many buffers open at once. One at a time is legal (AMB-29): then N/A."""
@@ -189,7 +189,14 @@ class SenderPeer(Peer):
             raise
 
     def expect_ok(self, buffer: int, within_us: int | None = None) -> Message:
-        return self.expect_message(Kind.OK, buffer, within_us or tolerances.REACTION_MAX_US)
+        return self.expect_message(Kind.OK, buffer, within_us or self.news_max_us)
+
+    @property
+    def news_max_us(self) -> int:
+        """By then a new message has come: it may wait for the control timer while others are not acknowledged
+        (AMB-69)."""
+        waits = self.ack < max(self.messages, default=0)
+        return tolerances.CONTROL_REPEAT_MAX_US if waits else tolerances.REACTION_MAX_US
 
     def requests(self, buffer: int) -> list[Message]:
         """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
