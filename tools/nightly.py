@@ -78,9 +78,14 @@ def dissector(_given: argparse.Namespace) -> list[Command]:
 def conformance(given: argparse.Namespace) -> list[Command]:
     command = str(VENV / "netblt-conformance")
     seed = ["--seed", str(given.first_seed)]
-    more = {"sim": [*seed, "--sweep-random", "200"], "pipe": seed, "wire": seed}
+    example = str(ROOT / "conformance" / "adapters" / "example_pipe.toml")
+    more = {
+        "sim": ["--link", "sim", *seed, "--sweep-random", "200"],
+        "pipe": ["--adapter", example, *seed],
+        "wire": ["--link", "wire", *seed],
+    }
     return [
-        [command, "run", "--quiet", "--link", link, "--report", str(given.report / f"conformance-{link}"), *options]
+        [command, "run", "--quiet", "--report", str(given.report / f"conformance-{link}"), *options]
         for link, options in more.items()
     ]
 

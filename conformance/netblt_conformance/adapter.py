@@ -4,7 +4,9 @@ key; adapter_file.py reads them."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +15,7 @@ from netblt_conformance import paths
 from netblt_conformance.links.base import Feature, NotSupportedError
 from netblt_conformance.links.transport import DEFAULT_UDP_PORT, Encapsulation
 from netblt_conformance.model import Role, Start
+from netblt_conformance.words import printable
 
 __all__ = [
     "HOOK_LIMIT_S",
@@ -28,8 +31,18 @@ __all__ = [
 ]
 
 
+# A program that takes longer to tell its version has none.
+VERSION_LIMIT_S = 5.0
 # A hook of a remote implementation that takes longer hangs.
 HOOK_LIMIT_S = 30.0
+
+
+# Placeholders whose value only a case knows.
+_NAMED_LATER = (
+    "test_id", "local_address", "peer_address", "local_port", "peer_port", "local_udp_port", "peer_udp_port",
+    "file_in", "file_out", "buffer_size", "packet_size", "burst_size", "burst_interval_ms", "death_timer_s",
+    "max_buffers", "version", "client_string",
+)  # fmt: skip
 
 
 class AdapterError(Exception):
@@ -123,6 +136,7 @@ class Adapter:
     path: Path
     name: str
     environment: dict[str, str] = field(default_factory=dict)
+    version_command: tuple[str, ...] = ()  # prints the version of the implementation
     pipe: tuple[str, ...] = ()
     roles: dict[Role, WireRole] = field(default_factory=dict)
     remote: Remote | None = None
@@ -139,7 +153,7 @@ class Adapter:
         common = {
             "bin": str(paths.build() / "bin"),
             "root": str(paths.root()),
-            "adapter_dir": str(self.path.parent),
+            "adapter_dir": str(self.path.resolve().parent),  # programs run in folders of their own
             "python": sys.executable,
         }
         words: list[str] = []
@@ -152,6 +166,37 @@ class Adapter:
             else:
                 words.append(word.format_map({**common, **values}))
         return words
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The links over which it can be reached."""
+        wire = bool(self.roles) or self.remote is not None
+        return (*(("pipe",) if self.pipe else ()), *(("wire",) if wire else ()))
+
+    def program(self) -> str:
+        """The program that is started, or the address where it runs."""
+        if self.remote is not None:
+            return f"at {self.remote.address}"
+        programs = [role.command[0] for role in self.roles.values() if role.command]
+        return ", ".join(dict.fromkeys(self.expand((name,), dict.fromkeys(_NAMED_LATER, "?"))[0] for name in programs))
+
+    def version(self) -> str:
+        """The first line that its version_command prints; empty when it has none or the command fails."""
+        if not self.version_command:
+            return ""
+        try:
+            done = subprocess.run(
+                self.expand(self.version_command, {}),
+                capture_output=True,
+                env={**os.environ, **self.environment},
+                timeout=VERSION_LIMIT_S,
+                check=True,
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return ""
+        lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+        return printable(lines[0]) if lines else ""
 
     def pipe_command(self) -> list[str]:
         if not self.pipe:

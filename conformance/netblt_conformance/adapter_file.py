@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import shlex
 import signal
 import string
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,7 +87,19 @@ class _Table:
     def end(self) -> None:
         """Whatever was not asked for is a mistake."""
         for key in self.values.keys() - self._known:
-            raise self.error(key, f"unknown key {key!r}; known are {', '.join(sorted(self._known))}")
+            raise self.error(key, self.unknown(key))
+
+    def unknown(self, key: str, known: Iterable[str] = ()) -> str:
+        """Why this key is a mistake, with the known key that looks like it."""
+        names = sorted({*self._known, *known})
+        near = difflib.get_close_matches(key, names, 1)
+        return f"unknown key {key!r}; " + (f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}")
+
+    def refuse_misspelt(self, wanted: str) -> None:
+        """A key that is missing may be there under another spelling."""
+        for key in self.values.keys() - self._known:
+            if wanted in difflib.get_close_matches(key, [*self._known, wanted], 1):
+                raise self.error(key, self.unknown(key, [wanted]))
 
 
 # ---- values ----
@@ -227,6 +240,7 @@ def _roles(table: _Table, *, remote: bool) -> dict[Role, WireRole]:
         if "command" in entry.values or not remote or role.active:
             what = "the hook that makes it open" if remote else "how it is started"
             if "command" not in entry.values:
+                entry.refuse_misspelt("command")
                 raise entry.error("command", f"a command is a string or a list of strings; missing: {what}")
             values["command"] = entry.get("command", _command, ())
         if remote:
@@ -356,11 +370,13 @@ def read(path: Path) -> Adapter:
         raise AdapterError(f"{path}: missing key 'name'")
     name = top.get("name", _text, "")
     top.get("about", _text, "")
+    version_command: tuple[str, ...] = top.get("version_command", _plain_command, ())
     environment: dict[str, str] = top.get("environment", _environment, {})
     pipe: tuple[str, ...] = ()
     if (under := top.table("pipe")) is not None:
         pipe = under.get("command", _plain_command, ())
         if not pipe:
+            under.refuse_misspelt("command")
             raise under.error("command", "a command is a string or a list of strings; missing: how it is started")
         under.end()
     wire_table, remote_table = top.table("wire"), top.table("remote")
@@ -377,5 +393,13 @@ def read(path: Path) -> Adapter:
     known = _known_failures(top)
     top.end()
     return Adapter(
-        path=path, name=name, environment=environment, pipe=pipe, pics=pics, pixit=pixit, known_failures=known, **wire
+        path=path,
+        name=name,
+        environment=environment,
+        version_command=version_command,
+        pipe=pipe,
+        pics=pics,
+        pixit=pixit,
+        known_failures=known,
+        **wire,
     )

@@ -20,6 +20,7 @@ from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.mutants import MutantError
 from netblt_conformance.selection import SelectionError, Share
 from netblt_conformance.sweep.schedule_file import ScheduleFileError
+from netblt_conformance.target import LINKS
 from netblt_conformance.verdicts import ExitCode
 from netblt_conformance.watch import command as watch
 
@@ -36,6 +37,19 @@ class _JoinedTerms(argparse.Action):
         del parser, option
         before = getattr(namespace, self.dest)
         setattr(namespace, self.dest, f"{before},{values}" if before else values)
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
+
+
+def _share(text: str) -> Share:
+    try:
+        return Share.parse(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: give K/N with 1 <= K <= N, such as 1/3") from None
 
 
 def _select_options(parser: argparse.ArgumentParser) -> None:
@@ -58,18 +72,18 @@ def _run_parser(parser: argparse.ArgumentParser) -> None:
     _select_options(parser)
     parser.add_argument(
         "--link",
-        choices=("sim", "pipe", "wire"),
-        default="sim",
-        help="how the implementation is reached (default: sim, in this process and in virtual time)",
+        choices=LINKS,
+        help="how the implementation is reached (default: what the adapter describes; sim, in this process and in "
+        "virtual time, without an adapter)",
     )
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file that describes the implementation")
     parser.add_argument("--iut-library", type=Path, metavar="SO", help="sim: another library with netblt_iut.h's ABI")
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"of all randomness (default: {DEFAULT_SEED})")
     parser.add_argument("--report", type=Path, default=DEFAULT_REPORT, metavar="DIR", help="default: %(default)s")
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="cases at a time (default: by link)")
+    parser.add_argument("--jobs", type=_at_least_one, default=0, metavar="N", help="cases at a time (default: by link)")
     parser.add_argument(
         "--share",
-        type=Share.parse,
+        type=_share,
         metavar="K/N",
         help="one part of N, some of every requirement's runs; the N parts together are everything",
     )
@@ -129,7 +143,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--matrix", type=Path, metavar="FILE", help="run every case on every mutant; write who kills whom"
     )
     what.add_argument("--variants", action="store_true", help="prove that legal choices are accepted")
-    mutants.add_argument("--jobs", type=int, default=0, metavar="N", help="mutants at a time (default: processors)")
+    mutants.add_argument(
+        "--jobs", type=_at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
+    )
     mutants.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")
     return parser
 

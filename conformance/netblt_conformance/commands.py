@@ -10,22 +10,21 @@ import os
 import sys
 from pathlib import Path
 
-from netblt_conformance import adapter, catalogue, coverage, mutation, paths
+from netblt_conformance import catalogue, coverage, mutation, paths, target
 from netblt_conformance.capture import Capture
 from netblt_conformance.check.command import command_check
 from netblt_conformance.engine import Plan
 from netblt_conformance.experiment.commands import command_experiment
 from netblt_conformance.links.base import Link, LinkFactory, LinkUnavailableError
-from netblt_conformance.links.virtual import DEFAULT_DELAY_US
 from netblt_conformance.loaded import Loaded, with_cases
-from netblt_conformance.model import ALL_ROLES, MICROSECONDS_PER_MS, ROLES_BY_NAME, Role
+from netblt_conformance.model import ALL_ROLES, ROLES_BY_NAME, Role
 from netblt_conformance.report import covered
 from netblt_conformance.running import Listener, run_plan
 from netblt_conformance.selection import Candidate, Selection, SelectionError
 from netblt_conformance.sweep.commands import command_replay, command_shrink
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
-from netblt_conformance.verdicts import ExitCode
+from netblt_conformance.verdicts import ExitCode, Result, Verdict
 from netblt_conformance.watch.command import command_watch
 
 __all__ = [
@@ -44,23 +43,6 @@ __all__ = [
 
 def _roles(options: argparse.Namespace) -> tuple[Role, ...]:
     return tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
-
-
-def make_factory(options: argparse.Namespace) -> LinkFactory:
-    """The link that the options ask for. Links are imported here: each needs parts that others do not."""
-    delay_us = DEFAULT_DELAY_US if options.delay_ms is None else round(options.delay_ms * MICROSECONDS_PER_MS)
-    if options.link == "sim":
-        from netblt_conformance.links.sim import SimLinkFactory
-
-        return SimLinkFactory(options.iut_library or paths.iut_library(), delay_us)
-    if options.link == "pipe":
-        from netblt_conformance.links.pipe import PipeLinkFactory
-
-        file = options.adapter or paths.adapters() / "example_pipe.toml"
-        return PipeLinkFactory(adapter.load(file), delay_us)
-    from netblt_conformance.links.places import WireLinkFactory
-
-    return WireLinkFactory(adapter.load(options.adapter or paths.adapters() / "reference.toml"))
 
 
 def checked_cases() -> dict[str, tuple[str, ...]]:
@@ -91,7 +73,7 @@ class NoLink(LinkFactory):
     def check(self) -> None:
         raise LinkUnavailableError("no link was chosen")
 
-    def describe(self) -> dict[str, str]:
+    def testing(self) -> dict[str, str]:
         return {}
 
     def make(self, capture: Capture) -> Link:
@@ -100,16 +82,28 @@ class NoLink(LinkFactory):
 
 
 def command_run(options: argparse.Namespace) -> int:
+    chosen = target.choose(options.link, options.adapter, options.iut_library)
+    _refuse_foreign_options(options, chosen.link)
+    options.link = chosen.link
     # The factory first: an adapter sets tolerances that the cases take over when they are loaded.
-    plan = Plan(make_factory(options), options.seed, Selection(options.select), _roles(options), options.report)
+    plan = Plan(
+        chosen.factory(options.delay_ms), options.seed, Selection(options.select), _roles(options), options.report
+    )
     return with_cases(lambda loaded: _run(options, plan, loaded))
+
+
+def _refuse_foreign_options(options: argparse.Namespace, link: str) -> None:
+    """Options that mean nothing on this link: who gives them expects something that would not happen."""
+    if link != "sim" and options.sweep_random:
+        raise target.TargetError(f"--sweep-random is for --link sim; this run tests over --link {link}")
+    if link == "wire" and options.delay_ms is not None:
+        raise target.TargetError("--delay-ms is for --link sim and --link pipe; the link wire has the real delay")
 
 
 def _run(options: argparse.Namespace, plan: Plan, loaded: Loaded) -> int:
     cases, selection = _checked(loaded), plan.selection
-    candidates = [Candidate(name, w[0], w[1:]) for name, w in cases.items()]
     sweep = wanted_sweep(options, plan)
-    selection.check([*candidates, *sweep_candidates()], catalogue.requirements())
+    untested = selection.check([*loaded.candidates(), *sweep_candidates()], catalogue.requirements())
     keys = loaded.keys(plan)
     if options.share is not None:
         keys = loaded.shared(plan, options.share)
@@ -118,6 +112,10 @@ def _run(options: argparse.Namespace, plan: Plan, loaded: Loaded) -> int:
         raise SelectionError("nothing selected: these cases do not bind the chosen roles; see netblt-conformance list")
     plan.factory.check()
     listener = Listener(plan, keys, cases, options)
+    for identifier in untested:
+        why = catalogue.requirements()[identifier].untested or "no case tests this requirement yet"
+        row = Result("no case", [identifier], "all", Verdict.NA, why)
+        listener.add(f"{row.case} for {identifier}", row)
     return run_plan(plan, listener, options.jobs, sweep)
 
 
@@ -170,7 +168,7 @@ def command_list(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace, loaded: Loaded) -> int:
     plan, cases = listing_plan(options.select, _roles(options)), _checked(loaded)
     selection, known = plan.selection, catalogue.requirements()
-    selection.check([Candidate(name, w[0], w[1:]) for name, w in cases.items()], known)
+    selection.check(loaded.candidates(), known)
     keys = loaded.keys(plan)
     shown = 0
     for name, (_file, *identifiers) in cases.items():

@@ -84,6 +84,11 @@ class Run:
 Emit = Callable[[dict[str, Any]], None]
 
 
+def candidate(run: Run) -> Candidate:
+    """What --select sees of a run."""
+    return Candidate(run.name, run.file, run.requirements, run.variant, str(run.role))
+
+
 class Engine:
     """Registered with pytest. Everything it finds goes out through `emit`, one event at a time."""
 
@@ -111,6 +116,7 @@ class Engine:
 
     def chosen(self, plan: Plan) -> list[tuple[pytest.Item, Run]]:
         """What the plan picks, in the order of the suite."""
+        plan.selection.knowing(candidate(run) for _, run in self.items)
         return [(item, run) for item, run in self.items if self._picks(plan, run)]
 
     @pytest.hookimpl(trylast=True)
@@ -320,7 +326,7 @@ class Engine:
     def _picks(self, plan: Plan, run: Run) -> bool:
         if run.role not in plan.roles or (plan.only is not None and run.key not in plan.only):
             return False
-        return plan.selection.picks(Candidate(run.name, run.file, run.requirements), self.known)
+        return plan.selection.picks(candidate(run), self.known)
 
     # ---- mistakes of the suite itself ----
 

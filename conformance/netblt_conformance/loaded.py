@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 import pytest
 
 from netblt_conformance import paths
-from netblt_conformance.engine import Emit, Engine, Order, Plan
+from netblt_conformance.engine import Emit, Engine, Order, Plan, candidate
 from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.schedule import Planned
-from netblt_conformance.selection import Share
+from netblt_conformance.selection import Candidate, Share
 
 _Answer = TypeVar("_Answer")
 
@@ -56,6 +56,10 @@ class Loaded:
         first = {run.key: run.requirements[0] if run.requirements else run.name for run in runs}
         taken = share.takes((first[run.key], f"{run.title} {run.role}") for run in runs)
         return [run.key for run in runs if f"{run.title} {run.role}" in taken]
+
+    def candidates(self) -> list[Candidate]:
+        """What --select chooses among."""
+        return [candidate(run) for _, run in self._engine.items]
 
     @property
     def broken(self) -> list[str]:

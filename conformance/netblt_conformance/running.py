@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import __version__, confirm, known
+from netblt_conformance import __version__, confirm, known, target
 from netblt_conformance.engine import Plan
 from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import LinkUnavailableError, SweepOrder
@@ -53,6 +53,10 @@ class Listener:
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self.progress = Progress(wanted=not options.quiet and not options.verbose)
         self._finished: set[str] = set()
+
+    @functools.cached_property
+    def testing(self) -> dict[str, str]:
+        return self.plan.factory.testing()
 
     @functools.cached_property
     def versions(self) -> dict[str, str]:
@@ -102,6 +106,7 @@ class Listener:
     def header(self) -> dict[str, Any]:
         plan, share = self.plan, self.options.share
         return {
+            "testing": self.testing,
             "suite": f"netblt-conformance {__version__}",
             "link": plan.factory.name,
             **plan.factory.describe(),
@@ -193,6 +198,8 @@ def _second_judge(plan: Plan, listener: Listener) -> None:
 def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None = None) -> int:
     """Runs everything. Ctrl-C leaves a valid report of what there is."""
     _prepare(plan.report)
+    used = "-" in (listener.options.json_lines, listener.options.junit)
+    print(target.line(listener.testing), file=sys.stderr if used else sys.stdout, flush=True)
     wire = plan.factory.name == "wire"
     jobs = min(jobs or plan.factory.jobs or len(os.sched_getaffinity(0)), len(listener.keys))
     limit_s = WIRE_CASE_LIMIT_S if wire else VIRTUAL_CASE_LIMIT_S

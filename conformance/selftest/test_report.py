@@ -31,7 +31,7 @@ SCHEMA = json.loads((paths.root() / "conformance" / "schemas" / "results.schema.
 HEADER: dict[str, Any] = {
     "suite": "netblt-conformance 0",
     "link": "sim",
-    "implementation": "x.so",
+    "testing": {"name": "x", "library": "x.so", "link": "sim"},
     "seed": 1,
     "observed": {},
 }
@@ -132,7 +132,9 @@ def test_the_page_shows_every_result_and_needs_nothing_else(command: Command) ->
 def test_what_an_implementation_says_cannot_break_the_page() -> None:
     evil = '</details><script>alert("x")</script>'
     result = Result(evil, ["CTRL-04"], "active-sender", Verdict.FAIL, evil, observed={evil: evil})
-    text = html.page({**HEADER, "implementation": evil, "observed": {"active-sender": {evil: evil}}}, [result], {})
+    text = html.page(
+        {**HEADER, "testing": {"name": evil, "link": "sim"}, "observed": {"active-sender": {evil: evil}}}, [result], {}
+    )
     assert "<script>alert" not in text
     assert Page(text).open == []
 
@@ -188,7 +190,7 @@ def test_an_interrupted_run_leaves_valid_results_so_far(tmp_path: Path, number: 
     words = [sys.executable, "-m", "netblt_conformance", "run", "-v", "--no-dissector", "--report", str(tmp_path)]
     run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert run.stdout is not None
-    for _ in range(20):
+    for _ in range(21):  # what is tested, and 20 results
         run.stdout.readline()
     os.killpg(run.pid, number) if number is signal.SIGINT else run.send_signal(number)
     time.sleep(0.05)

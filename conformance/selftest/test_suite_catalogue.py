@@ -104,6 +104,44 @@ def test_a_selection_picks_by_id_area_pattern_strength_file_and_name(expression:
     assert [n for n, candidate in enumerate(CANDIDATES) if selection.picks(candidate, known)] == picked
 
 
+NAMED = [
+    Candidate("a_hole", "resend.py", ("RESEND-07",), "", "active-receiver"),
+    Candidate("a_hole", "resend.py", ("RESEND-07",), "", "passive-receiver"),
+    Candidate("a_hole_at_the_ldata", "resend.py", ("RESEND-07",), "first", "active-receiver"),
+    Candidate("a_hole_at_the_ldata", "resend.py", ("RESEND-07",), "last one", "active-receiver"),
+]
+
+
+@pytest.mark.parametrize(
+    ("expression", "picked"),
+    [
+        ("a hole", [0, 1]),
+        ("a_hole", [0, 1]),
+        ("monitor in a hole", [0, 1]),
+        ("a hole[passive-receiver]", [1]),
+        ("a hole [active-receiver-control]", [0]),
+        ("a hole at the ldata", [2, 3]),
+        ("a hole at the ldata: last one", [3]),
+        ("A_hole_at_the_ldata: last one,a hole[active-receiver]", [0, 3]),
+        ("hole at", [2, 3]),
+        ("!a hole", [2, 3]),
+    ],
+)
+def test_a_name_as_a_report_prints_it_picks_this_case_only(expression: str, picked: list[int]) -> None:
+    known = catalogue.load(paths.catalogue())
+    selection = Selection(expression)
+    selection.check(NAMED, known)
+    assert [n for n, candidate in enumerate(NAMED) if selection.picks(candidate, known)] == picked
+
+
+def test_a_requirement_without_a_case_is_no_mistake_beside_one_that_has_some() -> None:
+    known = catalogue.load(paths.catalogue())
+    without = next(one.id for one in known.values() if one.untested)
+    selection = Selection(f"CTRL-09,{without}")
+    assert selection.check(CANDIDATES, known) == [without]
+    assert [candidate for candidate in CANDIDATES if selection.picks(candidate, known)] == CANDIDATES[:1]
+
+
 @pytest.mark.parametrize("expression", ["CTRL-99", "CTLR", "no_such_name", "ABORT-01"])
 def test_a_term_that_picks_nothing_is_refused(expression: str) -> None:
     with pytest.raises(SelectionError, match=expression):

@@ -88,7 +88,7 @@ def test_a_malformed_state_is_the_programs_fault(payload: bytes) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("built_writer")
 def test_the_example_endpoint_passes_in_every_role(command: Command) -> None:
-    done = command("run", "--link", "pipe", "--select", CORE_CASES)
+    done = command("run", "--adapter", str(paths.adapters() / "example_pipe.toml"), "--select", CORE_CASES)
     assert done.status == 0, done.output + done.errors
     assert {result.role for result in done.results} == {
         "active-sender",

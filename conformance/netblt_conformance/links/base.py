@@ -176,7 +176,12 @@ class LinkFactory(ABC):
         """Raises LinkUnavailableError when no case could run."""
 
     @abstractmethod
-    def describe(self) -> dict[str, str]: ...
+    def testing(self) -> dict[str, str]:
+        """What is tested: name, program or library, version where it tells one, link. In this order."""
+
+    def describe(self) -> dict[str, str]:
+        """What else the report says of the way to the implementation."""
+        return {}
 
     @abstractmethod
     def make(self, capture: Capture) -> Link: ...

@@ -26,6 +26,7 @@ from netblt_conformance.links.process import Process
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
 from netblt_conformance.model import MICROSECONDS_PER_MS, Digest, Role, Start, Status, Stop
 from netblt_conformance.verdicts import Result
+from netblt_conformance.words import printable
 
 # An endpoint only has to compute: an answer that takes longer than this is a hang.
 ANSWER_TIMEOUT_S = 20.0
@@ -222,8 +223,11 @@ class PipeLinkFactory(LinkFactory):
         except (OSError, HarnessError, ImplementationError) as error:
             raise LinkUnavailableError(f"{self.adapter.path}: the pipe program cannot be used: {error}") from None
 
-    def describe(self) -> dict[str, str]:
-        return {"adapter": self.adapter.name, "implementation": self._name}
+    def testing(self) -> dict[str, str]:
+        program = " ".join(self.adapter.pipe_command())
+        version = self.adapter.version() or printable(self._name)
+        found = {"name": self.adapter.name, "program": program, "version": version, "link": self.name}
+        return {key: value for key, value in found.items() if value}
 
     def _running(self) -> PipeEndpoint:
         if self._endpoint is None or not self._endpoint.alive:

@@ -109,8 +109,17 @@ class WireLinkFactory(LinkFactory):
                 )
         return None
 
+    def testing(self) -> dict[str, str]:
+        found = {
+            "name": self.adapter.name,
+            "program": self.adapter.program(),
+            "version": self.adapter.version(),
+            "link": "remote" if self.adapter.remote is not None else self.name,
+        }
+        return {key: value for key, value in found.items() if value}
+
     def describe(self) -> dict[str, str]:
-        about = {"adapter": self.adapter.name, "kernel": f"{platform.system()} {platform.release()}"}
+        about = {"kernel": f"{platform.system()} {platform.release()}"}
         if self.adapter.remote is not None:
             way = self.adapter.encapsulations[0].value
             return {**about, "place": f"remote {self.adapter.remote.address}", "encapsulation": way}

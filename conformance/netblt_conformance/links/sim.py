@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netblt_conformance import paths
 from netblt_conformance.capture import Capture
 from netblt_conformance.links.base import (
     NEVER_US,
@@ -142,8 +143,10 @@ class SimLinkFactory(LinkFactory):
             self._library = IutLibrary(self._path)
         return self._library
 
-    def describe(self) -> dict[str, str]:
-        return {"implementation": self._path.name}
+    def testing(self) -> dict[str, str]:
+        own = self._path.resolve() == paths.iut_library().resolve()
+        name = "netblt reference endpoint" if own else self._path.name
+        return {"name": name, "library": str(self._path), "link": self.name}
 
     @property
     def subject(self) -> Path | None:

@@ -40,7 +40,7 @@ def _summary(header: dict[str, Any], results: Sequence[Result]) -> str:
         for verdict in (*reversed(GRADED), Verdict.NA)
         if counts[verdict]
     )
-    known = ("suite", "link", "implementation", "adapter", "seed", "select", "share", "strict")
+    known = ("suite", "seed", "select", "share", "strict")
     facts = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(str(header[name]))}</dd>"
         for name in known
@@ -53,7 +53,9 @@ def _summary(header: dict[str, Any], results: Sequence[Result]) -> str:
         "" if header.get("complete", True) else '<p class="warning">Interrupted: these are the results so far.</p>'
     )
     status = exit_code(list(results))
-    title = escape(str(header.get("adapter") or header.get("implementation") or "implementation"))
+    testing = header["testing"]
+    facts = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in testing.items()) + facts
+    title = escape(testing["name"])
     return (
         f"<header><h1>{title} {_badge(worst)}</h1>{partial}<dl class=facts>{facts}<dt>exit status</dt>"
         f'<dd>{int(status)}</dd></dl><div class="tiles">{tiles}'
