@@ -164,10 +164,14 @@ void nb_acks_null_ack(const struct nb_event *event, int64_t ack)
         charge.rule = NB_RULE_CTRL_NULL_ACK;
         charge.excuse = "it may mean that nothing changes";
         nb_blame(event, &charge, "NULL-ACK reports bursts of no packets");
+    } else if (!offered && (reported.size > allowed.size || reported.interval < allowed.interval)) {
+        charge.excuse = "RFC 998 says what it reports behind an OK only (AMB-62)";
+        nb_blame(event, &charge, "NULL-ACK reports %u packets per %u ms, at most %u per %u ms were agreed",
+                 reported.size, reported.interval, allowed.size, allowed.interval);
     } else if (reported.size > allowed.size || reported.interval < allowed.interval) {
         nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE,
-                 "NULL-ACK reports %u packets per %u ms, at most %u per %u ms %s", reported.size, reported.interval,
-                 allowed.size, allowed.interval, offered ? "were offered" : "were agreed");
+                 "NULL-ACK reports %u packets per %u ms, at most %u per %u ms were offered", reported.size,
+                 reported.interval, allowed.size, allowed.interval);
     } else {
         nb_keep(event, rule);
         nb_keep(event, NB_RULE_CTRL_NULL_ACK);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of a connection (RFC 998 5.3) and the timers that both ends keep (5.2.3): CLOSE, QUIT, ABORT, TIMER-10,
- * 11. */
+/* The end of a connection (RFC 998 5.3): CLOSE, QUIT, ABORT. */
 #include "analysis.h"
 
 /* CLOSE-01: every buffer with a GO, up to the last, got its OK. The receiver's own packets tell. */
@@ -57,6 +56,27 @@ static void judge_done(const struct nb_event *event)
     nb_keep(event, NB_RULE_CLOSE_RECEIVER);
 }
 
+/* CLOSE-06: "not reliably transmitted" (5.3.1), so that nothing but a packet of the sender asks for another. */
+static void judge_done_again(const struct nb_event *event)
+{
+    struct nb_facts *facts = event->stream->facts;
+    struct nb_queue *queue = &facts->queue;
+    const uint32_t packets = facts->side[1 - event->end].packets;
+    const struct nb_charge charge = {.rule = NB_RULE_CLOSE_DONE,
+                                     .offender = event->end,
+                                     .request_frame = queue->done.frame,
+                                     .excuse = event->emitted.arrival == NB_NO_ORDER
+                                                   ? "the network may have made the copy"
+                                                   : "a packet of the sender may have escaped the capture"};
+
+    if (packets == queue->done_packets) {
+        nb_blame(event, &charge, "DONE is repeated, and the sender sent nothing since the DONE before");
+    } else {
+        nb_remark(event, NB_NOTES_DONE_AGAIN, "DONE is repeated, first in frame %u", queue->done.frame);
+    }
+    queue->done_packets = packets;
+}
+
 static void take_done(const struct nb_event *event)
 {
     struct nb_facts *facts = event->stream->facts;
@@ -66,10 +86,11 @@ static void take_done(const struct nb_event *event)
         return; /* WIRE-13 */
     }
     if (queue->done.frame != 0) {
-        nb_remark(event, NB_NOTES_DONE_AGAIN, "DONE is repeated, first in frame %u", queue->done.frame);
+        judge_done_again(event);
         return;
     }
     judge_done(event);
+    queue->done_packets = facts->side[1 - event->end].packets;
     queue->done = nb_mark_of(event);
     nb_keep(event, NB_RULE_CLOSE_DONE);
     if (facts->final_acked) {
@@ -126,17 +147,16 @@ static void judge_silence(const struct nb_event *event)
         return;
     }
     if (nb_proven_after(event, &side->abort) && (is_transfer(type) || type == NB_KEEPALIVE || type == NB_DONE)) {
-        /* An ABORT that refuses another connection on these ports ends nothing (OPEN-09). The OPEN that it answers
-         * would be missing among the other end's packets. */
+        /* 5.3.3: it "can immediately close". An ABORT that refuses another connection on these ports ends nothing
+         * (OPEN-09). */
         charge.request_frame = side->abort.frame;
-        charge.excuse = "the ABORT may answer an OPEN that escaped the capture (OPEN-09)";
-        charge.answered_seq = event->end == event->stream->sender ? 0 : event->stream->newest + 1;
+        charge.excuse =
+            "the ABORT may have been about another connection (AMB-18), and an end that aborts need not close";
         if (side->goes_on_told) {
             return;
         }
         side->goes_on_told = true;
-        nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "%s after the ABORT in frame %u",
-                 nb_type_name(type), side->abort.frame);
+        nb_blame(event, &charge, "%s after the ABORT in frame %u", nb_type_name(type), side->abort.frame);
     } else if (nb_proven_after(event, &side->quit) && (nb_is_data(type) || type == NB_CONTROL)) {
         /* A NULL-ACK moves nothing: it only calms a receiver that has not got the QUIT. */
         charge.rule = NB_RULE_QUIT_SILENCE;
@@ -159,6 +179,59 @@ static void judge_aborted(const struct nb_event *event)
     }
 }
 
+/* Of which data were captured, and no LDATA. */
+static const struct nb_buffer *find_begun_buffer(const struct nb_facts *facts)
+{
+    enum { BUFFERS_AT_MOST = 256 };
+    const struct nb_buffer *buffer = facts->buffers.lowest;
+
+    for (int i = 0; i < BUFFERS_AT_MOST && buffer != NULL; i++, buffer = buffer->higher) {
+        if (!buffer->retired && buffer->ok_seq == 0 && buffer->highest >= 0 && buffer->last < 0) {
+            return buffer;
+        }
+    }
+    return NULL;
+}
+
+/* QUIT-04: the receiver knows what arrived, not what was sent. */
+static void judge_boundary(const struct nb_event *event, const struct nb_buffer *open)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_QUIT_BOUNDARY,
+                                     .offender = event->end,
+                                     .request_frame = open->first_frame,
+                                     .excuse = nb_is_unbroken(event->stream, event->end)
+                                                   ? "with several buffers in transfer a boundary may be far (AMB-56)"
+                                                   : "the LDATA may have escaped the capture"};
+
+    if (event->end == event->stream->sender) {
+        nb_blame(event, &charge, "QUIT, the LDATA of buffer %u was not captured", open->number);
+    } else {
+        nb_remark(event, NB_NOTES_QUIT_EARLY, "QUIT, the LDATA of buffer %u was not captured", open->number);
+    }
+}
+
+/* QUIT-02: before an answer can have come nothing has timed out. */
+static void judge_quit_again(const struct nb_event *event)
+{
+    const double soonest_s = 0.02;
+    const double copy_s = 0.0005;
+    const struct nb_side *side = &event->stream->facts->side[event->end];
+    const double since = event->now - side->quit_when;
+    const struct nb_charge charge = {.rule = NB_RULE_QUIT_REPEATED,
+                                     .offender = event->end,
+                                     .request_frame = side->quit_asked.frame,
+                                     .excuse = "the QUIT before may have been held up"};
+
+    if (event->emitted.arrival == NB_LATE || (event->emitted.arrival == NB_NO_ORDER && since < copy_s)) {
+        return;
+    }
+    if (since < MAX(nb_round_trip_s(&event->stream->reaction), soonest_s)) {
+        nb_blame(event, &charge, "QUIT is repeated after %.1f ms, before an answer can have come", since * 1000.0);
+    } else {
+        nb_keep(event, NB_RULE_QUIT_REPEATED);
+    }
+}
+
 static void take_quit(const struct nb_event *event)
 {
     enum { UNANSWERED = 3 };
@@ -169,22 +242,23 @@ static void take_quit(const struct nb_event *event)
                                      .offender = 1 - event->end,
                                      .request_frame = side->quit_asked.frame,
                                      .excuse = "QUITACKs may have been lost, or the time to answer is over"};
-    const struct nb_buffer *open = facts->buffers.highest;
+    const struct nb_buffer *open = find_begun_buffer(facts);
 
     nb_keep(event, NB_RULE_QUIT_REASON);
     if (side->quits++ == 0) {
         side->quit_asked = nb_mark_of(event);
-        if (open != NULL && open->highest >= 0 && open->last < 0) {
-            nb_remark(event, NB_NOTES_QUIT_EARLY, "QUIT, the LDATA of buffer %u was not captured", open->number);
+        if (open != NULL) {
+            judge_boundary(event, open);
         } else {
             nb_keep(event, NB_RULE_QUIT_BOUNDARY);
         }
     } else {
-        nb_keep(event, NB_RULE_QUIT_REPEATED);
+        judge_quit_again(event);
         if (++side->unanswered == UNANSWERED) {
             nb_blame(event, &charge, "QUIT is repeated, nothing answers");
         }
     }
+    side->quit_when = event->now;
     if (side->quit.frame == 0) {
         side->quit = nb_mark_of(event);
     }
@@ -236,39 +310,11 @@ static void take_abort(const struct nb_event *event)
     }
 }
 
-/* TIMER-10, TIMER-11: silences of this end against what both have declared. */
-static void judge_gap(const struct nb_event *event)
-{
-    const struct nb_stream *stream = event->stream;
-    const struct nb_side *side = &stream->facts->side[event->end];
-    const struct nb_side *peer = &stream->facts->side[1 - event->end];
-    const double gap = event->now - side->last_when;
-    const struct nb_charge charge = {.rule = NB_RULE_TIMER_KEEPALIVE,
-                                     .offender = event->end,
-                                     .excuse = "packets may have been lost before the capture"};
-
-    if (stream->closed || !stream->response_seen || side->last_when < 0) {
-        return;
-    }
-    if (peer->terms.death_timer > 0 && gap > peer->terms.death_timer) {
-        nb_blame(event, &charge, "silent for %.1f s, the peer's death timer is %u s", gap, peer->terms.death_timer);
-    } else if (event->packet->type == NB_KEEPALIVE) {
-        nb_keep(event, NB_RULE_TIMER_KEEPALIVE);
-    }
-    if (side->terms.death_timer > 0 && peer->last_when >= 0 &&
-        event->now - peer->last_when > side->terms.death_timer * 1.5) {
-        nb_remark(event, NB_NOTES_DEATH,
-                  "goes on after %.1f s without a packet from the peer, its death "
-                  "timer is %u s",
-                  event->now - peer->last_when, side->terms.death_timer);
-    }
-}
-
 void nb_close_packet(const struct nb_event *event)
 {
     struct nb_side *side = &event->stream->facts->side[event->end];
 
-    judge_gap(event);
+    nb_absence_packet(event);
     side->last_when = event->now;
     judge_silence(event);
     judge_aborted(event);

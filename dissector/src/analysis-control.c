@@ -7,10 +7,14 @@
 
 #include "netblt.h"
 
-/* CTRL-03, from the packet alone. AMB-12: some skip 0 when numbers wrap. */
+/* CTRL-03, from the packet alone. AMB-12: some skip 0 when numbers wrap. Where one packet is not sufficient there may
+ * be several (5.2.1), and RFC 998 does not say how messages are spread over them; but new ones go to the end of each.
+ */
 static void judge_sequence(const struct nb_event *event, int64_t previous, int64_t seq, bool *told)
 {
-    const struct nb_charge charge = {.rule = NB_RULE_CTRL_FIFO, .offender = event->end};
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_FIFO,
+                                     .offender = event->end,
+                                     .excuse = seq > previous ? "what is left out may be in another CONTROL" : NULL};
 
     if (previous == INT64_MIN || *told || seq == previous + 1 ||
         (seq == previous + 2 && (uint16_t)(previous + 1) == 0)) {
@@ -119,35 +123,13 @@ static void judge_numbers(const struct nb_event *event, const struct nb_control 
     }
 }
 
-/* DATA-12: counted after the whole packet. Messages that were not captured may be OKs. */
-static void judge_outstanding(const struct nb_event *event, const struct nb_control *control)
+/* TIMER-03: many times the published timer, which follows the round trip slowly, and may be doubled. */
+static bool is_late(const struct nb_queue *queue, double since, double round_trip_s)
 {
-    struct nb_stream *stream = event->stream;
-    struct nb_facts *facts = stream->facts;
-    const struct nb_queue *queue = &facts->queue;
-    const unsigned limit = facts->side[facts->active == 0].terms.max_buffers;
-    const int64_t unknown = MAX(stream->newest - (int64_t)queue->messages, 0);
-    const int64_t outstanding = (int64_t)queue->gos - queue->oks;
-    const struct nb_charge charge = {
-        .rule = NB_RULE_DATA_OUTSTANDING, .offender = event->end, .forgiven = NB_DOUBT_UNSEEN_DATA};
+    enum { TIMES_AT_MOST = 6 };
+    const double slack_s = 0.25;
 
-    if (!stream->open_seen || !stream->response_seen || facts->active < 0 || limit == 0 || control->fresh == 0 ||
-        control->highest < stream->newest) {
-        return;
-    }
-    if (outstanding - unknown > (int64_t)limit) {
-        nb_blame(event, &charge, "%u buffers have a GO and no OK, %u were agreed", (unsigned)outstanding, limit);
-    } else {
-        nb_keep(event, NB_RULE_DATA_OUTSTANDING);
-    }
-}
-
-/* The shortest that was seen: from the capture to both ends and back. 0 not known. */
-static double round_trip_s(const struct nb_stream *stream)
-{
-    const double *shortest = stream->reaction.shortest;
-
-    return shortest[0] < 0 || shortest[1] < 0 ? 0 : shortest[0] + shortest[1];
+    return since > TIMES_AT_MOST * (queue->published / 1000.0 + round_trip_s) + slack_s;
 }
 
 /* TIMER-01, TIMER-03, CTRL-10: a CONTROL without anything new. Only the first repetition is compared with the
@@ -162,6 +144,7 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
     if (control->fresh > 0) {
         queue->repeats = 0;
         queue->waits_told = false;
+        queue->unrepeated_told = false;
         queue->emitted_when = event->now;
     } else if (control->highest > event->stream->acked && event->emitted.arrival != NB_LATE) {
         nb_keep(event, NB_RULE_TIMER_CONTROL);
@@ -175,8 +158,15 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
         } else if (queue->repeats == 1 && queue->published > 0 && control->highest == queue->repeated_up_to) {
             const double missing_s = queue->published / 1000.0 - since;
             if (since * 1000.0 < queue->published * 0.25 &&
-                missing_s > HELD_UP_ROUND_TRIPS * round_trip_s(event->stream)) {
+                missing_s > HELD_UP_ROUND_TRIPS * nb_round_trip_s(&event->stream->reaction)) {
                 nb_blame(event, &early, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
+                         since * 1000.0, queue->published);
+            } else if (is_late(queue, since, nb_round_trip_s(&event->stream->reaction))) {
+                const struct nb_charge late = {.rule = NB_RULE_TIMER_PUBLISHED,
+                                               .offender = event->end,
+                                               .request_frame = queue->told_frame,
+                                               .excuse = "repetitions may have been lost before the capture"};
+                nb_blame(event, &late, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
                          since * 1000.0, queue->published);
             } else {
                 nb_keep(event, NB_RULE_TIMER_PUBLISHED);
@@ -205,7 +195,7 @@ static void judge_packing(const struct nb_event *event, const struct nb_control 
     if (control->gos > 0 && control->oks > 0) {
         nb_keep(event, NB_RULE_R1030_PACK);
     } else if (control->gos > 0 && queue->lone_ok_frame != 0 &&
-               event->now - queue->lone_ok_when < round_trip_s(event->stream)) {
+               event->now - queue->lone_ok_when < nb_round_trip_s(&event->stream->reaction)) {
         nb_remark(event, NB_NOTES_UNPACKED, "GO behind the OK of frame %u, in a CONTROL of its own",
                   queue->lone_ok_frame);
     }
@@ -359,7 +349,7 @@ void nb_control_packet(const struct nb_event *event)
     }
     judge_head(event, &control);
     judge_numbers(event, &control);
-    judge_outstanding(event, &control);
+    nb_outstanding_control(event, &control);
     judge_packing(event, &control);
     judge_repetition(event, &control);
     nb_redundancy_control(event, &control);

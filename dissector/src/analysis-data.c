@@ -324,7 +324,8 @@ static void suspect_copy(const struct view *view)
                                                    ? "the network may have made the copy"
                                                    : "its RESEND may have escaped the capture"};
 
-    if (part->copies <= part->asked + 1 || (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen ||
+    if (part->copies <= nb_buffer_requests(view->buffer, event->packet->packet) + 1 ||
+        (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen ||
         !nb_buffer_counts_requests(view->buffer, event->packet->packet)) {
         return;
     }
@@ -334,14 +335,13 @@ static void suspect_copy(const struct view *view)
              view->buffer->number);
 }
 
-/* RESEND-08: what was asked for before it was sent at all, and the sender knew, is no repair. */
-static void forget_early_requests(const struct view *view)
+/* RESEND-08: it was asked for before it was sent at all, and the sender knew. */
+static void note_early_request(const struct view *view)
 {
     struct nb_part *part = view->part;
 
     if (part->asked > 0 && view->ack >= view->buffer->ask_seq &&
         nb_is_unbroken(view->event->stream, view->event->end)) {
-        part->asked = 0;
         part->flags |= NB_PART_KNOWN_FIRST;
     }
 }
@@ -386,17 +386,10 @@ static void begin_buffer(const struct view *view)
     buffer->first_record = event->ordinal + 1;
     buffer->first_when = event->now;
     buffer->last_flagged = view->last;
+    nb_outstanding_begin(event, buffer);
     view->facts->buffers.started++;
     if (buffer->lower != NULL && buffer->lower->ok_seq == 0 && buffer->lower->last >= 0) {
         nb_keep(event, NB_RULE_DATA_MULTIPLE);
-    }
-    const struct nb_charge charge = {.rule = NB_RULE_DATA_OUTSTANDING,
-                                     .offender = event->end,
-                                     .excuse = "GOs beyond the limit may have asked for it"};
-    if (view->terms != NULL && view->terms->max_buffers > 0 && view->facts->unaccepted + 1 > view->terms->max_buffers &&
-        buffer->ok_seq == 0 && !view->facts->queue.cut) {
-        nb_blame(event, &charge, "buffer %u is sent while %u buffers have no OK, %u were agreed", buffer->number,
-                 view->facts->unaccepted, view->terms->max_buffers);
     }
     view->facts->unaccepted += buffer->ok_seq == 0;
     buffer->counted = buffer->ok_seq == 0;
@@ -433,7 +426,7 @@ static void take_first(const struct view *view)
     struct nb_buffer *buffer = view->buffer;
     const int number = event->packet->packet;
 
-    forget_early_requests(view);
+    note_early_request(view);
     judge_place(view);
     if (buffer->distinct == 0) {
         begin_buffer(view);

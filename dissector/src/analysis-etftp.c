@@ -41,8 +41,11 @@ static struct nb_etftp *state_of(struct nb_stream *stream)
 /* R1986-09 */
 static void judge_range(const struct nb_event *event)
 {
-    const struct nb_charge charge = {.rule = NB_RULE_R1986_RANGE, .offender = event->end, .alone = true};
     const uint16_t size = event->packet->data_packet_size;
+    const struct nb_charge charge = {.rule = NB_RULE_R1986_RANGE,
+                                     .offender = event->end,
+                                     .excuse = size > LARGEST_DATA ? "RFC 1986 itself used up to 2048 (2.6)" : NULL,
+                                     .alone = true};
 
     if (size < SMALLEST_DATA || size > LARGEST_DATA) {
         nb_blame(event, &charge, "data packets of %u bytes, ETFTP has %d to %d", size, SMALLEST_DATA, LARGEST_DATA);
@@ -140,13 +143,15 @@ static void take_control(const struct nb_event *event, struct nb_etftp *state)
     }
 }
 
-/* R1986-14 */
+/* R1986-14: "It should contain the ID number of the current CONTROL message being processed" (2.1), which may be one of
+ * old. */
 static void judge_ack(const struct nb_event *event, struct nb_etftp *state)
 {
     const struct nb_charge charge = {.rule = NB_RULE_R1986_ACK,
                                      .offender = event->end,
                                      .request_frame = state->acked_mark.frame,
-                                     .evidence_frame = state->acked_mark.frame};
+                                     .evidence_frame = state->acked_mark.frame,
+                                     .excuse = "it may name the message that is processed, not the highest"};
     const int64_t ack = nb_unwrap(state->acked, event->packet->high_seq);
 
     if (state->acked_mark.frame == 0 || ack >= state->acked) {

@@ -81,10 +81,18 @@ static void judge_go(const struct nb_event *event, const struct nb_message *mess
         for (int64_t i = queue->go_seq + 1; i < seq && between < NB_TOLD_WINDOW; i++) {
             unknown += nb_told_find(&event->stream->facts->told, i) == NULL;
         }
-        if (step < 1 || (between < NB_TOLD_WINDOW && step - 1 > unknown)) {
+        if (step < 1) {
             nb_blame(event, &charge, "GO for buffer %u follows GO for buffer %u", message->buffer, queue->go_buffer);
-        } else if (step == 1) {
+        } else {
             nb_keep(event, NB_RULE_DATA_BUFFERS);
+        }
+        if (step > 1 && between < NB_TOLD_WINDOW && step - 1 > unknown) {
+            nb_remark(event, NB_NOTES_BUFFER_STEP, "GO for buffer %u follows GO for buffer %u", message->buffer,
+                      queue->go_buffer);
+        }
+        if (step > 1 && between < NB_TOLD_WINDOW && unknown == 0) {
+            buffer->follows = queue->go_buffer;
+            buffer->follows_known = true;
         }
     }
     if (seq > queue->go_seq) {
@@ -93,18 +101,25 @@ static void judge_go(const struct nb_event *event, const struct nb_message *mess
     }
 }
 
-/* DATA-10, CTRL-15: once the last buffer is OK'd the receiver knows that there is no other. */
+/* DATA-10, CTRL-15: once the last buffer is OK'd the receiver knows that there is no other. RFC 998 does not forbid to
+ * ask for more, and the sender has nothing to send. A GO in the same CONTROL as this OK prepares the next buffer as
+ * every other OK does. */
 static void judge_beyond(const struct nb_event *event, const struct nb_message *message, int64_t seq)
 {
     const struct nb_facts *facts = event->stream->facts;
-    const enum nb_rule rule = message->type == NB_GO ? NB_RULE_DATA_AFTER_LAST : NB_RULE_CTRL_BEYOND;
-    const struct nb_charge charge = {.rule = rule, .offender = event->end, .request_frame = facts->last_frame};
-    const char *name = message->type == NB_GO ? "GO" : "RESEND";
+    const bool is_go = message->type == NB_GO;
+    const struct nb_charge charge = {.rule = is_go ? NB_RULE_DATA_AFTER_LAST : NB_RULE_CTRL_BEYOND,
+                                     .offender = event->end,
+                                     .request_frame = facts->last_frame,
+                                     .excuse = "RFC 998 does not forbid it, and nothing answers it"};
+    const char *name = is_go ? "GO" : "RESEND";
+    const struct nb_told *last_ok = nb_told_find(&facts->told, facts->last_ok_seq);
 
     if (!facts->last_known || (int32_t)(message->buffer - facts->last_buffer) <= 0) {
         return;
     }
-    if (facts->last_ok_seq != 0 && seq > facts->last_ok_seq && !facts->last_contested) {
+    if (facts->last_ok_seq != 0 && seq > facts->last_ok_seq && !facts->last_contested &&
+        !(is_go && last_ok != NULL && last_ok->frame == event->frame)) {
         nb_blame(event, &charge, "%s for buffer %u, though buffer %u was the last and has its OK", name,
                  message->buffer, facts->last_buffer);
     } else {
@@ -113,13 +128,13 @@ static void judge_beyond(const struct nb_event *event, const struct nb_message *
     }
 }
 
-/* Every message from this one on was captured in this CONTROL first, with the GO. */
-static bool came_together(const struct nb_event *event, int64_t from, int64_t go_seq)
+/* Every message from `from` to `end` - 1 was captured in this CONTROL first. */
+static bool came_together(const struct nb_event *event, int64_t from, int64_t end)
 {
-    if (go_seq - from >= NB_TOLD_WINDOW) {
+    if (end - from >= NB_TOLD_WINDOW) {
         return false;
     }
-    for (int64_t seq = from; seq < go_seq; seq++) {
+    for (int64_t seq = from; seq < end; seq++) {
         const struct nb_told *told = nb_told_find(&event->stream->facts->told, seq);
         if (told == NULL || told->frame != event->frame) {
             return false;
@@ -259,6 +274,7 @@ static void note_arrival(const struct nb_event *event, const struct nb_buffer *b
 
 static void accept_buffer(struct nb_facts *facts, struct nb_buffer *buffer, int64_t seq, uint32_t frame)
 {
+    facts->accepted++;
     if (buffer->counted) {
         buffer->counted = false;
         facts->unaccepted--;

@@ -35,19 +35,32 @@ static struct nb_proposal terms_of(const struct nb_event *event)
                                 .text_hash = text_hash(packet)};
 }
 
-/* NULL when all fields are equal, else the name of the first that differs. */
+/* NULL when all that the two ends agree upon is equal, else the name of the first field that differs. */
 static const char *difference(const struct nb_proposal *a, const struct nb_proposal *b)
 {
     return a->buffer_size != b->buffer_size             ? "buffer size"
-           : a->transfer_size != b->transfer_size       ? "transfer size"
            : a->data_packet_size != b->data_packet_size ? "data packet size"
            : a->burst_size != b->burst_size             ? "burst size"
            : a->burst_interval != b->burst_interval     ? "burst interval"
            : a->death_timer != b->death_timer           ? "death timer"
            : a->flags != b->flags                       ? "flags"
            : a->max_buffers != b->max_buffers           ? "number of outstanding buffers"
-           : a->text_hash != b->text_hash               ? "client string"
                                                         : NULL;
+}
+
+/* RFC 998 leaves the transfer size and the string to the clients (5.1, 8), and says nothing of the same in each copy.
+ */
+static void note_client_fields(const struct nb_event *event, const struct nb_proposal *first,
+                               const struct nb_proposal *again)
+{
+    const char *what = first->transfer_size != again->transfer_size ? "transfer size"
+                       : first->text_hash != again->text_hash       ? "client string"
+                                                                    : NULL;
+
+    if (what != NULL) {
+        nb_remark(event, NB_NOTES_CLIENT_FIELDS, "%s with another %s than in frame %u",
+                  nb_type_name(event->packet->type), what, first->frame);
+    }
 }
 
 /* NEG-01..05 */
@@ -125,6 +138,7 @@ static void judge_open_again(const struct nb_event *event, const struct nb_propo
     const char *what = difference(first, again);
     struct nb_charge charge = {.rule = NB_RULE_OPEN_SAME, .offender = event->end, .request_frame = first->frame};
 
+    note_client_fields(event, first, again);
     if (what != NULL && !stream->response_seen) {
         charge.excuse = "the RESPONSE is still to come";
         nb_await(event, &charge, event->end, 0, "the OPEN has another %s than in frame %u", what, first->frame);
@@ -161,6 +175,44 @@ static void judge_open_again(const struct nb_event *event, const struct nb_propo
     }
 }
 
+/* OPEN-09: this end has taken part in the connection before a moment ago, and not all of its buffers have their OK. */
+static bool is_alive(const struct nb_stream *stream, int end, double now)
+{
+    const double without_timer_s = 10;
+    const struct nb_side *side = &stream->facts->side[end];
+    const double timer_s = side->terms.death_timer == 0 ? without_timer_s : side->terms.death_timer;
+
+    return stream->open_seen && stream->response_seen && !stream->closed && side->transfer.frame != 0 &&
+           now - side->last_when < timer_s && !(stream->facts->last_known && stream->facts->last_ok_seq != 0);
+}
+
+/* OPEN-13, OPEN-14: a request for a new connection. */
+static void judge_request(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_stream *same = stream->same_uid;
+    struct nb_charge charge = {.rule = NB_RULE_OPEN_PORT,
+                               .offender = event->end,
+                               .excuse = "the connection before may have ended, and its end escaped the capture"};
+
+    if (stream->older != NULL && is_alive(stream->older, event->end, event->now)) {
+        charge.request_frame = stream->older->facts->side[event->end].terms.frame;
+        nb_blame(event, &charge, "OPEN for a second connection on the ports of one that is open");
+    } else if (stream->older != NULL) {
+        nb_keep(event, NB_RULE_OPEN_PORT);
+    }
+    charge.rule = NB_RULE_OPEN_UNIQUE;
+    if (same != NULL) {
+        charge.request_frame = same->facts->side[same->facts->active == 1].terms.frame;
+        charge.excuse = same == stream->older ? "after a clean end the same ID does no harm (AMB-66)"
+                                              : "RFC 998 does not say among which connections it is unique";
+        nb_blame(event, &charge, "OPEN with unique ID 0x%08x, which frame %u used for connection %u", stream->uid,
+                 charge.request_frame, same->index);
+    } else if (stream->older != NULL) {
+        nb_keep(event, NB_RULE_OPEN_UNIQUE);
+    }
+}
+
 static void take_open(const struct nb_event *event)
 {
     struct nb_facts *facts = event->stream->facts;
@@ -171,11 +223,13 @@ static void take_open(const struct nb_event *event)
         facts->active = (int8_t)event->end;
     }
     side->openings++;
+    side->opened = true;
     if (facts->active != event->end) {
         return; /* both ends open at once: AMB-27 */
     }
     if (side->terms.frame == 0) {
         side->terms = terms;
+        judge_request(event);
         if (event->stream->follows_another) {
             nb_keep(event, NB_RULE_DEMUX_REUSE);
         }
@@ -191,6 +245,7 @@ static void judge_response_again(const struct nb_event *event, const struct nb_p
     const char *what = difference(first, again);
     const struct nb_charge charge = {.rule = NB_RULE_OPEN_AGAIN, .offender = event->end, .request_frame = first->frame};
 
+    note_client_fields(event, first, again);
     if (what != NULL) {
         nb_blame(event, &charge, "the RESPONSE has another %s than in frame %u", what, first->frame);
     } else {
@@ -237,17 +292,6 @@ static void judge_stray_response(const struct nb_event *event)
     }
 }
 
-/* OPEN-09: this end has taken part in the connection before a moment ago, and not all of its buffers have their OK. */
-static bool is_alive(const struct nb_stream *stream, int end, double now)
-{
-    const double without_timer_s = 10;
-    const struct nb_side *side = &stream->facts->side[end];
-    const double timer_s = side->terms.death_timer == 0 ? without_timer_s : side->terms.death_timer;
-
-    return stream->open_seen && stream->response_seen && !stream->closed && side->transfer.frame != 0 &&
-           now - side->last_when < timer_s && !(stream->facts->last_known && stream->facts->last_ok_seq != 0);
-}
-
 /* OPEN-09 */
 static void judge_second_connection(const struct nb_event *event)
 {
@@ -288,6 +332,20 @@ void nb_opening_transfer(const struct nb_event *event)
     }
 }
 
+/* OPEN-01: the passive end answers. Where both ends open at once with one ID (AMB-27), each of them does. */
+static void judge_own_answer(const struct nb_event *event)
+{
+    const struct nb_facts *facts = event->stream->facts;
+    const struct nb_charge charge = {.rule = NB_RULE_OPEN_HANDSHAKE,
+                                     .offender = event->end,
+                                     .request_frame = facts->side[event->end].terms.frame,
+                                     .excuse = "it may answer an OPEN of the other end that escaped the capture"};
+
+    if (!facts->side[1 - event->end].opened) {
+        nb_blame(event, &charge, "RESPONSE from the end that opened the connection");
+    }
+}
+
 static void take_response(const struct nb_event *event)
 {
     struct nb_facts *facts = event->stream->facts;
@@ -297,7 +355,8 @@ static void take_response(const struct nb_event *event)
 
     side->openings++;
     if (facts->active == event->end) {
-        return; /* nobody answers himself */
+        judge_own_answer(event);
+        return;
     }
     if (side->terms.frame != 0 && opener->terms.frame == 0) {
         judge_stray_response(event);

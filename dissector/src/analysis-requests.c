@@ -175,9 +175,6 @@ static enum nb_rule rule_of_copy(const struct nb_buffer *buffer, const struct nb
     if (part->flags & NB_PART_SAME_ASKED) {
         return NB_RULE_CTRL_DUPLICATE;
     }
-    if (part->flags & NB_PART_KNOWN_FIRST) {
-        return NB_RULE_RESEND_SENSELESS;
-    }
     if (part->asked > 0) {
         return NB_RULE_DATA_UNREQUESTED;
     }
@@ -205,11 +202,25 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
     }
     nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs ask for it", packet, buffer->number,
              part->copies, part->asked);
-    if (rule == NB_RULE_RESEND_SERVED || rule == NB_RULE_CTRL_DUPLICATE || rule == NB_RULE_RESEND_SENSELESS) {
+    if (rule == NB_RULE_RESEND_SERVED || rule == NB_RULE_CTRL_DUPLICATE) {
         charge.rule = NB_RULE_DATA_UNREQUESTED;
         nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs ask for it", packet,
                  buffer->number, part->copies, part->asked);
     }
+}
+
+/* RESEND-08: it was sent for the RESEND too, which RFC 998 does not forbid (5.2: what a RESEND names is sent again). */
+static void judge_early_request(const struct nb_event *event, const struct nb_buffer *buffer, uint32_t packet)
+{
+    const struct nb_part *part = &buffer->parts[packet];
+    const struct nb_charge charge = {.rule = NB_RULE_RESEND_SENSELESS,
+                                     .offender = event->end,
+                                     .excuse = "RFC 998 does not exclude what was not sent yet",
+                                     .offending_frame = nb_record_at(part->record - 1)->frame,
+                                     .request_frame = buffer->ask_frame};
+
+    nb_blame(event, &charge, "packet %u of buffer %u is sent twice, and was asked for before it was sent at all",
+             packet, buffer->number);
 }
 
 static void judge_misplaced(const struct nb_event *event, const struct nb_buffer *buffer, enum nb_rule rule,
@@ -229,7 +240,8 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
 
     if (part == NULL) {
         nb_keep(event, rule);
-    } else if (part->asked == 0 && nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a repair */
+    } else if (nb_buffer_requests(buffer, misplaced->packet) == 0 &&
+               nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a repair */
         nb_blame(event, &charge,
                  "packet %u of buffer %u was sent for the first time behind frame "
                  "%u, %s",
@@ -276,9 +288,13 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
     judge_numbers(event, buffer);
     const uint32_t counted = buffer->not_counted == 0 ? buffer->room : MIN(buffer->room, buffer->not_counted);
     for (int i = 0; i <= buffer->highest && i < (int)counted; i++) {
-        if (buffer->parts[i].copies > buffer->parts[i].asked + 1) {
+        const struct nb_part *part = &buffer->parts[i];
+        if (part->copies > part->asked + 1 && nb_buffer_counts_requests(buffer, (uint32_t)i) &&
+            part->copies > nb_buffer_requests(buffer, (uint32_t)i) + 1) {
             judge_copies(event, buffer, (uint32_t)i);
             kept = false;
+        } else if (part->copies == part->asked + 1 && part->flags & NB_PART_KNOWN_FIRST) {
+            judge_early_request(event, buffer, (uint32_t)i);
         }
     }
     if (kept && buffer->highest >= 0) {

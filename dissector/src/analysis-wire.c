@@ -34,8 +34,9 @@ static void accuse(const struct nb_event *event, enum nb_rule rule, const char *
     }
 }
 
-/* WIRE-07. An absent field is tolerated (AMB-03). */
-static void judge_string(const struct nb_event *event, int offset)
+/* WIRE-07. An absent field is tolerated (AMB-03). The client string is "unstructured" (5.1): NULs may stand inside it.
+ */
+static void judge_string(const struct nb_event *event, int offset, bool unstructured)
 {
     tvbuff_t *tvb = event->packet->tvb;
     const int end = event->packet->end;
@@ -55,7 +56,7 @@ static void judge_string(const struct nb_event *event, int offset)
         return;
     }
     const int nul = tvb_find_uint8(tvb, offset, end - offset, 0);
-    for (int i = nul; i < end; i++) {
+    for (int i = nul; i < end && !unstructured; i++) {
         if (tvb_get_uint8(tvb, i) != 0) {
             nb_blame(event, &tail, "bytes that are not NUL follow the end of the string");
             return;
@@ -83,7 +84,7 @@ static void judge_open(const struct nb_event *event)
             accuse(event, NB_RULE_WIRE_OPEN_FLAGS, "reserved flags are set");
         }
     }
-    judge_string(event, packet->layout->client_string);
+    judge_string(event, packet->layout->client_string, true);
 }
 
 /* WIRE-12 */
@@ -164,7 +165,7 @@ static void judge_body(const struct nb_event *event)
     case NB_QUIT:
     case NB_ABORT:
     case NB_REFUSED:
-        judge_string(event, NB_HEADER_BYTES);
+        judge_string(event, NB_HEADER_BYTES, false);
         break;
     default:
         if (packet->length != NB_HEADER_BYTES) {

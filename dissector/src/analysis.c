@@ -208,8 +208,10 @@ static bool may_be_of_the_next(const struct nb_event *event)
 {
     const uint8_t type = event->packet->type;
 
-    return type != NB_OPEN && type != NB_RESPONSE && !goes_straight_on(event) &&
-           (event->stream->closed || begins_anew(event));
+    if (type == NB_RESPONSE) { /* to an OPEN of the other end, with the same ID: no IP ID of this end shows that */
+        return event->stream->closed && event->stream->response_seen;
+    }
+    return type != NB_OPEN && !goes_straight_on(event) && (event->stream->closed || begins_anew(event));
 }
 
 /* A passive receiver asks for data as soon as it has answered the OPEN. When that RESPONSE is lost before the capture,
@@ -355,16 +357,10 @@ static void judge_ports(const struct nb_event *event, const struct nb_packet *pa
     nb_blame(&turned, &charge, "RESPONSE with the ports as the OPEN has them, not as its own emitter sees them");
 }
 
-static struct nb_origin origin_of(const struct nb_carrier *carrier, uint32_t frame)
-{
-    return (struct nb_origin){
-        .ipv4 = carrier->ipv4, .inside = carrier->inside, .ip_id = carrier->ip_id, .frame = frame};
-}
-
 /* Changes no state but for what its IP ID tells: no packet is missing here. */
 static void broken_packet(struct nb_event *event, const struct nb_carrier *carrier, bool verified)
 {
-    const struct nb_origin origin = origin_of(carrier, event->frame);
+    const struct nb_origin origin = nb_origin_of(carrier, event->frame);
 
     nb_emission_note_damaged(&event->stream->flow[event->end], &origin);
     if (event->stream->dialect == NB_RFC998) {
@@ -421,7 +417,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
             nb_fetch_more_for(event.stream, packet);
         }
         event.content = content_hash(packet);
-        const struct nb_origin origin = origin_of(carrier, event.frame);
+        const struct nb_origin origin = nb_origin_of(carrier, event.frame);
         event.emitted = nb_emission_note(&event.stream->flow[event.end], &origin, event.content);
         nb_note_copy(event.record, event.emitted.copy_of);
         if (event.emitted.arrival != NB_COPY) {

@@ -81,12 +81,20 @@ void nb_buffer_goes_on(const struct nb_event *event, int64_t ack);
 /* DATA-02: once every packet is there. Where numbers count from 1 (AMB-10) that is not known before the OK. */
 void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one);
 
+/* analysis-outstanding.c: DATA-12. The first with the first packet of a buffer, the second behind a CONTROL. */
+void nb_outstanding_begin(const struct nb_event *event, const struct nb_buffer *buffer);
+void nb_outstanding_control(const struct nb_event *event, const struct nb_control *control);
+
 /* analysis-rate.c: RATE. */
 void nb_rate_offer(const struct nb_event *event, struct nb_pace pace);
 /* `buffer` NULL when nothing is known of it any more. */
 void nb_rate_packet(const struct nb_event *event, const struct nb_buffer *buffer, bool repeated);
 
-/* analysis-close.c: CLOSE, QUIT, ABORT, TIMER-10, 11. */
+/* analysis-absence.c: what does not come: CTRL-10, QUIT-02, TIMER-01, 10, 11. Before side->last_when is brought up to
+ * date. */
+void nb_absence_packet(const struct nb_event *event);
+
+/* analysis-close.c: CLOSE, QUIT, ABORT. */
 void nb_close_packet(const struct nb_event *event);
 void nb_close_repeated(const struct nb_event *event);
 

@@ -232,6 +232,17 @@ static void remember_gone(struct nb_buffers *buffers, const struct nb_buffer *bu
                                                                        .ok_seq = sent_once_before ? buffer->ok_seq : 0};
 }
 
+/* The lowest buffer that is not done; a receiver may leave out numbers (DATA-06). NULL when it is not known. */
+static struct nb_buffer *next_to_forget(struct nb_buffers *buffers)
+{
+    struct nb_buffer *lowest = buffers->lowest;
+
+    if (lowest != NULL && lowest->follows_known && lowest->follows + 1 == buffers->done_below) {
+        return lowest;
+    }
+    return nb_buffer_find(buffers, buffers->done_below);
+}
+
 /* A buffer that is done before a lower one stays as an empty shell until that is done too. */
 void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer)
 {
@@ -245,10 +256,20 @@ void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer)
         buffers->base_known = true;
         buffers->done_below = buffers->lowest->number;
     }
-    while ((buffer = nb_buffer_find(buffers, buffers->done_below)) != NULL && buffer->retired) {
+    while ((buffer = next_to_forget(buffers)) != NULL && buffer->retired) {
+        buffers->done_below = buffer->number + 1;
         forget(buffers, buffer);
-        buffers->done_below++;
     }
+}
+
+uint32_t nb_buffer_requests(const struct nb_buffer *buffer, uint32_t packet)
+{
+    uint32_t count = packet < buffer->room ? buffer->parts[packet].asked : 0;
+
+    for (uint32_t i = packet + 1; (int)packet == buffer->last && i < buffer->room; i++) {
+        count += buffer->parts[i].asked;
+    }
+    return count;
 }
 
 /* Packets that a sender numbered beyond its LDATA. They belong to no buffer, so a receiver rightly goes without

@@ -53,10 +53,12 @@ struct nb_buffer {
     uint64_t bytes;       /* in all distinct packets */
     int64_t go_seq;       /* 0: not captured */
     int64_t ok_seq;
-    int64_t pace_seq; /* RATE-05: newest OK that was acknowledged when its GO came; 0 none */
-    int64_t ask_seq;  /* newest RESEND */
-    int64_t told_ack; /* the highest high-seq in packets that were captured for the first time, */
-    int64_t low_ack;  /* and the lowest */
+    uint32_t follows;   /* the GO before it names this buffer, and those between have none; */
+    bool follows_known; /* valid */
+    int64_t pace_seq;   /* RATE-05: newest OK that was acknowledged when its GO came; 0 none */
+    int64_t ask_seq;    /* newest RESEND */
+    int64_t told_ack;   /* the highest high-seq in packets that were captured for the first time, */
+    int64_t low_ack;    /* and the lowest */
     uint32_t go_frame;
     uint32_t ok_frame;
     uint32_t ask_frame;
@@ -127,11 +129,15 @@ bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number);
  * forgotten long ago. */
 int64_t nb_buffer_unasked_ok(const struct nb_buffers *buffers, uint32_t number, uint16_t packet);
 
-/* All RESENDs that name this packet are counted. */
+/* All RESENDs that this packet answers are counted. */
 static inline bool nb_buffer_counts_requests(const struct nb_buffer *buffer, uint32_t packet)
 {
-    return buffer->not_counted == 0 || packet < buffer->not_counted;
+    return buffer->not_counted == 0 || (packet < buffer->not_counted && (int)packet != buffer->last);
 }
+
+/* How often packets were asked for that this one answers. A sender may answer a request for a packet behind the LDATA,
+ * which does not exist, with the LDATA: it tells the receiver where the buffer ends (AMB-32). */
+uint32_t nb_buffer_requests(const struct nb_buffer *buffer, uint32_t packet);
 
 /* The packet's slot, made when needed; NULL for numbers that no buffer can have. */
 struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet);

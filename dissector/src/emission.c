@@ -112,6 +112,12 @@ struct nb_emitted nb_emission_note(struct nb_emission *flow, const struct nb_ori
     return no_order(flow);
 }
 
+bool nb_emission_is_behind(const struct nb_emission *flow, const struct nb_origin *origin)
+{
+    return origin->ipv4 && flow->started && !flow->irregular &&
+           (uint16_t)(flow->newest_id - origin->ip_id) < LARGEST_STEP;
+}
+
 void nb_emission_note_damaged(struct nb_emission *flow, const struct nb_origin *origin)
 {
     const uint16_t ahead = (uint16_t)(origin->ip_id - flow->newest_id);

@@ -62,6 +62,9 @@ struct nb_emitted nb_emission_note(struct nb_emission *flow, const struct nb_ori
 /* fetch.h: what the next packet needs of the window. */
 void nb_emission_fetch(const struct nb_emission *flow);
 
+/* By its identification the packet was emitted before the newest of the flow, or is it. False when nothing tells. */
+bool nb_emission_is_behind(const struct nb_emission *flow, const struct nb_origin *origin);
+
 /* Takes note of a packet with a bad checksum: only that the flow lacks no packet here. A sound copy of it may
  * follow. */
 void nb_emission_note_damaged(struct nb_emission *flow, const struct nb_origin *origin);

@@ -65,6 +65,12 @@ struct nb_side {
     bool clashed;      /* both: told once */
     bool fell_silent;  /* told that it emits nothing any more, though it does */
     bool goes_on_told; /* told that it emits something after its ABORT */
+    bool opened;       /* OPEN */
+    bool silence_told; /* told that it has emitted nothing for longer than the other end waits */
+    bool sparse_told;  /* told that it is silent too often for too long */
+    bool quit_told;    /* told that its QUIT is not repeated */
+    uint8_t sparse;    /* silences in a row that leave no room for losses */
+    double quit_when;  /* when its newest QUIT was captured */
     unsigned odd;      /* enum nb_odd, since the other end's newest packet */
     uint8_t bad_data;
     uint8_t data_left_out;
@@ -108,6 +114,8 @@ struct nb_queue {
     double lone_ok_when;
     bool answered; /* a sender's packet was captured since the newest CONTROL */
     bool waits_told;
+    bool unrepeated_told;  /* told that the newest CONTROL is not repeated */
+    uint32_t done_packets; /* sound packets of the sender up to the newest DONE */
     struct nb_mark done;
 };
 
@@ -163,6 +171,7 @@ struct nb_facts {
     double highest_data_when;            /* when its first packet was captured */
     uint32_t highest_data;               /* buffer */
     uint32_t unaccepted;                 /* buffers of which data were captured and no OK */
+    uint32_t accepted;                   /* OKs that were captured, acknowledged before or not */
     unsigned strays;                     /* RESPONSEs with another unique ID while this one was opening, */
     uint32_t stray_openings;             /* and its OPENs up to the newest of them */
     uint32_t after_ok[NB_AFTER_OK_KEPT]; /* buffers that RESENDs after their OK were last told of, */

@@ -17,8 +17,10 @@ enum nb_verdict { NB_EVENT, NB_SUSPECTED, NB_VIOLATION };
     X(CTRL_WAITING, "CTRL-10", "ctrl_waiting", PI_NOTE, "CONTROL is repeated, no acknowledgement was captured")        \
     X(OPEN_AGAIN, "OPEN-03", "open_repeated", PI_NOTE, "OPEN is repeated")                                             \
     X(RESPONSE_AGAIN, "OPEN-08", "response_repeated", PI_NOTE, "RESPONSE is repeated")                                 \
+    X(CLIENT_FIELDS, "OPEN-04", "client_fields", PI_NOTE, "A copy of OPEN or RESPONSE has other fields of the client") \
     X(OPEN_LATE, "OPEN-05", "open_after_response", PI_NOTE, "OPEN after the RESPONSE, which may have been lost")       \
     X(OPEN_REFUSED, "OPEN-06", "open_after_refused", PI_NOTE, "OPEN after REFUSED, which may have been lost")          \
+    X(BUFFER_STEP, "DATA-06", "buffer_step", PI_NOTE, "GO leaves out buffer numbers")                                  \
     X(LATE_GO, "DATA-10", "go_beyond_last", PI_NOTE, "GO for a buffer behind the last, which may not be known yet")    \
     X(RATE, "RATE-01", "rate_exceeded", PI_NOTE, "More packets than the pace allows, perhaps compressed on the way")   \
     X(DONE_AGAIN, "CLOSE-06", "done_repeated", PI_NOTE, "DONE is repeated")                                            \

@@ -241,7 +241,8 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
     const char *text = wmem_strdup_vprintf(wmem_file_scope(), format, arguments);
     va_end(arguments);
     struct nb_finding *suspicion = report(event, charge, offender, NB_SUSPECTED, with_reason(text, charge->excuse));
-    const bool hopeless = packets > 0 && (event->stream->sender < 0 || !event->stream->flow[watched].unbroken);
+    const bool hopeless = packets > 0 && (event->stream->sender < 0 || !event->stream->flow[watched].unbroken ||
+                                          !of_this_connection(event));
     if (hopeless || facts->claim_count == MOST_CLAIMS) {
         return;
     }
@@ -318,6 +319,8 @@ static bool has_turned_up(const struct nb_stream *stream, const struct nb_claim 
         return stream->acked >= claim->charge.absent_number;
     case NB_ABSENT_LAST:
         return facts->last_known;
+    case NB_ABSENT_OK:
+        return facts->accepted != (uint32_t)claim->charge.absent_number;
     default:
         return false; /* nb_turned_up */
     }

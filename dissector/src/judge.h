@@ -11,7 +11,15 @@
 
 /* What was missing when a claim was made. If it turns up while the claim waits, it may have been emitted before: the
  * capture may put the directions together out of step, and a copy may have escaped it. */
-enum nb_absent { NB_ABSENT_NOTHING, NB_ABSENT_MESSAGE, NB_ABSENT_GO, NB_ABSENT_PACKETS, NB_ABSENT_ACK, NB_ABSENT_LAST };
+enum nb_absent {
+    NB_ABSENT_NOTHING,
+    NB_ABSENT_MESSAGE,
+    NB_ABSENT_GO,
+    NB_ABSENT_PACKETS,
+    NB_ABSENT_ACK,
+    NB_ABSENT_LAST,
+    NB_ABSENT_OK /* of any buffer: absent_number is how many were captured */
+};
 
 /* What a packet is accused of. */
 struct nb_charge {

@@ -32,6 +32,13 @@ void nb_reaction_answered(struct nb_reaction *reaction, int end, double now)
     reaction->asked_at[end] = UNKNOWN;
 }
 
+double nb_round_trip_s(const struct nb_reaction *reaction)
+{
+    const double *shortest = reaction->shortest;
+
+    return shortest[0] < 0 || shortest[1] < 0 ? 0 : shortest[0] + shortest[1];
+}
+
 enum nb_position nb_infer_position(const struct nb_reaction *reaction, int sender)
 {
     if (sender < 0 || reaction->shortest[0] < 0 || reaction->shortest[1] < 0) {

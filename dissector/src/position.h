@@ -27,6 +27,9 @@ void nb_reaction_asked(struct nb_reaction *reaction, int end, double now);
 /* End `end` has answered what it was asked last. */
 void nb_reaction_answered(struct nb_reaction *reaction, int end, double now);
 
+/* The shortest that was seen, from the capture to both ends and back, in seconds; 0 not known. */
+double nb_round_trip_s(const struct nb_reaction *reaction);
+
 /* `sender` is the end that sends data (0 or 1), negative when not known. */
 enum nb_position nb_infer_position(const struct nb_reaction *reaction, int sender);
 

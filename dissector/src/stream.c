@@ -19,6 +19,15 @@ struct key {
     uint16_t udp[2];
 };
 
+/* Who opened with which UID. */
+struct uid_key {
+    uint32_t interface;
+    uint32_t section;
+    uint32_t uid;
+    uint8_t family;
+    uint8_t address[16];
+};
+
 /* What is kept of a connection, side by side. */
 struct whole {
     struct nb_stream stream;
@@ -37,6 +46,7 @@ struct slot {
 /* GLib keeps the hashes side by side: with thousands of connections a wmem_map waits for memory at each entry that it
  * looks at. */
 static GHashTable *slots;
+static GHashTable *uids; /* struct uid_key to the newest connection that was opened so */
 static uint32_t next_index;
 
 /* Packets of one connection come in rows, and hashing the key costs more than comparing it. */
@@ -46,6 +56,16 @@ static struct slot *recent; /* NULL none */
 static unsigned hash_key(gconstpointer data)
 {
     return wmem_strong_hash(data, sizeof(struct key));
+}
+
+static unsigned hash_uid(gconstpointer data)
+{
+    return wmem_strong_hash(data, sizeof(struct uid_key));
+}
+
+static gboolean same_uid(gconstpointer a, gconstpointer b)
+{
+    return memcmp(a, b, sizeof(struct uid_key)) == 0;
 }
 
 static bool same_key(const void *a, const void *b)
@@ -70,8 +90,10 @@ static void end_file(void)
 {
     if (slots != NULL) {
         g_hash_table_destroy(slots);
+        g_hash_table_destroy(uids);
     }
     slots = NULL;
+    uids = NULL;
     recent = NULL;
 }
 
@@ -79,6 +101,7 @@ static void start_file(void)
 {
     end_file();
     slots = g_hash_table_new(hash_key, is_slot_of);
+    uids = g_hash_table_new(hash_uid, same_uid);
     next_index = 0;
 }
 
@@ -169,13 +192,100 @@ static bool is_stray(const struct slot *slot)
     return !slot->opening->open_seen && slot->current->open_seen;
 }
 
+/* The transfer came to its end, or this connection to another one, so that its ID may be used again. An OPEN that was
+ * declined is no connection. */
+static bool is_over(const struct nb_stream *stream, double now)
+{
+    const struct nb_facts *facts = stream->facts;
+    const double last_when = MAX(facts->side[0].last_when, facts->side[1].last_when);
+    const unsigned death_timer = MAX(facts->side[0].terms.death_timer, facts->side[1].terms.death_timer);
+
+    return stream->response_seen &&
+           (stream->closed || (facts->last_known && facts->last_ok_seq != 0) || facts->side[0].quits > 0 ||
+            facts->side[1].quits > 0 || (death_timer > 0 && now - last_when > death_timer));
+}
+
+/* The packet was emitted before others that this end emitted from these ports. */
+static bool is_behind(const struct nb_stream *newest, const struct nb_carrier *carrier, const packet_info *pinfo,
+                      int end)
+{
+    const struct nb_origin origin = nb_origin_of(carrier, pinfo->num);
+
+    for (int i = 0; newest != NULL && i < EPOCHS_REMEMBERED; i++, newest = newest->older) {
+        if (newest->flow[end].started) {
+            return nb_emission_is_behind(&newest->flow[end], &origin);
+        }
+    }
+    return false;
+}
+
+/* DEMUX-04, OPEN-14: the OPEN of a connection that is over opens a new one. A late copy of the old OPEN opens nothing:
+ * it is known by its IP ID, and where that tells nothing nobody is blamed. */
+static bool opens_again(const struct slot *slot, struct nb_stream *stream, const struct nb_carrier *carrier,
+                        const packet_info *pinfo, int end)
+{
+    const struct nb_stream *newest = slot->opening != NULL ? slot->opening : slot->current;
+
+    if (!is_over(stream, nstime_to_sec(&pinfo->rel_ts))) {
+        return false;
+    }
+    if (!is_behind(newest, carrier, pinfo, end)) {
+        return true;
+    }
+    if (!nb_emission_counts(&stream->flow[end], NB_EVIDENCE_BITS)) {
+        stream->doubts |= NB_DOUBT_EPOCH;
+    }
+    return false;
+}
+
+/* A RESPONSE to the second OPEN with this UID may be a late copy of the RESPONSE to the first. */
+static struct nb_stream *answered_again(struct nb_stream *stream, const struct nb_carrier *carrier,
+                                        const packet_info *pinfo, int end)
+{
+    struct nb_stream *before = stream->older;
+
+    while (before != NULL && !(before->uid_known && before->uid == stream->uid)) {
+        before = before->older;
+    }
+    if (before == NULL || stream->response_seen) {
+        return stream;
+    }
+    if (is_behind(stream->older, carrier, pinfo, end)) {
+        return before;
+    }
+    if (!nb_emission_counts(&before->flow[end], NB_EVIDENCE_BITS)) {
+        stream->doubts |= NB_DOUBT_EPOCH;
+    }
+    return stream;
+}
+
+/* OPEN-14 */
+static void note_uid(struct nb_stream *stream, const struct key *key, int opener)
+{
+    struct uid_key *mine = (struct uid_key *)nb_arena_new0(sizeof(struct uid_key));
+
+    mine->interface = key->interface;
+    mine->section = key->section;
+    mine->family = key->family;
+    mine->uid = stream->uid;
+    memcpy(mine->address, key->address[opener], sizeof(mine->address));
+    stream->same_uid = (const struct nb_stream *)g_hash_table_lookup(uids, mine);
+    g_hash_table_replace(uids, mine, stream);
+}
+
 /* DEMUX-04: a new UID is a new connection. While the old one lives it may be refused (OPEN-09), so that packets without
  * a UID stay with the old one until the RESPONSE. */
-static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *packet, const packet_info *pinfo,
-                                    int end)
+static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *packet, const struct nb_carrier *carrier,
+                                    const packet_info *pinfo, int end)
 {
     struct nb_stream *stream = find_epoch(slot, packet->uid);
+    const struct nb_stream *before = stream;
 
+    if (stream != NULL && packet->type == NB_RESPONSE) {
+        stream = answered_again(stream, carrier, pinfo, end);
+    } else if (stream != NULL && opens_again(slot, stream, carrier, pinfo, end)) {
+        stream = NULL;
+    }
     if (stream == NULL && slot->current != NULL && !slot->current->uid_known && packet->type == NB_RESPONSE) {
         stream = slot->current; /* the capture began between OPEN and RESPONSE */
         stream->uid = packet->uid;
@@ -185,6 +295,9 @@ static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *p
         stream = new_stream(slot, pinfo, end);
         stream->uid = packet->uid;
         stream->uid_known = true;
+        if (before != NULL && !nb_emission_counts(&before->flow[end], NB_EVIDENCE_BITS)) {
+            stream->doubts |= NB_DOUBT_EPOCH;
+        }
         if (slot->current == NULL || slot->current->closed || !slot->current->uid_known) {
             slot->current = stream;
             slot->opening = NULL;
@@ -192,6 +305,9 @@ static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *p
             slot->opening = stream;
             slot->current->doubts |= NB_DOUBT_EPOCH;
         }
+    }
+    if (packet->type == NB_OPEN && !stream->open_seen) {
+        note_uid(stream, &slot->key, end);
     }
     if (packet->type == NB_RESPONSE && stream == slot->opening && !is_stray(slot)) {
         slot->current = stream;
@@ -237,7 +353,7 @@ struct nb_stream *nb_stream_of(const struct nb_packet *packet, const struct nb_c
         recent = slot;
     }
     if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
-        return place_open(slot, packet, pinfo, *end);
+        return place_open(slot, packet, carrier, pinfo, *end);
     }
     if (packet->type == NB_REFUSED && slot->opening != NULL && slot->opening->open_seen) {
         return slot->opening;

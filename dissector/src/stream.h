@@ -21,6 +21,12 @@ struct nb_carrier {
     unsigned doubts; /* enum nb_doubt: about the datagram that it came in */
 };
 
+static inline struct nb_origin nb_origin_of(const struct nb_carrier *carrier, uint32_t frame)
+{
+    return (struct nb_origin){
+        .ipv4 = carrier->ipv4, .inside = carrier->inside, .ip_id = carrier->ip_id, .frame = frame};
+}
+
 /* Reasons why the capture may not tell the whole story; any of them turns a violation into a suspicion. */
 enum nb_doubt {
     NB_DOUBT_UNSEEN_ACKED = 1 << 0, /* an acknowledged control message was never captured */
@@ -43,9 +49,10 @@ struct nb_stream {
     struct nb_facts *facts;               /* facts.h */
     struct nb_conversation *conversation; /* conversation.h */
     struct nb_redundancy *redundancy;
-    struct nb_order *order;  /* NULL before the first RESEND */
-    struct nb_etftp *etftp;  /* NULL but for connections in that dialect */
-    struct nb_stream *older; /* the connection before on the same ports */
+    struct nb_order *order;           /* NULL before the first RESEND */
+    struct nb_etftp *etftp;           /* NULL but for connections in that dialect */
+    struct nb_stream *older;          /* the connection before on the same ports */
+    const struct nb_stream *same_uid; /* OPEN-14: the connection before that this end opened with this UID; NULL none */
     uint32_t index;
     uint32_t uid;
     bool uid_known;

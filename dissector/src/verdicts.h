@@ -50,6 +50,8 @@ enum nb_reach {
     X(OPEN_STALE, "OPEN-10", "open_stale", SUSPECTED, "A RESPONSE with another unique ID opens nothing")               \
     X(OPEN_ADVISORY, "OPEN-11", "open_advisory", OBSERVED, "The transfer size limits nothing")                         \
     X(OPEN_MODE, "OPEN-12", "open_mode", SUSPECTED, "M tells which end sends")                                         \
+    X(OPEN_PORT, "OPEN-13", "open_port", SUSPECTED, "Each connection of the active end has a port of its own")         \
+    X(OPEN_UNIQUE, "OPEN-14", "open_unique", SUSPECTED, "Each OPEN for a new connection has another unique ID")        \
     X(NEG_BUFFER_SIZE, "NEG-01", "neg_buffer_size", VIOLATION, "RESPONSE does not raise the buffer size")              \
     X(NEG_PACKET_SIZE, "NEG-02", "neg_packet_size", VIOLATION, "RESPONSE does not raise the data packet size")         \
     X(NEG_BURST_SIZE, "NEG-03", "neg_burst_size", VIOLATION, "RESPONSE does not raise the burst size")                 \
@@ -66,13 +68,13 @@ enum nb_reach {
     X(DATA_PACKET_SIZE, "DATA-03", "data_packet_size", VIOLATION, "DATA carries the negotiated packet size")           \
     X(DATA_LDATA, "DATA-04", "data_ldata", VIOLATION, "The highest packet of a buffer is LDATA, and only it")          \
     X(DATA_NUMBERS, "DATA-05", "data_numbers", VIOLATION, "Packet numbers count the packets of a buffer")              \
-    X(DATA_BUFFERS, "DATA-06", "data_buffers", VIOLATION, "Buffer numbers go up by one")                               \
+    X(DATA_BUFFERS, "DATA-06", "data_buffers", VIOLATION, "Buffer numbers go up")                                      \
     X(DATA_DUPLICATES, "DATA-07", "data_duplicates", OBSERVED, "Order and duplicates do not matter")                   \
     X(DATA_DELIVERED, "DATA-08", "data_delivered", OBSERVED, "Every buffer arrives, the last one included")            \
     X(DATA_LAST_FLAG, "DATA-09", "data_last_flag", VIOLATION, "L marks every packet of the last buffer and no other")  \
-    X(DATA_AFTER_LAST, "DATA-10", "data_after_last", VIOLATION, "No GO for buffers behind the last")                   \
+    X(DATA_AFTER_LAST, "DATA-10", "data_after_last", SUSPECTED, "No GO for buffers behind the last")                   \
     X(DATA_MULTIPLE, "DATA-11", "data_multiple", OBSERVED, "The next buffer does not wait for OK")                     \
-    X(DATA_OUTSTANDING, "DATA-12", "data_outstanding", VIOLATION, "No more buffers outstanding than agreed")           \
+    X(DATA_OUTSTANDING, "DATA-12", "data_outstanding", VIOLATION, "No more buffers are sent without OK than agreed")   \
     X(DATA_UNREQUESTED, "DATA-13", "data_unrequested", VIOLATION, "Packets are sent again on request only")            \
     X(DATA_FRAGMENTS, "DATA-14", "data_fragments", SUSPECTED, "Packets are not fragmented by IP")                      \
     X(CTRL_NUMBERS, "CTRL-01", "ctrl_numbers", VIOLATION, "Control messages are numbered from 1 without gaps")         \
@@ -85,13 +87,13 @@ enum nb_reach {
     X(CTRL_EARLY, "CTRL-08", "ctrl_early", OBSERVED, "Messages beyond a hole do no harm")                              \
     X(CTRL_DUPLICATE, "CTRL-09", "ctrl_duplicate", VIOLATION, "A repeated message is not acted upon again")            \
     X(CTRL_ACK_DUTY, "CTRL-10", "ctrl_ack_duty", SUSPECTED, "Every CONTROL is acknowledged soon")                      \
-    X(CTRL_NULL_ACK, "CTRL-11", "ctrl_null_ack", VIOLATION, "NULL-ACK holds the burst parameters in force")            \
+    X(CTRL_NULL_ACK, "CTRL-11", "ctrl_null_ack", SUSPECTED, "NULL-ACK holds the burst parameters in force")            \
     X(CTRL_ALL, "CTRL-12", "ctrl_all", OBSERVED, "All messages of a CONTROL are processed")                            \
     X(CTRL_GO_ONCE, "CTRL-13", "ctrl_go_once", VIOLATION, "One GO per buffer")                                         \
     X(CTRL_OK, "CTRL-14", "ctrl_ok", VIOLATION, "One OK per buffer, when it is complete")                              \
-    X(CTRL_BEYOND, "CTRL-15", "ctrl_beyond", VIOLATION, "No RESEND for buffers behind the last")                       \
+    X(CTRL_BEYOND, "CTRL-15", "ctrl_beyond", SUSPECTED, "No RESEND for buffers behind the last")                       \
     X(CTRL_SPLIT, "CTRL-16", "ctrl_split", OBSERVED, "A queue larger than a packet is sent in parts")                  \
-    X(TIMER_CONTROL, "TIMER-01", "timer_control", OBSERVED, "CONTROL is repeated while unacknowledged")                \
+    X(TIMER_CONTROL, "TIMER-01", "timer_control", SUSPECTED, "CONTROL is repeated while unacknowledged")               \
     X(TIMER_CLEARED, "TIMER-02", "timer_cleared", VIOLATION, "Acknowledged CONTROLs are not repeated")                 \
     X(TIMER_PUBLISHED, "TIMER-03", "timer_published", SUSPECTED, "CONTROL is repeated when the published timer says")  \
     X(TIMER_ACK_WAIT, "TIMER-04", "timer_ack_wait", VIOLATION, "No RESEND before the GO is acknowledged")              \
@@ -110,7 +112,7 @@ enum nb_reach {
     X(RESEND_LDATA, "RESEND-05", "resend_ldata", SUSPECTED, "A lost LDATA is asked for")                               \
     X(RESEND_SINGLE, "RESEND-06", "resend_single", VIOLATION, "One open RESEND per buffer")                            \
     X(RESEND_PATIENCE, "RESEND-07", "resend_patience", SUSPECTED, "No instant RESEND when LDATA arrives")              \
-    X(RESEND_SENSELESS, "RESEND-08", "resend_senseless", VIOLATION, "Packets that wait to be sent are not doubled")    \
+    X(RESEND_SENSELESS, "RESEND-08", "resend_senseless", SUSPECTED, "Packets that wait to be sent are not doubled")    \
     X(ORDER_BUFFERS, "ORDER-01", "order_buffers", VIOLATION, "The lowest buffer is sent first")                        \
     X(BUFFER_ORDER, "ORDER-02", "buffer_order", VIOLATION, "Repairs precede later buffers")                            \
     X(ORDER_PACKETS, "ORDER-03", "order_packets", VIOLATION, "A buffer goes out in order, LDATA last")                 \
@@ -125,16 +127,16 @@ enum nb_reach {
     X(CLOSE_FINAL_OK, "CLOSE-03", "close_final_ok", SUSPECTED, "The final OK is acknowledged")                         \
     X(CLOSE_DALLY, "CLOSE-04", "close_dally", SUSPECTED, "The sender answers for as long as it was told")              \
     X(CLOSE_REPEATED_OK, "CLOSE-05", "close_repeated_ok", SUSPECTED, "A repeated OK is answered again")                \
-    X(CLOSE_DONE, "CLOSE-06", "close_done", OBSERVED, "DONE is sent once")                                             \
+    X(CLOSE_DONE, "CLOSE-06", "close_done", SUSPECTED, "DONE is sent once")                                            \
     X(CLOSE_TIMER, "CLOSE-07", "close_timer", SUSPECTED, "OK publishes the control timer")                             \
     X(CLOSE_REPAIRS, "CLOSE-08", "close_repairs", OBSERVED, "Repairs are served after the last buffer was sent")       \
     X(QUIT_ANSWERED, "QUIT-01", "quit_answered", SUSPECTED, "QUIT is answered with QUITACK")                           \
-    X(QUIT_REPEATED, "QUIT-02", "quit_repeated", OBSERVED, "QUIT is repeated until it is answered")                    \
+    X(QUIT_REPEATED, "QUIT-02", "quit_repeated", SUSPECTED, "QUIT is repeated until it is answered")                   \
     X(QUIT_DALLY, "QUIT-03", "quit_dally", SUSPECTED, "A repeated QUIT is answered again")                             \
-    X(QUIT_BOUNDARY, "QUIT-04", "quit_boundary", OBSERVED, "QUIT waits for the end of a buffer")                       \
+    X(QUIT_BOUNDARY, "QUIT-04", "quit_boundary", SUSPECTED, "QUIT waits for the end of a buffer")                      \
     X(QUIT_SILENCE, "QUIT-05", "quit_silence", VIOLATION, "No transfer after QUIT or QUITACK")                         \
     X(QUIT_REASON, "QUIT-06", "quit_reason", OBSERVED, "QUIT gives a reason")                                          \
-    X(ABORT_SILENCE, "ABORT-01", "abort_silence", VIOLATION, "Nothing follows an ABORT")                               \
+    X(ABORT_SILENCE, "ABORT-01", "abort_silence", SUSPECTED, "Nothing follows an ABORT")                               \
     X(ABORT_RECEIVED, "ABORT-02", "abort_received", OBSERVED, "An aborted end falls silent")                           \
     X(ABORT_QUITACK, "ABORT-03", "abort_quitack", VIOLATION, "ABORT is not answered with QUITACK")                     \
     X(ABORT_OPENING, "ABORT-04", "abort_opening", SUSPECTED, "ABORT fails an opening")                                 \
@@ -173,7 +175,7 @@ enum nb_reach {
     X(R1986_CLOSE, "R1986-10", "r1986_close", OBSERVED, "QUIT is answered with DONE")                                  \
     X(R1986_TIMERS, "R1986-11", "r1986_timers", OBSERVED, "What is repeated waits for 5 s at least")                   \
     X(R1986_REPEAT, "R1986-13", "r1986_repeat", OBSERVED, "The sender repeats until the OK")                           \
-    X(R1986_ACK, "R1986-14", "r1986_ack", VIOLATION, "High-seq never goes back")
+    X(R1986_ACK, "R1986-14", "r1986_ack", SUSPECTED, "High-seq never goes back")
 
 /* RFC 1030 tells as experience what RFC 998 demands: who breaks that is blamed for that alone, and this is found by its
  * filter. It is held as long as none of those is blamed. */

@@ -88,3 +88,66 @@ def test_an_opening_that_the_capture_cuts_short_is_that_of_another_connection(re
     half = len(streams) // 2
     assert [row["netblt.stream"][0] for row in streams] == ["0"] * half + ["1"] * half
     assert reader.findings(capture) == []
+
+
+def test_the_same_id_on_the_same_ports_begins_another_connection(reader: Reader, capture: Path) -> None:
+    """OPEN-14: the second transfer has other terms, and everything of it is counted from the beginning."""
+    trace = Trace()
+    transfer(trace)
+    half = len(trace.frames)
+    trace.packet_size //= 2
+    transfer(trace)
+    streams = [row["netblt.stream"][0] for row in reader.rows(trace.save(capture), "netblt.stream")]
+    assert streams == ["0"] * half + ["1"] * (len(streams) - half)
+    found = reader.findings(capture)
+    assert [(one.frame, one.requirement, one.verdict) for one in found] == [(half + 1, "OPEN-14", "suspected")]
+
+
+def test_an_id_used_again_behind_another_one_begins_a_third_connection(reader: Reader, capture: Path) -> None:
+    trace = Trace()
+    first = trace.uid
+    transfer(trace)
+    trace.uid += 1
+    transfer(trace)
+    trace.uid = first
+    trace.packet_size //= 2
+    transfer(trace)
+    streams = [row["netblt.stream"][0] for row in reader.rows(trace.save(capture), "netblt.stream")]
+    assert sorted(set(streams)) == ["0", "1", "2"]
+    assert violations(reader, capture) == []
+
+
+def test_a_silent_connection_is_over_when_its_id_is_used_again(reader: Reader, capture: Path) -> None:
+    """Neither end said that it leaves. Both died, or the capture missed it."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    trace.buffer(0, 1)
+    trace.time_ns += 3_600_000_000_000
+    trace.packet_size //= 2
+    transfer(trace)
+    streams = {row["netblt.stream"][0] for row in reader.rows(trace.save(capture), "netblt.stream")}
+    assert streams == {"0", "1"}
+    assert violations(reader, capture) == []
+
+
+def test_a_repeated_open_of_a_living_connection_opens_no_other(reader: Reader, capture: Path) -> None:
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    trace.buffer(0, 1)
+    trace.open()
+    streams = {row["netblt.stream"][0] for row in reader.rows(trace.save(capture), "netblt.stream")}
+    assert streams == {"0"}
+
+
+def test_a_second_response_whose_open_was_not_captured_convicts_nobody(reader: Reader, capture: Path) -> None:
+    """OPEN-07: it may answer the OPEN of another connection with the same ID."""
+    trace = Trace()
+    transfer(trace)
+    trace.packet_size //= 2
+    trace.sender.next_id()  # the OPEN
+    trace.response()
+    assert violations(reader, trace.save(capture)) == []

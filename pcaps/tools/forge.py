@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from pcaps.tools import (
+    forged_absence,
     forged_choices,
     forged_close,
     forged_consequences,
@@ -23,6 +24,7 @@ from pcaps.tools import (
     forged_etftp,
     forged_order02,
     forged_out_of_step,
+    forged_permitted,
     forged_rate,
     forged_setup,
     forged_wire,
@@ -38,6 +40,7 @@ def all_scripts() -> dict[str, Callable[[], Exchange]]:
         *(forged_wire, forged_setup, forged_control, forged_ctrl04),
         *(forged_data, forged_order02, forged_rate, forged_close, forged_out_of_step),
         *(forged_consequences, forged_choices, forged_etftp),
+        *(forged_absence, forged_permitted),
     )
     return {name: script for home in homes for name, script in home.SCRIPTS.items()}
 

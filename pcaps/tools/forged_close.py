@@ -143,8 +143,7 @@ def quit_answered_once() -> Exchange:
 def data_after_abort() -> Exchange:
     talk, last = up_to_last("The sender aborts and sends another buffer; the receiver has not got the ABORT.")
     talk.puts(SENDER, "ABORT", text_field("broken"), "lost behind the capture point")
-    offence = talk.sends_piece(last, 0)
-    talk.breaks("ABORT-01", offence, SENDER, proof=RECEIVER)
+    talk.looks_like("ABORT-01", talk.sends_piece(last, 0), SENDER)
     for _ in range(6):
         talk.wait(300)
         talk.puts(RECEIVER, "KEEPALIVE")

@@ -16,7 +16,7 @@ def number_left_out() -> Exchange:
     talk.seq += 1
     offence = talk.says(first, *talk.grants(1))
     talk.breaks("CTRL-01", offence, RECEIVER)
-    talk.breaks("CTRL-03", offence, RECEIVER)
+    talk.looks_like("CTRL-03", offence, RECEIVER)
     talk.may_look_like("CTRL-04", offence, RECEIVER)
     talk.sends_buffer(MIDDLE + 1, high_seq=talk.seq - 2)
     return talk
@@ -374,12 +374,13 @@ def silence() -> Exchange:
     talk = Talk("The sender says nothing for longer than the peer's death timer.", death_timer_s=4)
     talk.start()
     talk.run(0, 3)
-    for _ in range(3):
-        talk.wait(1900)
-        talk.puts(RECEIVER, "KEEPALIVE")
-    frame = talk.sends_piece(3, 0)
-    talk.looks_like("TIMER-11", frame, SENDER)
-    talk.may_look_like("ORDER-04", frame, SENDER)
+    talk.answers()
+    for number in range(4):
+        talk.wait(1400)
+        frame = talk.puts(RECEIVER, "KEEPALIVE")
+        if number == 0:
+            talk.looks_like("TIMER-11", frame, SENDER)
+    talk.may_look_like("ORDER-04", talk.sends_piece(3, 0), SENDER)
     talk.sends_buffer(3, skip=[0])
     talk.accepts(3)
     return talk.finish(4)
@@ -389,10 +390,11 @@ def unheard() -> Exchange:
     talk = half_way("The sender goes on without acknowledging a CONTROL for seconds.")
     told = talk.seq
     talk.sends_buffer(MIDDLE)
-    talk.accepts(MIDDLE)
+    control = talk.accepts(MIDDLE)
     talk.wait(4000)
     frame = talk.sends_piece(MIDDLE + 1, 0, high_seq=told)
     talk.looks_like("CTRL-10", frame, SENDER)
+    talk.looks_like("TIMER-01", control, RECEIVER)
     talk.sends_buffer(MIDDLE + 1, skip=[0])
     talk.accepts(MIDDLE + 1)
     return talk.finish(MIDDLE + 2)

@@ -103,13 +103,15 @@ def number_out_of_range() -> Exchange:
     return talk
 
 
-def buffers_skip() -> Exchange:
-    talk = half_way("The receiver leaves out a buffer number.")
+def buffers_go_back() -> Exchange:
+    talk = half_way("The receiver goes back to a buffer number below those that it gave a GO for.")
     talk.sends_buffer(MIDDLE)
-    talk.granted += 1
-    offence = talk.says(talk.accept(MIDDLE), *talk.grants(1))
-    talk.breaks("DATA-06", offence, RECEIVER)
+    talk.granted += 3
+    talk.says(talk.accept(MIDDLE), *talk.grants(1))
     talk.sends_buffer(MIDDLE + 1)
+    offence = talk.says(talk.accept(MIDDLE + 1), go(talk.number(), MIDDLE + 3))
+    talk.breaks("DATA-06", offence, RECEIVER)
+    talk.answers()
     return talk
 
 
@@ -143,7 +145,7 @@ def go_after_last() -> Exchange:
     talk.says(talk.accept(talk.buffers - 1))
     talk.answers()
     offence = talk.says(go(talk.number(), talk.buffers))
-    talk.breaks("DATA-10", offence, RECEIVER)
+    talk.looks_like("DATA-10", offence, RECEIVER)
     talk.answers()
     return talk
 
@@ -159,7 +161,7 @@ def resend_after_last() -> Exchange:
     talk.answers()
     talk.wait(300)
     offence = talk.says(talk.missing(talk.buffers, range(4)))
-    talk.breaks("CTRL-15", offence, RECEIVER)
+    talk.looks_like("CTRL-15", offence, RECEIVER)
     talk.answers()
     return talk
 
@@ -168,7 +170,7 @@ def too_many_outstanding() -> Exchange:
     talk = half_way("The receiver has three buffers outstanding, two were agreed.")
     talk.sends_buffer(MIDDLE)
     offence = talk.says(talk.accept(MIDDLE), *talk.grants(2))
-    talk.breaks("DATA-12", offence, RECEIVER)
+    talk.looks_like("DATA-12", offence, RECEIVER)
     talk.sends_buffer(MIDDLE + 1)
     return talk
 
@@ -317,9 +319,7 @@ def doubled_before_sent() -> Exchange:
     talk.says(talk.missing(MIDDLE, [2, 3]))
     talk.sends_piece(MIDDLE, 2)
     talk.sends_piece(MIDDLE, 3)
-    offence = talk.sends_piece(MIDDLE, 2)
-    talk.breaks("RESEND-08", offence, SENDER)
-    talk.breaks("DATA-13", offence, SENDER)
+    talk.looks_like("RESEND-08", talk.sends_piece(MIDDLE, 2), SENDER)
     talk.accepts(MIDDLE)
     return talk.finish(MIDDLE + 1)
 
@@ -377,10 +377,41 @@ def one_buffer_too_many() -> Exchange:
     talk = half_way("The receiver gives three GOs at once and the sender has three buffers without OK on its way.")
     talk.sends_buffer(MIDDLE)
     talk.sends_buffer(MIDDLE + 1)
-    offence = talk.says(*talk.grants(1))
-    talk.breaks("DATA-12", offence, RECEIVER)
-    talk.looks_like("DATA-12", talk.sends_buffer(MIDDLE + 2)[0], SENDER)
+    talk.may_look_like("DATA-12", talk.says(*talk.grants(1)), RECEIVER)
+    talk.breaks("DATA-12", talk.sends_buffer(MIDDLE + 2)[0], SENDER, proof=RECEIVER)
+    for _ in range(6):
+        talk.wait(300)
+        talk.puts(RECEIVER, "KEEPALIVE")
     return talk
+
+
+def too_many_sent_then_accepted() -> Exchange:
+    """The OK shows that it was emitted later than the data, whatever the capture did."""
+    talk = half_way("The sender, which has three GOs, sends three buffers before the OK of the first, two were agreed.")
+    talk.sends_buffer(MIDDLE)
+    together = [talk.accept(MIDDLE), *talk.grants(2)]
+    talk.may_look_like("DATA-12", talk.says(*together), RECEIVER)
+    acknowledged = talk.seq
+    for buffer in (MIDDLE + 1, MIDDLE + 2, MIDDLE + 3):
+        offence = talk.sends_buffer(buffer, high_seq=acknowledged)[0]
+    talk.breaks("DATA-12", offence, SENDER, proof=RECEIVER)
+    talk.says(*(talk.accept(MIDDLE + buffer) for buffer in (1, 2, 3)), *talk.grants(2))
+    return talk.finish(MIDDLE + 4)
+
+
+def one_buffer_too_many_out_of_step() -> Exchange:
+    """Look-alike: the CONTROL with the OK and the GO is captured behind the data that it brought about."""
+    talk = half_way("The capture shows an OK and a GO behind the data of the buffer that they made room for.")
+    talk.sends_buffer(MIDDLE)
+    talk.sends_buffer(MIDDLE + 1)
+    late = talk.queue(talk.accept(MIDDLE), *talk.grants(1))
+    first = talk.sends_buffer(MIDDLE + 2)[0]
+    for requirement in ("DATA-12", "DATA-01", "CTRL-06"):
+        talk.may_look_like(requirement, first, SENDER)
+    talk.may_look_like("CTRL-04", talk.capture(late), RECEIVER)
+    talk.accepts(MIDDLE + 1)
+    talk.accepts(MIDDLE + 2)
+    return talk.finish(MIDDLE + 3)
 
 
 def waits_for_ok() -> Exchange:
@@ -427,13 +458,15 @@ SCRIPTS = {
     "data04-no-ldata": no_ldata,
     "data04-beyond-ldata": beyond_ldata,
     "data05-even-numbers": number_out_of_range,
-    "data06-number-left-out": buffers_skip,
+    "data06-number-goes-back": buffers_go_back,
     "data09-on-ldata-only": flag_on_ldata_only,
     "data09-buffer-after-last": buffer_after_last,
     "data10-go-after-last": go_after_last,
     "ctrl15-resend-after-last": resend_after_last,
     "data12-too-many": too_many_outstanding,
     "data12-sender-joins-in": one_buffer_too_many,
+    "data12-before-any-ok": too_many_sent_then_accepted,
+    "data12-like-out-of-step": one_buffer_too_many_out_of_step,
     "data13-sent-again": sent_again,
     "data13-like-network-copy": network_copy,
     "data13-like-resend-not-captured": resend_not_captured,

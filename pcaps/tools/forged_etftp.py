@@ -93,7 +93,14 @@ def too_large() -> Exchange:
     """More than a datagram on Ethernet holds."""
     talk = EtftpTalk("OPEN and RESPONSE agree on packets of 2048 bytes.", buffers=2)
     for kind, end in (("OPEN", SENDER), ("RESPONSE", RECEIVER)):
-        talk.wrong("R1986-09", talk.sets_up(kind, 2048), end, [])
+        talk.looks_like("R1986-09", talk.sets_up(kind, 2048), end)
+    return talk
+
+
+def too_small() -> Exchange:
+    talk = EtftpTalk("OPEN and RESPONSE agree upon data packets of 8 bytes.", buffers=2)
+    for kind, end in (("OPEN", SENDER), ("RESPONSE", RECEIVER)):
+        talk.wrong("R1986-09", talk.sets_up(kind, 8), end, [])
     return talk
 
 
@@ -107,7 +114,7 @@ def goes_back() -> Exchange:
         talk.puts(buffer, ack=4)
     wrong = talk.puts(3, 0, ack=2)[0]
     talk.puts(3, 1, 2, 3, ack=4)
-    talk.wrong("R1986-14", wrong, SENDER, [])
+    talk.looks_like("R1986-14", wrong, SENDER)
     return talk
 
 
@@ -129,5 +136,6 @@ SCRIPTS: dict[str, Callable[[], Exchange]] = {
     "r198605-no-size": no_size,
     "r198607-from-one": from_one,
     "r198609-too-large": too_large,
+    "r198609-too-small": too_small,
     "r198614-goes-back": goes_back,
 }

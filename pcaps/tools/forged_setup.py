@@ -212,8 +212,7 @@ def faster_from_the_start() -> Exchange:
         talk.wait(50)
         talk.answers()
         talk.puts(RECEIVER, "KEEPALIVE")
-    offence = talk.answers(burst_size=9)
-    talk.breaks("CTRL-11", offence, SENDER, proof=RECEIVER)
+    talk.looks_like("CTRL-11", talk.answers(burst_size=9), SENDER)
     for _ in range(6):
         talk.wait(300)
         talk.puts(RECEIVER, "KEEPALIVE")
@@ -266,7 +265,7 @@ def second_connection() -> Exchange:
     talk = Talk("In the middle of a transfer an OPEN with another unique ID comes on its ports, and is accepted.")
     talk.start()
     talk.run(0, 6)
-    talk.opens(unique_id=0x0998_0032)
+    talk.looks_like("OPEN-13", talk.opens(unique_id=0x0998_0032), SENDER)
     frame = talk.responds(unique_id=0x0998_0032)
     talk.looks_like("OPEN-09", frame, RECEIVER)
     return talk
@@ -279,7 +278,7 @@ def second_connection_refused() -> Exchange:
     )
     talk.start()
     talk.run(0, 6)
-    talk.opens(unique_id=0x0998_0032)
+    talk.looks_like("OPEN-13", talk.opens(unique_id=0x0998_0032), SENDER)
     talk.puts(RECEIVER, "ABORT", text_field("in use"))
     return talk.finish(6)
 

@@ -60,11 +60,13 @@ class Talk(Exchange):
     def passive(self) -> str:
         return peer_of(self.active)
 
+    def opens_as(self, name: str, **fields: Any) -> Packet:
+        """What the active end proposes, in an OPEN or RESPONSE."""
+        return setup(name, **{**self.terms(), **self.ports(self.active), **fields})
+
     def opens(self, **fields: Any) -> Frame:
         """The OPEN; again when called again."""
-        return self.capture(
-            self.emit(self.active, setup("OPEN", **{**self.terms(), **self.ports(self.active), **fields}))
-        )
+        return self.capture(self.emit(self.active, self.opens_as("OPEN", **fields)))
 
     def responds(self, **fields: Any) -> Frame:
         return self.capture(
