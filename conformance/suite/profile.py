@@ -201,8 +201,11 @@ def test_a_go_that_skips_a_buffer_is_never_success(t: Case) -> None:
     if t.link.status().failed:
         t.observe("a GO that skips a buffer is", "refused")
         return
-    t.observe("a GO that skips a buffer is", "served" if peer.buffer(2).packets else "held")
+    served = bool(peer.buffer(2).packets)
+    t.observe("a GO that skips a buffer is", "served" if served else "held")
     t.must(not t.link.status().succeeded, "success was reported although buffers are missing")
+    if served:  # numbers only increase (RFC 998 section 8): a GO for the skipped number would be no valid stimulus
+        return
     t.provokes("ORDER-01")
     peer.go(1)
     peer.finish()

@@ -75,8 +75,8 @@ const option_entry option_table[] = {
      option_set_client_string, 0, 0, 0, FILES, GROUP_HOW, OPTION_CALL, 0},
     {"profile", "NAME", "constants behind timers: default, or mit1987 (RFC 1030's tables)", option_set_profile, 0, 0, 0,
      ALL, GROUP_HOW, OPTION_CALL, 0},
-    {"version-byte", "N", "version in every packet (default 2)", NULL, AT(version_byte), 0, 255, ALL, GROUP_HOW,
-     OPTION_NUMBER, 0},
+    {"version-byte", "N", "version in every packet when this end opens (default 2)", NULL, AT(version_byte), 0, 255,
+     ALL, GROUP_HOW, OPTION_NUMBER, 0},
     {"resume", NULL, NULL, option_refuse_resume, 0, 0, 0, ALL, GROUP_HOW, OPTION_CALL, 0},
     {"continue", NULL, NULL, option_refuse_resume, 0, 0, 0, ALL, GROUP_HOW, OPTION_CALL, 0},
 

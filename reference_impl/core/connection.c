@@ -10,7 +10,7 @@
 
 struct nb_emitter nb_connection_emitter(const netblt_connection *connection)
 {
-    return (struct nb_emitter){connection->endpoint->config.version, connection->local_port, connection->foreign_port};
+    return (struct nb_emitter){connection->version, connection->local_port, connection->foreign_port};
 }
 
 /* No pair of burst size and interval says more than 65535 packets a millisecond. */

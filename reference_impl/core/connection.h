@@ -34,6 +34,7 @@ struct netblt_connection {
     bool touched;
 
     netblt_path path;
+    uint8_t version; /* of every packet we send: our own, or that of the OPEN that we accepted (AMB-01) */
     uint16_t local_port;
     uint16_t foreign_port;
     uint32_t unique_id;

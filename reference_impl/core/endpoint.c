@@ -80,6 +80,7 @@ netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_pat
         return NULL;
     connection->endpoint = endpoint;
     connection->path = *path;
+    connection->version = endpoint->config.version;
     connection->local_port = local_port;
     connection->foreign_port = foreign_port;
     connection->deadline = (struct nb_deadline){NETBLT_TIME_NEVER, NB_NOT_SCHEDULED};
@@ -215,13 +216,9 @@ static void free_closed(netblt_endpoint *endpoint)
     }
 }
 
-void nb_leave(netblt_endpoint *endpoint)
+/* Lets each touched connection follow up on what happened, and removes those that are closed. */
+static void settle(netblt_endpoint *endpoint)
 {
-    assert(endpoint->depth > 0);
-    if (endpoint->depth > 1) {
-        endpoint->depth--;
-        return;
-    }
     while (endpoint->touched_first != NULL || endpoint->closed != NULL) {
         netblt_connection *connection = take_touched(endpoint);
         if (connection == NULL) {
@@ -237,6 +234,13 @@ void nb_leave(netblt_endpoint *endpoint)
             schedule(connection);
         }
     }
+}
+
+void nb_leave(netblt_endpoint *endpoint)
+{
+    assert(endpoint->depth > 0);
+    if (endpoint->depth == 1)
+        settle(endpoint);
     endpoint->depth--;
 }
 
@@ -341,6 +345,11 @@ static int input_one(netblt_endpoint *endpoint, const netblt_path *path, const u
         nb_log(endpoint, "dropped a packet of version %u, which has other packet types", packet.version);
         nb_observe_dropped(endpoint, connection, "its version has other packet types");
         return NETBLT_ERR_MALFORMED;
+    }
+    if (connection != NULL && nb_open_replaces(connection, &packet, now)) {
+        nb_close_now(connection);
+        settle(endpoint); /* frees it, and with it the port pair */
+        *last = connection = NULL;
     }
     if (connection != NULL) {
         connection->stats.packets_received++;

@@ -169,6 +169,17 @@ void nb_open_on_open(netblt_connection *connection, const struct nb_packet *pack
         connection->owed |= NB_OWED_RESPONSE;
 }
 
+bool nb_open_replaces(const netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+{
+    const netblt_endpoint *endpoint = connection->endpoint;
+    return packet->type == NB_OPEN && connection->state == NETBLT_STATE_DALLYING &&
+           packet->open.unique_id != connection->unique_id &&
+           nb_demux_listener(&endpoint->demux, connection->local_port) != NULL &&
+           !nb_gone_knows(&endpoint->gone, &connection->path, connection->local_port, connection->foreign_port,
+                          packet->open.unique_id, now) &&
+           nb_proposal_unusable(&packet->open) == NULL;
+}
+
 /* Whoever forges an OPEN must not make us send more than he did: RESPONSE is never longer than its OPEN, and it is our
  * client string that gives way. It is sent whole or not at all: half a name is the name of something else. */
 static void fit_string(struct nb_text *string, size_t room)
@@ -211,7 +222,7 @@ static void refuse(netblt_endpoint *endpoint, const netblt_path *path, const str
 {
     char text[NETBLT_STRING_MAX_BYTES + 1];
     reason = fit_reason(reason, open->length, text);
-    struct nb_emitter emitter = {endpoint->config.version, open->foreign_port, open->local_port};
+    struct nb_emitter emitter = {open->version, open->foreign_port, open->local_port};
     nb_observe_dropped(endpoint, NULL, "refused");
     if (nb_farewell_answer(&endpoint->farewells, path, &emitter, NB_REFUSED, reason, now) > 0)
         nb_observe_farewell(endpoint, NULL);
@@ -251,6 +262,7 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
     if (connection == NULL)
         return "out of memory";
     nb_proof_wanted(connection);
+    connection->version = open->version;
     connection->response_room = open->length;
     connection->role = request->role;
     connection->own = answer->limits;

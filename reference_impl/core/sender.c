@@ -110,9 +110,8 @@ void nb_sender_pop_sent(netblt_connection *connection)
 static bool wants_buffer(const netblt_connection *connection)
 {
     const struct nb_sender *sender = &connection->sender;
-    uint64_t next = sender->first + sender->buffers.count;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !sender->client_waits &&
-           !sender->last_known && next < sender->gone && sender->outstanding < sender->max_outstanding &&
+           !sender->last_known && nb_go_queue_has(&sender->gos) && sender->outstanding < sender->max_outstanding &&
            sender->buffers.count < sender->most_slots && nb_proof_allows_buffer(connection);
 }
 
@@ -137,6 +136,7 @@ static void take_buffer(netblt_connection *connection, uint64_t index, const uin
     }
     buffer->data = data;
     buffer->length = length;
+    buffer->number = nb_go_queue_take(&sender->gos);
     buffer->packets = length == 0 ? 1 : (uint32_t)(((uint64_t)length + sender->packet_size - 1) / sender->packet_size);
     buffer->last = last;
     sender->outstanding++;

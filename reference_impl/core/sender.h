@@ -2,6 +2,7 @@
 #ifndef NETBLT_CORE_SENDER_H
 #define NETBLT_CORE_SENDER_H
 
+#include "go_queue.h"
 #include "pacing.h"
 #include "ring.h"
 #include "sequence.h"
@@ -19,6 +20,7 @@
 struct nb_send_buffer {
     const uint8_t *data;
     uint32_t length;
+    uint32_t number;  /* that of its GO */
     uint32_t packets; /* >= 1: an empty buffer is one empty LDATA (AMB-41) */
     uint32_t next_new;
     uint64_t *repairs; /* NULL until the first RESEND */
@@ -28,9 +30,6 @@ struct nb_send_buffer {
     bool sent; /* got its OK: SENT; waits only for lower buffers to leave the ring */
 };
 
-/* GOs beyond a gap in buffer numbers that are kept until the gap fills (AMB-47). */
-enum { NB_HELD_GOS_MAX = 64 };
-
 struct nb_sender {
     struct nb_sequence sequence;
     struct nb_pacing pacing;
@@ -38,12 +37,7 @@ struct nb_sender {
     uint16_t packet_size;
     uint32_t buffer_size;
 
-    bool base_known;
-    uint32_t base; /* buffer number of index 0: that of the first GO (AMB-09) */
-    uint64_t gone; /* buffers 0 .. gone - 1 had their GO */
-    uint32_t held[NB_HELD_GOS_MAX];
-    size_t held_count;
-
+    struct nb_go_queue gos; /* numbers for the buffers that the client is asked for next */
     struct nb_ring buffers; /* of struct nb_send_buffer, indices first .. */
     uint64_t first;
     uint64_t work_from; /* no buffer below has anything to send */

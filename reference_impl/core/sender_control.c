@@ -21,49 +21,12 @@ enum verdict {
 
 /* ---- GO -------------------------------------------------------------------------------------------------------- */
 
-/* Whether some held GO is for the next buffer; takes it. */
-static bool take_held(struct nb_sender *sender)
-{
-    uint32_t wanted = sender->base + (uint32_t)sender->gone;
-    for (size_t i = 0; i < sender->held_count; i++) {
-        if (sender->held[i] == wanted) {
-            sender->held[i] = sender->held[--sender->held_count];
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum verdict hold_go(struct nb_sender *sender, uint32_t buffer)
-{
-    for (size_t i = 0; i < sender->held_count; i++)
-        if (sender->held[i] == buffer)
-            return VERDICT_RECORD;
-    if (sender->held_count == NB_HELD_GOS_MAX)
-        return VERDICT_FORGET;
-    sender->held[sender->held_count++] = buffer;
-    return VERDICT_RECORD;
-}
-
-/* AMB-09: the first GO names the first buffer. AMB-36, AMB-47: one beyond a gap waits until the gap is filled; a
- * repeated one is ignored. */
+/* AMB-09, AMB-36, AMB-47: go_queue.h. A repeated GO and one past the last buffer (CTRL-15) do nothing. */
 static enum verdict on_go(struct nb_sender *sender, uint16_t seq, uint32_t buffer)
 {
-    if (!sender->base_known) {
-        if (!nb_sequence_is_next(&sender->sequence, seq))
-            return hold_go(sender, buffer);
-        sender->base_known = true;
-        sender->base = buffer;
-    }
-    uint32_t next = sender->base + (uint32_t)sender->gone;
-    if (nb_buffer_below(buffer, next))
+    if (sender->last_known)
         return VERDICT_RECORD;
-    if (buffer != next)
-        return hold_go(sender, buffer);
-    do {
-        sender->gone++;
-    } while (take_held(sender));
-    return VERDICT_RECORD;
+    return nb_go_queue_add(&sender->gos, &sender->sequence, seq, buffer) ? VERDICT_RECORD : VERDICT_FORGET;
 }
 
 /* ---- OK -------------------------------------------------------------------------------------------------------- */
@@ -109,22 +72,35 @@ static void buffer_is_sent(netblt_connection *connection, struct nb_send_buffer 
     nb_sender_pop_sent(connection);
 }
 
-/* Where a buffer number that the peer named lies. */
-static bool buffer_index(const struct nb_sender *sender, uint32_t number, uint64_t *index)
+/* The buffer in the ring with a number that the peer named. Numbers ascend there, in steps of any size. */
+static struct nb_send_buffer *find_buffer(const struct nb_sender *sender, uint32_t number, uint64_t *index)
 {
-    if (!sender->base_known)
-        return false;
-    uint32_t first = sender->base + (uint32_t)sender->first;
-    if (nb_buffer_below(number, first)) { /* got its OK long ago, or lies before the first */
-        *index = 0;
-        uint32_t back = first - number;
-        if (back > sender->first)
-            return false;
-        *index = sender->first - back;
-        return true;
+    size_t low = 0;
+    size_t high = sender->buffers.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct nb_send_buffer *buffer = nb_ring_at(&sender->buffers, middle);
+        if (buffer->number == number) {
+            *index = sender->first + middle;
+            return buffer;
+        }
+        if (nb_buffer_below(buffer->number, number))
+            low = middle + 1;
+        else
+            high = middle;
     }
-    *index = sender->first + nb_buffer_distance(number, first);
-    return true;
+    return NULL;
+}
+
+/* Whether a number that the peer named is that of a buffer that got its OK and left the ring. */
+static bool left_the_ring(const struct nb_sender *sender, uint32_t number)
+{
+    if (!nb_go_queue_has_passed(&sender->gos, number))
+        return false;
+    if (sender->buffers.count == 0)
+        return true;
+    const struct nb_send_buffer *front = nb_ring_at(&sender->buffers, 0);
+    return nb_buffer_below(number, front->number);
 }
 
 /* AMB-48, ROBUST-07: nothing counts as delivered that was not sent. */
@@ -132,10 +108,9 @@ static enum verdict on_ok(netblt_connection *connection, const struct nb_message
 {
     struct nb_sender *sender = &connection->sender;
     uint64_t index = 0;
-    bool named = buffer_index(sender, ok->buffer, &index);
-    if (named && index < sender->first)
+    if (left_the_ring(sender, ok->buffer))
         return VERDICT_RECORD; /* has its OK */
-    struct nb_send_buffer *buffer = named ? nb_sender_buffer(connection, index) : NULL;
+    struct nb_send_buffer *buffer = find_buffer(sender, ok->buffer, &index);
     if (buffer == NULL || buffer->next_new == 0) {
         if (!nb_sequence_is_next(&sender->sequence, ok->seq)) /* perhaps a stray of an earlier connection */
             return VERDICT_FORGET;
@@ -163,9 +138,7 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
 {
     struct nb_sender *sender = &connection->sender;
     uint64_t index = 0;
-    if (!buffer_index(sender, resend->buffer, &index))
-        return VERDICT_RECORD;
-    struct nb_send_buffer *buffer = nb_sender_buffer(connection, index);
+    struct nb_send_buffer *buffer = find_buffer(sender, resend->buffer, &index);
     if (buffer == NULL || buffer->sent)
         return VERDICT_RECORD;
     if (buffer->repairs == NULL)
@@ -208,8 +181,10 @@ static enum verdict on_message(netblt_connection *connection, const struct nb_me
         verdict = on_resend(connection, message);
         break;
     }
-    if (verdict == VERDICT_RECORD)
+    if (verdict == VERDICT_RECORD) {
         nb_sequence_record(&sender->sequence, message->seq);
+        nb_go_queue_update(&sender->gos, &sender->sequence);
+    }
     return verdict;
 }
 

@@ -55,13 +55,13 @@ static void mark_sent(netblt_connection *connection, struct nb_send_buffer *buff
 
 /* Straight from the client's memory, first time or repeat (RFC 998 3). A repeat is the same packet but for the ack
  * (RESEND-03). */
-static size_t write_packet(netblt_connection *connection, const struct nb_send_buffer *buffer, uint64_t index,
-                           uint32_t packet, uint8_t *out)
+static size_t write_packet(netblt_connection *connection, const struct nb_send_buffer *buffer, uint32_t packet,
+                           uint8_t *out)
 {
     const struct nb_sender *sender = &connection->sender;
     struct nb_emitter emitter = nb_connection_emitter(connection);
     struct nb_data_fields fields = {
-        .buffer = sender->base + (uint32_t)index,
+        .buffer = buffer->number,
         .high_seq = sender->sequence.high, /* CTRL-06 */
         .packet = (uint16_t)packet,
         .last_buffer = buffer->last, /* on each of its packets: DATA-09 */
@@ -98,8 +98,8 @@ bool nb_sender_is_denied(const netblt_connection *connection)
 
 /* Adds the next packet to a run of equal segments, of which only the last may be shorter. False when it does not fit.
  */
-static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buffer, uint64_t index, uint8_t *packets,
-                       size_t capacity, netblt_output *output, netblt_time now)
+static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buffer, uint8_t *packets, size_t capacity,
+                       netblt_output *output, netblt_time now)
 {
     size_t bytes = packet_bytes(connection, buffer);
     if (nb_proof_data_at(connection, bytes) > now)
@@ -112,7 +112,7 @@ static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buf
     if (buffer->next_new == 0)
         nb_pacing_new_buffer(&connection->sender.pacing);
     uint32_t packet = next_packet(buffer);
-    size_t written = write_packet(connection, buffer, index, packet, packets + output->length);
+    size_t written = write_packet(connection, buffer, packet, packets + output->length);
     assert(written == bytes);
     mark_sent(connection, buffer, packet);
     nb_proof_data_sent(connection, written, now);
@@ -143,7 +143,7 @@ size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, siz
     struct nb_send_buffer *buffer = NULL;
     while (output->count < allowed) {
         buffer = lowest_with_work(connection, &sender->work_from);
-        if (buffer == NULL || !extend_run(connection, buffer, sender->work_from, packets, capacity, output, now))
+        if (buffer == NULL || !extend_run(connection, buffer, packets, capacity, output, now))
             break;
     }
     nb_pacing_sent(&sender->pacing, (uint16_t)output->count);

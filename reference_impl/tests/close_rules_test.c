@@ -513,6 +513,65 @@ static void DEMUX_04_a_port_pair_can_be_used_again_and_stale_packets_do_no_harm(
     peer_free(&peer);
 }
 
+/* RFC 998 5.3.1: the receiver may close and open again at once, and its DONE may be lost. */
+static void CLOSE_06_a_new_OPEN_during_the_dally_ends_it_and_opens_a_connection(void)
+{
+    for (int quit = 0; quit < 2; quit++) {
+        struct peer peer;
+        struct forged packet;
+        reach_dally(&peer, 2000);
+        if (quit) {
+            peer_free(&peer);
+            peer_init(&peer, NETBLT_SENDER, false);
+            peer_open(&peer);
+            peer_reason(&peer, QUIT, "enough");
+        }
+        CHECK_EQUAL(peer.finished, 1);
+        CHECK_EQUAL(peer.closed, 0);
+        peer_mark(&peer);
+        peer.unique_id++;
+        forge_open(&peer, &packet, OPEN, &peer.params, false);
+        peer_send(&peer, &packet);
+        CHECK_EQUAL(peer_count(&peer, ABORT), 0);
+        CHECK_EQUAL(peer_count(&peer, RESPONSE), 1);
+        CHECK_EQUAL(peer_get32(peer_nth(&peer, RESPONSE, 0)->bytes + 12), peer.unique_id);
+        CHECK_EQUAL(peer.closed, 1);
+        CHECK_EQUAL(peer.opened, 2);
+        peer_go(&peer, 1, 0);
+        CHECK_EQUAL(peer_count_data(&peer), 4);
+        peer_free(&peer);
+    }
+}
+
+static void OPEN_09_an_OPEN_that_opens_nothing_does_not_end_the_dally(void)
+{
+    struct peer peer;
+    struct forged packet;
+    reach_dally(&peer, 100);
+    peer_bare(&peer, DONE);
+    uint32_t first = peer.unique_id++;
+    forge_open(&peer, &packet, OPEN, &peer.params, false);
+    peer_send(&peer, &packet);
+    peer_go(&peer, 1, 0);
+    publish_ok(&peer, 2, 0, 2000);
+    CHECK_EQUAL(peer.finished, 2);
+    peer.unique_id = first; /* a late copy of the OPEN of the connection before */
+    forge_open(&peer, &packet, OPEN, &peer.params, false);
+    peer_send(&peer, &packet);
+    CHECK_EQUAL(peer.opened, 2);
+    CHECK_EQUAL(peer.closed, 1);
+    peer.unique_id = first + 2;
+    forge_open(&peer, &packet, OPEN, &peer.params, false);
+    forged_put16(&packet, 24, 0); /* packet size 0 */
+    peer_send(&peer, &packet);
+    CHECK_EQUAL(peer.closed, 1);
+    netblt_unlisten(peer.endpoint, peer.our_port);
+    forge_open(&peer, &packet, OPEN, &peer.params, false);
+    peer_send(&peer, &packet);
+    CHECK_EQUAL(peer.closed, 1);
+    peer_free(&peer);
+}
+
 static void reasons_longer_than_their_field_are_an_error(void)
 {
     struct peer peer;
@@ -574,6 +633,8 @@ int main(void)
     RUN(ABORT_02_03_theirs_closes_at_once_and_is_not_answered);
     RUN(CKSUM_06_corrupted_ABORT_and_QUIT_do_nothing);
     RUN(DEMUX_04_a_port_pair_can_be_used_again_and_stale_packets_do_no_harm);
+    RUN(CLOSE_06_a_new_OPEN_during_the_dally_ends_it_and_opens_a_connection);
+    RUN(OPEN_09_an_OPEN_that_opens_nothing_does_not_end_the_dally);
     RUN(reasons_longer_than_their_field_are_an_error);
     RUN(TIMER_01_a_receiver_in_its_last_moments_still_repeats_its_OK);
     return 0;

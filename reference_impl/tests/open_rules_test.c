@@ -316,6 +316,31 @@ static void AMB_01_versions_4_and_5_are_dropped_and_all_others_are_served(void)
     }
 }
 
+static void AMB_01_every_packet_of_a_passive_end_carries_the_version_of_the_OPEN(void)
+{
+    struct peer peer;
+    struct forged open;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.version = 7;
+    peer_open(&peer);
+    CHECK_EQUAL(peer_nth(&peer, RESPONSE, 0)->bytes[2], 7);
+    peer_go(&peer, 1, 0);
+    CHECK_EQUAL(peer_nth_data(&peer, 0)->bytes[2], 7);
+    peer_wait(&peer, 20 * SECOND);
+    CHECK_EQUAL(peer_nth(&peer, KEEPALIVE, 0)->bytes[2], 7);
+    peer_reason(&peer, QUIT, "enough");
+    CHECK_EQUAL(peer_nth(&peer, QUITACK, 0)->bytes[2], 7);
+    peer_free(&peer);
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.version = 9;
+    peer.refuse = true;
+    peer_start(&peer);
+    forge_open(&peer, &open, OPEN, &peer.params, false);
+    peer_send(&peer, &open);
+    CHECK_EQUAL(peer_nth(&peer, REFUSED, 0)->bytes[2], 9);
+    peer_free(&peer);
+}
+
 static enum netblt_supply never_ready(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
                                       const uint8_t **data, uint32_t *length, bool *last)
 {
@@ -411,6 +436,7 @@ int main(void)
     RUN(ROBUST_05_OPEN_without_a_string_or_without_its_NUL_is_accepted);
     RUN(ROBUST_04_reserved_bits_and_padding_are_ignored);
     RUN(AMB_01_versions_4_and_5_are_dropped_and_all_others_are_served);
+    RUN(AMB_01_every_packet_of_a_passive_end_carries_the_version_of_the_OPEN);
     RUN(opening_names_what_is_wrong_with_the_port_the_client_or_the_parameters);
     return 0;
 }

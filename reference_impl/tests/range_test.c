@@ -92,9 +92,10 @@ static void opened(void *context, netblt_connection *connection)
     stream->buffers = connection->agreed.max_buffers;
     nb_proof_given(connection);
     if (connection->role == NETBLT_SENDER) {
-        connection->sender.first = connection->sender.gone = connection->sender.work_from = stream->start;
-        connection->sender.base_known = true;
-        connection->sender.base = connection->endpoint->config.first_buffer;
+        connection->sender.first = connection->sender.work_from = stream->start;
+        connection->sender.gos.any = stream->start > 0;
+        connection->sender.gos.highest = connection->endpoint->config.first_buffer + (uint32_t)stream->start - 1;
+        connection->sender.gos.span = stream->start - 1;
     } else {
         connection->receiver.first = stream->start;
     }

@@ -75,6 +75,84 @@ static void CTRL_08_even_the_very_first_messages_may_come_in_the_wrong_order(voi
     peer_free(&peer);
 }
 
+static void AMB_47_a_GO_in_control_sequence_is_served_whatever_its_step(void)
+{
+    static const uint32_t numbers[] = {7, 9, 10, 4000000};
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.size = 1600;
+    peer.params.max_buffers = 4;
+    peer_open(&peer);
+    for (unsigned i = 0; i < 4; i++) {
+        peer_mark(&peer);
+        peer_go(&peer, i + 1, numbers[i]);
+        CHECK_EQUAL(peer_count_data(&peer), 4);
+        CHECK_EQUAL(peer_nth_data(&peer, 0)->buffer, numbers[i]);
+        CHECK_EQUAL(peer_nth_data(&peer, 0)->high_seq, i + 1);
+        CHECK(memcmp(peer_nth_data(&peer, 0)->bytes + 24, peer.data + 400 * i, 100) == 0);
+    }
+    uint16_t list[] = {1};
+    peer_mark(&peer);
+    peer_resend(&peer, 5, 9, list, 1);
+    CHECK_EQUAL(peer_times_sent(&peer, 9, 1), 1);
+    for (unsigned i = 0; i < 4; i++)
+        peer_ok(&peer, 6 + i, numbers[i]);
+    CHECK_EQUAL(peer.result, NETBLT_DONE);
+    peer_free(&peer);
+}
+
+static void AMB_47_a_GO_behind_a_hole_waits_for_the_lower_one_also_when_numbers_skip(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.size = 4000;
+    peer.params.max_buffers = 8;
+    peer_open(&peer);
+    peer_go(&peer, 1, 0);
+    peer_mark(&peer);
+    peer_go(&peer, 4, 6);
+    peer_go(&peer, 3, 4);
+    CHECK_EQUAL(peer_count_data(&peer), 0);
+    peer_go(&peer, 2, 2); /* from here on no lower GO can be under way */
+    CHECK_EQUAL(peer_count_data(&peer), 12);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_EQUAL(peer_nth_data(&peer, 4 * i)->buffer, 2 + 2 * i);
+    peer_free(&peer);
+}
+
+static void AMB_48_an_OK_for_a_number_that_was_skipped_is_one_for_data_that_were_never_sent(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer_open(&peer);
+    peer_go(&peer, 1, 0);
+    peer_go(&peer, 2, 2);
+    peer_ok(&peer, 3, 1);
+    CHECK_EQUAL(peer_info(&peer)->stats.payload_bytes, 0);
+    CHECK_EQUAL(peer.result, NETBLT_LOCAL_ABORT);
+    peer_free(&peer);
+}
+
+static void AMB_47_skipping_GOs_beyond_the_bound_are_served_when_they_are_repeated(void)
+{
+    enum { GOS = 200 };
+    struct peer peer;
+    struct forged control;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.params.max_buffers = GOS;
+    peer.size = 400 * GOS;
+    peer_open(&peer);
+    for (int round = 0; round < 8 && peer_count(&peer, LDATA) < GOS; round++) {
+        forge(&peer, &control, CONTROL);
+        for (unsigned i = 0; i < GOS; i++)
+            forge_go(&control, i + 1, 3 * i);
+        peer_send(&peer, &control);
+    }
+    CHECK_EQUAL(peer_count(&peer, LDATA), GOS);
+    CHECK_EQUAL(peer_last(&peer, LDATA)->buffer, 3 * (GOS - 1));
+    peer_free(&peer);
+}
+
 static void AMB_12_sequence_numbers_wrap_through_zero(void)
 {
     struct peer peer;
@@ -525,6 +603,10 @@ int main(void)
     RUN(CTRL_15_GOs_past_the_end_are_acknowledged_and_ignored);
     RUN(CTRL_06_high_seq_is_the_highest_consecutive_number_and_CTRL_07_holes_are_not_acked);
     RUN(CTRL_08_even_the_very_first_messages_may_come_in_the_wrong_order);
+    RUN(AMB_47_a_GO_in_control_sequence_is_served_whatever_its_step);
+    RUN(AMB_47_a_GO_behind_a_hole_waits_for_the_lower_one_also_when_numbers_skip);
+    RUN(AMB_48_an_OK_for_a_number_that_was_skipped_is_one_for_data_that_were_never_sent);
+    RUN(AMB_47_skipping_GOs_beyond_the_bound_are_served_when_they_are_repeated);
     RUN(AMB_12_sequence_numbers_wrap_through_zero);
     RUN(CTRL_09_a_repeated_message_is_served_once_and_acknowledged_again);
     RUN(CTRL_10_a_CONTROL_is_answered_at_once_by_NULL_ACK_when_no_data_waits);

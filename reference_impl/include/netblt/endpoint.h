@@ -26,7 +26,7 @@ typedef struct netblt_endpoint netblt_endpoint;
 typedef void netblt_log_fn(void *context, const char *line);
 
 typedef struct netblt_config {
-    uint8_t version;               /* version byte of every packet we send (AMB-01) */
+    uint8_t version;               /* version byte of connections that we open; else that of the OPEN (AMB-01) */
     uint64_t refused_versions;     /* bit v set = drop packets with version v, v < 64; default: 4 and 5 */
     const netblt_profile *profile; /* must outlive the endpoint */
     uint32_t first_buffer;         /* number of the first buffer that we GO for as receiver (AMB-09); default 0 */
