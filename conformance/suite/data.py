@@ -353,6 +353,32 @@ def test_a_buffer_that_was_begun_is_finished_while_the_client_stalls(t: Case) ->
     peer.expect_success()
 
 
+@case("DATA-15", "RESEND-01", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,))
+def test_a_buffer_that_was_begun_is_completed_while_the_receiving_client_stalls(t: Case) -> None:
+    stalled_until_us = 20 * S
+    stall = {"client_stall_from": 2, "client_stall_until_us": stalled_until_us}
+    peer = t.sender(3 * 1024, max_buffers=2, iut=stall)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, packet_size=256)
+        peer.expect_go(0)
+        peer.send_buffer(0)
+        peer.expect_ok(0)
+        peer.expect_go(1)
+        peer.send_buffer(1, omit=[1])
+    t.note("while the client has no third buffer")
+    request = peer.expect_resend(1)
+    t.must(1 in request.packets, f"{request} does not ask for packet 1", peer.first_seen(request.seq).frame)
+    peer.send_packet(1, 1)
+    peer.expect_ok(1)
+    meanwhile = peer.now_us < stalled_until_us
+    t.must(meanwhile, "the buffer that was begun was completed only when the client had the next one")
+    if not t.link.real_time:  # a program has memory of its own
+        t.must(not peer.find(Kind.GO, 2), "the client has no third buffer yet, but its GO came")
+    peer.finish(within_us=stalled_until_us + 3 * tolerances.CONTROL_REPEAT_MAX_US)
+    t.expect_delivered_by(peer)
+
+
 @case("NEG-11", "DATA-02", roles=ALL_ROLES, variants=("1", "100", "999", "65539"))
 def test_buffers_of_any_size_work(t: Case) -> None:
     size = int(t.variant)
