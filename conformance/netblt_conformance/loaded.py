@@ -46,7 +46,7 @@ class Loaded:
     def planned(self, plan: Plan) -> list[Planned]:
         """The same, with what their order is decided by."""
         return [
-            Planned(run.key, run.name, run.requirements[0] if run.requirements else run.name, str(run.role))
+            Planned(run.key, run.name, run.title, run.requirements[0] if run.requirements else run.name, str(run.role))
             for _, run in self._engine.chosen(plan)
         ]
 

@@ -19,6 +19,7 @@ from netblt_conformance.engine import Plan
 from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import LinkUnavailableError, SweepOrder
 from netblt_conformance.report import files, html, table, versions
+from netblt_conformance.report.causes_so_far import CausesSoFar
 from netblt_conformance.report.deliver import deliver
 from netblt_conformance.report.progress import Progress
 from netblt_conformance.selection import Candidate
@@ -35,8 +36,15 @@ class Listener:
     """Collects the events of a run."""
 
     def __init__(
-        self, plan: Plan, keys: list[str], cases: dict[str, tuple[str, ...]], options: argparse.Namespace
+        self,
+        plan: Plan,
+        keys: list[str],
+        cases: dict[str, tuple[str, ...]],
+        options: argparse.Namespace,
+        *,
+        live: bool = True,
     ) -> None:
+        """`live`: likely causes are printed while the run goes on, on a link that takes real time."""
         self.plan = plan
         self.keys = keys
         self.place = {key: number for number, key in enumerate(keys)}
@@ -53,6 +61,8 @@ class Listener:
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self.progress = Progress(wanted=not options.quiet and not options.verbose)
         self._finished: set[str] = set()
+        self._began_s = time.monotonic()
+        self._causes_so_far = CausesSoFar(_command(plan)) if live and plan.factory.real_time else None
 
     @functools.cached_property
     def testing(self) -> dict[str, str]:
@@ -88,6 +98,11 @@ class Listener:
         if self.options.strict:
             result = harden(result)
         self.results.append((key, result))
+        if self._causes_so_far is not None:
+            line = self._causes_so_far.take(result, time.monotonic() - self._began_s)
+            if line is not None:
+                self.progress.clear()
+                print(line, file=sys.stderr, flush=True)
         if self.options.verbose:
             print(table.line(result, (0, 0, 0), self._colour), flush=True)
         elif key in self.place:
@@ -121,6 +136,13 @@ class Listener:
         }
 
 
+def _command(plan: Plan) -> list[str]:
+    """What runs the same implementation on the same link."""
+    adapter = plan.factory.adapter
+    given = ["--adapter", str(adapter.path)] if adapter is not None else []
+    return ["netblt-conformance", "run", "--link", plan.factory.name, *given]
+
+
 def _prepare(report: Path) -> None:
     """An earlier report's files go, so that what lies there is of this run. Nothing else is touched."""
     try:
@@ -148,7 +170,7 @@ def _look_again(plan: Plan, listener: Listener, limit_s: float) -> None:
 
     def again(left: set[str], jobs: int) -> list[confirm.Keyed]:
         others = frozenset(set(listener.keys) - left)
-        second = Listener(plan, sorted(left), listener.cases, listener.options)
+        second = Listener(plan, sorted(left), listener.cases, listener.options, live=False)
         Supervisor(plan, min(jobs, plan.factory.jobs or 1, len(left)), limit_s, second, skip=others).run()
         return second.results
 

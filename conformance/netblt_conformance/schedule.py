@@ -13,6 +13,9 @@ from pathlib import Path
 # Of the workers this part may wait in long runs while short ones are left: half the workers finish the long runs well
 # before the short ones end, and half of them find the first failures.
 LONG_RUNS_SHARE = 0.5
+# Up to this long, the first case of a requirement is started among the short ones, and before them: failures are to be
+# known within 20 s.
+FIRST_CASE_MAX_S = 10.0
 DURATIONS = "durations.toml"
 
 
@@ -22,6 +25,7 @@ class Planned:
 
     key: str
     case: str
+    title: str  # the case with its variant
     requirement: str  # the first one that it judges
     role: str
 
@@ -32,15 +36,29 @@ def durations(suite: Path) -> dict[str, float]:
     return {str(name): float(seconds) for name, seconds in document["seconds"].items()}
 
 
-def in_breadth(runs: Sequence[Planned]) -> list[Planned]:
-    """For each requirement and role its first case, then the second ones, and so on: a fault of any kind shows early.
-    The two arms of a case stay together."""
+def in_breadth(runs: Sequence[Planned]) -> dict[str, int]:
+    """Key -> place of the run's case among those of its requirement and role. Run in the order of these places, a fault
+    of any kind shows early. Both arms of a case have the same place."""
     cases: dict[tuple[str, str], dict[str, int]] = {}
     place: dict[str, int] = {}
     for run in runs:
         known = cases.setdefault((run.requirement, run.role), {})
-        place[run.key] = known.setdefault(run.case, len(known))
-    return sorted(runs, key=lambda run: place[run.key])
+        place[run.key] = known.setdefault(run.title, len(known))
+    return place
+
+
+def _by_length(runs: Sequence[Planned], seconds: Mapping[str, float]) -> tuple[list[Planned], list[Planned]]:
+    """The short runs in breadth, and the long ones by length."""
+    place = in_breadth(runs)
+    short: list[Planned] = []
+    long: list[Planned] = []
+    for run in runs:
+        expected_s = seconds.get(run.case, 0.0)
+        is_first = place[run.key] == 0 and expected_s <= FIRST_CASE_MAX_S
+        (short if is_first or not expected_s else long).append(run)
+    short.sort(key=lambda run: (place[run.key], -seconds.get(run.case, 0.0)))
+    long.sort(key=lambda run: -seconds[run.case])
+    return short, long
 
 
 class Schedule:
@@ -49,11 +67,9 @@ class Schedule:
 
     def __init__(self, runs: Sequence[Planned], jobs: int, seconds: Mapping[str, float] | None = None) -> None:
         """`seconds`: of the long cases, by name, on a link where they take real time. None: the order stays."""
-        long = seconds or {}
-        self._short = [run for run in runs if run.case not in long]
-        self._long = sorted((run for run in runs if run.case in long), key=lambda run: -long[run.case])
+        self._short, self._long = list(runs), list[Planned]()
         if seconds is not None:
-            self._short = in_breadth(self._short)
+            self._short, self._long = _by_length(runs, seconds)
         self._long_at_a_time = max(1, int(jobs * LONG_RUNS_SHARE))
         self._running: dict[str, tuple[Planned, bool]] = {}
         self._known: set[str] = set()

@@ -11,7 +11,7 @@ from netblt_conformance.engine import Plan
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.loaded import with_cases
 from netblt_conformance.model import ALL_ROLES
-from netblt_conformance.schedule import Planned, Schedule, durations, in_breadth
+from netblt_conformance.schedule import Planned, Schedule, durations
 from netblt_conformance.selection import Selection
 from netblt_conformance.worker import Supervisor
 
@@ -19,7 +19,7 @@ SENDER, RECEIVER = "active-sender", "active-receiver"
 
 
 def run(name: str, requirement: str = "CTRL-04", role: str = SENDER) -> Planned:
-    return Planned(f"{name}[{role}]", name, requirement, role)
+    return Planned(f"{name}[{role}]", name.partition(": ")[0], name, requirement, role)
 
 
 def known(schedule: Schedule, *roles: str) -> Schedule:
@@ -43,17 +43,27 @@ def test_without_durations_the_order_of_the_suite_stays() -> None:
 
 def test_each_requirement_has_its_first_case_before_any_has_its_second() -> None:
     runs = [run("a1"), run("a2"), run("a3"), run("b1", "OPEN-01"), run("b2", "OPEN-01")]
-    assert [one.case for one in in_breadth(runs)] == ["a1", "b1", "a2", "b2", "a3"]
+    started = everything(known(Schedule(runs, 4, {})))
+    assert started == [run(name).key for name in ("a1", "b1", "a2", "b2", "a3")]
 
 
-def test_the_same_case_in_another_role_comes_as_early() -> None:
-    runs = [run("a1"), run("a2"), run("a1", role=RECEIVER)]
-    assert [(one.case, one.role) for one in in_breadth(runs)] == [("a1", SENDER), ("a1", RECEIVER), ("a2", SENDER)]
+def test_the_same_case_in_another_role_comes_as_early_and_a_variant_later() -> None:
+    runs = [run("a: 1"), run("a: 2"), run("a: 1", role=RECEIVER)]
+    started = everything(known(Schedule(runs, 4, {})))
+    assert started == [run("a: 1").key, run("a: 1", role=RECEIVER).key, run("a: 2").key]
+
+
+def test_a_first_case_that_takes_some_seconds_starts_before_the_short_ones_and_one_that_takes_long_does_not() -> None:
+    runs = [run("a"), run("b", "OPEN-01"), run("c", "OPEN-02"), run("b: 2", "OPEN-01")]
+    schedule = known(Schedule(runs, 2, {"b": 9.0, "c": 60.0}))
+    assert [schedule.take() for _ in range(2)] == [run("c").key, run("b").key]
+    schedule.ended(run("b").key)
+    assert schedule.take() == run("a").key
 
 
 def test_the_longest_runs_start_first_and_leave_half_of_the_workers_to_short_ones() -> None:
     runs = [run(name) for name in ("s1", "s2", "s3", "ten", "thirty", "twenty")]
-    schedule = known(Schedule(runs, 4, {"ten": 10.0, "twenty": 20.0, "thirty": 30.0}))
+    schedule = known(Schedule(runs, 4, {"ten": 11.0, "twenty": 20.0, "thirty": 30.0}))
     started = [schedule.take() for _ in range(4)]
     assert started == [run(name).key for name in ("thirty", "twenty", "s1", "s2")]
     schedule.ended(run("twenty").key)
@@ -61,7 +71,7 @@ def test_the_longest_runs_start_first_and_leave_half_of_the_workers_to_short_one
 
 
 def test_long_runs_take_all_workers_when_nothing_else_is_left() -> None:
-    schedule = known(Schedule([run("x"), run("y")], 2, {"x": 9.0, "y": 8.0}))
+    schedule = known(Schedule([run("x"), run("y")], 2, {"x": 19.0, "y": 18.0}))
     assert [schedule.take(), schedule.take()] == [run("x").key, run("y").key]
 
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The likely cause is printed while the run goes on, as soon as the failures agree."""
+
+from __future__ import annotations
+
+from netblt_conformance.report.causes_so_far import (
+    AGREE,
+    AGREE_DISTURBED,
+    LIKELY_CAUSE,
+    LINES_MAX,
+    PATIENCE_S,
+    CausesSoFar,
+)
+from netblt_conformance.verdicts import Cause, Result, Verdict
+
+
+def failed(case: str, requirement: str = "CTRL-01", cause: Cause = Cause.JUDGEMENT, held_up_us: int = 0) -> Result:
+    reason = f"wrong in {case}"
+    return Result(case, [requirement], "active-receiver", Verdict.FAIL, reason, cause=cause, held_up_us=held_up_us)
+
+
+def lines(results: list[Result], elapsed_s: float = 1.0, causes: CausesSoFar | None = None) -> list[str]:
+    causes = causes or CausesSoFar(["netblt-conformance", "run"])
+    return [line for line in (causes.take(result, elapsed_s) for result in results) if line]
+
+
+def test_runs_that_break_the_same_requirement_are_reported_with_a_command() -> None:
+    assert lines([failed("a"), failed("b")]) == []
+    (line,) = lines([failed("a: 1"), failed("b"), failed("c")])
+    assert line.startswith(f"{LIKELY_CAUSE} CTRL-01 (active-receiver), in {AGREE} runs: wrong in a: 1; ")
+    assert line.endswith("netblt-conformance run --select a --role active-receiver")
+
+
+def test_what_packets_show_comes_before_what_did_not_come() -> None:
+    absent = [failed(name, "DATA-08", Cause.ABSENCE) for name in ("a", "b")]
+    (line,) = lines([*absent, failed("c"), failed("d"), failed("e")])
+    assert "CTRL-01" in line
+
+
+def test_a_single_failure_is_reported_when_time_has_passed() -> None:
+    assert lines([failed("a")], PATIENCE_S - 1) == []
+    (line,) = lines([failed("a")], PATIENCE_S)
+    assert "in 1 run:" in line
+
+
+def test_results_of_one_run_count_once() -> None:
+    assert lines([failed("a"), failed("a"), failed("a")]) == []
+
+
+def test_what_passes_is_no_hint() -> None:
+    passed = Result("a", ["CTRL-01"], "active-receiver", Verdict.PASS)
+    assert lines([passed] * 5, PATIENCE_S) == []
+
+
+def test_runs_that_the_machine_disturbed_need_more_that_agree() -> None:
+    disturbed = [failed(f"a{number}", held_up_us=80_000) for number in range(AGREE_DISTURBED)]
+    assert lines(disturbed[1:], PATIENCE_S) == []
+    (line,) = lines(disturbed)
+    assert f"in {AGREE_DISTURBED} runs:" in line
+
+
+def test_another_cause_is_reported_when_it_explains_much_more_and_each_only_once() -> None:
+    causes = CausesSoFar(["run"])
+    assert len(lines([failed(name, "CKSUM-01") for name in ("a", "b", "c")], causes=causes)) == 1
+    assert lines([failed(f"x{n}") for n in range(5)], causes=causes) == []
+    (line,) = lines([failed(f"y{n}") for n in range(5)], causes=causes)
+    assert "CTRL-01" in line
+    assert lines([failed(f"z{n}") for n in range(50)], causes=causes) == []
+
+
+def test_there_are_few_lines() -> None:
+    causes = CausesSoFar(["run"])
+    results = [failed(f"{name}{n}", f"CTRL-0{name}") for name in range(1, 7) for n in range(AGREE**name)]
+    assert len(lines(results, causes=causes)) == LINES_MAX
