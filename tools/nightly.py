@@ -95,6 +95,11 @@ def wire_repeated(_given: argparse.Namespace) -> list[Command]:
     return [[*program, "--times", "20"], [*program, "--times", "3", "--busy", "4"]]
 
 
+def broken_programs(given: argparse.Namespace) -> list[Command]:
+    program = ROOT / "conformance" / "nightly" / "broken_programs.py"
+    return [[str(VENV / "python"), str(program), "--report", str(given.report / "broken-programs")]]
+
+
 def paths(_given: argparse.Namespace) -> list[Command]:
     """Fails when a row misses its goal."""
     return [[str(BUILD / "bin" / "netblt-paths"), "--seeds", "3"]]
@@ -120,6 +125,8 @@ JOBS = [
     Job("conformance", "every case on the links sim, pipe and wire", HOUR_S, conformance, keep_going=True),
     Job("wire-repeated", "the wire link 20 times: every verdict the same; three times more beside four busy loops",
         3 * HOUR_S, wire_repeated, keep_going=True),
+    Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
+        2 * HOUR_S, broken_programs),
     Job("mutants", "every wrong variant must be found", HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
     Job("paths", "bad paths in virtual time, three seeds", HOUR_S,
