@@ -7,8 +7,11 @@
 
 #include <string.h>
 
-/* A quitted end answers repeated QUITs for this many of our own repetition intervals (QUIT-03, AMB-57). */
-#define QUIT_DALLY_INTERVALS 4
+/* How long an end that has acknowledged a QUIT answers repeated ones (QUIT-03, AMB-57). RFC 998 5.3.2: the peer repeats
+ * QUIT until its death timer expires, so half of that time holds two repetitions of a peer that sends four. A peer that
+ * turns out to be slower is waited for twice the interval that it showed. */
+#define QUIT_DALLY_MIN_INTERVALS 4 /* of our own repetition */
+#define QUIT_DALLY_MAX_US UINT64_C(60000000)
 
 static const netblt_profile *profile_of(const netblt_connection *connection)
 {
@@ -167,16 +170,37 @@ void nb_close_step_quit(netblt_connection *connection, netblt_time now)
                  now + connection->quit_wait_us);
 }
 
+static netblt_time quit_dally_time(const netblt_connection *connection)
+{
+    uint16_t peer_s = connection->peer_death_timer_s; /* 0: it never dies (AMB-50) */
+    netblt_time dally = nb_death_time(peer_s == 0 ? connection->own.death_timer_s : peer_s) / 2;
+    netblt_time least = QUIT_DALLY_MIN_INTERVALS * profile_of(connection)->quit_retry_us;
+    if (dally < 2 * connection->quit_interval_us)
+        dally = 2 * connection->quit_interval_us;
+    if (dally > QUIT_DALLY_MAX_US)
+        dally = QUIT_DALLY_MAX_US;
+    return dally > least ? dally : least;
+}
+
 static void begin_quit_dally(netblt_connection *connection, netblt_time now)
 {
     nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until,
-                 now + QUIT_DALLY_INTERVALS * profile_of(connection)->quit_retry_us);
+                 now + quit_dally_time(connection));
+}
+
+/* The longest interval at which the peer has repeated its QUIT. */
+static void measure_quit_interval(netblt_connection *connection, netblt_time now)
+{
+    if (connection->quit_dally && now - connection->quit_seen_at > connection->quit_interval_us)
+        connection->quit_interval_us = now - connection->quit_seen_at;
+    connection->quit_seen_at = now;
 }
 
 void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
 {
     /* The answer leaves at once, in any state and as often as asked (QUIT-01, QUIT-03). */
     if (connection->state == NETBLT_STATE_OPEN || connection->quit_dally) {
+        measure_quit_interval(connection, now);
         connection->owed = NB_OWED_QUITACK;
         nb_set_state(connection, NETBLT_STATE_DALLYING);
         connection->quit_dally = true;

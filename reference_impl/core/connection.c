@@ -80,7 +80,6 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
         return;
     }
     connection->received_at = now; /* TIMER-10, AMB-59 */
-    nb_proof_heard(connection);
     switch (packet->type) {
     case NB_OPEN:
         nb_open_on_open(connection, packet, now);
@@ -110,7 +109,7 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
 static netblt_time keepalive_at(const netblt_connection *connection)
 {
     if (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_QUITTING ||
-        connection->quit_dally || !nb_proof_allows_keepalive(connection))
+        connection->quit_dally)
         return NETBLT_TIME_NEVER;
     return connection->sent_at + nb_keepalive_interval(connection->endpoint->config.profile,
                                                        connection->peer_death_timer_s, connection->own.death_timer_s);
@@ -214,7 +213,7 @@ static size_t write_owed(netblt_connection *connection, unsigned owed, uint8_t *
     case NB_OWED_OPEN:
         return nb_open_write(connection, packet, now);
     case NB_OWED_RESPONSE:
-        return nb_open_write_response(connection, packet);
+        return nb_open_write_response(connection, packet, now);
     case NB_OWED_QUITACK:
         return nb_write_bare(packet, &emitter, NB_QUITACK);
     case NB_OWED_QUIT:
@@ -247,8 +246,6 @@ static size_t output_owed(netblt_connection *connection, uint8_t *packets, size_
     if (!direct)
         memcpy(packets, packet, bytes);
     connection->owed &= ~(first | NB_OWED_KEEPALIVE);
-    if (first == NB_OWED_KEEPALIVE)
-        nb_proof_keepalive_sent(connection);
     output->segment_bytes = bytes;
     output->count = 1;
     output->length = bytes;

@@ -48,7 +48,7 @@ struct netblt_connection {
     char peer_string[NETBLT_STRING_MAX_BYTES + 1];
 
     struct nb_stranger stranger; /* passive: a peer that has not proven itself */
-    uint16_t response_room;      /* passive: Length of the newest OPEN, which RESPONSE does not exceed */
+    uint16_t response_room;      /* passive: Length of the newest OPEN, which bounds the RESPONSE */
 
     const netblt_client *client;
     void *context;
@@ -60,7 +60,9 @@ struct netblt_connection {
     netblt_time open_retry_at; /* these four: NETBLT_TIME_NEVER when not running */
     netblt_time dally_until;
     netblt_time quit_retry_at;
-    netblt_time quit_wait_us;   /* to a stranger it doubles */
+    netblt_time quit_wait_us; /* to a stranger it doubles */
+    netblt_time quit_seen_at; /* the newest QUIT of the peer, and the longest time between two */
+    netblt_time quit_interval_us;
     netblt_time quit_latest_at; /* a wanted QUIT no longer waits for a buffer boundary (AMB-56) */
     netblt_time open_first_at;  /* the first OPEN */
     netblt_time open_sent_at;   /* the newest */

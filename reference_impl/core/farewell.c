@@ -62,13 +62,20 @@ static void earn_answers(struct nb_farewells *farewells, netblt_time now)
     }
 }
 
-size_t nb_farewell_answer(struct nb_farewells *farewells, const netblt_path *path, const struct nb_emitter *emitter,
-                          enum nb_type type, const char *reason, netblt_time now)
+bool nb_farewell_allowance(struct nb_farewells *farewells, netblt_time now)
 {
     earn_answers(farewells, now);
     if (farewells->answers_left == 0)
-        return 0;
+        return false;
     farewells->answers_left--;
+    return true;
+}
+
+size_t nb_farewell_answer(struct nb_farewells *farewells, const netblt_path *path, const struct nb_emitter *emitter,
+                          enum nb_type type, const char *reason, netblt_time now)
+{
+    if (!nb_farewell_allowance(farewells, now))
+        return 0;
     return nb_farewell_say(farewells, path, emitter, type, reason);
 }
 

@@ -35,6 +35,9 @@ size_t nb_farewell_say(struct nb_farewells *farewells, const netblt_path *path, 
 size_t nb_farewell_answer(struct nb_farewells *farewells, const netblt_path *path, const struct nb_emitter *emitter,
                           enum nb_type type, const char *reason, netblt_time now);
 
+/* Takes one answer from the allowance; false when nothing is left of it. */
+bool nb_farewell_allowance(struct nb_farewells *farewells, netblt_time now);
+
 /* Takes the oldest packet that fits `capacity`; 0 when there is none. */
 size_t nb_farewell_write(struct nb_farewells *farewells, uint8_t *packet, size_t capacity, netblt_output *output);
 

@@ -180,25 +180,34 @@ bool nb_open_replaces(const netblt_connection *connection, const struct nb_packe
            nb_proposal_unusable(&packet->open) == NULL;
 }
 
-/* Whoever forges an OPEN must not make us send more than he did: RESPONSE is never longer than its OPEN, and it is our
- * client string that gives way. It is sent whole or not at all: half a name is the name of something else. */
-static void fit_string(struct nb_text *string, size_t room)
+/* A RESPONSE to an unvalidated peer may be so many times as long as its OPEN. One that is longer, which takes a client
+ * string of at least 72 bytes, counts among the stateless replies and shares their allowance. */
+#define RESPONSE_TO_OPEN_MAX 3
+
+static bool may_send_string(netblt_connection *connection, size_t response_bytes, netblt_time now)
 {
-    if (NB_OPEN_BYTES + nb_align4(string->length + 1) <= room)
-        return;
-    string->length = 0;
-    if (room < NB_OPEN_BYTES + 4) /* there was no string field in OPEN: none in RESPONSE (AMB-03) */
-        string->bytes = NULL;
+    return !nb_proof_is_missing(connection) ||
+           response_bytes <= RESPONSE_TO_OPEN_MAX * (size_t)connection->response_room ||
+           nb_farewell_allowance(&connection->endpoint->farewells, now);
 }
 
-size_t nb_open_write_response(const netblt_connection *connection, uint8_t *packet)
+/* A string for which the allowance has nothing left is left out: half a name is the name of something else. */
+static void fit_string(netblt_connection *connection, struct nb_text *string, netblt_time now)
+{
+    if (string->length > 0 && !may_send_string(connection, NB_OPEN_BYTES + nb_align4(string->length + 1), now))
+        string->length = 0;
+    if (string->length == 0 && connection->response_room < NB_OPEN_BYTES + 4)
+        string->bytes = NULL; /* there was no string field in OPEN: none in RESPONSE (AMB-03) */
+}
+
+size_t nb_open_write_response(netblt_connection *connection, uint8_t *packet, netblt_time now)
 {
     struct nb_emitter emitter = nb_connection_emitter(connection);
     struct nb_open_fields fields;
     nb_params_to_wire(&connection->agreed, &fields);
     fields.unique_id = connection->unique_id; /* OPEN-02 */
     fields.write = mode_is_write(connection); /* NEG-07: echoed */
-    fit_string(&fields.string, connection->response_room);
+    fit_string(connection, &fields.string, now);
     return nb_write_open(packet, &emitter, NB_RESPONSE, &fields);
 }
 
@@ -244,12 +253,12 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
                                   const struct nb_packet *open, netblt_time now)
 {
     netblt_params agreed;
+    netblt_params limits = answer->limits;
     const char *what = NULL;
-    nb_params_restrict(&request->proposed, &answer->limits, &agreed);
+    limits.death_timer_s = nb_proof_death_timer(endpoint, limits.death_timer_s, request->proposed.death_timer_s);
+    nb_params_restrict(&request->proposed, &limits, &agreed);
     if (request->role == NETBLT_RECEIVER)
         agreed.transfer_size = request->proposed.transfer_size; /* AMB-15: echoed */
-    if (request->role == NETBLT_SENDER)
-        nb_proof_restrict(endpoint, &agreed);
     if (netblt_params_check(&agreed, &what) != 0)
         return what;
     if (!nb_client_fits(answer->client, request->role))
@@ -265,7 +274,7 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
     connection->version = open->version;
     connection->response_room = open->length;
     connection->role = request->role;
-    connection->own = answer->limits;
+    connection->own = limits;
     connection->agreed = agreed;
     connection->unique_id = open->open.unique_id;
     connection->peer_death_timer_s = request->proposed.death_timer_s;

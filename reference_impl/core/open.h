@@ -24,6 +24,6 @@ bool nb_open_replaces(const netblt_connection *connection, const struct nb_packe
 void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, const struct nb_packet *packet,
                         netblt_time now);
 size_t nb_open_write(netblt_connection *connection, uint8_t *packet, netblt_time now);
-size_t nb_open_write_response(const netblt_connection *connection, uint8_t *packet);
+size_t nb_open_write_response(netblt_connection *connection, uint8_t *packet, netblt_time now);
 
 #endif

@@ -6,9 +6,10 @@
 #include "endpoint_internal.h"
 #include "params.h"
 
-/* KEEPALIVEs that a stranger gets for nothing: eight of its own death timers, which is longer than an honest peer,
- * which follows our death timer, stays silent itself (TIMER-11). */
-#define KEEPALIVES 32
+/* An unvalidated peer gets KEEPALIVEs until our own death timer ends the connection (TIMER-11), four in the time of its
+ * own: so many times its own is the death timer that we declare to it. A peer that cannot hear us is gone long before.
+ */
+#define DEATH_TIMER_FACTOR_MAX 30
 /* Grants of unproven_bytes. The first is for the first transmission, the second comes as soon as it is needed: a path
  * that loses every second packet needs no more. The others come 1, 2, 4 and 8 seconds apart. */
 #define GRANTS_MAX NETBLT_UNPROVEN_GRANTS
@@ -30,7 +31,6 @@ void nb_proof_wanted(netblt_connection *connection)
     connection->stranger = (struct nb_stranger){
         .counted = true,
         .before = strangers->newest,
-        .keepalives = KEEPALIVES,
         .buffers = connection->endpoint->config.unproven_bytes,
         .bytes = connection->endpoint->config.unproven_bytes,
         .grants = 1,
@@ -76,32 +76,10 @@ void nb_proof_make_room(netblt_endpoint *endpoint)
 
 /* ---- how much -------------------------------------------------------------------------------------------------- */
 
-void nb_proof_restrict(const netblt_endpoint *endpoint, netblt_params *agreed)
+uint16_t nb_proof_death_timer(const netblt_endpoint *endpoint, uint16_t own_s, uint16_t peer_s)
 {
-    uint32_t bytes = endpoint->config.unproven_bytes;
-    if (bytes == 0)
-        return;
-    uint32_t packets = bytes / (uint32_t)nb_align4(NETBLT_DATA_HEADER_BYTES + (size_t)agreed->packet_size);
-    uint32_t most = (packets == 0 ? 1 : packets) * agreed->packet_size;
-    if (agreed->buffer_size > most)
-        agreed->buffer_size = most;
-}
-
-void nb_proof_heard(netblt_connection *connection)
-{
-    if (connection->stranger.keepalives < KEEPALIVES)
-        connection->stranger.keepalives++;
-}
-
-bool nb_proof_allows_keepalive(const netblt_connection *connection)
-{
-    return !connection->stranger.counted || connection->stranger.keepalives > 0;
-}
-
-void nb_proof_keepalive_sent(netblt_connection *connection)
-{
-    if (connection->stranger.keepalives > 0)
-        connection->stranger.keepalives--;
+    uint32_t most = DEATH_TIMER_FACTOR_MAX * (uint32_t)peer_s;
+    return endpoint->config.unproven_bytes == 0 || peer_s == 0 || own_s <= most ? own_s : (uint16_t)most;
 }
 
 /* What a whole buffer costs in packets. */

@@ -132,6 +132,20 @@ static enum verdict on_ok(netblt_connection *connection, const struct nb_message
 
 /* ---- RESEND ---------------------------------------------------------------------------------------------------- */
 
+/* Whether the list, which ascends, names a packet and passes over a lower one that was sent: the peer must have got
+ * that one (proof.h). */
+static bool leaves_out_sent_packets(const struct nb_send_buffer *buffer, const struct nb_message *resend)
+{
+    if (resend->count == 0)
+        return false;
+    uint16_t highest = nb_message_packet(resend, (uint16_t)(resend->count - 1));
+    uint32_t sent_below = buffer->next_new < highest ? buffer->next_new : highest;
+    uint32_t named = 0;
+    for (uint16_t i = 0; i < resend->count; i++)
+        named += nb_message_packet(resend, i) < sent_below;
+    return named < sent_below;
+}
+
 /* RESEND-02, RESEND-08, AMB-32, AMB-35: each listed packet that exists and was sent is sent once more. Numbers that do
  * not exist, and packets still waiting to be sent, first time or again, are passed over. */
 static enum verdict on_resend(netblt_connection *connection, const struct nb_message *resend)
@@ -141,6 +155,8 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
     struct nb_send_buffer *buffer = find_buffer(sender, resend->buffer, &index);
     if (buffer == NULL || buffer->sent)
         return VERDICT_RECORD;
+    if (leaves_out_sent_packets(buffer, resend))
+        nb_proof_given(connection);
     if (buffer->repairs == NULL)
         buffer->repairs = nb_bitmap_new(buffer->packets);
     if (buffer->repairs == NULL)

@@ -93,7 +93,8 @@ bool nb_sender_is_denied(const netblt_connection *connection)
     uint64_t index;
     const struct nb_send_buffer *buffer =
         nb_connection_transfers(connection) ? lowest_with_work(connection, &index) : NULL;
-    return buffer != NULL && nb_proof_data_at(connection, packet_bytes(connection, buffer)) == NETBLT_TIME_NEVER;
+    return buffer != NULL && buffer->repairs_queued > 0 &&
+           nb_proof_data_at(connection, packet_bytes(connection, buffer)) == NETBLT_TIME_NEVER;
 }
 
 /* Adds the next packet to a run of equal segments, of which only the last may be shorter. False when it does not fit.

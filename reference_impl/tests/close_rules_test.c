@@ -136,12 +136,12 @@ static void CLOSE_03_and_QUIT_01_an_end_that_was_held_up_answers_before_it_forge
             peer_reason(&peer, QUIT, "enough");
         else
             publish_ok(&peer, 2, 0, 100);
-        peer.now += 20 * SECOND; /* far longer than any dally of these */
+        peer.now += 100 * SECOND; /* far longer than any dally of these */
         peer.held_up = false;
         peer_wait(&peer, 0);
         CHECK_EQUAL(peer_count(&peer, quit ? QUITACK : NULL_ACK), 1);
         CHECK_EQUAL(peer.closed, 0);
-        peer_wait(&peer, quit ? 4 * SECOND - 1 : SECOND - 1); /* and dallies from then on */
+        peer_wait(&peer, quit ? 60 * SECOND - 1 : SECOND - 1); /* and dallies from then on */
         CHECK_EQUAL(peer.closed, 0);
         peer_wait(&peer, 1);
         CHECK_EQUAL(peer.closed, 1);
@@ -291,12 +291,45 @@ static void QUIT_01_03_QUIT_is_answered_at_once_and_again_and_QUIT_05_nothing_el
             peer_data(&peer, 0, 1, 2, false);
         CHECK_EQUAL(peer_count(&peer, QUITACK), 3);
         CHECK_EQUAL(peer_count(&peer, -1), 3);
-        peer_wait(&peer, 4 * SECOND - 1); /* counted from the last QUIT */
+        peer_wait(&peer, 30 * SECOND - 1); /* half of the death timer, counted from the last QUIT */
         CHECK_EQUAL(peer.closed, 0);
         peer_wait(&peer, 1);
         CHECK_EQUAL(peer.closed, 1);
         CHECK_EQUAL(peer.finished, 1);
         CHECK_EQUAL(peer_count(&peer, -1), 3);
+        peer_free(&peer);
+    }
+}
+
+static void QUIT_03_the_dally_follows_the_peers_death_timer_and_its_repetitions_within_a_bound(void)
+{
+    static const struct {
+        uint16_t own_s, peer_s;
+        netblt_time repeated_after;
+        netblt_time dally;
+    } cases[] = {{300, 30, 0, 15 * SECOND},           {300, 2, 0, 4 * SECOND},
+                 {300, 300, 0, 60 * SECOND},          {40, 0, 0, 20 * SECOND},
+                 {300, 30, 12 * SECOND, 24 * SECOND}, {300, 100, 45 * SECOND, 60 * SECOND}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct peer peer;
+        struct forged packet;
+        peer_init(&peer, NETBLT_RECEIVER, false);
+        peer.params.death_timer_s = cases[i].own_s;
+        peer_start(&peer);
+        netblt_params theirs = peer.params;
+        theirs.death_timer_s = cases[i].peer_s;
+        forge_open(&peer, &packet, OPEN, &theirs, true);
+        peer_send(&peer, &packet);
+        peer_reason(&peer, QUIT, "enough");
+        if (cases[i].repeated_after > 0) {
+            peer_wait(&peer, cases[i].repeated_after);
+            peer_reason(&peer, QUIT, "enough");
+            CHECK_EQUAL(peer_count(&peer, QUITACK), 2);
+        }
+        peer_wait(&peer, cases[i].dally - 1);
+        CHECK_EQUAL(peer.closed, 0);
+        peer_wait(&peer, 1);
+        CHECK_EQUAL(peer.closed, 1);
         peer_free(&peer);
     }
 }
@@ -315,7 +348,7 @@ static void QUIT_03_an_ack_that_never_left_does_not_prolong_the_dally(void)
     CHECK_EQUAL(peer_count(&peer, NULL_ACK), 0);
     peer_reason(&peer, QUIT, "enough");
     CHECK_EQUAL(peer_count(&peer, QUITACK), 1);
-    peer_wait(&peer, 4 * SECOND - 1);
+    peer_wait(&peer, 30 * SECOND - 1);
     CHECK_EQUAL(peer.closed, 0);
     peer_wait(&peer, 1);
     CHECK_EQUAL(peer.closed, 1);
@@ -622,6 +655,7 @@ int main(void)
     RUN(TIMER_12_KEEPALIVE_is_not_answered_and_AMB_51_other_packets_postpone_ours);
     RUN(TIMER_11_no_KEEPALIVE_leaves_beside_data_that_is_due_at_the_same_moment);
     RUN(QUIT_01_03_QUIT_is_answered_at_once_and_again_and_QUIT_05_nothing_else_follows);
+    RUN(QUIT_03_the_dally_follows_the_peers_death_timer_and_its_repetitions_within_a_bound);
     RUN(QUIT_03_an_ack_that_never_left_does_not_prolong_the_dally);
     RUN(QUIT_01_QUIT_during_the_dally_is_answered_and_changes_nothing);
     RUN(QUIT_02_ours_is_repeated_until_QUITACK_or_death);

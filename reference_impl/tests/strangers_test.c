@@ -26,6 +26,12 @@ static uint64_t bytes_since_mark(const struct peer *peer, int but_not)
 
 /* ---- RESPONSE -------------------------------------------------------------------------------------------------- */
 
+#define TEN_LETTERS "abcdefghij"
+#define LONG_NAME                                                                                                      \
+    TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS        \
+        TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS TEN_LETTERS    \
+            TEN_LETTERS TEN_LETTERS
+
 static const struct seen *response_to(struct peer *peer, const char *asked, size_t length, const char *answered)
 {
     struct forged packet;
@@ -39,11 +45,10 @@ static const struct seen *response_to(struct peer *peer, const char *asked, size
     if (length != 0)
         packet.length = length;
     CHECK_EQUAL(peer_send(peer, &packet), 0);
-    CHECK(peer_nth(peer, RESPONSE, 0)->size <= packet.length);
     return peer_nth(peer, RESPONSE, 0);
 }
 
-static void a_RESPONSE_is_never_longer_than_its_OPEN_and_our_client_string_gives_way(void)
+static void a_RESPONSE_carries_our_client_string_whatever_the_length_of_the_OPEN(void)
 {
     static const struct {
         const char *asked;
@@ -51,12 +56,13 @@ static void a_RESPONSE_is_never_longer_than_its_OPEN_and_our_client_string_gives
         const char *answered, *wanted;
         unsigned wanted_length;
     } cases[] = {
-        {"abc", 0, "xyz", "xyz", 40}, /* as long */
-        {"abc", 0, "wxyz", "", 40},   /* one longer, which takes another word: whole or not at all */
+        {"abc", 0, "xyz", "xyz", 40},
+        {"abc", 0, "wxyz", "wxyz", 44}, /* longer than the OPEN */
         {"a longer name", 0, "wxyz", "wxyz", 44},
-        {"", 0, "wxyz", "", 40},
-        {"", 36, "wxyz", NULL, 36}, /* no string field at all: none */
-        {"", 36, "", NULL, 36},
+        {"", 0, "a much longer name than none at all", "a much longer name than none at all", 72},
+        {"", 36, "wxyz", "wxyz", 44}, /* the OPEN has no string field */
+        {"", 36, "", NULL, 36},       /* then an empty string has none either: AMB-03 */
+        {"", 36, LONG_NAME, LONG_NAME, 36 + 204},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct peer peer;
@@ -68,16 +74,45 @@ static void a_RESPONSE_is_never_longer_than_its_OPEN_and_our_client_string_gives
     }
 }
 
-static void a_repeated_OPEN_that_is_shorter_gets_a_shorter_RESPONSE(void)
+/* Somebody who forges OPENs gets three times what he sends, and 20 longer RESPONSEs a second. */
+static void RESPONSEs_beyond_three_times_their_OPEN_share_the_allowance_of_stateless_replies(void)
 {
     struct peer peer;
     struct forged packet;
-    response_to(&peer, "as long", 0, "as long");
-    forge_open(&peer, &packet, OPEN, &peer.params, true);
-    packet.length = 36;
+    response_to(&peer, "", 36, LONG_NAME);
+    for (int i = 1; i < 200; i++) {
+        forge_open(&peer, &packet, OPEN, &peer.params, true);
+        packet.length = 36;
+        CHECK_EQUAL(peer_send(&peer, &packet), 0);
+    }
+    unsigned whole = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        unsigned size = peer_nth(&peer, RESPONSE, i)->size;
+        CHECK(size == 36 || size == 36 + 204); /* whole or not at all */
+        whole += size > 36;
+    }
+    CHECK_EQUAL(whole, 16);
+    peer_wait(&peer, SECOND);
     peer_mark(&peer);
     CHECK_EQUAL(peer_send(&peer, &packet), 0);
-    CHECK_EQUAL(peer_nth(&peer, RESPONSE, 0)->size, 36);
+    CHECK_EQUAL(peer_nth(&peer, RESPONSE, 0)->size, 36 + 204);
+    peer_free(&peer);
+}
+
+static void a_RESPONSE_within_three_times_its_OPEN_always_carries_our_client_string(void)
+{
+    struct peer peer;
+    struct forged packet;
+    char name[72] = "";
+    memset(name, 'n', 71);
+    response_to(&peer, "", 36, name);
+    for (int i = 1; i < 100; i++) {
+        forge_open(&peer, &packet, OPEN, &peer.params, true);
+        packet.length = 36;
+        CHECK_EQUAL(peer_send(&peer, &packet), 0);
+    }
+    for (unsigned i = 0; i < 100; i++)
+        CHECK_EQUAL(peer_nth(&peer, RESPONSE, i)->size, 108);
     peer_free(&peer);
 }
 
@@ -136,24 +171,54 @@ static void a_silent_stranger_gets_no_more_bytes_than_the_header_file_states(voi
     CHECK(most > NETBLT_UNPROVEN_RECEIVER_BYTES / 2); /* the number is not generous either */
 }
 
-static void a_stranger_who_forges_KEEPALIVEs_gets_no_more_than_he_sends(void)
+/* The peer is alive as long as it sends anything, and must hear from us within its own death timer (RFC 998 5.2.3). */
+static void TIMER_11_KEEPALIVEs_go_on_as_long_as_an_unvalidated_peer_is_alive(void)
+{
+    static const struct {
+        uint16_t own_s, peer_s;
+    } cases[] = {{30, 2}, {30, 1}, {60, 3}, {120, 5}, {3600, 8}, {8, 60}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        struct peer peer;
+        struct forged packet;
+        meet(&peer, i % 2 == 0 ? NETBLT_SENDER : NETBLT_RECEIVER);
+        peer.stall_from = 0; /* no GO of ours: nothing that the peer could acknowledge */
+        peer.params.death_timer_s = cases[i / 2].own_s;
+        peer_start(&peer);
+        netblt_params params = peer.params;
+        params.death_timer_s = cases[i / 2].peer_s;
+        forge_open(&peer, &packet, OPEN, &params, i % 2 != 0);
+        peer_send(&peer, &packet);
+        netblt_time declared = peer_get16(peer_nth(&peer, RESPONSE, 0)->bytes + 30) * SECOND;
+        netblt_time begun = peer.now;
+        while (peer.now < begun + 10 * declared) { /* four KEEPALIVEs in our time, three of which are lost */
+            peer_wait(&peer, declared - 1);
+            peer_bare(&peer, KEEPALIVE);
+        }
+        CHECK_EQUAL(peer.closed, 0);
+        for (size_t n = 1; n < peer.seen_count; n++)
+            CHECK(peer.seen[n].at - peer.seen[n - 1].at <= cases[i / 2].peer_s * SECOND / 2);
+        peer_free(&peer);
+    }
+}
+
+static void an_unvalidated_peer_gets_a_bounded_number_of_KEEPALIVEs_for_each_of_its_packets(void)
 {
     struct peer peer;
     struct forged packet;
     meet(&peer, NETBLT_SENDER);
+    peer.params.death_timer_s = 65535;
     peer_start(&peer);
     netblt_params params = peer.params;
     params.death_timer_s = 1;
     forge_open(&peer, &packet, OPEN, &params, false);
     peer_send(&peer, &packet);
-    uint64_t sent = 0;
-    for (int i = 0; i < 1000; i++) {
-        peer_bare(&peer, KEEPALIVE);
-        sent += 12;
-        peer_wait(&peer, 10 * SECOND);
-    }
-    CHECK(bytes_since_mark(&peer, RESPONSE) <= NETBLT_UNPROVEN_RECEIVER_BYTES + sent);
-    CHECK(bytes_since_mark(&peer, RESPONSE) > sent / 2); /* an honest one is kept alive */
+    CHECK_EQUAL(peer_get16(peer_nth(&peer, RESPONSE, 0)->bytes + 30), 30); /* our death timer, for this peer */
+    peer_wait(&peer, 20 * SECOND);
+    peer_mark(&peer);
+    peer_bare(&peer, KEEPALIVE);
+    peer_wait(&peer, HOUR);
+    CHECK_EQUAL(peer.result, NETBLT_PEER_DEAD);
+    CHECK(bytes_since_mark(&peer, RESPONSE) <= 120 * 12);
     peer_free(&peer);
 }
 
@@ -205,17 +270,50 @@ static void meet_reader(struct peer *peer)
     peer_mark(peer);
 }
 
-static void a_buffer_for_a_stranger_is_restricted_to_what_he_may_get(void)
+static void meet_reader_of_one_large_buffer(struct peer *peer, unsigned packets)
+{
+    struct forged packet;
+    meet(peer, NETBLT_SENDER);
+    peer->size = packets * 1000;
+    peer->params.packet_size = 1000;
+    peer->params.buffer_size = packets * 1000;
+    peer->params.death_timer_s = 100;
+    peer_start(peer);
+    forge_open(peer, &packet, OPEN, &peer->params, false);
+    peer_send(peer, &packet);
+    CHECK_EQUAL(peer_get32(peer_nth(peer, RESPONSE, 0)->bytes + 16), packets * 1000);
+    peer_mark(peer);
+}
+
+static void NEG_01_a_large_buffer_is_agreed_and_a_RESEND_of_what_is_missing_validates_its_reader(void)
 {
     struct peer peer;
-    struct forged packet;
-    meet(&peer, NETBLT_SENDER);
-    peer.params.packet_size = 1000;
-    peer.params.buffer_size = 1 << 24;
-    peer_start(&peer);
-    forge_open(&peer, &packet, OPEN, &peer.params, false);
-    peer_send(&peer, &packet);
-    CHECK_EQUAL(peer_get32(peer_nth(&peer, RESPONSE, 0)->bytes + 16), 131072 / 1024 * 1000);
+    uint16_t missing[1];
+    meet_reader_of_one_large_buffer(&peer, 1000);
+    peer_go(&peer, 1, 0);
+    peer_wait(&peer, 20 * SECOND);
+    size_t first = peer_count_data(&peer);
+    CHECK(first < 1000); /* six grants are not enough */
+    CHECK_EQUAL(peer.closed, 0);
+    CHECK(peer_info(&peer)->stranger);
+    missing[0] = 999;
+    peer_resend(&peer, 2, 0, missing, 1); /* so it has the first one */
+    CHECK(!peer_info(&peer)->stranger);
+    peer_wait(&peer, SECOND);
+    CHECK_EQUAL(peer_count_data(&peer), 1000);
+    peer_ok(&peer, 3, 0);
+    CHECK_EQUAL(peer.result, NETBLT_DONE);
+    peer_free(&peer);
+}
+
+static void a_large_buffer_for_a_silent_stranger_ends_at_the_bound(void)
+{
+    struct peer peer;
+    meet_reader_of_one_large_buffer(&peer, 1000);
+    peer_go(&peer, 1, 0);
+    peer_wait(&peer, HOUR);
+    CHECK_EQUAL(peer.result, NETBLT_PEER_DEAD);
+    CHECK_EQUAL(peer_count_data(&peer), NETBLT_UNPROVEN_GRANTS * (131072 / 1024));
     peer_free(&peer);
 }
 
@@ -508,14 +606,17 @@ static void a_grant_that_ends_inside_a_burst_cuts_it_there_and_the_rest_follows_
 
 int main(void)
 {
-    RUN(a_RESPONSE_is_never_longer_than_its_OPEN_and_our_client_string_gives_way);
-    RUN(a_repeated_OPEN_that_is_shorter_gets_a_shorter_RESPONSE);
+    RUN(a_RESPONSE_carries_our_client_string_whatever_the_length_of_the_OPEN);
+    RUN(RESPONSEs_beyond_three_times_their_OPEN_share_the_allowance_of_stateless_replies);
+    RUN(a_RESPONSE_within_three_times_its_OPEN_always_carries_our_client_string);
     RUN(a_stranger_gets_one_GO_until_he_acknowledges_it);
     RUN(a_silent_stranger_gets_no_more_bytes_than_the_header_file_states);
-    RUN(a_stranger_who_forges_KEEPALIVEs_gets_no_more_than_he_sends);
+    RUN(TIMER_11_KEEPALIVEs_go_on_as_long_as_an_unvalidated_peer_is_alive);
+    RUN(an_unvalidated_peer_gets_a_bounded_number_of_KEEPALIVEs_for_each_of_its_packets);
     RUN(proven_peers_get_KEEPALIVEs_without_end);
     RUN(QUIT_to_a_stranger_is_repeated_ever_more_rarely);
-    RUN(a_buffer_for_a_stranger_is_restricted_to_what_he_may_get);
+    RUN(NEG_01_a_large_buffer_is_agreed_and_a_RESEND_of_what_is_missing_validates_its_reader);
+    RUN(a_large_buffer_for_a_silent_stranger_ends_at_the_bound);
     RUN(a_stranger_gets_the_buffers_that_fit_one_grant_until_he_completes_one);
     RUN(a_stranger_may_have_several_small_buffers);
     RUN(a_stranger_who_asks_again_and_again_gets_six_grants_and_is_given_up);

@@ -38,15 +38,20 @@ typedef struct netblt_config {
     void *event_context;
 } netblt_config;
 
-/* RFC 998 cannot tell who sent an OPEN, so a passive end lets its peer prove first that packets reach it: by
- * acknowledging a control message (we receive) or by completing a buffer (we send). Until then, beside RESPONSEs, each
- * as long as the OPEN it answers or shorter, a peer is sent at most
- *   - while we receive: one GO, repeated ever more rarely, and KEEPALIVEs: NETBLT_UNPROVEN_RECEIVER_BYTES in all;
- *   - while we send: buffers within unproven_bytes (a larger buffer is restricted, NEG-01), and when it asks for
- * packets again, as much once more, and then after 1, 2, 4 and 8 seconds: NETBLT_UNPROVEN_GRANTS * unproven_bytes of
- * DATA and LDATA in all, and NETBLT_UNPROVEN_RECEIVER_BYTES of KEEPALIVEs. A peer that asks for more is given up. To
- * this comes as much as the peer itself has sent since, and what our own client says by quitting. */
-#define NETBLT_UNPROVEN_RECEIVER_BYTES 1536
+/* RFC 998 does not validate who sent an OPEN, so a passive end requires a sign that its packets reach the peer: the
+ * peer acknowledges a control message (we receive), completes a buffer, or leaves packets that it got out of a RESEND
+ * (we send). Until then the peer is sent at most
+ *   - a RESPONSE for each OPEN, of at most three times its length; longer ones (client strings of 72 bytes and more)
+ *     as far as the allowance for stateless replies goes, else without the client string;
+ *   - while we receive: one GO, repeated ever more rarely, and KEEPALIVEs. A peer that is silent after its OPEN gets
+ *     NETBLT_UNPROVEN_RECEIVER_BYTES in all;
+ *   - while we send: unproven_bytes of DATA and LDATA, as much once more when more is to be sent, and then after 1, 2,
+ *     4 and 8 seconds: NETBLT_UNPROVEN_GRANTS * unproven_bytes in all, and the KEEPALIVEs. A peer that asks for packets
+ *     again beyond that is given up. Only the first buffer may be larger than unproven_bytes.
+ * KEEPALIVEs go on until our death timer expires (TIMER-11), four in the peer's own death timer. The death timer that
+ * we use and declare is at most 30 times that of the peer: 120 KEEPALIVEs, 1440 bytes, after each packet of the peer.
+ * To this comes what our own client says by quitting. */
+#define NETBLT_UNPROVEN_RECEIVER_BYTES 2048
 #define NETBLT_UNPROVEN_GRANTS 6
 
 /* Version 2, versions 4 and 5 refused, profile default, buffers from 0, no log. */
