@@ -111,6 +111,10 @@ void ipv4_set_udp_checksum(uint8_t *packet)
 {
     uint8_t *udp = packet + (size_t)(packet[0] & 0xf) * 4;
     size_t udp_length = read16(udp + UDP_LENGTH);
+    size_t available = read16(packet + IP_TOTAL_LENGTH) - (size_t)(packet[0] & 0xf) * 4;
+    if (udp_length < UDP_HEADER_BYTES || udp_length > available) {
+        return; /* the receiver drops it anyway */
+    }
     uint32_t pseudo = IPV4_PROTOCOL_UDP + (uint32_t)udp_length;
     for (size_t i = IP_SOURCE; i < IP_SOURCE + 8; i += 2) {
         pseudo += read16(packet + i);

@@ -35,7 +35,8 @@ bool ipv4_find_netblt(const uint8_t *packet, size_t length, uint16_t udp_port, i
  * UDP's. */
 void ipv4_repair(uint8_t *packet, size_t netblt_offset, size_t netblt_length);
 
-/* Puts the right UDP checksum into an unfragmented packet; its lengths must be right. */
+/* Puts the right UDP checksum into an unfragmented packet whose IP header is sound. A UDP Length that exceeds the
+ * packet leaves it as it is. */
 void ipv4_set_udp_checksum(uint8_t *packet);
 
 uint16_t ipv4_identification(const uint8_t *packet);

@@ -39,6 +39,9 @@ uint64_t fw_random_next(fw_random *random)
 
 uint64_t fw_below(uint64_t draw, uint64_t bound)
 {
+    if (bound > UINT64_C(1) << 32) {
+        return (uint64_t)(((unsigned __int128)draw * bound) >> 64);
+    }
     return ((draw >> 32) * bound) >> 32; /* the upper half of the draw, scaled: no division, no bias that matters */
 }
 

@@ -17,7 +17,7 @@ uint64_t fw_random_next(fw_random *random);
 /* Probabilities are integers, so that no rounding differs between machines. */
 #define FW_PPB_ALWAYS 1000000000u /* parts per billion: 100 % */
 bool fw_chance(uint64_t draw, uint32_t ppb);
-/* A number in 0..bound-1 from a draw; 0 when bound is 0. bound <= 2^32. */
+/* A number in 0..bound-1 from a draw; 0 when bound is 0. */
 uint64_t fw_below(uint64_t draw, uint64_t bound);
 
 /* Exponentially distributed with mean 1: -ln(u) by a series of our own, the same with every C library. */

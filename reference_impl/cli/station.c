@@ -139,9 +139,15 @@ static void signal_ready(void *context, uint32_t events)
 
 int station_watch_signals(station *net, netblt_failure *failure)
 {
+    int error = 0;
+
     net->signal_fd = signals_open();
-    if (net->signal_fd < 0 || netblt_loop_watch(net->loop, net->signal_fd, EPOLLIN, signal_ready, net) != 0)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for signals: %s", strerror(errno));
+    if (net->signal_fd < 0)
+        error = -errno;
+    else
+        error = netblt_loop_watch(net->loop, net->signal_fd, EPOLLIN, signal_ready, net);
+    if (error != 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for signals: %s", strerror(-error));
     return 0;
 }
 

@@ -145,7 +145,8 @@ static bool next_is_within_range(const netblt_connection *connection)
     return connection->options.beyond_4g || index * receiver->buffer_size <= NETBLT_TRANSFER_MAX_BYTES;
 }
 
-/* DATA-10: none after L; DATA-12: at most N outstanding; a stranger gets one (proof.h); a wanted QUIT asks for nothing
+/* Each outstanding buffer, this one included, may add a RESEND and an OK before anything is acknowledged.
+ * DATA-10: none after L; DATA-12: at most N outstanding; a stranger gets one (proof.h); a wanted QUIT asks for nothing
  * new. */
 static bool may_go(const netblt_connection *connection)
 {
@@ -157,6 +158,7 @@ static bool may_go(const netblt_connection *connection)
            nb_rate_control_window_allows(&receiver->rate, receiver->first + receiver->buffers.count) &&
            receiver->buffers.count < receiver->most_slots &&
            receiver->queue.messages.count < 2 * receiver->most_slots + CONTROL_SPARE_MESSAGES &&
+           receiver->queue.messages.count + 2 * ((size_t)receiver->outstanding + 1) < NB_CONTROL_QUEUE_MAX_MESSAGES &&
            next_is_within_range(connection);
 }
 

@@ -401,6 +401,13 @@ static void wait_under_load(netblt_driver *driver, netblt_time wake_at)
     read_all_sockets(driver);
 }
 
+bool netblt_driver_was_held_up(netblt_time begun, netblt_time wake_at, netblt_time now)
+{
+    netblt_time latest = wake_at > begun ? wake_at : begun;
+
+    return now > latest && now - latest > HELD_UP_US;
+}
+
 void netblt_driver_wait(netblt_driver *driver, netblt_time until)
 {
     netblt_time wake_at = driver->more_to_send ? 0 : wake_time(driver, until);
@@ -413,7 +420,7 @@ void netblt_driver_wait(netblt_driver *driver, netblt_time until)
         wait_under_load(driver, wake_at);
     netblt_loop_wait(driver->loop, driver->loaded ? 0 : wake_at);
     driver->looked_at = netblt_clock_now();
-    if (driver->looked_at > (wake_at > begun ? wake_at : begun) + HELD_UP_US) /* in there: a signal ends a wait */
+    if (netblt_driver_was_held_up(begun, wake_at, driver->looked_at))
         driver->unread = true;
     follow_sockets(driver);
 }

@@ -33,6 +33,9 @@ void netblt_driver_disown_port(netblt_driver *driver, uint16_t port);
  * after them upon what timers did. Sleeps until a packet, a timer of the endpoint, something else watched in the loop,
  * or `until`; takes in what arrived. */
 void netblt_driver_wait(netblt_driver *driver, netblt_time until);
+/* Whether a wait from `begun` to `wake_at`, which may be NETBLT_TIME_NEVER, that ended at `now` took longer than it
+ * should: then timers have expired whose packets still lie in the sockets. */
+bool netblt_driver_was_held_up(netblt_time begun, netblt_time wake_at, netblt_time now);
 /* Runs timers and sends what may leave. */
 void netblt_driver_serve(netblt_driver *driver);
 /* Sends what may leave now and does not wait: the last words of a closed connection. */

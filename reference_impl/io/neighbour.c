@@ -52,7 +52,9 @@ static int ask(int fd, const struct request *request, uint16_t wanted, union ans
 
     if (send(fd, request, request->header.nlmsg_len, 0) < 0)
         return errno;
-    length = recv(fd, answer, sizeof *answer, 0);
+    do
+        length = recv(fd, answer, sizeof *answer, 0);
+    while (length < 0 && errno == EINTR);
     if (length < 0)
         return errno;
     if (!NLMSG_OK(&answer->header, (size_t)length))

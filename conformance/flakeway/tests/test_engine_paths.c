@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What lines and paths do beside rates: framing, cells, frames, fragments, bursty loss, delays that reorder. */
+#include "random.h"
 #include "testing.h"
 
 #define MANY 200000u
@@ -164,8 +165,18 @@ static void what_cannot_be_is_refused(void)
     }
 }
 
+static void a_draw_below_a_bound_of_more_than_32_bits_reaches_all_of_it(void)
+{
+    const uint64_t day_us = 86400000000u;
+    CHECK(fw_below(UINT64_MAX, day_us) == day_us - 1);
+    CHECK(fw_below(0, day_us) == 0);
+    CHECK(fw_below(UINT64_C(1) << 63, day_us) == day_us / 2);
+    CHECK(fw_below(UINT64_MAX, UINT64_C(1) << 32) == UINT32_MAX);
+}
+
 int main(void)
 {
+    RUN(a_draw_below_a_bound_of_more_than_32_bits_reaches_all_of_it);
     RUN(framing_is_paid_for_by_every_packet);
     RUN(cells_are_sent_whole);
     RUN(cells_that_came_in_one_by_one_have_begun_to_leave);

@@ -94,6 +94,17 @@ static void a_udp_checksum_that_comes_out_as_zero_is_sent_as_ffff(void)
     CHECK(packet.bytes[26] == 0xff && packet.bytes[27] == 0xff); /* RFC 768: 0 means "no checksum" */
 }
 
+static void a_udp_length_beyond_the_packet_is_not_followed(void)
+{
+    static const uint16_t lengths[] = {0, 7, 11, 65535};
+    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        uint8_t payload[10] = {0x26, 0xfc, 0x10, 0x00, (uint8_t)(lengths[i] >> 8), (uint8_t)lengths[i], 0x12, 0x34};
+        test_packet packet = wrapped(17, payload, 10);
+        ipv4_set_udp_checksum(packet.bytes);
+        CHECK(packet.bytes[26] == 0x12 && packet.bytes[27] == 0x34); /* untouched */
+    }
+}
+
 int main(void)
 {
     RUN(the_headers_checksum_is_the_textbooks);
@@ -102,5 +113,6 @@ int main(void)
     RUN(fragments_and_broken_headers_are_told_apart);
     RUN(a_repaired_packet_has_sound_lengths_and_checksums);
     RUN(a_udp_checksum_that_comes_out_as_zero_is_sent_as_ffff);
+    RUN(a_udp_length_beyond_the_packet_is_not_followed);
     return failures != 0;
 }

@@ -60,7 +60,7 @@ _HEADERS = [
     SIM / "iut_library.h",
     SIM / "pair.h",
 ]
-_FLAGS = ["-std=gnu17", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic"]
+_FLAGS = ["-std=gnu17", "-O2", "-ffp-contract=off", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic"]
 
 _CALLBACKS = """
 extern "Python" void netblt_sim_trace(void *context, const flakeway_event *event);

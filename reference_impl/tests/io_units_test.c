@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules of the event loop that need no socket. */
+#include "check.h"
+#include "io/driver.h"
+
+static void a_process_was_held_up_when_it_wakes_2_ms_later_than_it_should(void)
+{
+    CHECK(!netblt_driver_was_held_up(1000, 5000, 5000));
+    CHECK(!netblt_driver_was_held_up(1000, 5000, 7000));
+    CHECK(netblt_driver_was_held_up(1000, 5000, 7001));
+    CHECK(netblt_driver_was_held_up(1000, 0, 3001));
+}
+
+static void a_wait_without_an_end_is_never_too_long(void)
+{
+    CHECK(!netblt_driver_was_held_up(1000, NETBLT_TIME_NEVER, 1000000));
+    CHECK(!netblt_driver_was_held_up(1000, NETBLT_TIME_NEVER - 1, 1000000));
+}
+
+int main(void)
+{
+    RUN(a_process_was_held_up_when_it_wakes_2_ms_later_than_it_should);
+    RUN(a_wait_without_an_end_is_never_too_long);
+    return 0;
+}
