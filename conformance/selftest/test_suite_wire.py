@@ -7,7 +7,6 @@ import contextlib
 import os
 import select
 import shlex
-import shutil
 import signal
 import socket
 import struct
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import paths
+from netblt_conformance import nobody, paths
 from netblt_conformance.adapter import load
 from netblt_conformance.links import netns, places
 from netblt_conformance.links.base import LinkUnavailableError
@@ -172,8 +171,15 @@ def test_the_wire_carries_netblt_in_ip_and_in_udp(command: Command, tmp_path: Pa
     assert {result.verdict for result in done.results if not unconfirmed(result)} == {Verdict.PASS}, done.output
 
 
-def test_without_namespaces_packets_go_through_udp_on_loopback_and_the_run_says_so(command: Command) -> None:
-    done = command("run", "--link", "wire", "--select", FEW, NETBLT_WIRE_PLACE="loopback")
+def test_without_namespaces_packets_go_through_udp_on_loopback_and_the_run_says_so(
+    command: Command, tmp_path: Path
+) -> None:
+    """With a UDP port of its own: another program may use the default one."""
+    text = (paths.adapters() / "reference.toml").read_text(encoding="utf-8")
+    file = tmp_path / "reference.toml"
+    assert text.count("udp_port = 9980\n") == 1
+    file.write_text(text.replace("udp_port = 9980\n", f"udp_port = {free_udp_port()}\n"), encoding="utf-8")
+    done = command("run", "--link", "wire", "--adapter", str(file), "--select", FEW, NETBLT_WIRE_PLACE="loopback")
     assert done.status == 0, done.output + done.errors
     assert "(UDP on loopback, udp)" in done.output
     assert all_passed(done)
@@ -438,17 +444,17 @@ def open_folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root to become someone else")
+@pytest.mark.skipif(not nobody.changes_user(), reason="only root can become another user")
 def test_an_ordinary_user_gets_the_wire_link_through_a_user_namespace(open_folder: Path) -> None:
     words = ["run", "--link", "wire", "--select", "CKSUM-06", "--role", "passive-receiver", "-q"]
-    become = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    probe = subprocess.run([*become, "unshare", "-rn", "true"], capture_output=True, check=False)
-    if probe.returncode != 0:
+    become = nobody.credentials()
+    if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False, cwd="/", **become).returncode != 0:
         pytest.skip("no user namespaces for ordinary users here")
-    if subprocess.run([*become, "test", "-r", str(PROGRAM)], check=False).returncode != 0:
+    if subprocess.run(["test", "-r", str(PROGRAM)], check=False, cwd="/", **become).returncode != 0:
         pytest.skip("the build folder is closed to other users")
     done = subprocess.run(
-        [*become, sys.executable, "-m", "netblt_conformance", *words, "--report", str(open_folder / "r")],
+        [sys.executable, "-m", "netblt_conformance", *words, "--report", str(open_folder / "r")],
+        **become,
         env={**os.environ, "PYTHONPATH": str(CONFORMANCE), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(open_folder)},
         capture_output=True,
         text=True,

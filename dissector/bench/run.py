@@ -18,6 +18,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from netblt_conformance import nobody
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from dissector.bench.captures import write
@@ -52,19 +54,11 @@ class Bench:
 
     def once(self, path: Path, *options: str) -> Cost:
         """One run of tshark; output goes nowhere."""
-        whom = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
-        env = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(self.reader.home),
-            "WIRESHARK_PLUGIN_DIR": str(self.reader.home / "plugins"),
-        }
-        process = subprocess.Popen(  # type: ignore[call-overload]
-            ["tshark", "-n", "-r", str(path), *options],
+        process = subprocess.Popen(
+            nobody.command(["tshark", "-n", "-r", str(path), *options]),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=env,
-            cwd=self.reader.home,
-            **whom,
+            **self.reader.options(),
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance import nobody
+
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = Path(os.environ.get("NETBLT_PLUGIN_DIR", ROOT / "build" / "plugins"))
-NOBODY = 65534
 KEPT_BYTES = 64_000
 EXTRA = ("_ws.expert.severity", "_ws.expert.message")  # what tests ask for besides the plugin's own fields
 BETWEEN = "|"  # between several values of one field
@@ -30,21 +31,35 @@ class Finding:
 
 
 class Reader:
-    """Wireshark ignores plugins outside of the system's folder when root runs it, so root becomes nobody.
-
-    Nobody must be able to read what is given: hence a copy of the plugin in a folder that is open to all."""
+    """Runs Wireshark programs with the plugin. Root runs them as nobody, who must be able to read what they are given
+    wherever this tree lies: plugin and captures are copied to a folder that is open to all."""
 
     def __init__(self, home: Path, plugins: Path = PLUGINS) -> None:
         self.home = home
         self.known_fields: dict[str, str] = {}
         self.kept: dict[tuple[bytes, tuple[str, ...]], list[dict[str, list[str]]]] = {}
+        self._copies: dict[tuple[Path, int, int], Path] = {}
         home.chmod(0o755)
         shutil.copytree(plugins, home / "plugins", dirs_exist_ok=True)
+        (home / "copies").mkdir(exist_ok=True)
 
-    def run(
-        self, program: str, *arguments: str, stdin: str = "", **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        whom: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    def readable(self, path: Path) -> Path:
+        """The file, or a copy of the same name that nobody can read."""
+        if not nobody.changes_user() or path.is_relative_to(self.home):
+            return path
+        found = path.stat()
+        key = (path, found.st_mtime_ns, found.st_size)
+        if key not in self._copies:
+            folder = self.home / "copies" / str(len(self._copies))
+            folder.mkdir()
+            copy = folder / path.name
+            shutil.copyfile(path, copy)
+            copy.chmod(0o644)
+            self._copies[key] = copy
+        return self._copies[key]
+
+    def options(self, **environment: str) -> dict[str, Any]:
+        """Arguments for subprocess: whose rights, settings and folder a program gets."""
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
@@ -52,19 +67,22 @@ class Reader:
             "LC_ALL": "C.UTF-8",
             **environment,
         }
+        return {"env": env, "cwd": self.home, **nobody.credentials()}
+
+    def run(
+        self, program: str, *arguments: str, stdin: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [program, *arguments],
-            env=env,
-            cwd=self.home,
+            nobody.command([program, *arguments]),
             input=stdin,
             capture_output=True,
             text=True,
             check=False,
-            **whom,
+            **self.options(**environment),
         )
 
     def tshark(self, path: Path, *options: str) -> str:
-        done = self.run("tshark", "-n", "-r", str(path), *options)
+        done = self.run("tshark", "-n", "-r", str(self.readable(path)), *options)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -135,7 +153,7 @@ class Reader:
 
     def sharkd(self, path: Path, frames: list[int]) -> dict[int, str]:
         """The tree of each frame as JSON text, asked for in the given order as the GUI would."""
-        asked = [{"jsonrpc": "2.0", "id": 1, "method": "load", "params": {"file": str(path)}}]
+        asked = [{"jsonrpc": "2.0", "id": 1, "method": "load", "params": {"file": str(self.readable(path))}}]
         asked += [
             {"jsonrpc": "2.0", "id": 100 + i, "method": "frame", "params": {"frame": number, "proto": True}}
             for i, number in enumerate(frames)

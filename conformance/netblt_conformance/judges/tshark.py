@@ -14,14 +14,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from netblt_conformance import paths
+from netblt_conformance import nobody, paths
 from netblt_conformance.judges.findings import Finding, FindingReader, JudgeError, read_findings
 
 __all__ = ["Finding", "JudgeError", "Tshark", "plugin_folder"]
 
-NOBODY = 65534
-CALLED_NOBODY = ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}", "--"]
 ANY_VERDICT = "netblt.analysis.requirement"
+DAMAGED = "netblt.checksum.status == 0 || netblt.data_checksum.status == 0"
 VIOLATIONS = 'netblt.analysis.verdict == "violation"'
 
 
@@ -37,33 +36,19 @@ def last_line(words: str) -> str:
     return (lines or ["no reason given"])[-1].removeprefix("tshark: ").replace("The standard input", "it")
 
 
-@functools.cache
-def _can_become_nobody() -> bool:
-    """Root of a user namespace that holds no other user (a rootless container) cannot."""
-    try:
-        subprocess.run(["true"], user=NOBODY, group=NOBODY, extra_groups=[], check=False)
-    except PermissionError:
-        return False
-    return True
-
-
 class Tshark:
-    """tshark with the plugin loaded. As root Wireshark programs ignore plugin folders of the environment: so root runs
-    them as nobody, with a copy of the plugin that nobody can read; or, where there is no nobody, as one who is called
-    so in a namespace of his own. A context manager: the copy goes at its end."""
+    """tshark with the plugin loaded. Root runs it as nobody (nobody.py), with a copy of the plugin that nobody can
+    read. A context manager: the copy goes at its end."""
 
     def __init__(self) -> None:
         self._program = shutil.which(os.environ.get("NETBLT_TSHARK", "tshark"))
         if self._program is None:
             raise JudgeError("tshark is not installed; run tools/setup")
-        self._plugins = plugin_folder()
+        self._plugins = plugin_folder().resolve()
         if not list(self._plugins.glob("*/epan/netblt.so")):
             raise JudgeError(f"there is no Wireshark plugin in {self._plugins}; run tools/build")
         self._home = tempfile.TemporaryDirectory(prefix="netblt-judge-")
-        is_root = os.geteuid() == 0
-        self._as_nobody = is_root and _can_become_nobody()
-        self._renamed = CALLED_NOBODY if is_root and not self._as_nobody else []
-        if self._as_nobody:
+        if nobody.changes_user():
             home = Path(self._home.name)
             home.chmod(0o755)
             shutil.copytree(self._plugins, home / "plugins")
@@ -92,9 +77,13 @@ class Tshark:
             "TZ": "UTC",
             "WIRESHARK_PLUGIN_DIR": str(self._plugins),
         }
-        who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if self._as_nobody else {}
         process: subprocess.Popen[bytes] = subprocess.Popen(
-            [*self._renamed, *command], stdin=stdin, stdout=subprocess.PIPE, env=environment, **{**who, **options}
+            nobody.command(command),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd=self._home.name,  # the current folder may be closed to nobody
+            **{**nobody.credentials(), **options},
         )
         return process
 
@@ -115,12 +104,18 @@ class Tshark:
         return [one for one in found if which != VIOLATIONS or one.verdict == "violation"]
 
     def judge(
-        self, file: IO[bytes], name: str, which: str, reports: Sequence[str], *arguments: str
+        self,
+        file: IO[bytes],
+        name: str,
+        which: str,
+        reports: Sequence[str],
+        *arguments: str,
+        reader: FindingReader | None = None,
     ) -> tuple[list[Finding], dict[str, Any]]:
         """Findings and reports (-z netblt,NAME,json; by name) in one go. JudgeError when tshark fails; it then holds
-        what was found until then as `findings` and `reports`."""
+        what was found until then as `findings` and `reports`. A `reader` keeps what else the PDML holds."""
         words = [word for report in reports for word in ("-z", f"netblt,{report},json")]
-        reader = FindingReader()
+        reader = reader or FindingReader()
         with tempfile.TemporaryFile() as errors:
             process = self.start(file, *pdml_options(which), *words, *arguments, stderr=errors)
             with process:
@@ -154,7 +149,7 @@ class UnreadableError(JudgeError):
 
 def pdml_options(which: str) -> tuple[str, ...]:
     """Findings as PDML, nothing but what FindingReader needs."""
-    return ("-Y", which, "-T", "pdml", "-J", "frame netblt")
+    return ("-Y", which, "-T", "pdml", "-J", "frame ip ipv6 netblt")
 
 
 def read_reports(text: bytes) -> dict[str, Any]:
