@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from netblt_conformance import ipv4, paths
+from netblt_conformance import ipv4, nobody, paths
 from netblt_conformance.check.judge import exit_code
 from netblt_conformance.judges.findings import FindingReader
 from netblt_conformance.judges.tshark import plugin_folder
@@ -32,7 +32,6 @@ SUSPECTED = PCAPS / "violations" / "ctrl04-like-split-queue.pcapng"
 CLEAN = PCAPS / "violations" / "order02-like-complete-after-all.pcapng"
 SCHEMA = json.loads((paths.root() / "conformance" / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
 RAW_IP = 101
-NOBODY = 65534
 
 pytestmark = pytest.mark.skipif(
     shutil.which("tshark") is None or not list(plugin_folder().glob("*/epan/netblt.so")), reason="no tshark or plugin"
@@ -147,13 +146,13 @@ def test_a_capture_may_come_through_a_pipe_and_be_compressed(command: Command, t
     assert findings(checked(command, str(packed))[1]) == findings(plain)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(not nobody.changes_user(), reason="only root can become another user")
 def test_users_and_root_come_to_the_same_conclusion(command: Command, tmp_path: Path) -> None:
     capture = tmp_path / "capture.pcapng"
     shutil.copy(VIOLATING, capture)
     words = [sys.executable, "-m", "netblt_conformance", "check", "--json", "-"]
     try:
-        subprocess.run([sys.executable, "-c", "import netblt_conformance"], user=NOBODY, group=NOBODY, check=True)
+        subprocess.run([sys.executable, "-c", "import netblt_conformance"], check=True, **nobody.credentials())
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("this tree cannot be read by others")
     with capture.open("rb") as file:
@@ -161,9 +160,7 @@ def test_users_and_root_come_to_the_same_conclusion(command: Command, tmp_path: 
             words,
             stdin=file,
             capture_output=True,
-            user=NOBODY,
-            group=NOBODY,
-            extra_groups=[],
+            **nobody.credentials(),
             env={**os.environ, "HOME": "/nonexistent"},
             check=False,
         )
@@ -175,17 +172,20 @@ def test_what_cannot_be_judged_is_named_and_is_neither_pass_nor_failure(command:
     foreign = pcap(tmp_path / "foreign.pcap", ipv4.wrap(b"x" * 40, bytes(4), bytes(4), 1, 6))
     text = tmp_path / "text.pcap"
     text.write_text("no capture at all", encoding="utf-8")
+    empty = tmp_path / "empty"
+    empty.mkdir()
     for name, complaint in (
         (str(foreign), "holds no NETBLT"),
         (str(text), "text.pcap"),
         ("/no/such/file", "No such file"),
-        (str(tmp_path), "Is a directory"),
+        (str(empty), "holds no capture"),
         (str(PCAPS / "dialects" / "etftp-transfer.pcapng"), "ETFTP"),
     ):
         done = command("check", name)
         assert done.status == 2, done.output
         assert complaint in done.errors
         assert name in done.errors
+        assert complaint not in done.output, "an error is printed once"
 
 
 def test_of_etftp_a_breach_of_its_own_rules_is_told(command: Command) -> None:

@@ -73,7 +73,11 @@ def test_a_flood_is_survived_and_what_was_dropped_is_told(tmp_path: Path) -> Non
     assert 0 <= not_looked_at * row["mean_bytes"] <= 1 << 20
     assert capture["dropped"] > 0
     assert any("dropped" in note for note in document["files"][0]["notes"])
-    assert not row["errors"]
+    assert document["complete"] is False
+    assert row["status"] != 0, "a judgement without the dropped packets is incomplete"
+    events = [json.loads(line) for line in row["output"].splitlines()]
+    assert [one["packets"] for one in events if one["kind"] == "dropped"] == [capture["dropped"]]
+    assert "incomplete" in row["errors"]
 
 
 @live

@@ -9,24 +9,37 @@ import contextlib
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO
 
 from netblt_conformance.check import annotate, report
-from netblt_conformance.check.judge import Checked, exit_code, judge
+from netblt_conformance.check.folders import Listed, listed
+from netblt_conformance.check.judge import POSITIONS, Checked, exit_code, judge
 from netblt_conformance.judges.tshark import JudgeError, Tshark, opened
 from netblt_conformance.report import files
 from netblt_conformance.report.deliver import deliver
 from netblt_conformance.report.progress import Progress
 
 STANDARD_INPUT = "-"
+PROGRESS_S = 0.2
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="+", metavar="FILE", help="pcap or pcapng, also compressed; - is standard input")
+    parser.add_argument(
+        "file",
+        nargs="+",
+        metavar="FILE",
+        help="pcap or pcapng, also compressed, or a folder of them; - is standard input",
+    )
     parser.add_argument("--strict", action="store_true", help="a suspicion is a failure too (exit status 1)")
+    parser.add_argument(
+        "--captured-at",
+        choices=tuple(POSITIONS),
+        help="where the captures were made: at the sender or the receiver of the data, or on the path between them",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
     parser.add_argument("--junit", metavar="FILE", help="JUnit XML also to FILE")
     parser.add_argument(
@@ -38,20 +51,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextlib.contextmanager
-def _input(name: str, seekable: bool) -> Iterator[tuple[IO[bytes], Path | None]]:
-    """The capture as a stream, and where it lies when it is a file."""
+def _input(name: str) -> Iterator[tuple[IO[bytes], Path]]:
+    """The capture, and where it lies; standard input as a copy, because it may have to be read twice."""
     if name != STANDARD_INPUT:
         with opened(Path(name)) as file:
             yield file, Path(name)
-    elif seekable:
-        with tempfile.NamedTemporaryFile(prefix="netblt-check-") as copy:
-            while chunk := sys.stdin.buffer.read(1 << 20):
-                copy.write(chunk)
-            copy.flush()
-            with Path(copy.name).open("rb") as file:
-                yield file, Path(copy.name)
-    else:
-        yield sys.stdin.buffer, None
+        return
+    with tempfile.NamedTemporaryFile(prefix="netblt-check-") as copy:
+        while chunk := sys.stdin.buffer.read(1 << 20):
+            copy.write(chunk)
+        copy.flush()
+        with Path(copy.name).open("rb") as file:
+            yield file, Path(copy.name)
 
 
 def copies(names: Sequence[str]) -> list[str]:
@@ -65,12 +76,37 @@ def copies(names: Sequence[str]) -> list[str]:
     return called
 
 
-def _check(tshark: Tshark, name: str, copy: str, options: argparse.Namespace) -> Checked:
+class _Reading:
+    """How much of the captures tshark has read: it reads through the same open file, whose position moves."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.bytes = sum(Path(name).stat().st_size for name in names if Path(name).is_file())
+        self._done = 0
+        self._open: list[IO[bytes]] = []
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def of(self, file: IO[bytes]) -> Iterator[None]:
+        with self._lock:
+            self._open.append(file)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open.remove(file)
+                self._done += os.fstat(file.fileno()).st_size
+
+    def done(self) -> int:
+        with self._lock:
+            return self._done + sum(os.lseek(file.fileno(), 0, os.SEEK_CUR) for file in self._open)
+
+
+def _check(tshark: Tshark, name: str, copy: str, options: argparse.Namespace, reading: _Reading) -> Checked:
     shown = "standard input" if name == STANDARD_INPUT else name
     try:
-        with _input(name, options.write is not None) as (file, path):
-            checked = judge(tshark, file, shown)
-            if options.write is not None and path is not None and checked.connections:
+        with _input(name) as (file, path), reading.of(file):
+            checked = judge(tshark, file, shown, options.captured_at)
+            if options.write is not None and checked.transfers:
                 annotate.write(path, options.write / copy, checked)
             return checked
     except JudgeError as error:
@@ -78,42 +114,65 @@ def _check(tshark: Tshark, name: str, copy: str, options: argparse.Namespace) ->
         return Checked(shown, error=words)
 
 
-def _check_all(tshark: Tshark, options: argparse.Namespace) -> list[Checked]:
+def _check_all(tshark: Tshark, names: list[str], options: argparse.Namespace) -> list[Checked]:
     """One tshark for each file, as many at once as there are processors; in the order in which they were named."""
-    names = options.file
     one_by_one = names.count(STANDARD_INPUT) > 1  # the first reads it to its end
-    progress = Progress(wanted=not options.quiet)
-    checked: list[Checked] = []
+    progress, reading = Progress(wanted=not options.quiet), _Reading(names)
     with ThreadPoolExecutor(1 if one_by_one else os.cpu_count() or 2) as pool:
         try:
-            for one in pool.map(lambda name, copy: _check(tshark, name, copy, options), names, copies(names)):
-                checked.append(one)
-                progress.show("captures", len(checked), len(names))
+            order = [
+                pool.submit(_check, tshark, name, copy, options, reading)
+                for name, copy in zip(names, copies(names), strict=True)
+            ]
+            waiting = set(order)
+            while waiting:
+                _, waiting = wait(waiting, PROGRESS_S)
+                finished = f"{len(order) - len(waiting)} of {len(order)} captures"
+                progress.show("KB read", min(reading.done(), reading.bytes) // 1000, reading.bytes // 1000, finished)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
         finally:
             progress.clear()
-    return checked
+    return [future.result() for future in order]
+
+
+def _sorted_out(checked: list[Checked], where: Listed) -> list[Checked]:
+    """Without the captures of a folder that hold nothing to be judged: those are skipped by name."""
+    kept = []
+    for file in checked:
+        if file.foreign and file.name in where.found:
+            where.skipped.append((file.name, file.error))
+        else:
+            kept.append(file)
+    for folder in where.empty:
+        kept.append(Checked(folder, error="holds no capture"))
+    if not kept:
+        kept = [Checked(name, error="holds no capture that can be judged") for name in where.folders]
+    return kept
 
 
 def command_check(options: argparse.Namespace) -> int:
     if options.write is not None:
         annotate.prepare(options.write)
+    where = listed(options.file)
     with Tshark() as tshark:
-        checked = _check_all(tshark, options)
+        checked = _sorted_out(_check_all(tshark, where.captures, options), where)
     results = [row for file in checked for row in file.results]
     status = exit_code(results, strict=options.strict)
-    document = report.document(checked, status, strict=options.strict)
+    document = report.document(
+        checked, status, strict=options.strict, captured_at=options.captured_at, skipped=where.skipped
+    )
     if options.json:
         sys.stdout.write(report.as_json(document))
-        sys.stdout.flush()
     else:
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        sys.stdout.write(report.text(checked, colour, verbose=options.verbose, quiet=options.quiet))
-        sys.stdout.flush()
-    header = {"suite": document["suite"], "strict": options.strict}
-    deliver(files.junit(header, results), options.junit)
+        sys.stdout.write(
+            report.text(checked, colour, verbose=options.verbose, quiet=options.quiet, skipped=where.skipped)
+        )
+    sys.stdout.flush()
+    header = {"suite": document["suite"], "strict": options.strict, "captured_at": options.captured_at or "unknown"}
+    deliver(files.junit(header, results + [report.skipped_row(*one) for one in where.skipped]), options.junit)
     for file in checked:
         if file.error:
             print(f"error: {file.name}: {file.error}", file=sys.stderr)

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from netblt_conformance import catalogue
+from netblt_conformance.check import damage, sightings
+from netblt_conformance.check.damage import Direction
 from netblt_conformance.judges import standings
-from netblt_conformance.judges.findings import Finding
-from netblt_conformance.judges.standings import Connection
-from netblt_conformance.judges.tshark import ANY_VERDICT, Tshark, UnreadableError
+from netblt_conformance.judges.findings import Finding, FindingReader
+from netblt_conformance.judges.standings import Connection, Standing
+from netblt_conformance.judges.tshark import ANY_VERDICT, DAMAGED, Tshark, UnreadableError
 from netblt_conformance.verdicts import ExitCode, Result, Verdict
 
 VERDICT_OF = {
@@ -22,19 +24,36 @@ VERDICT_OF = {
 }
 
 
+# --captured-at, and the plugin's preference for it.
+POSITIONS = {"sender": "sender", "receiver": "receiver", "path": "between"}
+
+
+def options(position: str | None) -> tuple[str, ...]:
+    """tshark's options for the position of the capture; None: not known."""
+    return ("-o", f"netblt.capture_position:{POSITIONS[position]}") if position else ()
+
+
 @dataclass(slots=True)
 class Checked:
     """One file."""
 
     name: str
-    connections: list[Connection] = field(default_factory=list)
+    transfers: list[list[Connection]] = field(default_factory=list)  # each with all its sightings
     error: str = ""  # why it could not be judged, or not to its end
+    foreign: bool = False  # the error is that it holds nothing to be judged
     notes: list[str] = field(default_factory=list)
+    damaged: list[Direction] = field(default_factory=list)
+
+    @property
+    def connections(self) -> list[Connection]:
+        return sorted((one for group in self.transfers for one in group), key=lambda one: one.stream)
 
     @property
     def results(self) -> list[Result]:
-        rows = [row for connection in self.connections for row in rows_of(connection, self.name)]
-        rows += [Result("capture", [], "-", Verdict.INCONC, note, capture=self.name) for note in self.notes]
+        rows = [Result("capture", [], "-", Verdict.INCONC, note, capture=self.name) for note in self.notes]
+        rows += damage.rows(self.damaged, self.name)
+        for group in self.transfers:
+            rows += sightings.merged(group, [rows_of(connection, self.name) for connection in group])
         if self.error:
             rows.append(Result("capture", [], "-", Verdict.ERROR, self.error, capture=self.name))
         return rows
@@ -49,21 +68,50 @@ def worst(results: Iterable[Result]) -> Verdict:
     return max((result.verdict for result in results if result.verdict is not Verdict.OBSERVED), default=Verdict.NA)
 
 
-def judge(tshark: Tshark, file: IO[bytes], name: str) -> Checked:
-    """Judges one capture. What tshark cannot read to its end is judged as far as it can be read, and in error."""
+def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = None) -> Checked:
+    """Judges one capture, a file that can be read twice. What tshark cannot read to its end is judged as far as it can
+    be read, and in error."""
     wanted = [report for report in (standings.SUMMARY, standings.REPORT) if report in tshark.reports]
-    checked = Checked(name)
+    checked, reader = Checked(name), FindingReader()
+    which = f"{ANY_VERDICT} || {DAMAGED}"
     try:
-        found, reports = tshark.judge(file, name, ANY_VERDICT, wanted)
+        found, reports = tshark.judge(file, name, which, wanted, *options(position), reader=reader)
     except UnreadableError as error:
         found, reports = error.findings, error.reports
         checked.error = f"cannot be read: {error.why}"
-    checked.connections = standings.connections(reports, standings.settled(found))
-    if not checked.connections and not checked.error:
-        checked.error = "holds no NETBLT packet"
+    connections = standings.connections(reports, standings.settled(found))
+    conclude(checked, sightings.transfers(tshark, file, connections), reader, position)
+    if not checked.transfers and not checked.error:
+        checked.error, checked.foreign = "holds no NETBLT packet", True
     elif not checked.error and not any(_speaks_of_rfc_998(row) for row in checked.results):
         checked.error = "holds nothing that the rules of RFC 998 can judge; is it ETFTP or version 4?"
+        checked.foreign = True
     return checked
+
+
+def conclude(
+    checked: Checked, transfers: list[list[Connection]], reader: FindingReader, position: str | None = None
+) -> None:
+    """What the plugin found, as verdicts on `checked`."""
+    checked.transfers = transfers
+    connections = checked.connections
+    findings = [finding for connection in connections for finding in connection.findings]
+    checked.damaged = damage.directions(reader.damaged, connections, findings, position)
+    for connection in connections:
+        for standing in connection.standings.values():
+            if _told_elsewhere(standing, connection, findings):
+                # The packet itself is in another stream: there it is reported, once.
+                standing.conclusion = standings.HELD if standing.observations else standings.NOT_OBSERVED
+                standing.violations = standing.suspicions = 0
+
+
+def _told_elsewhere(standing: Standing, connection: Connection, findings: Sequence[Finding]) -> bool:
+    if standing.conclusion not in (standings.VIOLATED, standings.SUSPECTED):
+        return False
+    same = [finding for finding in findings if finding.requirement == standing.requirement]
+    if any(finding in connection.findings for finding in same):
+        return False
+    return any({finding.frame, finding.guilty_frame} & set(standing.frames) for finding in same)
 
 
 def _speaks_of_rfc_998(row: Result) -> bool:
@@ -96,8 +144,19 @@ def rows_of(connection: Connection, name: str) -> list[Result]:
         for offender in dict.fromkeys(finding.offender for finding in mine):
             rows.append(_blame(connection, requirement, offender, mine, name))
         if not mine:
-            rows.append(Result(_case(connection), [requirement], "-", VERDICT_OF[standing.conclusion], capture=None))
+            rows.append(_without_finding(connection, standing, name))
     return rows
+
+
+def _without_finding(connection: Connection, standing: Standing, name: str) -> Result:
+    """A conclusion of the plugin that no finding on a packet goes with."""
+    row = Result(_case(connection), [standing.requirement], "-", VERDICT_OF[standing.conclusion])
+    if standing.conclusion in (standings.VIOLATED, standings.SUSPECTED):
+        count = standing.violations or standing.suspicions
+        row.role = standing.offender or "-"
+        row.reason = f"{standing.title or 'the rule'}: {standing.conclusion} {count} times"
+        row.capture, row.frame = name, next(iter(standing.frames), None)
+    return row
 
 
 def _blame(connection: Connection, requirement: str, offender: str, findings: list[Finding], name: str) -> Result:
@@ -111,11 +170,12 @@ def _blame(connection: Connection, requirement: str, offender: str, findings: li
     )
 
 
-def exit_code(results: Sequence[Result], *, strict: bool) -> ExitCode:
-    """1: a violation, or with `strict` a suspicion. 2: a file could not be judged, or nothing in any. Else 0."""
+def exit_code(results: Sequence[Result], *, strict: bool, complete: bool = True) -> ExitCode:
+    """1: a violation, or with `strict` a suspicion. 2: a file could not be judged, or nothing in any, or packets are
+    missing that a judgement needs (not `complete`). Else 0."""
     verdicts = {result.verdict for result in results}
     if Verdict.FAIL in verdicts:
         return ExitCode.FAILED
-    if Verdict.ERROR in verdicts or not verdicts & {Verdict.PASS, Verdict.INCONC}:
+    if Verdict.ERROR in verdicts or not complete or not verdicts & {Verdict.PASS, Verdict.INCONC}:
         return ExitCode.COULD_NOT_RUN
     return ExitCode.FAILED if strict and Verdict.INCONC in verdicts else ExitCode.HOLDS

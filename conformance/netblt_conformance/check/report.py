@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from netblt_conformance import __version__, catalogue
+from netblt_conformance.check.damage import Direction
 from netblt_conformance.check.judge import VERDICT_OF, Checked
 from netblt_conformance.judges.findings import Finding
 from netblt_conformance.judges.standings import Connection, Standing
 from netblt_conformance.report import table
 from netblt_conformance.verdicts import ExitCode, Result, Verdict
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 
 
 def described(connection: Connection) -> str:
@@ -30,14 +31,34 @@ def described(connection: Connection) -> str:
     return f"stream {connection.stream}: {connection.title}: {', '.join(words)}"
 
 
-def text(checked: Sequence[Checked], colour: bool, *, verbose: bool, quiet: bool) -> str:
+def _sightings(group: Sequence[Connection]) -> list[str]:
+    """One line for a transfer; where several interfaces saw it, which stream each of them has."""
+    first = described(group[0])
+    if len(group) == 1:
+        return [f"  {first}"]
+    seen = ", ".join(f"stream {one.stream} at {one.interface}" for one in group)
+    return [f"  {first}", f"    one transfer, seen {len(group)} times: {seen}"]
+
+
+def text(
+    checked: Sequence[Checked],
+    colour: bool,
+    *,
+    verbose: bool,
+    quiet: bool,
+    skipped: Sequence[tuple[str, str]] = (),
+) -> str:
+    """The table for people. Why a file could not be judged is written to standard error, not here."""
     lines: list[str] = []
     for file in checked:
-        if not quiet:
-            lines.append(f"{file.name}: {len(file.connections)} connection{'s' * (len(file.connections) != 1)}")
-            lines += [f"  {described(connection)}" for connection in file.connections]
-        wanted = [row for row in file.results if verbose or row.verdict not in (Verdict.PASS, Verdict.NA)]
+        if not quiet and not (file.error and not file.transfers):
+            lines.append(f"{file.name}: {len(file.transfers)} connection{'s' * (len(file.transfers) != 1)}")
+            lines += [line for group in file.transfers for line in _sightings(group)]
+        left_out = {Verdict.ERROR} if verbose else {Verdict.ERROR, Verdict.PASS, Verdict.NA}
+        wanted = [row for row in file.results if row.verdict not in left_out]
         lines += table.rows([_titled(row) for row in wanted], colour)
+    if not quiet:
+        lines += [f"{name}: skipped: {reason}" for name, reason in skipped]
     results = [row for file in checked for row in file.results]
     shown = [row for row in results if row.verdict is not Verdict.NA]
     judged = {requirement for row in shown for requirement in row.requirements}
@@ -72,23 +93,54 @@ def _standing(standing: Standing, findings: Sequence[Finding]) -> dict[str, Any]
     }
 
 
-def _connection(connection: Connection) -> dict[str, Any]:
+def skipped_row(name: str, reason: str) -> Result:
+    """For JUnit: a file of a folder that was not judged."""
+    return Result("capture", [], "-", Verdict.NA, f"skipped: {reason}", capture=name)
+
+
+def _damaged(one: Direction) -> dict[str, Any]:
+    return {
+        "source": one.source,
+        "destination": one.destination,
+        "interface": one.interface,
+        "checksum": one.part,
+        "packets": one.packets,
+        "frames": one.frames,
+        "requirement": one.requirement,
+        "verdict": one.verdict.label,
+        "offender": one.offender or None,
+    }
+
+
+def _connection(connection: Connection, group: Sequence[Connection]) -> dict[str, Any]:
     return {
         "stream": connection.stream if connection.stream >= 0 else None,
+        "interface": connection.interface or None,
+        "same_transfer_as": group[0].stream if connection is not group[0] else None,
         "ends": connection.ends,
         "summary": connection.summary,
         "requirements": [_standing(one, connection.findings) for one in connection.standings.values()],
     }
 
 
-def document(checked: Sequence[Checked], status: ExitCode, *, strict: bool, kind: str = "check") -> dict[str, Any]:
+def document(
+    checked: Sequence[Checked],
+    status: ExitCode,
+    *,
+    strict: bool,
+    kind: str = "check",
+    captured_at: str | None = None,
+    skipped: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
     files = [
         {
             "file": file.name,
             "verdict": file.verdict.label,
             "error": file.error or None,
             "notes": file.notes,
-            "connections": [_connection(connection) for connection in file.connections],
+            "damaged": [_damaged(one) for one in file.damaged],
+            "transfers": len(file.transfers),
+            "connections": [_connection(one, group) for group in file.transfers for one in group],
         }
         for file in checked
     ]
@@ -97,8 +149,10 @@ def document(checked: Sequence[Checked], status: ExitCode, *, strict: bool, kind
         "layout": LAYOUT_VERSION,
         "suite": f"netblt-conformance {__version__}",
         "strict": strict,
+        "captured_at": captured_at,
         "exit_code": int(status),
         "files": files,
+        "skipped": [{"file": name, "reason": reason} for name, reason in skipped],
     }
 
 

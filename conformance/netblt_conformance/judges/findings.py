@@ -69,9 +69,24 @@ class Finding:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A packet with a bad checksum."""
+
+    frame: int
+    interface: str
+    source: str  # IP addresses: the ports may be what is damaged
+    destination: str
+    part: str  # HEADER_SUM or DATA_SUM: which checksum does not fit
+
+
+HEADER_SUM, DATA_SUM = "header", "data"
+_BAD = "0"
+
+
 class FindingReader:
-    """Takes tshark's PDML in pieces, as they come; answers findings. What follows the PDML (reports of -z) is kept in
-    `rest`."""
+    """Takes tshark's PDML in pieces, as they come; returns findings, and keeps the damaged packets in `damaged`. What
+    follows the PDML (reports of -z) is kept in `rest`."""
 
     END = b"</pdml>"
 
@@ -80,6 +95,7 @@ class FindingReader:
         self._tail = b""  # the beginning of what may be the end tag
         self._ended = False
         self.rest = b""
+        self.damaged: list[Damaged] = []
 
     def feed(self, data: bytes) -> list[Finding]:
         if self._ended:
@@ -104,6 +120,7 @@ class FindingReader:
             for _, element in self._parser.read_events():
                 if isinstance(element, Element) and element.tag == "packet":
                     found += packet_findings(element)
+                    self.damaged += packet_damage(element)
                     element.clear()
         except ParseError as error:
             raise JudgeError(f"tshark's PDML cannot be read: {error}") from None
@@ -139,6 +156,25 @@ def packet_findings(packet: Element) -> list[Finding]:
             names = {child.get("name"): child for child in group}
             if _ANALYSIS + "requirement" in names:
                 found.append(_finding(names, number, interface, int(stream) if stream else None, time))
+    return found
+
+
+def packet_damage(packet: Element) -> list[Damaged]:
+    """The NETBLT packets of one frame whose checksum is bad."""
+    found: list[Damaged] = []
+    frame, source, destination = packet.find("proto[@name='frame']"), "", ""
+    if frame is None:
+        return found
+    for proto in packet.iter("proto"):
+        name = proto.get("name") or ""
+        if name in ("ip", "ipv6"):
+            source, destination = _show(proto, f"{name}.src"), _show(proto, f"{name}.dst")
+        elif name == "netblt":
+            for field, part in (("netblt.checksum.status", HEADER_SUM), ("netblt.data_checksum.status", DATA_SUM)):
+                if _show(proto, field) == _BAD:
+                    number, interface = int(_show(frame, "frame.number")), _show(frame, "frame.interface_name")
+                    found.append(Damaged(number, interface, source, destination, part))
+                    break
     return found
 
 

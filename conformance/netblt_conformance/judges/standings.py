@@ -28,6 +28,8 @@ class Standing:
     reach: str = ""  # violation, suspected, observed: how much a capture can prove at best
     first_kept: int = 0  # a frame; 0: none
     title: str = ""
+    frames: tuple[int, ...] = ()  # which break the rule, or are suspected to
+    offender: str = ""
 
 
 @dataclass(slots=True)
@@ -39,6 +41,7 @@ class Connection:
     summary: dict[str, Any] = field(default_factory=dict)
     standings: dict[str, Standing] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    interface: str = ""  # where it was captured, when more than one interface saw the transfer
 
     @property
     def title(self) -> str:
@@ -55,6 +58,8 @@ def _standing(row: dict[str, Any]) -> Standing:
         str(row.get("reach") or ""),
         int(row.get("first_kept_frame") or 0),
         str(row.get("summary") or ""),
+        tuple(row.get("violation_frames") or row.get("suspicion_frames") or ()),
+        str(row.get("offender") or ""),
     )
 
 

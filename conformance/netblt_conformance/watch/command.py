@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from netblt_conformance.check import report
-from netblt_conformance.check.judge import Checked, exit_code
+from netblt_conformance.check.judge import Checked, conclude, exit_code
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.tshark import JudgeError, Tshark
 from netblt_conformance.watch.capture import BUFFER_MIB, FILTER, Dumpcap
@@ -98,8 +98,9 @@ def careful(interfaces: list[Interface]) -> list[str]:
 
 def _verdict(session: Session, reports: dict[str, Any], name: str) -> Checked:
     found = standings.settled(session.judge.findings)
-    checked = Checked(name, standings.connections(reports, found), notes=careful(session.interfaces))
-    if not checked.connections:
+    checked = Checked(name, notes=careful(session.interfaces))
+    conclude(checked, [[connection] for connection in standings.connections(reports, found)], session.judge.reader)
+    if not checked.transfers:
         checked.error = "no NETBLT packet passed"
     return checked
 
@@ -132,9 +133,11 @@ def command_watch(options: argparse.Namespace) -> int:
 
 
 def _conclude(session: Session, checked: Checked, options: argparse.Namespace, colour: bool) -> int:
-    status = exit_code(checked.results, strict=options.strict)
+    complete = not any(one.dropped for one in session.interfaces)
+    status = exit_code(checked.results, strict=options.strict, complete=complete)
     if options.json:
         document = report.document([checked], status, strict=options.strict, kind="watch")
+        document["complete"] = complete
         document["capture"] = {one.name: {"packets": one.packets, "dropped": one.dropped} for one in session.interfaces}
         print(report.as_line(document), flush=True)
     else:
@@ -146,4 +149,6 @@ def _conclude(session: Session, checked: Checked, options: argparse.Namespace, c
         sys.stdout.flush()
     if checked.error:
         print(f"error: {checked.name}: {checked.error}", file=sys.stderr)
+    if not complete:
+        print("error: the judgement is incomplete: the capture dropped packets; see --buffer", file=sys.stderr)
     return status

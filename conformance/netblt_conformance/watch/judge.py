@@ -13,7 +13,7 @@ from typing import Any
 
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Finding, FindingReader, JudgeError
-from netblt_conformance.judges.tshark import ANY_VERDICT, Tshark, last_line, pdml_options, read_reports
+from netblt_conformance.judges.tshark import ANY_VERDICT, DAMAGED, Tshark, last_line, pdml_options, read_reports
 from netblt_conformance.links.process import die_with_parent
 
 _CHUNK_BYTES = 1 << 16
@@ -25,7 +25,7 @@ class LiveJudge:
     def __init__(self, tshark: Tshark, on_finding: Callable[[Finding], None]) -> None:
         self.findings: list[Finding] = []
         self._on_finding = on_finding
-        self._reader = FindingReader()
+        self.reader = FindingReader()
         self._broken: JudgeError | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - read when tshark has ended
         reports = [name for name in (standings.SUMMARY, standings.REPORT) if name in tshark.reports]
@@ -33,7 +33,7 @@ class LiveJudge:
         self._process = tshark.start(
             subprocess.PIPE,
             "-l",
-            *pdml_options(ANY_VERDICT),
+            *pdml_options(f"{ANY_VERDICT} || {DAMAGED}"),
             *words,
             stderr=self._errors,
             start_new_session=True,
@@ -48,7 +48,7 @@ class LiveJudge:
             if self._broken is not None:
                 continue  # tshark must not wait for us
             try:
-                found = self._reader.feed(chunk)
+                found = self.reader.feed(chunk)
             except JudgeError as error:
                 self._broken = error
                 continue
@@ -80,7 +80,7 @@ class LiveJudge:
             raise JudgeError(f"tshark gave up: {self._last_words()}")
         if self._broken is not None:
             raise self._broken
-        return read_reports(self._reader.rest)
+        return read_reports(self.reader.rest)
 
     def close(self) -> None:
         """Whatever happened: tshark is gone afterwards."""

@@ -23,6 +23,9 @@ WAIT_S = 0.2
 THROUGHPUT_EVERY_S = 5.0
 # Of one rule and offender so many findings are told as they occur; the verdict counts them all.
 TOLD_ALIKE = 5
+# A judge that is so far behind the packets lets the kernel's buffer fill; it is reported this often.
+BEHIND_S = 2.0
+BEHIND_EVERY_S = 5.0
 _BROKEN = {"violation": Verdict.FAIL, "suspected": Verdict.INCONC}
 
 
@@ -62,6 +65,14 @@ class Voice:
         row = {"kind": "connection", "ends": flow.title, "state": state}
         self._print(f"{flow.title} {state}{figures}", {**row, **_figures(flow, flow.megabits())}, important=False)
 
+    def behind(self, interface: str, seconds: float) -> None:
+        text = f"{interface}: {seconds:.1f} s behind the packets: the capture drops packets when its buffer is full"
+        self._print(text, {"kind": "behind", "interface": interface, "behind_s": round(seconds, 3)}, important=True)
+
+    def dropped(self, interface: str, packets: int) -> None:
+        text = f"{interface}: the capture dropped {packets} packets: the judgement is incomplete"
+        self._print(text, {"kind": "dropped", "interface": interface, "packets": packets}, important=True)
+
     def throughput(self, flow: Flow) -> None:
         rate = flow.megabits_lately()
         row = {"kind": "throughput", "ends": flow.title, "state": flow.state}
@@ -86,6 +97,7 @@ class Session:
     tracker: Tracker = dataclasses.field(default_factory=Tracker)
     _reported: float = 0.0
     _ends_at: float = math.inf
+    _lag_reported: float = -math.inf
 
     def run(self) -> None:
         blocks, behind, stopping = pcapng.Blocks(), False, False
@@ -112,6 +124,7 @@ class Session:
             number, ticks, frame = pcapng.packet(block)
             one = self.interfaces[number]
             one.packets += 1
+            self._note_lag(one.name, time.time() - ticks * one.tick_s)
             for flow, state in self.tracker.note(frame, one.link_type, ticks * one.tick_s):
                 self.voice.state(flow, state)
         elif kind == pcapng.INTERFACE:
@@ -122,6 +135,14 @@ class Session:
         elif kind == pcapng.STATISTICS:
             number, dropped = pcapng.drops(block)
             self.interfaces[number].dropped = dropped
+            if dropped:
+                self.voice.dropped(self.interfaces[number].name, dropped)
+
+    def _note_lag(self, interface: str, seconds: float) -> None:
+        now = time.monotonic()
+        if seconds >= BEHIND_S and now - self._lag_reported >= BEHIND_EVERY_S:
+            self._lag_reported = now
+            self.voice.behind(interface, seconds)
 
     def _say_ready(self) -> None:
         print(f"watching {self.interfaces[-1].name}; Ctrl-C ends", file=sys.stderr, flush=True)
