@@ -189,7 +189,7 @@ def test_what_cannot_be_judged_is_named_and_is_neither_pass_nor_failure(command:
 
 
 def test_of_etftp_a_breach_of_its_own_rules_is_told(command: Command) -> None:
-    status, document = checked(command, str(PCAPS / "violations" / "r198609-too-large.pcapng"))
+    status, document = checked(command, str(PCAPS / "violations" / "r198609-too-small.pcapng"))
     assert status == 1
     assert {finding["requirement"] for finding in findings(document)} == {"R1986-09"}
 
