@@ -44,10 +44,11 @@ class FormatOracle(Oracle):
         self._check_direction(packet, packet.type, frame)
 
     def _check_header(self, packet: Packet, frame: int) -> None:
-        """AMB-01: any version byte, as long as it is the same in the whole connection."""
+        """AMB-01: any version byte, as long as it is the same in the whole connection. REFUSED belongs to none: it
+        answers an OPEN, in the version of that OPEN."""
         if self._version is None:
             self._version = packet.version
-        if packet.version != self._version:
+        if packet.version != self._version and packet.type is not Type.REFUSED:
             self.fail("WIRE-02", f"the version byte changed from {self._version} to {packet.version}", frame)
         if packet.header_padding:
             self.warn("WIRE-02", "the header's alignment padding is not zero", frame)
