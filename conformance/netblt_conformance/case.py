@@ -119,7 +119,7 @@ class Case:
         self.on_note: Callable[[str], None] = lambda _text: None
         self.postponed: Awaited | None = None  # what it waited for when the supervisor ended it
         self._in_preamble = False
-        self._iut_port = 0
+        self._own_port = self._iut_port = 0
         self._started = False
 
     @property
@@ -157,15 +157,22 @@ class Case:
                 return port
 
     def _begin(
-        self, data: bytes, iut: dict[str, Any] | None = None, own: dict[str, Any] | None = None, **both: Any
+        self,
+        data: bytes,
+        iut: dict[str, Any] | None = None,
+        own: dict[str, Any] | None = None,
+        same_ports: bool = False,  # as the implementation that this case started before, which ends now
+        **both: Any,
     ) -> Setting:
         common = Parameters(**both)
         ours = {"version": self.profile.version, "client_string": self.link.tester_string(self.role), **(own or {})}
         own_parameters = dataclasses.replace(common, **ours)
         iut_parameters = dataclasses.replace(common, **(iut or {}))
         fixed = self.link.fixed_port(self.role)
-        own_port = fixed if fixed and self.role.active else self._port()
-        self._iut_port = fixed if fixed and not self.role.active else self._port(own_port)
+        if not same_ports:
+            self._own_port = fixed if fixed and self.role.active else self._port()
+            self._iut_port = fixed if fixed and not self.role.active else self._port(self._own_port)
+        own_port = self._own_port
         setting = self._setting(data, own_parameters, iut_parameters, own_port)
         self.link.start(
             Start(

@@ -147,7 +147,7 @@ def test_a_repeated_request_keeps_its_list_when_some_of_it_has_come(t: Case) -> 
     t.expect_delivered_by(peer)
 
 
-@case("CTRL-02", roles=RECEIVERS)
+@case("CTRL-02", "TIMER-01", roles=RECEIVERS)
 def test_the_last_ok_stays_the_same_through_its_repetitions(t: Case) -> None:
     peer = t.sender(BUFFER_BYTES, buffer_size=BUFFER_BYTES, max_buffers=1)
     with t.preamble():

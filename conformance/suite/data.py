@@ -315,17 +315,21 @@ def test_no_more_buffers_are_outstanding_than_agreed(t: Case) -> None:
     peer.expect_success()
 
 
-@case("DATA-12", roles=SENDERS)
+@case("DATA-12", roles=SENDERS, variants=("1", "3"))
 def test_a_sender_holds_back_when_it_gets_too_many_gos(t: Case) -> None:
-    peer = t.receiver(4 * 1024, max_buffers=1)
+    limit = int(t.variant)
+    peer = t.receiver((limit + 4) * 1024, max_buffers=limit)
     with t.preamble():
         peer.connect()
-        peer.go(0, 1, 2)
-        peer.expect_buffer(0)
+        peer.require(max_buffers=limit)
+        peer.go(*range(limit + 2))
+        peer.expect_buffer(limit - 1)
     peer.listen(peer.ack_deadline_us)  # the monitor fails a sender that goes along with it
-    t.should(peer.high_seq >= 3, f"of three GOs, where one was agreed, {peer.high_seq} are acknowledged (AMB-29)")
+    text = f"of {limit + 2} GOs, where {limit} were agreed, {peer.high_seq} are acknowledged (AMB-29)"
+    t.should(peer.high_seq >= limit + 2, text)
     sent = sorted(n for n, buffer in peer.buffers.items() if buffer.packets)
-    t.observe("buffers sent with three GOs where one was agreed", len(sent))
+    t.must(len(sent) <= limit, f"buffers {sent} were sent without an OK, {limit} at a time were agreed")
+    t.observe(f"buffers sent with {limit + 2} GOs where {limit} were agreed", len(sent))
     peer.finish()
     peer.expect_success()
 

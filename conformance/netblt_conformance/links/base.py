@@ -108,7 +108,7 @@ class Link(ABC):
 
     @abstractmethod
     def start(self, start: Start) -> None:
-        """Starts the implementation. NotSupportedError when it lacks the role. Called once."""
+        """Starts the implementation. NotSupportedError when it lacks the role. A second call ends the first one."""
 
     @abstractmethod
     def send(self, packet: bytes, source: bytes = TESTER_ADDRESS) -> int:

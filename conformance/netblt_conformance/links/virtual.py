@@ -113,6 +113,9 @@ class VirtualLink(Link):
         return self._clock
 
     def start(self, start: Start) -> None:
+        if self._started:
+            self._endpoint.close()
+            self._queue.clear()
         self._started = True
         self._depart(self._endpoint.start(start, self._clock.now_us()))
 

@@ -106,6 +106,8 @@ class WireLink(Link):
     def start(self, start: Start) -> None:
         described = self._described(start.role)
         start = capped(start, self._adapter.pics)
+        if self._program is not None:
+            self._program.close(then=lambda: None)
         works = self._works(start.role)
         self._program = Program(self._adapter, self._transport, self._meter, role_works=works)
         stall_us = start.parameters.client_stall_until_us
