@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CKSUM-01, CKSUM-03, CKSUM-04: every packet that the implementation emits is summed again."""
+"""CKSUM-01..04: every packet that the implementation emits is summed again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,18 @@ class ChecksumOracle(Oracle):
             self.warn("CKSUM-03", "the header checksum of data packets covers the data too", frame)
             return
         name = packet.type.name if packet.type is not None else f"type {packet.type_code}"
-        self.fail("CKSUM-01", f"{name} carries a wrong checksum", frame)
+        if packet.checksum == 0:
+            self.fail("CKSUM-01", f"{name} carries no checksum", frame)
+        elif packet.is_data and (covered := self._covered(packet)):
+            self.fail("CKSUM-03", f"the header checksum of {name} covers {covered} bytes", frame)
+        else:
+            self.fail("CKSUM-02", f"{name} carries a wrong checksum, 0x{packet.checksum:04x}", frame)
+
+    @staticmethod
+    def _covered(packet: Packet) -> int:
+        """How many bytes a wrong header checksum is right for; 0: for no number of them."""
+        lengths = range(HEADER_BYTES, packet.length, 2)
+        return next((length for length in lengths if sums_to_ffff(packet.raw[:length])), 0)
 
     def _check_data(self, packet: Packet, frame: int) -> None:
         """CKSUM-04: summed with the Data Area Checksum, the data gives 0xFFFF."""
