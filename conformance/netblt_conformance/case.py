@@ -365,7 +365,9 @@ class Case:
             monitor.finish()
             for violation in monitor.violations:
                 if violation.requirement in own:
-                    self.judgement.worsen(violation.verdict, violation.reason, violation.frame)
+                    self.judgement.take_violation(
+                        violation.requirement, violation.verdict, violation.reason, violation.frame
+                    )
                 else:
                     others.append(violation)
         return others

@@ -20,11 +20,10 @@ from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.mutants import MutantError
 from netblt_conformance.selection import SelectionError, Share
 from netblt_conformance.sweep.schedule_file import ScheduleFileError
-from netblt_conformance.target import LINKS
+from netblt_conformance.target import DEFAULT_SEED, LINKS
 from netblt_conformance.verdicts import ExitCode
 from netblt_conformance.watch import command as watch
 
-DEFAULT_SEED = 1
 DEFAULT_REPORT = Path("netblt-report")
 
 

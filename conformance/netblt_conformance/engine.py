@@ -262,6 +262,7 @@ class Engine:
                 f"the control arm, without the stimulus, fails too: {judgement.reason}",
                 judgement.frame,
                 judgement.cause,
+                judgement.requirement,
             )
         self._write_capture(run, case, others)
         seconds = case.link.clock.now_us() / MICROSECONDS_PER_S
@@ -303,6 +304,7 @@ class Engine:
             frame=None if frame is None else frame + 1,
             seconds=round(seconds, 6),
             cause=judgement.cause,
+            violated=judgement.requirement,
         )
 
     def _emit_result(self, result: Result) -> None:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance import __version__, confirm, known, target
+from netblt_conformance.diagnosis.ranking import likely_causes
 from netblt_conformance.engine import Plan
 from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import LinkUnavailableError, SweepOrder
-from netblt_conformance.report import files, html, table, versions
+from netblt_conformance.report import alike, causes, files, html, table, versions
 from netblt_conformance.report.causes_so_far import CausesSoFar
 from netblt_conformance.report.deliver import deliver
 from netblt_conformance.report.progress import Progress
@@ -62,7 +63,11 @@ class Listener:
         self.progress = Progress(wanted=not options.quiet and not options.verbose)
         self._finished: set[str] = set()
         self._began_s = time.monotonic()
-        self._causes_so_far = CausesSoFar(_command(plan)) if live and plan.factory.real_time else None
+        self._causes_so_far = CausesSoFar(self.command) if live and plan.factory.real_time else None
+
+    @property
+    def command(self) -> list[str]:
+        return target.command(self.plan.factory, self.plan.seed, self.options.delay_ms)
 
     @functools.cached_property
     def testing(self) -> dict[str, str]:
@@ -134,13 +139,6 @@ class Listener:
             "complete": not self.interrupted,
             "observed": dict(sorted(self.observed.items())),
         }
-
-
-def _command(plan: Plan) -> list[str]:
-    """What runs the same implementation on the same link."""
-    adapter = plan.factory.adapter
-    given = ["--adapter", str(adapter.path)] if adapter is not None else []
-    return ["netblt-conformance", "run", "--link", plan.factory.name, *given]
 
 
 def _prepare(report: Path) -> None:
@@ -272,20 +270,42 @@ def _interruptible() -> Iterator[None]:
 
 def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     """Writes the report and answers the exit status."""
-    results, header = listener.ordered(), listener.header()
+    found = listener.ordered()
+    likely, results = likely_causes(found), alike.merged(found)
+    base = listener.command
+    header = {**listener.header(), "causes": [causes.to_json(cause, base) for cause in likely]}
     files.write(plan.report, header, results)
-    html.write(plan.report, header, results, dissect=not listener.options.no_dissector)
+    listener.progress.say("writing the report")
+    html.write(
+        plan.report,
+        header,
+        results,
+        causes.section(likely, listener.observed, base),
+        dissect=not listener.options.no_dissector,
+    )
+    listener.progress.clear()
     options = listener.options
     used = deliver(files.json_lines(header, results), options.json_lines)
     used |= deliver(files.junit(header, results), options.junit)
-    _print_report(listener, results, header, seconds, sys.stderr if used else sys.stdout)
+    _print_report(
+        listener,
+        results,
+        header,
+        seconds,
+        sys.stderr if used else sys.stdout,
+        causes.lines(likely, listener.observed, base),
+    )
     return ExitCode.COULD_NOT_RUN if listener.interrupted else exit_code(results)
 
 
-def _print_report(listener: Listener, results: list[Result], header: dict[str, Any], seconds: float, out: Any) -> None:
+def _print_report(
+    listener: Listener, results: list[Result], header: dict[str, Any], seconds: float, out: Any, likely: list[str]
+) -> None:
     colour = listener._colour and out is sys.stdout
     everything = not listener.options.quiet and not listener.options.verbose and out is sys.stdout
     rows = table.table(results, colour, everything=everything)
+    if likely:
+        print("\n".join(likely), end="\n\n", file=out)
     if rows:
         print("\n".join(rows), file=out)
     if not listener.options.quiet:

@@ -14,6 +14,7 @@ from netblt_conformance.links.base import LinkFactory, LinkUnavailableError
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US
 from netblt_conformance.model import MICROSECONDS_PER_MS
 
+DEFAULT_SEED = 1
 LINKS = ("sim", "pipe", "wire")
 _REFERENCE_ADAPTER = "reference.toml"
 _EXAMPLE_ADAPTER = "example_pipe.toml"
@@ -90,6 +91,18 @@ def _shown(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def command(factory: LinkFactory, seed: int, delay_ms: float | None) -> list[str]:
+    """The command line that runs cases against what a factory makes links to."""
+    words = ["netblt-conformance", "run"]
+    if factory.adapter is not None:
+        words += ["--adapter", _shown(factory.adapter.path)]
+        words += ["--link", factory.name] if len(factory.adapter.links) > 1 else []
+    elif factory.subject is not None and factory.subject.resolve() != paths.iut_library():
+        words += ["--iut-library", _shown(factory.subject.resolve())]
+    words += ["--delay-ms", f"{delay_ms:g}"] if delay_ms is not None else []
+    return words + (["--seed", str(seed)] if seed != DEFAULT_SEED else [])
 
 
 def line(testing: Mapping[str, str]) -> str:

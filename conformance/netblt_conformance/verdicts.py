@@ -63,6 +63,7 @@ class Judgement:
     reason: str = ""
     frame: int | None = None  # the capture's frame that decided, counted from 0
     cause: Cause = Cause.JUDGEMENT
+    requirement: str = ""  # the one that an oracle found violated; empty: the first one of the case
 
     def worsen(self, verdict: Verdict, reason: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT) -> bool:
         """Takes the verdict over if it is worse. N/A and OBSERVED are no steps on this ladder."""
@@ -70,8 +71,20 @@ class Judgement:
             raise ValueError(f"{verdict.label} cannot worsen a judgement")
         if verdict <= self.verdict:
             return False
-        self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, cause
+        self.verdict, self.reason, self.frame, self.cause, self.requirement = verdict, reason, frame, cause, ""
         return True
+
+    def take_violation(self, requirement: str, verdict: Verdict, reason: str, frame: int | None) -> None:
+        """What an oracle saw of a requirement that the case judges. A packet says more than what did not come: the
+        violation replaces an absence of the same verdict. Of the packet that the case accuses it says which requirement
+        is violated."""
+        if verdict is self.verdict and self.cause is Cause.ABSENCE:
+            self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, Cause.JUDGEMENT
+        elif not self.worsen(verdict, reason, frame):
+            same_packet = frame is not None and (verdict, frame) == (self.verdict, self.frame)
+            if not same_packet or self.requirement:
+                return
+        self.requirement = requirement
 
 
 @dataclass(slots=True)
@@ -90,6 +103,10 @@ class Result:
     observed: dict[str, str] = field(default_factory=dict)
     origin: Origin = Origin.CASE
     cause: Cause = Cause.JUDGEMENT
+    violated: str = ""  # of several requirements the one that an oracle found violated
+    # One row for all the runs in which the same was seen: how many, and capture -> frame of those besides the first.
+    runs: int = 1
+    also_in: dict[str, int | None] = field(default_factory=dict)
     # Real time, for a result that is no PASS: how much the machine may have added to any interval, in microseconds.
     # 0: less than two events may lie apart.
     held_up_us: int = 0
@@ -106,6 +123,11 @@ class Result:
     def base_name(self) -> str:
         """The name of the case without its variant."""
         return self.case.partition(": ")[0]
+
+    @property
+    def requirement(self) -> str:
+        """The requirement that the verdict is about: the violated one, else the first of the case."""
+        return self.violated or (self.requirements[0] if self.requirements else "")
 
     @property
     def label(self) -> str:
@@ -127,9 +149,11 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)
         row["verdict"] = self.verdict.label
-        for name in ("provoked", "held_up_us"):
+        for name in ("violated", "also_in", "provoked", "held_up_us"):
             if not row[name]:
                 del row[name]
+        if self.runs == 1:
+            del row["runs"]
         return row
 
     @classmethod

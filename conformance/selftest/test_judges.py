@@ -18,7 +18,7 @@ from netblt_conformance.judges.second import disagreements, position_options
 from netblt_conformance.judges.tshark import VIOLATIONS, Tshark, plugin_folder
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.verdicts import Cause, Result, Verdict
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -100,7 +100,7 @@ def test_what_the_tester_made_undecidable_is_held_against_nobody(tmp_path: Path)
 def test_what_did_not_come_accuses_no_packet(tmp_path: Path) -> None:
     """The frame of such a failure is only the last one that came before the waiting ended."""
     failed = result(Verdict.FAIL, frame=5)
-    failed.reason = "expected GO for buffer 2: not within 2 s; saw 5 CONTROL"
+    failed.reason, failed.cause = "expected GO for buffer 2: not within 2 s; saw 5 CONTROL", Cause.ABSENCE
     assert disagreements([failed], transfer(tmp_path, *GOOD)) == []
 
 

@@ -7,7 +7,7 @@ import dataclasses
 
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.report import table
-from netblt_conformance.verdicts import Origin, Result, Verdict
+from netblt_conformance.verdicts import Result, Verdict
 
 
 def results(*roles: str, verdict: Verdict = Verdict.PASS, reason: str = "", arm: str = "stimulus") -> list[Result]:
@@ -41,29 +41,3 @@ def test_other_requirements_are_other_rows() -> None:
 def test_without_everything_plain_passes_are_left_out() -> None:
     warning = results("active-sender", verdict=Verdict.WARN, reason="hm")
     assert len(table.table(results("passive-sender") + warning, False, everything=False)) == 1
-
-
-def habit(count: int, reason: str = "message 7 has padding") -> list[Result]:
-    return [
-        Result(f"case_{n}", ["WIRE-12"], "active-sender", Verdict.WARN, reason, origin=Origin.MONITOR)
-        for n in range(count)
-    ]
-
-
-def test_a_habit_that_shows_in_every_case_is_said_three_times_and_counted() -> None:
-    rows = table.table(habit(390), False, everything=True)
-    assert len(rows) == 3
-    assert rows[2].endswith("(and 387 rows like it in results.jsonl)")
-    assert not rows[1].endswith("results.jsonl)")
-
-
-def test_three_rows_alike_and_rows_of_cases_are_all_shown() -> None:
-    assert len(table.table(habit(3), False, everything=True)) == 3
-    own = [dataclasses.replace(row, case=f"case {n}", origin=Origin.CASE) for n, row in enumerate(habit(5))]
-    assert len(table.table(own, False, everything=True)) == 5
-
-
-def test_what_differs_in_more_than_numbers_is_counted_apart() -> None:
-    both = habit(4) + habit(4, "message 9 has padding") + habit(4, "message 9 has no end")
-    rows = table.table(both, False, everything=True)
-    assert [row.split("(and ")[1].split()[0] for row in rows if "(and " in row] == ["5", "1"]

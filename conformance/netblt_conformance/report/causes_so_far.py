@@ -55,8 +55,8 @@ class CausesSoFar:
 
     def take(self, result: Result, elapsed_s: float) -> str | None:
         """The line to print now, if there is one."""
-        if result.verdict is Verdict.FAIL and result.requirements:
-            group = self._groups.setdefault(result.requirements[0], _Group(result))
+        if result.verdict is Verdict.FAIL and result.requirement:
+            group = self._groups.setdefault(result.requirement, _Group(result))
             weight = _WEIGHTS[result.cause]
             if weight > _WEIGHTS[group.first.cause]:
                 group.first = result

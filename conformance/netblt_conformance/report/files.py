@@ -50,7 +50,8 @@ def junit(header: dict[str, Any], results: Sequence[Result]) -> str:
     suite.set("skipped", str(sum(result.verdict in (Verdict.NA, Verdict.INCONC) for result in results)))
     suite.set("time", f"{sum(result.seconds for result in results):.6f}")
     properties = ET.SubElement(suite, "properties")
-    for key, text in _flat({"layout": LAYOUT_VERSION, **header}):
+    flat = {key: value for key, value in header.items() if not isinstance(value, list)}
+    for key, text in _flat({"layout": LAYOUT_VERSION, **flat}):
         ET.SubElement(properties, "property", name=key, value=text)
     for result in results:
         arm = "" if result.arm == "stimulus" else f" ({result.arm})"

@@ -183,8 +183,8 @@ def _sweeps(results: Sequence[Result]) -> str:
     )
 
 
-def page(header: dict[str, Any], results: Sequence[Result], found: dict[int, Excerpt]) -> str:
-    """`found`: excerpts by the number of the result."""
+def page(header: dict[str, Any], results: Sequence[Result], found: dict[int, Excerpt], causes: str = "") -> str:
+    """`found`: excerpts by the number of the result. `causes`: the section about the likely causes."""
     known = catalogue.requirements()
     rank = {verdict: -int(verdict) for verdict in GRADED}
     order = sorted(range(len(results)), key=lambda n: (rank.get(results[n].verdict, 1), n))
@@ -192,13 +192,13 @@ def page(header: dict[str, Any], results: Sequence[Result], found: dict[int, Exc
     return (
         "<!DOCTYPE html>\n<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>NETBLT conformance</title><style>{STYLE}</style></head><body>{_summary(header, results)}"
+        f"<title>NETBLT conformance</title><style>{STYLE}</style></head><body>{_summary(header, results)}{causes}"
         f"{_matrix(results, known)}{_profile(header.get('observed', {}))}{_sweeps(results)}"
         f'<section id="results"><h2>Results <small id="shown"></small></h2>{rows}</section>'
         f"<script>{SCRIPT}</script></body></html>\n"
     )
 
 
-def write(folder: Path, header: dict[str, Any], results: Sequence[Result], *, dissect: bool) -> None:
-    text = page(header, results, excerpts(folder, results, dissect=dissect))
+def write(folder: Path, header: dict[str, Any], results: Sequence[Result], causes: str = "", *, dissect: bool) -> None:
+    text = page(header, results, excerpts(folder, results, dissect=dissect), causes)
     (folder / NAME).write_text(text, encoding="utf-8")

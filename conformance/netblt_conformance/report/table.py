@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from netblt_conformance.model import ROLES_BY_NAME
-from netblt_conformance.verdicts import GRADED, Origin, Result, Verdict
+from netblt_conformance.verdicts import GRADED, Result, Verdict
 
 _COLOURS = {
     Verdict.PASS: "32",
@@ -21,9 +20,6 @@ _COLOURS = {
     Verdict.OBSERVED: "36",
 }
 REASON_WIDTH = 100
-# How often the table says what is wrong in every case alike: what an oracle, or the other judge, saw there.
-ALIKE_SHOWN = 3
-SEEN_ASIDE = (Origin.MONITOR, Origin.DISSECTOR, Origin.JUDGES)
 
 
 def paint(verdict: Verdict, colour: bool, width: int = 0) -> str:
@@ -55,31 +51,11 @@ def _passed(results: Sequence[Result]) -> Result:
     return dataclasses.replace(results[0], role=words, arm="stimulus")
 
 
-def _without_the_alike(results: Sequence[Result]) -> Iterator[Result]:
-    """A habit shows in every case. Its first rows stay, and the last of them says how many more there are."""
-    alike: dict[tuple[Verdict, str, str], list[int]] = collections.defaultdict(list)
-    for place, result in enumerate(results):
-        if result.origin in SEEN_ASIDE:
-            shape = re.sub(r"\d+", "#", result.reason)
-            alike[result.verdict, " ".join(result.requirements), shape].append(place)
-    left_out = {place for places in alike.values() for place in places[ALIKE_SHOWN:]}
-    more = {
-        places[ALIKE_SHOWN - 1]: len(places) - ALIKE_SHOWN for places in alike.values() if len(places) > ALIKE_SHOWN
-    }
-    for place, result in enumerate(results):
-        if place in more:
-            yield dataclasses.replace(
-                result, reason=f"{result.reason} (and {more[place]} rows like it in results.jsonl)"
-            )
-        elif place not in left_out:
-            yield result
-
-
 def table(results: Sequence[Result], colour: bool, *, everything: bool) -> list[str]:
     """Rows in the order of the run; without `everything` only those that are not plain passes."""
     passes: dict[tuple[str, str], list[Result]] = {}
     shown: list[Result | list[Result]] = []
-    for result in _without_the_alike(results):
+    for result in results:
         if result.verdict is not Verdict.PASS or result.reason:
             shown.append(result)
         elif everything:

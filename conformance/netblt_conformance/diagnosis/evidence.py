@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the results of a run say for and against each requirement as the cause of what went wrong."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from netblt_conformance.known import KNOWN
+from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
+
+# Only these rows are evidence: the dissector and the sweeps see the same faults again, and not every run has them.
+SOURCES = (Origin.CASE, Origin.MONITOR)
+BROKEN = (Verdict.FAIL, Verdict.WARN)
+# What a row says for its requirement. A packet shows the fault itself; what did not come may be missing for any reason.
+SHOWN, MISSING = 1.0, 0.4
+# A row behind an earlier violation in the same capture may be a consequence of it.
+BEHIND = 0.4
+# A should that does not hold is less certain to be a fault than a must.
+SHOULD = 0.5
+# A case says this much of the requirements that it judges besides its first one.
+BESIDES = 0.6
+
+
+@dataclass(slots=True)
+class Run:
+    """One case in one role and arm, with all that was found in it."""
+
+    key: str
+    rows: list[Result] = field(default_factory=list)
+
+    @property
+    def broken(self) -> list[Result]:
+        """Rows that hold something against the implementation."""
+        return [row for row in self.rows if row.verdict in BROKEN and row.cause is not Cause.SUITE]
+
+    @property
+    def stuck(self) -> bool:
+        """Nothing was learnt of the requirement of the case."""
+        return any(row.verdict is Verdict.INCONC for row in self.rows)
+
+    def weights(self) -> dict[str, float]:
+        """How much this run says for each requirement, 0 to 1."""
+        found: dict[str, float] = {}
+        rows = self.broken
+        first = min((row.frame for row in rows if _shows(row) and row.frame), default=None)
+        for row in rows:
+            weight = (SHOWN if _shows(row) else MISSING) * (SHOULD if row.verdict is Verdict.WARN else 1.0)
+            if first is not None and (row.frame is None or row.frame > first or not _shows(row)):
+                weight *= BEHIND
+            for requirement, share in _named(row):
+                found[requirement] = max(found.get(requirement, 0.0), weight * share)
+        return found
+
+
+# Violations that another one brings about: effect -> origins. They count for the origin where an oracle finds that one
+# violated too.
+BROUGHT_ABOUT_BY = {
+    "CTRL-01": ("CTRL-04",),  # a message that rides in no CONTROL looks like a number that was left out
+    "DATA-06": ("CTRL-03",),  # messages out of order are GOs out of order
+}
+
+
+def weigh(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
+    """How much each broken run, by key, says for each requirement."""
+    broken = [run for run in runs if run.broken]
+    shown = {row.requirement for run in broken for row in run.broken if row.violated or row.origin is Origin.MONITOR}
+    found = {run.key: run.weights() for run in broken}
+    for effect, origins in BROUGHT_ABOUT_BY.items():
+        for origin in shown.intersection(origins):
+            for weights in found.values():
+                if effect in weights:
+                    weights[origin] = max(weights.get(origin, 0.0), weights[effect])
+                    weights[effect] *= BEHIND
+    return found
+
+
+def _shows(row: Result) -> bool:
+    return row.cause is Cause.JUDGEMENT
+
+
+def _named(row: Result) -> Iterator[tuple[str, float]]:
+    """The requirements that a row accuses, with their shares."""
+    if row.violated or row.origin is not Origin.CASE:
+        yield row.requirement, 1.0
+        return
+    for place, requirement in enumerate(row.requirements):
+        yield requirement, BESIDES if place else 1.0
+
+
+def runs_of(results: Iterable[Result]) -> list[Run]:
+    """The runs, in the order of their first results. A disturbed result says nothing, and a known failure nothing
+    new."""
+    runs: dict[str, Run] = {}
+    for result in results:
+        if result.origin in SOURCES and not result.disturbed and KNOWN not in result.observed:
+            runs.setdefault(result.key, Run(result.key)).rows.append(result)
+    return list(runs.values())
+
+
+@dataclass(slots=True)
+class Contrast:
+    """How the runs end that were made for a requirement."""
+
+    tried: float = 0.0
+    failed: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """How many of the runs that were made for it fail. Few runs prove little: the share is drawn to one half."""
+        share = (self.failed + CONTRAST_PRIOR / 2) / (self.tried + CONTRAST_PRIOR)
+        return share if self.failed or not self.tried else share * NEVER_FAILS
+
+
+# So many runs, half of them failed, are added to those that there are.
+CONTRAST_PRIOR = 1.0
+# A requirement that passes in every run made for it is violated elsewhere as a consequence of something else.
+NEVER_FAILS = 0.3
+
+
+def contrasts(runs: Sequence[Run]) -> dict[str, Contrast]:
+    """For each requirement. Only roles in which anything fails count: a fault of a sender passes as a receiver."""
+    bad_sides = {_side(run.rows[0].role) for run in runs if run.broken}
+    found: dict[str, Contrast] = defaultdict(Contrast)
+    for run in runs:
+        for row in run.rows:
+            if row.origin is Origin.CASE and row.arm == "stimulus" and _side(row.role) in bad_sides:
+                _count(found, row)
+    return dict(found)
+
+
+def _count(found: dict[str, Contrast], row: Result) -> None:
+    bad = row.verdict in BROKEN and row.cause is not Cause.SUITE
+    if not bad and row.verdict is not Verdict.PASS:
+        return
+    named = dict(_named(row))
+    for place, requirement in enumerate(row.requirements):
+        share = BESIDES if place else 1.0
+        if bad and requirement not in named:
+            continue  # the run ended by another of its requirements
+        found[requirement].tried += share
+        found[requirement].failed += share * bad
+
+
+def _side(role: str) -> str:
+    return role.rpartition("-")[2]

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ranks requirements as the likely causes of all that went wrong in a run.
+
+A requirement explains the runs in which it is accused. It is a likely cause when it explains much of what went wrong,
+is violated early in the captures, and the runs made for it fail, not pass. The best one is taken, what it explains is
+set aside, and the rest is searched in the same way. The score is the one of Ochiai, known from locating faults by the
+tests that they fail: share of the failures that the requirement explains, times share of its own runs that fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from netblt_conformance.diagnosis.evidence import Contrast, Run, contrasts, runs_of, weigh
+from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
+
+# A requirement that only the cases of the best one accuse, with at least this share of its score, may be meant as well.
+ALIKE_SHARE = 0.4
+# Robustness and delivery are what any fault may cost; a specific rule that is violated as well explains it better.
+GENERAL, GENERAL_SHARE = ("ROBUST-", "DATA-08"), 0.6
+CAUSES_MAX = 10
+Weights = dict[str, dict[str, float]]  # by key of the run and requirement
+
+
+@dataclass(frozen=True, slots=True)
+class LikelyCause:
+    """One requirement that is probably violated, or several that the evidence does not tell apart."""
+
+    requirements: tuple[str, ...]
+    roles: tuple[str, ...]
+    first: Result  # the row that shows it best
+    explains: int  # results that show it
+    follows: int  # results that lack something, and probably follow from it
+
+    @property
+    def requirement(self) -> str:
+        return self.requirements[0]
+
+
+def likely_causes(results: Iterable[Result]) -> list[LikelyCause]:
+    """The most likely first; empty when nothing went wrong."""
+    runs = runs_of(results)
+    contrast, weights = contrasts(runs), weigh(runs)
+    left = [run for run in runs if run.broken]
+    found: list[tuple[tuple[str, ...], list[Run]]] = []
+    while left and len(found) < CAUSES_MAX:
+        best = _best(left, weights, contrast)
+        explained = [run for run in left if not weights[run.key].keys().isdisjoint(best)]
+        found.append((best, explained))
+        left = [run for run in left if weights[run.key].keys().isdisjoint(best)]
+    return _described(found, runs)
+
+
+def scores(runs: Sequence[Run], weights: Weights, contrast: dict[str, Contrast]) -> dict[str, float]:
+    """How likely each requirement is the cause of most of what went wrong in these runs."""
+    sums: dict[str, float] = {}
+    for run in runs:
+        for requirement, weight in weights[run.key].items():
+            sums[requirement] = sums.get(requirement, 0.0) + weight
+    unknown = Contrast()
+    return {
+        one: total / len(runs) * contrast.get(one, unknown).share * (GENERAL_SHARE if one.startswith(GENERAL) else 1)
+        for one, total in sums.items()
+    }
+
+
+def _best(runs: Sequence[Run], weights: Weights, contrast: dict[str, Contrast]) -> tuple[str, ...]:
+    """The requirement with the highest score, then those that the same cases judge and nothing tells apart from it."""
+    found = scores(runs, weights, contrast)
+    best = max(sorted(found), key=lambda one: found[one])
+    named = {one: {run.key for run in runs if one in weights[run.key]} for one in found}
+    accused = {row.requirement for run in runs for row in run.broken}
+    alike = [
+        one
+        for one, score in sorted(found.items())
+        if one not in accused
+        and score >= found[best] * ALIKE_SHARE
+        and named[one] <= named[best]
+        and _always_fails(one, contrast)
+    ]
+    return best, *alike
+
+
+def _always_fails(requirement: str, contrast: dict[str, Contrast]) -> bool:
+    own = contrast.get(requirement)
+    return own is not None and own.failed == own.tried
+
+
+def _described(found: list[tuple[tuple[str, ...], list[Run]]], runs: Sequence[Run]) -> list[LikelyCause]:
+    """With the results that each explains. What only lacks something follows from the first cause that was seen on the
+    same side of the link."""
+    causes = []
+    free = [row for run in runs for row in run.rows if row.verdict is Verdict.INCONC]
+    for requirements, explained in found:
+        rows = [row for run in explained for row in run.broken if row.requirement in requirements]
+        rows = rows or [row for run in explained for row in run.broken]
+        others = sum(len(run.broken) for run in explained) - len(rows)
+        roles = tuple(dict.fromkeys(row.role for row in rows))
+        behind = [row for row in free if row.role in roles]
+        free = [row for row in free if row.role not in roles]
+        causes.append(LikelyCause(requirements, roles, _clearest(rows), len(rows), others + len(behind)))
+    return causes
+
+
+def _clearest(rows: Sequence[Result]) -> Result:
+    """A case that was made for the requirement and names a packet; else what comes closest to that."""
+
+    def unclear(row: Result) -> tuple[bool, bool, bool, int]:
+        return row.cause is not Cause.JUDGEMENT, row.frame is None, row.origin is not Origin.CASE, row.frame or 0
+
+    return min(rows, key=unclear)

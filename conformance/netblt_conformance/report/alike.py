@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Merges rows that say the same of many captures: a habit of the implementation is one failure, however many cases show
+it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Sequence
+
+from netblt_conformance.verdicts import Origin, Result, Verdict
+
+# Rows of these say what was seen in the capture of a case, whatever the case is about.
+SEEN_ASIDE = (Origin.MONITOR, Origin.DISSECTOR, Origin.JUDGES)
+# What the format of a packet breaks, it breaks in each role that sends such packets.
+FORMAT_AREAS = ("WIRE", "CKSUM")
+ALL_ROLES = "all"
+_Kind = tuple[Origin, Verdict, str, str, tuple[tuple[str, str], ...]]
+
+
+def _kind(row: Result) -> _Kind:
+    area = row.requirement.partition("-")[0]
+    role = ALL_ROLES if area in FORMAT_AREAS else row.role
+    return row.origin, row.verdict, row.requirement, role, tuple(sorted(row.observed.items()))
+
+
+def merged(results: Sequence[Result]) -> list[Result]:
+    """One row for each requirement, role and verdict of what was seen aside: at the place of the first of them, with
+    the others' captures. A disturbed row stays alone: it proves nothing."""
+    alike: dict[_Kind, list[Result]] = defaultdict(list)
+    for row in results:
+        if row.origin in SEEN_ASIDE and not row.disturbed:
+            alike[_kind(row)].append(row)
+    first = {id(rows[0]): rows for rows in alike.values()}
+    return [
+        _one(first[id(row)]) if id(row) in first else row
+        for row in results
+        if id(row) in first or row.origin not in SEEN_ASIDE or row.disturbed
+    ]
+
+
+def _one(rows: Sequence[Result]) -> Result:
+    row, *others = rows
+    if not others:
+        return row
+    also_in = {other.capture: other.frame for other in others if other.capture is not None}
+    roles = sorted({other.role for other in rows} - {row.role})
+    where = f"; also as {', '.join(roles)}" if roles else ""
+    return dataclasses.replace(
+        row, reason=f"{row.reason} (in {len(rows)} runs{where})", runs=len(rows), also_in=also_in
+    )

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The likely causes of what went wrong, as text for the terminal and as a part of the HTML report."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from netblt_conformance import catalogue
+from netblt_conformance.diagnosis.ranking import LikelyCause
+from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.verdicts import Result
+
+# Of the rest the numbers of results say enough.
+SHOWN_MAX = 5
+WIDTH = 80
+FIRST_TRANSFER = "first transfer"  # in what was observed of a role: why its first transfer failed
+_INDENT = "     "
+
+
+def _roles(cause: LikelyCause) -> str:
+    return "all roles" if len(cause.roles) == len(ROLES_BY_NAME) else ", ".join(sorted(cause.roles))
+
+
+def _title(cause: LikelyCause) -> str:
+    known = catalogue.requirements()
+    named = [f"{one} {known[one].title}" if one in known else one for one in cause.requirements]
+    return " or ".join(named)
+
+
+def _where(row: Result) -> str:
+    if row.capture is None:
+        return "no capture"
+    return f"frame {row.frame} of {row.capture}" if row.frame else row.capture
+
+
+def _counts(cause: LikelyCause) -> str:
+    results = f"{cause.explains} result{'' if cause.explains == 1 else 's'}"
+    return f"explains {results}" + (f"; {cause.follows} more probably follow from it" if cause.follows else "")
+
+
+def command(base: Sequence[str], row: Result) -> str:
+    """Runs again the case that shows it. `base`: the command that tests this implementation."""
+    # A comma separates the terms of --select: what stands before it is a part of the name, and picks it too.
+    name = row.case.replace("_", " ").partition(",")[0]
+    return shlex.join([*base, "--role", row.role, "--select", name])
+
+
+def failed_first_transfers(observed: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Role -> why its first transfer failed."""
+    return {role: found[FIRST_TRANSFER] for role, found in observed.items() if FIRST_TRANSFER in found}
+
+
+def lines(causes: Sequence[LikelyCause], observed: Mapping[str, Mapping[str, str]], base: Sequence[str]) -> list[str]:
+    """What the terminal shows before the table; empty when nothing went wrong."""
+    found: list[str] = []
+    for role, why in failed_first_transfers(observed).items():
+        found += _wrapped(f"first transfer failed ({role}): {why}", "  ")
+    if not causes:
+        return found
+    found.append("likely causes, the most likely first:")
+    for number, cause in enumerate(causes[:SHOWN_MAX], 1):
+        found += _wrapped(f"{number:>3}. {_title(cause)} ({_roles(cause)})", _INDENT)
+        found += _wrapped(f"{_INDENT}{cause.first.verdict.label}: {cause.first.reason}", _INDENT)
+        found.append(f"{_INDENT}{_where(cause.first)}")
+        found.append(f"{_INDENT}{_counts(cause)}; to reproduce:")
+        found.append(f"{_INDENT}{command(base, cause.first)}")
+    if len(causes) > SHOWN_MAX:
+        found.append(f"  {len(causes) - SHOWN_MAX} less likely causes are in the report")
+    return found
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def to_json(cause: LikelyCause, base: Sequence[str]) -> dict[str, Any]:
+    """For the header of results.jsonl."""
+    row = cause.first
+    return {
+        "requirements": list(cause.requirements),
+        "roles": sorted(cause.roles),
+        "case": row.case,
+        "capture": row.capture,
+        "frame": row.frame,
+        "reason": row.reason,
+        "explains": cause.explains,
+        "follows": cause.follows,
+        "reproduce": command(base, row),
+    }
+
+
+def section(causes: Sequence[LikelyCause], observed: Mapping[str, Mapping[str, str]], base: Sequence[str]) -> str:
+    """The same for the HTML report; empty when nothing went wrong."""
+    failed = "".join(
+        f"<p class=warning>The first transfer failed ({escape(role)}): {escape(why)}</p>"
+        for role, why in failed_first_transfers(observed).items()
+    )
+    rows = "".join(_item(cause, base) for cause in causes)
+    if not rows and not failed:
+        return ""
+    listed = f"<ol>{rows}</ol>" if rows else ""
+    return f'<section id="causes"><h2>Likely causes</h2>{failed}{listed}</section>'
+
+
+def _item(cause: LikelyCause, base: Sequence[str]) -> str:
+    row = cause.first
+    place = escape(_where(row))
+    link = f'<a href="{escape(row.capture)}">{place}</a>' if row.capture else place
+    return (
+        f"<li><b>{escape(_title(cause))}</b> <span class=role>{escape(_roles(cause))}</span>"
+        f"<p class=reason>{escape(row.reason)}</p><p class=where>{link}; {escape(_counts(cause))}</p>"
+        f"<pre>{escape(command(base, row))}</pre></li>"
+    )

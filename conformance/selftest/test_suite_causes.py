@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Results that follow from one cause are grouped, the likely causes come first, and a habit is one row."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from netblt_conformance.diagnosis.ranking import LikelyCause, likely_causes
+from netblt_conformance.known import KNOWN
+from netblt_conformance.report import alike, causes
+from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BASE = ["netblt-conformance", "run"]
+
+
+def row(
+    case: str,
+    *requirements: str,
+    verdict: Verdict = Verdict.FAIL,
+    cause: Cause = Cause.JUDGEMENT,
+    role: str = "passive-receiver",
+    frame: int | None = None,
+    origin: Origin = Origin.CASE,
+    violated: str = "",
+) -> Result:
+    reason = "" if verdict is Verdict.PASS else "why"
+    capture = f"{requirements[0]}.{case}.{role}.pcapng"
+    return Result(
+        case,
+        list(requirements),
+        role,
+        verdict,
+        reason,
+        capture=capture,
+        frame=frame,
+        origin=origin,
+        cause=cause,
+        violated=violated,
+    )
+
+
+def seen(case: str, requirement: str, frame: int, role: str = "passive-receiver") -> Result:
+    return row(case, requirement, frame=frame, role=role, origin=Origin.MONITOR)
+
+
+def missing(case: str, *requirements: str) -> Result:
+    return row(case, *requirements, cause=Cause.ABSENCE, frame=30)
+
+
+def named(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    return [cause.requirements for cause in likely_causes(results)]
+
+
+def test_a_run_without_failures_has_no_causes() -> None:
+    assert named([row("a", "CTRL-04", verdict=Verdict.PASS), row("b", "CTRL-05", verdict=Verdict.NA)]) == []
+
+
+def test_a_violation_in_many_captures_explains_what_is_missing_there() -> None:
+    results = [row("own", "CTRL-04", frame=4)]
+    for number in range(5):
+        results += [missing(f"case {number}", f"DATA-0{number}"), seen(f"case {number}", "CTRL-04", 6)]
+    (cause,) = likely_causes(results)
+    assert cause.requirement == "CTRL-04"
+    assert (cause.explains, cause.follows) == (6, 5)
+    assert (cause.first.case, cause.first.frame) == ("own", 4)
+
+
+def test_the_earlier_violation_in_a_capture_is_the_cause() -> None:
+    results = [row("x", "CTRL-01", frame=3), row("y", "TIMER-08", frame=3)]
+    results += [one for n in range(4) for one in (seen(f"case {n}", "TIMER-08", 9), seen(f"case {n}", "CTRL-01", 5))]
+    assert named(results)[0] == ("CTRL-01",)
+
+
+def test_a_requirement_whose_own_cases_pass_is_a_consequence() -> None:
+    results = [row(f"own {n}", "OPEN-05", verdict=Verdict.PASS) for n in range(3)]
+    for number in range(4):
+        results += [row(f"case {number}", "ABORT-01", frame=6), seen(f"case {number}", "OPEN-05", 5)]
+    assert named(results)[0] == ("ABORT-01",)
+
+
+def test_two_faults_are_two_causes_with_what_each_explains() -> None:
+    results = [row(f"a {n}", "WIRE-07", frame=1) for n in range(4)] + [
+        row(f"b {n}", "RATE-01", frame=9) for n in (0, 1)
+    ]
+    assert [(cause.requirement, cause.explains) for cause in likely_causes(results)] == [("WIRE-07", 4), ("RATE-01", 2)]
+
+
+def test_a_requirement_that_only_the_same_cases_judge_is_named_beside_the_first() -> None:
+    results = [missing(f"case {n}", "CLOSE-04", "CLOSE-05") for n in range(3)]
+    assert named(results) == [("CLOSE-04", "CLOSE-05")]
+    passing = row("another", "CLOSE-05", verdict=Verdict.PASS)
+    assert named([*results, passing]) == [("CLOSE-04",)]
+
+
+def test_messages_left_out_explain_gaps_in_the_numbers_but_not_the_reverse() -> None:
+    gaps = [seen(f"case {n}", "CTRL-01", 4) for n in range(6)] + [row("own", "CTRL-01", frame=4)]
+    assert named(gaps)[0] == ("CTRL-01",)
+    left_out = [*gaps, seen("case 0", "CTRL-04", 8), row("made for it", "CTRL-04", frame=8, violated="CTRL-04")]
+    assert named(left_out) == [("CTRL-04",)]
+
+
+@pytest.mark.parametrize("excuse", [{"held_up_us": 5000}, {"observed": {KNOWN: "https://example.org/1"}}])
+def test_disturbed_results_and_known_failures_are_no_evidence(excuse: dict[str, object]) -> None:
+    failure = row("a", "CTRL-04", frame=4)
+    assert named([failure]) == [("CTRL-04",)]
+    assert named([dataclasses.replace(failure, **excuse)]) == []  # type: ignore[arg-type]
+
+
+def cause_of(*results: Result) -> LikelyCause:
+    return likely_causes(results)[0]
+
+
+def test_a_cause_is_printed_with_requirement_role_frame_counts_and_command() -> None:
+    text = causes.lines([cause_of(row("a_case: odd", "CTRL-04", frame=4))], {}, BASE)
+    assert "CTRL-04 Redundancy" in text[1]
+    assert "passive-receiver" in text[1]
+    assert "frame 4 of CTRL-04.a_case: odd.passive-receiver.pcapng" in text[3]
+    assert "explains 1 result;" in text[4]
+    assert shlex.split(text[5])[2:] == ["--role", "passive-receiver", "--select", "a case: odd"]
+
+
+def test_a_failed_first_transfer_stands_before_all_causes() -> None:
+    observed = {"active-sender": {"first transfer": "no RESPONSE"}, "passive-sender": {"version byte": "2"}}
+    text = causes.lines([cause_of(row("a", "CTRL-04"))], observed, BASE)
+    assert text[0] == "first transfer failed (active-sender): no RESPONSE"
+    assert "passive-sender" not in text[0]
+    assert causes.lines([], {}, BASE) == []
+    assert causes.section([], {}, BASE) == ""
+    assert causes.section([], observed, BASE).index("no RESPONSE") > 0
+
+
+def test_a_format_that_is_broken_in_every_case_is_one_row() -> None:
+    results = [
+        seen(f"case {n}", "WIRE-07", 1, role) for n in range(150) for role in ("active-sender", "active-receiver")
+    ]
+    (only,) = alike.merged(results)
+    assert (only.case, only.frame, only.runs, len(only.also_in)) == ("case 0", 1, 300, 299)
+    assert "in 300 runs; also as active-receiver" in only.reason
+
+
+def test_other_roles_verdicts_and_requirements_stay_apart_and_so_do_cases() -> None:
+    results = [seen("a", "CTRL-04", 2), seen("b", "CTRL-04", 3), seen("a", "CTRL-04", 2, "active-receiver")]
+    results += [dataclasses.replace(seen("c", "CTRL-04", 3), verdict=Verdict.WARN), seen("c", "CTRL-05", 3)]
+    results += [row("d", "CTRL-04", frame=1), row("e", "CTRL-04", frame=1)]
+    assert [(one.case, one.runs) for one in alike.merged(results)] == [
+        ("a", 2),
+        ("a", 1),
+        ("c", 1),
+        ("c", 1),
+        ("d", 1),
+        ("e", 1),
+    ]
+
+
+def test_a_merged_row_survives_json() -> None:
+    (merged,) = alike.merged([seen("a", "CTRL-04", 2), seen("b", "CTRL-04", 3)])
+    assert Result.from_json(merged.to_json()) == merged
+
+
+def test_a_packet_that_an_oracle_accuses_replaces_what_did_not_come() -> None:
+    judgement = Judgement()
+    judgement.worsen(Verdict.FAIL, "nothing came", 30, Cause.ABSENCE)
+    judgement.take_violation("CTRL-01", Verdict.WARN, "a gap", 4)
+    assert judgement.frame == 30
+    judgement.take_violation("CTRL-03", Verdict.FAIL, "descending", 5)
+    assert (judgement.reason, judgement.frame, judgement.cause) == ("descending", 5, Cause.JUDGEMENT)
+    assert judgement.requirement == "CTRL-03"
+    judgement.take_violation("CTRL-04", Verdict.FAIL, "left out", 6)
+    assert (judgement.frame, judgement.requirement) == (5, "CTRL-03")
+
+
+def test_of_the_packet_that_a_case_accuses_an_oracle_names_the_requirement() -> None:
+    judgement = Judgement()
+    judgement.worsen(Verdict.FAIL, "a wrong checksum", 7)
+    judgement.take_violation("CKSUM-02", Verdict.FAIL, "0x1234", 7)
+    assert (judgement.reason, judgement.requirement) == ("a wrong checksum", "CKSUM-02")
