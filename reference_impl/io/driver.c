@@ -276,7 +276,7 @@ void netblt_driver_free(netblt_driver *driver)
 static int follow_ports(netblt_driver *driver, netblt_failure *failure)
 {
     const netblt_port_table *table = &driver->ports;
-    uint16_t *ports = malloc(table->count * sizeof *ports);
+    uint16_t *ports = malloc((table->count + 1) * sizeof *ports); /* never an empty block, which may be NULL */
 
     if (ports == NULL)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory for another port");
@@ -287,12 +287,21 @@ static int follow_ports(netblt_driver *driver, netblt_failure *failure)
     return 0;
 }
 
+/* A port whose packets the filter keeps away is of no use: it is given back. */
+static int follow_new_port(netblt_driver *driver, uint16_t port, netblt_failure *failure)
+{
+    if (follow_ports(driver, failure) == 0)
+        return 0;
+    netblt_port_table_remove(&driver->ports, port);
+    return -1;
+}
+
 int netblt_driver_own_port(netblt_driver *driver, const netblt_address *address, uint16_t port, bool passive,
                            netblt_failure *failure)
 {
     if (netblt_port_table_add(&driver->ports, address, port, passive, failure) != 0)
         return -1;
-    return follow_ports(driver, failure);
+    return follow_new_port(driver, port, failure);
 }
 
 int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *address, uint16_t *port,
@@ -302,7 +311,7 @@ int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *addr
         *port = (uint16_t)(EPHEMERAL_PORT_FIRST + netblt_random_u32() % EPHEMERAL_PORTS);
         if (!netblt_port_table_owns(&driver->ports, *port) &&
             netblt_port_table_add(&driver->ports, address, *port, false, failure) == 0)
-            return follow_ports(driver, failure);
+            return follow_new_port(driver, *port, failure);
     }
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                        "no free NETBLT port between %u and %u: too many transfers on this host", EPHEMERAL_PORT_FIRST,
@@ -311,7 +320,10 @@ int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *addr
 
 void netblt_driver_disown_port(netblt_driver *driver, uint16_t port)
 {
+    netblt_failure ignored; /* a filter that admits too much does no harm: netblt_port_table_admits() decides */
+
     netblt_port_table_remove(&driver->ports, port);
+    (void)follow_ports(driver, &ignored);
 }
 
 /* Packets from number `first` on that the link has taken, as one run. */

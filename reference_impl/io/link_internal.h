@@ -54,7 +54,8 @@ struct netblt_link {
     struct netblt_inbox *inbox;
 
     /* Sending by a packet socket, see link_packet.c. */
-    int packet_fd; /* -1 = not asked for */
+    int packet_fd;              /* -1 = not asked for */
+    bool last_by_packet_socket; /* the newest packet was given to packet_fd */
     bool packet_way_known;
     netblt_address packet_way_to;
     netblt_time packet_way_until; /* believed until then, known or not */

@@ -93,6 +93,7 @@ static int send_one_by_one(netblt_link *link, netblt_socket *from, const netblt_
 {
     struct outgoing outgoing;
     unsigned count = prepare(link, from, &outgoing, run, packets, *next);
+    link->last_by_packet_socket = outgoing.by_packet_socket;
     int sent = sendmmsg(outgoing.by_packet_socket ? link->packet_fd : from->fd, outgoing.messages, count, MSG_DONTWAIT);
 
     if (sent <= 0)
@@ -124,7 +125,10 @@ static void report_lost(const netblt_output *run, const uint8_t *packet, int err
     report(context, &lost);
 }
 
-/* A socket tells of an earlier packet's ICMP error by failing the next call, so a failed packet gets a second try;
+/* The driver waits until the raw socket is writable, which says nothing of the packet socket: a full packet socket
+ * counts as congested, and the driver pauses.
+ *
+ * A socket tells of an earlier packet's ICMP error by failing the next call, so a failed packet gets a second try;
  * what fails twice is lost as if in the network, and the protocol repairs it. */
 enum netblt_sent netblt_link_send(netblt_link *link, const netblt_output *run, const uint8_t *packets, size_t *next,
                                   netblt_network_error_fn *report, void *context)
@@ -138,7 +142,7 @@ enum netblt_sent netblt_link_send(netblt_link *link, const netblt_output *run, c
         if (error == 0 || error == EINTR || (error == EMSGSIZE && netblt_link_allow_fragments(from)))
             continue;
         if (error == EAGAIN || error == EWOULDBLOCK)
-            return NETBLT_SENT_LATER;
+            return link->last_by_packet_socket ? NETBLT_SENT_CONGESTED : NETBLT_SENT_LATER;
         if (error == ENOBUFS || error == ENOMEM)
             return NETBLT_SENT_CONGESTED;
         if (failed_once != *next) {
