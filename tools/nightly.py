@@ -129,6 +129,8 @@ JOBS = [
         2 * HOUR_S, broken_programs),
     Job("mutants", "every wrong variant must be found", HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
+    Job("diagnosis", "every case against every mutant: the likely causes must name what the mutant breaks", 3 * HOUR_S,
+        lambda _: [[str(VENV / "netblt-conformance"), "mutants", "--diagnosis"]]),
     Job("paths", "bad paths in virtual time, three seeds", HOUR_S,
         paths),
     Job("experiments", "every scenario with three first seeds, and whether every fit finds what the files say",

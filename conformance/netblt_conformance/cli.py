@@ -142,6 +142,11 @@ def build_parser() -> argparse.ArgumentParser:
         "--matrix", type=Path, metavar="FILE", help="run every case on every mutant; write who kills whom"
     )
     what.add_argument("--variants", action="store_true", help="prove that legal choices are accepted")
+    what.add_argument(
+        "--diagnosis",
+        action="store_true",
+        help="run every case on every mutant; compare likely causes and planted ones",
+    )
     mutants.add_argument(
         "--jobs", type=_at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
     )

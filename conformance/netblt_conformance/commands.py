@@ -213,5 +213,9 @@ def command_mutants(options: argparse.Namespace) -> int:
     core = options.core or paths.root() / "reference_impl" / "core"
     if options.matrix:
         return mutation.matrix(options.matrix, options.name, core, options.jobs)
+    if options.diagnosis:
+        from netblt_conformance.diagnosis import measure
+
+        return measure.run(options.name, core, options.jobs)
     judge = mutation.variants if options.variants else mutation.run
     return judge(options.name, core, verbose=options.verbose, jobs=options.jobs)

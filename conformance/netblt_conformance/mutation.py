@@ -186,7 +186,7 @@ def _check_reference(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop, j
 # ---- several at a time ----
 
 
-def _in_parallel(
+def in_parallel(
     work: Callable[[Workshop, Any], Outcome], made: Workshop, entries: Sequence[Any], jobs: int
 ) -> Iterator[Outcome]:
     """Outcomes in the order of the entries."""
@@ -244,7 +244,8 @@ def _both_judges(made: Workshop, variant: Variant) -> Outcome:
     return outcome
 
 
-def _jobs(jobs: int) -> int:
+def number_of_jobs(jobs: int) -> int:
+    """Mutants at a time; 0: as many as there are processors."""
     return jobs or len(os.sched_getaffinity(0))
 
 
@@ -254,7 +255,7 @@ def _jobs(jobs: int) -> int:
 def run(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0) -> int:
     """Judges the mutants; 1 when one survives, or is not found by the Wireshark plugin though it shows on the wire."""
     wanted = chosen(load(paths.mutants()), names)
-    return with_cases(lambda loaded: _run(wanted, core, loaded, verbose=verbose, jobs=_jobs(jobs)))
+    return with_cases(lambda loaded: _run(wanted, core, loaded, verbose=verbose, jobs=number_of_jobs(jobs)))
 
 
 def _run(wanted: Sequence[Mutant], core: Path, loaded: Loaded, *, verbose: bool, jobs: int) -> int:
@@ -263,7 +264,7 @@ def _run(wanted: Sequence[Mutant], core: Path, loaded: Loaded, *, verbose: bool,
     _check_tested(wanted, loaded)
     fuzz.recipes(SEED)  # children of this process need not make them
     with workshop(core) as made:
-        for mutant, outcome in zip(wanted, _in_parallel(_kill, made, wanted, jobs), strict=True):
+        for mutant, outcome in zip(wanted, in_parallel(_kill, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
             elif outcome.killer is not None:
@@ -298,14 +299,14 @@ def matrix(file: Path, names: Sequence[str], core: Path, jobs: int = 0) -> int:
     """Runs every case against every mutant and writes who kills whom. 1 when a case kills nothing and does not say why
     it cannot, or a mutant survives everything."""
     wanted = chosen(load(paths.mutants()), names)
-    return with_cases(lambda loaded: _matrix(file, wanted, core, loaded, _jobs(jobs)))
+    return with_cases(lambda loaded: _matrix(file, wanted, core, loaded, number_of_jobs(jobs)))
 
 
 def _matrix(file: Path, wanted: Sequence[Mutant], core: Path, loaded: Loaded, jobs: int) -> int:
     kills: dict[str, list[str]] = {}
     with workshop(core) as made:
         harmless = _verdicts(run_cases(made.library, "", made.folder / "reference", jobs=jobs).results)
-        for mutant, outcome in zip(wanted, _in_parallel(_everything, made, wanted, jobs), strict=True):
+        for mutant, outcome in zip(wanted, in_parallel(_everything, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 raise MutantError(outcome.mistake)
             verdicts = _verdicts(outcome.results)
@@ -342,14 +343,14 @@ def _verdict_of_matrix(kills: dict[str, list[str]], cases: Sequence[str], excuse
 def variants(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0) -> int:
     """Runs all cases against every legal variant; 1 when something fails one, or its choice is not reported."""
     wanted = chosen(load_variants(paths.variants()), names)
-    return with_cases(lambda _loaded: _variants(wanted, core, verbose=verbose, jobs=_jobs(jobs)))
+    return with_cases(lambda _loaded: _variants(wanted, core, verbose=verbose, jobs=number_of_jobs(jobs)))
 
 
 def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int) -> int:
     began, wronged = time.monotonic(), 0
     stale: list[str] = []
     with workshop(core) as made:
-        for variant, outcome in zip(wanted, _in_parallel(_both_judges, made, wanted, jobs), strict=True):
+        for variant, outcome in zip(wanted, in_parallel(_both_judges, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
                 continue

@@ -204,10 +204,9 @@ def _second_judge(plan: Plan, listener: Listener) -> None:
 
     if listener.options.no_dissector:
         return
-    listener.progress.say("the dissector looks at the captures")
     results = [result for _, result in listener.results]
     try:
-        found = disagreements(results, plan.report)
+        found = disagreements(results, plan.report, functools.partial(listener.progress.show, "dissector: captures"))
     except JudgeError as error:
         why = f"the dissector check failed: {error}. Use --no-dissector to skip it"
         found = [Result("judges", [], "all", Verdict.ERROR, why, origin=Origin.JUDGES, cause=Cause.SUITE)]
@@ -275,12 +274,12 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     base = listener.command
     header = {**listener.header(), "causes": [causes.to_json(cause, base) for cause in likely]}
     files.write(plan.report, header, results)
-    listener.progress.say("writing the report")
     html.write(
         plan.report,
         header,
         results,
         causes.section(likely, listener.observed, base),
+        functools.partial(listener.progress.show, "report: excerpts"),
         dissect=not listener.options.no_dissector,
     )
     listener.progress.clear()

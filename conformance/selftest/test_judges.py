@@ -97,6 +97,14 @@ def test_what_the_tester_made_undecidable_is_held_against_nobody(tmp_path: Path)
     assert disagreements([passed], transfer(tmp_path, *DESCENDING)) == []
 
 
+def test_the_captures_and_the_accused_packets_are_counted(tmp_path: Path) -> None:
+    counts: list[tuple[int, int]] = []
+    disagreements(
+        [result(Verdict.FAIL, frame=5)], transfer(tmp_path, *GOOD), lambda done, of: counts.append((done, of))
+    )
+    assert counts == [(0, 2), (1, 2), (2, 2)]
+
+
 def test_what_did_not_come_accuses_no_packet(tmp_path: Path) -> None:
     """The frame of such a failure is only the last one that came before the waiting ended."""
     failed = result(Verdict.FAIL, frame=5)

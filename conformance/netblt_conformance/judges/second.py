@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from netblt_conformance.judges import held
@@ -21,6 +21,12 @@ from netblt_conformance.model import ROLES_BY_NAME, address_text
 from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
 
 IUT = address_text(IUT_ADDRESS)
+# What is done, and of how many.
+Progress = Callable[[int, int], None]
+
+
+def _no_progress(_done: int, _of: int) -> None:
+    """Nobody watches."""
 
 
 def position_options(role: str) -> tuple[str, ...]:
@@ -30,9 +36,14 @@ def position_options(role: str) -> tuple[str, ...]:
 
 
 def findings(
-    tshark: Tshark, captures: Sequence[Path], options: Sequence[str] = (), which: str = VIOLATIONS
+    tshark: Tshark,
+    captures: Sequence[Path],
+    options: Sequence[str] = (),
+    which: str = VIOLATIONS,
+    looked_at: Callable[[int], None] = lambda _captures: None,
 ) -> Iterator[tuple[Path, Finding]]:
-    """(capture, finding) for every finding of this kind in every capture; frames are counted in that capture."""
+    """(capture, finding) for every finding of this kind in every capture; frames are counted in that capture.
+    `looked_at` is told how many captures are done, some at a time."""
     with tempfile.TemporaryDirectory(prefix="netblt-judge-") as folder:
         merged = Path(folder) / "merged.pcapng"
         for first in range(0, len(captures), FILES_AT_A_TIME):
@@ -41,6 +52,7 @@ def findings(
             for finding in tshark.findings(merged, which, *options):
                 part: Part = parts[bisect.bisect_right(starts, finding.frame) - 1]
                 yield part.path, finding.counted_from(part.first_frame)
+            looked_at(len(parts))
 
 
 def _seen(results: Iterable[Result]) -> set[str]:
@@ -58,10 +70,24 @@ def by_capture(results: Sequence[Result], report: Path) -> dict[str, list[Result
     return found
 
 
-def disagreements(results: Sequence[Result], report: Path) -> list[Result]:
-    """One ERROR for every requirement and case where the judges contradict each other."""
+def disagreements(results: Sequence[Result], report: Path, progress: Progress = _no_progress) -> list[Result]:
+    """One ERROR for every requirement and case where the judges contradict each other. `progress` counts captures, then
+    the packets that the suite accuses."""
+    count = _Count(progress, len(by_capture(results, report)) + len(_accused(results, report)))
     with Tshark() as tshark:
-        return [*_unseen(tshark, results, report), *_held(tshark, results, report)]
+        return [*_unseen(tshark, results, report, count), *_held(tshark, results, report, count)]
+
+
+class _Count:
+    """Adds up what is done."""
+
+    def __init__(self, progress: Progress, of: int) -> None:
+        self._progress, self._done, self._of = progress, 0, of
+        progress(0, of)
+
+    def add(self, done: int) -> None:
+        self._done += done
+        self._progress(self._done, self._of)
 
 
 def _error(result: Result, requirement: str, reason: str, frame: int | None) -> Result:
@@ -79,7 +105,7 @@ def _error(result: Result, requirement: str, reason: str, frame: int | None) -> 
     )
 
 
-def _unseen(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Result]:
+def _unseen(tshark: Tshark, results: Sequence[Result], report: Path, count: _Count) -> list[Result]:
     """The dissector proves a violation by the implementation that the suite passed. The tester's own deliberate faults
     are not held against anyone: they have another offender.
 
@@ -91,7 +117,7 @@ def _unseen(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Res
         by_position[position_options(captures[name][0].role)].append(report / name)
     found: dict[tuple[str, str], Result] = {}
     for options, paths in by_position.items():
-        for path, finding in findings(tshark, paths, options):
+        for path, finding in findings(tshark, paths, options, looked_at=count.add):
             name, rule = path.name, finding.requirement
             rows = captures[name]
             if finding.offender_address != IUT or (name, rule) in found or rule in _seen(rows):
@@ -121,19 +147,25 @@ def _failure(result: Result, finding: Finding) -> Result:
     )
 
 
-def _held(tshark: Tshark, results: Sequence[Result], report: Path) -> list[Result]:
-    """The suite fails a packet of the implementation that the dissector looked at and found right, while it finds
-    nothing else wrong with the implementation in that capture either."""
-    accused = [
+def _accused(results: Sequence[Result], report: Path) -> list[Result]:
+    """Failures that rest on a packet."""
+    return [
         result
         for rows in by_capture(results, report).values()
         for result in rows
         if result.verdict is Verdict.FAIL and result.frame is not None and result.cause is not Cause.ABSENCE
     ]
+
+
+def _held(tshark: Tshark, results: Sequence[Result], report: Path, count: _Count) -> list[Result]:
+    """The suite fails a packet of the implementation that the dissector looked at and found right, while it finds
+    nothing else wrong with the implementation in that capture either."""
+    accused = _accused(results, report)
     errors: dict[tuple[str | None, str], Result] = {}
     for role in sorted({result.role for result in accused}):
         mine = [result for result in accused if result.role == role]
         for result, views in held.examine(tshark, mine, report, position_options(role)):
+            count.add(1)
             if views and all(view.acquits for view in views):
                 words = ", ".join(view.requirement for view in views)
                 reason = f"the suite fails {words}; the dissector put this very packet to the test and found it right"

@@ -7,7 +7,7 @@ import contextlib
 import re
 import struct
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,19 +97,33 @@ def excerpt(capture: Path, frame: int | None) -> Excerpt | None:
     return Excerpt(tuple(_line(number, block, began)[0] for number, block in chosen), deciding if frame else 0)
 
 
-def excerpts(folder: Path, results: Sequence[Result], *, dissect: bool) -> dict[int, Excerpt]:
-    """Excerpts for the results that deserve a look, by their number."""
+# What is done, and of how many.
+Progress = Callable[[int, int], None]
+
+
+def excerpts(
+    folder: Path,
+    results: Sequence[Result],
+    progress: Progress = lambda _done, _of: None,
+    first: Collection[str] = (),
+    *,
+    dissect: bool,
+) -> dict[int, Excerpt]:
+    """Excerpts for the results that deserve a look, by their number. `first`: captures that need one most."""
     wanted = [
         number
-        for number, result in sorted(enumerate(results), key=lambda pair: -pair[1].verdict)
+        for number, result in sorted(
+            enumerate(results), key=lambda pair: (pair[1].capture not in first, -pair[1].verdict)
+        )
         if result.verdict in _WORTH_A_LOOK and result.capture and (folder / result.capture).is_file()
     ][:EXCERPTS]
     found: dict[int, Excerpt] = {}
-    for number in wanted:
+    for done, number in enumerate(wanted, 1):
         result = results[number]
         one = excerpt(folder / str(result.capture), result.frame)
         if one is not None:
             found[number] = one
+        progress(done, len(wanted))
     if dissect and found:
         # The report is complete without; that tshark is missing has its own ERROR.
         with contextlib.suppress(JudgeError):

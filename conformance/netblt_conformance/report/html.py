@@ -14,7 +14,7 @@ from netblt_conformance import catalogue
 from netblt_conformance.catalogue import Requirement
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.report import versions
-from netblt_conformance.report.excerpt import Excerpt, excerpts
+from netblt_conformance.report.excerpt import Excerpt, Progress, excerpts
 from netblt_conformance.report.style import SCRIPT, STYLE
 from netblt_conformance.verdicts import GRADED, Origin, Result, Verdict, exit_code
 
@@ -199,6 +199,16 @@ def page(header: dict[str, Any], results: Sequence[Result], found: dict[int, Exc
     )
 
 
-def write(folder: Path, header: dict[str, Any], results: Sequence[Result], causes: str = "", *, dissect: bool) -> None:
-    text = page(header, results, excerpts(folder, results, dissect=dissect), causes)
+def write(
+    folder: Path,
+    header: dict[str, Any],
+    results: Sequence[Result],
+    causes: str = "",
+    progress: Progress = lambda _done, _of: None,
+    *,
+    dissect: bool,
+) -> None:
+    """`causes`: the section about the likely causes. `progress` counts the excerpts. What shows a cause has one."""
+    first = {cause["capture"] for cause in header.get("causes", [])}
+    text = page(header, results, excerpts(folder, results, progress, first, dissect=dissect), causes)
     (folder / NAME).write_text(text, encoding="utf-8")

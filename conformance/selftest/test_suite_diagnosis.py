@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The measurement of the diagnosis counts what it says, and finds what a mutant breaks."""
+
+from __future__ import annotations
+
+import pytest
+from netblt_conformance import mutants, paths
+from netblt_conformance.diagnosis import measure
+from netblt_conformance.diagnosis.measure import Diagnosed, Figures
+from netblt_conformance.diagnosis.ranking import LikelyCause
+from netblt_conformance.mutants import Mutant
+from netblt_conformance.verdicts import Result, Verdict
+
+
+def diagnosed(planted: str, *causes: tuple[str, ...], found_as: str = "") -> Diagnosed:
+    first = Result("case", ["CTRL-04"], "active-sender", Verdict.FAIL, "why")
+    mutant = Mutant("name", planted, "about", (), found_as=found_as)
+    return Diagnosed(mutant, tuple(LikelyCause(cause, ("active-sender",), first, 1, 0) for cause in causes))
+
+
+def test_the_rank_is_the_place_of_the_planted_requirement() -> None:
+    causes = (("CTRL-01",), ("CTRL-04", "CTRL-05"))
+    assert [diagnosed(planted, *causes).rank for planted in ("CTRL-01", "CTRL-05", "RATE-01")] == [1, 2, 0]
+    assert diagnosed("RATE-01", *causes, found_as="CTRL-04").rank == 2
+    assert diagnosed("RATE-01").rank == 0
+
+
+def test_the_figures_need_nine_of_ten_first_and_almost_all_among_three() -> None:
+    hit, second = diagnosed("A-01", ("A-01",)), diagnosed("A-01", ("B-01",), ("A-01",))
+    fourth = diagnosed("A-01", ("B-01",), ("C-01",), ("D-01",), ("A-01",))
+    assert Figures.of([hit] * 90 + [second] * 7 + [fourth] * 3).good_enough
+    assert not Figures.of([hit] * 90 + [second] * 6 + [fourth] * 4).good_enough
+    assert not Figures.of([hit] * 89 + [second] * 11).good_enough
+
+
+def test_a_first_cause_that_names_two_requirements_is_counted_apart() -> None:
+    figures = Figures.of([diagnosed("A-01", ("A-01",)), diagnosed("A-01", ("A-01", "B-01"))])
+    assert (figures.first, figures.alone) == (2, 1)
+
+
+def test_the_development_set_names_mutants_only() -> None:
+    names = {mutant.name for mutant in mutants.load(paths.mutants())}
+    assert measure.development_set() <= names
+    assert len(measure.development_set()) < len(names) / 4
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_the_command_prints_the_causes_of_a_mutant_and_the_figures(capfd: pytest.CaptureFixture[str]) -> None:
+    status = measure.run(["type-12"], paths.root() / "reference_impl" / "core", jobs=1)
+    text = capfd.readouterr().out
+    assert "  1. WIRE-03    type-12: WIRE-03" in text
+    assert "all: 1 mutants, planted requirement first for 1 (100.0 %)" in text
+    assert status == 0
