@@ -13,6 +13,7 @@ from netblt_conformance import __version__, commands
 from netblt_conformance.adapter import AdapterError
 from netblt_conformance.catalogue import CatalogueError
 from netblt_conformance.check import command as check
+from netblt_conformance.doctor import command as doctor
 from netblt_conformance.experiment import commands as experiment
 from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import HarnessError, LinkUnavailableError
@@ -98,6 +99,7 @@ def _run_parser(parser: argparse.ArgumentParser) -> None:
         help="sim: so many random schedules more for each transfer and role of a sweep",
     )
     parser.add_argument("--delay-ms", type=float, metavar="MS", help="sim and pipe: one-way delay (default: 1)")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="pipe: append every frame to FILE, in words")
     for name, what in (("--json-lines", "results as JSON lines"), ("--junit", "results as JUnit XML")):
         text = f"{what} also to FILE (default: standard output, instead of the table)"
         parser.add_argument(name, nargs="?", const="-", metavar="FILE", help=text)
@@ -114,6 +116,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"netblt-conformance {__version__}")
     commands_parser = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _run_parser(commands_parser.add_parser("run", help="run cases against an implementation"))
+    doctor.add_options(commands_parser.add_parser("doctor", help="try one transfer in each role and show all of it"))
     check.add_options(commands_parser.add_parser("check", help="judge captures, no implementation needed"))
     watch.add_options(commands_parser.add_parser("watch", help="judge live traffic as it passes"))
     listing = commands_parser.add_parser("list", help="list the cases and what they judge")

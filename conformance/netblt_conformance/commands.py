@@ -13,6 +13,7 @@ from pathlib import Path
 from netblt_conformance import catalogue, coverage, mutation, paths, target
 from netblt_conformance.capture import Capture
 from netblt_conformance.check.command import command_check
+from netblt_conformance.doctor.command import command_doctor
 from netblt_conformance.engine import Plan
 from netblt_conformance.experiment.commands import command_experiment
 from netblt_conformance.links.base import Link, LinkFactory, LinkUnavailableError
@@ -30,6 +31,7 @@ from netblt_conformance.watch.command import command_watch
 __all__ = [
     "command_check",
     "command_coverage",
+    "command_doctor",
     "command_experiment",
     "command_explain",
     "command_list",
@@ -87,7 +89,11 @@ def command_run(options: argparse.Namespace) -> int:
     options.link = chosen.link
     # The factory first: an adapter sets tolerances that the cases take over when they are loaded.
     plan = Plan(
-        chosen.factory(options.delay_ms), options.seed, Selection(options.select), _roles(options), options.report
+        chosen.factory(options.delay_ms, options.trace),
+        options.seed,
+        Selection(options.select),
+        _roles(options),
+        options.report,
     )
     return with_cases(lambda loaded: _run(options, plan, loaded))
 
@@ -96,6 +102,8 @@ def _refuse_foreign_options(options: argparse.Namespace, link: str) -> None:
     """Options that mean nothing on this link: who gives them expects something that would not happen."""
     if link != "sim" and options.sweep_random:
         raise target.TargetError(f"--sweep-random is for --link sim; this run tests over --link {link}")
+    if link != "pipe" and options.trace is not None:
+        raise target.TargetError(f"--trace is for --link pipe; this run tests over --link {link}")
     if link == "wire" and options.delay_ms is not None:
         raise target.TargetError("--delay-ms is for --link sim and --link pipe; the link wire has the real delay")
 

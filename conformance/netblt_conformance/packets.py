@@ -26,6 +26,7 @@ from netblt_conformance.wire import (
     Verbatim,
     checksum_ok,
 )
+from netblt_conformance.words import printable
 
 HEADER_BYTES = 12
 DATA_HEADER_BYTES = 24
@@ -210,6 +211,8 @@ class Packet:
             return f"NULL-ACK(ack {self.high_seq})"
         if self.type is Type.CONTROL:
             return f"CONTROL({', '.join(map(str, self.messages))})"
+        if self.type in STRING_TYPES and self.text:
+            return f"{name}({printable(self.text)!r})"
         return name
 
 

@@ -33,9 +33,9 @@ class Target:
     adapter: Adapter | None = None  # pipe and wire
     library: Path | None = None  # sim
 
-    def factory(self, delay_ms: float | None = None) -> LinkFactory:
+    def factory(self, delay_ms: float | None = None, trace: Path | None = None) -> LinkFactory:
         """Makes its links. Links are imported here: each needs parts that others do not. `delay_ms`: one way, on
-        virtual links; None: the default."""
+        virtual links; None: the default. `trace`: pipe: where the frames are written in words."""
         delay_us = DEFAULT_DELAY_US if delay_ms is None else round(delay_ms * MICROSECONDS_PER_MS)
         if self.adapter is None:
             from netblt_conformance.links.sim import SimLinkFactory
@@ -43,8 +43,9 @@ class Target:
             return SimLinkFactory(self.library or paths.iut_library(), delay_us)
         if self.link == "pipe":
             from netblt_conformance.links.pipe import PipeLinkFactory
+            from netblt_conformance.links.pipetrace import PipeTrace
 
-            return PipeLinkFactory(self.adapter, delay_us)
+            return PipeLinkFactory(self.adapter, delay_us, PipeTrace(trace) if trace is not None else None)
         from netblt_conformance.links.places import WireLinkFactory
 
         return WireLinkFactory(self.adapter)

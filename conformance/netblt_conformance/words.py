@@ -22,3 +22,11 @@ def last_lines(text: str, count: int = 3) -> str:
     """The last lines of an output that are not empty, in one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return printable(" / ".join(lines[-count:]))
+
+
+def shown_lines(text: str, most: int | None = None) -> list[str]:
+    """The lines of an output that are not empty, each fit to be shown; of many the last `most`."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    left_out = len(lines) - most if most is not None else 0
+    shown = [printable(line) for line in lines[max(0, left_out) :]]
+    return [f"... {left_out} lines before", *shown] if left_out > 0 else shown

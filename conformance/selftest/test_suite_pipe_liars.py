@@ -38,7 +38,7 @@ LIES = {
     "failure whatever becomes of it": (
         STATUS,
         "status = {2: 3, 4: 5}.get(end.status, end.status) if end else 0",
-        "OPEN-01",
+        "two_packets_set_a_connection_up",
     ),
 }
 
@@ -53,11 +53,11 @@ BREAKS = {
         f"{INPUT}{COUNT}sink.flush(), __import__('os').close(1), __import__('time').sleep(60)",
         "closed its end of the pipe",
     ),
-    "writes rubbish": (INPUT, f"{INPUT}{COUNT}sink.write(b'\\xee' * 4096)", "lost step"),
+    "writes rubbish": (INPUT, f"{INPUT}{COUNT}sink.write(b'\\xee' * 4096)", "sent a pipe frame of 4008636142 bytes"),
     "writes half a frame": (
         INPUT,
         f"{INPUT}{COUNT}sink.write(b'\\0\\0\\1\\0\\x82'), sink.flush(), sys.exit()",
-        "in the middle of an answer",
+        "before its answer was complete",
     ),
     "answers without end": (
         INPUT,
@@ -123,4 +123,4 @@ def test_words_on_standard_output_before_the_first_answer_are_named(command: Com
     main = 'if __name__ == "__main__":'
     done = run(command, example(tmp_path, main, f'print("endpoint 1.0, welcome", flush=True)\n{main}'), ONE)
     assert done.status == 2, done.output
-    assert "the pipe program cannot be used: pipe frame of" in done.errors
+    assert "the pipe program cannot be used: wrote text on the pipe: 'endpoint 1.0, welcome'" in done.errors

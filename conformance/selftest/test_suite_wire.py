@@ -87,7 +87,7 @@ def test_the_program_passes_with_real_packets(command: Command) -> None:
         ("kill -SEGV $$", 1, "SIGSEGV"),
         ("echo 'x.c:1: runtime error: shift exponent' >&2; exit 1", 1, "runtime error: shift exponent"),
         ("sleep 60", 2, "did not listen within 1 s"),
-        ("echo bye >&2; exit 0", 2, "ended before it listened: bye"),
+        ("echo bye >&2; exit 0", 2, "does not listen: the program ended with exit status 0, standard error: bye"),
     ],
 )
 def test_the_end_of_a_program_is_told_in_words(
@@ -137,9 +137,11 @@ def test_readiness_and_success_can_be_words_of_the_program(command: Command, tmp
     """It says that it listens, ends with 7 after success, and says so."""
     script = f"({RECEIVE}) & sleep 0.3; echo now I listen; wait $! && echo all is well; exit 7"
     more = 'ready_output = "now I listen$"\nsuccess_exit = [7]\nsuccess_output = "^all is well"'
-    done = passive_receiver(command, adapter(tmp_path, script, more), "OPEN-01")
+    done = passive_receiver(command, adapter(tmp_path, script, more), "two_packets_set_a_connection_up")
     assert [result.verdict for result in done.results] == [Verdict.PASS], done.output
-    done = passive_receiver(command, adapter(tmp_path, script, more.replace("well", "swell")), "OPEN-01")
+    done = passive_receiver(
+        command, adapter(tmp_path, script, more.replace("well", "swell")), "two_packets_set_a_connection_up"
+    )
     assert [result.verdict for result in done.results] == [Verdict.FAIL], done.output
 
 

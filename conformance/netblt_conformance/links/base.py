@@ -68,6 +68,16 @@ class Arrival:
     frame: int  # in the capture
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What there is to see of an implementation beside its packets."""
+
+    command: tuple[str, ...] = ()  # what was started; empty: nothing was started here
+    exit_status: int | None = None  # negative: the signal that ended it; None: it runs, or it is no program
+    output: str = ""  # its standard output, where it is kept
+    errors: str = ""  # its standard error
+
+
 class Link(ABC):
     """One implementation in one role for one case. Every call may raise HarnessError or ImplementationError."""
 
@@ -95,6 +105,11 @@ class Link(ABC):
     def over(self) -> bool:
         """Whether nothing can come from the implementation any more: its program has ended, all it sent was read."""
         return False
+
+    def ending(self) -> str:
+        """How the program ended, and the last lines of its standard error; empty while it runs, or when there is none
+        whose end would be the implementation's."""
+        return ""
 
     def fixed_port(self, role: Role) -> int | None:
         """The NETBLT port that a passive implementation listens on, or an active one opens, when it has no choice."""
@@ -146,6 +161,10 @@ class Link(ABC):
     @abstractmethod
     def stop(self, how: Stop, reason: str) -> None:
         """Tells the implementation to quit or abort; NotSupportedError when it cannot be told."""
+
+    def account(self) -> Account:
+        """What there is to see of the implementation now; gone after close()."""
+        return Account()
 
     @abstractmethod
     def close(self) -> None:

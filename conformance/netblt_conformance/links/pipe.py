@@ -13,6 +13,7 @@ from netblt_conformance.capture import Capture
 from netblt_conformance.links import pipeframes as frames
 from netblt_conformance.links.base import (
     NEVER_US,
+    Account,
     Feature,
     HarnessError,
     ImplementationError,
@@ -22,14 +23,19 @@ from netblt_conformance.links.base import (
     SweepOrder,
 )
 from netblt_conformance.links.pipeframes import FeatureBit, Kind
+from netblt_conformance.links.pipetrace import PipeTrace
 from netblt_conformance.links.process import Process
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
 from netblt_conformance.model import MICROSECONDS_PER_MS, Digest, Role, Start, Status, Stop
 from netblt_conformance.verdicts import Result
-from netblt_conformance.words import printable
+from netblt_conformance.words import WORDS_MAX, printable
 
 # An endpoint only has to compute: an answer that takes longer than this is a hang.
 ANSWER_TIMEOUT_S = 20.0
+# The rest of a line that was begun comes within this.
+TEXT_WAIT_S = 0.2
+# Fewer than this may be the length of a frame by chance.
+TEXT_LEAST_CHARACTERS = 2
 
 _ROLE_BITS = {
     (True, True): FeatureBit.ACTIVE_SENDER,
@@ -44,11 +50,27 @@ _FEATURES = {
 }
 
 
+def _text_in(written: bytes) -> str:
+    """The line of text that these bytes begin with; empty when they begin with something else."""
+    line = written.lstrip(b"\n").partition(b"\n")[0].partition(b"\0")[0]
+    text = line.decode("utf-8", "replace").strip()
+    is_text = len(text) >= TEXT_LEAST_CHARACTERS and "\ufffd" not in text and text.isprintable()
+    return printable(text) if is_text else ""
+
+
+def _wrote_text(text: str) -> ImplementationError:
+    return ImplementationError(
+        f"wrote text on the pipe: {text!r}. Standard output carries frames only: print to standard error "
+        "(see docs/pipe.md)"
+    )
+
+
 class PipeEndpoint(SteppedEndpoint):
     """One program; it plays one case after the other (START ... CLOSE) and is started again after a crash."""
 
-    def __init__(self, adapter: Adapter) -> None:
+    def __init__(self, adapter: Adapter, trace: PipeTrace | None = None) -> None:
         self._adapter = adapter
+        self._trace = trace
         self._process = Process(adapter.pipe_command(), adapter.environment, piped=True)
         self._inbox = bytearray()
         self._state = frames.State(NEVER_US, Status.OPENING, "")
@@ -85,7 +107,11 @@ class PipeEndpoint(SteppedEndpoint):
         assert stream is not None
         assert answers is not None
         if self._inbox or (select.select([answers.fileno()], [], [], 0)[0] and self._more(answers.fileno())):
-            raise ImplementationError("speaks unasked: there is more on the pipe than one answer (see docs/pipe.md)")
+            text = _text_in(bytes(self._inbox))
+            what = f"text, {text!r}" if text else f"{len(self._inbox)} bytes, {bytes(self._inbox[:16]).hex(' ')}"
+            raise ImplementationError(f"speaks unasked: behind its answer there is {what} (see docs/pipe.md)")
+        if self._trace is not None:
+            self._trace.request(self._process.popen.pid, data)
         try:
             stream.write(data)
             stream.flush()
@@ -101,12 +127,39 @@ class PipeEndpoint(SteppedEndpoint):
     def _read_frame(self) -> tuple[Kind, bytes]:
         (length,) = frames.LENGTH.unpack(self._read_bytes(frames.LENGTH.size))
         if not 1 <= length <= frames.FRAME_MAX_BYTES:
-            raise ImplementationError(f"pipe frame of {length} bytes: the two ends lost step (see docs/pipe.md)")
+            raise self._out_of_step(frames.LENGTH.pack(length))
         body = self._read_bytes(length)
         try:
-            return Kind(body[0]), body[1:]
+            kind = Kind(body[0])
         except ValueError:
-            raise ImplementationError(f"pipe frame of unknown kind 0x{body[0]:02x} (see docs/pipe.md)") from None
+            raise ImplementationError(
+                f"sent a pipe frame of unknown kind 0x{body[0]:02x} and {length} bytes (see docs/pipe.md)"
+            ) from None
+        if self._trace is not None:
+            self._trace.answer(self._process.popen.pid, kind, body[1:])
+        return kind, body[1:]
+
+    def _out_of_step(self, head: bytes) -> ImplementationError:
+        """What stands where the length of a frame belongs is none: mostly somebody prints to standard output."""
+        stream = self._process.popen.stdout
+        assert stream is not None
+        until = time.monotonic() + TEXT_WAIT_S
+        while b"\n" not in head + self._inbox and len(self._inbox) < WORDS_MAX:
+            left_s = until - time.monotonic()
+            if (
+                left_s <= 0
+                or not select.select([stream.fileno()], [], [], left_s)[0]
+                or not self._more(stream.fileno())
+            ):
+                break
+        written = head + bytes(self._inbox)
+        text = _text_in(written)
+        if text:
+            return _wrote_text(text)
+        return ImplementationError(
+            f"sent a pipe frame of {int.from_bytes(head, 'big')} bytes, {frames.FRAME_MAX_BYTES} are the most: "
+            f"the bytes are {written[:16].hex(' ')} (see docs/pipe.md)"
+        )
 
     def _read_bytes(self, count: int) -> bytes:
         stream = self._process.popen.stdout
@@ -114,10 +167,14 @@ class PipeEndpoint(SteppedEndpoint):
         give_up = time.monotonic() + ANSWER_TIMEOUT_S
         while len(self._inbox) < count:
             ready, _, _ = select.select([stream.fileno()], [], [], max(0.0, give_up - time.monotonic()))
-            if not ready:
-                raise ImplementationError(f"hangs: no answer on the pipe within {ANSWER_TIMEOUT_S:.0f} s")
-            if not self._more(stream.fileno()):
-                raise self._died("in the middle of an answer")
+            if ready and self._more(stream.fileno()):
+                continue
+            text = _text_in(bytes(self._inbox))
+            if text:
+                raise _wrote_text(text)
+            if ready:
+                raise self._died("before its answer was complete")
+            raise ImplementationError(f"hangs: no answer on the pipe within {ANSWER_TIMEOUT_S:.0f} s")
         taken = bytes(self._inbox[:count])
         del self._inbox[:count]
         return taken
@@ -188,6 +245,9 @@ class PipeEndpoint(SteppedEndpoint):
     def peer_string(self) -> str | None:
         return self._report().peer_string
 
+    def account(self) -> Account:
+        return self._process.account()
+
     def close(self) -> None:
         """Ends the case, not the program."""
         if self._open and self.alive:
@@ -207,8 +267,9 @@ class PipeLinkFactory(LinkFactory):
 
     name = "pipe"
 
-    def __init__(self, adapter: Adapter, delay_us: int = DEFAULT_DELAY_US) -> None:
+    def __init__(self, adapter: Adapter, delay_us: int = DEFAULT_DELAY_US, trace: PipeTrace | None = None) -> None:
         self.adapter: Adapter = adapter
+        self._trace = trace
         self._delay_us = delay_us
         self._endpoint: PipeEndpoint | None = None
         self._name = ""
@@ -217,7 +278,7 @@ class PipeLinkFactory(LinkFactory):
     def check(self) -> None:
         """Starts the program once and ends it again: each worker starts its own."""
         try:
-            endpoint = PipeEndpoint(self.adapter)
+            endpoint = PipeEndpoint(self.adapter, self._trace)
             self._name = endpoint.hello.name
             endpoint.end()
         except (OSError, HarnessError, ImplementationError) as error:
@@ -233,7 +294,7 @@ class PipeLinkFactory(LinkFactory):
         if self._endpoint is None or not self._endpoint.alive:
             if self._endpoint is not None:
                 self._endpoint.end()
-            self._endpoint = PipeEndpoint(self.adapter)
+            self._endpoint = PipeEndpoint(self.adapter, self._trace)
         return self._endpoint
 
     @property

@@ -12,6 +12,7 @@ from netblt_conformance.model import Digest, Start, Status, Stop
 
 PIPE_VERSION = 1
 LENGTH = struct.Struct(">I")
+ADDRESS_BYTES = 4
 # The largest frame is a START with the data of a long transfer; anything above means that the two ends lost step.
 FRAME_MAX_BYTES = 64 * 1024 * 1024
 
@@ -80,8 +81,17 @@ def _text(text: str) -> bytes:
 
 def _rest_as_text(payload: bytes, at: int, length: int, what: str) -> str:
     if at + length != len(payload):
-        raise FrameError(f"{what}: {len(payload)} bytes, its text needs {at + length}")
+        raise FrameError(
+            f"sent a {what} frame whose payload has {len(payload)} bytes; {at} fixed bytes and a text of "
+            f"{length} bytes, as its length field says, are {at + length} (see docs/pipe.md)"
+        )
     return payload[at:].decode("utf-8", "replace")
+
+
+def _too_short(what: str, payload: bytes, least: int) -> FrameError:
+    return FrameError(
+        f"sent a {what} frame whose payload has {len(payload)} bytes; at least {least} are needed (see docs/pipe.md)"
+    )
 
 
 def frame(kind: Kind, payload: bytes = b"") -> bytes:
@@ -116,29 +126,29 @@ def stop(how: Stop, reason: str, now_us: int) -> bytes:
 
 def parse_hello(payload: bytes) -> Hello:
     if len(payload) < _HELLO.size:
-        raise FrameError(f"HELLO: {len(payload)} bytes, at least {_HELLO.size} are needed")
+        raise _too_short("HELLO", payload, _HELLO.size)
     version, features, length = _HELLO.unpack_from(payload)
     return Hello(version, FeatureBit(features & 0x7F), _rest_as_text(payload, _HELLO.size, length, "HELLO"))
 
 
 def parse_output(payload: bytes) -> tuple[bytes, bytes]:
     """Destination address and NETBLT packet."""
-    if len(payload) < 4:
-        raise FrameError(f"OUTPUT: {len(payload)} bytes hold no destination address")
-    return payload[:4], payload[4:]
+    if len(payload) < ADDRESS_BYTES:
+        raise _too_short("OUTPUT", payload, ADDRESS_BYTES)
+    return payload[:ADDRESS_BYTES], payload[ADDRESS_BYTES:]
 
 
 def parse_state(payload: bytes) -> State:
     if len(payload) < _STATE.size:
-        raise FrameError(f"STATE: {len(payload)} bytes, at least {_STATE.size} are needed")
+        raise _too_short("STATE", payload, _STATE.size)
     deadline_us, status, length = _STATE.unpack_from(payload)
     if status > max(Status):
-        raise FrameError(f"STATE: status {status} is not one of 0..{max(Status)}")
+        raise FrameError(f"sent a STATE frame with status {status}; 0 to {max(Status)} are defined (see docs/pipe.md)")
     return State(deadline_us, Status(status), _rest_as_text(payload, _STATE.size, length, "STATE"))
 
 
 def parse_report(payload: bytes) -> Report:
     if len(payload) < _REPORT.size:
-        raise FrameError(f"REPORT: {len(payload)} bytes, at least {_REPORT.size} are needed")
+        raise _too_short("REPORT", payload, _REPORT.size)
     delivered, sha256, length = _REPORT.unpack_from(payload)
     return Report(Digest(delivered, sha256.hex()), _rest_as_text(payload, _REPORT.size, length, "REPORT"))

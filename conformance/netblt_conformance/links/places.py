@@ -10,6 +10,7 @@ import platform
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from netblt_conformance import tolerances
 from netblt_conformance.adapter import Adapter
@@ -78,9 +79,12 @@ class WireLinkFactory(LinkFactory):
             program = self.adapter.expand(template[:1], {})[0]
         except KeyError:
             return  # named by a parameter: the case will tell
-        if shutil.which(program) is None:
-            hint = "run tools/build first" if "{bin}" in template[0] else "see the adapter"
-            raise LinkUnavailableError(f"{self.adapter.path}: {role}: no program {program}: {hint}")
+        if shutil.which(program) is not None:
+            return
+        if Path(program).is_file():
+            raise LinkUnavailableError(f"{self.adapter.path}: {role}: {program} is not executable: chmod +x {program}")
+        hint = "run tools/build first" if "{bin}" in template[0] else "see the adapter"
+        raise LinkUnavailableError(f"{self.adapter.path}: {role}: no program {program}: {hint}")
 
     def _find_place(self) -> Place:
         """The best that is possible here; LinkUnavailableError says why nothing is."""

@@ -13,13 +13,41 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from netblt_conformance.links.base import Account
+from netblt_conformance.words import last_lines, printable
+
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _SANITIZER = re.compile(r"(ERROR: \w*Sanitizer: .*|.*runtime error: .*|WARNING: \w*Sanitizer: .*)")
 
 
 def die_with_parent() -> None:
     """In a child before exec: the kernel kills it when the thread that made it ends, however that came about."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Processes that descend from this one and lose their parent become its children: a program that goes on in the
+    background is seen, and ended."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def children() -> set[int]:
+    """The children of this process that run."""
+    found: set[int] = set()
+    with contextlib.suppress(OSError, ValueError):
+        for task in Path("/proc/self/task").iterdir():
+            found.update(map(int, (task / "children").read_text(encoding="ascii").split()))
+    return {pid for pid in found if _runs(pid)}
+
+
+def _runs(pid: int) -> bool:
+    """Not a zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state not in "ZX"
 
 
 class Process:
@@ -73,15 +101,23 @@ class Process:
     def _read(descriptor: int) -> str:
         return os.pread(descriptor, 1 << 20, 0).decode("utf-8", "replace")
 
+    def account(self) -> Account:
+        return Account(tuple(self.command), self.exit_code, self.output(), self.errors())
+
     def last_words(self) -> str:
-        lines = [line.strip() for line in self.errors().splitlines() if line.strip()]
-        return lines[-1] if lines else ""
+        """The last lines of its standard error."""
+        return last_lines(self.errors())
+
+    def how_it_ended(self) -> str:
+        """In words; for a process that has ended."""
+        code = self.exit_code
+        return signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
 
     def fault(self) -> str | None:
         """Why this end counts as a crash: a signal or a sanitizer's report. None when it does not."""
         report = _SANITIZER.search(self.errors())
         if report:
-            return f"sanitizer report: {report[0].strip()}"
+            return f"sanitizer report: {printable(report[0].strip())}"
         code = self.exit_code
         if code is not None and code < 0 and -code not in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
             return f"crashed with {signal.Signals(-code).name}"

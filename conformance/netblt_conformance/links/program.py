@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netblt_conformance.adapter import Adapter, WireRole
-from netblt_conformance.links.base import HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.links.base import Account, HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.links.client import StallingClient, stalling_client
-from netblt_conformance.links.process import Process, die_with_parent
+from netblt_conformance.links.process import Process, adopt_orphans, children, die_with_parent
 from netblt_conformance.links.stamps import StallMeter
 from netblt_conformance.links.transport import Transport
 from netblt_conformance.model import Digest, Start, Status, Stop
@@ -49,6 +49,8 @@ class Program:
         self._values: dict[str, str] = {}
         self._environment: dict[str, str] = {}
         self._fetched = False
+        self._command: tuple[str, ...] = ()
+        self._others: set[int] = set()  # children of this process that are not its own
         self._client: StallingClient | None = None
 
     # ---- start ----
@@ -70,11 +72,14 @@ class Program:
         if not role.command:
             return
         command = self._adapter.expand(role.command, self._values)
+        self._command = tuple(command)
 
         def before_exec() -> None:
             self._transport.before_exec()
             die_with_parent()
 
+        adopt_orphans()
+        self._others = children()
         client = self._client.program_end if self._client is not None else None
         try:
             self._process = Process(
@@ -143,10 +148,8 @@ class Program:
         give_up = time.monotonic() + role.ready_s
         while not self._is_ready(process, role):
             self.look_for_end()
-            if process.exit_code is not None:
-                raise HarnessError(
-                    f"{process.command[0]} ended before it listened: {process.last_words() or self._how_it_ended()}"
-                )
+            if self.has_ended:
+                raise HarnessError(f"{process.command[0]} does not listen: {self.ending()}")
             if time.monotonic() >= give_up and self._client is not None:
                 raise NotSupportedError("it does not listen before its client has given everything")
             if time.monotonic() >= give_up:
@@ -158,7 +161,7 @@ class Program:
     def _is_ready(self, process: Process, role: WireRole) -> bool:
         if role.ready_output is not None:
             return bool(role.ready_output.search(self._said()))
-        return self._transport.listens(process.popen.pid)
+        return any(self._transport.listens(pid) for pid in (process.popen.pid, *self._orphans()))
 
     # ---- the end ----
 
@@ -169,8 +172,25 @@ class Program:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it was started here and has ended. A remote end may be more than the command that triggers it."""
-        return self._process is not None and self._adapter.remote is None and self._process.exit_code is not None
+        """Whether it was started here and has ended, with all that it has left in the background. A remote end may be
+        more than the command that triggers it."""
+        if self._process is None or self._adapter.remote is not None:
+            return False
+        return self._process.exit_code is not None and not self._orphans()
+
+    def _orphans(self) -> set[int]:
+        """Processes that the program has left behind when it ended."""
+        if self._process is None or self._process.exit_code is None:
+            return set()
+        return children() - self._others
+
+    def _end_orphans(self) -> None:
+        while orphans := self._orphans():
+            for pid in orphans:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
 
     @property
     def _running(self) -> Process:
@@ -181,8 +201,14 @@ class Program:
     def _said(self) -> str:
         return self._running.output() + "\n" + self._running.errors()
 
-    def _how_it_ended(self) -> str:
-        return f"exit status {self._running.exit_code}"
+    def ending(self) -> str:
+        """How it ended, and the last lines of its standard error; empty while it runs."""
+        if self._process is None or not self.has_ended:
+            return ""
+        words = self._process.last_words()
+        return f"the program ended with {self._process.how_it_ended()}" + (
+            f", standard error: {words}" if words else ""
+        )
 
     def look_for_end(self) -> None:
         """Raises when the program ended in a way that is no outcome of a transfer."""
@@ -215,7 +241,7 @@ class Program:
     def status(self) -> Status:
         process, role = self._running, self._role
         self.look_for_end()
-        code = process.exit_code
+        code = None if self._orphans() else process.exit_code
         if role.failure_output is not None and role.failure_output.search(self._said()):
             return Status.FAILED if code is None else Status.CLOSED_FAILED
         said = role.success_output is None or bool(role.success_output.search(self._said()))
@@ -226,7 +252,7 @@ class Program:
     def reason(self) -> str:
         if self._process is None:
             return ""
-        return self._process.last_words() or self._how_it_ended()
+        return self.ending() or self._process.last_words()
 
     def digest(self) -> Digest:
         role = self._role
@@ -242,6 +268,9 @@ class Program:
         except OSError:
             return Digest.of(b"")
 
+    def account(self) -> Account:
+        return self._process.account() if self._process is not None else Account(self._command)
+
     def stop(self, how: Stop) -> None:
         if how is not Stop.QUIT or self._adapter.quit_signal is None:
             raise NotSupportedError(f"the adapter knows no way to {how.value}")
@@ -255,6 +284,8 @@ class Program:
                 self._meter.look_at(self._process.popen.pid)
             fault = self._process.fault() if self._process.exit_code is not None else None
             with contextlib.suppress(OSError):
+                self._process.end()
+                self._end_orphans()
                 self._process.free()
             self._process = None
         if self._client is not None:

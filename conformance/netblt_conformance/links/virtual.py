@@ -13,6 +13,7 @@ from netblt_conformance.links.base import (
     IUT_ADDRESS,
     NEVER_US,
     TESTER_ADDRESS,
+    Account,
     Arrival,
     Feature,
     HarnessError,
@@ -61,6 +62,9 @@ class SteppedEndpoint(ABC):
 
     @abstractmethod
     def peer_string(self) -> str | None: ...
+
+    def account(self) -> Account:
+        return Account()
 
     @abstractmethod
     def close(self) -> None: ...
@@ -192,6 +196,9 @@ class VirtualLink(Link):
 
     def stop(self, how: Stop, reason: str) -> None:
         self._depart(self._endpoint.stop(how, reason, self._clock.now_us()))
+
+    def account(self) -> Account:
+        return self._endpoint.account()
 
     def close(self) -> None:
         if not self._closed:

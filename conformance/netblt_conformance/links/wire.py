@@ -13,6 +13,7 @@ from netblt_conformance.adapter import Adapter, WireRole, capped
 from netblt_conformance.capture import Capture
 from netblt_conformance.links.base import (
     TESTER_ADDRESS,
+    Account,
     Arrival,
     Feature,
     HarnessError,
@@ -190,6 +191,12 @@ class WireLink(Link):
 
     def peer_string(self) -> str | None:
         return None
+
+    def ending(self) -> str:
+        return self._program.ending() if self._program is not None else ""
+
+    def account(self) -> Account:
+        return self._program.account() if self._program is not None else Account()
 
     def stop(self, how: Stop, reason: str) -> None:
         del reason

@@ -262,8 +262,13 @@ class Peer:
         """What the peer does by itself with a readable packet of this connection."""
 
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
-        reason = f"{what}: not within {self._span(within_us)}; {self._saw(first)}"
+        reason = f"{what}: {self._why(within_us)}; {self._saw(first)}"
         return UnmetError(reason, self._last_frame(first), Cause.ABSENCE)
+
+    def _why(self, within_us: int) -> str:
+        """Why it did not come: the program has ended, or the time is over."""
+        ending = self.link.ending() if self.link.over else ""
+        return ending or f"not within {self._span(within_us)}"
 
     def _span(self, span_us: int) -> str:
         return f"{span_us / MICROSECONDS_PER_S:g} s"
@@ -323,11 +328,14 @@ class Peer:
                 refused = any(seen.packet.type is Type.REFUSED for seen in self.seen[first:])
                 if refused and self.now_us >= busy_until_us:
                     self._excuse_refusal(**override)
-                    raise UnmetError("expected RESPONSE to OPEN, got REFUSED", self.seen[-1].frame) from None
+                    refusal = next(one for one in reversed(self.seen) if one.packet.type is Type.REFUSED)
+                    raise UnmetError(f"expected RESPONSE to OPEN, got {refusal.packet}", refusal.frame) from None
                 if self.link.over:
                     break
                 unanswered += not refused
-        raise UnmetError(f"expected RESPONSE to OPEN: none to {attempts} OPENs", None, Cause.ABSENCE)
+        ending = self.link.ending() if self.link.over else ""
+        why = ending or f"none to {attempts} OPENs"
+        raise UnmetError(f"expected RESPONSE to OPEN: {why}", None, Cause.ABSENCE)
 
     def propose(self, *answers: Type, **override: Any) -> Seen:
         """Tester active: the first packet of these types that answers an OPEN, which is repeated like any active end
@@ -346,7 +354,7 @@ class Peer:
                 if self._over(deadline_us):
                     if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
                         self._excuse_refusal(**override)
-                    reason = f"{what}: not within {self._span(tolerances.SETUP_MAX_US)}; {self._saw(first)}"
+                    reason = f"{what}: {self._why(tolerances.SETUP_MAX_US)}; {self._saw(first)}"
                     raise UnmetError(reason, unmet.frame, Cause.ABSENCE) from None
 
     def _excuse_refusal(self, **override: Any) -> None:

@@ -162,7 +162,7 @@ class ReceiverPeer(Peer):
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._finished(confirmed):
                 if self._over(deadline_us):
-                    what = f"expected the transfer to finish within {self._span(within_us)}"
+                    what = f"expected the transfer to finish: {self._why(within_us)}"
                     raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE)
                 if self._issue(gone, confirmed):
                     self.send_control()

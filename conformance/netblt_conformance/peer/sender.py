@@ -288,7 +288,7 @@ class SenderPeer(Peer):
                 if not self._serve(begun, served, lose):
                     self._next(deadline_us)
                 if self._over(deadline_us) and not self._has_all_oks():
-                    what = f"expected the transfer to finish within {self._span(within_us)}"
+                    what = f"expected the transfer to finish: {self._why(within_us)}"
                     raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE)
         self.null_ack()
 
