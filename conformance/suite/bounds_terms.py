@@ -114,9 +114,8 @@ def test_the_largest_value_of_a_field_is_restricted_and_obeyed(t: Case) -> None:
     answer = getattr(response.packet, t.variant)
     t.should(answer <= LIMITS[t.variant], f"{t.variant} {answer} exceeds its own limit {LIMITS[t.variant]}")
     t.must(answer >= 1, f"{t.variant} {answer} cannot be used", response.frame)
-    if answer > 4 * LIMITS[t.variant]:
-        raise NotSupportedError(f"a transfer with a {t.variant} of {answer} is too large for this exchange")
-    transfer(t, peer)
+    if answer <= 4 * LIMITS[t.variant]:  # else a transfer is too large for this exchange
+        transfer(t, peer)
 
 
 # ---- death timer ----
