@@ -84,6 +84,13 @@ def test_a_requirement_whose_own_cases_pass_is_a_consequence() -> None:
     assert named(results)[0] == ("ABORT-01",)
 
 
+def test_a_requirement_of_many_aspects_is_the_cause_when_one_of_them_fails() -> None:
+    results = [row(f"aspect {n}", "NEG-06", verdict=Verdict.PASS) for n in range(30)]
+    results += [row(f"own {n}", "RATE-01", verdict=Verdict.PASS) for n in range(6)]
+    results += [row("burst size", "NEG-06"), seen("burst size", "RATE-01", 6), seen("aspect 1", "RATE-01", 6)]
+    assert named(results)[0] == ("NEG-06",)
+
+
 def test_two_faults_are_two_causes_with_what_each_explains() -> None:
     results = [row(f"a {n}", "WIRE-07", frame=1) for n in range(4)] + [
         row(f"b {n}", "RATE-01", frame=9) for n in (0, 1)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -105,12 +106,25 @@ class Contrast:
 
     tried: float = 0.0
     failed: float = 0.0
+    cases: dict[str, tuple[float, float]] = field(default_factory=dict)  # the same of each case and variant
+
+    def count(self, case: str, share: float, *, bad: bool) -> None:
+        """Takes in one run."""
+        tried, failed = self.cases.get(case, (0.0, 0.0))
+        self.cases[case] = tried + share, failed + share * bad
+        self.tried += share
+        self.failed += share * bad
 
     @property
     def share(self) -> float:
-        """How many of the runs that were made for it fail. Few runs prove little: the share is drawn to one half."""
+        """How many of the runs that were made for it fail. A requirement has several aspects, and a fault may break one
+        of them: so this is the mean of all cases and of the one that fails most (the geometric mean). Few runs prove
+        little: the share is drawn to one half."""
         share = (self.failed + CONTRAST_PRIOR / 2) / (self.tried + CONTRAST_PRIOR)
-        return share if self.failed or not self.tried else share * NEVER_FAILS
+        if not self.failed:
+            return share * NEVER_FAILS if self.tried else share
+        most = max(failed / tried for tried, failed in self.cases.values())
+        return math.sqrt(share * most)
 
 
 # So many runs, half of them failed, are added to those that there are.
@@ -139,8 +153,7 @@ def _count(found: dict[str, Contrast], row: Result) -> None:
         share = BESIDES if place else 1.0
         if bad and requirement not in named:
             continue  # the run ended by another of its requirements
-        found[requirement].tried += share
-        found[requirement].failed += share * bad
+        found[requirement].count(row.case, share, bad=bad)
 
 
 def _side(role: str) -> str:
