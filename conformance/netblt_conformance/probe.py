@@ -40,6 +40,8 @@ def probe(factory: LinkFactory, role: Role, seed: int) -> tuple[Profile, dict[st
                 factory.worked(role)
                 profile = dataclasses.replace(_spelt_with_sums(factory, role, seed, profile), works=True)
                 return profile, {**observed, **attempt.observed}
+            if not attempt.supported:
+                return Profile(), {}  # the cases of this role are N/A
             observed["first transfer"] = attempt.reason
             if not attempt.answered:
                 break  # another buffer number cannot help
@@ -73,6 +75,7 @@ def _spelt_with_sums(factory: LinkFactory, role: Role, seed: int, profile: Profi
 class _Attempt:
     works: bool = False
     answered: bool = False
+    supported: bool = True  # the implementation plays this role
     reason: str = ""
     spellings: list[Spelling] = dataclasses.field(default_factory=list)  # what else may be tried
     observed: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -95,7 +98,9 @@ def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile, **op
             _transfer(peer)
             attempt.works = True
             attempt.observed = _observe(peer, profile)
-        except (UnmetError, ImplementationError, NotSupportedError, HarnessError) as error:
+        except NotSupportedError:
+            attempt.supported = False
+        except (UnmetError, ImplementationError, HarnessError) as error:
             attempt.reason = str(error)
         if peer is not None and peer.agreed is not None:
             attempt.spellings = _spellings(peer, profile.spelling, attempt.works)

@@ -128,3 +128,15 @@ def test_a_misspelt_key_is_named_with_the_right_one(tmp_path: Path) -> None:
     ):
         with pytest.raises(AdapterError, match="unknown key 'comand'; did you mean 'command'"):
             target.choose(None, adapter(tmp_path, text), None)
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_a_role_that_the_adapter_does_not_describe_has_no_failed_first_transfer(
+    command: Command, tmp_path: Path
+) -> None:
+    file = adapter(tmp_path, WIRE)
+    words = ["--role", "active-sender", "--role", "active-receiver"]
+    done = command("run", "--adapter", str(file), "--select", "OPEN-01", *words, "--no-dissector")
+    failed = [line for line in done.output.splitlines() if line.startswith("first transfer failed")]
+    assert len(failed) == 1
+    assert "(active-sender)" in failed[0]
