@@ -2,8 +2,6 @@
 """Both sides of each bound of numbers and lengths in a transfer: data at the edges of packets and buffers, packet,
 buffer and control sequence numbers, entries of a RESEND (RFC 998 3, 5.2, 8)."""
 
-import itertools
-
 from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.links.base import NotSupportedError
 from netblt_conformance.packets import Kind, Message, Type
@@ -100,13 +98,10 @@ def test_any_number_of_missing_packets_is_asked_for(t: Case) -> None:
     count = peer.packet_count(0)
     lost = range({"all": count, "all but one": count - 1}.get(t.variant, 0) or int(t.variant))
     peer.send_buffer(0, omit=lost)
-    asked: set[int] = set()
-    for number in itertools.count(1):
-        asked |= set(peer.expect_resend(0, number).packets)
-        if asked >= set(lost):
-            break
+    asked = peer.repair(0, lost)
     extra = asked - set(lost)
-    t.must(not extra or t.link.real_time, f"RESEND asks for {sorted(extra)}, which had come")
+    beyond = all(number >= count for number in extra)  # a receiver may not know where the buffer ends (AMB-32)
+    t.must(beyond or t.link.real_time, f"RESEND asks for {sorted(extra)}, which had come")
     peer.finish()
     t.expect_delivered_by(peer)
 

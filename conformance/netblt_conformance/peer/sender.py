@@ -221,6 +221,19 @@ class SenderPeer(Peer):
             self.listen(PARTS_US)
         return self.requests(buffer)[count - 1]
 
+    def repair(self, buffer: int, lost: Iterable[int]) -> set[int]:
+        """Sends what the network lost of a buffer, each packet when it is asked for: in one request, or in as many as
+        the implementation makes of it (AMB-32). Answers every number that was asked for."""
+        waiting, asked = set(lost), set[int]()
+        for count in itertools.count(1):
+            if not waiting:
+                return asked
+            request = set(self.expect_resend(buffer, count).packets)
+            self.send_packets(buffer, sorted(request & waiting))
+            waiting -= request
+            asked |= request
+        raise AssertionError
+
     def expect_control(self, within_us: int, match: Callable[[Packet], bool] = lambda _packet: True) -> Seen:
         """The next CONTROL packet that matches."""
         return self.expect(
