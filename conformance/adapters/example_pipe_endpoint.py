@@ -442,7 +442,11 @@ class Receiver(Endpoint):
         size, count = self.agreed["packet_size"], self.packets_per_buffer()
         if buffer is None or packet >= count or (is_last and buffer["end"] not in (None, packet)):
             return
-        if (not is_last and len(data) != size) or (buffer["end"] is not None and packet > buffer["end"]):
+        if (
+            len(data) > size
+            or (not is_last and len(data) != size)
+            or (buffer["end"] is not None and packet > buffer["end"])
+        ):
             return
         if is_last and not last_buffer and packet * size + len(data) != self.agreed["buffer_size"]:
             return

@@ -23,9 +23,9 @@ static const char usage[] =
     "  --duplicate 1%         percent of packets duplicated\n"
     "  --reorder '1% by 5ms'  percent of packets that arrive later by this\n"
     "  --corrupt 0.1%         percent of packets in which one bit is flipped\n"
-    "  --delay 20ms           every packet's delay\n"
+    "  --delay 20ms           every packet's delay; --latency is the same\n"
     "  --jitter 2ms           additional delay from 0 to this; it does not reorder\n"
-    "  --rate 10Mbit          bits per second of the link\n"
+    "  --rate 10Mbit          bits per second of the link; 10M is the same\n"
     "  --queue 50packets      what may wait for the link, in packets, bytes (64KiB) or time (100ms); more is dropped\n"
     "  --rule TEXT            a rule, such as 'drop b>a nth=2 OK'; may be given again, the first that matches decides\n"
     "  --rules FILE           rules and rates, one on each line; # begins a comment\n"
@@ -44,8 +44,9 @@ enum { OPTION_RATE = 1000 }; /* + index of rate_options */
 static const struct {
     const char *option;
     const char *setting;
-} rate_options[] = {{"loss", "loss"},     {"duplicate", "duplicate"}, {"reorder", "reorder"}, {"corrupt", "corrupt"},
-                    {"delay", "latency"}, {"jitter", "jitter"},       {"rate", "rate"},       {"queue", "queue"}};
+} rate_options[] = {{"loss", "loss"},       {"duplicate", "duplicate"}, {"reorder", "reorder"},
+                    {"corrupt", "corrupt"}, {"delay", "latency"},       {"latency", "latency"},
+                    {"jitter", "jitter"},   {"rate", "rate"},           {"queue", "queue"}};
 #define RATE_OPTIONS (sizeof rate_options / sizeof rate_options[0])
 
 static bool read_number(const char *option, const char *text, uint64_t maximum, uint64_t *number)

@@ -205,8 +205,9 @@ bool fw_read_rate(const fw_words *words, fw_word word, uint64_t *bits_per_s)
     static const struct {
         const char *unit;
         uint64_t bits;
-    } units[] = {{"bit", 1},   {"kbit", 1000},   {"mbit", 1000000},   {"gbit", 1000000000},
-                 {"bit/s", 1}, {"kbit/s", 1000}, {"mbit/s", 1000000}, {"gbit/s", 1000000000}};
+    } units[] = {{"bit", 1},       {"kbit", 1000},      {"mbit", 1000000},     {"gbit", 1000000000},
+                 {"k", 1000},      {"m", 1000000},      {"g", 1000000000},     {"bit/s", 1},
+                 {"kbit/s", 1000}, {"mbit/s", 1000000}, {"gbit/s", 1000000000}};
     uint64_t whole;
     uint64_t fraction;
     fw_word unit;

@@ -154,11 +154,16 @@ def build_parser() -> argparse.ArgumentParser:
         "--jobs", type=_at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
     )
     mutants.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")
+    for subparser in commands_parser.choices.values():
+        subparser.set_defaults(parser=subparser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:  # with the usage of the command that was given, not of all
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return int(getattr(commands, f"command_{options.command}")(options))
     except (

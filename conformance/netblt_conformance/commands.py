@@ -194,6 +194,8 @@ def command_explain(options: argparse.Namespace) -> int:
     known = catalogue.requirements()
     identifier = options.id.upper()
     requirement = known.get(identifier)
+    if identifier.startswith("AMB-"):
+        return _explain_ambiguity(identifier)
     if requirement is None:
         near = [other for other in known if other.startswith(identifier.split("-")[0] + "-")]
         hint = f"; this area has {near[0]} to {near[-1]}" if near else ""
@@ -214,6 +216,26 @@ def command_explain(options: argparse.Namespace) -> int:
     names = [name.replace("_", " ") for name, words in cases.items() if identifier in words[1:]]
     print(f"  {'cases':<18} {'; '.join(names) or 'none yet'}")
     print(f'  {"in Wireshark":<18} netblt.analysis.requirement == "{identifier}"')
+    return ExitCode.HOLDS
+
+
+def _explain_ambiguity(identifier: str) -> int:
+    """Where RFC 998 leaves a choice, which the reports name by an ID of this kind."""
+    known = catalogue.ambiguities()
+    found = known.get(identifier)
+    if found is None:
+        first, last = min(known), max(known)
+        raise SelectionError(f"{identifier}: no such ambiguity; there are {first} to {last}")
+    concerned = [one.id for one in catalogue.requirements().values() if identifier in one.ambiguities]
+    fields = [
+        ("accepted", found.accepted),
+        ("reported as", found.observed_as or "-"),
+        ("not observed", found.unobserved or "-"),
+        ("concerns", ", ".join(concerned) or "-"),
+    ]
+    print(f"{found.id}  {found.title}")
+    for name, text in fields:
+        print(f"  {name:<18} {text}")
     return ExitCode.HOLDS
 
 

@@ -62,6 +62,8 @@ class Listener:
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self.progress = Progress(wanted=not options.quiet and not options.verbose)
         self._finished: set[str] = set()
+        self._started_s: dict[str, float] = {}  # by key, on the monotonic clock
+        self.real_s: dict[str, float] = {}  # by key: real time that the run took
         self._began_s = time.monotonic()
         self._causes_so_far = CausesSoFar(self.command) if live and plan.factory.real_time else None
 
@@ -81,8 +83,11 @@ class Listener:
         kind = event["event"]
         if kind == "start":
             self._running[event["key"]] = None
+            self._started_s[event["key"]] = event["at_s"]
         elif kind == "result":
-            self._take(Result.from_json(event["result"]))
+            result = Result.from_json(event["result"])
+            self.real_s[result.key] = event["at_s"] - self._started_s.get(result.key, event["at_s"])
+            self._take(result)
         elif kind == "confirmed":
             self.confirmed.update(event["keys"])
         elif kind == "observed":
@@ -273,7 +278,8 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     likely, results = likely_causes(found), alike.merged(found)
     base = listener.command
     header = {**listener.header(), "causes": [causes.to_json(cause, base) for cause in likely]}
-    files.write(plan.report, header, results)
+    times = files.Times(seconds, listener.real_s)
+    files.write(plan.report, header, results, times)
     html.write(
         plan.report,
         header,
@@ -285,7 +291,7 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     listener.progress.clear()
     options = listener.options
     used = deliver(files.json_lines(header, results), options.json_lines)
-    used |= deliver(files.junit(header, results), options.junit)
+    used |= deliver(files.junit(header, results, times), options.junit)
     _print_report(
         listener,
         results,

@@ -84,7 +84,7 @@ class Worker:
         os.dup2(null, 1)
 
         def emit(event: dict[str, Any]) -> None:
-            _write_all(writer, json.dumps(event).encode() + b"\n")
+            _write_all(writer, json.dumps({**event, "at_s": time.monotonic()}).encode() + b"\n")
 
         source = os.fdopen(orders, "rb")
 

@@ -49,6 +49,20 @@ TABLES: list[tuple[str, Mapping[str, Check], tuple[str | int, ...]]] = [
 ]
 
 
+def test_the_delay_of_a_link_may_be_called_latency() -> None:
+    changes = [{"at": "1s", "latency": "4ms"}]
+    table = {"latency": "5ms", "back": {"latency": "6ms"}, "changes": changes, "rate": "10M"}
+    wanted = {"delay": "5ms", "back": {"delay": "6ms"}, "changes": [{"at": "1s", "delay": "4ms"}], "rate": "10M"}
+    assert fields.with_delay(table) == wanted
+    both = {"latency": "5ms", "delay": "5ms"}
+    assert fields.with_delay(both) == both, "two of them are a mistake, which whoever checks the keys names"
+
+
+def test_a_rate_may_leave_out_its_bit() -> None:
+    for short, full in (("10M", "10Mbit"), ("9.6k", "9.6kbit"), ("1G", "1gbit/s")):
+        assert fields.bits_per_second(short) == fields.bits_per_second(full)
+
+
 def with_value(way: tuple[str | int, ...], key: str, value: Any) -> dict[str, Any]:
     raw = copy.deepcopy(BASE)
     table: Any = raw

@@ -21,7 +21,7 @@ import pytest
 from netblt_conformance import paths
 from netblt_conformance.report import covered, files, html, progress
 from netblt_conformance.report.excerpt import excerpt
-from netblt_conformance.verdicts import ExitCode, Result, Verdict, exit_code, harden
+from netblt_conformance.verdicts import ExitCode, Origin, Result, Verdict, exit_code, harden
 from selftest.xsd import is_valid
 
 if TYPE_CHECKING:
@@ -71,6 +71,30 @@ def test_junit_of_every_verdict_keeps_to_its_schema(tmp_path: Path) -> None:
         assert good in text
         file.write_text(text.replace(good, bad, 1).replace("</failure", "</failure"), encoding="utf-8")
         assert not is_valid(file, XSD), bad
+
+
+def test_junit_has_real_time_and_labels_virtual_time() -> None:
+    first = Result("c", ["CTRL-04"], "active-sender", Verdict.PASS, seconds=17.5)
+    monitor = Result("c", ["CTRL-05"], "active-sender", Verdict.FAIL, "x", seconds=17.5, origin=Origin.MONITOR)
+    times = files.Times(3.25, {first.key: 0.125})
+    for link, labelled in (("sim", 2), ("pipe", 2), ("wire", 0)):
+        suite = ET.fromstring(files.junit({**HEADER, "link": link}, [first, monitor], times))
+        assert suite.get("time") == "3.250000"
+        assert [case.get("time") for case in suite.iter("testcase")] == ["0.125000", "0.000000"]
+        virtual = [one.get("value") for one in suite.iter("property") if one.get("name") == "virtual_seconds"]
+        assert virtual == ["17.500000"] * labelled
+
+
+@pytest.mark.usefixtures("built_library")
+def test_the_times_of_a_run_are_no_longer_than_the_run(command: Command) -> None:
+    began_s = time.monotonic()
+    done = command("run", "--select", "TIMER-02", "--no-sweep", "--no-dissector", "--jobs", "1")
+    took_s = time.monotonic() - began_s
+    suite = ET.fromstring(done.junit)
+    single_s = [float(case.get("time") or 0) for case in suite.iter("testcase")]
+    assert all(single_s)
+    assert sum(single_s) <= float(suite.get("time") or 0) <= took_s
+    assert sum(result.seconds for result in done.results) > took_s, "virtual time is another one"
 
 
 def test_the_schema_refuses_what_is_no_result() -> None:

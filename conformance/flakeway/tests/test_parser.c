@@ -17,12 +17,13 @@ static void every_form_that_the_manual_shows_is_taken(void)
         "pass type=200",
         "\tdrop\t OPEN ",
     };
-    static const char *const settings[] = {"loss 2% a>b",     "loss a>b 2%",        "reorder 1% by 5ms",
-                                           "reorder 1%",      "duplicate 1%",       "duplicate 1% gap=2ms b>a",
-                                           "corrupt 0.1%",    "latency 20ms",       "jitter 2.5ms",
-                                           "rate 10Mbit",     "rate 9600bit/s a>b", "rate unlimited",
-                                           "queue 50packets", "queue 64KiB",        "queue 100ms",
-                                           "queue 1.5s",      "loss 0.000000001%"};
+    static const char *const settings[] = {"loss 2% a>b",      "loss a>b 2%",        "reorder 1% by 5ms",
+                                           "reorder 1%",       "duplicate 1%",       "duplicate 1% gap=2ms b>a",
+                                           "corrupt 0.1%",     "latency 20ms",       "jitter 2.5ms",
+                                           "rate 10Mbit",      "rate 9600bit/s a>b", "rate unlimited",
+                                           "rate 10M",         "rate 1.5g",          "queue 50packets",
+                                           "queue 64KiB",      "queue 100ms",        "queue 1.5s",
+                                           "loss 0.000000001%"};
     flakeway *engine = flakeway_new(1);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         CHECK(flakeway_add(engine, texts[i], NULL) == (int)i + 1);

@@ -10,7 +10,7 @@ from typing import Any
 Check = Callable[[Any], str | None]  # what is wrong with a value; None = nothing
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _LONGEST_S = 1e9
-_RATES = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+_RATES = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "k": 1e3, "m": 1e6, "g": 1e9}
 
 
 def seconds(text: str) -> float:
@@ -127,6 +127,19 @@ DIRECTION: Mapping[str, Check] = {
     "corrupt": share,
 }
 STATEMENTS: Mapping[str, str] = {name: {"delay": "latency"}.get(name, name) for name in DIRECTION}
+
+
+def with_delay(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of a link with the key `delay` where `latency`, the flakeway's word, was written. Both are a mistake
+    and stay as they are."""
+    renamed = {"delay" if key == "latency" and "delay" not in table else key: value for key, value in table.items()}
+    for way in ("forward", "back"):
+        if isinstance(renamed.get(way), dict):
+            renamed[way] = with_delay(renamed[way])
+    if isinstance(renamed.get("changes"), list):
+        renamed["changes"] = [with_delay(one) if isinstance(one, dict) else one for one in renamed["changes"]]
+    return renamed
+
 
 LINK: Mapping[str, Check] = {**DIRECTION, "shared": boolean, "rules": texts, "changes": tables}
 CHANGE: Mapping[str, Check] = {

@@ -171,7 +171,7 @@ class _Reader:
             where = f"link.{name}"
             if not isinstance(table, dict):
                 raise self.fail(where, "is not a table")
-            link = self.merge_fitted(where, table)
+            link = self.merge_fitted(where, fields.with_delay(table))
             both = {key: value for key, value in link.items() if key not in ("forward", "back")}
             self.check(where, both, fields.LINK)
             for way in ("forward", "back"):

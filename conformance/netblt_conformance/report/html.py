@@ -15,6 +15,7 @@ from netblt_conformance.catalogue import Requirement
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.report import versions
 from netblt_conformance.report.excerpt import Excerpt, Progress, excerpts
+from netblt_conformance.report.files import VIRTUAL_LINKS
 from netblt_conformance.report.style import SCRIPT, STYLE
 from netblt_conformance.verdicts import GRADED, Origin, Result, Verdict, exit_code
 
@@ -122,7 +123,7 @@ def _packets(excerpt: Excerpt) -> str:
     )
 
 
-def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requirement]) -> str:
+def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requirement], clock: str) -> str:
     arm = "" if result.arm == "stimulus" else f" <i>({escape(result.arm)} arm)</i>"
     role = "" if result.role == _NOBODYS else escape(result.role)
     link = f'<a href="{escape(result.capture)}">{escape(result.capture)}</a>' if result.capture else "no capture"
@@ -143,7 +144,7 @@ def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requiremen
         f"{escape(result.label.replace('_', ' '))}{arm} <span class=role>{role}</span></summary>"
         f"<div class=body>{reason}{texts}{_packets(excerpt) if excerpt else ''}"
         f"{f'<dl class=facts>{observed}</dl>' if observed else ''}"
-        f"<p class=where>{link}{frame} · {result.seconds:g} s</p></div></details>"
+        f"<p class=where>{link}{frame} · {result.seconds:g} s{clock}</p></div></details>"
     )
 
 
@@ -186,12 +187,14 @@ def _sweeps(results: Sequence[Result]) -> str:
 def page(header: dict[str, Any], results: Sequence[Result], found: dict[int, Excerpt], causes: str = "") -> str:
     """`found`: excerpts by the number of the result. `causes`: the section about the likely causes."""
     known = catalogue.requirements()
+    clock = " of virtual time" if header.get("link") in VIRTUAL_LINKS else ""
     rank = {verdict: -int(verdict) for verdict in GRADED}
     order = sorted(range(len(results)), key=lambda n: (rank.get(results[n].verdict, 1), n))
-    rows = "".join(_result(results[number], found.get(number), known) for number in order)
+    rows = "".join(_result(results[number], found.get(number), known, clock) for number in order)
     return (
         "<!DOCTYPE html>\n<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
-        '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>NETBLT conformance</title><style>{STYLE}</style></head><body>{_summary(header, results)}{causes}"
         f"{_matrix(results, known)}{_profile(header.get('observed', {}))}{_sweeps(results)}"
         f'<section id="results"><h2>Results <small id="shown"></small></h2>{rows}</section>'

@@ -40,6 +40,15 @@ thead th{color:var(--soft);font-weight:600;font-size:.83rem}tbody th{white-space
 .comment{color:var(--fail);font-family:system-ui,sans-serif;white-space:pre-wrap}
 pre{font:12px/1.45 ui-monospace,Menlo,Consolas,monospace;overflow-x:auto;background:var(--back);padding:.7rem;
 border-radius:6px}
+@media(max-width:720px){body{padding:.5rem}section,header{padding:.7rem .6rem}
+.facts{grid-template-columns:1fr}.facts dd,.result,.reason{overflow-wrap:anywhere}.role{float:none;display:block}
+.matrix thead,.packets thead{display:none}
+.matrix tr,.packets tr{display:flex;flex-wrap:wrap;gap:.1rem .6rem;border-bottom:1px solid var(--line);padding:.3rem 0}
+.matrix th,.matrix td,.packets td{border:0;padding:0;width:auto}.matrix .none{display:none}
+.matrix td:nth-child(3){flex-basis:100%}.matrix td:nth-child(n+4){width:auto}
+.matrix button::after{content:" " attr(data-role);font-weight:400}
+.packets td:nth-child(-n+3){width:auto}.packets td:nth-child(4){flex-basis:100%;overflow-wrap:anywhere}
+.body{padding-left:.6rem}}
 """
 
 SCRIPT = """
