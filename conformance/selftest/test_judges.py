@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from netblt_conformance import catalogue
 from netblt_conformance.capture import Capture
-from netblt_conformance.judges import frames, standings
+from netblt_conformance.judges import frames, second, standings
 from netblt_conformance.judges.comparable import COMPARABLE
 from netblt_conformance.judges.findings import Finding
 from netblt_conformance.judges.second import disagreements, position_options
@@ -95,6 +95,15 @@ def test_what_the_tester_made_undecidable_is_held_against_nobody(tmp_path: Path)
     passed = result(Verdict.PASS, "DATA-01")
     passed.provoked = ["CTRL-03"]
     assert disagreements([passed], transfer(tmp_path, *DESCENDING)) == []
+
+
+def test_of_a_habit_the_first_packets_are_looked_at_and_of_others_all(tmp_path: Path) -> None:
+    rows = [dataclasses.replace(result(Verdict.FAIL, frame=5), capture=f"{n}.pcapng") for n in range(30)]
+    rows += [dataclasses.replace(result(Verdict.FAIL, "WIRE-02", 5), capture=f"{n}.pcapng") for n in range(3)]
+    for row in rows:
+        (tmp_path / str(row.capture)).touch()
+    seen = [row.requirement for row in second._accused(rows, tmp_path)]
+    assert (seen.count("CTRL-03"), seen.count("WIRE-02")) == (20, 3)
 
 
 def test_the_captures_and_the_accused_packets_are_counted(tmp_path: Path) -> None:
