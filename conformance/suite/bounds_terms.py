@@ -129,7 +129,7 @@ def test_the_smallest_and_the_largest_death_timer_of_the_peer_are_followed(t: Ca
         peer.connect()
     peer.listen(S)
     began_us = peer.now_us
-    heard = peer.listen((3 if t.link.real_time else 20) * S)
+    heard = peer.listen((2 if t.link.real_time else 20) * S)
     if declared_s == 1:
         t.expect_signs_of_life(heard, began_us, peer.now_us, declared_s)
     idle = [seen for seen in heard if seen.packet.type is Type.KEEPALIVE]

@@ -22,5 +22,5 @@ def test_each_connection_request_has_another_unique_id(t: Case) -> None:
         text = f"the OPENs of start {seen.get(unique_id)} and of start {start} have the unique ID {unique_id:#010x}"
         t.must(unique_id not in seen, text, opening.frame)
         seen[unique_id] = start
-        peer.send(peer.forge.reason(Type.REFUSED, "one after the other"))
         peer.listen(APART_US)
+        peer.send(peer.forge.reason(Type.REFUSED, "one after the other"))

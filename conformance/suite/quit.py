@@ -58,7 +58,7 @@ def test_quit_is_repeated_until_quitack_comes(t: Case) -> None:
 @case("QUIT-02", roles=ALL_ROLES, needs=(Feature.QUIT,))
 def test_quit_is_repeated_for_as_long_as_the_peer_is_alive(t: Case) -> None:
     """Neither a QUITACK nor the death timer ends the repetition: the tester's KEEPALIVEs go on."""
-    repeats = 4 if t.link.real_time else 12
+    repeats = 2 if t.link.real_time else 12
     peer = t.peer(4096, iut={"death_timer_s": 6})
     with t.preamble():
         peer.connect()

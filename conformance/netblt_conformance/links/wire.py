@@ -109,6 +109,7 @@ class WireLink(Link):
         start = capped(start, self._adapter.pics)
         if self._program is not None:
             self._program.close(then=lambda: None)
+            self._quiet_since_end_us = None
         works = self._works(start.role)
         self._program = Program(self._adapter, self._transport, self._meter, role_works=works)
         stall_us = start.parameters.client_stall_until_us
