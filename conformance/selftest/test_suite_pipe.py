@@ -98,6 +98,18 @@ def test_the_example_endpoint_passes_in_every_role(command: Command) -> None:
     }
 
 
+@pytest.mark.usefixtures("built_library")
+def test_the_endpoint_in_c_passes_what_the_same_code_passes_as_a_library(command: Command) -> None:
+    adapter = ("--adapter", str(paths.adapters() / "example_pipe_c.toml"))
+    assert command("doctor", *adapter).status == 0
+    words = ("--select", "OPEN-02,OPEN-05,NEG-03,QUIT-01,ABORT-01,DATA-08,CTRL-13", "--no-sweep", "--no-dissector")
+    over_pipe, as_library = command("run", *adapter, *words), command("run", *words)
+    assert over_pipe.status == 0, over_pipe.output + over_pipe.errors
+    assert [(one.key, one.verdict, one.seconds) for one in over_pipe.results] == [
+        (one.key, one.verdict, one.seconds) for one in as_library.results
+    ]
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("built_writer")
 @pytest.mark.parametrize("name", PROGRAMS)
