@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selftest.netblt_command_helpers import DONE, INTERRUPTED, NEGOTIATED_KEYS, UNREACHABLE, one_line
+from selftest.netblt_command_helpers import (
+    DONE,
+    INTERRUPTED,
+    NEGOTIATED_KEYS,
+    UNREACHABLE,
+    forge_opens,
+    one_line,
+)
 from selftest.netblt_command_lab import Lab, Process
 from selftest.netblt_command_relay import LossyRelay
 
@@ -170,6 +177,37 @@ class TestRuns:
         assert transfer["packets_lost"] is None
         assert transfer["data_timeouts"] is None
         assert transfer["packets_retransmitted"] == 0
+
+
+class TestForgedOpens:
+    """Anybody can send an OPEN in the name of another host: it must take neither memory nor the place of a peer."""
+
+    WORKING_SET_BYTES = 4 << 20
+
+    @pytest.mark.parametrize(("write", "wish"), [(True, b"perf"), (False, b"perf size=1000000")])
+    def test_they_take_no_memory(self, udp_lab: Lab, write: bool, wish: bytes) -> None:
+        server = udp_lab.wait_for_peer(udp_lab.there, "perf", "--working-set", str(self.WORKING_SET_BYTES))
+        before = most_memory_bytes(server)
+        forge_opens(udp_lab, [wish] * 60, write=write)
+        honest = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--size", "100000", *EIGHT_MBPS)
+
+        assert honest.wait() == DONE, honest.errors
+        assert most_memory_bytes(server) - before < 4 * self.WORKING_SET_BYTES
+
+    @pytest.mark.parametrize(("write", "wish"), [(True, b"perf"), (False, b"perf size=1000000")])
+    def test_they_leave_room_for_a_peer(self, udp_lab: Lab, write: bool, wish: bytes) -> None:
+        udp_lab.wait_for_peer(udp_lab.there, "perf")
+        forge_opens(udp_lab, [wish] * 80, write=write)  # 64 working sets are all that a passive end has
+        honest = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--size", "100000", *EIGHT_MBPS)
+
+        assert honest.wait() == DONE, honest.errors
+
+
+def most_memory_bytes(process: Process) -> int:
+    """The most that was resident so far."""
+    status = Path(f"/proc/{process.popen.pid}/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024
 
 
 def signal_when_sending(lab: Lab, client: Process) -> None:

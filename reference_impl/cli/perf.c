@@ -85,11 +85,15 @@ bool perf_run_equip(perf_run *run, const netblt_params *params)
     uint64_t wanted = run->kind == PERF_DATA ? perf_working_set(all->given) : 0; /* figures are a few bytes */
     size_t size = memory_bytes(wanted, params);
 
+    if (!run->active && run->role == NETBLT_SENDER) {
+        perf_memory_share(&run->memory, &all->pattern);
+        return size <= all->pattern.size;
+    }
     if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
         run->memory = all->spare[--all->spare_count];
         return true;
     }
-    return perf_memory_new(&run->memory, size);
+    return run->active ? perf_memory_new(&run->memory, size) : perf_memory_reserve(&run->memory, size);
 }
 
 /* Touching memory for the first time may take a second, which belongs neither between OPEN and RESPONSE nor into a
@@ -104,6 +108,12 @@ static int prepare_memory(perf *all, unsigned runs, size_t size)
     return 0;
 }
 
+/* A peer that never proved itself got one buffer at most. */
+static bool is_worth_keeping(const perf_memory *memory)
+{
+    return !memory->shared && (memory->filled || memory->fresh > 1);
+}
+
 void perf_run_strip(perf_run *run)
 {
     perf *all = run->all;
@@ -111,7 +121,7 @@ void perf_run_strip(perf_run *run)
     if (run->memory.bytes == NULL)
         return;
     run->memory.slot_bytes = 0;
-    if (all->spare_count < PERF_RUNS_MAX)
+    if (all->spare_count < PERF_RUNS_MAX && is_worth_keeping(&run->memory))
         all->spare[all->spare_count++] = run->memory;
     else
         perf_memory_free(&run->memory);
@@ -375,6 +385,8 @@ static int start_passive(perf *all)
 {
     if (prepare_memory(all, 1, perf_working_set(all->given)) != 0)
         return -1;
+    if (!perf_memory_new(&all->pattern, perf_working_set(all->given)))
+        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
     if (station_listen(&all->net, perf_accept, all, &all->failure) != 0)
         return -1;
     if (!all->given->quiet)
@@ -403,6 +415,7 @@ static void tear_down(perf *all)
         perf_run_forget(all, all->runs);
     while (all->spare_count > 0)
         perf_memory_free(&all->spare[--all->spare_count]);
+    perf_memory_free(&all->pattern);
     free(all->lanes_left);
 }
 

@@ -91,6 +91,7 @@ typedef struct perf {
     perf_run *runs;                   /* all that are not yet forgotten, oldest first */
     perf_memory spare[PERF_RUNS_MAX]; /* memory of transfers that are over, for the next */
     size_t spare_count;
+    perf_memory pattern;  /* passive: what all its senders send */
     netblt_params params; /* proposed */
     netblt_time ends_at;  /* --time; NETBLT_TIME_NEVER without */
     netblt_time began_at;
@@ -123,7 +124,8 @@ typedef struct perf {
 perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active);
 /* Bytes, given or default. */
 uint64_t perf_working_set(const options *given);
-/* Memory for its data. False when it is short. */
+/* Memory for its data. A passive end takes none for a peer that has not proven itself: its senders share one pattern,
+ * and its receivers have addresses whose pages come when data does. False when it is short. */
 bool perf_run_equip(perf_run *run, const netblt_params *params);
 /* Gives its memory back for the next. */
 void perf_run_strip(perf_run *run);

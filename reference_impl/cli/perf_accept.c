@@ -13,20 +13,27 @@ static void refuse(netblt_answer *answer, const char *reason)
     snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
 
-static size_t count_open(const perf *all)
+static bool is_proven(const perf_run *run)
 {
-    size_t count = 0;
+    netblt_info info;
 
-    for (const perf_run *run = all->runs; run != NULL; run = run->next)
-        count += !run->closed;
-    return count;
+    if (run->connection == NULL)
+        return false;
+    netblt_get_info(run->connection, &info);
+    return !info.stranger;
 }
 
+/* Who has not proven itself takes no memory: forged OPENs leave room for others. */
 static bool has_room(const perf *all)
 {
-    size_t open = count_open(all);
+    size_t open = 0;
+    size_t proven = 0;
 
-    return open < PERF_RUNS_MAX && (open + 1) * perf_working_set(all->given) <= PERF_MEMORY_MAX_BYTES;
+    for (const perf_run *run = all->runs; run != NULL; run = run->next) {
+        open += !run->closed;
+        proven += !run->closed && is_proven(run);
+    }
+    return open < PERF_RUNS_MAX && (proven + 1) * perf_working_set(all->given) <= PERF_MEMORY_MAX_BYTES;
 }
 
 /* What is sent: run->size and run->stop_at. False when the peer's wish makes no sense. */

@@ -18,6 +18,22 @@ static void fill(uint8_t *bytes, size_t size)
     }
 }
 
+bool perf_memory_reserve(perf_memory *memory, size_t size)
+{
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    *memory = (perf_memory){.size = 0};
+    if (bytes == MAP_FAILED)
+        return false;
+    *memory = (perf_memory){.bytes = bytes, .size = size};
+    return true;
+}
+
+void perf_memory_share(perf_memory *memory, const perf_memory *owner)
+{
+    *memory = (perf_memory){.bytes = owner->bytes, .size = owner->size, .filled = true, .shared = true};
+}
+
 bool perf_memory_new(perf_memory *memory, size_t size)
 {
     void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -27,13 +43,13 @@ bool perf_memory_new(perf_memory *memory, size_t size)
         return false;
     (void)madvise(bytes, size, MADV_HUGEPAGE); /* fewer TLB misses, where the kernel likes */
     fill(bytes, size);
-    *memory = (perf_memory){.bytes = bytes, .size = size};
+    *memory = (perf_memory){.bytes = bytes, .size = size, .filled = true};
     return true;
 }
 
 void perf_memory_free(perf_memory *memory)
 {
-    if (memory->bytes != NULL)
+    if (memory->bytes != NULL && !memory->shared)
         munmap(memory->bytes, memory->size);
     free(memory->queue);
     *memory = (perf_memory){.size = 0};
@@ -41,18 +57,18 @@ void perf_memory_free(perf_memory *memory)
 
 bool perf_memory_cut(perf_memory *memory, size_t slot_bytes)
 {
-    size_t slots = memory->size / slot_bytes;
+    size_t fitting = memory->size / slot_bytes;
+    size_t slots = fitting < PERF_SLOTS_MAX ? fitting : PERF_SLOTS_MAX;
     uint32_t *queue = slots == 0 ? NULL : realloc(memory->queue, slots * sizeof *queue);
 
     if (queue == NULL)
         return false;
-    for (size_t i = 0; i < slots; i++)
-        queue[i] = (uint32_t)i;
     memory->queue = queue;
     memory->slot_bytes = slot_bytes;
     memory->slots = slots;
+    memory->fresh = 0;
     memory->first = 0;
-    memory->free = slots;
+    memory->free = 0;
     return true;
 }
 
@@ -65,6 +81,8 @@ uint8_t *perf_memory_take(perf_memory *memory)
 {
     uint32_t slot;
 
+    if (memory->fresh < memory->slots)
+        return memory->bytes + memory->fresh++ * memory->slot_bytes;
     if (memory->free == 0)
         return NULL;
     slot = memory->queue[memory->first];
