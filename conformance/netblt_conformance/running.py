@@ -286,6 +286,7 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
         results,
         causes.section(likely, listener.observed, base),
         functools.partial(listener.progress.show, "report: excerpts"),
+        base=base,
         dissect=not listener.options.no_dissector,
     )
     listener.progress.clear()

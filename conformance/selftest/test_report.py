@@ -85,6 +85,16 @@ def test_junit_has_real_time_and_labels_virtual_time() -> None:
         assert virtual == ["17.500000"] * labelled
 
 
+def test_each_result_that_did_not_pass_has_the_command_that_repeats_it() -> None:
+    results = [Result("a_case: one", ["CTRL-04"], "active-sender", verdict, "why") for verdict in Verdict]
+    text = html.page(HEADER, results, {}, base=["netblt-conformance", "run", "--seed", "7"])
+    again = "netblt-conformance run --seed 7 --role active-sender --select &#x27;a case: one&#x27;"
+    wanted = {Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR}
+    assert text.count(again) == len(wanted)
+    for part in text.split("<details")[1:]:
+        assert (again in part) == any(f'data-verdict="{verdict.label.lower()}"' in part for verdict in wanted)
+
+
 @pytest.mark.usefixtures("built_library")
 def test_the_times_of_a_run_are_no_longer_than_the_run(command: Command) -> None:
     began_s = time.monotonic()

@@ -13,6 +13,7 @@ from typing import Any
 from netblt_conformance import catalogue
 from netblt_conformance.catalogue import Requirement
 from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.report import causes as causes_text
 from netblt_conformance.report import versions
 from netblt_conformance.report.excerpt import Excerpt, Progress, excerpts
 from netblt_conformance.report.files import VIRTUAL_LINKS
@@ -123,7 +124,7 @@ def _packets(excerpt: Excerpt) -> str:
     )
 
 
-def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requirement], clock: str) -> str:
+def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requirement], clock: str, again: str) -> str:
     arm = "" if result.arm == "stimulus" else f" <i>({escape(result.arm)} arm)</i>"
     role = "" if result.role == _NOBODYS else escape(result.role)
     link = f'<a href="{escape(result.capture)}">{escape(result.capture)}</a>' if result.capture else "no capture"
@@ -136,6 +137,7 @@ def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requiremen
     )
     observed = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in result.observed.items())
     reason = f'<p class="reason">{escape(result.reason)}</p>' if result.reason else ""
+    command = f"<p>to reproduce:</p><pre>{escape(again)}</pre>" if again else ""
     return (
         f'<details class="result" data-verdict="{_class(result.verdict)}" data-role="{escape(result.role)}" '
         f'data-requirements="{escape(" ".join(result.requirements))}"'
@@ -144,7 +146,7 @@ def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requiremen
         f"{escape(result.label.replace('_', ' '))}{arm} <span class=role>{role}</span></summary>"
         f"<div class=body>{reason}{texts}{_packets(excerpt) if excerpt else ''}"
         f"{f'<dl class=facts>{observed}</dl>' if observed else ''}"
-        f"<p class=where>{link}{frame} · {result.seconds:g} s{clock}</p></div></details>"
+        f"{command}<p class=where>{link}{frame} · {result.seconds:g} s{clock}</p></div></details>"
     )
 
 
@@ -184,13 +186,30 @@ def _sweeps(results: Sequence[Result]) -> str:
     )
 
 
-def page(header: dict[str, Any], results: Sequence[Result], found: dict[int, Excerpt], causes: str = "") -> str:
-    """`found`: excerpts by the number of the result. `causes`: the section about the likely causes."""
+def _again(result: Result, base: Sequence[str]) -> str:
+    """The command that runs a case again that did not pass; empty for what is no case, or needs no second look."""
+    repeatable = result.origin in (Origin.CASE, Origin.MONITOR, Origin.DISSECTOR)
+    if not base or not repeatable or result.verdict not in GRADED or result.verdict is Verdict.PASS:
+        return ""
+    return causes_text.command(base, result)
+
+
+def page(
+    header: dict[str, Any],
+    results: Sequence[Result],
+    found: dict[int, Excerpt],
+    causes: str = "",
+    base: Sequence[str] = (),
+) -> str:
+    """`found`: excerpts by the number of the result. `causes`: the section about the likely causes. `base`: the command
+    that tests this implementation."""
     known = catalogue.requirements()
     clock = " of virtual time" if header.get("link") in VIRTUAL_LINKS else ""
     rank = {verdict: -int(verdict) for verdict in GRADED}
     order = sorted(range(len(results)), key=lambda n: (rank.get(results[n].verdict, 1), n))
-    rows = "".join(_result(results[number], found.get(number), known, clock) for number in order)
+    rows = "".join(
+        _result(results[number], found.get(number), known, clock, _again(results[number], base)) for number in order
+    )
     return (
         "<!DOCTYPE html>\n<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
         '<html lang="en"><head><meta charset="utf-8">'
@@ -209,9 +228,11 @@ def write(
     causes: str = "",
     progress: Progress = lambda _done, _of: None,
     *,
+    base: Sequence[str],
     dissect: bool,
 ) -> None:
-    """`causes`: the section about the likely causes. `progress` counts the excerpts. What shows a cause has one."""
+    """`causes`: the section about the likely causes. `base`: the command that tests this implementation.
+    `progress` counts the excerpts. What shows a cause has one."""
     first = {cause["capture"] for cause in header.get("causes", [])}
-    text = page(header, results, excerpts(folder, results, progress, first, dissect=dissect), causes)
+    text = page(header, results, excerpts(folder, results, progress, first, dissect=dissect), causes, base)
     (folder / NAME).write_text(text, encoding="utf-8")
