@@ -116,7 +116,7 @@ def test_list_and_explain_know_the_cases(command: Command) -> None:
 
 def test_what_ended_a_case_before_it_had_a_result_stands_in_its_row() -> None:
     key, options = "a case[active-sender]", argparse.Namespace(strict=False, quiet=True, verbose=False)
-    listener = Listener(cast("Plan", None), [key], {"a case": ("open.py", "OPEN-01")}, options)
+    listener = Listener(cast("Plan", None), [key], {"a case": ("open.py", "OPEN-01")}, options, live=False)
     listener({"event": "trace", "what": "a long story", "key": key, "why": "KeyError: 7"})
     [result] = listener.ordered()
     assert (result.verdict, result.reason) == (Verdict.ERROR, "the case left no result: KeyError: 7")
