@@ -69,6 +69,18 @@ def test_a_slow_reader_holds_a_program_up_and_loses_nothing() -> None:
         ended(client, process)
 
 
+def test_what_a_program_left_in_the_pipe_is_waited_for_to_the_end_of_the_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was sent may fit into the pipe: then the program is done with it long before its client takes it."""
+    monkeypatch.setattr("netblt_conformance.links.client._END_LIMIT_S", 2 * STALL_S)
+    client = SlowReader(time.monotonic() + 3 * STALL_S)
+    process = begun(client, ["python3", "-c", "print('x' * 3071)"], reads=False)
+    try:
+        assert process.wait(60) == 0
+        assert client.received == b"x" * 3071 + b"\n"
+    finally:
+        ended(client, process)
+
+
 @pytest.mark.parametrize("reads", [True, False], ids=["writer", "reader"])
 def test_a_client_ends_with_its_case_however_the_program_behaves(reads: bool) -> None:
     """Neither a stall of an hour nor a program that neither reads nor writes nor ends keeps the suite."""

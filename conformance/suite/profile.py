@@ -188,7 +188,7 @@ def test_an_empty_control_does_no_harm(t: Case) -> None:
     peer.expect_success()
 
 
-@case("ROBUST-07", "DATA-01", roles=SENDERS)
+@case("ROBUST-07", "DATA-01", "DATA-06", roles=SENDERS)
 def test_a_go_that_skips_a_buffer_is_never_success(t: Case) -> None:
     peer = t.receiver(4 * 1024, max_buffers=3)
     with t.preamble():
@@ -200,9 +200,11 @@ def test_a_go_that_skips_a_buffer_is_never_success(t: Case) -> None:
     peer.listen(QUIET_US)
     if t.link.status().failed:
         t.observe("a GO that skips a buffer is", "refused")
+        t.should(False, "the transfer failed at a GO that skips a buffer number (AMB-47)")
         return
     served = bool(peer.buffer(2).packets)
     t.observe("a GO that skips a buffer is", "served" if served else "held")
+    t.should(served, "a GO that skips a buffer number was held back (AMB-47)")
     t.must(not t.link.status().succeeded, "success was reported although buffers are missing")
     if served:  # numbers only increase (RFC 998 section 8): a GO for the skipped number would be no valid stimulus
         return

@@ -157,7 +157,6 @@ def test_a_sender_that_is_deaf_while_it_sends_does_no_harm(t: Case) -> None:
         peer.withhold_ack()
         peer.send_buffer(number)
         peer.expect_ok(number)
-        peer.answer_controls(True)
         peer.acknowledge()
     for number in range(4):
         count = len(peer.find(Kind.OK, number))
@@ -276,7 +275,6 @@ def test_data_of_a_later_buffer_make_earlier_ones_due_soon_but_not_at_once(t: Ca
         peer.send_buffer(0)
         peer.send_buffer(1)
         peer.require_go_behind_unacknowledged(3)
-        peer.answer_controls(True)
         peer.acknowledge()
         peer.listen(2 * t.link.delay_us)
     began_us = peer.now_us

@@ -109,7 +109,8 @@ class SlowReader(StallingClient):
 
     @property
     def received(self) -> bytes:
-        self._thread.join(_END_LIMIT_S)
+        # A program that has ended may have left everything in the pipe: it is taken when the stall is over.
+        self._thread.join(max(0.0, self._until_s - time.monotonic()) + _END_LIMIT_S)
         return bytes(self._taken)
 
 

@@ -59,8 +59,10 @@ class SenderPeer(Peer):
         self._held_ack = self.ack if at is None else at
 
     def acknowledge(self, upto: int | None = None) -> int:
-        """Acknowledges `upto` (default: everything, from now on again) with a NULL-ACK."""
+        """Acknowledges `upto` with a NULL-ACK. Default: everything, and from now on each CONTROL again: a receiver may
+        have something new to say behind its last OK, and is not done before that is acknowledged (RFC 998 5.3.1)."""
         self._held_ack = upto
+        self._answers = self._answers or upto is None
         return self.null_ack()
 
     def answer_controls(self, answer: bool) -> None:
