@@ -10,9 +10,12 @@ import contextlib
 import ctypes
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from netblt_conformance import nobody
 from selftest.netblt_command_helpers import (
     DONE,
     KEYS,
@@ -30,6 +33,18 @@ pytest_plugins = ["selftest.netblt_command_fixtures"]
 
 
 PR_CAPBSET_DROP = 24
+# Binds the names by which netblt claims the default port, as any local user can, and holds them until its input ends.
+SQUAT = """
+import socket, sys
+places = ("any", "any/00000000", "0.0.0.0", "10.9.0.2")
+names = ["netblt/claiming", *("netblt/ip/1/" + place for place in places)]
+held = []
+for name in names:
+    held.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    held[-1].bind("\\0" + name)
+print("bound", flush=True)
+sys.stdin.read()
+"""
 
 
 def lose_all_capabilities() -> None:
@@ -253,6 +268,25 @@ class TestBadInput:
             assert process.wait() == LOCAL
             assert "in use" in one_line(process)
         lab.wait_for_peer(lab.there, "recv", tmp_path / "other", "--bind", "10.9.0.3")
+
+    @needs_root
+    @pytest.mark.skipif(not nobody.changes_user(), reason="root cannot become another user here")
+    def test_a_user_without_raw_sockets_keeps_nobody_off_a_port(self, raw_lab: Lab, tmp_path: Path) -> None:
+        lab = raw_lab
+        with lab.there.inside():
+            squatter = subprocess.Popen(
+                [sys.executable, "-c", SQUAT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **nobody.credentials()
+            )
+        try:
+            assert squatter.stdout is not None
+            assert squatter.stdout.readline() == b"bound\n"
+            first = lab.wait_for_peer(lab.there, "recv", tmp_path / "first")
+            second = lab.start(lab.there, "recv", tmp_path / "second", "--passive")
+            assert second.wait() == LOCAL
+            assert "in use" in one_line(second)  # by the first one, which has a raw socket
+            assert first.popen.poll() is None
+        finally:
+            squatter.communicate()
 
     def test_an_address_that_is_not_ours(self, udp_lab: Lab, tmp_path: Path) -> None:
         process = udp_lab.start(udp_lab.here, "recv", tmp_path / "target", "--passive", "--bind", "203.0.113.9")

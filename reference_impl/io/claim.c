@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Claims on NETBLT ports as names of abstract Unix sockets: see claim.h. */
 #include "io/claim.h"
 
 #include <errno.h>
@@ -8,17 +9,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "io/claim_names.h"
+#include "io/entropy.h"
 #include "io/resolve.h"
 
-#define CLAIM_PREFIX "netblt/ip/" /* then PORT/ADDRESS */
+#define CLAIM_PREFIX "netblt/ip/" /* then PORT/ADDRESS/RANDOM */
 #define ANY_TEXT "any"            /* netblt_address_text() of the address of no family */
-#define LOCK_NAME "netblt/claiming"
-/* Looking and binding takes well under a millisecond: whoever holds the lock longer than this is stuck or hostile,
- * and then the exact name alone must do. */
-#define LOCK_PATIENCE_MS 500
 
 /* A datagram socket bound to the abstract `name`, or -1 with errno. */
 static int bind_abstract(const char *name)
@@ -40,21 +38,6 @@ static int bind_abstract(const char *name)
     return fd;
 }
 
-/* Looking for overlaps and binding must be one step, or two processes could miss each other. */
-static int lock_claims(void)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-
-    for (int waited_ms = 0; waited_ms < LOCK_PATIENCE_MS; waited_ms++) {
-        int lock = bind_abstract(LOCK_NAME);
-
-        if (lock >= 0 || errno != EADDRINUSE)
-            return lock;
-        nanosleep(&pause, NULL);
-    }
-    return -1;
-}
-
 /* A wildcard overlaps with its family, the empty address with everything. */
 static bool overlap(const netblt_address *a, const netblt_address *b)
 {
@@ -66,61 +49,58 @@ static bool overlap(const netblt_address *a, const netblt_address *b)
     return family == other && (netblt_address_is_any(a) || netblt_address_is_any(b) || netblt_address_same_host(a, b));
 }
 
-/* Does this line of /proc/net/unix name a claim that overlaps? */
-static bool line_overlaps(char *line, const netblt_address *address, uint16_t port)
+/* What is looked for among the names. */
+struct search {
+    const netblt_address *address;
+    uint16_t port;
+    const char *own; /* our own name, which does not count; NULL: all count */
+};
+
+/* Is this name a claim that overlaps, of a user who may claim? */
+static bool name_overlaps(void *context, const char *name, uid_t owner)
 {
-    char *name = strstr(line, "@" CLAIM_PREFIX);
-    char *rest;
+    const struct search *search = context;
     netblt_address other = netblt_address_any(NETBLT_FAMILY_ANY);
+    char text[NETBLT_ADDRESS_TEXT_BYTES] = "";
     netblt_failure ignored;
+    char *rest;
+    size_t length;
 
-    if (name == NULL || strtoul(name + strlen("@" CLAIM_PREFIX), &rest, 10) != port || *rest != '/')
+    if (strncmp(name, CLAIM_PREFIX, strlen(CLAIM_PREFIX)) != 0 ||
+        (search->own != NULL && strcmp(name, search->own) == 0) ||
+        strtoul(name + strlen(CLAIM_PREFIX), &rest, 10) != search->port || *rest != '/')
         return false;
-    rest[1 + strcspn(rest + 1, " \n")] = '\0';
-    if (strcmp(rest + 1, ANY_TEXT) != 0 && netblt_parse_address("claim", rest + 1, &other, &ignored) != 0)
+    length = strcspn(rest + 1, "/");
+    if (length >= sizeof text)
         return false;
-    return overlap(address, &other);
-}
-
-/* 1 = some claim overlaps, 0 = none, -1 = cannot be read. */
-static int find_overlap(const netblt_address *address, uint16_t port)
-{
-    FILE *names = fopen("/proc/thread-self/net/unix", "re");
-    char line[512];
-    int found = 0;
-
-    if (names == NULL)
-        return -1;
-    while (found == 0 && fgets(line, sizeof line, names) != NULL)
-        found = line_overlaps(line, address, port) ? 1 : 0;
-    fclose(names);
-    return found;
-}
-
-static int bind_claim(const netblt_address *address, uint16_t port)
-{
-    netblt_address host = netblt_address_with_port(address, 0);
-    char text[NETBLT_ADDRESS_TEXT_BYTES];
-    char name[sizeof CLAIM_PREFIX + 6 + NETBLT_ADDRESS_TEXT_BYTES];
-
-    snprintf(name, sizeof name, CLAIM_PREFIX "%u/%s", port, netblt_address_text(&host, text));
-    return bind_abstract(name);
+    memcpy(text, rest + 1, length);
+    if (strcmp(text, ANY_TEXT) != 0 && netblt_parse_address("claim", text, &other, &ignored) != 0)
+        return false;
+    return overlap(search->address, &other) && netblt_may_claim(owner);
 }
 
 int netblt_claim_port(const netblt_address *address, uint16_t port, int *claim, netblt_failure *failure)
 {
-    int lock = lock_claims();
-    bool taken = find_overlap(address, port) == 1;
+    netblt_address host = netblt_address_with_port(address, 0);
+    char text[NETBLT_ADDRESS_TEXT_BYTES];
+    char name[sizeof CLAIM_PREFIX + sizeof "65535//ffffffffffffffff" + NETBLT_ADDRESS_TEXT_BYTES];
+    const struct search others = {address, port, name};
 
-    *claim = taken ? -1 : bind_claim(address, port);
-    if (taken || (*claim < 0 && errno == EADDRINUSE))
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL,
-                    "NETBLT port %u is in use by another process on this host: choose another with --port", port);
-    else if (*claim < 0)
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot claim NETBLT port %u: %s", port, strerror(errno));
-    if (lock >= 0)
-        close(lock);
-    return *claim < 0 ? -1 : 0;
+    /* Nobody foresees the end of the name, so nobody can bind it before us. */
+    snprintf(name, sizeof name, CLAIM_PREFIX "%u/%s/%08x%08x", port, netblt_address_text(&host, text),
+             netblt_random_u32(), netblt_random_u32());
+    *claim = bind_abstract(name);
+    if (*claim < 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot claim NETBLT port %u: %s", port, strerror(errno));
+    /* First bind, then look: of two processes that claim at one moment, at least one sees the other. */
+    if (netblt_visit_names(name_overlaps, (void *)&others) == 1) {
+        netblt_claim_release(*claim);
+        *claim = -1;
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
+                           "NETBLT port %u is in use by another process on this host: choose another with --port",
+                           port);
+    }
+    return 0;
 }
 
 void netblt_claim_release(int claim)
@@ -131,5 +111,7 @@ void netblt_claim_release(int claim)
 
 bool netblt_claim_exists(const netblt_address *address, uint16_t port)
 {
-    return find_overlap(address, port) != 0;
+    const struct search all = {address, port, NULL};
+
+    return netblt_visit_names(name_overlaps, (void *)&all) != 0;
 }
