@@ -120,6 +120,10 @@ class WireRole:
     before: tuple[str, ...] = ()  # run to its end before each case
     after: tuple[str, ...] = ()  # run to its end when the delivered file is asked for
 
+    def mentions(self, placeholder: str) -> bool:
+        """Whether what starts the implementation is told the value of this placeholder."""
+        return any(f"{{{placeholder}}}" in word for word in (*self.before, *self.command))
+
 
 @dataclass(frozen=True, slots=True)
 class Remote:
@@ -160,9 +164,10 @@ class Adapter:
         for word in template:
             # One word of the template, any number of words of the command.
             if word == "{data_checksum}":
-                words += self.word_lists.get(f"data_checksum_{'on' if values['data_checksum'] else 'off'}", ())
+                several = self.word_lists.get(f"data_checksum_{'on' if values['data_checksum'] else 'off'}", ())
+                words += self.expand(several, values)
             elif word == "{encapsulation}":
-                words += self.word_lists.get(f"encapsulation_{values['encapsulation']}", ())
+                words += self.expand(self.word_lists.get(f"encapsulation_{values['encapsulation']}", ()), values)
             else:
                 words.append(word.format_map({**common, **values}))
         return words

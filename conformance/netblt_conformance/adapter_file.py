@@ -9,7 +9,7 @@ import shlex
 import signal
 import string
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -176,17 +176,28 @@ def _command(value: Any) -> tuple[str, ...]:
         value = shlex.split(value)
     if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
         raise ValueError("a command is a string or a list of strings")
-    for word in value:
+    _check_placeholders(value, PLACEHOLDERS)
+    return tuple(value)
+
+
+def _word_list(value: Any) -> tuple[str, ...]:
+    """What one placeholder that is a word of its own stands for; no such placeholder again."""
+    words = _words(value)
+    _check_placeholders(words, PLACEHOLDERS - _WORD_LISTS.keys())
+    return words
+
+
+def _check_placeholders(words: Sequence[str], known: Set[str]) -> None:
+    for word in words:
         try:
             names = [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
         except ValueError as error:
             raise ValueError(f"{word!r}: {error}") from None
         for name in names:
-            if name not in PLACEHOLDERS:
-                raise ValueError(f"unknown placeholder {{{name}}}; known are {', '.join(sorted(PLACEHOLDERS))}")
+            if name not in known:
+                raise ValueError(f"unknown placeholder {{{name}}}; known are {', '.join(sorted(known))}")
             if name in _WORD_LISTS and word != f"{{{name}}}":
                 raise ValueError(f"{word!r}: {{{name}}} must be a word of its own")
-    return tuple(value)
 
 
 def _plain_command(value: Any) -> tuple[str, ...]:
@@ -254,7 +265,9 @@ def _roles(table: _Table, *, remote: bool) -> dict[Role, WireRole]:
 
 def _wire(table: _Table, *, remote: bool) -> dict[str, Any]:
     lists = {
-        f"{name}_{way}": table.get(f"{name}_{way}", _words, ()) for name, ways in _WORD_LISTS.items() for way in ways
+        f"{name}_{way}": table.get(f"{name}_{way}", _word_list, ())
+        for name, ways in _WORD_LISTS.items()
+        for way in ways
     }
     values: dict[str, Any] = {
         "word_lists": lists,

@@ -74,6 +74,8 @@ def after_name(text: str) -> str:
         (GOOD.replace("{peer_address}", "{peer}"), "active-sender.command: unknown placeholder {peer}"),
         (GOOD.replace("{peer_address}", "{peer"), "expected '}'"),
         (GOOD.replace("{data_checksum}", "x{data_checksum}"), "must be a word of its own"),
+        (after_name('[wire]\ndata_checksum_on = ["{sum}"]'), "wire.data_checksum_on: unknown placeholder {sum}"),
+        (after_name('[wire]\ndata_checksum_on = ["{encapsulation}"]'), "unknown placeholder {encapsulation}"),
         (after_name("[pipe]"), "pipe.command: a command is a string or a list of strings"),
         (after_name('[pipe]\ncommand = "a {file_in}"'), "pipe.command: {file_in} means nothing here"),
         (after_name("[pipe"), "x.toml"),
@@ -105,9 +107,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         adapter.load(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize(("on", "last"), [("1", ["--sum"]), ("", [])])
+@pytest.mark.parametrize(("on", "last"), [("1", ["--sum", "192.0.2.1"]), ("", [])])
 def test_placeholders_are_filled(tmp_path: Path, on: str, last: list[str]) -> None:
-    mine = loaded(tmp_path, GOOD.replace("[wire.roles", '[wire]\ndata_checksum_on = ["--sum"]\n[wire.roles'))
+    words = '[wire]\ndata_checksum_on = ["--sum", "{peer_address}"]\n[wire.roles'
+    mine = loaded(tmp_path, GOOD.replace("[wire.roles", words))
     values = {"file_in": "/tmp/in", "peer_address": "192.0.2.1", "data_checksum": on}
     assert mine.expand(mine.roles[ACTIVE_SENDER].command, values) == ["prog", "/tmp/in", "192.0.2.1", *last]
 
