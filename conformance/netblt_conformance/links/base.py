@@ -116,6 +116,11 @@ class Link(ABC):
         del role
         return None
 
+    def imposes(self, role: Role, parameter: str) -> bool:
+        """Whether the implementation in this role is told this parameter, a name of Parameters, when it is started."""
+        del role, parameter
+        return True
+
     def tester_string(self, role: Role) -> str:
         """The client string of the tester, where the implementation wants one."""
         del role

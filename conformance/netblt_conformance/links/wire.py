@@ -100,6 +100,10 @@ class WireLink(Link):
         described = self._adapter.roles.get(role)
         return described.port if described else None
 
+    def imposes(self, role: Role, parameter: str) -> bool:
+        described = self._adapter.roles.get(role)
+        return described is not None and described.mentions(parameter)
+
     def tester_string(self, role: Role) -> str:
         described = self._adapter.roles.get(role)
         return described.tester_string if described else ""
