@@ -12,7 +12,7 @@ import pytest
 from netblt_conformance import paths
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
-VIOLATION = paths.root() / "pcaps" / "violations" / "abort01-data-after-abort.pcapng"
+VIOLATION = paths.root() / "pcaps" / "violations" / "ctrl01-from-zero.pcapng"
 ALONE = ["unshare", "--user", "--map-root-user"]
 
 
@@ -26,7 +26,7 @@ def run_alone(*command: str) -> subprocess.CompletedProcess[str]:
 def test_root_of_a_namespace_of_its_own_judges_too() -> None:
     done = run_alone(sys.executable, "-m", "netblt_conformance", "check", str(VIOLATION))
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "ABORT-01" in done.stdout
+    assert "CTRL-01" in done.stdout
 
 
 def test_root_of_a_namespace_of_its_own_reads_captures_too() -> None:
