@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 
@@ -147,6 +148,17 @@ class TestDisks:
         assert refused.wait() == UNREACHABLE
         server.send_signal(signal.SIGHUP)
         assert server.wait() == INTERRUPTED
+
+    def test_a_directory_that_was_removed_is_told_before_anything_arrives(self, udp_lab: Lab, tmp_path: Path) -> None:
+        """On tmpfs, which makes files without a name in a directory that was removed, and refuses only to name them."""
+        source = make_file(tmp_path / "source", 300_000)
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+            root = make_root(Path(folder))
+            serve(udp_lab, root, "--json")
+            shutil.rmtree(root)
+            refused = store(udp_lab, source, "more")
+            assert refused.wait() == UNREACHABLE
+        assert "the server cannot write it" in one_line(refused)
 
     def test_a_file_is_sent_as_long_as_it_was_or_not_at_all(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         # More than what is under way at a time, so that not all of it has been read at once.

@@ -306,9 +306,18 @@ static bool open_named(struct file_sink *file)
     return true;
 }
 
-/* A name that the file system does not take must not be found out at the end, when the sender knows of success. */
+/* A name that the file system does not take must not be found out at the end, when the sender knows of success. Nor must
+ * a directory that was removed: tmpfs makes nameless files in it, and refuses only to name them. False with errno. */
 static bool is_name_possible(const struct file_sink *file)
 {
+    struct stat directory;
+
+    if (fstat(file->dir_fd, &directory) != 0)
+        return false;
+    if (directory.st_nlink == 0) {
+        errno = ENOENT;
+        return false;
+    }
     return faccessat(file->dir_fd, file->target, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT;
 }
 
