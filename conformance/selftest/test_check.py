@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 from netblt_conformance import ipv4, nobody, paths
 from netblt_conformance.check.judge import exit_code
-from netblt_conformance.judges.findings import FindingReader
+from netblt_conformance.judges.findings import FindingReader, JudgeError
 from netblt_conformance.judges.tshark import plugin_folder
 from netblt_conformance.packets import seal
 from netblt_conformance.verdicts import ExitCode, Result, Verdict
@@ -273,6 +273,26 @@ def test_findings_come_out_as_soon_as_their_packet_is_whole(size: int) -> None:
     assert [(one.frame, one.stream, one.text) for one in found] == [(3, 0, "bad ? & worse")]
     assert not reader.feed(b'</pdml>\n{"report": 1}')
     assert reader.rest == b'\n{"report": 1}'
+
+
+@pytest.mark.parametrize(
+    ("pdml", "complaint"),
+    [
+        (b"Segmentation fault", "text where a tag should begin"),
+        (b'<pdml><packet><proto name="frame"></pdml>', "ends inside a packet"),
+        (b"<pdml><packet><proto></packet>", "mismatched tag"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 100])
+def test_pdml_that_is_none_is_told(pdml: bytes, complaint: str, size: int) -> None:
+    reader = FindingReader()
+
+    def feed_all() -> None:
+        for at in range(0, len(pdml), size):
+            reader.feed(pdml[at : at + size])
+
+    with pytest.raises(JudgeError, match=complaint):
+        feed_all()
 
 
 @pytest.mark.parametrize(

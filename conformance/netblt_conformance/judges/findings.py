@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+from xml.etree.ElementTree import Element, ParseError, fromstring
 
 if TYPE_CHECKING:
-    from typing import IO, Any
+    from typing import IO
 
 _ANALYSIS = "netblt.analysis."
 _CHUNK_BYTES = 1 << 16
@@ -86,13 +86,16 @@ _BAD = "0"
 
 class FindingReader:
     """Takes tshark's PDML in pieces, as they come; returns findings, and keeps the damaged packets in `damaged`. What
-    follows the PDML (reports of -z) is kept in `rest`."""
+    follows the PDML (reports of -z) is kept in `rest`.
+
+    Each packet is parsed by itself as soon as its end tag is there: a parser of streams may wait for more."""
 
     END = b"</pdml>"
+    _BEGIN_PACKET, _END_PACKET = re.compile(rb"<packet[\s>]"), b"</packet>"
+    _NO_TAG = re.compile(rb"\s*[^<\s]")
 
     def __init__(self) -> None:
-        self._parser: Any = XMLPullParser(["end"])
-        self._tail = b""  # the beginning of what may be the end tag
+        self._waiting = bytearray()  # no packet ends in it
         self._ended = False
         self.rest = b""
         self.damaged: list[Damaged] = []
@@ -101,30 +104,39 @@ class FindingReader:
         if self._ended:
             self.rest += data
             return []
-        data = self._tail + data
-        at = data.find(self.END)
-        if at >= 0:
-            self._ended = True
-            at += len(self.END)
-            self.rest = data[at:]
-            return self._parse(data[:at])
-        # Only what may be the beginning of the end tag waits: a packet must come out as soon as it is whole.
-        keep = max(size for size in range(len(self.END)) if data.endswith(self.END[:size]))
-        self._tail = data[len(data) - keep :]
-        return self._parse(data[: len(data) - keep])
-
-    def _parse(self, data: bytes) -> list[Finding]:
+        searched = max(0, len(self._waiting) - len(self._END_PACKET))  # an end tag may lie across two pieces
+        self._waiting += data
         found: list[Finding] = []
+        done = 0
+        while (at := self._waiting.find(self._END_PACKET, searched)) >= 0:
+            searched = at + len(self._END_PACKET)
+            found += self._packet(bytes(self._waiting[done:searched]))
+            done = searched
+        del self._waiting[:done]
+        self._look_for_end(max(0, searched - done))
+        return found
+
+    def _look_for_end(self, begin: int) -> None:
+        if self._NO_TAG.match(self._waiting):
+            raise JudgeError("tshark's PDML cannot be read: text where a tag should begin")
+        at = self._waiting.find(self.END, begin)
+        if at < 0:
+            return
+        if self._BEGIN_PACKET.search(self._waiting, 0, at):
+            raise JudgeError("tshark's PDML cannot be read: it ends inside a packet")
+        self._ended = True
+        self.rest = bytes(self._waiting[at + len(self.END) :])
+        self._waiting.clear()
+
+    def _packet(self, text: bytes) -> list[Finding]:
+        """`text` ends with a packet; before it may stand what begins the document."""
+        begin = self._BEGIN_PACKET.search(text)
         try:
-            self._parser.feed(_NOT_XML.sub(b"?", data))
-            for _, element in self._parser.read_events():
-                if isinstance(element, Element) and element.tag == "packet":
-                    found += packet_findings(element)
-                    self.damaged += packet_damage(element)
-                    element.clear()
+            element = fromstring(_NOT_XML.sub(b"?", text[begin.start() if begin else 0 :]))
         except ParseError as error:
             raise JudgeError(f"tshark's PDML cannot be read: {error}") from None
-        return found
+        self.damaged += packet_damage(element)
+        return packet_findings(element)
 
 
 def read_findings(stream: IO[bytes], reader: FindingReader) -> Iterator[Finding]:
