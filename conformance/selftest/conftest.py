@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from netblt_conformance.report.files import JSON_LINES, JUNIT
 from netblt_conformance.verdicts import Result
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
+# A job in the background of a shell ignores SIGINT, and so do its children; the tests interrupt programs.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 TIME_LIMIT_S = 900  # for what hangs; nothing takes so long, on the busiest machine
 sys.path.insert(0, str(CONFORMANCE))  # for `import selftest.…`: pytest adds this folder only, mypy its parent
 
