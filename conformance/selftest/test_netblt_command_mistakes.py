@@ -274,8 +274,10 @@ class TestBadInput:
     def test_a_user_without_raw_sockets_keeps_nobody_off_a_port(self, raw_lab: Lab, tmp_path: Path) -> None:
         lab = raw_lab
         with lab.there.inside():
+            # Not the one of the virtual environment, which may lie where other users may not go.
+            python = Path(sys.executable).resolve()
             squatter = subprocess.Popen(
-                [sys.executable, "-c", SQUAT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **nobody.credentials()
+                [python, "-c", SQUAT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **nobody.credentials()
             )
         try:
             assert squatter.stdout is not None
