@@ -235,16 +235,30 @@ class Case:
         strength = self.judged[0].grade if self.judged else "must"
         return {"must": Verdict.FAIL, "should": Verdict.WARN, "may": Verdict.WARN}[strength]
 
-    def must(self, holds: bool, otherwise: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT) -> None:
-        """Ends the case with FAIL when it does not hold. `cause`: ABSENCE when something did not come."""
+    def must(
+        self,
+        holds: bool,
+        otherwise: str,
+        frame: int | None = None,
+        cause: Cause = Cause.JUDGEMENT,
+        violated: str = "",
+    ) -> None:
+        """Ends the case with FAIL when it does not hold. `cause`: ABSENCE when something did not come. `violated`: the
+        requirement of the case that this is about; empty: the first one."""
         if not holds:
-            self.judgement.worsen(Verdict.FAIL, otherwise, frame, cause)
+            self._accuse(Verdict.FAIL, otherwise, frame, cause, violated)
             raise CaseOverError
 
-    def should(self, holds: bool, otherwise: str, frame: int | None = None) -> None:
-        """Notes a WARN and goes on when it does not hold."""
+    def should(self, holds: bool, otherwise: str, frame: int | None = None, violated: str = "") -> None:
+        """Notes a WARN and goes on when it does not hold; `violated` as for must()."""
         if not holds:
-            self.judgement.worsen(Verdict.WARN, otherwise, frame)
+            self._accuse(Verdict.WARN, otherwise, frame, Cause.JUDGEMENT, violated)
+
+    def _accuse(self, verdict: Verdict, reason: str, frame: int | None, cause: Cause, violated: str) -> None:
+        if violated and all(violated != one.id for one in self.judged):
+            raise ValueError(f"{violated} is no requirement of this case")
+        if self.judgement.worsen(verdict, reason, frame, cause):
+            self.judgement.requirement = violated
 
     def observe(self, name: str, value: object) -> None:
         """Reports a choice that the specification leaves open: `observed_as` of catalogue/ambiguities.toml, or a name

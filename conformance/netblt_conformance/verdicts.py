@@ -63,7 +63,7 @@ class Judgement:
     reason: str = ""
     frame: int | None = None  # the capture's frame that decided, counted from 0
     cause: Cause = Cause.JUDGEMENT
-    requirement: str = ""  # the one that an oracle found violated; empty: the first one of the case
+    requirement: str = ""  # the one that an oracle or the case found violated; empty: the first one of the case
 
     def worsen(self, verdict: Verdict, reason: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT) -> bool:
         """Takes the verdict over if it is worse. N/A and OBSERVED are no steps on this ladder."""
@@ -103,7 +103,7 @@ class Result:
     observed: dict[str, str] = field(default_factory=dict)
     origin: Origin = Origin.CASE
     cause: Cause = Cause.JUDGEMENT
-    violated: str = ""  # of several requirements the one that an oracle found violated
+    violated: str = ""  # of several requirements the one that an oracle or the case found violated
     # One row for all the runs in which the same was seen: how many, and capture -> frame of those besides the first.
     runs: int = 1
     also_in: dict[str, int | None] = field(default_factory=dict)

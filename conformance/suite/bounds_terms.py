@@ -17,6 +17,10 @@ from netblt_conformance.tolerances import QUIET_US
 LIMITS = {"buffer_size": 1000, "packet_size": 200, "burst_size": 5, "burst_interval_ms": 20, "max_buffers": 3}
 # The most restrictive value that any implementation must be able to use: RFC 998 4 speaks of packets of 128 bytes.
 TIGHTEST = {"buffer_size": 100, "packet_size": 128, "burst_size": 1, "burst_interval_ms": 65535, "max_buffers": 1}
+RULES = {
+    "buffer_size": "NEG-01", "packet_size": "NEG-02", "burst_size": "NEG-03", "burst_interval_ms": "NEG-04",
+    "max_buffers": "NEG-05",
+}  # fmt: skip
 SIDES = {"below": -1, "at": 0, "above": 1}
 LENGTH = 2 * LIMITS["buffer_size"] + 300
 
@@ -42,10 +46,10 @@ def test_a_proposal_beside_the_own_limit_is_restricted_and_obeyed(t: Case) -> No
     response = peer.open(**{field: proposed})
     answer = getattr(response.packet, field)
     text = f"{field} {proposed} was answered with {answer}"
-    t.must(answer >= proposed if upward else 1 <= answer <= proposed, text, response.frame)
+    t.must(answer >= proposed if upward else 1 <= answer <= proposed, text, response.frame, violated=RULES[field])
     within = answer >= limit if upward else answer <= limit
     if t.link.imposes(t.role, field):
-        t.should(within, f"{text}: its own limit is {limit}", response.frame)
+        t.should(within, f"{text}: its own limit is {limit}", response.frame, violated=RULES[field])
     transfer(t, peer)
 
 
@@ -113,12 +117,13 @@ def test_the_largest_value_of_a_field_is_restricted_and_obeyed(t: Case) -> None:
     peer = t.peer(LENGTH, **LIMITS)
     response = peer.open(**{t.variant: LARGEST[t.variant]})
     answer = getattr(response.packet, t.variant)
-    limit = LIMITS[t.variant]
+    limit, rule = LIMITS[t.variant], RULES[t.variant]
     if t.link.imposes(t.role, t.variant):
-        t.should(answer <= limit, f"{t.variant} {answer} exceeds its own limit {limit}", response.frame)
+        text = f"{t.variant} {answer} exceeds its own limit {limit}"
+        t.should(answer <= limit, text, response.frame, violated=rule)
     else:
         t.observe(f"a {t.variant} of {LARGEST[t.variant]} is answered with", answer)
-    t.must(answer >= 1, f"{t.variant} {answer} cannot be used", response.frame)
+    t.must(answer >= 1, f"{t.variant} {answer} cannot be used", response.frame, violated=rule)
     if answer <= 4 * LIMITS[t.variant]:  # else a transfer is too large for this exchange
         transfer(t, peer)
 
