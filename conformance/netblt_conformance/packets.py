@@ -324,14 +324,25 @@ class Forge:
 
     def _build(self, kind: int, body: Any = None) -> bytes:
         # Built as version 2, sealed with ours: scapy binds layers by version.
-        header = NETBLT(type=kind, local_port=self.local_port, foreign_port=self.foreign_port)
-        raw = bytearray(bytes(header if body is None else header / body))
+        packet = NETBLT(type=kind, local_port=self.local_port, foreign_port=self.foreign_port)
+        if body is not None:
+            packet.add_payload(body)
+        layer = packet
+        while layer:  # each field has one value: scapy need not look for the first of several packets
+            layer.explicit = 1
+            layer = layer.payload
+        raw = bytearray(bytes(packet))
         raw[_VERSION_AT] = self.version
         return seal(raw)
 
     def packet(self, kind: int, body: bytes = b"") -> bytes:
         """Any type with any body."""
-        return self._build(kind, Raw(body) if body else None)
+        return self._build(kind, Raw(body)) if body else self._header(kind)
+
+    @functools.lru_cache(maxsize=1024)  # noqa: B019  # the fields are the key, and a cache this small may keep them
+    def _header(self, kind: int) -> bytes:
+        """A packet without body, which a peer that is waiting sends thousands of times."""
+        return self._build(kind)
 
     def opening(self, kind: Type, values: Packet) -> bytes:
         """OPEN or RESPONSE with the fields of `values`; its string is taken as the whole field."""
@@ -346,9 +357,10 @@ class Forge:
         """DATA or LDATA; padding of form (a) of AMB-02 follows behind Length."""
         layer = NETBLTLData if values.type is Type.LDATA else NETBLTData
         fields = {name: getattr(values, name) for name in _DATA_FIELDS}
-        return self._build(
-            values.type or Type.DATA, layer(**fields) / Raw(values.data) if values.data else layer(**fields)
-        )
+        body = layer(**fields)
+        if values.data:
+            body.add_payload(Raw(values.data))
+        return self._build(values.type or Type.DATA, body)
 
     def null_ack(self, high_seq: int, burst_size: int, burst_interval_ms: int) -> bytes:
         offer = {"burst_size": burst_size, "burst_interval_ms": burst_interval_ms}
