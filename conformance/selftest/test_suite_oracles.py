@@ -223,6 +223,7 @@ SENDER_FAULTS: dict[str, tuple[str, list[Step]]] = {
     "data without the acknowledgement of their GO": ("CTRL-06", [*STARTED, sends(0, 0, 0)]),
     "an acknowledgement behind a hole": ("CTRL-07", [told(go(1, 0)), told(go(3, 2)), acks(3)]),
     "a short DATA": ("DATA-03", [*STARTED, sends(0, 0, 2, data=b"ab")]),
+    "a DATA that fills its buffer": ("DATA-04", [*STARTED, sends(0, 0, 2), sends(0, 1, 2, type=Type.DATA)]),
     "two LDATA": ("DATA-04", [*STARTED, sends(0, 1, 2), sends(0, 0, 2, type=Type.LDATA)]),
     "a number outside the buffer": ("DATA-05", [*STARTED, sends(0, 5, 2)]),
     "the flag on half a buffer": ("DATA-09", [*STARTED, sends(0, 0, 2), sends(0, 1, 2, flags=1)]),

@@ -59,9 +59,14 @@ class DataOracle(Oracle):
             self.fail("RESEND-03" if number == last else "DATA-04", text, frame)
 
     def _judge_sizes(self, packet: Packet, terms: Packet, frame: int) -> None:
-        """DATA-03: every DATA has the agreed size; LDATA may be shorter, and empty only in the last buffer (AMB-41)."""
+        """DATA-03: every DATA has the agreed size; LDATA may be shorter, and empty only in the last buffer (AMB-41).
+        DATA-04: what fills a buffer is LDATA."""
         size = len(packet.data)
-        if packet.type is Type.DATA and size != terms.packet_size:
+        left = terms.buffer_size - packet.packet * terms.packet_size
+        if packet.type is Type.DATA and size == left <= terms.packet_size:
+            text = f"DATA {packet.packet} of buffer {packet.buffer} fills its {terms.buffer_size} bytes: LDATA is due"
+            self.fail("DATA-04", text, frame)
+        elif packet.type is Type.DATA and size != terms.packet_size:
             text = f"DATA with {size} data bytes, {terms.packet_size} were agreed"
             if size + 24 == terms.packet_size:
                 text += " (it counts the header, AMB-14)"
