@@ -18,8 +18,9 @@ from netblt_conformance.report.files import JSON_LINES, JUNIT
 from netblt_conformance.verdicts import Result
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
-# A job in the background of a shell ignores SIGINT, and so do its children; the tests interrupt programs.
+# Under nohup and in the background of a shell these are ignored, by children too; the tests send them to programs.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 TIME_LIMIT_S = 900  # for what hangs; nothing takes so long, on the busiest machine
 sys.path.insert(0, str(CONFORMANCE))  # for `import selftest.…`: pytest adds this folder only, mypy its parent
 
