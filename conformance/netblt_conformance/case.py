@@ -198,7 +198,8 @@ class Case:
         return type(peer)(setting)
 
     def _setting(self, data: bytes, parameters: Parameters, iut_parameters: Parameters, own_port: int) -> Setting:
-        session = Session(self.role, own_port, self._iut_port, self.link.delay_us, self.link.real_time)
+        to_send = len(data) if self.role.sender else None
+        session = Session(self.role, own_port, self._iut_port, self.link.delay_us, self.link.real_time, to_send)
         monitor = Monitor(session)
         self.monitors.append(monitor)
         return Setting(
@@ -359,7 +360,7 @@ class Case:
             self.judgement.worsen(Verdict.INCONC, f"ended while it waited: {postponed}", cause=Cause.ABSENCE)
         except UnmetError as unmet:
             verdict = Verdict.INCONC if self._in_preamble else self.grade
-            self.judgement.worsen(verdict, unmet.reason, unmet.frame, unmet.cause)
+            self.judgement.worsen(verdict, unmet.reason, unmet.frame, unmet.cause, unmet.due_by)
         except ImplementationError as fault:
             after = f", after {self.last_note}" if self.last_note else ""
             self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}{after}", cause=Cause.CRASH)

@@ -305,6 +305,7 @@ class Engine:
             seconds=round(seconds, 6),
             cause=judgement.cause,
             violated=judgement.requirement,
+            due_by=judgement.due_by,
         )
 
     def _emit_result(self, result: Result) -> None:

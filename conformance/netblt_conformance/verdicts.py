@@ -64,14 +64,23 @@ class Judgement:
     frame: int | None = None  # the capture's frame that decided, counted from 0
     cause: Cause = Cause.JUDGEMENT
     requirement: str = ""  # the one that an oracle or the case found violated; empty: the first one of the case
+    due_by: str = ""  # of an absence: the requirement by which it was due; empty: one of the case
 
-    def worsen(self, verdict: Verdict, reason: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT) -> bool:
+    def worsen(
+        self,
+        verdict: Verdict,
+        reason: str,
+        frame: int | None = None,
+        cause: Cause = Cause.JUDGEMENT,
+        due_by: str = "",
+    ) -> bool:
         """Takes the verdict over if it is worse. N/A and OBSERVED are no steps on this ladder."""
         if verdict not in GRADED:
             raise ValueError(f"{verdict.label} cannot worsen a judgement")
         if verdict <= self.verdict:
             return False
-        self.verdict, self.reason, self.frame, self.cause, self.requirement = verdict, reason, frame, cause, ""
+        self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, cause
+        self.requirement, self.due_by = "", due_by
         return True
 
     def take_violation(self, requirement: str, verdict: Verdict, reason: str, frame: int | None) -> None:
@@ -80,6 +89,7 @@ class Judgement:
         is violated."""
         if verdict is self.verdict and self.cause is Cause.ABSENCE:
             self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, Cause.JUDGEMENT
+            self.due_by = ""
         elif not self.worsen(verdict, reason, frame):
             same_packet = frame is not None and (verdict, frame) == (self.verdict, self.frame)
             if not same_packet or self.requirement:
@@ -104,6 +114,7 @@ class Result:
     origin: Origin = Origin.CASE
     cause: Cause = Cause.JUDGEMENT
     violated: str = ""  # of several requirements the one that an oracle or the case found violated
+    due_by: str = ""  # of an absence: the requirement by which it was due; empty: one of the case
     # One row for all the runs in which the same was seen: how many, and capture -> frame of those besides the first.
     runs: int = 1
     also_in: dict[str, int | None] = field(default_factory=dict)
@@ -149,7 +160,7 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)
         row["verdict"] = self.verdict.label
-        for name in ("violated", "also_in", "provoked", "held_up_us"):
+        for name in ("violated", "due_by", "also_in", "provoked", "held_up_us"):
             if not row[name]:
                 del row[name]
         if self.runs == 1:

@@ -74,7 +74,7 @@ class Wait:
 
     def __init__(self, watch: Watch, awaited: Awaited, began_us: int, limit_us: int) -> None:
         self._watch = watch
-        self._awaited = awaited
+        self.awaited = awaited
         self._began_us = began_us
         self.watched = awaited is not Awaited.OTHER and limit_us > SHORT_LIMIT_US
         self._reported = False
@@ -87,14 +87,14 @@ class Wait:
             self._reported = True
             self._report("long", now_us)
         if self._watch.postponed():
-            raise PostponedError(self._awaited)
+            raise PostponedError(self.awaited)
 
     def ended(self, now_us: int, *, came: bool) -> None:
         if self._reported:
             self._report("came" if came else "in vain", now_us)
 
     def _report(self, state: str, now_us: int) -> None:
-        self._watch.report(state, self._awaited, (now_us - self._began_us) / MICROSECONDS_PER_S)
+        self._watch.report(state, self.awaited, (now_us - self._began_us) / MICROSECONDS_PER_S)
 
 
 Kind = tuple[str, Awaited]  # role and what is awaited

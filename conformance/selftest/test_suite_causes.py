@@ -28,6 +28,7 @@ def row(
     frame: int | None = None,
     origin: Origin = Origin.CASE,
     violated: str = "",
+    due_by: str = "",
 ) -> Result:
     reason = "" if verdict is Verdict.PASS else "why"
     capture = f"{requirements[0]}.{case}.{role}.pcapng"
@@ -42,6 +43,7 @@ def row(
         origin=origin,
         cause=cause,
         violated=violated,
+        due_by=due_by,
     )
 
 
@@ -69,6 +71,15 @@ def test_a_violation_in_many_captures_explains_what_is_missing_there() -> None:
     assert cause.requirement == "CTRL-04"
     assert (cause.explains, cause.follows) == (6, 5)
     assert (cause.first.case, cause.first.frame) == ("own", 4)
+
+
+def test_what_is_due_in_any_state_accuses_the_requirement_by_which_it_is_due() -> None:
+    """Whatever the cases are about, what they lack is a repeated CONTROL."""
+    results = [
+        row(f"case {number}", f"CTRL-0{number}", cause=Cause.ABSENCE, due_by="TIMER-01") for number in range(1, 4)
+    ]
+    assert named(results)[0][0] == "TIMER-01"
+    assert named([dataclasses.replace(result, due_by="") for result in results])[0][0] != "TIMER-01"
 
 
 def test_the_earlier_violation_in_a_capture_is_the_cause() -> None:

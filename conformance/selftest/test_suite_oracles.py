@@ -105,9 +105,14 @@ def watch(role: Role, steps: list[Step], step_us: int = STEP_US) -> list[str]:
 
 
 def violations(
-    role: Role, steps: list[Step], step_us: int = STEP_US, *, data_checksum: bool = False
+    role: Role,
+    steps: list[Step],
+    step_us: int = STEP_US,
+    *,
+    data_checksum: bool = False,
+    data_bytes: int | None = None,
 ) -> list[Violation]:
-    monitor = Monitor(Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False))
+    monitor = Monitor(Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, data_bytes=data_bytes))
     terms = dataclasses.replace(TERMS, flags=int(not role.sender) | 2 * data_checksum)
     setup = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
     for number, step in enumerate(setup + steps):
@@ -259,6 +264,43 @@ def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None
     assert reasons == [
         f"LDATA(buffer 0, packet 1, ack 2) has the Data Area Checksum 0x9d9d, its 3 bytes give 0x{good:04x}"
     ]
+
+
+BOTH_BUFFERS = [sends(0, 0, 2), sends(0, 1, 2), sends(1, 0, 2), sends(1, 1, 2)]
+LONG_US = 3_000_000  # no acknowledgement may take so long
+
+
+@pytest.mark.parametrize(
+    ("steps", "requirement"),
+    [
+        pytest.param([told(go(1, 0)), acks(1), told(go(2, 1)), acks(1), acks(1)], "CTRL-06", id="a message of its own"),
+        pytest.param([*STARTED, acks(1), acks(1)], "CTRL-12", id="in one CONTROL with one that is acknowledged"),
+        pytest.param(
+            [*STARTED, *BOTH_BUFFERS, told(go(3, 2)), acks(2), acks(2)],
+            "CTRL-15",
+            id="a GO for which there are no data",
+        ),
+    ],
+)
+def test_a_message_that_is_passed_over_accuses_the_rule_that_it_comes_under(
+    steps: list[Step], requirement: str
+) -> None:
+    found = [one.requirement for one in violations(PASSIVE_SENDER, steps, LONG_US) if "long after" in one.reason]
+    assert found == [requirement]
+
+
+@pytest.mark.parametrize(
+    ("data_bytes", "requirement"),
+    [
+        pytest.param(10, "DATA-09", id="all data were sent: the flag is missing"),
+        pytest.param(16, "DATA-02", id="data are left: the buffer is short"),
+        pytest.param(None, "DATA-02", id="nobody knows how many there are"),
+    ],
+)
+def test_a_short_buffer_without_flag_lacks_data_or_the_flag(data_bytes: int | None, requirement: str) -> None:
+    short = sends(1, 0, 2, type=Type.LDATA, data=b"ab", flags=0)
+    found = violations(PASSIVE_SENDER, [*STARTED, sends(0, 0, 2), sends(0, 1, 2), short], data_bytes=data_bytes)
+    assert [one.requirement for one in found] == [requirement]
 
 
 def test_one_fault_in_many_packets_is_told_once() -> None:

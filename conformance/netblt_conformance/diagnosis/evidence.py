@@ -82,12 +82,16 @@ def _shows(row: Result) -> bool:
 
 
 def _named(row: Result) -> Iterator[tuple[str, float]]:
-    """The requirements that a row accuses, with their shares."""
+    """The requirements that a row accuses, with their shares. What did not come although it is due in any state accuses
+    the requirement by which it is due more than those that the case is about."""
     if row.violated or row.origin is not Origin.CASE:
         yield row.requirement, 1.0
         return
+    if row.due_by:
+        yield row.due_by, 1.0
     for place, requirement in enumerate(row.requirements):
-        yield requirement, BESIDES if place else 1.0
+        if requirement != row.due_by:
+            yield requirement, BESIDES if place or row.due_by else 1.0
 
 
 def runs_of(results: Iterable[Result]) -> list[Run]:

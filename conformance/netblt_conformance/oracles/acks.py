@@ -13,6 +13,7 @@ class AckOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
         self._highest = 0
+        self._last_buffer: int | None = None
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         if not packet.acks:
@@ -24,6 +25,8 @@ class AckOracle(Oracle):
         self._judge_lower_bound(packet.high_seq, time_us, frame)
         if packet.is_data:
             self._judge_go(packet, frame)
+            if packet.last_buffer and self._last_buffer is None:
+                self._last_buffer = packet.buffer
         self._highest = packet.high_seq if after(packet.high_seq, self._highest) else self._highest
 
     def _judge_upper_bound(self, high_seq: int, frame: int) -> None:
@@ -67,4 +70,15 @@ class AckOracle(Oracle):
                 required = seq
         if after(required, high_seq):
             text = f"high sequence number {high_seq} long after messages up to {required} had arrived"
-            self.fail("CTRL-06", text, frame)
+            neighbours_us = self.session.neighbours_sent.get(high_seq, time_us)
+            together = self.session.knew(neighbours_us + late_us, time_us)
+            self.fail(self._what_was_passed_over(high_seq, together), text, frame)
+
+    def _what_was_passed_over(self, high_seq: int, together: bool) -> str:
+        """The requirement that the first message which is not acknowledged comes under. `together`: it came in one
+        CONTROL with the last one that is."""
+        behind = next((m for m in self.session.messages_sent if m.seq == high_seq + 1), None)
+        surplus = behind is not None and behind.kind is Kind.GO and self._last_buffer is not None
+        if surplus and behind is not None and behind.buffer > (self._last_buffer or 0):
+            return "CTRL-15"  # a GO for which there are no data
+        return "CTRL-12" if together else "CTRL-06"

@@ -124,7 +124,15 @@ class DataOracle(Oracle):
         total = sum(len(packet.data) for packet in buffer.first.values())
         if total != terms.buffer_size:
             text = f"buffer {number} holds {total} bytes, {terms.buffer_size} were agreed"
-            self.fail("DATA-02", text, frame)
+            if self._is_everything():
+                self.fail("DATA-09", f"buffer {number} ends the data without the last-buffer flag", frame)
+            else:
+                self.fail("DATA-02", text, frame)
+
+    def _is_everything(self) -> bool:
+        """Whether the implementation has sent all that its client has to send."""
+        packets = (packet for buffer in self._buffers.values() for packet in buffer.first.values())
+        return sum(len(packet.data) for packet in packets) == self.session.data_bytes
 
     def _judge_outstanding(self, terms: Packet, frame: int) -> None:
         """DATA-12: however many GOs came, no more than the agreed number of buffers are sending."""

@@ -38,8 +38,18 @@ class SentData:
 class Session:
     """State of one connection that several oracles need."""
 
-    def __init__(self, role: Role, own_port: int, iut_port: int, delay_us: int, real_time: bool) -> None:
+    def __init__(
+        self,
+        role: Role,
+        own_port: int,
+        iut_port: int,
+        delay_us: int,
+        real_time: bool,
+        data_bytes: int | None = None,
+    ) -> None:
+        """`data_bytes`: what the client of a sending implementation has to send, where that is known."""
         self.role = role
+        self.data_bytes = data_bytes
         self.own_port = own_port
         self.iut_port = iut_port
         self.round_trip_us = 2 * delay_us
@@ -49,6 +59,7 @@ class Session:
         self.open_sent: Packet | None = None
         self.messages_sent: list[Message] = []  # new control messages, in order of departure
         self.sequences_sent: dict[int, int] = {}  # seq -> first departure
+        self.neighbours_sent: dict[int, int] = {}  # seq -> first departure of a CONTROL that has the next one too
         self.acks_sent: list[tuple[int, int]] = []  # (departure, high-seq), only when it grew
         self.data_sent: dict[int, SentData] = {}
         self.closing_us: int | None = None  # departure of the tester's first QUIT, ABORT or DONE
@@ -79,7 +90,10 @@ class Session:
             self._note_data(packet, time_us)
 
     def _note_messages(self, packet: Packet, time_us: int) -> None:
+        numbers = {message.seq for message in packet.messages}
         for message in packet.messages:
+            if (message.seq + 1) % 65536 in numbers:
+                self.neighbours_sent.setdefault(message.seq, time_us)
             if message.seq not in self.sequences_sent:
                 self.sequences_sent[message.seq] = time_us
                 self.messages_sent.append(message)

@@ -36,11 +36,22 @@ def the_newest(told: list[str]) -> str:
 class UnmetError(Exception):
     """An expectation was not met: the phase and the requirement's strength decide what that means."""
 
-    def __init__(self, reason: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT) -> None:
+    def __init__(self, reason: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT, due_by: str = "") -> None:
+        """`due_by`: the requirement by which something was due that did not come."""
         super().__init__(reason)
         self.reason = reason
         self.frame = frame
         self.cause = cause
+        self.due_by = due_by
+
+
+# What an implementation owes in any state: requirement by which it is due.
+DUE_BY = {
+    Awaited.REPEATS: "TIMER-01",
+    Awaited.CONTROL: "TIMER-01",
+    Awaited.ACKNOWLEDGEMENT: "CTRL-10",
+    Awaited.RESEND: "TIMER-07",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +274,12 @@ class Peer:
 
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
         reason = f"{what}: {self._why(within_us)}; {self._saw(first)}"
-        return UnmetError(reason, self._last_frame(first), Cause.ABSENCE)
+        due_by = self.due_by(self._wait.awaited) if self._wait is not None else ""
+        return UnmetError(reason, self._last_frame(first), Cause.ABSENCE, due_by)
+
+    def due_by(self, awaited: Awaited) -> str:
+        """The requirement by which this is due now; empty when it depends on the case."""
+        return DUE_BY.get(awaited, "")
 
     def _why(self, within_us: int) -> str:
         """Why it did not come: the program has ended, or the time is over."""

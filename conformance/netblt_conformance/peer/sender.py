@@ -245,6 +245,10 @@ class SenderPeer(Peer):
             Awaited.CONTROL,
         )
 
+    def due_by(self, awaited: Awaited) -> str:
+        """Before the first CONTROL there is nothing to repeat."""
+        return "" if awaited is Awaited.CONTROL and not self.controls else super().due_by(awaited)
+
     def round_with(self, seq: int) -> set[int]:
         """The messages of the CONTROL in which this one first came, and of those that came at the same moment: a queue
         may be cut into several (AMB-33)."""
