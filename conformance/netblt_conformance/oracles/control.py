@@ -140,6 +140,8 @@ class ControlOracle(Oracle):
     def _judge_dropped(self, packet: Packet, time_us: int, frame: int) -> None:
         """CTRL-05: a message whose acknowledgement had arrived must not appear."""
         acked = self.session.ack_known_at(time_us)
+        if acked is None:
+            return
         stale = [message.seq for message in packet.messages if not after(message.seq, acked)]
         if stale:
             self.fail("CTRL-05", f"CONTROL repeats {listed(stale)} although {acked} was acknowledged", frame)

@@ -118,10 +118,11 @@ class Session:
     def highest_ack_sent(self) -> int:
         return self.acks_sent[-1][1] if self.acks_sent else 0
 
-    def ack_known_at(self, seen_us: int) -> int:
-        """The acknowledgement that the implementation surely had when it emitted a packet seen at `seen_us`."""
+    def ack_known_at(self, seen_us: int) -> int | None:
+        """The acknowledgement that the implementation surely had when it emitted a packet seen at `seen_us`; None: no
+        message had been acknowledged."""
         known = [high for departure, high in self.acks_sent if self.knew(departure, seen_us)]
-        return known[-1] if known else 0
+        return known[-1] if known else None
 
     def was_sent(self, buffer: int) -> bool:
         return buffer in self.data_sent

@@ -45,12 +45,12 @@ class UnmetError(Exception):
         self.due_by = due_by
 
 
+LEAVING = (Type.QUIT, Type.ABORT, Type.REFUSED, Type.DONE)
 # What an implementation owes in any state: requirement by which it is due.
 DUE_BY = {
     Awaited.REPEATS: "TIMER-01",
     Awaited.CONTROL: "TIMER-01",
     Awaited.ACKNOWLEDGEMENT: "CTRL-10",
-    Awaited.RESEND: "TIMER-07",
 }
 
 
@@ -278,7 +278,10 @@ class Peer:
         return UnmetError(reason, self._last_frame(first), Cause.ABSENCE, due_by)
 
     def due_by(self, awaited: Awaited) -> str:
-        """The requirement by which this is due now; empty when it depends on the case."""
+        """The requirement by which this is due now; empty when it depends on the case, or the implementation left."""
+        left = any(seen.packet.type in LEAVING for seen in self.seen)
+        if left or (self.link.tells_outcome and self.link.status().closed):
+            return ""
         return DUE_BY.get(awaited, "")
 
     def _why(self, within_us: int) -> str:
