@@ -525,11 +525,15 @@ void nb_message_late(const struct nb_event *event, const struct nb_message *mess
 {
     struct nb_facts *facts = event->stream->facts;
 
-    if (message->type == NB_RESEND || nb_buffer_is_done(&facts->buffers, message->buffer)) {
+    if ((message->type == NB_RESEND && seq <= event->stream->acked) ||
+        nb_buffer_is_done(&facts->buffers, message->buffer)) {
         return;
     }
     struct nb_buffer *buffer = nb_buffer_get(&facts->buffers, message->buffer);
-    if (message->type == NB_GO && buffer->go_seq == 0) {
+    if (message->type == NB_RESEND) {
+        /* Too far ahead to be remembered; 5.2.1 allows to process it immediately. */
+        nb_requests_count(event, message, buffer);
+    } else if (message->type == NB_GO && buffer->go_seq == 0) {
         buffer->go_seq = seq;
         buffer->go_frame = event->frame;
     } else if (message->type == NB_OK && buffer->ok_seq == 0) {

@@ -137,11 +137,16 @@ static void compare_with_seen(const struct nb_event *event, const struct nb_mess
 
 void nb_requests_ask(const struct nb_event *event, const struct nb_message *message, struct nb_buffer *buffer)
 {
-    enum { FAR_BEYOND = 1024 };
-
     judge_list(event, message, buffer);
     judge_ldata(event, message, buffer);
     compare_with_seen(event, message, buffer);
+    nb_requests_count(event, message, buffer);
+}
+
+void nb_requests_count(const struct nb_event *event, const struct nb_message *message, struct nb_buffer *buffer)
+{
+    enum { FAR_BEYOND = 1024 };
+
     for (unsigned i = 0; i < message->count; i++) {
         const uint16_t packet = nb_resend_entry(event->packet, message, i);
         /* Lists may name what a short buffer does not have (AMB-32): no memory for

@@ -58,6 +58,8 @@ void nb_message_late(const struct nb_event *event, const struct nb_message *mess
 
 /* analysis-requests.c: the lists of RESENDs. A message is told when it is captured for the first time. */
 void nb_requests_ask(const struct nb_event *event, const struct nb_message *message, struct nb_buffer *buffer);
+/* Only counts what the message asks for. */
+void nb_requests_count(const struct nb_event *event, const struct nb_message *message, struct nb_buffer *buffer);
 void nb_requests_ask_again(const struct nb_event *event, const struct nb_message *message);
 void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer); /* its OK is acknowledged */
 

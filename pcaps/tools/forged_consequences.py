@@ -137,6 +137,19 @@ def numbers_that_go_on() -> Exchange:
     return talk
 
 
+def far_ahead_and_served() -> Exchange:
+    """RFC 998 5.2.1 lets the sender process a message at once, however many numbers are missing before it."""
+    talk = half_way("The receiver leaves out 20000 message numbers; the sender serves the RESEND at once.")
+    talk.sends_buffer(MIDDLE, lost=[1])
+    talk.wait(50)
+    known = talk.seq
+    talk.seq += 20_000
+    offence = talk.says(talk.missing(MIDDLE, [1]))
+    talk.may_look_like("CTRL-01", offence, RECEIVER)
+    talk.sends_piece(MIDDLE, 1, high_seq=known)
+    return talk
+
+
 def number_left_out_for_good() -> Exchange:
     talk = half_way("The receiver leaves out a message number, and repeats what is never acknowledged.")
     talk.sends_buffer(MIDDLE)
@@ -288,6 +301,7 @@ def faster_at_once() -> Exchange:
 
 SCRIPTS = {
     "ctrl01-number-left-out-for-good": number_left_out_for_good,
+    "data13-like-asked-far-ahead": far_ahead_and_served,
     "ctrl01-like-asked-below-message-1": asked_for_below_message_1,
     "ctrl06-before-it-was-said": acknowledged_before_it_was_said,
     "ctrl06-own-go": own_go_never_acknowledged,
