@@ -298,6 +298,20 @@ class Case:
         peer.expect_success()
         self.expect_delivered(peer.data)
 
+    def was_aborted(self, peer: ReceiverPeer | SenderPeer, what: str, violated: str = "") -> bool:
+        """Whether the implementation takes what the tester did for a malfunction and aborts. RFC 998 5.3.3 allows it at
+        any time: a WARN, for one wrong packet ends the transfer then (AMB-71)."""
+        peer.listen(tolerances.QUIET_US)
+        aborts = [seen for seen in peer.seen if seen.packet.type is Type.ABORT]
+        self.observe("an impossible packet is", "a reason to ABORT" if aborts else "ignored")
+        self.should(not aborts, f"ABORT answers {what} (AMB-71)", aborts[0].frame if aborts else None, violated)
+        if aborts:
+            self.must(not self._tells_success(), "success was reported for a transfer that was aborted")
+        return bool(aborts)
+
+    def _tells_success(self) -> bool:
+        return self.link.tells_outcome and self.link.status().succeeded
+
     def expect_transferred(self, peer: ReceiverPeer | SenderPeer) -> None:
         """The transfer, which is over on the wire, ended like any other. Its client may call it a failure all the same:
         whether the announced size was the right one is for the client alone (RFC 998 3, 8; AMB-15)."""

@@ -257,6 +257,8 @@ def test_the_header_of_useless_data_may_acknowledge(t: Case) -> None:
     peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + 500, high_seq=go.seq)
     peer.listen(tolerances.CROSSING_US)
     heard = peer.listen(4 * S)
+    if t.was_aborted(peer, "data of a buffer that was not asked for"):
+        return
     repeated = any(seen.packet.holds(go.seq) for seen in heard)
     t.observe("the acknowledgement in useless data is", "not used" if repeated else "used")
     peer.finish()

@@ -245,6 +245,7 @@ def test_a_quit_without_a_proper_string_is_survived(t: Case) -> None:
     peer = t.peer(2048)
     with t.preamble():
         peer.connect()
+    t.provokes("QUIT-05")  # whoever drops it goes on with the transfer
     reason = b"" if t.variant == "absent" else b"abcdefgh"
     peer.send(peer.forge.packet(Type.QUIT, reason) + b"beyond!!")  # behind Length: none of this is the reason
     heard = peer.listen(QUIET_US)
@@ -272,7 +273,8 @@ def test_impossible_data_is_never_stored(t: Case) -> None:
     peer.send_packet(0, 0, packet=65535, data=junk)
     peer.send_packet(0, 0, data=junk[:-4])  # DATA of another size than agreed
     peer.send_packet(0, 0, data=junk + b"\xee" * 64)
-    peer.listen(QUIET_US)
+    if t.was_aborted(peer, "data that are impossible"):
+        return
     peer.send_buffer(0)
     peer.expect_ok(0)
     peer.send_packet(0, 0, data=junk)  # had its OK
@@ -463,16 +465,15 @@ def test_an_open_from_another_port_is_a_request_of_its_own(t: Case) -> None:
         second = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
         t.link.send(second.opening(Type.OPEN, peer.opening_values(unique_id=peer.unique_id ^ 0x0F0F0F0F)))
         heard = peer.listen(2 * QUIET_US)
-        aborts = [s for s in heard if s.packet.type is Type.ABORT]  # to either port: it was taken for the first client
-        t.must(
-            not aborts,
-            "an OPEN from another port was answered with ABORT (AMB-19)",
-            aborts[0].frame if aborts else None,
-        )
+        aborts = [s for s in heard if s.packet.type is Type.ABORT]
+        frame = aborts[0].frame if aborts else None
+        first = [s for s in aborts if s.packet.foreign_port == peer.own_port]
+        t.must(not first, "an OPEN from another port aborted the connection that there is", frame)
+        t.should(not aborts, "an OPEN from another port was answered with ABORT (AMB-19)", frame)
         answers = [s for s in heard if s.packet.foreign_port == second.local_port]
         kinds = {s.packet.type.name for s in answers if s.packet.type is not None}
         t.observe("a second OPEN to the same port is answered with", ", ".join(sorted(kinds)) or "nothing")
-        t.should(bool(kinds & {"RESPONSE", "REFUSED"}), "an OPEN from another port was not answered")
+        t.should(bool(kinds & {"RESPONSE", "REFUSED", "ABORT"}), "an OPEN from another port was not answered")
         if "RESPONSE" in kinds:
             t.link.send(second.reason(Type.ABORT, "only a try"))
     peer.finish()
