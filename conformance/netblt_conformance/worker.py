@@ -293,7 +293,7 @@ class Supervisor:
             return
         report = SANITIZER.search(words)
         if overdue:
-            why = f"hangs: the case took more than {self._limit_s:g} s of real time"
+            why = f"hangs, or sends without end: the case took more than {self._limit_s:g} s of real time"
         elif report:
             why = f"was reported by a sanitizer: {report[0].strip()}"
         elif code < 0:

@@ -72,7 +72,9 @@ def _role(findings: Findings, *, whole: bool) -> list[str]:
     rows = ["", str(findings.examined.role)]
     if account.command:
         rows.append(f"  command       {shlex.join(account.command)}")
-        rows.append(f"  end           {advice.ending(account) or 'it was still running, and was ended'}")
+        works = findings.examined.stage is Stage.WORKS
+        alive = "it ran on after the transfer, and was ended" if works else "it was still running, and was ended"
+        rows.append(f"  end           {advice.ending(account) or alive}")
     for name, text in (("output", account.output), ("error", account.errors)):
         lines = shown_lines(text, None if whole else OUTPUT_LINES)
         rows += [f"  {f'standard {name}':<16}{line}" if not n else f"{'':<18}{line}" for n, line in enumerate(lines)]
