@@ -9,6 +9,7 @@ tests that they fail: share of the failures that the requirement explains, times
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -74,7 +75,8 @@ def _best(runs: Sequence[Run], weights: Weights, contrast: dict[str, Contrast]) 
     alike = [
         one
         for one, score in sorted(found.items())
-        if one not in accused
+        if one != best
+        and (one not in accused or math.isclose(score, found[best]))
         and score >= found[best] * ALIKE_SHARE
         and named[one] <= named[best]
         and _always_fails(one, contrast)

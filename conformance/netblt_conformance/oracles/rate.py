@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""RATE-01: no span of time holds more data packets than the loosest pair in force allows."""
+"""RATE-01, RATE-02: no span of time holds more data packets than the loosest pair in force allows."""
 
 from __future__ import annotations
 
 import collections
+import itertools
 
 from netblt_conformance.model import MICROSECONDS_PER_MS
 from netblt_conformance.oracles.base import Oracle, Report
@@ -12,6 +13,8 @@ from netblt_conformance.packets import Kind, Packet
 
 # Spans that reach back further than this many packets say nothing that shorter ones did not.
 HISTORY_PACKETS = 128
+# Packets that follow one another within this part of the burst interval belong to one burst.
+WITHIN_BURST = 8
 
 
 class RateOracle(Oracle):
@@ -34,5 +37,14 @@ class RateOracle(Oracle):
             if count > burst * (span_us // interval_us + 2):
                 pace = f"{burst} in {interval_us // MICROSECONDS_PER_MS} ms"
                 text = f"{count} data packets within {span_us / MICROSECONDS_PER_MS:g} ms; the pace is {pace}"
-                self.fail("RATE-01", text, frame)
+                self.fail(self._what_is_too_much(count, burst, interval_us), text, frame)
                 return
+
+    def _what_is_too_much(self, count: int, burst: int, interval_us: int) -> str:
+        """RATE-02 where no burst is larger than agreed: then they follow one another too soon."""
+        times = list(self._times)[-count:]
+        largest = run = 1
+        for before, after in itertools.pairwise(times):
+            run = run + 1 if after - before <= interval_us // WITHIN_BURST + self.session.slack_us else 1
+            largest = max(largest, run)
+        return "RATE-01" if largest > burst else "RATE-02"

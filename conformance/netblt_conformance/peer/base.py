@@ -48,6 +48,8 @@ class UnmetError(Exception):
 LEAVING = (Type.QUIT, Type.ABORT, Type.REFUSED, Type.DONE)
 # What an implementation owes in any state: requirement by which it is due.
 DUE_BY = {
+    Awaited.OPEN: "OPEN-01",
+    Awaited.REPAIR: "RESEND-02",
     Awaited.REPEATS: "TIMER-01",
     Awaited.CONTROL: "TIMER-01",
     Awaited.ACKNOWLEDGEMENT: "CTRL-10",
@@ -279,10 +281,12 @@ class Peer:
 
     def due_by(self, awaited: Awaited) -> str:
         """The requirement by which this is due now; empty when it depends on the case, or the implementation left."""
+        return "" if self._was_left else DUE_BY.get(awaited, "")
+
+    @property
+    def _was_left(self) -> bool:
         left = any(seen.packet.type in LEAVING for seen in self.seen)
-        if left or (self.link.tells_outcome and self.link.status().closed):
-            return ""
-        return DUE_BY.get(awaited, "")
+        return left or (self.link.tells_outcome and self.link.status().closed)
 
     def _why(self, within_us: int) -> str:
         """Why it did not come: the program has ended, or the time is over."""
@@ -354,7 +358,7 @@ class Peer:
                 unanswered += not refused
         ending = self.link.ending() if self.link.over else ""
         why = ending or f"none to {attempts} OPENs"
-        raise UnmetError(f"expected RESPONSE to OPEN: {why}", None, Cause.ABSENCE)
+        raise UnmetError(f"expected RESPONSE to OPEN: {why}", None, Cause.ABSENCE, "OPEN-01")
 
     def propose(self, *answers: Type, **override: Any) -> Seen:
         """Tester active: the first packet of these types that answers an OPEN, which is repeated like any active end

@@ -126,7 +126,8 @@ class ReceiverPeer(Peer):
             2 * self.terms.packets_per_buffer, self.terms.burst_size, self.terms.burst_interval_ms
         )
         within_us = within_us or tolerances.REACTION_MAX_US + 2 * pace_us
-        self.until(lambda: self.buffer(number).complete, within_us, f"expected all packets of buffer {number}")
+        what = f"expected all packets of buffer {number}"
+        self.until(lambda: self.buffer(number).complete, within_us, what, Awaited.BUFFER)
         return self.buffer(number)
 
     def expect_ack(self, seq: int | None = None, within_us: int | None = None) -> None:
@@ -148,6 +149,7 @@ class ReceiverPeer(Peer):
             lambda: self.copies(buffer, packet) >= count,
             within_us or tolerances.REACTION_MAX_US,
             f"expected packet {packet} of buffer {buffer} again",
+            Awaited.REPAIR,
         )
 
     # ---- a whole transfer ----
@@ -163,7 +165,8 @@ class ReceiverPeer(Peer):
             while not self._finished(confirmed):
                 if self._over(deadline_us):
                     what = f"expected the transfer to finish: {self._why(within_us)}"
-                    raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE)
+                    due_by = self.due_by(Awaited.TRANSFER)
+                    raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE, due_by=due_by)
                 if self._issue(gone, confirmed):
                     self.send_control()
                     last_news_us = self.now_us
@@ -175,6 +178,20 @@ class ReceiverPeer(Peer):
                     last_news_us = self.now_us
         self.send_done()
         return b"".join(self.buffers[n].data for n in sorted(self.buffers))
+
+    def due_by(self, awaited: Awaited) -> str:
+        """CLOSE-03: nothing but the last acknowledgement of a transfer is missing. DATA-11: a buffer waits although
+        fewer than agreed are on their way, and those before were sent."""
+        confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
+        begun = [self.first_buffer + n in confirmed for n, buffer in self.buffers.items() if buffer.packets]
+        if awaited is Awaited.TRANSFER and self.last_buffer is not None and not self._was_left:
+            everything = len(begun) == self.last_buffer + 1 and all(begun)
+            return "CLOSE-03" if everything and self.queue else ""
+        if awaited is Awaited.BUFFER and begun and not all(begun) and not self._was_left:
+            waits = [n for n, buffer in self.buffers.items() if not buffer.packets]
+            whole = all(buffer.complete for buffer in self.buffers.values() if buffer.packets)
+            return "DATA-11" if waits and whole and len(begun) < self.terms.max_buffers else ""
+        return super().due_by(awaited)
 
     def _finished(self, confirmed: set[int]) -> bool:
         if self.last_buffer is None or self.high_seq < self.next_seq - 1:
