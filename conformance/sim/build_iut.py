@@ -28,7 +28,7 @@ from pathlib import Path
 
 SIM = Path(__file__).resolve().parent
 INCLUDE = SIM.parents[1] / "reference_impl" / "include"
-_FLAGS = ["-std=gnu17", "-fPIC"]
+_FLAGS = ["-std=gnu17", "-fPIC", "-ffp-contract=off"]
 _OPTIMIZED, _QUICK = ["-O1", "-g1"], ["-O0"]
 _SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 
