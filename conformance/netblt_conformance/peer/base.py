@@ -50,6 +50,7 @@ LEAVING = (Type.QUIT, Type.ABORT, Type.REFUSED, Type.DONE)
 DUE_BY = {
     Awaited.OPEN: "OPEN-01",
     Awaited.REPAIR: "RESEND-02",
+    Awaited.RESEND: "TIMER-07",
     Awaited.REPEATS: "TIMER-01",
     Awaited.CONTROL: "TIMER-01",
     Awaited.ACKNOWLEDGEMENT: "CTRL-10",

@@ -180,13 +180,18 @@ class ReceiverPeer(Peer):
         return b"".join(self.buffers[n].data for n in sorted(self.buffers))
 
     def due_by(self, awaited: Awaited) -> str:
-        """CLOSE-03: nothing but the last acknowledgement of a transfer is missing. DATA-11: a buffer waits although
+        """CTRL-10, CLOSE-03: nothing but the last acknowledgement of a transfer is missing, from an end that never or
+        otherwise sends NULL-ACKs. DATA-09: all data came, without the last-buffer flag. DATA-11: a buffer waits though
         fewer than agreed are on their way, and those before were sent."""
         confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
         begun = [self.first_buffer + n in confirmed for n, buffer in self.buffers.items() if buffer.packets]
         if awaited is Awaited.TRANSFER and self.last_buffer is not None and not self._was_left:
             everything = len(begun) == self.last_buffer + 1 and all(begun)
-            return "CLOSE-03" if everything and self.queue else ""
+            idle = any(seen.packet.type is Type.NULL_ACK for seen in self.seen)
+            return ("CLOSE-03" if idle else "CTRL-10") if everything and self.queue else ""
+        if awaited is Awaited.TRANSFER and not self._was_left:
+            whole = sum(len(buffer.data) for buffer in self.buffers.values()) == len(self.data)
+            return "DATA-09" if whole and begun else ""
         if awaited is Awaited.BUFFER and begun and not all(begun) and not self._was_left:
             waits = [n for n, buffer in self.buffers.items() if not buffer.packets]
             whole = all(buffer.complete for buffer in self.buffers.values() if buffer.packets)

@@ -246,8 +246,14 @@ class SenderPeer(Peer):
         )
 
     def due_by(self, awaited: Awaited) -> str:
-        """Before the first CONTROL there is nothing to repeat."""
-        return "" if awaited is Awaited.CONTROL and not self.controls else super().due_by(awaited)
+        """Before the first CONTROL there is nothing to repeat. Where all but the LDATA came, RESEND-05 says so."""
+        if awaited is Awaited.CONTROL and not self.controls:
+            return ""
+        due_by = super().due_by(awaited)
+        sent = self.monitor.session.data_sent
+        packets = self.terms.packets_per_buffer
+        short = [b for b in sent.values() if b.last_packet is None and len(b.packets) + 1 == packets]
+        return "RESEND-05" if due_by and awaited is Awaited.RESEND and short else due_by
 
     def round_with(self, seq: int) -> set[int]:
         """The messages of the CONTROL in which this one first came, and of those that came at the same moment: a queue
