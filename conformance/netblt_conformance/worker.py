@@ -185,7 +185,7 @@ class Supervisor:
         self._free: dict[Worker, None] = {}  # those that wait for a run, the longest waiting first
         self._profiles: dict[str, Any] = {}  # what was found out about each role, for the workers
         self._waits = LongWaits()
-        self._held: dict[str, list[dict[str, Any]]] = {}  # results of postponed runs
+        self._held: dict[str, list[dict[str, Any]]] = {}  # the events with the results of postponed runs
         self._failed: set[str] = set()  # runs whose own verdict is worse than PASS
         self._explained: set[str] = set()  # postponed runs whose failure others confirm
 
@@ -241,10 +241,10 @@ class Supervisor:
             self._schedule.again(key)
         for key, kind, witnesses in settled:
             self._explained.add(key)
-            for row in self._held.pop(key):
-                if row["origin"] == Origin.CASE:
-                    row["reason"] = _explanation(kind, witnesses)
-                self._on_event({"event": "result", "result": row})
+            for event in self._held.pop(key):
+                if event["result"]["origin"] == Origin.CASE:
+                    event["result"]["reason"] = _explanation(kind, witnesses)
+                self._on_event(event)
 
     def _serve(self, worker: Worker) -> bool:
         """Passes events on; False when the worker is gone."""
@@ -264,7 +264,9 @@ class Supervisor:
                 self._waits.reported(event["key"], event["role"], event["state"], awaited, event["seconds"], now_s)
                 continue
             if event["event"] == "postponed":
-                self._held[event["key"]] = event["results"]
+                self._held[event["key"]] = [
+                    {"event": "result", "result": row, "at_s": event["at_s"]} for row in event["results"]
+                ]
                 self._waits.postponed(event["key"], event["role"], Awaited[event["awaited"]])
                 continue
             if event["event"] == "result":

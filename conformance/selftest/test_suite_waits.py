@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
+from netblt_conformance.engine import Plan
+from netblt_conformance.verdicts import Cause, Result, Verdict
 from netblt_conformance.waits import POSTPONE_S, REPORT_US, WITNESSES, Awaited, LongWaits, PostponedError, Wait, Watch
+from netblt_conformance.worker import Supervisor, Worker
 
 ROLE, OTHER_ROLE = "active-receiver", "passive-receiver"
 S = 1_000_000
@@ -132,3 +137,29 @@ def test_the_end_of_a_wait_is_reported_only_if_its_beginning_was() -> None:
     wait.goes_on(3 * S)
     wait.ended(60 * S, came=False)
     assert told == [("long", 3.0), ("in vain", 60.0)]
+
+
+class PostponedWorker:
+    """A worker that has just ended a run early."""
+
+    assigned = "a"
+
+    def events(self) -> list[dict[str, Any]]:
+        result = Result("a", ["OPEN-01"], ROLE, Verdict.FAIL, "ended while it waited", cause=Cause.ABSENCE).to_json()
+        about: dict[str, Any] = {"key": "a", "role": ROLE, "awaited": "SUCCESS"}
+        return [
+            {"event": "wait", **about, "state": "long", "seconds": LONG_S, "at_s": 6.0},
+            {"event": "postponed", **about, "results": [result], "at_s": 7.0},
+        ]
+
+
+def test_the_result_of_a_postponed_run_names_the_witnesses_and_keeps_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[dict[str, Any]] = []
+    supervisor = Supervisor(cast("Plan", None), 1, 1.0, told.append)
+    supervisor._serve(cast("Worker", PostponedWorker()))
+    decided: tuple[list[Any], list[str]] = ([("a", (ROLE, Awaited.SUCCESS), ["b", "c"])], [])
+    monkeypatch.setattr(LongWaits, "decided", lambda _waits: decided)
+    supervisor._look_at_long_waits()
+    [event] = told
+    assert (event["event"], event["at_s"]) == ("result", 7.0)
+    assert event["result"]["reason"].endswith("2 runs have waited for it in vain: b, c")
