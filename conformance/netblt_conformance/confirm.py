@@ -7,8 +7,8 @@ two events may lie apart, nothing is known, and the first undisturbed repetition
 that happens again stays what it was; one that does not happen again was perhaps the load of this machine, perhaps a
 fault that shows now and then. That proves nothing either way, so it becomes INCONC, with the first reason and the first
 capture. A crash or a sanitizer's report needs no second look, nor does a failure that several cases of the same
-requirement and role show: they confirm each other. When many are confirmed so, the implementation is broken: nothing is
-tried again then, and what was disturbed is INCONC.
+requirement and role show: they confirm each other. When many are confirmed so, the implementation is broken, and
+nothing is tried again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 
-from netblt_conformance.model import MICROSECONDS_PER_S
 from netblt_conformance.verdicts import GRADED, Cause, Result, Verdict
 
 # Noise spoils a few cases. More failures than this are no noise, and trying them again alone would take long.
@@ -67,16 +66,6 @@ def doubtful(results: Iterable[Keyed]) -> set[str]:
 def is_broken(results: Iterable[Keyed], confirmed: Set[str]) -> bool:
     """Whether more runs fail for sure than noise can spoil. `confirmed`: keys of runs that others have confirmed."""
     return len(confirmed | confirmed_by_others(results)) > DOUBTFUL_MAX
-
-
-def without_a_second_look(results: Iterable[Keyed]) -> list[Keyed]:
-    """What the machine disturbed proves nothing."""
-    return [(key, _voided(result) if _is_void(result) else result) for key, result in results]
-
-
-def _voided(row: Result) -> Result:
-    reason = f"the machine held this run up for {row.held_up_us / MICROSECONDS_PER_S:g} s; it says: {row.reason}"
-    return dataclasses.replace(row, verdict=Verdict.INCONC, reason=reason)
 
 
 def confirmed_by_others(results: Iterable[Keyed]) -> set[str]:

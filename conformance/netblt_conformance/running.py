@@ -167,7 +167,6 @@ def _prepare(report: Path) -> None:
 def _look_again(plan: Plan, listener: Listener, limit_s: float) -> None:
     """Real time: a failure counts when it happens again with nothing else running."""
     if confirm.is_broken(listener.results, listener.confirmed):
-        listener.results = confirm.without_a_second_look(listener.results)
         return
     keys = confirm.doubtful(pair for pair in listener.results if pair[0] not in listener.confirmed)
     if not keys:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 from netblt_conformance import confirm
@@ -154,11 +153,3 @@ def test_many_confirmed_failures_make_a_broken_implementation_of_which_nothing_i
     alone = run("alone", Verdict.FAIL, "no OPEN")
     assert not confirm.is_broken([alone], confirmed)
     assert confirm.is_broken([alone], confirmed | {"one more"})
-
-
-def test_without_a_second_look_the_disturbed_results_are_inconclusive_and_the_others_stay() -> None:
-    key, failure = run("a", Verdict.FAIL, "no OPEN")
-    disturbed = dataclasses.replace(failure, held_up_us=2_500_000)
-    found = confirm.without_a_second_look([(key, failure), (key, disturbed)])
-    assert [result.verdict for _, result in found] == [Verdict.FAIL, Verdict.INCONC]
-    assert found[1][1].reason == "the machine held this run up for 2.5 s; it says: no OPEN"
