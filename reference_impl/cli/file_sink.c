@@ -306,8 +306,9 @@ static bool open_named(struct file_sink *file)
     return true;
 }
 
-/* A name that the file system does not take must not be found out at the end, when the sender knows of success. Nor must
- * a directory that was removed: tmpfs makes nameless files in it, and refuses only to name them. False with errno. */
+/* A name that the file system does not take must not be found out at the end, when the sender knows of success. Nor
+ * must a directory that was removed: tmpfs makes nameless files in it, and refuses only to name them. False with errno.
+ */
 static bool is_name_possible(const struct file_sink *file)
 {
     struct stat directory;
