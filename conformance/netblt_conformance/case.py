@@ -316,7 +316,7 @@ class Case:
         """The transfer, which is over on the wire, ended like any other. Its client may call it a failure all the same:
         whether the announced size was the right one is for the client alone (RFC 998 3, 8; AMB-15)."""
         if self.link.tells_outcome:
-            peer.until(lambda: self.link.status().closed, tolerances.CLOSE_MAX_US, "expected the connection to close")
+            peer.expect_closed()
         aborts = [seen for seen in peer.seen if seen.packet.type is Type.ABORT]
         self.must(not aborts, "ABORT ended a transfer that was complete", aborts[0].frame if aborts else None)
         rejected = self.link.tells_outcome and self.link.status().failed

@@ -64,7 +64,7 @@ def test_ports_can_be_used_again_after_a_clean_end(t: Case) -> None:
         peer.finish()
         peer.expect_success()
         if t.link.tells_outcome:
-            peer.until(lambda: t.link.status().closed, tolerances.CLOSE_MAX_US, "expected the connection to close")
+            peer.expect_closed()
     old = t.variant == "the old unique ID"
     second = t.again(peer, peer.unique_id if old else None)
     answer = ask_again(second)

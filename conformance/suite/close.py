@@ -7,7 +7,6 @@ from netblt_conformance.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets import Kind, Type
 from netblt_conformance.peer.receiver import CONTROL_TIMER_MS
 from netblt_conformance.tolerances import QUIET_US
-from netblt_conformance.waits import Awaited
 
 REPEATS_OF_OK = 3
 FEWER = 1000  # of a full buffer a sender may not know that it is the last (AMB-41)
@@ -127,12 +126,7 @@ def test_an_ok_repeated_within_the_published_control_timer_is_acknowledged_again
             "expected the repeated OK to be acknowledged during the dally",
         )
     dally_us = peer.now_us
-    peer.until(
-        lambda: t.link.status().closed,
-        tolerances.CLOSE_MAX_US,
-        "expected the sender to close without DONE",
-        Awaited.CLOSED,
-    )
+    peer.expect_closed("expected the sender to close without DONE")
     t.observe("dally without DONE, ms", (peer.now_us - dally_us) // 1000)
     peer.expect_success()
 
@@ -164,12 +158,7 @@ def test_a_done_ends_the_transfer(t: Case) -> None:
     with t.preamble():
         peer.connect()
     peer.finish()
-    peer.until(
-        lambda: t.link.status().closed,
-        tolerances.CLOSE_MAX_US,
-        "expected the sender to close after DONE",
-        Awaited.CLOSED,
-    )
+    peer.expect_closed("expected the sender to close after DONE")
     peer.expect_success()
 
 

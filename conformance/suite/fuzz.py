@@ -196,7 +196,7 @@ def test_after_the_end_old_packets_do_no_harm_and_the_ports_are_free_again(t: Ca
         old = [frame.packet[20:] for frame in t.link.capture.frames if frame.sent]
         peer.finish()
         peer.expect_success()
-        peer.until(lambda: t.link.status().closed, 60_000_000, "expected the connection to be closed", Awaited.CLOSED)
+        peer.expect_closed()
     if t.link.real_time:
         return  # its program has ended: there is nobody left
     old += [frame.packet[20:] for frame in t.link.capture.frames if frame.sent][len(old) :]
@@ -331,9 +331,7 @@ def _everything(t: Case, peer: TesterEnd) -> None:
         raise NotSupportedError("its program has ended: there is nobody left")
     peer.connect()
     _complete(t, peer)
-    peer.until(
-        lambda: t.link.status().closed, tolerances.CLOSE_MAX_US, "expected the connection to be closed", Awaited.CLOSED
-    )
+    peer.expect_closed()
 
 
 def _stays_over(t: Case, peer: TesterEnd) -> None:
@@ -402,7 +400,7 @@ def test_impossible_packets_with_good_checksums_are_survived_in_any_state(t: Cas
     t.must(state.succeeds or not t.link.status().succeeded, "success was reported of a transfer that was not made")
     peer.send_abort()  # whatever was made of all that: this ends it, if anybody is there
     told = "expected the client to learn the outcome"
-    peer.until(lambda: _is_told(t), tolerances.CLOSE_MAX_US, told)
+    peer.until(lambda: _is_told(t), tolerances.CLOSE_MAX_US, told, Awaited.FAILURE)
     t.must(state.succeeds or t.link.status().failed, "success was reported of a transfer that was not made")
     if isinstance(peer, SenderPeer) and t.link.status().succeeded:
         t.expect_delivered(peer.data)

@@ -515,6 +515,10 @@ class Peer:
         if not self.link.status().failed:
             raise UnmetError("expected failure, the client was told of success")
 
+    def expect_closed(self, what: str = "expected the connection to close") -> None:
+        """The implementation closes the connection. Only to be called where the link tells it."""
+        self.until(lambda: self.link.status().closed, tolerances.CLOSE_MAX_US, what, Awaited.CLOSED)
+
     def _status_known(self) -> bool:
         status = self.link.status()
         return status.succeeded or status.failed
