@@ -7,8 +7,7 @@ import dataclasses
 import shlex
 from typing import TYPE_CHECKING
 
-import pytest
-from netblt_conformance.diagnosis.ranking import LikelyCause, likely_causes
+from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
 from netblt_conformance.known import KNOWN
 from netblt_conformance.report import alike, causes
 from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
@@ -123,11 +122,24 @@ def test_messages_left_out_explain_gaps_in_the_numbers_but_not_the_reverse() -> 
     assert named(left_out) == [("CTRL-04",)]
 
 
-@pytest.mark.parametrize("excuse", [{"held_up_us": 5000}, {"observed": {KNOWN: "https://example.org/1"}}])
-def test_disturbed_results_and_known_failures_are_no_evidence(excuse: dict[str, object]) -> None:
+def test_a_known_failure_is_no_evidence() -> None:
     failure = row("a", "CTRL-04", frame=4)
     assert named([failure]) == [("CTRL-04",)]
-    assert named([dataclasses.replace(failure, **excuse)]) == []  # type: ignore[arg-type]
+    assert named([dataclasses.replace(failure, observed={KNOWN: "https://example.org/1"})]) == []
+
+
+def test_a_few_disturbed_results_alone_name_no_cause_but_many_do() -> None:
+    disturbed = [
+        dataclasses.replace(seen(f"case {n}", "CTRL-04", 4), held_up_us=80_000) for n in range(DISTURBED_ENOUGH)
+    ]
+    assert named(disturbed[1:]) == []
+    assert named(disturbed) == [("CTRL-04",)]
+
+
+def test_a_disturbed_result_counts_less_beside_one_that_is_not_disturbed() -> None:
+    disturbed = [dataclasses.replace(row(f"case {n}", "CTRL-04"), held_up_us=80_000) for n in range(4)]
+    assert named([*disturbed, *(row(f"other {n}", "DATA-01") for n in range(3))])[0] == ("DATA-01",)
+    assert named([*disturbed, row("other", "DATA-01")])[0] == ("CTRL-04",)
 
 
 def cause_of(*results: Result) -> LikelyCause:

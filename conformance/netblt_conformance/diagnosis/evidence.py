@@ -22,6 +22,8 @@ BEHIND = 0.4
 SHOULD = 0.5
 # A case says this much of the requirements that it judges besides its first one.
 BESIDES = 0.6
+# A failure that the machine may have caused. Of a broken implementation nothing is tried again, so such rows are left.
+DISTURBED = 0.5
 
 
 @dataclass(slots=True)
@@ -48,6 +50,7 @@ class Run:
         first = min((row.frame for row in rows if _shows(row) and row.frame), default=None)
         for row in rows:
             weight = (SHOWN if _shows(row) else MISSING) * (SHOULD if row.verdict is Verdict.WARN else 1.0)
+            weight *= _reliance(row)
             if first is not None and (row.frame is None or row.frame > first or not _shows(row)):
                 weight *= BEHIND
             for requirement, share in _named(row):
@@ -77,6 +80,10 @@ def weigh(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     return found
 
 
+def _reliance(row: Result) -> float:
+    return DISTURBED if row.disturbed else 1.0
+
+
 def _shows(row: Result) -> bool:
     return row.cause is Cause.JUDGEMENT
 
@@ -95,11 +102,10 @@ def _named(row: Result) -> Iterator[tuple[str, float]]:
 
 
 def runs_of(results: Iterable[Result]) -> list[Run]:
-    """The runs, in the order of their first results. A disturbed result says nothing, and a known failure nothing
-    new."""
+    """The runs, in the order of their first results. A known failure says nothing new."""
     runs: dict[str, Run] = {}
     for result in results:
-        if result.origin in SOURCES and not result.disturbed and KNOWN not in result.observed:
+        if result.origin in SOURCES and KNOWN not in result.observed:
             runs.setdefault(result.key, Run(result.key)).rows.append(result)
     return list(runs.values())
 
@@ -154,7 +160,7 @@ def _count(found: dict[str, Contrast], row: Result) -> None:
         return
     named = dict(_named(row))
     for place, requirement in enumerate(row.requirements):
-        share = BESIDES if place else 1.0
+        share = (BESIDES if place else 1.0) * _reliance(row)
         if bad and requirement not in named:
             continue  # the run ended by another of its requirements
         found[requirement].count(row.case, share, bad=bad)

@@ -21,6 +21,8 @@ ALIKE_SHARE = 0.4
 # Robustness and delivery are what any fault may cost; a specific rule that is violated as well explains it better.
 GENERAL, GENERAL_SHARE = ("ROBUST-", "DATA-08"), 0.6
 CAUSES_MAX = 10
+# Noise spoils a few runs. Where the machine disturbed all that failed, so many of them are a fault all the same.
+DISTURBED_ENOUGH = 6
 Weights = dict[str, dict[str, float]]  # by key of the run and requirement
 
 
@@ -40,10 +42,12 @@ class LikelyCause:
 
 
 def likely_causes(results: Iterable[Result]) -> list[LikelyCause]:
-    """The most likely first; empty when nothing went wrong."""
+    """The most likely first; empty when nothing went wrong, or the machine may have caused all of it."""
     runs = runs_of(results)
-    contrast, weights = contrasts(runs), weigh(runs)
     left = [run for run in runs if run.broken]
+    if len(left) < DISTURBED_ENOUGH and all(row.disturbed for run in left for row in run.broken):
+        return []
+    contrast, weights = contrasts(runs), weigh(runs)
     found: list[tuple[tuple[str, ...], list[Run]]] = []
     while left and len(found) < CAUSES_MAX:
         best = _best(left, weights, contrast)
