@@ -3,14 +3,8 @@
 
 from __future__ import annotations
 
-from netblt_conformance.report.causes_so_far import (
-    AGREE,
-    AGREE_DISTURBED,
-    LIKELY_CAUSE,
-    LINES_MAX,
-    PATIENCE_S,
-    CausesSoFar,
-)
+from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH
+from netblt_conformance.report.causes_so_far import AGREE, LIKELY_CAUSE, LINES_MAX, PATIENCE_S, CausesSoFar
 from netblt_conformance.verdicts import Cause, Result, Verdict
 
 
@@ -27,7 +21,7 @@ def lines(results: list[Result], elapsed_s: float = 1.0, causes: CausesSoFar | N
 def test_runs_that_break_the_same_requirement_are_reported_with_a_command() -> None:
     assert lines([failed("a"), failed("b")]) == []
     (line,) = lines([failed("a: 1"), failed("b"), failed("c")])
-    assert line.startswith(f"{LIKELY_CAUSE} CTRL-01 (active-receiver), in {AGREE} runs: wrong in a: 1; ")
+    assert line.startswith(f"{LIKELY_CAUSE} CTRL-01 (active-receiver), {AGREE} results: wrong in a: 1; ")
     assert line.endswith("netblt-conformance run --select a --role active-receiver")
 
 
@@ -40,7 +34,7 @@ def test_what_packets_show_comes_before_what_did_not_come() -> None:
 def test_a_single_failure_is_reported_when_time_has_passed() -> None:
     assert lines([failed("a")], PATIENCE_S - 1) == []
     (line,) = lines([failed("a")], PATIENCE_S)
-    assert "in 1 run:" in line
+    assert "1 result:" in line
 
 
 def test_results_of_one_run_count_once() -> None:
@@ -53,10 +47,10 @@ def test_what_passes_is_no_hint() -> None:
 
 
 def test_runs_that_the_machine_disturbed_need_more_that_agree() -> None:
-    disturbed = [failed(f"a{number}", held_up_us=80_000) for number in range(AGREE_DISTURBED)]
+    disturbed = [failed(f"a{number}", held_up_us=80_000) for number in range(DISTURBED_ENOUGH)]
     assert lines(disturbed[1:], PATIENCE_S) == []
     (line,) = lines(disturbed)
-    assert f"in {AGREE_DISTURBED} runs:" in line
+    assert f"{DISTURBED_ENOUGH} results:" in line
 
 
 def test_another_cause_is_reported_when_it_explains_much_more_and_each_only_once() -> None:

@@ -4,44 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from netblt_conformance.verdicts import Cause, Result, Verdict
+from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
+from netblt_conformance.verdicts import Result, Verdict
 
 # How each line begins.
 LIKELY_CAUSE = "likely cause so far:"
-# So many runs that break the same requirement are reported at once.
+# So many runs that break the same requirement are enough for the first line.
 AGREE = 3
-# So many are needed where the machine disturbed them: noise may break the same requirement several times.
-AGREE_DISTURBED = 6
 # After this time the best guess is reported, even if fewer runs agree.
 PATIENCE_S = 15.0
-# Another requirement is reported when it explains so many times as many runs as the one reported last.
+# Another cause is looked for when so many times as many runs have failed as when the last one was reported.
 MORE_BY = 2
 LINES_MAX = 3
-# What a packet or a state shows is a better hint than what did not come: that may follow from anything before it.
-_WEIGHTS = {Cause.JUDGEMENT: 1.0, Cause.CRASH: 1.0, Cause.ABSENCE: 0.5, Cause.SUITE: 0.0}
-
-
-@dataclass(slots=True)
-class _Group:
-    """The failures under one requirement."""
-
-    first: Result
-    runs: dict[str, float] = field(default_factory=dict)  # key -> weight
-    disturbed: dict[str, float] = field(default_factory=dict)  # the same, of runs that the machine disturbed
-
-    @property
-    def weight(self) -> float:
-        return sum(self.runs.values()) + sum(self.disturbed.values()) * AGREE / AGREE_DISTURBED
-
-    @property
-    def count(self) -> int:
-        return len(self.runs.keys() | self.disturbed.keys())
-
-    @property
-    def agrees(self) -> bool:
-        return len(self.runs) >= AGREE or len(self.disturbed) >= AGREE_DISTURBED
 
 
 class CausesSoFar:
@@ -50,34 +25,44 @@ class CausesSoFar:
     def __init__(self, reproduce: Sequence[str]) -> None:
         """`reproduce`: the command that runs the same implementation, without a selection."""
         self._reproduce = list(reproduce)
-        self._groups: dict[str, _Group] = {}
-        self._reported: list[str] = []
+        self._results: list[Result] = []
+        self._failed: set[str] = set()  # keys of runs
+        self._runs: dict[str, set[str]] = {}  # requirement -> keys of the runs that break it
+        self._undisturbed: dict[str, set[str]] = {}  # of these the ones that the machine did not disturb
+        self._look_at = 1  # so many failed runs
+        self._reported: set[str] = set()
 
     def take(self, result: Result, elapsed_s: float) -> str | None:
         """The line to print now, if there is one."""
+        self._results.append(result)
         if result.verdict is Verdict.FAIL and result.requirement:
-            group = self._groups.setdefault(result.requirement, _Group(result))
-            weight = _WEIGHTS[result.cause]
-            if weight > _WEIGHTS[group.first.cause]:
-                group.first = result
-            runs = group.disturbed if result.disturbed else group.runs
-            runs[result.key] = max(weight, runs.get(result.key, 0.0))
-        if not self._groups or len(self._reported) >= LINES_MAX:
+            self._failed.add(result.key)
+            self._runs.setdefault(result.requirement, set()).add(result.key)
+            if not result.disturbed:
+                self._undisturbed.setdefault(result.requirement, set()).add(result.key)
+        if len(self._failed) < self._look_at or len(self._reported) >= LINES_MAX or not self._is_time(elapsed_s):
             return None
-        name = max(self._groups, key=lambda name: self._groups[name].weight)
-        group = self._groups[name]
-        if name in self._reported or not self._is_clear(group, elapsed_s):
+        causes = likely_causes(self._results)
+        if not causes:
             return None
-        self._reported.append(name)
-        return self._line(name, group)
+        self._look_at = MORE_BY * len(self._failed)
+        if causes[0].requirement in self._reported:
+            return None
+        self._reported.add(causes[0].requirement)
+        return self._line(causes[0])
 
-    def _is_clear(self, group: _Group, elapsed_s: float) -> bool:
-        if not self._reported:
-            return group.agrees or (bool(group.runs) and elapsed_s >= PATIENCE_S)
-        return group.weight >= MORE_BY * self._groups[self._reported[-1]].weight
+    def _is_time(self, elapsed_s: float) -> bool:
+        if self._reported or _most(self._undisturbed) >= AGREE or _most(self._runs) >= DISTURBED_ENOUGH:
+            return True
+        return bool(self._undisturbed) and elapsed_s >= PATIENCE_S
 
-    def _line(self, name: str, group: _Group) -> str:
-        first, count = group.first, group.count
-        runs = "1 run" if count == 1 else f"{count} runs"
+    def _line(self, cause: LikelyCause) -> str:
+        first = cause.first
+        names = " or ".join(cause.requirements)
+        shown = "1 result" if cause.explains == 1 else f"{cause.explains} results"
         command = " ".join([*self._reproduce, "--select", first.base_name, "--role", first.role])
-        return f"{LIKELY_CAUSE} {name} ({first.role}), in {runs}: {first.reason}; reproduce: {command}"
+        return f"{LIKELY_CAUSE} {names} ({first.role}), {shown}: {first.reason}; reproduce: {command}"
+
+
+def _most(runs: dict[str, set[str]]) -> int:
+    return max(map(len, runs.values()), default=0)
