@@ -151,6 +151,9 @@ def build_parser() -> argparse.ArgumentParser:
         help="run every case on every mutant; compare likely causes and planted ones",
     )
     mutants.add_argument(
+        "--results", type=Path, metavar="FILE", help="with --diagnosis: write the results of each mutant, as JSON lines"
+    )
+    mutants.add_argument(
         "--jobs", type=_at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
     )
     mutants.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")

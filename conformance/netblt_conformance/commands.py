@@ -19,6 +19,7 @@ from netblt_conformance.experiment.commands import command_experiment
 from netblt_conformance.links.base import Link, LinkFactory, LinkUnavailableError
 from netblt_conformance.loaded import Loaded, with_cases
 from netblt_conformance.model import ALL_ROLES, ROLES_BY_NAME, Role
+from netblt_conformance.mutants import MutantError
 from netblt_conformance.report import covered
 from netblt_conformance.running import Listener, run_plan
 from netblt_conformance.selection import Candidate, Selection, SelectionError
@@ -243,9 +244,11 @@ def command_mutants(options: argparse.Namespace) -> int:
     core = options.core or paths.root() / "reference_impl" / "core"
     if options.matrix:
         return mutation.matrix(options.matrix, options.name, core, options.jobs)
+    if options.results and not options.diagnosis:
+        raise MutantError("--results goes with --diagnosis")
     if options.diagnosis:
         from netblt_conformance.diagnosis import measure
 
-        return measure.run(options.name, core, options.jobs)
+        return measure.run(options.name, core, options.jobs, options.results)
     judge = mutation.variants if options.variants else mutation.run
     return judge(options.name, core, verbose=options.verbose, jobs=options.jobs)

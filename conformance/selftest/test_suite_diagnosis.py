@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from netblt_conformance import mutants, paths
 from netblt_conformance.diagnosis import measure
 from netblt_conformance.diagnosis.measure import Diagnosed, Figures
-from netblt_conformance.diagnosis.ranking import LikelyCause
+from netblt_conformance.diagnosis.ranking import LikelyCause, likely_causes
 from netblt_conformance.mutants import Mutant
 from netblt_conformance.verdicts import Result, Verdict
 
@@ -45,9 +48,16 @@ def test_the_development_set_names_mutants_only() -> None:
 
 
 @pytest.mark.usefixtures("built_writer")
-def test_the_command_prints_the_causes_of_a_mutant_and_the_figures(capfd: pytest.CaptureFixture[str]) -> None:
-    status = measure.run(["type-12"], paths.root() / "reference_impl" / "core", jobs=1)
+def test_the_command_prints_the_causes_of_a_mutant_and_the_figures_and_keeps_its_results(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept = tmp_path / "results.jsonl"
+    status = measure.run(["type-12"], paths.root() / "reference_impl" / "core", jobs=1, results=kept)
     text = capfd.readouterr().out
     assert "  1. WIRE-03    type-12: WIRE-03" in text
     assert "all: 1 mutants, planted requirement first for 1 (100.0 %)" in text
     assert status == 0
+    (one,) = map(json.loads, kept.read_text(encoding="utf-8").splitlines())
+    assert one["mutant"] == "type-12"
+    results = [Result.from_json(row) for row in one["results"]]
+    assert likely_causes(results)[0].requirement == "WIRE-03"

@@ -4,6 +4,7 @@ causes. It takes the rows that a run on the simulated link has, so the figures a
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,13 +78,19 @@ def development_set() -> frozenset[str]:
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def run(names: Sequence[str], core: Path, jobs: int = 0) -> int:
-    """Prints the causes of each mutant and the figures; 1 when they are below the shares that are asked for."""
+def run(names: Sequence[str], core: Path, jobs: int = 0, results: Path | None = None) -> int:
+    """Prints the causes of each mutant and the figures; 1 when they are below the shares that are asked for. `results`:
+    this file gets a line of JSON for each mutant, with its name and all its results."""
     wanted = chosen(load(paths.mutants()), names)
-    return with_cases(lambda _loaded: _run(wanted, core, mutation.number_of_jobs(jobs)))
+    if results is not None:
+        try:
+            results.write_text("", encoding="utf-8")
+        except OSError as error:
+            raise MutantError(f"--results {results}: {error.strerror}") from None
+    return with_cases(lambda _loaded: _run(wanted, core, mutation.number_of_jobs(jobs), results))
 
 
-def _run(wanted: Sequence[Mutant], core: Path, jobs: int) -> int:
+def _run(wanted: Sequence[Mutant], core: Path, jobs: int, results: Path | None) -> int:
     fuzz.recipes(mutation.SEED)  # children of this process need not make them
     diagnosed: list[Diagnosed] = []
     with mutation.workshop(core) as made:
@@ -92,6 +99,10 @@ def _run(wanted: Sequence[Mutant], core: Path, jobs: int) -> int:
                 raise MutantError(outcome.mistake)
             diagnosed.append(Diagnosed(mutant, tuple(likely_causes(outcome.results))))
             print(line(diagnosed[-1]), flush=True)
+            if results is not None:
+                rows = [result.to_json() for result in outcome.results]
+                with results.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps({"mutant": mutant.name, "results": rows}) + "\n")
     return _summary(diagnosed)
 
 
