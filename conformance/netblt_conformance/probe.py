@@ -17,7 +17,9 @@ from netblt_conformance.packets import Kind
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
 from netblt_conformance.spelling import Covers, Spelling, spelling_of
+from netblt_conformance.verdicts import Verdict
 
+FIRST_TRANSFER = "first transfer"  # in what was observed of a role: why its first transfer failed
 VERSIONS = (2, 1, 0)  # AMB-01: tried in this order with a passive end
 OPENS_OF_OTHER_VERSIONS = 2  # most likely nobody is there at all
 FIRST_BUFFERS = (0, 1)  # AMB-09: tried in this order with a sender
@@ -42,9 +44,12 @@ def probe(factory: LinkFactory, role: Role, seed: int) -> tuple[Profile, dict[st
                 return profile, {**observed, **attempt.observed}
             if not attempt.supported:
                 return Profile(), {}  # the cases of this role are N/A
-            observed["first transfer"] = attempt.reason
+            if attempt.answered or FIRST_TRANSFER not in observed:
+                observed[FIRST_TRANSFER] = attempt.reason
             if not attempt.answered:
                 break  # another buffer number cannot help
+        if attempt.answered:
+            break  # another version cannot help
     return Profile(), observed
 
 
@@ -54,7 +59,7 @@ def _spelt_otherwise(
     """The same once more with the other spellings that what came suggests; as it was when none of them works."""
     for spelling in before.spellings:
         other = dataclasses.replace(profile, spelling=spelling)
-        attempt = _attempt(factory, role, seed, other, **options)
+        attempt = _attempt(factory, role, seed, other, tolerances.OTHER_SPELLING_MAX_US, **options)
         if attempt.works:
             return other, attempt
     return profile, before
@@ -81,7 +86,10 @@ class _Attempt:
     observed: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile, **options: Any) -> _Attempt:
+def _attempt(
+    factory: LinkFactory, role: Role, seed: int, profile: Profile, within_us: int | None = None, **options: Any
+) -> _Attempt:
+    """One transfer, which takes `within_us` at most (default: FIRST_TRANSFER_MAX_US)."""
     attempt = _Attempt()
     peer: Peer | None = None
     with contextlib.closing(factory.make(Capture())) as link:
@@ -95,21 +103,29 @@ def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile, **op
             else:
                 peer.open(attempts=OPENS_OF_OTHER_VERSIONS)
             attempt.answered = True
-            _transfer(peer)
+            _transfer(peer, within_us or tolerances.FIRST_TRANSFER_MAX_US)
             attempt.works = True
             attempt.observed = _observe(peer, profile)
         except NotSupportedError:
             attempt.supported = False
         except (UnmetError, ImplementationError, HarnessError) as error:
-            attempt.reason = str(error)
+            attempt.reason = "; ".join([str(error), *_first_violation(case)])
         if peer is not None and peer.agreed is not None:
             attempt.spellings = _spellings(peer, profile.spelling, attempt.works)
     return attempt
 
 
+def _first_violation(case: Case) -> list[str]:
+    """The first packet that an oracle accuses."""
+    found = [one for one in case.settle() if one.verdict is Verdict.FAIL and one.frame is not None]
+    first = min(found, key=lambda one: one.frame or 0, default=None)
+    return [] if first is None else [f"{first.requirement}: {first.reason}"]
+
+
 def _spellings(peer: Peer, tried: Spelling, works: bool) -> list[Spelling]:
     if isinstance(peer, SenderPeer):
-        return list(SPELLINGS) if peer.first_buffer is not None and not works else []
+        understood = any(message.kind is Kind.OK for message in peer.messages.values())
+        return [] if works or understood or peer.first_buffer is None else list(SPELLINGS)
     data = [seen.packet for seen in peer.seen if seen.packet.is_data]
     numbers = {packet.buffer for packet in data}
     first = [packet for packet in data if packet.buffer == min(numbers)]
@@ -117,13 +133,13 @@ def _spellings(peer: Peer, tried: Spelling, works: bool) -> list[Spelling]:
     return [] if found == tried else [found]
 
 
-def _transfer(peer: Peer) -> None:
+def _transfer(peer: Peer, within_us: int) -> None:
     if isinstance(peer, ReceiverPeer):
         peer.go(0)
         peer.expect_buffer(0, tolerances.ACK_DEADLINE_MIN_US + tolerances.REACTION_MAX_US)
     elif isinstance(peer, SenderPeer):
-        peer.until(lambda: peer.first_buffer is not None, tolerances.CONTROL_REPEAT_MAX_US, "expected a GO")
-        peer.finish()
+        peer.until(lambda: peer.first_buffer is not None, within_us, "expected a GO")
+        peer.finish(within_us=within_us + peer.pace_us)
 
 
 def _observe(peer: Peer, profile: Profile) -> dict[str, str]:

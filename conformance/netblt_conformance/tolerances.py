@@ -14,6 +14,11 @@ OPEN_GIVE_UP_MAX_US = 6 * 3600 * S
 OPEN_GIVE_UP_REAL_US = 100 * S
 # An active end sends its first OPEN, a passive one its RESPONSE, within this.
 SETUP_MAX_US = 5 * S
+# The first transfer of each role: two buffers over a path that loses nothing. Where it fails, the cases suppose the
+# usual choices.
+FIRST_TRANSFER_MAX_US = 15 * S
+# The same in another spelling (AMB-04, AMB-10). The right one needs no repair.
+OTHER_SPELLING_MAX_US = 5 * S
 # AMB-34: an acknowledgement is due within max(1 s, 2 burst intervals).
 ACK_DEADLINE_MIN_US = 1 * S
 # TIMER-01: the initial control timer "can be an arbitrary number"; beyond this nobody would use it.
@@ -55,6 +60,8 @@ ADJUSTABLE = {
     "OPEN_RETRY_MAX_US": "open_retry_max_s",
     "OPEN_GIVE_UP_MAX_US": "open_give_up_max_s",
     "SETUP_MAX_US": "setup_max_s",
+    "FIRST_TRANSFER_MAX_US": "first_transfer_max_s",
+    "OTHER_SPELLING_MAX_US": "other_spelling_max_s",
     "ACK_DEADLINE_MIN_US": "ack_deadline_min_s",
     "CONTROL_REPEAT_MAX_US": "control_repeat_max_s",
     "DATA_TIMER_SLACK_US": "data_timer_slack_s",

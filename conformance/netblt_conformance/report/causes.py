@@ -12,12 +12,12 @@ from typing import Any
 from netblt_conformance import catalogue
 from netblt_conformance.diagnosis.ranking import LikelyCause
 from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.probe import FIRST_TRANSFER
 from netblt_conformance.verdicts import Result
 
 # Of the rest the numbers of results say enough.
 SHOWN_MAX = 5
 WIDTH = 80
-FIRST_TRANSFER = "first transfer"  # in what was observed of a role: why its first transfer failed
 _INDENT = "     "
 
 
