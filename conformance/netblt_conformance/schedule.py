@@ -17,6 +17,7 @@ LONG_RUNS_SHARE = 0.5
 # known within 20 s.
 FIRST_CASE_MAX_S = 10.0
 DURATIONS = "durations.toml"
+FIRST_RUNS = "first_runs.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,12 @@ def durations(suite: Path) -> dict[str, float]:
     return {str(name): float(seconds) for name, seconds in document["seconds"].items()}
 
 
+def first_runs(suite: Path) -> list[str]:
+    """Keys of the runs that show most faults soonest, in this order."""
+    document = tomllib.loads((suite / FIRST_RUNS).read_text(encoding="utf-8"))
+    return [str(key) for key in document["runs"]]
+
+
 def in_breadth(runs: Sequence[Planned]) -> dict[str, int]:
     """Key -> place of the run's case among those of its requirement and role. Run in the order of these places, a fault
     of any kind shows early. Both arms of a case have the same place."""
@@ -47,16 +54,18 @@ def in_breadth(runs: Sequence[Planned]) -> dict[str, int]:
     return place
 
 
-def _by_length(runs: Sequence[Planned], seconds: Mapping[str, float]) -> tuple[list[Planned], list[Planned]]:
-    """The short runs in breadth, and the long ones by length."""
-    place = in_breadth(runs)
+def _by_length(
+    runs: Sequence[Planned], seconds: Mapping[str, float], first: Sequence[str]
+) -> tuple[list[Planned], list[Planned]]:
+    """The short runs, those of `first` before the others in breadth, and the long ones by length."""
+    place, rank = in_breadth(runs), {key: number for number, key in enumerate(first)}
     short: list[Planned] = []
     long: list[Planned] = []
     for run in runs:
         expected_s = seconds.get(run.case, 0.0)
-        is_first = place[run.key] == 0 and expected_s <= FIRST_CASE_MAX_S
+        is_first = (run.key in rank or place[run.key] == 0) and expected_s <= FIRST_CASE_MAX_S
         (short if is_first or not expected_s else long).append(run)
-    short.sort(key=lambda run: (place[run.key], -seconds.get(run.case, 0.0)))
+    short.sort(key=lambda run: (rank.get(run.key, len(rank)), place[run.key], -seconds.get(run.case, 0.0)))
     long.sort(key=lambda run: -seconds[run.case])
     return short, long
 
@@ -65,11 +74,18 @@ class Schedule:
     """The runs that are left. The first run of a role finds out how the implementation plays it; until that is known,
     no other run of the role starts."""
 
-    def __init__(self, runs: Sequence[Planned], jobs: int, seconds: Mapping[str, float] | None = None) -> None:
-        """`seconds`: of the long cases, by name, on a link where they take real time. None: the order stays."""
+    def __init__(
+        self,
+        runs: Sequence[Planned],
+        jobs: int,
+        seconds: Mapping[str, float] | None = None,
+        first: Sequence[str] = (),
+    ) -> None:
+        """`seconds`: of the long cases, by name, on a link where they take real time. None: the order stays. `first`:
+        keys of the runs to start first there."""
         self._short, self._long = list(runs), list[Planned]()
         if seconds is not None:
-            self._short, self._long = _by_length(runs, seconds)
+            self._short, self._long = _by_length(runs, seconds, first)
         self._long_at_a_time = max(1, int(jobs * LONG_RUNS_SHARE))
         self._running: dict[str, tuple[Planned, bool]] = {}
         self._known: set[str] = set()

@@ -23,7 +23,7 @@ from netblt_conformance import paths
 from netblt_conformance.engine import Order, Plan
 from netblt_conformance.links.process import die_with_parent
 from netblt_conformance.loaded import Loaded, with_cases
-from netblt_conformance.schedule import Schedule, durations
+from netblt_conformance.schedule import Schedule, durations, first_runs
 from netblt_conformance.verdicts import Origin, Result, Verdict
 from netblt_conformance.waits import Awaited, Kind, LongWaits
 
@@ -197,7 +197,7 @@ class Supervisor:
         loaded.prepare(self._plan)
         planned = [run for run in loaded.planned(self._plan) if run.key not in self._skip]
         seconds = durations(paths.suite()) if self._plan.factory.real_time else None
-        self._schedule = Schedule(planned, self._jobs, seconds)
+        self._schedule = Schedule(planned, self._jobs, seconds, first_runs(paths.suite()))
         self._workers = [self._start() for _ in range(min(self._jobs, len(planned)))]
         try:
             while self._workers:

@@ -11,7 +11,7 @@ from netblt_conformance.engine import Plan
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.loaded import with_cases
 from netblt_conformance.model import ALL_ROLES
-from netblt_conformance.schedule import Planned, Schedule, durations
+from netblt_conformance.schedule import Planned, Schedule, durations, first_runs
 from netblt_conformance.selection import Selection
 from netblt_conformance.worker import Supervisor
 
@@ -61,6 +61,20 @@ def test_a_first_case_that_takes_some_seconds_starts_before_the_short_ones_and_o
     assert schedule.take() == run("a").key
 
 
+def test_the_runs_that_are_named_start_before_the_other_short_ones_in_their_order() -> None:
+    runs = [run("a"), run("b", "OPEN-01"), run("b: 2", "OPEN-01"), run("c", "OPEN-02")]
+    first = [run(name).key for name in ("b: 2", "not selected", "a")]
+    started = everything(known(Schedule(runs, 4, {}, first)))
+    assert started == [run(name).key for name in ("b: 2", "a", "b", "c")]
+
+
+def test_a_run_that_is_named_and_takes_some_seconds_does_not_wait_for_the_longest_ones() -> None:
+    runs = [run("a"), run("longest"), run("long"), run("slow")]
+    seconds = {"longest": 60.0, "long": 30.0, "slow": 9.0}
+    schedule = known(Schedule(runs, 2, seconds, [run("slow").key]))
+    assert [schedule.take(), schedule.take()] == [run("longest").key, run("slow").key]
+
+
 def test_the_longest_runs_start_first_and_leave_half_of_the_workers_to_short_ones() -> None:
     runs = [run(name) for name in ("s1", "s2", "s3", "ten", "thirty", "twenty")]
     schedule = known(Schedule(runs, 4, {"ten": 11.0, "twenty": 20.0, "thirty": 30.0}))
@@ -101,6 +115,14 @@ def test_every_case_with_a_duration_is_a_case_of_the_suite() -> None:
     missing = listed.keys() - with_cases(lambda loaded: set(loaded.cases))
     assert listed
     assert not missing, "run conformance/nightly/long_cases.py again"
+
+
+def test_every_first_run_is_a_run_of_the_suite(built_library: Path, tmp_path: Path) -> None:
+    plan = Plan(SimLinkFactory(built_library), 1, Selection(""), ALL_ROLES, tmp_path)
+    listed = first_runs(paths.suite())
+    missing = set(listed) - set(with_cases(lambda loaded: loaded.keys(plan)))
+    assert listed
+    assert not missing, "run conformance/nightly/first_runs.py again"
 
 
 def test_a_role_is_probed_once_however_many_workers_there_are(built_library: Path, tmp_path: Path) -> None:
