@@ -19,6 +19,7 @@ from netblt_conformance.diagnosis.ranking import likely_causes
 from netblt_conformance.engine import Plan
 from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import LinkUnavailableError, SweepOrder
+from netblt_conformance.probe import FIRST_TRANSFER
 from netblt_conformance.report import alike, causes, files, html, table, versions
 from netblt_conformance.report.causes_so_far import CausesSoFar
 from netblt_conformance.report.deliver import deliver
@@ -92,6 +93,8 @@ class Listener:
             self.confirmed.update(event["keys"])
         elif kind == "observed":
             self.observed[event["role"]] = event["observed"]
+            if self._causes_so_far is not None:
+                self._tell(self._causes_so_far.first_transfer(event["role"], event["observed"].get(FIRST_TRANSFER)))
         elif kind == "crash":
             if event["signal"] == signal.SIGINT:  # Ctrl-C reaches the workers too, perhaps first
                 raise KeyboardInterrupt
@@ -109,15 +112,17 @@ class Listener:
             result = harden(result)
         self.results.append((key, result))
         if self._causes_so_far is not None:
-            line = self._causes_so_far.take(result, time.monotonic() - self._began_s)
-            if line is not None:
-                self.progress.clear()
-                print(line, file=sys.stderr, flush=True)
+            self._tell(self._causes_so_far.take(result, time.monotonic() - self._began_s))
         if self.options.verbose:
             print(table.line(result, (0, 0, 0), self._colour), flush=True)
         elif key in self.place:
             self._finished.add(key)
             self.progress.show("cases", len(self._finished), len(self.keys), result.case.replace("_", " "))
+
+    def _tell(self, line: str | None) -> None:
+        if line is not None:
+            self.progress.clear()
+            print(line, file=sys.stderr, flush=True)
 
     def ordered(self) -> list[Result]:
         """Results in the order of the plan, whichever worker was faster; runs without any result get an ERROR."""

@@ -62,6 +62,23 @@ def test_another_cause_is_reported_when_it_explains_much_more_and_each_only_once
     assert lines([failed(f"z{n}") for n in range(50)], causes=causes) == []
 
 
+def test_a_failed_first_transfer_is_reported_and_one_that_works_is_not() -> None:
+    causes = CausesSoFar(["netblt-conformance", "run"])
+    assert causes.first_transfer("active-sender", None) is None
+    line = causes.first_transfer("passive-receiver", "expected a GO")
+    assert line is not None
+    assert line.startswith(f"{LIKELY_CAUSE} the first transfer fails (passive-receiver): expected a GO")
+    assert line.endswith("netblt-conformance run --role passive-receiver")
+
+
+def test_what_did_not_come_in_a_long_time_is_no_effect_of_a_short_disturbance() -> None:
+    absent = failed("a", "CLOSE-04", Cause.ABSENCE, held_up_us=400_000)
+    absent.seconds = 5.0
+    assert lines([absent], PATIENCE_S) == []
+    absent.seconds = 60.0
+    assert len(lines([absent], PATIENCE_S)) == 1
+
+
 def test_there_are_few_lines() -> None:
     causes = CausesSoFar(["run"])
     results = [failed(f"{name}{n}", f"CTRL-0{name}") for name in range(1, 7) for n in range(AGREE**name)]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from netblt_conformance.known import KNOWN
+from netblt_conformance.model import MICROSECONDS_PER_S
 from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
 
 # Only these rows are evidence: the dissector and the sweeps see the same faults again, and not every run has them.
@@ -24,6 +25,8 @@ SHOULD = 0.5
 BESIDES = 0.6
 # A failure that the machine may have caused. Of a broken implementation nothing is tried again, so such rows are left.
 DISTURBED = 0.5
+# ... unless what is missing was waited for so many times as long as the machine was held up.
+LONG_ABSENCE = 50
 
 
 @dataclass(slots=True)
@@ -80,8 +83,15 @@ def weigh(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     return found
 
 
+def reliable(row: Result) -> bool:
+    """Whether the machine cannot have caused it. What did not come in a long time did not fail to come because of a
+    short disturbance."""
+    long_absence = row.cause is Cause.ABSENCE and row.held_up_us * LONG_ABSENCE <= row.seconds * MICROSECONDS_PER_S
+    return not row.disturbed or long_absence
+
+
 def _reliance(row: Result) -> float:
-    return DISTURBED if row.disturbed else 1.0
+    return 1.0 if reliable(row) else DISTURBED
 
 
 def _shows(row: Result) -> bool:

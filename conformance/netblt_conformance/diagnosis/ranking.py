@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from netblt_conformance.diagnosis.evidence import Contrast, Run, contrasts, runs_of, weigh
+from netblt_conformance.diagnosis.evidence import Contrast, Run, contrasts, reliable, runs_of, weigh
 from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
 
 # A requirement that only the cases of the best one accuse, with at least this share of its score, may be meant as well.
@@ -45,7 +45,7 @@ def likely_causes(results: Iterable[Result]) -> list[LikelyCause]:
     """The most likely first; empty when nothing went wrong, or the machine may have caused all of it."""
     runs = runs_of(results)
     left = [run for run in runs if run.broken]
-    if len(left) < DISTURBED_ENOUGH and all(row.disturbed for run in left for row in run.broken):
+    if len(left) < DISTURBED_ENOUGH and not any(reliable(row) for run in left for row in run.broken):
         return []
     contrast, weights = contrasts(runs), weigh(runs)
     found: list[tuple[tuple[str, ...], list[Run]]] = []

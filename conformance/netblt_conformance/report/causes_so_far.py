@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netblt_conformance.diagnosis.evidence import reliable
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
 from netblt_conformance.verdicts import Result, Verdict
 
@@ -38,7 +39,7 @@ class CausesSoFar:
         if result.verdict is Verdict.FAIL and result.requirement:
             self._failed.add(result.key)
             self._runs.setdefault(result.requirement, set()).add(result.key)
-            if not result.disturbed:
+            if reliable(result):
                 self._undisturbed.setdefault(result.requirement, set()).add(result.key)
         if len(self._failed) < self._look_at or len(self._reported) >= LINES_MAX or not self._is_time(elapsed_s):
             return None
@@ -50,6 +51,13 @@ class CausesSoFar:
             return None
         self._reported.add(causes[0].requirement)
         return self._line(causes[0])
+
+    def first_transfer(self, role: str, why: str | None) -> str | None:
+        """The line to print when the first transfer of a role is over. `why`: it failed; None: it did not."""
+        if why is None:
+            return None
+        command = " ".join([*self._reproduce, "--role", role])
+        return f"{LIKELY_CAUSE} the first transfer fails ({role}): {why}; reproduce: {command}"
 
     def _is_time(self, elapsed_s: float) -> bool:
         if self._reported or _most(self._undisturbed) >= AGREE or _most(self._runs) >= DISTURBED_ENOUGH:
