@@ -242,10 +242,10 @@ def _explain_ambiguity(identifier: str) -> int:
 
 def command_mutants(options: argparse.Namespace) -> int:
     core = options.core or paths.root() / "reference_impl" / "core"
-    if options.matrix:
-        return mutation.matrix(options.matrix, options.name, core, options.jobs)
     if options.results and not options.diagnosis:
         raise MutantError("--results goes with --diagnosis")
+    if options.matrix:
+        return mutation.matrix(options.matrix, options.name, core, options.jobs)
     if options.diagnosis:
         from netblt_conformance.diagnosis import measure
 

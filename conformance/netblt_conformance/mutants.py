@@ -38,6 +38,11 @@ class Mutant:
     warn: bool = False  # a WARN is enough: the ambiguity behind the must allows no more
     found_as: str = ""  # the requirement under which the plugin finds it; empty: the one that it breaks
 
+    @property
+    def planted(self) -> frozenset[str]:
+        """The requirements under which a diagnosis may name it."""
+        return frozenset({self.requirement, self.found_as} - {""})
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:

@@ -196,8 +196,10 @@ class Supervisor:
         self._loaded = loaded
         loaded.prepare(self._plan)
         planned = [run for run in loaded.planned(self._plan) if run.key not in self._skip]
-        seconds = durations(paths.suite()) if self._plan.factory.real_time else None
-        self._schedule = Schedule(planned, self._jobs, seconds, first_runs(paths.suite()))
+        real_time = self._plan.factory.real_time
+        seconds = durations(paths.suite()) if real_time else None
+        first = first_runs(paths.suite()) if real_time else ()
+        self._schedule = Schedule(planned, self._jobs, seconds, first)
         self._workers = [self._start() for _ in range(min(self._jobs, len(planned)))]
         try:
             while self._workers:

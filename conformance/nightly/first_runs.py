@@ -15,9 +15,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from netblt_conformance import mutants, paths
+from netblt_conformance.diagnosis.evidence import SOURCES
 from netblt_conformance.report.causes_so_far import AGREE
 from netblt_conformance.schedule import FIRST_RUNS
-from netblt_conformance.verdicts import Origin, Result, Verdict
+from netblt_conformance.verdicts import Result, Verdict
 
 # A run that takes longer until it fails is of no use among the first ones, unless nothing else shows the mutant.
 SOON_S = 3.0
@@ -40,7 +41,7 @@ def shown_by(results: Iterable[Result], accused: frozenset[str]) -> Shown:
     """The runs that fail, by the requirements that the mutant breaks if there are any such."""
     found: dict[bool, Shown] = {True: {}, False: {}}
     for row in results:
-        if row.verdict is Verdict.FAIL and row.origin in (Origin.CASE, Origin.MONITOR):
+        if row.verdict is Verdict.FAIL and row.origin in SOURCES:
             found[row.requirement in accused or row.due_by in accused].setdefault(row.key, row.seconds)
     return found[True] or found[False]
 
@@ -87,8 +88,7 @@ def main() -> int:
         for line in lines:
             one = json.loads(line)
             mutant = known[one["mutant"]]
-            accused = frozenset({mutant.requirement, mutant.found_as} - {""})
-            shown[mutant.name] = shown_by(map(Result.from_json, one["results"]), accused)
+            shown[mutant.name] = shown_by(map(Result.from_json, one["results"]), mutant.planted)
     runs = "".join(f"    {json.dumps(key)},\n" for key in soonest(shown))
     (paths.suite() / FIRST_RUNS).write_text(f"{HEAD}{runs}]\n", encoding="utf-8")
     return 0

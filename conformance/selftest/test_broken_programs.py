@@ -3,30 +3,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from netblt_conformance import adapter, mutants, paths
 from netblt_conformance.model import ALL_ROLES
+from selftest.scripts import nightly_script
 
-
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "broken_programs", paths.root() / "conformance" / "nightly" / "broken_programs.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-broken = _load()
+broken = nightly_script("broken_programs")
 REFERENCE = broken.REFERENCE
 
 

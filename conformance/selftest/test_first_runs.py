@@ -3,26 +3,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from types import ModuleType
 
 import pytest
-from netblt_conformance import paths
 from netblt_conformance.verdicts import Origin, Result, Verdict
+from selftest.scripts import nightly_script
 
 
 @pytest.fixture(scope="module")
 def first_runs() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "first_runs", paths.root() / "conformance" / "nightly" / "first_runs.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["first_runs"] = module
-    spec.loader.exec_module(module)
-    return module
+    return nightly_script("first_runs")
 
 
 def test_the_run_that_shows_most_comes_first_and_each_fault_is_shown_twice(first_runs: ModuleType) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The first transfer of each role against implementations with which it fails: what is tried then, and what is told."""
+"""The first transfer of each role against implementations with which it fails: what is tried and reported."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_a_receiver_that_never_says_ok_is_tried_in_each_spelling(probe_of_mutant
     assert tried == 1 + len(SPELLINGS)
 
 
-def test_the_first_packet_that_is_wrong_is_told_with_its_requirement(probe_of_mutant: Probe) -> None:
+def test_the_first_packet_that_is_wrong_is_reported_with_its_requirement(probe_of_mutant: Probe) -> None:
     why, _ = probe_of_mutant("only-the-newest-message", ACTIVE_RECEIVER)
     assert "; CTRL-01: new control message #" in why
 
 
-def test_an_end_that_answers_no_open_is_tried_in_each_version_and_the_first_attempt_is_told(
+def test_an_end_that_answers_no_open_is_tried_in_each_version_and_the_first_attempt_is_reported(
     probe_of_mutant: Probe,
 ) -> None:
     why, tried = probe_of_mutant("response-never-sent", PASSIVE_RECEIVER)

@@ -234,7 +234,7 @@ class State:
 
     enter: Callable[[Case, TesterEnd], None]
     leave: Callable[[Case, TesterEnd], None]
-    succeeds: bool = False  # whatever the tester sends, success may be told from here on
+    succeeds: bool = False  # whatever the tester sends, success may be reported from here on
 
 
 def _complete(t: Case, peer: TesterEnd) -> None:
@@ -342,7 +342,7 @@ def _stays_over(t: Case, peer: TesterEnd) -> None:
 STATES = {
     "setup": State(_await_open, _open_and_complete),
     "quitting": State(_quit, _still_quits),
-    "told to quit": State(_be_quit, _has_quit),
+    "asked to quit": State(_be_quit, _has_quit),
     "end": State(_all_but_the_end, _end, succeeds=True),
     "over": State(_everything, _stays_over, succeeds=True),
 }
@@ -399,14 +399,14 @@ def test_impossible_packets_with_good_checksums_are_survived_in_any_state(t: Cas
         return
     t.must(state.succeeds or not t.link.status().succeeded, "success was reported of a transfer that was not made")
     peer.send_abort()  # whatever was made of all that: this ends it, if anybody is there
-    told = "expected the client to learn the outcome"
-    peer.until(lambda: _is_told(t), tolerances.CLOSE_MAX_US, told, Awaited.FAILURE)
+    expected = "expected the client to learn the outcome"
+    peer.until(lambda: _has_outcome(t), tolerances.CLOSE_MAX_US, expected, Awaited.FAILURE)
     t.must(state.succeeds or t.link.status().failed, "success was reported of a transfer that was not made")
     if isinstance(peer, SenderPeer) and t.link.status().succeeded:
         t.expect_delivered(peer.data)
     peer.listen(QUIET_US)
 
 
-def _is_told(t: Case) -> bool:
+def _has_outcome(t: Case) -> bool:
     status = t.link.status()
     return status.succeeded or status.failed

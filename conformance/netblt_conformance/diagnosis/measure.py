@@ -33,7 +33,7 @@ class Diagnosed:
     @property
     def rank(self) -> int:
         """The place of the planted requirement among the causes, from 1; 0: it is none of them."""
-        planted = {self.mutant.requirement, self.mutant.found_as} - {""}
+        planted = self.mutant.planted
         places = (place for place, cause in enumerate(self.causes, 1) if planted & set(cause.requirements))
         return next(places, 0)
 

@@ -45,7 +45,7 @@ class NotSupportedError(Exception):
 
 class Feature(enum.Enum):
     CLIENT_STALL = "client stall"  # the client can withhold buffers until a time
-    QUIT = "quit"  # the client can be told to quit
+    QUIT = "quit"  # the client can be asked to quit
     ABORT = "abort"  # the NETBLT layer can be told to abort
     REAL_PACKETS = "real IP packets"  # what carries NETBLT is the implementation's work
     SECOND_ADDRESS = "second address"  # the tester can speak from another address

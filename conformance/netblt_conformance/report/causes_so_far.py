@@ -29,7 +29,7 @@ class CausesSoFar:
         self._results: list[Result] = []
         self._failed: set[str] = set()  # keys of runs
         self._runs: dict[str, set[str]] = {}  # requirement -> keys of the runs that break it
-        self._undisturbed: dict[str, set[str]] = {}  # of these the ones that the machine did not disturb
+        self._reliable: dict[str, set[str]] = {}  # of these the ones that are reliable evidence
         self._look_at = 1  # so many failed runs
         self._reported: set[str] = set()
 
@@ -40,7 +40,7 @@ class CausesSoFar:
             self._failed.add(result.key)
             self._runs.setdefault(result.requirement, set()).add(result.key)
             if reliable(result):
-                self._undisturbed.setdefault(result.requirement, set()).add(result.key)
+                self._reliable.setdefault(result.requirement, set()).add(result.key)
         if len(self._failed) < self._look_at or len(self._reported) >= LINES_MAX or not self._is_time(elapsed_s):
             return None
         causes = likely_causes(self._results)
@@ -60,9 +60,9 @@ class CausesSoFar:
         return f"{LIKELY_CAUSE} the first transfer fails ({role}): {why}; reproduce: {command}"
 
     def _is_time(self, elapsed_s: float) -> bool:
-        if self._reported or _most(self._undisturbed) >= AGREE or _most(self._runs) >= DISTURBED_ENOUGH:
+        if self._reported or _most(self._reliable) >= AGREE or _most(self._runs) >= DISTURBED_ENOUGH:
             return True
-        return bool(self._undisturbed) and elapsed_s >= PATIENCE_S
+        return bool(self._reliable) and elapsed_s >= PATIENCE_S
 
     def _line(self, cause: LikelyCause) -> str:
         first = cause.first
