@@ -52,6 +52,10 @@ class Requirement:
     def area(self) -> str:
         return self.id.rpartition("-")[0]
 
+    def binds_end(self, end: str) -> bool:
+        """`end`: active or passive. Only what binds the other one alone does not bind it."""
+        return self.binds not in {"active", "passive"} or self.binds == end
+
     @property
     def grade(self) -> str:
         """must, should or may: the first of these words; anything else clarifies and is graded as may."""

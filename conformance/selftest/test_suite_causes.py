@@ -122,6 +122,22 @@ def test_messages_left_out_explain_gaps_in_the_numbers_but_not_the_reverse() -> 
     assert named(left_out) == [("CTRL-04",)]
 
 
+def test_a_permission_or_a_requirement_of_the_other_end_is_hardly_the_cause() -> None:
+    """CTRL-16 permits something; OPEN-07 binds the passive end, OPEN-08 the active one."""
+    passing = [row(f"own {n}", "CTRL-04", verdict=Verdict.PASS) for n in range(5)]
+    assert named([*passing, missing("a", "CTRL-04", "CTRL-16")])[0][0] == "CTRL-04"
+    assert named([missing("b", "OPEN-07", "OPEN-08")])[0][0] == "OPEN-07"
+    active = dataclasses.replace(missing("b", "OPEN-07", "OPEN-08"), role="active-receiver")
+    assert named([active])[0][0] == "OPEN-08"
+
+
+def test_repairs_that_never_come_explain_that_none_comes_at_the_end_but_not_the_reverse() -> None:
+    at_the_end = [row(f"end {n}", f"DATA-0{n}", cause=Cause.ABSENCE, due_by="CLOSE-08") for n in range(1, 4)]
+    assert named(at_the_end)[0][0] == "CLOSE-08"
+    before = row("before", "RESEND-04", cause=Cause.ABSENCE, due_by="RESEND-02")
+    assert named([*at_the_end, before])[0][0] == "RESEND-02"
+
+
 def test_a_known_failure_is_no_evidence() -> None:
     failure = row("a", "CTRL-04", frame=4)
     assert named([failure]) == [("CTRL-04",)]

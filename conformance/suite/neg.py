@@ -160,15 +160,15 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
     peer.go(1)
     pace_us = tolerances.transfer_time_us(peer.terms.packets_per_buffer, size, interval_ms)
     buffer = peer.expect_buffer(1, tolerances.REACTION_MAX_US + 4 * pace_us)
+    times = sorted(seen.time_us for seen in buffer.packets.values())
+    frame = buffer.packets[max(buffer.packets)].frame
+    wrong = pacing.complaint("packets of buffer 1", times, size, peer.ms(interval_ms), tolerances.CROSSING_US)
     for seen in peer.seen:
         p = seen.packet
         if p.type is Type.NULL_ACK and p.high_seq >= offer.seq:
             slower = p.burst_size <= size and p.burst_interval_ms >= interval_ms
             text = f"NULL-ACK reports {p.burst_size} in {p.burst_interval_ms} ms, the offer was {size} in {interval_ms}"
-            t.must(slower, text, seen.frame)
-    times = sorted(seen.time_us for seen in buffer.packets.values())
-    frame = buffer.packets[max(buffer.packets)].frame
-    wrong = pacing.complaint("packets of buffer 1", times, size, peer.ms(interval_ms), tolerances.CROSSING_US)
+            t.must(slower, text, seen.frame, violated="NEG-09" if wrong else "CTRL-11")
     t.must(wrong is None, f"{wrong}, which was offered", frame)
     # Whoever restricts the offer further says so, and then does so.
     for seen in peer.seen:

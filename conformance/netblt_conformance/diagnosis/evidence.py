@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from netblt_conformance import catalogue
 from netblt_conformance.known import KNOWN
 from netblt_conformance.model import MICROSECONDS_PER_S
 from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
@@ -23,6 +24,8 @@ BEHIND = 0.4
 SHOULD = 0.5
 # A case says this much of the requirements that it judges besides its first one.
 BESIDES = 0.6
+# A permission, or a requirement of the other end, is hardly the cause.
+UNLIKELY = 0.3
 # A failure that the machine may have caused. Of a broken implementation nothing is tried again, so such rows are left.
 DISTURBED = 0.5
 # ... unless what is missing was waited for so many times as long as the machine was held up.
@@ -66,13 +69,16 @@ class Run:
 BROUGHT_ABOUT_BY = {
     "CTRL-01": ("CTRL-04",),  # a message that rides in no CONTROL looks like a number that was left out
     "DATA-06": ("CTRL-03",),  # messages out of order are GOs out of order
+    "CLOSE-08": ("RESEND-02",),  # who repairs nothing repairs nothing at the end
 }
 
 
 def weigh(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     """How much each broken run, by key, says for each requirement."""
     broken = [run for run in runs if run.broken]
-    shown = {row.requirement for run in broken for row in run.broken if row.violated or row.origin is Origin.MONITOR}
+    rows = [row for run in broken for row in run.broken]
+    shown = {row.requirement for row in rows if row.violated or row.origin is Origin.MONITOR}
+    shown.update(row.due_by for row in rows)
     found = {run.key: run.weights() for run in broken}
     for effect, origins in BROUGHT_ABOUT_BY.items():
         for origin in shown.intersection(origins):
@@ -108,7 +114,14 @@ def _named(row: Result) -> Iterator[tuple[str, float]]:
         yield row.due_by, 1.0
     for place, requirement in enumerate(row.requirements):
         if requirement != row.due_by:
-            yield requirement, BESIDES if place or row.due_by else 1.0
+            yield requirement, (BESIDES if place or row.due_by else 1.0) * _likelihood(requirement, row.role)
+
+
+def _likelihood(requirement: str, role: str) -> float:
+    known = catalogue.requirements().get(requirement)
+    if known is None:
+        return 1.0
+    return UNLIKELY if known.grade == "may" or not known.binds_end(role.partition("-")[0]) else 1.0
 
 
 def runs_of(results: Iterable[Result]) -> list[Run]:

@@ -278,6 +278,8 @@ class Peer:
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
         reason = f"{what}: {self._why(within_us)}; {self._saw(first)}"
         due_by = self.due_by(self._wait.awaited) if self._wait is not None else ""
+        if due_by == DUE_BY[Awaited.CONTROL] and any(seen.packet.type is Type.CONTROL for seen in self.seen[first:]):
+            due_by = ""  # the control timer runs; what is missing is something in the packets
         return UnmetError(reason, self._last_frame(first), Cause.ABSENCE, due_by)
 
     def due_by(self, awaited: Awaited) -> str:

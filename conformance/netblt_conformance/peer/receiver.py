@@ -181,8 +181,9 @@ class ReceiverPeer(Peer):
 
     def due_by(self, awaited: Awaited) -> str:
         """CTRL-10, CLOSE-03: nothing but the last acknowledgement of a transfer is missing, from an end that never or
-        otherwise sends NULL-ACKs. DATA-09: all data came, without the last-buffer flag. DATA-11: a buffer waits though
-        fewer than agreed are on their way, and those before were sent."""
+        otherwise sends NULL-ACKs. CLOSE-08: a repair is missing after all data were sent. DATA-09: all data came,
+        without the last-buffer flag. DATA-11: a buffer waits though fewer than agreed are on their way, and those
+        before were sent."""
         confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
         begun = [self.first_buffer + n in confirmed for n, buffer in self.buffers.items() if buffer.packets]
         if awaited is Awaited.TRANSFER and self.last_buffer is not None and not self._was_left:
@@ -196,7 +197,14 @@ class ReceiverPeer(Peer):
             waits = [n for n, buffer in self.buffers.items() if not buffer.packets]
             whole = all(buffer.complete for buffer in self.buffers.values() if buffer.packets)
             return "DATA-11" if waits and whole and len(begun) < self.terms.max_buffers else ""
-        return super().due_by(awaited)
+        due_by = super().due_by(awaited)
+        return "CLOSE-08" if due_by and awaited is Awaited.REPAIR and self._all_data_came else due_by
+
+    @property
+    def _all_data_came(self) -> bool:
+        if self.last_buffer is None:
+            return False
+        return all(n in self.buffers and self.buffers[n].complete for n in range(self.last_buffer + 1))
 
     def _finished(self, confirmed: set[int]) -> bool:
         if self.last_buffer is None or self.high_seq < self.next_seq - 1:

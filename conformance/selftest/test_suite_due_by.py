@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which requirement a case accuses: the one by which something was due, or the one that is violated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from netblt_conformance import mutants, mutation, paths
+from netblt_conformance.verdicts import Cause, Result, Verdict
+
+
+@pytest.fixture(scope="module")
+def workshop() -> Iterator[mutation.Workshop]:
+    with mutation.workshop(paths.root() / "reference_impl" / "core") as made:
+        yield made
+
+
+def failures(made: mutation.Workshop, name: str, case: str) -> list[Result]:
+    (mutant,) = mutants.chosen(mutants.load(paths.mutants()), [name])
+    outcome = mutation.run_cases(made.build(mutant), case, made.report(mutant))
+    return [result for result in outcome.results if result.verdict is Verdict.FAIL]
+
+
+def test_a_repair_that_does_not_come_after_all_data_were_sent_is_due_by_the_rule_of_the_end(
+    workshop: mutation.Workshop,
+) -> None:
+    rows = failures(workshop, "no-repairs-after-the-last-buffer", "repairs_are_served_after_the_last_buffer_was_sent")
+    assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "CLOSE-08")}
+
+
+def test_a_repair_that_does_not_come_before_that_is_due_by_the_rule_of_repairs(workshop: mutation.Workshop) -> None:
+    rows = failures(
+        workshop, "three-packets-of-a-request", "repairs_of_the_lower_buffer_come_first_whichever_was_asked_for_first"
+    )
+    assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "RESEND-02")}
+
+
+def test_a_control_that_lacks_a_message_does_not_accuse_the_control_timer(workshop: mutation.Workshop) -> None:
+    rows = failures(
+        workshop, "what-does-not-fit-goes-alone", "a_queue_larger_than_a_packet_begins_with_its_oldest_message"
+    )
+    assert {(row.cause, row.requirement, row.due_by) for row in rows} == {(Cause.ABSENCE, "CTRL-04", "")}
+
+
+def test_a_control_that_is_not_repeated_accuses_the_control_timer(workshop: mutation.Workshop) -> None:
+    rows = failures(workshop, "control-repeated-once", "only_the_death_timer_ends_the_repetition_of_control")
+    assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "TIMER-01")}
+
+
+@pytest.mark.parametrize(("mutant", "requirement"), [("offer-ignored", "NEG-09"), ("null-ack-other-pace", "CTRL-11")])
+def test_a_wrong_pair_in_a_null_ack_breaks_the_offer_only_if_it_is_also_used(
+    workshop: mutation.Workshop, mutant: str, requirement: str
+) -> None:
+    rows = failures(workshop, mutant, "a_slower_offer_is_adopted_and_never_loosened")
+    assert {row.violated for row in rows} == {requirement}
