@@ -28,6 +28,8 @@ CONFIRMING = 3
 ATTEMPTS = 5
 # So many runs at a time leave two processors idle most of the time; what is disturbed nevertheless runs alone next.
 FIRST_JOBS = 4
+# What a disturbance of the machine delays comes sooner than this.
+LONG_WAIT_S = 5.0
 _FAILED = (Verdict.FAIL, Verdict.ERROR)
 Keyed = tuple[str, Result]
 # Runs these keys again, so many at a time, and returns their results. Their captures have the old names.
@@ -52,15 +54,27 @@ def _deserves(result: Result) -> bool:
     return not _is_crash(result) and (result.verdict in (*_FAILED, Verdict.INCONC) or _is_void(result))
 
 
-def doubtful(results: Iterable[Keyed]) -> set[str]:
-    """Keys of the runs that deserve a second look: all, or when they are too many those that were disturbed."""
-    results = list(results)
+def doubtful(results: Iterable[Keyed], confirmed: Set[str] = frozenset()) -> set[str]:
+    """Keys of the runs that deserve a second look: all, or when they are too many those that were disturbed.
+    `confirmed`: keys of runs that others have confirmed. In their roles the implementation is broken: another run that
+    lacks something after a long time would only wait for it again."""
+    everything = list(results)
+    broken = {result.role for key, result in everything if key in confirmed}
+    results = [
+        (key, result)
+        for key, result in everything
+        if key not in confirmed and not (result.role in broken and _is_long_wait(result))
+    ]
     confirmed = confirmed_by_others(results)
     crashed = {key for key, result in results if result.verdict in _FAILED and _is_crash(result)}
     keys = {key for key, result in results if _deserves(result)} - crashed - confirmed
     if len(keys) > DOUBTFUL_MAX:
         keys = {key for key, result in results if _is_void(result)} & keys
     return keys if len(keys) <= 2 * DOUBTFUL_MAX else set()
+
+
+def _is_long_wait(result: Result) -> bool:
+    return result.verdict is Verdict.INCONC and result.cause is Cause.ABSENCE and result.seconds >= LONG_WAIT_S
 
 
 def is_broken(results: Iterable[Keyed], confirmed: Set[str]) -> bool:

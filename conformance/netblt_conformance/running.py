@@ -173,7 +173,7 @@ def _look_again(plan: Plan, listener: Listener, limit_s: float) -> None:
     """Real time: a failure counts when it happens again with nothing else running."""
     if confirm.is_broken(listener.results, listener.confirmed):
         return
-    keys = confirm.doubtful(pair for pair in listener.results if pair[0] not in listener.confirmed)
+    keys = confirm.doubtful(listener.results, listener.confirmed)
     if not keys:
         return
     listener.progress.say(f"{len(keys)} did not pass; trying them again, few at a time")

@@ -70,6 +70,17 @@ def test_an_inconclusive_case_gets_another_chance() -> None:
     assert a.verdict is Verdict.PASS
 
 
+def test_a_long_wait_without_result_is_not_repeated_in_a_role_in_which_others_confirm_a_failure() -> None:
+    failed, waited, shorter = run("a", Verdict.FAIL), run("b", Verdict.INCONC), run("c", Verdict.INCONC)
+    for (_, result), seconds in ((waited, 60.0), (shorter, 1.0)):
+        result.cause, result.seconds = Cause.ABSENCE, seconds
+    results = [failed, waited, shorter]
+    assert confirm.doubtful(results) == {"a", "b", "c"}
+    assert confirm.doubtful(results, {"a"}) == {"c"}
+    failed[1].role = "active-receiver"
+    assert confirm.doubtful(results, {"a"}) == {"b", "c"}
+
+
 def test_a_warning_is_looked_at_again_only_when_it_was_disturbed() -> None:
     assert confirm.doubtful([run("a", Verdict.WARN, "slow")]) == set()
     (a,) = settle([run("a", Verdict.WARN, "slow", disturbed=True)], [run("a", Verdict.PASS)])
