@@ -25,7 +25,7 @@ SOON_S = 3.0
 # So many runs show each mutant: one of them may be disturbed.
 COVER = 2
 # So many short runs follow each one that waits.
-SHORT_BETWEEN = 2
+SHORT_BETWEEN = 1
 HEAD = """\
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The runs that are started first on a link where runs take real time: they show most mutants soonest.
@@ -48,9 +48,10 @@ def shown_by(results: Iterable[Result], accused: frozenset[str]) -> Shown:
 
 def soonest(shown: Mapping[str, Shown]) -> list[str]:
     """Keys in the order in which the runs are to start: the one that shows most first, and between them those that wait
-    long for what only they show."""
+    long for what only they show, the longest first."""
     late = {name: runs for name, runs in shown.items() if runs and min(runs.values()) > SOON_S}
-    waiting = cover(late, AGREE)
+    needed = cover(late, AGREE)
+    waiting = sorted(needed, key=lambda key: -max(runs[key] for runs in late.values() if key in runs))
     soon = {name: {k: s for k, s in runs.items() if s <= SOON_S} for name, runs in shown.items() if name not in late}
     short = [key for key in cover(soon, COVER) if key not in waiting]
     found: list[str] = []

@@ -25,10 +25,12 @@ def test_a_fault_that_shows_soon_needs_no_run_that_waits_long(first_runs: Module
     assert first_runs.soonest(shown) == ["quick"]
 
 
-def test_what_only_long_waits_show_has_enough_of_them_among_the_first(first_runs: ModuleType) -> None:
-    late = dict.fromkeys(("w1", "w2", "w3", "w4"), 60.0)
+def test_what_only_long_waits_show_has_enough_of_them_among_the_first_and_the_longest_start_soonest(
+    first_runs: ModuleType,
+) -> None:
+    late = {"w10": 10.0, "w20": 20.0, "w40": 40.0, "w60": 60.0}
     shown = {"late": late, **{f"soon{n}": {f"s{n}": 0.1} for n in range(6)}}
-    assert first_runs.soonest(shown) == ["w1", "s0", "s1", "w2", "s2", "s3", "w3", "s4", "s5"]
+    assert first_runs.soonest(shown) == ["w40", "s0", "w20", "s1", "w10", "s2", "s3", "s4", "s5"]
 
 
 def test_only_failures_count_and_those_of_the_planted_requirement_first(first_runs: ModuleType) -> None:
