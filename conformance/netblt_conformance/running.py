@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import functools
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from netblt_conformance.report.progress import Progress
 from netblt_conformance.selection import Candidate
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.verdicts import Cause, ExitCode, Origin, Result, Verdict, exit_code, harden
+from netblt_conformance.waits import DUE_BY, Awaited
 from netblt_conformance.worker import Supervisor
 
 # Real time after which a case counts as hung. Virtual cases take milliseconds; real ones wait for real timers.
@@ -95,6 +97,9 @@ class Listener:
             self.observed[event["role"]] = event["observed"]
             if self._causes_so_far is not None:
                 self._tell(self._causes_so_far.first_transfer(event["role"], event["observed"].get(FIRST_TRANSFER)))
+        elif kind == "overdue":
+            if self._causes_so_far is not None:
+                self._tell(self._causes_so_far.overdue(self._as_failed(event["keys"], Awaited[event["awaited"]])))
         elif kind == "crash":
             if event["signal"] == signal.SIGINT:  # Ctrl-C reaches the workers too, perhaps first
                 raise KeyboardInterrupt
@@ -123,6 +128,12 @@ class Listener:
         if line is not None:
             self.progress.clear()
             print(line, file=sys.stderr, flush=True)
+
+    def _as_failed(self, keys: Sequence[str], awaited: Awaited) -> list[Result]:
+        """The results that these runs will have if what they wait for does not come."""
+        why, due_by = f"still waits: {awaited.value}", DUE_BY.get(awaited, "")
+        results = [Result.of_run(key, self.cases, Verdict.FAIL, why, Cause.ABSENCE) for key in keys]
+        return [dataclasses.replace(result, due_by=due_by) for result in results]
 
     def ordered(self) -> list[Result]:
         """Results in the order of the plan, whichever worker was faster; runs without any result get an ERROR."""

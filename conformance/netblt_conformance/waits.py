@@ -9,7 +9,7 @@ and name the witnesses. If it does come, the postponed cases run again and wait 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from netblt_conformance.model import MICROSECONDS_PER_S
@@ -25,6 +25,10 @@ REPORT_US = 2 * MICROSECONDS_PER_S
 POSTPONE_S = 5.0
 # ... nor before it has waited longer, by this factor, than any wait of its kind that succeeded.
 LONGER_THAN_EVER = 1.5
+# So many runs that have waited so long for the same thing, and longer by the same factor than the whole run usually
+# takes, are worth a line, although nothing is decided. A run whose usual time is not known takes less than half of this
+# with the reference.
+OVERDUE_RUNS, OVERDUE_S = 3, 10.0
 
 
 class Awaited(enum.Enum):
@@ -44,6 +48,17 @@ class Awaited(enum.Enum):
     CONTROL = "CONTROL"
     REPEATS = "a message is repeated"
     ACKNOWLEDGEMENT = "a message is acknowledged"
+
+
+# What an implementation owes in any state: requirement by which it is due.
+DUE_BY = {
+    Awaited.OPEN: "OPEN-01",
+    Awaited.REPAIR: "RESEND-02",
+    Awaited.RESEND: "TIMER-07",
+    Awaited.REPEATS: "TIMER-01",
+    Awaited.CONTROL: "TIMER-01",
+    Awaited.ACKNOWLEDGEMENT: "CTRL-10",
+}
 
 
 class PostponedError(Exception):
@@ -129,6 +144,7 @@ class LongWaits:
         self._waiting: dict[str, tuple[Kind, float]] = {}  # run -> what it waits for, since when
         self._in_vain: dict[str, Kind] = {}
         self._exempt: set[str] = set()  # were postponed once, without need
+        self._overdue: set[Awaited] = set()  # what overdue() has returned
 
     def reported(self, key: str, role: str, state: str, awaited: Awaited, seconds: float, now_s: float) -> None:
         """A worker reports a wait."""
@@ -171,6 +187,19 @@ class LongWaits:
             exempt = key in self._exempt and not known.confirmed
             if enough and not exempt and key not in known.witnesses and now_s - since_s >= known.limit_s:
                 found.append(key)
+        return found
+
+    def overdue(self, now_s: float, usual_s: Mapping[str, float]) -> list[tuple[Awaited, list[str]]]:
+        """What several runs have waited for so long that it will probably not come, and these runs; each only once.
+        `usual_s`: how long a run takes, by key, where that is long."""
+        late: dict[Awaited, list[str]] = {}
+        for key, (kind, since_s) in self._waiting.items():
+            longest_s, usually_s = self._known[kind].longest_s, usual_s.get(key, 0.0)
+            least_s = max(OVERDUE_S, LONGER_THAN_EVER * max(longest_s, usually_s))
+            if now_s - since_s >= least_s:
+                late.setdefault(kind[1], []).append(key)
+        found = [(what, keys) for what, keys in late.items() if what not in self._overdue and len(keys) >= OVERDUE_RUNS]
+        self._overdue.update(what for what, _ in found)
         return found
 
     def decided(self) -> tuple[list[tuple[str, Kind, list[str]]], list[str]]:

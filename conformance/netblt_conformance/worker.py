@@ -185,6 +185,7 @@ class Supervisor:
         self._free: dict[Worker, None] = {}  # those that wait for a run, the longest waiting first
         self._profiles: dict[str, Any] = {}  # what was found out about each role, for the workers
         self._waits = LongWaits()
+        self._usual_s: dict[str, float] = {}  # how long a run takes, by key, where that is long
         self._held: dict[str, list[dict[str, Any]]] = {}  # the events with the results of postponed runs
         self._failed: set[str] = set()  # runs whose own verdict is worse than PASS
         self._explained: set[str] = set()  # postponed runs whose failure others confirm
@@ -200,6 +201,7 @@ class Supervisor:
         seconds = durations(paths.suite()) if real_time else None
         first = first_runs(paths.suite()) if real_time else ()
         self._schedule = Schedule(planned, self._jobs, seconds, first)
+        self._usual_s = {run.key: seconds[run.case] for run in planned if run.case in seconds} if seconds else {}
         self._workers = [self._start() for _ in range(min(self._jobs, len(planned)))]
         try:
             while self._workers:
@@ -237,6 +239,8 @@ class Supervisor:
         for worker in self._workers:
             if worker.assigned in late:
                 worker.postpone()
+        for awaited, keys in self._waits.overdue(time.monotonic(), self._usual_s):
+            self._on_event({"event": "overdue", "awaited": awaited.name, "keys": keys})
         settled, again = self._waits.decided()
         for key in again:
             del self._held[key]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH
 from netblt_conformance.report.causes_so_far import AGREE, LIKELY_CAUSE, LINES_MAX, PATIENCE_S, CausesSoFar
 from netblt_conformance.verdicts import Cause, Result, Verdict
@@ -77,6 +79,30 @@ def test_what_did_not_come_in_a_long_time_is_no_effect_of_a_short_disturbance() 
     assert lines([absent], PATIENCE_S) == []
     absent.seconds = 60.0
     assert len(lines([absent], PATIENCE_S)) == 1
+
+
+def test_runs_that_are_overdue_are_reported_while_nothing_is_decided() -> None:
+    waiting = [failed(name, "RESEND-01", Cause.ABSENCE) for name in ("a", "b", "c")]
+    causes = CausesSoFar(["run"])
+    line = causes.overdue(waiting)
+    assert line is not None
+    assert f"{LIKELY_CAUSE} RESEND-01 (active-receiver), not decided yet, 3 results: wrong in a" in line
+    assert causes.overdue(waiting) is None, "once is enough"
+    assert len(lines(waiting, PATIENCE_S, causes)) == 1, "the decision is reported all the same"
+
+
+def test_what_comes_after_all_is_reported_once() -> None:
+    waiting = [failed(name, "RESEND-01", Cause.ABSENCE) for name in ("a", "b", "c")]
+    causes = CausesSoFar(["run"])
+    assert causes.overdue(waiting) is not None
+    passed = [dataclasses.replace(result, verdict=Verdict.PASS, reason="") for result in waiting]
+    assert lines(passed, causes=causes) == [f"{LIKELY_CAUSE} not RESEND-01: what was late has come ({waiting[0].key})"]
+
+
+def test_runs_that_are_overdue_are_not_reported_after_a_cause_that_is_decided() -> None:
+    causes = CausesSoFar(["run"])
+    assert lines([failed(name) for name in ("a", "b", "c")], causes=causes)
+    assert causes.overdue([failed(name, "RESEND-01", Cause.ABSENCE) for name in ("d", "e", "f")]) is None
 
 
 def test_there_are_few_lines() -> None:

@@ -8,7 +8,19 @@ from typing import Any, cast
 import pytest
 from netblt_conformance.engine import Plan
 from netblt_conformance.verdicts import Cause, Result, Verdict
-from netblt_conformance.waits import POSTPONE_S, REPORT_US, WITNESSES, Awaited, LongWaits, PostponedError, Wait, Watch
+from netblt_conformance.waits import (
+    LONGER_THAN_EVER,
+    OVERDUE_RUNS,
+    OVERDUE_S,
+    POSTPONE_S,
+    REPORT_US,
+    WITNESSES,
+    Awaited,
+    LongWaits,
+    PostponedError,
+    Wait,
+    Watch,
+)
 from netblt_conformance.worker import Supervisor, Worker
 
 ROLE, OTHER_ROLE = "active-receiver", "passive-receiver"
@@ -46,6 +58,28 @@ def test_as_many_runs_as_are_needed_wait_to_the_end_and_the_others_are_postponed
     assert postpone(waits, POSTPONE_S) == ["d", "e"]
     assert waits.to_postpone(1000.0) == []
     assert WITNESSES == 3
+
+
+def test_what_several_runs_wait_for_longer_than_usual_is_overdue_once() -> None:
+    waits = LongWaits()
+    begin(waits, "a", "b", role=ROLE)
+    begin(waits, "c", role=OTHER_ROLE)
+    begin(waits, "d", awaited=Awaited.OPEN)
+    assert OVERDUE_RUNS == 3
+    assert waits.overdue(OVERDUE_S - 0.1, {}) == []
+    usual_s = {"c": OVERDUE_S}
+    assert waits.overdue(OVERDUE_S * LONGER_THAN_EVER - 0.1, usual_s) == [], "one of them may take so long"
+    assert waits.overdue(OVERDUE_S * LONGER_THAN_EVER, usual_s) == [(Awaited.SUCCESS, ["a", "b", "c"])]
+    assert waits.overdue(1000.0, {}) == []
+
+
+def test_runs_are_not_overdue_while_others_had_to_wait_as_long_for_what_came() -> None:
+    waits = LongWaits()
+    begin(waits, "early")
+    waits.reported("early", ROLE, "came", Awaited.SUCCESS, 20.0, 20.0)
+    begin(waits, "a", "b", "c", at_s=20.0)
+    assert waits.overdue(20.0 + 20.0, {}) == []
+    assert waits.overdue(20.0 + 20.0 * LONGER_THAN_EVER, {}) != []
 
 
 def test_few_runs_that_wait_are_left_alone() -> None:

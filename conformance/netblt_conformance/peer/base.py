@@ -17,7 +17,7 @@ from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import Forge, Packet, Type
 from netblt_conformance.spelling import Spelling
 from netblt_conformance.verdicts import Cause
-from netblt_conformance.waits import Awaited, Wait
+from netblt_conformance.waits import DUE_BY, Awaited, Wait
 
 # How often a condition is looked at while no packet comes; later, after this share of what has been waited already.
 LOOK_AGAIN_US = 20_000
@@ -46,15 +46,6 @@ class UnmetError(Exception):
 
 
 LEAVING = (Type.QUIT, Type.ABORT, Type.REFUSED, Type.DONE)
-# What an implementation owes in any state: requirement by which it is due.
-DUE_BY = {
-    Awaited.OPEN: "OPEN-01",
-    Awaited.REPAIR: "RESEND-02",
-    Awaited.RESEND: "TIMER-07",
-    Awaited.REPEATS: "TIMER-01",
-    Awaited.CONTROL: "TIMER-01",
-    Awaited.ACKNOWLEDGEMENT: "CTRL-10",
-}
 
 
 @dataclass(frozen=True, slots=True)

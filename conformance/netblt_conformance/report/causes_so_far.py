@@ -32,10 +32,15 @@ class CausesSoFar:
         self._reliable: dict[str, set[str]] = {}  # of these the ones that are reliable evidence
         self._look_at = 1  # so many failed runs
         self._reported: set[str] = set()
+        self._overdue: dict[str, str] = {}  # key of a run that was reported as overdue -> what was suspected
 
     def take(self, result: Result, elapsed_s: float) -> str | None:
         """The line to print now, if there is one."""
         self._results.append(result)
+        if result.key in self._overdue:
+            names, self._overdue = self._overdue[result.key], {}
+            if result.verdict is Verdict.PASS:
+                return f"{LIKELY_CAUSE} not {names}: what was late has come ({result.key})"
         if result.verdict is Verdict.FAIL and result.requirement:
             self._failed.add(result.key)
             self._runs.setdefault(result.requirement, set()).add(result.key)
@@ -59,17 +64,26 @@ class CausesSoFar:
         command = " ".join([*self._reproduce, "--role", role])
         return f"{LIKELY_CAUSE} the first transfer fails ({role}): {why}; reproduce: {command}"
 
+    def overdue(self, pending: Sequence[Result]) -> str | None:
+        """The line to print when runs wait for so long that they will probably fail, unless something has been decided.
+        `pending`: what their results will be then."""
+        causes = likely_causes([*self._results, *pending])
+        if self._overdue or self._reported or not causes:
+            return None
+        self._overdue = dict.fromkeys((result.key for result in pending), " or ".join(causes[0].requirements))
+        return self._line(causes[0], "not decided yet, ")
+
     def _is_time(self, elapsed_s: float) -> bool:
         if self._reported or _most(self._reliable) >= AGREE or _most(self._runs) >= DISTURBED_ENOUGH:
             return True
         return bool(self._reliable) and elapsed_s >= PATIENCE_S
 
-    def _line(self, cause: LikelyCause) -> str:
+    def _line(self, cause: LikelyCause, remark: str = "") -> str:
         first = cause.first
         names = " or ".join(cause.requirements)
         shown = "1 result" if cause.explains == 1 else f"{cause.explains} results"
         command = " ".join([*self._reproduce, "--select", first.base_name, "--role", first.role])
-        return f"{LIKELY_CAUSE} {names} ({first.role}), {shown}: {first.reason}; reproduce: {command}"
+        return f"{LIKELY_CAUSE} {names} ({first.role}), {remark}{shown}: {first.reason}; reproduce: {command}"
 
 
 def _most(runs: dict[str, set[str]]) -> int:
