@@ -205,8 +205,8 @@ class Engine:
             link.close()
 
     def _watch(self, run: Run) -> Watch:
-        def report(state: str, awaited: Awaited, seconds: float) -> None:
-            what = {"state": state, "awaited": awaited.name, "seconds": seconds}
+        def report(state: str, awaited: Awaited, seconds: float, limit_s: float) -> None:
+            what = {"state": state, "awaited": awaited.name, "seconds": seconds, "limit_s": limit_s}
             self.emit({"event": "wait", "key": run.key, "role": str(run.role), **what})
 
         return Watch(report, self._postponed)

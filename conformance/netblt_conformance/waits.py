@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from netblt_conformance.model import MICROSECONDS_PER_S
 
@@ -25,6 +26,8 @@ REPORT_US = 2 * MICROSECONDS_PER_S
 POSTPONE_S = 5.0
 # ... nor before it has waited longer, by this factor, than any wait of its kind that succeeded.
 LONGER_THAN_EVER = 1.5
+# A witness that knows the outcome so much later than another run could leaves its place to that run.
+SOONER_S = 1.0
 # So many runs that have waited so long for the same thing, and longer by the same factor than the whole run usually
 # takes, are worth a line, although nothing is decided. A run whose usual time is not known takes less than half of this
 # with the reference.
@@ -69,7 +72,9 @@ class PostponedError(Exception):
         self.awaited = awaited
 
 
-Report = Callable[[str, Awaited, float], None]
+# Takes "long", "came" or "in vain", what is awaited, the seconds waited so far, and the seconds that the case waits at
+# most.
+Report = Callable[[str, Awaited, float, float], None]
 
 
 class Watch:
@@ -77,11 +82,10 @@ class Watch:
 
     def __init__(
         self,
-        report: Report = lambda _state, _awaited, _seconds: None,
+        report: Report = lambda _state, _awaited, _seconds, _limit_s: None,
         postponed: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`report`: takes "long", "came" or "in vain", what is awaited, and the seconds waited so far. `postponed`:
-        whether the supervisor has ended the case."""
+        """`postponed`: whether the supervisor has ended the case."""
         self.report = report
         self.postponed = postponed
 
@@ -93,6 +97,7 @@ class Wait:
         self._watch = watch
         self.awaited = awaited
         self._began_us = began_us
+        self._limit_s = limit_us / MICROSECONDS_PER_S
         self.watched = awaited is not Awaited.OTHER and limit_us > SHORT_LIMIT_US
         self._reported = False
 
@@ -111,10 +116,18 @@ class Wait:
             self._report("came" if came else "in vain", now_us)
 
     def _report(self, state: str, now_us: int) -> None:
-        self._watch.report(state, self.awaited, (now_us - self._began_us) / MICROSECONDS_PER_S)
+        self._watch.report(state, self.awaited, (now_us - self._began_us) / MICROSECONDS_PER_S, self._limit_s)
 
 
 Kind = tuple[str, Awaited]  # role and what is awaited
+
+
+class _Waiting(NamedTuple):
+    """A long wait under way, on the monotonic clock."""
+
+    kind: Kind
+    since_s: float
+    until_s: float
 
 
 @dataclass(slots=True)
@@ -141,17 +154,20 @@ class LongWaits:
 
     def __init__(self) -> None:
         self._known: dict[Kind, _Known] = {}
-        self._waiting: dict[str, tuple[Kind, float]] = {}  # run -> what it waits for, since when
+        self._waiting: dict[str, _Waiting] = {}  # by run
         self._in_vain: dict[str, Kind] = {}
         self._exempt: set[str] = set()  # were postponed once, without need
         self._overdue: set[Awaited] = set()  # what overdue() has returned
 
-    def reported(self, key: str, role: str, state: str, awaited: Awaited, seconds: float, now_s: float) -> None:
-        """A worker reports a wait."""
+    def reported(
+        self, key: str, role: str, state: str, awaited: Awaited, seconds: float, limit_s: float, now_s: float
+    ) -> None:
+        """A worker reports a wait; `seconds` and `limit_s` as in Report."""
         kind = (role, awaited)
         known = self._known.setdefault(kind, _Known())
         if state == "long":
-            self._waiting[key] = (kind, now_s - seconds)
+            since_s = now_s - seconds
+            self._waiting[key] = _Waiting(kind, since_s, since_s + limit_s)
             self._choose(known, key)
             return
         self._waiting.pop(key, None)
@@ -180,7 +196,7 @@ class LongWaits:
     def to_postpone(self, now_s: float) -> list[str]:
         """The runs that have waited long enough."""
         found = []
-        for key, (kind, since_s) in self._waiting.items():
+        for key, (kind, since_s, _) in self._waiting.items():
             known = self._known[kind]
             self._choose(known, key)
             enough = known.confirmed or len(known.witnesses) + len(known.failed) >= WITNESSES
@@ -193,7 +209,7 @@ class LongWaits:
         """What several runs have waited for so long that it will probably not come, and these runs; each only once.
         `usual_s`: how long a run takes, by key, where that is long."""
         late: dict[Awaited, list[str]] = {}
-        for key, (kind, since_s) in self._waiting.items():
+        for key, (kind, since_s, _) in self._waiting.items():
             longest_s, usually_s = self._known[kind].longest_s, usual_s.get(key, 0.0)
             least_s = max(OVERDUE_S, LONGER_THAN_EVER * max(longest_s, usually_s))
             if now_s - since_s >= least_s:
@@ -229,6 +245,13 @@ class LongWaits:
         return {key for known in self._known.values() if known.confirmed for key in known.failed}
 
     def _choose(self, known: _Known, key: str) -> None:
-        """Makes the run a witness if one is needed."""
-        if key not in known.witnesses and len(known.witnesses) + len(known.failed) < WITNESSES:
+        """Makes the run a witness if one is needed, or if it knows the outcome sooner than one of the witnesses."""
+        if key in known.witnesses:
+            return
+        if len(known.witnesses) + len(known.failed) < WITNESSES:
             known.witnesses.append(key)
+            return
+        waiting = [witness for witness in known.witnesses if witness in self._waiting]
+        last = max(waiting, key=lambda witness: self._waiting[witness].until_s, default=key)
+        if self._waiting[last].until_s - self._waiting[key].until_s >= SOONER_S:
+            known.witnesses[known.witnesses.index(last)] = key

@@ -267,7 +267,8 @@ class Supervisor:
                 continue
             if event["event"] == "wait":
                 now_s, awaited = time.monotonic(), Awaited[event["awaited"]]
-                self._waits.reported(event["key"], event["role"], event["state"], awaited, event["seconds"], now_s)
+                spans = event["seconds"], event["limit_s"]
+                self._waits.reported(event["key"], event["role"], event["state"], awaited, *spans, now_s)
                 continue
             if event["event"] == "postponed":
                 self._held[event["key"]] = [

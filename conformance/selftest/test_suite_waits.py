@@ -26,20 +26,26 @@ from netblt_conformance.worker import Supervisor, Worker
 ROLE, OTHER_ROLE = "active-receiver", "passive-receiver"
 S = 1_000_000
 LONG_S = REPORT_US / S
+LIMIT_S = 60.0
 
 
 def begin(
-    waits: LongWaits, *keys: str, role: str = ROLE, awaited: Awaited = Awaited.SUCCESS, at_s: float = 0.0
+    waits: LongWaits,
+    *keys: str,
+    role: str = ROLE,
+    awaited: Awaited = Awaited.SUCCESS,
+    at_s: float = 0.0,
+    limit_s: float = LIMIT_S,
 ) -> None:
     """These runs have waited since `at_s`, and are reported."""
     for key in keys:
-        waits.reported(key, role, "long", awaited, LONG_S, at_s + LONG_S)
+        waits.reported(key, role, "long", awaited, LONG_S, limit_s, at_s + LONG_S)
 
 
 def fail(waits: LongWaits, *keys: str, role: str = ROLE, awaited: Awaited = Awaited.SUCCESS) -> None:
     """These runs have waited in vain, and failed."""
     for key in keys:
-        waits.reported(key, role, "in vain", awaited, 60.0, 60.0)
+        waits.reported(key, role, "in vain", awaited, LIMIT_S, LIMIT_S, LIMIT_S)
         waits.ended(key, failed=True)
 
 
@@ -76,7 +82,7 @@ def test_what_several_runs_wait_for_longer_than_usual_is_overdue_once() -> None:
 def test_runs_are_not_overdue_while_others_had_to_wait_as_long_for_what_came() -> None:
     waits = LongWaits()
     begin(waits, "early")
-    waits.reported("early", ROLE, "came", Awaited.SUCCESS, 20.0, 20.0)
+    waits.reported("early", ROLE, "came", Awaited.SUCCESS, 20.0, LIMIT_S, 20.0)
     begin(waits, "a", "b", "c", at_s=20.0)
     assert waits.overdue(20.0 + 20.0, {}) == []
     assert waits.overdue(20.0 + 20.0 * LONGER_THAN_EVER, {}) != []
@@ -109,7 +115,7 @@ def test_when_what_a_witness_waits_for_comes_the_postponed_runs_run_again_in_ful
     waits = LongWaits()
     begin(waits, "a", "b", "c", "d")
     assert postpone(waits, POSTPONE_S) == ["d"]
-    waits.reported("a", ROLE, "came", Awaited.SUCCESS, 30.0, 30.0)
+    waits.reported("a", ROLE, "came", Awaited.SUCCESS, 30.0, LIMIT_S, 30.0)
     assert waits.decided() == ([], ["d"])
     assert not waits.open
     begin(waits, "d", at_s=31.0)
@@ -120,7 +126,7 @@ def test_a_run_that_waits_in_vain_and_passes_is_no_witness() -> None:
     waits = LongWaits()
     begin(waits, "a", "b", "c", "d")
     postpone(waits, POSTPONE_S)
-    waits.reported("a", ROLE, "in vain", Awaited.SUCCESS, 60.0, 60.0)
+    waits.reported("a", ROLE, "in vain", Awaited.SUCCESS, 60.0, LIMIT_S, 60.0)
     waits.ended("a", failed=False)
     assert waits.decided() == ([], ["d"])
 
@@ -132,10 +138,29 @@ def test_a_witness_that_ends_without_a_word_is_replaced() -> None:
     assert waits.to_postpone(POSTPONE_S) == ["e"]
 
 
+def test_the_witnesses_are_those_that_know_the_outcome_first() -> None:
+    waits = LongWaits()
+    begin(waits, "a", "b", limit_s=20.0)
+    begin(waits, "slow", limit_s=180.0)
+    begin(waits, "d", limit_s=60.0)
+    begin(waits, "e", limit_s=60.0, at_s=1.0)
+    assert sorted(postpone(waits, 1.0 + POSTPONE_S)) == ["e", "slow"]
+    fail(waits, "a", "b", "d")
+    settled, again = waits.decided()
+    assert (sorted(key for key, _, _ in settled), again) == (["e", "slow"], [])
+
+
+def test_the_limit_of_a_wait_is_reported_with_it() -> None:
+    told: list[float] = []
+    wait = Wait(Watch(lambda _state, _awaited, _seconds, limit_s: told.append(limit_s)), Awaited.TRANSFER, 0, 90 * S)
+    wait.goes_on(3 * S)
+    assert told == [90.0]
+
+
 def test_nobody_is_postponed_before_it_has_waited_longer_than_any_wait_that_succeeded() -> None:
     waits = LongWaits()
     begin(waits, "z")
-    waits.reported("z", ROLE, "came", Awaited.SUCCESS, 10.0, 10.0)
+    waits.reported("z", ROLE, "came", Awaited.SUCCESS, 10.0, LIMIT_S, 10.0)
     begin(waits, "a", "b", "c", "d", at_s=20.0)
     assert waits.to_postpone(20.0 + 14.9) == []
     assert waits.to_postpone(20.0 + 15.0) == ["d"]
@@ -143,7 +168,7 @@ def test_nobody_is_postponed_before_it_has_waited_longer_than_any_wait_that_succ
 
 def test_a_wait_is_reported_once_it_is_long_and_ends_when_it_is_postponed() -> None:
     told: list[tuple[str, float]] = []
-    watch = Watch(lambda state, _awaited, seconds: told.append((state, seconds)), lambda: len(told) > 0)
+    watch = Watch(lambda state, _awaited, seconds, _limit_s: told.append((state, seconds)), lambda: len(told) > 0)
     wait = Wait(watch, Awaited.SUCCESS, began_us=S, limit_us=60 * S)
     wait.goes_on(S + REPORT_US - 1)
     assert told == []
@@ -156,7 +181,9 @@ def test_a_wait_is_reported_once_it_is_long_and_ends_when_it_is_postponed() -> N
 @pytest.mark.parametrize(("awaited", "limit_us"), [(Awaited.OTHER, 60 * S), (Awaited.SUCCESS, 5 * S)])
 def test_what_no_other_case_waits_for_and_what_is_short_is_never_reported(awaited: Awaited, limit_us: int) -> None:
     told: list[str] = []
-    wait = Wait(Watch(lambda state, _awaited, _seconds: told.append(state), lambda: True), awaited, 0, limit_us)
+    wait = Wait(
+        Watch(lambda state, _awaited, _seconds, _limit_s: told.append(state), lambda: True), awaited, 0, limit_us
+    )
     wait.goes_on(1000 * S)
     wait.ended(1000 * S, came=False)
     assert told == []
@@ -164,7 +191,7 @@ def test_what_no_other_case_waits_for_and_what_is_short_is_never_reported(awaite
 
 def test_the_end_of_a_wait_is_reported_only_if_its_beginning_was() -> None:
     told: list[tuple[str, float]] = []
-    watch = Watch(lambda state, _awaited, seconds: told.append((state, seconds)))
+    watch = Watch(lambda state, _awaited, seconds, _limit_s: told.append((state, seconds)))
     Wait(watch, Awaited.TRANSFER, 0, 60 * S).ended(S, came=True)
     assert told == []
     wait = Wait(watch, Awaited.TRANSFER, 0, 60 * S)
@@ -182,7 +209,7 @@ class PostponedWorker:
         result = Result("a", ["OPEN-01"], ROLE, Verdict.FAIL, "ended while it waited", cause=Cause.ABSENCE).to_json()
         about: dict[str, Any] = {"key": "a", "role": ROLE, "awaited": "SUCCESS"}
         return [
-            {"event": "wait", **about, "state": "long", "seconds": LONG_S, "at_s": 6.0},
+            {"event": "wait", **about, "state": "long", "seconds": LONG_S, "limit_s": LIMIT_S, "at_s": 6.0},
             {"event": "postponed", **about, "results": [result], "at_s": 7.0},
         ]
 
