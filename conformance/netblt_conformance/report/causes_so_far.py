@@ -13,8 +13,8 @@ from netblt_conformance.verdicts import Result, Verdict
 LIKELY_CAUSE = "likely cause so far:"
 # So many runs that break the same requirement are enough for the first line.
 AGREE = 3
-# After this time the best guess is reported, even if fewer runs agree.
-PATIENCE_S = 15.0
+# After this time so many are enough. A single one may be tried again at the end of the run, and pass.
+PATIENCE_S, AGREE_LATE = 15.0, 2
 # Another cause is looked for when so many times as many runs have failed as when the last one was reported.
 MORE_BY = 2
 LINES_MAX = 3
@@ -76,7 +76,7 @@ class CausesSoFar:
     def _is_time(self, elapsed_s: float) -> bool:
         if self._reported or _most(self._reliable) >= AGREE or _most(self._runs) >= DISTURBED_ENOUGH:
             return True
-        return bool(self._reliable) and elapsed_s >= PATIENCE_S
+        return _most(self._reliable) >= AGREE_LATE and elapsed_s >= PATIENCE_S
 
     def _line(self, cause: LikelyCause, remark: str = "") -> str:
         first = cause.first
