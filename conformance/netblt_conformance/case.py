@@ -193,14 +193,21 @@ class Case:
     def again(self, peer: ReceiverPeer | SenderPeer, unique_id: int | None = None) -> ReceiverPeer | SenderPeer:
         """The tester's end of another connection between the same ports, with a unique ID of its own or this one."""
         own, iut = peer.parameters, peer.setting.iut_parameters
-        setting = self._setting(peer.data, own, iut, peer.own_port)
+        setting = self._setting(peer.data, own, iut, peer.own_port, peer.monitor)
         setting = dataclasses.replace(setting, unique_id=setting.unique_id if unique_id is None else unique_id)
         return type(peer)(setting)
 
-    def _setting(self, data: bytes, parameters: Parameters, iut_parameters: Parameters, own_port: int) -> Setting:
+    def _setting(
+        self,
+        data: bytes,
+        parameters: Parameters,
+        iut_parameters: Parameters,
+        own_port: int,
+        earlier: Monitor | None = None,
+    ) -> Setting:
         to_send = len(data) if self.role.sender else None
         session = Session(self.role, own_port, self._iut_port, self.link.delay_us, self.link.real_time, to_send)
-        monitor = Monitor(session)
+        monitor = Monitor(session, earlier)
         self.monitors.append(monitor)
         return Setting(
             link=self.link,

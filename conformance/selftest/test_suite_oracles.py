@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from netblt_conformance import packets
+from netblt_conformance import packets, tolerances
 from netblt_conformance.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Violation, told_once
@@ -113,13 +113,22 @@ def violations(
     data_bytes: int | None = None,
 ) -> list[Violation]:
     monitor = Monitor(Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, data_bytes=data_bytes))
-    terms = dataclasses.replace(TERMS, flags=int(not role.sender) | 2 * data_checksum)
-    setup = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
-    for number, step in enumerate(setup + steps):
-        note = monitor.sent if step.sent else monitor.received
-        note(packets.read(step.packet), number * step_us, number)
+    show(monitor, setup(role, data_checksum=data_checksum) + steps, 0, step_us)
     monitor.finish()
     return monitor.violations
+
+
+def setup(role: Role, *, data_checksum: bool = False) -> list[Step]:
+    """OPEN of the tester and RESPONSE of the implementation."""
+    terms = dataclasses.replace(TERMS, flags=int(not role.sender) | 2 * data_checksum)
+    return [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
+
+
+def show(monitor: Monitor, steps: list[Step], first: int, step_us: int = STEP_US) -> None:
+    """The monitor sees these steps; `first`: the number of steps before."""
+    for number, step in enumerate(steps, first):
+        note = monitor.sent if step.sent else monitor.received
+        note(packets.read(step.packet), number * step_us, number)
 
 
 # ---- a receiving implementation ----
@@ -189,6 +198,62 @@ RECEIVER_FAULTS: dict[str, tuple[str, list[Step]]] = {
 
 def test_a_conforming_receiver_violates_nothing() -> None:
     assert watch(PASSIVE_RECEIVER, RECEIVES_WELL) == []
+
+
+def at_one_moment(*steps: Step) -> list[str]:
+    """The requirements violated when a third of a millisecond lies between these steps, on a real link."""
+    monitor = Monitor(Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, 0, real_time=True))
+    show(monitor, [*setup(PASSIVE_RECEIVER), *steps], 0, 333)
+    monitor.finish()
+    return [violation.requirement for violation in monitor.violations]
+
+
+QUEUE_IN_PARTS = [tells(go(1, 0)), tells(go(2, 1))]
+
+
+def after_a_while(steps: list[Step]) -> list[Step]:
+    """Steps behind so many packets of the tester that a new moment begins."""
+    pause = [given(TESTER.packet(Type.KEEPALIVE))] * (tolerances.CROSSING_US // 333 + 1)
+    return [*pause, *steps]
+
+
+def test_a_queue_in_parts_that_come_at_one_moment_leaves_nothing_out() -> None:
+    assert at_one_moment(*QUEUE_IN_PARTS) == []
+    assert at_one_moment(*QUEUE_IN_PARTS, *after_a_while(QUEUE_IN_PARTS)) == []
+    crossed = [QUEUE_IN_PARTS[0], acked(1), QUEUE_IN_PARTS[1]]
+    assert at_one_moment(*QUEUE_IN_PARTS, *after_a_while(crossed)) == []
+
+
+def test_new_messages_that_come_alone_at_one_moment_do_not_excuse_what_is_left_out_later() -> None:
+    assert at_one_moment(*QUEUE_IN_PARTS, *after_a_while([tells(go(2, 1))])) == ["CTRL-04"]
+    provoked = [tells(go(1, 0)), acked(0), tells(go(2, 1))]
+    found = at_one_moment(tells(go(1, 0)), *after_a_while(provoked), *after_a_while([tells(go(2, 1))]))
+    assert found == ["CTRL-04"]
+
+
+def connection_after(steps: list[Step]) -> tuple[Monitor, Monitor]:
+    """Monitors of a connection with these steps, and of the next one between the same ports, with its OPEN sent."""
+    session = Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False)
+    earlier = Monitor(session)
+    show(earlier, setup(PASSIVE_RECEIVER) + steps, 0)
+    later = Monitor(Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False), earlier)
+    show(later, setup(PASSIVE_RECEIVER)[:1], len(steps) + 2)
+    return earlier, later
+
+
+def test_a_done_that_arrives_in_the_setup_of_the_next_connection_belongs_to_the_finished_one() -> None:
+    earlier, later = connection_after(RECEIVES_WELL[:-1])
+    show(later, [says(Type.DONE)], 20)
+    assert (earlier.violations, later.violations) == ([], [])
+    earlier, later = connection_after([])
+    show(later, [says(Type.DONE)], 20)
+    assert [violation.requirement for violation in earlier.violations] == ["CLOSE-01"], "it is judged there"
+
+
+def test_a_done_behind_the_response_of_the_next_connection_is_judged_as_its_own() -> None:
+    _, later = connection_after(RECEIVES_WELL)
+    show(later, [*setup(PASSIVE_RECEIVER)[1:], says(Type.DONE)], 20)
+    assert [violation.requirement for violation in later.violations] == ["CLOSE-01"]
 
 
 @pytest.mark.parametrize("fault", RECEIVER_FAULTS)

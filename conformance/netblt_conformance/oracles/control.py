@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session, after
@@ -12,6 +13,16 @@ from netblt_conformance.packets import HEADER_BYTES, Kind, Message, Packet, Type
 
 def listed(sequences: list[int]) -> str:
     return ", ".join(f"#{seq}" for seq in sequences)
+
+
+@dataclass(slots=True)
+class _Suspect:
+    """A CONTROL that leaves messages out, perhaps because it is too small for the whole queue."""
+
+    missing: set[int]
+    frame: int
+    queue_bytes: int  # of a CONTROL that holds the whole queue
+    round_us: int  # the moment to which it belongs
 
 
 class ControlOracle(Oracle):
@@ -23,11 +34,17 @@ class ControlOracle(Oracle):
         self._newest_length = 0  # of the CONTROL before this one
         self._round_us = -1  # when the newest CONTROL came
         self._round: list[set[int]] = []  # the messages of each CONTROL that came at that moment
+        self._older: set[int] = set()  # messages that were known before that moment
+        self._provoked = False  # whether the tester has sent anything since that moment began
         self._splits = False  # whether the queue was ever seen whole in several CONTROLs at once (AMB-33)
-        self._suspects: list[tuple[str, int, int]] = []  # text, frame, size of the queue
+        self._suspects: list[_Suspect] = []
         self._gos: dict[int, int] = {}  # buffer -> sequence
         self._oks: set[int] = set()
         self._newest_go: int | None = None
+
+    def sent(self, packet: Packet, time_us: int, frame: int) -> None:
+        del packet, time_us, frame
+        self._provoked = True
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         if packet.type is not Type.CONTROL or not packet.messages:
@@ -101,13 +118,15 @@ class ControlOracle(Oracle):
         present = {message.seq for message in packet.messages}
         queue = self._queue()
         missing = sorted(seq for seq in queue if seq not in present)
-        # What came in another part of the same moment's queue is there; an acknowledgement may have crossed the parts.
-        parts = set().union(*self._round)
-        together = sorted(parts | set(queue)) if parts >= set(missing) else queue
-        size = HEADER_BYTES + sum(self.messages[seq].size for seq in together)
         if missing:
-            text = f"CONTROL leaves out {listed(missing)}: sent before and not acknowledged"
-            self._suspects.append((text, frame, size))
+            size = HEADER_BYTES + sum(self.messages[seq].size for seq in queue)
+            self._suspects.append(_Suspect(set(missing), frame, size, self._round_us))
+        self._suspects = [s for s in self._suspects if s.round_us != self._round_us or not self._is_in_parts(s.missing)]
+
+    def _is_in_parts(self, messages: set[int]) -> bool:
+        """Whether these messages came in CONTROLs of the newest moment that look like parts of one queue."""
+        whole = set().union(*self._round)
+        return whole >= messages and sum(map(len, self._round)) == len(whole)
 
     def _queue(self) -> list[int]:
         """Everything that was sent and is not acknowledged."""
@@ -119,22 +138,24 @@ class ControlOracle(Oracle):
         self._largest_control = max(self._largest_control, packet.length)
         if time_us - self._round_us > self.session.slack_us or self._round_us < 0:
             self._round_us, self._round = time_us, []
+            self._older, self._provoked = set(self.messages), False
         self._round.append({message.seq for message in packet.messages})
 
     def _look_for_split(self) -> None:
         """An implementation that cuts its queue sends all of it at once, in parts that do not overlap. One that leaves
-        messages out never sends all of it."""
-        parts = sum(len(part) for part in self._round)
+        messages out sends all of it only while all of it is new, or when the tester provokes new ones meanwhile."""
         whole = set().union(*self._round)
-        if len(self._round) > 1 and parts == len(whole) and whole >= set(self._queue()):
+        is_repeated = bool(whole & self._older) and not self._provoked
+        if len(self._round) > 1 and is_repeated and self._is_in_parts(set(self._queue())):
             self._splits = True
 
     def finish(self) -> None:
         """CTRL-04, now that it is known how large the implementation makes its CONTROLs."""
         room = self._largest_control if self._splits else max(self._largest_control, self.session.control_limit)
-        for text, frame, size in self._suspects:
-            if size <= room:
-                self.fail("CTRL-04", text, frame)
+        for suspect in self._suspects:
+            if suspect.queue_bytes <= room:
+                text = f"CONTROL leaves out {listed(sorted(suspect.missing))}: sent before and not acknowledged"
+                self.fail("CTRL-04", text, suspect.frame)
         self._suspects.clear()
 
     def _judge_dropped(self, packet: Packet, time_us: int, frame: int) -> None:

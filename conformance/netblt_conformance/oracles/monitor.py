@@ -30,12 +30,17 @@ ORACLES: tuple[type[Oracle], ...] = (
     ClosingOracle,
 )
 
+# What an implementation sends in the setup of a connection; ABORT may answer an OPEN too.
+OPENING = (Type.OPEN, Type.RESPONSE, Type.REFUSED, Type.ABORT)
+
 
 class Monitor:
     """Collects violations; each is reported once per requirement and reason."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, earlier: Monitor | None = None) -> None:
+        """`earlier`: of the connection that the same ports had before."""
         self.session = session
+        self._earlier = earlier
         self.violations: list[Violation] = []
         self._known: set[tuple[str, str]] = set()
         self.disabled: set[str] = set()  # requirements that this case provokes on purpose
@@ -65,8 +70,15 @@ class Monitor:
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         ours = self.session.same_connection(packet, sent=False) or packet.type is Type.OPEN
         readable = packet.error is None and packet.type is not None
+        if ours and readable and self._earlier is not None and self._is_left_over(packet):
+            self._earlier.received(packet, time_us, frame)
+            return
         if packet.type is Type.RESPONSE and readable and ours and self.session.response is None:
             self.session.response = packet
         for oracle in self._oracles:
             if oracle.sees_everything or (ours and readable):
                 oracle.received(packet, time_us, frame)
+
+    def _is_left_over(self, packet: Packet) -> bool:
+        """Whether it can only be of the earlier connection: before its RESPONSE a connection has no other packets."""
+        return self.session.response is None and packet.type not in OPENING
