@@ -24,7 +24,7 @@ def test_runs_that_break_the_same_requirement_are_reported_with_a_command() -> N
     assert lines([failed("a"), failed("b")]) == []
     (line,) = lines([failed("a: 1"), failed("b"), failed("c")])
     assert line.startswith(f"{LIKELY_CAUSE} CTRL-01 (active-receiver), {AGREE} results: wrong in a: 1; ")
-    assert line.endswith("netblt-conformance run --select a --role active-receiver")
+    assert line.endswith("netblt-conformance run --role active-receiver --select 'a: 1'")
 
 
 def test_what_packets_show_comes_before_what_did_not_come() -> None:
@@ -66,12 +66,12 @@ def test_another_cause_is_reported_when_it_explains_much_more_and_each_only_once
 
 
 def test_a_failed_first_transfer_is_reported_and_one_that_works_is_not() -> None:
-    causes = CausesSoFar(["netblt-conformance", "run"])
+    causes = CausesSoFar(["netblt-conformance", "run", "--adapter", "my adapter.toml"])
     assert causes.first_transfer("active-sender", None) is None
     line = causes.first_transfer("passive-receiver", "expected a GO")
     assert line is not None
     assert line.startswith(f"{LIKELY_CAUSE} the first transfer fails (passive-receiver): expected a GO")
-    assert line.endswith("netblt-conformance run --role passive-receiver")
+    assert line.endswith("netblt-conformance run --adapter 'my adapter.toml' --role passive-receiver")
 
 
 def test_what_did_not_come_in_a_long_time_is_no_effect_of_a_short_disturbance() -> None:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from netblt_conformance.diagnosis.evidence import reliable
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
+from netblt_conformance.report import causes
 from netblt_conformance.verdicts import Result, Verdict
 
 # How each line begins.
@@ -48,30 +50,30 @@ class CausesSoFar:
                 self._reliable.setdefault(result.requirement, set()).add(result.key)
         if len(self._failed) < self._look_at or len(self._reported) >= LINES_MAX or not self._is_time(elapsed_s):
             return None
-        causes = likely_causes(self._results)
-        if not causes:
+        likely = likely_causes(self._results)
+        if not likely:
             return None
         self._look_at = MORE_BY * len(self._failed)
-        if causes[0].requirement in self._reported:
+        if likely[0].requirement in self._reported:
             return None
-        self._reported.add(causes[0].requirement)
-        return self._line(causes[0])
+        self._reported.add(likely[0].requirement)
+        return self._line(likely[0])
 
     def first_transfer(self, role: str, why: str | None) -> str | None:
         """The line to print when the first transfer of a role is over. `why`: it failed; None: it did not."""
         if why is None:
             return None
-        command = " ".join([*self._reproduce, "--role", role])
+        command = shlex.join([*self._reproduce, "--role", role])
         return f"{LIKELY_CAUSE} the first transfer fails ({role}): {why}; reproduce: {command}"
 
     def overdue(self, pending: Sequence[Result]) -> str | None:
         """The line to print when runs wait for so long that they will probably fail, unless something has been decided.
         `pending`: what their results will be then."""
-        causes = likely_causes([*self._results, *pending])
-        if self._overdue or self._reported or not causes:
+        likely = likely_causes([*self._results, *pending])
+        if self._overdue or self._reported or not likely:
             return None
-        self._overdue = dict.fromkeys((result.key for result in pending), " or ".join(causes[0].requirements))
-        return self._line(causes[0], "not decided yet, ")
+        self._overdue = dict.fromkeys((result.key for result in pending), " or ".join(likely[0].requirements))
+        return self._line(likely[0], "not decided yet, ")
 
     def _is_time(self, elapsed_s: float) -> bool:
         if self._reported or _most(self._reliable) >= AGREE or _most(self._runs) >= DISTURBED_ENOUGH:
@@ -82,7 +84,7 @@ class CausesSoFar:
         first = cause.first
         names = " or ".join(cause.requirements)
         shown = "1 result" if cause.explains == 1 else f"{cause.explains} results"
-        command = " ".join([*self._reproduce, "--select", first.base_name, "--role", first.role])
+        command = causes.command(self._reproduce, first)
         return f"{LIKELY_CAUSE} {names} ({first.role}), {remark}{shown}: {first.reason}; reproduce: {command}"
 
 
