@@ -126,6 +126,19 @@ def test_one_more_violation_of_a_broken_implementation_is_a_failure_and_no_contr
     assert [(one.verdict, one.requirements) for one in found] == [(Verdict.FAIL, ["CTRL-03"])]
 
 
+def test_on_a_real_link_what_the_suite_fails_elsewhere_in_the_role_is_no_contradiction(tmp_path: Path) -> None:
+    folder, passed = transfer(tmp_path, *DESCENDING), result(Verdict.PASS, "DATA-01")
+    elsewhere = dataclasses.replace(result(Verdict.FAIL), capture=None)
+
+    def verdicts(other: Result, *, real_time: bool) -> list[Verdict]:
+        return [one.verdict for one in disagreements([passed, other], folder, real_time=real_time)]
+
+    assert verdicts(elsewhere, real_time=True) == [Verdict.FAIL]
+    assert verdicts(elsewhere, real_time=False) == [Verdict.ERROR]
+    assert verdicts(dataclasses.replace(elsewhere, role="active-receiver"), real_time=True) == [Verdict.ERROR]
+    assert verdicts(dataclasses.replace(elsewhere, verdict=Verdict.WARN), real_time=True) == [Verdict.ERROR]
+
+
 def test_failing_a_packet_that_the_dissector_found_right_is_an_error_of_the_suite(tmp_path: Path) -> None:
     found = disagreements([result(Verdict.FAIL, frame=5)], transfer(tmp_path, *GOOD))
     assert [(one.verdict, one.requirements, one.frame) for one in found] == [(Verdict.ERROR, ["CTRL-03"], 5)]

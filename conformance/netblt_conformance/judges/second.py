@@ -73,12 +73,16 @@ def by_capture(results: Sequence[Result], report: Path) -> dict[str, list[Result
     return found
 
 
-def disagreements(results: Sequence[Result], report: Path, progress: Progress = _no_progress) -> list[Result]:
+def disagreements(
+    results: Sequence[Result], report: Path, progress: Progress = _no_progress, *, real_time: bool = False
+) -> list[Result]:
     """One ERROR for every requirement and case where the judges contradict each other. `progress` counts captures, then
-    the packets that the suite accuses."""
+    the packets that the suite accuses. `real_time`: packets may have crossed, and the suite leaves open what the
+    dissector may be able to prove: where the suite fails the requirement elsewhere in the role, the judges agree."""
     count = _Count(progress, len(by_capture(results, report)) + len(_accused(results, report)))
     with Tshark() as tshark:
-        return [*_unseen(tshark, results, report, count), *_held(tshark, results, report, count)]
+        failed = _failed(results) if real_time else set()
+        return [*_unseen(tshark, results, report, count, failed), *_held(tshark, results, report, count)]
 
 
 class _Count:
@@ -108,12 +112,20 @@ def _error(result: Result, requirement: str, reason: str, frame: int | None) -> 
     )
 
 
-def _unseen(tshark: Tshark, results: Sequence[Result], report: Path, count: _Count) -> list[Result]:
+def _failed(results: Iterable[Result]) -> set[tuple[str, str]]:
+    """(requirement, role) of what the suite fails."""
+    return {(result.requirement, result.role) for result in results if result.verdict is Verdict.FAIL}
+
+
+def _unseen(
+    tshark: Tshark, results: Sequence[Result], report: Path, count: _Count, failed: set[tuple[str, str]]
+) -> list[Result]:
     """The dissector proves a violation by the implementation that the suite passed. The tester's own deliberate faults
     are not held against anyone: they have another offender.
 
     Where the suite has convicted the implementation of something else in the same capture, the judges agree that it is
-    broken, and what one more rule makes of the wreck is no contradiction: that is a FAIL of its own."""
+    broken, and what one more rule makes of the wreck is no contradiction: that is a FAIL of its own. So is one of those
+    that are in `failed`."""
     captures = by_capture(results, report)
     by_position: dict[tuple[str, ...], list[Path]] = defaultdict(list)
     for name in sorted(captures):
@@ -127,7 +139,7 @@ def _unseen(tshark: Tshark, results: Sequence[Result], report: Path, count: _Cou
                 continue
             if any(rule in row.provoked for row in rows):
                 continue
-            if any(row.verdict is Verdict.FAIL for row in rows):
+            if any(row.verdict is Verdict.FAIL for row in rows) or (rule, rows[0].role) in failed:
                 found[name, rule] = _failure(rows[0], finding)
             else:
                 reason = f"the dissector proves a violation of {rule}, the suite saw none: {finding.text}"
