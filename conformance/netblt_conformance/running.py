@@ -229,7 +229,8 @@ def _second_judge(plan: Plan, listener: Listener) -> None:
         return
     results = [result for _, result in listener.results]
     try:
-        found = disagreements(results, plan.report, functools.partial(listener.progress.show, "dissector: captures"))
+        show = functools.partial(listener.progress.show, "dissector: captures")
+        found = disagreements(results, plan.report, show, real_time=plan.factory.real_time)
     except JudgeError as error:
         why = f"the dissector check failed: {error}. Use --no-dissector to skip it"
         found = [Result("judges", [], "all", Verdict.ERROR, why, origin=Origin.JUDGES, cause=Cause.SUITE)]
@@ -243,20 +244,22 @@ def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None 
     used = "-" in (listener.options.json_lines, listener.options.junit)
     print(target.line(listener.testing), file=sys.stderr if used else sys.stdout, flush=True)
     wire = plan.factory.name == "wire"
+    spare = 0 if jobs else plan.factory.spare_jobs
     jobs = min(jobs or plan.factory.jobs or len(os.sched_getaffinity(0)), len(listener.keys))
     limit_s = WIRE_CASE_LIMIT_S if wire else VIRTUAL_CASE_LIMIT_S
     began = time.monotonic()
     with _interruptible():
         try:
-            _run_stages(plan, listener, jobs, limit_s, sweep)
+            Supervisor(plan, jobs, limit_s, listener, spare=spare).run()
+            _later_stages(plan, listener, limit_s, sweep)
         except KeyboardInterrupt:
             listener.interrupted = True
     listener.progress.clear()
     return _finish(plan, listener, time.monotonic() - began)
 
 
-def _run_stages(plan: Plan, listener: Listener, jobs: int, limit_s: float, sweep: SweepPlan | None) -> None:
-    Supervisor(plan, jobs, limit_s, listener).run()
+def _later_stages(plan: Plan, listener: Listener, limit_s: float, sweep: SweepPlan | None) -> None:
+    """What follows the first look at every case."""
     if plan.factory.name == "wire":
         _look_again(plan, listener, limit_s)
     _second_judge(plan, listener)

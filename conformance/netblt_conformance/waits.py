@@ -16,10 +16,10 @@ from typing import NamedTuple
 from netblt_conformance.model import MICROSECONDS_PER_S
 
 # Three cases that fail alike in one role are no coincidence: a disturbance of the machine is shorter than a second, and
-# no wait that counts here is shorter than five.
+# no wait that counts here is shorter than four.
 WITNESSES = 3
 # Waits up to this long are never reported: most limits are 2 s, and to end them early gains nothing.
-SHORT_LIMIT_US = 5 * MICROSECONDS_PER_S
+SHORT_LIMIT_US = 4 * MICROSECONDS_PER_S
 # A wait is reported when it has lasted this long, and cases of a confirmed failure wait no longer.
 REPORT_US = 2 * MICROSECONDS_PER_S
 # A case is not postponed sooner, as long as the failure is not confirmed.
@@ -43,6 +43,7 @@ class Awaited(enum.Enum):
     CLOSED = "the connection is closed"
     TRANSFER = "the transfer finishes"
     OPEN = "OPEN"
+    RESPONSE = "RESPONSE"
     GO = "GO"
     BUFFER = "all packets of a buffer"
     OK = "OK"
@@ -56,6 +57,7 @@ class Awaited(enum.Enum):
 # What an implementation owes in any state: requirement by which it is due.
 DUE_BY = {
     Awaited.OPEN: "OPEN-01",
+    Awaited.RESPONSE: "OPEN-01",
     Awaited.REPAIR: "RESEND-02",
     Awaited.RESEND: "TIMER-07",
     Awaited.REPEATS: "TIMER-01",
@@ -233,6 +235,11 @@ class LongWaits:
             known.postponed = []
         self._exempt.update(again)
         return settled, again
+
+    @property
+    def long(self) -> int:
+        """The number of runs that are in a long wait."""
+        return len(self._waiting)
 
     @property
     def open(self) -> bool:

@@ -174,11 +174,14 @@ class Supervisor:
         case_limit_s: float,
         on_event: Callable[[dict[str, Any]], None],
         skip: frozenset[str] = frozenset(),
+        spare: int = 0,
     ) -> None:
-        """`skip`: runs that are left out, by key."""
+        """`jobs`: runs at a time; up to `spare` more run while as many wait long. `skip`: runs that are left out, by
+        key."""
         self._plan = plan
         self._skip = skip
         self._jobs = jobs
+        self._spare = spare
         self._limit_s = case_limit_s
         self._on_event = on_event
         self._workers: list[Worker] = []
@@ -227,7 +230,16 @@ class Supervisor:
                 self._free.pop(worker, None)
                 self._after(worker)
         self._look_at_long_waits()
+        self._give_work()
+
+    def _give_work(self) -> None:
+        """As many runs as may run at a time are under way, besides those that wait long."""
+        most = self._jobs + min(self._waits.long, self._spare)
+        if not self._free and len(self._workers) < most and self._schedule.left:
+            self._workers.append(self._start())
         for worker in list(self._free):
+            if len(self._workers) - len(self._free) >= most:
+                break
             key = self._schedule.take()
             if key is None and (self._schedule.left or self._waits.open):
                 break  # what is left waits for the first run of its role, or for what others wait for

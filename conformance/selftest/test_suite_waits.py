@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from netblt_conformance.engine import Plan
+from netblt_conformance.links.base import Link
+from netblt_conformance.peer.base import Peer, UnmetError
+from netblt_conformance.schedule import Planned, Schedule
 from netblt_conformance.verdicts import Cause, Result, Verdict
 from netblt_conformance.waits import (
     LONGER_THAN_EVER,
@@ -178,7 +183,7 @@ def test_a_wait_is_reported_once_it_is_long_and_ends_when_it_is_postponed() -> N
     assert ended.value.awaited is Awaited.SUCCESS
 
 
-@pytest.mark.parametrize(("awaited", "limit_us"), [(Awaited.OTHER, 60 * S), (Awaited.SUCCESS, 5 * S)])
+@pytest.mark.parametrize(("awaited", "limit_us"), [(Awaited.OTHER, 60 * S), (Awaited.SUCCESS, 4 * S)])
 def test_what_no_other_case_waits_for_and_what_is_short_is_never_reported(awaited: Awaited, limit_us: int) -> None:
     told: list[str] = []
     wait = Wait(
@@ -198,6 +203,30 @@ def test_the_end_of_a_wait_is_reported_only_if_its_beginning_was() -> None:
     wait.goes_on(3 * S)
     wait.ended(60 * S, came=False)
     assert told == [("long", 3.0), ("in vain", 60.0)]
+
+
+def test_what_is_waited_for_inside_a_wait_is_a_part_of_it() -> None:
+    """Five OPENs are one wait for RESPONSE, which is not over when the first one gets none."""
+    told: list[tuple[str, Awaited]] = []
+    now = SimpleNamespace(us=0)
+    peer = Peer.__new__(Peer)
+    watch = Watch(lambda state, awaited, _seconds, _limit_s: told.append((state, awaited)))
+    peer.link = cast("Link", SimpleNamespace(watch=watch, clock=SimpleNamespace(now_us=lambda: now.us)))
+    peer._wait = None
+
+    def open_in_vain() -> None:
+        with peer._waits(Awaited.RESPONSE, 5 * S):
+            for _ in range(5):
+                with contextlib.suppress(UnmetError), peer._waits(Awaited.OTHER, S):
+                    now.us += S
+                    assert peer._wait is not None
+                    peer._wait.goes_on(now.us)
+                    raise UnmetError("no RESPONSE to this OPEN")
+            raise UnmetError("no RESPONSE")
+
+    with pytest.raises(UnmetError):
+        open_in_vain()
+    assert told == [("long", Awaited.RESPONSE), ("in vain", Awaited.RESPONSE)]
 
 
 class PostponedWorker:
@@ -224,3 +253,62 @@ def test_the_result_of_a_postponed_run_names_the_witnesses_and_keeps_its_time(mo
     [event] = told
     assert (event["event"], event["at_s"]) == ("result", 7.0)
     assert event["result"]["reason"].endswith("2 runs have waited for it in vain: b, c")
+
+
+class IdleWorker:
+    """A worker that has just been started."""
+
+    def __init__(self) -> None:
+        self.given: list[str | None] = []
+
+    def order(self, key: str | None, _profiles: dict[str, Any]) -> None:
+        self.given.append(key)
+
+
+def supervisor_of(started: list[IdleWorker], spare: int) -> Supervisor:
+    """With one job and three runs; each worker that it starts is appended and wants work at once."""
+
+    class OfIdleWorkers(Supervisor):
+        def _start(self) -> Worker:
+            started.append(IdleWorker())
+            worker = cast("Worker", started[-1])
+            self._free[worker] = None
+            return worker
+
+    supervisor = OfIdleWorkers(cast("Plan", None), 1, 1.0, lambda _event: None, spare=spare)
+    supervisor._schedule = Schedule([Planned(key, key, key, "OPEN-01", ROLE) for key in "abc"], 1)
+    supervisor._schedule.known(ROLE)
+    supervisor._give_work()
+    return supervisor
+
+
+def test_another_run_starts_in_place_of_one_that_waits_long_and_no_more_than_may() -> None:
+    started: list[IdleWorker] = []
+    supervisor = supervisor_of(started, spare=1)
+    supervisor._give_work()
+    assert [worker.given for worker in started] == [["a"]]
+    begin(supervisor._waits, "a")
+    supervisor._give_work()
+    assert [worker.given for worker in started] == [["a"], ["b"]]
+    begin(supervisor._waits, "b")
+    supervisor._give_work()
+    assert len(started) == 2
+
+
+def test_no_further_run_starts_when_the_long_wait_is_over() -> None:
+    started: list[IdleWorker] = []
+    supervisor = supervisor_of(started, spare=1)
+    begin(supervisor._waits, "a")
+    supervisor._give_work()
+    supervisor._waits.reported("a", ROLE, "came", Awaited.SUCCESS, 20.0, LIMIT_S, 20.0)
+    supervisor._free[cast("Worker", started[1])] = None
+    supervisor._give_work()
+    assert [worker.given for worker in started] == [["a"], ["b"]]
+
+
+def test_a_long_wait_makes_no_room_where_the_number_of_runs_at_a_time_is_fixed() -> None:
+    started: list[IdleWorker] = []
+    supervisor = supervisor_of(started, spare=0)
+    begin(supervisor._waits, "a")
+    supervisor._give_work()
+    assert len(started) == 1

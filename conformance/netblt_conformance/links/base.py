@@ -194,6 +194,7 @@ class LinkFactory(ABC):
     adapter: Adapter | None = None
     real_time: bool = False  # its runs wait for real timers
     jobs: int = 0  # cases at a time when the user says nothing; 0 = as many as processors
+    spare_jobs: int = 0  # up to so many more then, in place of those that wait long: they need no processor
 
     @abstractmethod
     def check(self) -> None:

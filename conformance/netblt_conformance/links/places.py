@@ -52,6 +52,7 @@ class WireLinkFactory(LinkFactory):
     def __init__(self, adapter: Adapter) -> None:
         self.adapter: Adapter = adapter
         self.jobs = adapter.remote.jobs if adapter.remote else LOCAL_JOBS
+        self.spare_jobs = 0 if adapter.remote else LOCAL_JOBS
         self._place: Place | None = None
         self._prepared = False
         self._working: set[Role] = set()

@@ -157,7 +157,10 @@ class Peer:
 
     @contextlib.contextmanager
     def _waits(self, awaited: Awaited, within_us: int) -> Iterator[None]:
-        """What happens inside is one wait, which the supervisor may end."""
+        """What happens inside is one wait, which the supervisor may end. What it waits for inside is a part of it."""
+        if self._wait is not None:
+            yield
+            return
         self._wait = wait = Wait(self.link.watch, awaited, self.now_us, within_us)
         try:
             yield
@@ -334,6 +337,10 @@ class Peer:
     def open(self, attempts: int = 5, **override: Any) -> Seen:
         """Tester active: OPEN, repeated like any active end would, until the RESPONSE comes. An implementation that
         lives on may be busy with the case before: its REFUSED counts when it goes on refusing."""
+        with self._waits(Awaited.RESPONSE, attempts * tolerances.TESTER_RETRY_US):
+            return self._open(attempts, **override)
+
+    def _open(self, attempts: int, **override: Any) -> Seen:
         busy_until_us = self.now_us + (tolerances.SETUP_MAX_US if self.link.lives_on else 0)
         unanswered = 0
         while unanswered < attempts:
