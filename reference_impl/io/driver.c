@@ -288,11 +288,11 @@ static int follow_ports(netblt_driver *driver, netblt_failure *failure)
 }
 
 /* A port whose packets the filter keeps away is of no use: it is given back. */
-static int follow_new_port(netblt_driver *driver, uint16_t port, netblt_failure *failure)
+static int follow_new_port(netblt_driver *driver, netblt_failure *failure)
 {
     if (follow_ports(driver, failure) == 0)
         return 0;
-    netblt_port_table_remove(&driver->ports, port);
+    netblt_port_table_undo_add(&driver->ports);
     return -1;
 }
 
@@ -301,7 +301,7 @@ int netblt_driver_own_port(netblt_driver *driver, const netblt_address *address,
 {
     if (netblt_port_table_add(&driver->ports, address, port, passive, failure) != 0)
         return -1;
-    return follow_new_port(driver, port, failure);
+    return follow_new_port(driver, failure);
 }
 
 int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *address, uint16_t *port,
@@ -311,7 +311,7 @@ int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *addr
         *port = (uint16_t)(EPHEMERAL_PORT_FIRST + netblt_random_u32() % EPHEMERAL_PORTS);
         if (!netblt_port_table_owns(&driver->ports, *port) &&
             netblt_port_table_add(&driver->ports, address, *port, false, failure) == 0)
-            return follow_new_port(driver, *port, failure);
+            return follow_new_port(driver, failure);
     }
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                        "no free NETBLT port between %u and %u: too many transfers on this host", EPHEMERAL_PORT_FIRST,

@@ -53,6 +53,14 @@ int netblt_port_table_add(netblt_port_table *table, const netblt_address *addres
     return 0;
 }
 
+void netblt_port_table_undo_add(netblt_port_table *table)
+{
+    netblt_claim_release(table->ports[--table->count].claim);
+    table->has_passive = false;
+    for (size_t i = 0; i < table->count; i++)
+        table->has_passive = table->has_passive || table->ports[i].passive;
+}
+
 void netblt_port_table_remove(netblt_port_table *table, uint16_t port)
 {
     for (size_t i = 0; i < table->count; i++) {

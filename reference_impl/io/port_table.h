@@ -30,6 +30,8 @@ void netblt_port_table_free(netblt_port_table *table);
 /* 0, or -1 with *failure. */
 int netblt_port_table_add(netblt_port_table *table, const netblt_address *address, uint16_t port, bool passive,
                           netblt_failure *failure);
+/* Takes the port that was added last out again, passive or not. */
+void netblt_port_table_undo_add(netblt_port_table *table);
 /* Gives a port of the active end up; nothing happens when it is not there. */
 void netblt_port_table_remove(netblt_port_table *table, uint16_t port);
 bool netblt_port_table_owns(const netblt_port_table *table, uint16_t port);
