@@ -54,6 +54,12 @@ def in_breadth(runs: Sequence[Planned]) -> dict[str, int]:
     return place
 
 
+def deciding(runs: Sequence[Planned]) -> dict[str, str]:
+    """Key -> requirement of the first run that judges it, in each role."""
+    place = in_breadth(runs)
+    return {run.key: run.requirement for run in runs if place[run.key] == 0}
+
+
 def _by_length(
     runs: Sequence[Planned], seconds: Mapping[str, float], first: Sequence[str]
 ) -> tuple[list[Planned], list[Planned]]:

@@ -2,8 +2,9 @@
 """Long waits on a real link. A case may wait a minute for something that a broken implementation never sends.
 
 When many cases wait for the same thing in the same role, a few of them wait for the whole time, as witnesses; the
-others are postponed. If what the witnesses wait for never comes, the postponed cases are not repeated: they are INCONC
-and name the witnesses. If it does come, the postponed cases run again and wait as long as they need.
+others are postponed. The first case of the requirement by which it is due is never postponed: it gives the verdict.
+If what the witnesses wait for never comes, the postponed cases are not repeated: they are INCONC and name the
+witnesses. If it does come, the postponed cases run again and wait as long as they need.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from netblt_conformance.model import MICROSECONDS_PER_S
@@ -52,6 +54,7 @@ class Awaited(enum.Enum):
     CONTROL = "CONTROL"
     REPEATS = "a message is repeated"
     ACKNOWLEDGEMENT = "a message is acknowledged"
+    QUITACK = "QUITACK"
 
 
 # What an implementation owes in any state: requirement by which it is due.
@@ -63,6 +66,7 @@ DUE_BY = {
     Awaited.REPEATS: "TIMER-01",
     Awaited.CONTROL: "TIMER-01",
     Awaited.ACKNOWLEDGEMENT: "CTRL-10",
+    Awaited.QUITACK: "QUIT-01",
 }
 
 
@@ -154,7 +158,9 @@ class _Known:
 class LongWaits:
     """Decides which runs wait for the whole time, and which are postponed. Runs are known by their keys."""
 
-    def __init__(self) -> None:
+    def __init__(self, deciding: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`deciding`: requirement by key of the runs that decide about it."""
+        self._deciding = deciding
         self._known: dict[Kind, _Known] = {}
         self._waiting: dict[str, _Waiting] = {}  # by run
         self._in_vain: dict[str, Kind] = {}
@@ -203,6 +209,7 @@ class LongWaits:
             self._choose(known, key)
             enough = known.confirmed or len(known.witnesses) + len(known.failed) >= WITNESSES
             exempt = key in self._exempt and not known.confirmed
+            exempt = exempt or DUE_BY.get(kind[1], "") == self._deciding.get(key)
             if enough and not exempt and key not in known.witnesses and now_s - since_s >= known.limit_s:
                 found.append(key)
         return found

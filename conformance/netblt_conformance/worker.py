@@ -23,7 +23,7 @@ from netblt_conformance import paths
 from netblt_conformance.engine import Order, Plan
 from netblt_conformance.links.process import die_with_parent
 from netblt_conformance.loaded import Loaded, with_cases
-from netblt_conformance.schedule import Schedule, durations, first_runs
+from netblt_conformance.schedule import Schedule, deciding, durations, first_runs
 from netblt_conformance.verdicts import Origin, Result, Verdict
 from netblt_conformance.waits import Awaited, Kind, LongWaits
 
@@ -204,6 +204,7 @@ class Supervisor:
         seconds = durations(paths.suite()) if real_time else None
         first = first_runs(paths.suite()) if real_time else ()
         self._schedule = Schedule(planned, self._jobs, seconds, first)
+        self._waits = LongWaits(deciding(planned))
         self._usual_s = {run.key: seconds[run.case] for run in planned if run.case in seconds} if seconds else {}
         self._workers = [self._start() for _ in range(min(self._jobs, len(planned)))]
         try:

@@ -11,7 +11,7 @@ from netblt_conformance.engine import Plan
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.loaded import with_cases
 from netblt_conformance.model import ALL_ROLES
-from netblt_conformance.schedule import Planned, Schedule, durations, first_runs
+from netblt_conformance.schedule import Planned, Schedule, deciding, durations, first_runs
 from netblt_conformance.selection import Selection
 from netblt_conformance.worker import Supervisor
 
@@ -73,6 +73,11 @@ def test_a_run_that_is_named_and_takes_some_seconds_does_not_wait_for_the_longes
     seconds = {"longest": 60.0, "long": 30.0, "slow": 9.0}
     schedule = known(Schedule(runs, 2, seconds, [run("slow").key]))
     assert [schedule.take(), schedule.take()] == [run("longest").key, run("slow").key]
+
+
+def test_the_first_run_of_a_requirement_decides_about_it_in_its_role() -> None:
+    runs = [run("a", "OPEN-01"), run("b", "OPEN-01"), run("a", "OPEN-01", RECEIVER), run("c", "OPEN-02")]
+    assert deciding(runs) == {runs[0].key: "OPEN-01", runs[2].key: "OPEN-01", runs[3].key: "OPEN-02"}
 
 
 def test_the_longest_runs_start_first_and_leave_half_of_the_workers_to_short_ones() -> None:

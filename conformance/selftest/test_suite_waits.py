@@ -143,6 +143,22 @@ def test_a_witness_that_ends_without_a_word_is_replaced() -> None:
     assert waits.to_postpone(POSTPONE_S) == ["e"]
 
 
+def test_the_run_that_decides_about_what_is_due_waits_to_the_end() -> None:
+    waits = LongWaits({"own": "OPEN-01", "other": "OPEN-02"})
+    runs = ("a", "b", "c", "own", "other")
+    for key in runs:
+        begin(waits, key, awaited=Awaited.RESPONSE)
+    assert waits.to_postpone(POSTPONE_S) == ["other"]
+    fail(waits, "a", "b", "c", awaited=Awaited.RESPONSE)
+    assert waits.to_postpone(POSTPONE_S) == ["other"]
+
+
+def test_what_is_due_by_no_requirement_is_waited_for_to_the_end_by_witnesses_only() -> None:
+    waits = LongWaits({"own": "OPEN-01"})
+    begin(waits, "a", "b", "c", "own", "none")
+    assert waits.to_postpone(POSTPONE_S) == ["own", "none"]
+
+
 def test_the_witnesses_are_those_that_know_the_outcome_first() -> None:
     waits = LongWaits()
     begin(waits, "a", "b", limit_s=20.0)

@@ -45,6 +45,7 @@ class UnmetError(Exception):
         self.due_by = due_by
 
 
+ANSWERS = (Type.RESPONSE, Type.REFUSED, Type.ABORT)  # to an OPEN
 LEAVING = (Type.QUIT, Type.ABORT, Type.REFUSED, Type.DONE)
 
 
@@ -201,7 +202,8 @@ class Peer:
 
     def expect_type(self, kind: Type, within_us: int | None = None) -> Seen:
         within_us = within_us or tolerances.REACTION_MAX_US
-        return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}")
+        awaited = Awaited.QUITACK if kind is Type.QUITACK else Awaited.OTHER
+        return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}", awaited)
 
     def listen(self, span_us: int) -> list[Seen]:
         """Everything that arrives in the next `span_us`."""
@@ -278,6 +280,9 @@ class Peer:
 
     def due_by(self, awaited: Awaited) -> str:
         """The requirement by which this is due now; empty when it depends on the case, or the implementation left."""
+        if awaited is Awaited.QUITACK:  # who closes without it owes it still
+            said = any(seen.packet.type in (Type.QUITACK, *LEAVING) for seen in self.seen)
+            return "" if said else DUE_BY[awaited]
         return "" if self._was_left else DUE_BY.get(awaited, "")
 
     @property
@@ -379,7 +384,9 @@ class Peer:
                     if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
                         self._excuse_refusal(**override)
                     reason = f"{what}: {self._why(tolerances.SETUP_MAX_US)}; {self._saw(first)}"
-                    raise UnmetError(reason, unmet.frame, Cause.ABSENCE) from None
+                    answered = any(seen.packet.type in ANSWERS for seen in self.seen[first:])
+                    due_by = "" if answered else "OPEN-01"
+                    raise UnmetError(reason, unmet.frame, Cause.ABSENCE, due_by) from None
 
     def _excuse_refusal(self, **override: Any) -> None:
         """A passive end may refuse what is more than it has, instead of restricting it (OPEN-01): then N/A."""
