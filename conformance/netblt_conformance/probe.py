@@ -124,13 +124,28 @@ def _first_violation(case: Case) -> list[str]:
 
 def _spellings(peer: Peer, tried: Spelling, works: bool) -> list[Spelling]:
     if isinstance(peer, SenderPeer):
-        understood = any(message.kind is Kind.OK for message in peer.messages.values())
-        return [] if works or understood or peer.first_buffer is None else list(SPELLINGS)
+        return [] if works or peer.first_buffer is None else _spellings_of_receiver(peer)
     data = [seen.packet for seen in peer.seen if seen.packet.is_data]
     numbers = {packet.buffer for packet in data}
     first = [packet for packet in data if packet.buffer == min(numbers)]
     found = spelling_of(first, peer.terms.data_checksum, tried)
     return [] if found == tried else [found]
+
+
+def _spellings_of_receiver(peer: SenderPeer) -> list[Spelling]:
+    """The other spellings that agree with what it asked for and confirmed. Who says OK has taken data in, so only the
+    numbers may be spelt otherwise. Who asks for packet 0 counts from 0, and for the one behind the last, from 1."""
+    packets_per_buffer = peer.terms.packets_per_buffer
+    asked = {number for message in peer.messages.values() for number in message.packets}
+    took_data = any(message.kind is Kind.OK for message in peer.messages.values())
+    from_one = packets_per_buffer in asked
+    return [
+        spelling
+        for spelling in SPELLINGS
+        if not (took_data and (spelling.covers is not Covers.HEADER or not from_one))
+        and not (spelling.first_packet == 1 and 0 in asked)
+        and not (spelling.first_packet == 0 and from_one)
+    ]
 
 
 def _transfer(peer: Peer, within_us: int) -> None:

@@ -11,9 +11,10 @@ from netblt_conformance import mutants, mutation, paths
 from netblt_conformance.capture import Capture
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.links.virtual import VirtualLink
-from netblt_conformance.model import ROLES_BY_NAME, Role
+from netblt_conformance.model import ALL_ROLES, ROLES_BY_NAME, Role
 from netblt_conformance.mutants import Edit, Mutant
 from netblt_conformance.probe import FIRST_TRANSFER, OPENS_OF_OTHER_VERSIONS, SPELLINGS, VERSIONS, probe
+from netblt_conformance.spelling import Covers, Spelling
 
 ACTIVE_RECEIVER, PASSIVE_RECEIVER = ROLES_BY_NAME["active-receiver"], ROLES_BY_NAME["passive-receiver"]
 Probed = tuple[str, int]  # why the first transfer failed, and the number of transfers that were tried
@@ -45,6 +46,20 @@ def probe_of_mutant() -> Iterator[Probe]:
             return observed[FIRST_TRANSFER], len(links)
 
         yield run
+
+
+@pytest.mark.parametrize(
+    ("variant", "spelling"),
+    [("packets-from-1", Spelling(first_packet=1)), ("sums-data-too", Spelling(covers=Covers.DATA))],
+)
+def test_how_a_legal_variant_spells_its_packets_is_found_in_every_role(variant: str, spelling: Spelling) -> None:
+    (named,) = [one for one in mutants.load_variants(paths.variants()) if one.name == variant]
+    with mutation.workshop(paths.root() / "reference_impl" / "core") as made:
+        factory = SimLinkFactory(made.build(named))
+        found = {str(role): probe(factory, role, 1)[0] for role in ALL_ROLES}
+    assert {role: (profile.works, profile.spelling) for role, profile in found.items()} == {
+        str(role): (True, spelling) for role in ALL_ROLES
+    }
 
 
 @pytest.mark.parametrize("role", [ACTIVE_RECEIVER, PASSIVE_RECEIVER], ids=str)
