@@ -489,12 +489,11 @@ class Peer:
 
     @property
     def pace_us(self) -> int:
-        """What a transfer takes at the agreed pace, which may be much slower than was asked for: twice that, and
-        something for the exchange of messages between the buffers, which may be many."""
+        """What a transfer takes at the agreed pace, which may be much slower than was asked for: twice that, when each
+        buffer begins a new burst, and something for the exchange of messages between the buffers, which may be many."""
         terms, few = self.terms, 16
-        packets_in_all = self.buffer_count * terms.packets_per_buffer
-        pace_us = tolerances.transfer_time_us(packets_in_all, terms.burst_size, terms.burst_interval_ms)
-        return 2 * pace_us + max(0, self.buffer_count - few) * MICROSECONDS_PER_S
+        buffer_us = tolerances.transfer_time_us(terms.packets_per_buffer, terms.burst_size, terms.burst_interval_ms)
+        return 2 * self.buffer_count * buffer_us + max(0, self.buffer_count - few) * MICROSECONDS_PER_S
 
     @property
     def ack_deadline_us(self) -> int:
