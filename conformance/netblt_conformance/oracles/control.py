@@ -29,6 +29,7 @@ class ControlOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
         self.messages: dict[int, Message] = {}
+        self._unacknowledged: list[int] = []  # of these, when last looked at
         self.highest = 0
         self._largest_control = 0
         self._newest_length = 0  # of the CONTROL before this one
@@ -78,6 +79,7 @@ class ControlOracle(Oracle):
             text = f"new control message #{message.seq}, the next number is {expected}"
             self.fail("CTRL-01", text, frame)
         self.messages[message.seq] = message
+        self._unacknowledged.append(message.seq)
         if after(message.seq, self.highest):
             self.highest = message.seq
         if message.kind is Kind.GO:
@@ -131,7 +133,8 @@ class ControlOracle(Oracle):
     def _queue(self) -> list[int]:
         """Everything that was sent and is not acknowledged."""
         acked = self.session.highest_ack_sent
-        return [seq for seq in self.messages if after(seq, acked)]
+        self._unacknowledged = [seq for seq in self._unacknowledged if after(seq, acked)]
+        return self._unacknowledged
 
     def _begin_round(self, packet: Packet, time_us: int) -> None:
         """CONTROLs that come at one moment are one queue in several packets."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from netblt_conformance.oracles.base import Oracle, Report
@@ -24,6 +25,10 @@ class RequestOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
         self._messages: dict[int, Message] = {}
+        self._of_buffer: dict[tuple[Kind, int], list[Message]] = defaultdict(list)
+        self._open: dict[tuple[Kind, int], list[Message]] = defaultdict(
+            list
+        )  # not yet acknowledged when last looked at
         self._highest = 0
         self._came_us: dict[int, int] = {}  # seq -> when the message first came
         self._omitted: list[_Omission] = []
@@ -44,12 +49,20 @@ class RequestOracle(Oracle):
                 elif message.kind is Kind.RESEND:
                     self._on_resend(message, packet, time_us, frame)
                 self._messages[message.seq] = message
+                self._of_buffer[message.kind, message.buffer].append(message)
+                self._open[message.kind, message.buffer].append(message)
                 self._highest = message.seq if after(message.seq, self._highest) else self._highest
         elif packet.type is Type.DONE:
             self._on_done(time_us, frame)
 
     def _earlier(self, kind: Kind, buffer: int) -> list[Message]:
-        return [m for m in self._messages.values() if m.kind is kind and m.buffer == buffer]
+        return self._of_buffer[kind, buffer]
+
+    def _unacknowledged(self, kind: Kind, buffer: int) -> list[Message]:
+        acked = self.session.highest_ack_sent
+        found = [m for m in self._open[kind, buffer] if after(m.seq, acked)]
+        self._open[kind, buffer] = found
+        return found
 
     def _arrived_by(self, time_us: int) -> int:
         """Departure of the newest packet that can have arrived when something seen at `time_us` was emitted."""
@@ -101,9 +114,8 @@ class RequestOracle(Oracle):
             if omission.buffer == message.buffer:  # this is the next part of the same request
                 omission.missing -= set(message.packets)
         missing -= set(message.packets)
-        for other in self._earlier(Kind.RESEND, message.buffer):
-            if after(other.seq, self.session.highest_ack_sent):
-                missing -= set(other.packets)
+        for other in self._unacknowledged(Kind.RESEND, message.buffer):
+            missing -= set(other.packets)
         if missing and size + 2 * len(missing) + 2 <= self.session.control_limit:
             self._omitted.append(_Omission(message.buffer, missing, time_us, frame))
 
@@ -126,12 +138,10 @@ class RequestOracle(Oracle):
 
     def _judge_waiting(self, message: Message, sent: SentData, frame: int) -> None:
         """RESEND-06, TIMER-04: a buffer whose request is not acknowledged waits for that (state ACK-WAIT)."""
-        open_requests = [
-            m
-            for m in self._earlier(Kind.RESEND, message.buffer) + self._earlier(Kind.GO, message.buffer)
-            if after(m.seq, self.session.highest_ack_sent)
-        ]
-        for other in open_requests:
+        for other in (
+            *self._unacknowledged(Kind.RESEND, message.buffer),
+            *self._unacknowledged(Kind.GO, message.buffer),
+        ):
             if other.kind is Kind.RESEND:
                 if self._is_part(message, other):
                     continue

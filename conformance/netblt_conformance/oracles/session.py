@@ -121,8 +121,7 @@ class Session:
     def ack_known_at(self, seen_us: int) -> int | None:
         """The acknowledgement that the implementation surely had when it emitted a packet seen at `seen_us`; None: no
         message had been acknowledged."""
-        known = [high for departure, high in self.acks_sent if self.knew(departure, seen_us)]
-        return known[-1] if known else None
+        return next((high for departure, high in reversed(self.acks_sent) if self.knew(departure, seen_us)), None)
 
     def was_sent(self, buffer: int) -> bool:
         return buffer in self.data_sent

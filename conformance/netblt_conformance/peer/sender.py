@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import heapq
 import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -26,6 +27,9 @@ class SenderPeer(Peer):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
+        self._consecutive = 0  # when last looked at
+        self._of_buffer: dict[tuple[Kind, int], list[Message]] = {}  # by sequence number
+        self._requests: list[tuple[int, int]] = []  # heap of (buffer, sequence number) of RESENDs to serve
         self.controls: list[Seen] = []
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
         self._gos: list[int] = []  # the numbers of all GOs, ascending: buffer n has the n-th of them (AMB-47)
@@ -38,10 +42,9 @@ class SenderPeer(Peer):
     @property
     def consecutive(self) -> int:
         """The highest s such that messages 1..s have all been seen."""
-        seq = 0
-        while seq + 1 in self.messages:
-            seq += 1
-        return seq
+        while self._consecutive + 1 in self.messages:
+            self._consecutive += 1
+        return self._consecutive
 
     @property
     def ack(self) -> int:
@@ -84,7 +87,12 @@ class SenderPeer(Peer):
             return
         self.controls.append(seen)
         for message in packet.messages:
-            self.messages.setdefault(message.seq, message)
+            if message.seq not in self.messages:
+                self.messages[message.seq] = message
+                alike = self._of_buffer.setdefault((message.kind, message.buffer), [])
+                bisect.insort(alike, message, key=lambda one: one.seq)
+                if message.kind is Kind.RESEND:
+                    heapq.heappush(self._requests, (message.buffer, message.seq))
             if message.kind is Kind.GO and message.buffer not in self._gos:
                 bisect.insort(self._gos, message.buffer)
                 self.first_buffer = self._gos[0]
@@ -153,8 +161,7 @@ class SenderPeer(Peer):
 
     def find(self, kind: Kind, buffer: int) -> list[Message]:
         """The messages of this kind for this buffer seen so far, by sequence number."""
-        number = self.number(buffer)
-        return [m for _, m in sorted(self.messages.items()) if m.kind is kind and m.buffer == number]
+        return list(self._of_buffer.get((kind, self.number(buffer)), ()))
 
     def first_seen(self, seq: int) -> Seen:
         """The CONTROL in which this message came first."""
@@ -305,12 +312,14 @@ class SenderPeer(Peer):
         # A CONTROL may have been lost, and may be repeated as late as the adapter says.
         within_us = within_us or 3 * tolerances.CONTROL_REPEAT_MAX_US + self.pace_us
         deadline_us = self.now_us + within_us
-        served = {m.seq for m in self.messages.values() if m.kind is Kind.RESEND and self._is_served(m)}
+        resends = [m for m in self.messages.values() if m.kind is Kind.RESEND]
+        self._requests = [(m.buffer, m.seq) for m in resends if not self._is_served(m)]
+        heapq.heapify(self._requests)
         begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self.number(n))}
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
-                if not self._serve(begun, served, lose):
+                if not self._serve(begun, lose):
                     self._next(deadline_us)
                 if self._over(deadline_us) and not self._has_all_oks():
                     what = f"expected the transfer to finish: {self._why(within_us)}"
@@ -324,11 +333,10 @@ class SenderPeer(Peer):
         """Whether every listed packet that exists was sent after this request was seen; unknown counts as no."""
         return bool(self.find(Kind.OK, self.index(message.buffer)))
 
-    def _serve(self, begun: set[int], served: set[int], lose: Callable[[int, int], bool]) -> bool:
+    def _serve(self, begun: set[int], lose: Callable[[int, int], bool]) -> bool:
         """One step: repairs before progress, lowest buffer first (ORDER-02). Whether there was one."""
-        resends = [m for m in self.messages.values() if m.kind is Kind.RESEND and m.seq not in served]
-        for message in sorted(resends, key=lambda m: (m.buffer, m.seq)):
-            served.add(message.seq)
+        while self._requests:
+            message = self.messages[heapq.heappop(self._requests)[1]]
             buffer = self.index(message.buffer)
             if 0 <= buffer < self.buffer_count:
                 self._deliver(buffer, [n for n in message.packets if n < self.packet_count(buffer)], lose)
