@@ -93,10 +93,14 @@ static void begin(void)
     memset(&kernel, 0, sizeof kernel);
     host = netblt_address_of_ipv4(loopback);
     netblt_config_default(&config);
-    CHECK((endpoint = netblt_endpoint_new(&config)) != NULL);
-    CHECK((loop = netblt_loop_new()) != NULL);
-    CHECK((link_ = netblt_link_open(NETBLT_ENCAP_IP, NETBLT_FAMILY_IPV4, &failure)) != NULL);
-    CHECK((driver = netblt_driver_new(loop, link_, endpoint, ignore_error, NULL, &failure)) != NULL);
+    endpoint = netblt_endpoint_new(&config);
+    CHECK(endpoint != NULL);
+    loop = netblt_loop_new();
+    CHECK(loop != NULL);
+    link_ = netblt_link_open(NETBLT_ENCAP_IP, NETBLT_FAMILY_IPV4, &failure);
+    CHECK(link_ != NULL);
+    driver = netblt_driver_new(loop, link_, endpoint, ignore_error, NULL, &failure);
+    CHECK(driver != NULL);
 }
 
 static void end(void)
