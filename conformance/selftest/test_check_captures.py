@@ -228,6 +228,31 @@ def test_two_transfers_between_the_same_ends_stay_two(command: Command, tmp_path
     assert document["files"][0]["transfers"] == len(uids)
 
 
+@pytest.mark.parametrize("without_opening", [(0, 1), (0,), (1,)], ids=["both", "near", "far"])
+def test_a_transfer_whose_opening_an_interface_did_not_see_is_one(
+    command: Command, tmp_path: Path, without_opening: tuple[int, ...]
+) -> None:
+    """No two connections between the same ends exist at a time, so streams that overlap are one transfer."""
+    opening = (Type.OPEN, Type.RESPONSE)
+    twice = [
+        (number, one)
+        for one in frames()
+        for number in (0, 1)
+        if number not in without_opening or one.data[IP_BYTES + 3] not in opening
+    ]
+    _, document = checked(command, pcapng(tmp_path / "late.pcapng", twice))
+    assert document["files"][0]["transfers"] == 1
+
+
+def test_two_transfers_without_their_openings_that_do_not_overlap_stay_two(command: Command, tmp_path: Path) -> None:
+    whole = [one for one in frames() if one.data[IP_BYTES + 3] not in (Type.OPEN, Type.RESPONSE)]
+    later = [Frame(one.microseconds + 60_000_000, one.data) for one in whole]
+    _, document = checked(
+        command, pcapng(tmp_path / "two.pcapng", [(0, one) for one in whole] + [(1, one) for one in later])
+    )
+    assert document["files"][0]["transfers"] == 2
+
+
 def with_other_uid(one: Frame) -> Frame:
     """The same packet, of a connection with another unique ID if it is an OPEN or RESPONSE."""
     if one.data[IP_BYTES + 3] not in (Type.OPEN, Type.RESPONSE):

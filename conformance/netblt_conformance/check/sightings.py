@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import IO
 
 from netblt_conformance.judges.findings import JudgeError
@@ -14,51 +15,82 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.verdicts import GRADED, Result, Verdict
 
 _BETWEEN = "|"
-_FIELDS = ("frame.interface_id", "frame.interface_name", "netblt.stream", "netblt.stream.uid")
+_FIELDS = ("frame.number", "frame.interface_id", "frame.interface_name", "netblt.stream", "netblt.stream.uid")
+
+
+@dataclass(slots=True)
+class _Sighting:
+    """One stream: where it was captured, in which frames, and its unique ID where the opening was captured."""
+
+    interface: str  # its number
+    name: str
+    first: int  # frame
+    last: int
+    uid: str = ""
+
+    def overlaps(self, other: _Sighting) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+    def may_be(self, other: _Sighting) -> bool:
+        """Two streams between the same ends are one transfer, seen at two interfaces, if their unique IDs are the same.
+        Where an ID is not known they overlap: two ends have one connection at a time (DEMUX-01)."""
+        if self.interface == other.interface:
+            return False
+        return self.uid == other.uid if self.uid and other.uid else self.overlaps(other)
 
 
 def transfers(tshark: Tshark, file: IO[bytes], connections: Sequence[Connection]) -> list[list[Connection]]:
-    """The connections, those together that are one transfer: the same ends and unique ID at different interfaces.
+    """The connections, those together that are one transfer: the same ends at different interfaces.
 
     Reads the file from its beginning, but only when two connections have the same ends."""
     ends = [frozenset(connection.ends.values()) for connection in connections]
     if len(set(ends)) == len(ends):
         return [[connection] for connection in connections]
     seen = _seen(tshark, file)
-    groups: dict[object, list[Connection]] = defaultdict(list)
+    groups: list[list[Connection]] = []
+    between: dict[frozenset[str], list[list[Connection]]] = defaultdict(list)
     for connection, key in zip(connections, ends, strict=True):
         sighting = seen.get(connection.stream)
-        same = groups[(key, sighting[2]) if sighting and sighting[2] else connection.stream]
+        group = _group_of(sighting, between[key], seen) if sighting else None
         if sighting:
-            connection.interface = sighting[1] or f"interface {sighting[0]}"
-        same.append(connection)
-    return [part for group in groups.values() for part in _apart(group)]
+            connection.interface = sighting.name or f"interface {sighting.interface}"
+        if group is None:
+            group = []
+            groups.append(group)
+            between[key].append(group)
+        group.append(connection)
+    return groups
 
 
-def _apart(group: list[Connection]) -> list[list[Connection]]:
-    """At one interface a transfer is one stream: where one interface has two, they are different transfers."""
-    if len({connection.interface for connection in group}) == len(group):
-        return [group]
-    return [[connection] for connection in group]
+def _group_of(
+    sighting: _Sighting, groups: Sequence[list[Connection]], seen: dict[int, _Sighting]
+) -> list[Connection] | None:
+    """The sightings of the same transfer so far; where connection IDs were used again, those of the same time."""
+    fitting = []
+    for group in groups:
+        others = [seen[one.stream] for one in group if one.stream in seen]
+        if others and all(sighting.may_be(other) for other in others):
+            fitting.append((any(sighting.overlaps(other) for other in others), group))
+    return max(fitting, key=lambda one: one[0])[1] if fitting else None
 
 
-def _seen(tshark: Tshark, file: IO[bytes]) -> dict[int, tuple[str, str, str]]:
-    """Stream -> number and name of its interface, and its unique ID where the opening was captured."""
+def _seen(tshark: Tshark, file: IO[bytes]) -> dict[int, _Sighting]:
+    """The sighting that each stream is, by the stream's number."""
     file.seek(0)
     words = [word for name in _FIELDS for word in ("-e", name)]
     process = tshark.start(
         file, "-Y", "netblt.stream", "-T", "fields", "-E", f"aggregator={_BETWEEN}", *words, stderr=subprocess.DEVNULL
     )
-    seen: dict[int, tuple[str, str, str]] = {}
+    seen: dict[int, _Sighting] = {}
     with process:
         assert process.stdout is not None
         for line in process.stdout:
-            number, name, streams, uids = line.decode("utf-8", "replace").rstrip("\n").split("\t")
+            frame, number, name, streams, uids = line.decode("utf-8", "replace").rstrip("\n").split("\t")
             here, values = streams.split(_BETWEEN), uids.split(_BETWEEN)
             for stream, uid in zip(here, values if len(values) == len(here) else [""] * len(here), strict=True):
-                known = seen.get(int(stream))
-                if known is None or (uid and not known[2]):
-                    seen[int(stream)] = (number, name, uid)
+                one = seen.setdefault(int(stream), _Sighting(number, name, int(frame), int(frame)))
+                one.last = int(frame)
+                one.uid = one.uid or uid
     if not seen:
         raise JudgeError("tshark shows no stream that it reports")
     return seen
