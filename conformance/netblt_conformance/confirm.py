@@ -7,7 +7,8 @@ two events may lie apart, nothing is known, and the first undisturbed repetition
 that happens again stays what it was; one that does not happen again was perhaps the load of this machine, perhaps a
 fault that shows now and then. That proves nothing either way, so it becomes INCONC, with the first reason and the first
 capture. A crash or a sanitizer's report needs no second look, nor does a failure that several cases of the same
-requirement and role show: they confirm each other. When many are confirmed so, the implementation is broken, and
+requirement and role show: they confirm each other. So do the runs of one case that lack the same thing after a long
+wait. When many are confirmed so, the implementation is broken, and
 nothing is tried again.
 """
 
@@ -24,6 +25,8 @@ DOUBTFUL_MAX = 20
 # So many different cases that break the same requirement in the same role, none of them disturbed, confirm each other:
 # to repeat one of them would add one more to three.
 CONFIRMING = 3
+# So many runs of one case, in other roles or variants, that wait long in vain: no disturbance lasts as long.
+CONFIRMING_WAITS = 2
 # A machine that disturbs all of these is too busy for real time.
 ATTEMPTS = 5
 # So many runs at a time leave two processors idle most of the time; what is disturbed nevertheless runs alone next.
@@ -74,7 +77,11 @@ def doubtful(results: Iterable[Keyed], confirmed: Set[str] = frozenset()) -> set
 
 
 def _is_long_wait(result: Result) -> bool:
-    return result.verdict is Verdict.INCONC and result.cause is Cause.ABSENCE and result.seconds >= LONG_WAIT_S
+    return result.verdict is Verdict.INCONC and _is_long_absence(result)
+
+
+def _is_long_absence(result: Result) -> bool:
+    return result.cause is Cause.ABSENCE and result.seconds >= LONG_WAIT_S
 
 
 def is_broken(results: Iterable[Keyed], confirmed: Set[str]) -> bool:
@@ -83,17 +90,26 @@ def is_broken(results: Iterable[Keyed], confirmed: Set[str]) -> bool:
 
 
 def confirmed_by_others(results: Iterable[Keyed]) -> set[str]:
-    """Keys of the runs whose every failure several other cases show too."""
-    groups: dict[tuple[str, str], set[str]] = {}
-    failures: dict[str, set[tuple[str, str]]] = {}
+    """Keys of the runs whose every failure other runs show too: several other cases of the requirement in the same
+    role, or the same case in another role or variant where something did not come for long."""
+    cases: dict[tuple[str, str], set[str]] = {}
+    waits: dict[tuple[str, str], set[str]] = {}
+    failures: dict[str, list[Result]] = {}
     for key, result in results:
         if result.verdict is Verdict.FAIL and result.requirements:
-            group = (result.requirements[0], result.role)
-            failures.setdefault(key, set()).add(group)
+            failures.setdefault(key, []).append(result)
             if not result.disturbed:
-                groups.setdefault(group, set()).add(result.base_name)
-    enough = {group for group, cases in groups.items() if len(cases) >= CONFIRMING}
-    return {key for key, own in failures.items() if own <= enough}
+                cases.setdefault((result.requirements[0], result.role), set()).add(result.base_name)
+                if _is_long_absence(result):
+                    waits.setdefault((result.requirements[0], result.base_name), set()).add(key)
+
+    def confirmed(result: Result) -> bool:
+        alike = waits.get((result.requirements[0], result.base_name), ())
+        if _is_long_absence(result) and len(alike) >= CONFIRMING_WAITS:
+            return True
+        return len(cases.get((result.requirements[0], result.role), ())) >= CONFIRMING
+
+    return {key for key, own in failures.items() if all(confirmed(result) for result in own)}
 
 
 def _keep_captures(results: list[Keyed], keys: set[str], report: Path) -> list[Keyed]:

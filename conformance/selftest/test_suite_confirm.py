@@ -125,6 +125,24 @@ def test_disturbed_failures_and_variants_of_one_case_confirm_nothing() -> None:
     assert confirm.doubtful([run(name, Verdict.FAIL) for name in variants]) == variants
 
 
+def absence(variant: str, seconds: float, *, disturbed: bool = False) -> Keyed:
+    key, result = run(f"a: {variant}", Verdict.FAIL, "it did not come", disturbed=disturbed)
+    result.cause, result.seconds = Cause.ABSENCE, seconds
+    return key, result
+
+
+def test_runs_of_one_case_that_lack_something_after_a_long_wait_confirm_each_other() -> None:
+    alike = [absence("1", confirm.LONG_WAIT_S), absence("2", confirm.LONG_WAIT_S)]
+    assert confirm.doubtful(alike[:1]) == {"a: 1"}
+    assert confirm.doubtful(alike) == set()
+    assert confirm.doubtful([*alike, absence("3", 1.0)]) == {"a: 3"}
+
+
+def test_absences_that_were_disturbed_or_short_confirm_nothing() -> None:
+    for others in (absence("2", 60.0, disturbed=True), absence("2", confirm.LONG_WAIT_S / 2)):
+        assert confirm.doubtful([absence("1", 60.0), others]) == {"a: 1", "a: 2"}
+
+
 def test_another_failure_of_the_same_run_is_not_confirmed_by_others() -> None:
     alike = [run(name, Verdict.FAIL) for name in ("a", "b", "c")]
     own = run("c", Verdict.FAIL, "a monitor too")
