@@ -23,6 +23,9 @@ OTHER_SPELLING_MAX_US = 5 * S
 ACK_DEADLINE_MIN_US = 1 * S
 # TIMER-01: the initial control timer "can be an arbitrary number"; beyond this nobody would use it.
 CONTROL_REPEAT_MAX_US = 20 * S
+# A control timer that is published waits for no more than so many times of what it says, and in any case for so long.
+PUBLISHED_FACTOR = 10
+PUBLISHED_REPEAT_MIN_US = 5 * S
 # TIMER-07: slack of a data timer beyond the time that the buffers take at the negotiated pace.
 DATA_TIMER_SLACK_US = 20 * S
 # A receiver that has a free client buffer says so within this.
@@ -43,6 +46,11 @@ STALL_US = 1 * S
 
 def ack_deadline_us(burst_interval_ms: int) -> int:
     return max(ACK_DEADLINE_MIN_US, 2 * burst_interval_ms * MS)
+
+
+def control_repeat_max_us(published_ms: int) -> int:
+    """CLOSE-07: a control timer is armed for what is published, give or take; so much later nothing is repeated."""
+    return min(CONTROL_REPEAT_MAX_US, max(PUBLISHED_REPEAT_MIN_US, PUBLISHED_FACTOR * published_ms * MS))
 
 
 def transfer_time_us(packets: int, burst_size: int, burst_interval_ms: int) -> int:

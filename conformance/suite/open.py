@@ -200,7 +200,7 @@ def test_a_repeated_opening_leaves_waiting_messages_alone(t: Case) -> None:
         peer.expect_repeats(1)
     _ = peer.send_response() if t.role.active else peer.send_open()
     peer.listen(tolerances.CROSSING_US)
-    peer.expect_control(tolerances.CONTROL_REPEAT_MAX_US, lambda control: control.holds(waiting.seq))
+    peer.expect_control(lambda control: control.holds(waiting.seq))
     peer.finish()
     peer.expect_success()
 

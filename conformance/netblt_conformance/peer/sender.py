@@ -205,7 +205,18 @@ class SenderPeer(Peer):
         """By then a new message has come: it may wait for the control timer while others are not acknowledged
         (AMB-69)."""
         waits = self.ack < max(self.messages, default=0)
-        return tolerances.CONTROL_REPEAT_MAX_US if waits else tolerances.REACTION_MAX_US
+        return self.repeat_max_us if waits else tolerances.REACTION_MAX_US
+
+    @property
+    def repeat_max_us(self) -> int:
+        """By then a CONTROL that is not acknowledged is repeated: the newest OK says how long the control timer is, and
+        a repeat that comes ten times later is none (CLOSE-07)."""
+        published = [
+            m.control_timer_ms for s in reversed(self.controls) for m in s.packet.messages if m.kind is Kind.OK
+        ]
+        if not published:
+            return tolerances.CONTROL_REPEAT_MAX_US
+        return tolerances.control_repeat_max_us(published[0])
 
     def requests(self, buffer: int) -> list[Message]:
         """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
@@ -243,11 +254,11 @@ class SenderPeer(Peer):
             asked |= request
         raise AssertionError
 
-    def expect_control(self, within_us: int, match: Callable[[Packet], bool] = lambda _packet: True) -> Seen:
-        """The next CONTROL packet that matches."""
+    def expect_control(self, match: Callable[[Packet], bool] = lambda _packet: True) -> Seen:
+        """The next CONTROL packet that matches, which repeats what is not acknowledged."""
         return self.expect(
             lambda packet: packet.type is Type.CONTROL and packet.error is None and match(packet),
-            within_us,
+            self.repeat_max_us,
             "expected CONTROL",
             Awaited.CONTROL,
         )
@@ -292,7 +303,7 @@ class SenderPeer(Peer):
         """Waits for `count` further CONTROLs with nothing acknowledged. Answers the longest gap between two."""
         times = [self.controls[-1].time_us] if self.controls else []
         for _ in range(count):
-            times.append(self.expect_control(tolerances.CONTROL_REPEAT_MAX_US).time_us)
+            times.append(self.expect_control().time_us)
         return max(b - a for a, b in itertools.pairwise(times))
 
     @property
