@@ -32,7 +32,7 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen, Setting, UnmetError
 from netblt_conformance.spelling import PLAIN, Covers, Spelling
 from netblt_conformance.verdicts import Cause, Judgement, Verdict
-from netblt_conformance.waits import Awaited, PostponedError
+from netblt_conformance.waits import Awaited, DecidedError, PostponedError
 
 __all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "case"]
 
@@ -375,7 +375,7 @@ class Case:
         """Runs the body and turns whatever it raises into the verdict."""
         try:
             function()
-        except CaseOverError:
+        except (CaseOverError, DecidedError):
             pass
         except PostponedError as postponed:
             self.postponed = postponed.awaited
@@ -393,6 +393,14 @@ class Case:
         except Exception as error:
             self.judgement.worsen(Verdict.ERROR, f"{type(error).__name__} in the suite: {error}", cause=Cause.SUITE)
             raise
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the case has failed, whatever follows: by its own judgement or by an oracle for what it judges."""
+        own = {requirement.id for requirement in self.judged}
+        found = (violation for monitor in self.monitors for violation in monitor.violations)
+        broken = any(violation.verdict is Verdict.FAIL and violation.requirement in own for violation in found)
+        return broken or self.judgement.verdict >= Verdict.FAIL
 
     def settle(self) -> list[Violation]:
         """Merges what the monitors saw. Answers the violations of requirements that this case does not judge."""

@@ -198,18 +198,18 @@ class Engine:
                 return
             case = Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant)
             if self.plan.factory.real_time:
-                link.watch = self._watch(run)
+                link.watch = self._watch(run, case)
             case.on_note = lambda text: self.emit({"event": "note", "text": text})
             yield case
         finally:
             link.close()
 
-    def _watch(self, run: Run) -> Watch:
+    def _watch(self, run: Run, case: Case) -> Watch:
         def report(state: str, awaited: Awaited, seconds: float, limit_s: float) -> None:
             what = {"state": state, "awaited": awaited.name, "seconds": seconds, "limit_s": limit_s}
             self.emit({"event": "wait", "key": run.key, "role": str(run.role), **what})
 
-        return Watch(report, self._postponed)
+        return Watch(report, self._postponed, lambda: case.is_decided)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

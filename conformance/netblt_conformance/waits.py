@@ -5,6 +5,8 @@ When many cases wait for the same thing in the same role, a few of them wait for
 others are postponed. The first case of the requirement by which it is due is never postponed: it gives the verdict.
 If what the witnesses wait for never comes, the postponed cases are not repeated: they are INCONC and name the
 witnesses. If it does come, the postponed cases run again and wait as long as they need.
+
+A case that has failed already, by a packet, ends its long waits at once: nothing that comes makes it pass.
 """
 
 from __future__ import annotations
@@ -54,10 +56,11 @@ class Awaited(enum.Enum):
     CONTROL = "CONTROL"
     REPEATS = "a message is repeated"
     ACKNOWLEDGEMENT = "a message is acknowledged"
+    QUIT = "QUIT"
     QUITACK = "QUITACK"
 
 
-# What an implementation owes in any state: requirement by which it is due.
+# What an implementation owes in any state, a repetition of QUIT once it has said it: requirement by which it is due.
 DUE_BY = {
     Awaited.OPEN: "OPEN-01",
     Awaited.RESPONSE: "OPEN-01",
@@ -66,6 +69,7 @@ DUE_BY = {
     Awaited.REPEATS: "TIMER-01",
     Awaited.CONTROL: "TIMER-01",
     Awaited.ACKNOWLEDGEMENT: "CTRL-10",
+    Awaited.QUIT: "QUIT-02",
     Awaited.QUITACK: "QUIT-01",
 }
 
@@ -76,6 +80,10 @@ class PostponedError(Exception):
     def __init__(self, awaited: Awaited) -> None:
         super().__init__(awaited.value)
         self.awaited = awaited
+
+
+class DecidedError(Exception):
+    """The verdict of this case can no longer change: what it waits for is not needed."""
 
 
 # Takes "long", "came" or "in vain", what is awaited, the seconds waited so far, and the seconds that the case waits at
@@ -90,10 +98,12 @@ class Watch:
         self,
         report: Report = lambda _state, _awaited, _seconds, _limit_s: None,
         postponed: Callable[[], bool] = lambda: False,
+        decided: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`postponed`: whether the supervisor has ended the case."""
+        """`postponed`: whether the supervisor has ended the case. `decided`: whether it has failed already."""
         self.report = report
         self.postponed = postponed
+        self.decided = decided
 
 
 class Wait:
@@ -108,12 +118,14 @@ class Wait:
         self._reported = False
 
     def goes_on(self, now_us: int) -> None:
-        """PostponedError when the case is to end here."""
+        """PostponedError or DecidedError when the case is to end here."""
         if not self.watched or now_us - self._began_us < REPORT_US:
             return
         if not self._reported:
             self._reported = True
             self._report("long", now_us)
+        if self._watch.decided():
+            raise DecidedError
         if self._watch.postponed():
             raise PostponedError(self.awaited)
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from netblt_conformance import mutants, mutation, paths
+from netblt_conformance.packets import Packet, Type
+from netblt_conformance.peer.base import Peer, Seen
 from netblt_conformance.verdicts import Cause, Result, Verdict
+from netblt_conformance.waits import Awaited
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +49,18 @@ def test_a_control_that_lacks_a_message_does_not_accuse_the_control_timer(worksh
 def test_a_control_that_is_not_repeated_accuses_the_control_timer(workshop: mutation.Workshop) -> None:
     rows = failures(workshop, "control-repeated-once", "only_the_death_timer_ends_the_repetition_of_control")
     assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "TIMER-01")}
+
+
+def test_a_quit_that_is_not_repeated_accuses_the_repetition_of_quit(workshop: mutation.Workshop) -> None:
+    rows = failures(workshop, "quit-once", "quit_is_repeated_until_quitack_comes")
+    assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "QUIT-02")}
+
+
+@pytest.mark.parametrize(("seen", "due_by"), [((), ""), ((Type.CONTROL,), ""), ((Type.CONTROL, Type.QUIT), "QUIT-02")])
+def test_a_quit_is_due_only_as_a_repetition(seen: tuple[Type, ...], due_by: str) -> None:
+    peer = Peer.__new__(Peer)
+    peer.seen = [Seen(Packet(b"", type=one), 0, 1, b"") for one in seen]
+    assert peer.due_by(Awaited.QUIT) == due_by
 
 
 @pytest.mark.parametrize(("mutant", "requirement"), [("offer-ignored", "NEG-09"), ("null-ack-other-pace", "CTRL-11")])

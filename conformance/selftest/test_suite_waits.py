@@ -8,8 +8,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from netblt_conformance import catalogue, tolerances
+from netblt_conformance.case import Case, Profile
 from netblt_conformance.engine import Plan
 from netblt_conformance.links.base import Link
+from netblt_conformance.model import Role
+from netblt_conformance.oracles import Monitor
+from netblt_conformance.oracles.base import Violation
 from netblt_conformance.peer.base import Peer, UnmetError
 from netblt_conformance.schedule import Planned, Schedule
 from netblt_conformance.verdicts import Cause, Result, Verdict
@@ -21,6 +26,7 @@ from netblt_conformance.waits import (
     REPORT_US,
     WITNESSES,
     Awaited,
+    DecidedError,
     LongWaits,
     PostponedError,
     Wait,
@@ -199,6 +205,55 @@ def test_a_wait_is_reported_once_it_is_long_and_ends_when_it_is_postponed() -> N
     assert ended.value.awaited is Awaited.SUCCESS
 
 
+def test_a_case_that_has_failed_ends_its_long_wait() -> None:
+    told: list[str] = []
+    wait = Wait(
+        Watch(lambda state, _awaited, _seconds, _limit_s: told.append(state), decided=lambda: True),
+        Awaited.SUCCESS,
+        began_us=S,
+        limit_us=60 * S,
+    )
+    wait.goes_on(S + REPORT_US - 1)
+    with pytest.raises(DecidedError):
+        wait.goes_on(S + REPORT_US)
+    assert told == ["long"], "nothing is known of what it waited for"
+
+
+@pytest.mark.parametrize(
+    ("violation", "decided"),
+    [
+        (None, False),
+        (Violation("CTRL-04", Verdict.WARN, "a should is not met", 1), False),
+        (Violation("CTRL-03", Verdict.FAIL, "the case does not judge this", 1), False),
+        (Violation("CTRL-04", Verdict.FAIL, "the case judges this", 1), True),
+    ],
+)
+def test_a_case_is_decided_once_an_oracle_finds_a_breach_of_what_it_judges(
+    violation: Violation | None, decided: bool
+) -> None:
+    judged = (catalogue.requirements()["CTRL-04"],)
+    case = Case("a", judged, Role(active=True, sender=False), "stimulus", cast("Link", None), 1, Profile())
+    violations = [violation] if violation else []
+    case.monitors.append(cast("Monitor", SimpleNamespace(violations=violations, finish=lambda: None)))
+    assert case.is_decided is decided
+
+    def wait_for_success() -> None:
+        if case.is_decided:
+            raise DecidedError
+
+    case.run(wait_for_success)
+    case.settle()
+    assert (case.judgement.verdict is Verdict.FAIL) is decided
+
+
+def test_a_case_that_found_a_breach_itself_is_decided() -> None:
+    case = Case("a", (), Role(active=True, sender=False), "stimulus", cast("Link", None), 1, Profile())
+    case.judgement.worsen(Verdict.INCONC, "the preamble did not come about")
+    assert not case.is_decided
+    case.judgement.worsen(Verdict.FAIL, "wrong")
+    assert case.is_decided
+
+
 @pytest.mark.parametrize(("awaited", "limit_us"), [(Awaited.OTHER, 60 * S), (Awaited.SUCCESS, 4 * S)])
 def test_what_no_other_case_waits_for_and_what_is_short_is_never_reported(awaited: Awaited, limit_us: int) -> None:
     told: list[str] = []
@@ -219,6 +274,13 @@ def test_the_end_of_a_wait_is_reported_only_if_its_beginning_was() -> None:
     wait.goes_on(3 * S)
     wait.ended(60 * S, came=False)
     assert told == [("long", 3.0), ("in vain", 60.0)]
+
+
+@pytest.mark.parametrize(("published_ms", "seconds"), [(1, 5), (500, 5), (501, 5.01), (2000, 20), (65535, 20)])
+def test_a_repeat_is_waited_for_ten_times_as_long_as_was_published_but_not_too_short_or_long(
+    published_ms: int, seconds: float
+) -> None:
+    assert tolerances.control_repeat_max_us(published_ms) == round(seconds * S)
 
 
 def test_what_is_waited_for_inside_a_wait_is_a_part_of_it() -> None:

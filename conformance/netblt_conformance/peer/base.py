@@ -202,7 +202,7 @@ class Peer:
 
     def expect_type(self, kind: Type, within_us: int | None = None) -> Seen:
         within_us = within_us or tolerances.REACTION_MAX_US
-        awaited = Awaited.QUITACK if kind is Type.QUITACK else Awaited.OTHER
+        awaited = {Type.QUIT: Awaited.QUIT, Type.QUITACK: Awaited.QUITACK}.get(kind, Awaited.OTHER)
         return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}", awaited)
 
     def listen(self, span_us: int) -> list[Seen]:
@@ -283,6 +283,9 @@ class Peer:
         if awaited is Awaited.QUITACK:  # who closes without it owes it still
             said = any(seen.packet.type in (Type.QUITACK, *LEAVING) for seen in self.seen)
             return "" if said else DUE_BY[awaited]
+        if awaited is Awaited.QUIT:
+            said = any(seen.packet.type is Type.QUIT for seen in self.seen)
+            return DUE_BY[awaited] if said else ""
         return "" if self._was_left else DUE_BY.get(awaited, "")
 
     @property
