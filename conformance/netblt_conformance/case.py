@@ -344,11 +344,11 @@ class Case:
         text = f"{len(heard)} packets in {span_us / MICROSECONDS_PER_S:g} s, 3 in each {declared_s} s are due (AMB-51)"
         self.should(len(heard) >= least, text)
 
-    def expect_death(self, peer: ReceiverPeer | SenderPeer, within_us: int) -> bool:
+    def expect_death(self, peer: ReceiverPeer | SenderPeer) -> bool:
         """The tester is silent: the implementation gives the connection up. A receiver, whose CONTROLs nobody
         acknowledges, must (RFC 998 5.2.1); a sender "can" (5.2.3): False, and a WARN, for one that stays (AMB-65)."""
         try:
-            peer.expect_failure(within_us)
+            peer.expect_failure(tolerances.death_max_us(peer.terms.iut_death_timer_s))
         except UnmetError as unmet:
             if not self.role.sender or self.link.status().succeeded:
                 raise

@@ -26,6 +26,8 @@ CONTROL_REPEAT_MAX_US = 20 * S
 # A control timer that is published waits for no more than so many times of what it says, and in any case for so long.
 PUBLISHED_FACTOR = 10
 PUBLISHED_REPEAT_MIN_US = 5 * S
+# TIMER-10: slack of a death timer, beyond twice what was declared.
+DEATH_SLACK_US = 2 * S
 # TIMER-07: slack of a data timer beyond the time that the buffers take at the negotiated pace.
 DATA_TIMER_SLACK_US = 20 * S
 # A receiver that has a free client buffer says so within this.
@@ -51,6 +53,11 @@ def ack_deadline_us(burst_interval_ms: int) -> int:
 def control_repeat_max_us(published_ms: int) -> int:
     """CLOSE-07: a control timer is armed for what is published, give or take; so much later nothing is repeated."""
     return min(CONTROL_REPEAT_MAX_US, max(PUBLISHED_REPEAT_MIN_US, PUBLISHED_FACTOR * published_ms * MS))
+
+
+def death_max_us(declared_s: int) -> int:
+    """TIMER-10: by then an end that hears nothing has closed; it may look at its death timer now and then only."""
+    return 2 * declared_s * S + DEATH_SLACK_US
 
 
 def transfer_time_us(packets: int, burst_size: int, burst_interval_ms: int) -> int:

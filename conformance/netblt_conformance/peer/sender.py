@@ -288,9 +288,13 @@ class SenderPeer(Peer):
             numbers = [[m.seq for m in seen.packet.messages] for seen in self.controls]
             return [n for n in range(first, len(numbers)) if lowest in numbers[n]]
 
-        within_us = 3 * tolerances.CONTROL_REPEAT_MAX_US
+        def has_come(count: int) -> Callable[[], bool]:
+            return lambda: len(appearances()) >= count
+
         what = f"expected message {lowest} to be repeated"
-        self.until(lambda: len(appearances()) >= 3, within_us, what, Awaited.REPEATS)
+        with self._waits(Awaited.REPEATS, 3 * self.repeat_max_us):
+            for count in range(1, 4):
+                self.until(has_come(count), self.repeat_max_us, what, Awaited.REPEATS)
         begin, _, end = appearances()[:3]
         return {message.seq for seen in self.controls[begin:end] for message in seen.packet.messages}
 
@@ -320,9 +324,11 @@ class SenderPeer(Peer):
     ) -> None:
         """Sends whatever is left like a well-behaved sender; `lose` picks packets that the network swallows."""
         self._held_ack, self._answers = None, True
-        # A CONTROL may have been lost, and may be repeated as late as the adapter says.
+        # What is lost is said again by the control timer, as late as the adapter says, or asked for by a data timer.
+        idle_us = within_us or max(tolerances.CONTROL_REPEAT_MAX_US, self.data_timer_max_us)
         within_us = within_us or 3 * tolerances.CONTROL_REPEAT_MAX_US + self.pace_us
         deadline_us = self.now_us + within_us
+        over_us = min(deadline_us, self.now_us + idle_us)
         resends = [m for m in self.messages.values() if m.kind is Kind.RESEND]
         self._requests = [(m.buffer, m.seq) for m in resends if not self._is_served(m)]
         heapq.heapify(self._requests)
@@ -330,11 +336,16 @@ class SenderPeer(Peer):
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
+                known = len(self.messages)
                 if not self._serve(begun, lose):
-                    self._next(deadline_us)
-                if self._over(deadline_us) and not self._has_all_oks():
-                    what = f"expected the transfer to finish: {self._why(within_us)}"
-                    raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE)
+                    self._next(over_us)
+                    if self._over(over_us) and not self._has_all_oks():
+                        span = self._why(within_us if over_us == deadline_us else idle_us)
+                        what = f"expected the transfer to finish: {span}"
+                        raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE)
+                    if len(self.messages) == known:
+                        continue
+                over_us = min(deadline_us, self.now_us + idle_us)
         self.null_ack()
 
     def _has_all_oks(self) -> bool:
