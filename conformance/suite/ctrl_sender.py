@@ -216,6 +216,30 @@ def test_all_messages_of_one_control_take_effect(t: Case) -> None:
     peer.expect_success()
 
 
+@case("CTRL-12", roles=SENDERS, variants=("GO", "RESEND", "OK"))
+def test_a_new_message_behind_known_ones_takes_effect(t: Case) -> None:
+    """What a receiver says when an acknowledgement was lost: the old and the new in one CONTROL (CTRL-04)."""
+    peer = t.receiver(2 * 1024, max_buffers=1 if t.variant == "OK" else 2)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=2)
+        if t.variant != "OK":
+            peer.require(max_buffers=2)
+        known = peer.go(0)
+        peer.expect_buffer(0)
+        peer.expect_ack(known[-1].seq)
+    buffer = peer.first_buffer + (t.variant == "GO")
+    new = peer.message(Kind[t.variant], buffer, [1] if t.variant == "RESEND" else [])
+    peer.send_control([*known, new])
+    if t.variant == "GO":
+        peer.expect_buffer(1)
+    elif t.variant == "RESEND":
+        peer.expect_copies(0, 1)
+    peer.expect_ack(new.seq)
+    peer.finish()
+    peer.expect_success()
+
+
 @case("CTRL-12", "CTRL-08", roles=SENDERS, variants=("RESEND", "OK"))
 def test_a_message_behind_a_hole_has_its_effect_once_it_is_acknowledged(t: Case) -> None:
     peer = t.receiver(2 * 1024, max_buffers=2)

@@ -243,12 +243,13 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
     peer.expect_success()
 
 
-@case("OPEN-10", roles=ACTIVE)
+@case("OPEN-10", roles=ACTIVE, variants=("in its lowest bit", "in its highest bit"))
 def test_a_response_with_another_unique_id_does_not_open_the_connection(t: Case) -> None:
     peer = t.peer()
     with t.preamble():
         peer.await_open()
-    peer.send_response(unique_id=(peer.unique_id + 1) & 0xFFFFFFFF)
+    other_bit = 1 if t.variant == "in its lowest bit" else 1 << 31
+    peer.send_response(unique_id=peer.unique_id ^ other_bit)
     if isinstance(peer, ReceiverPeer):
         peer.go(0)  # without it a sender has nothing to say that would tell
     heard = peer.silence(TRANSFER, 2 * S, "a RESPONSE with the wrong unique ID must not open the connection")

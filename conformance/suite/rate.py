@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """RATE: the negotiated pace (RFC 998 4). The monitor counts packets in every span of time in every case."""
 
+import dataclasses
+
 from netblt_conformance import pacing, tolerances
 from netblt_conformance.case import SENDERS, Case, case
 from netblt_conformance.model import MICROSECONDS_PER_MS
@@ -36,20 +38,41 @@ def test_bursts_keep_size_and_interval_without_help_of_the_receiver(t: Case) -> 
     t.should(times[-1] - times[0] <= most_us, "the pace is far below what was agreed")
 
 
-@case("RATE-02", "RATE-01", roles=SENDERS, variants=("one buffer at a time", "three at once"))
+@dataclasses.dataclass(frozen=True)
+class Sequence:
+    """Buffers of four packets: how many packets a burst has, how many buffers are asked for together, and how many
+    intervals pass before the next ones are asked for."""
+
+    burst: int
+    together: int
+    pause: int = 0
+
+
+SEQUENCES = {
+    "one buffer at a time": Sequence(4, 1),  # whoever begins to count anew with each buffer has no pace at all
+    "three at once": Sequence(4, 3),
+    "bursts that end in the next buffer": Sequence(3, 6),  # so many that a packet too many in each adds up
+    "after a pause": Sequence(1, 1, pause=5),  # nothing was to be sent: that is not made up for
+}
+
+
+@case("RATE-02", "RATE-01", roles=SENDERS, variants=tuple(SEQUENCES))
 def test_the_pace_goes_on_from_buffer_to_buffer(t: Case) -> None:
-    """A buffer is a burst here: whoever begins to count anew with each buffer has no pace at all."""
-    size, buffers, together = 4, 12, 1 if t.variant == "one buffer at a time" else 3
-    peer = t.receiver(buffers * size * 256, burst_size=size, burst_interval_ms=100, max_buffers=together)
+    given, size, interval_ms = SEQUENCES[t.variant], 4, 100
+    buffers = 3 if given.pause else 12
+    paced = {"burst_size": given.burst, "burst_interval_ms": interval_ms, "max_buffers": given.together}
+    peer = t.receiver(buffers * size * 256, buffer_size=size * 256, **paced)
     with t.preamble():
         peer.connect()
-        peer.require(max_buffers=together, buffer_size=size * 256)
-    for first in range(0, buffers, together):
-        numbers = range(first, first + together)
+        peer.require(max_buffers=given.together, buffer_size=size * 256)
+    for first in range(0, buffers, given.together):
+        numbers = range(first, first + given.together)
         peer.go(*numbers)
         for number in numbers:
             peer.expect_buffer(number)
         peer.ok(*numbers)
+        if given.pause:
+            peer.listen(given.pause * peer.ms(interval_ms))
     keeps_the_pace(t, peer, "packets", [seen.time_us for seen in peer.seen if seen.packet.is_data])
     peer.finish()
     peer.expect_success()
