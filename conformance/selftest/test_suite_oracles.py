@@ -368,6 +368,20 @@ def test_a_short_buffer_without_flag_lacks_data_or_the_flag(data_bytes: int | No
     assert [one.requirement for one in found] == [requirement]
 
 
+@pytest.mark.parametrize(
+    ("data_bytes", "requirement"),
+    [
+        pytest.param(10, "DATA-04", id="it ends the data: LDATA is due"),
+        pytest.param(12, "DATA-03", id="data are left: it is too short"),
+        pytest.param(None, "DATA-03", id="nobody knows how many there are"),
+    ],
+)
+def test_a_short_data_has_the_wrong_size_or_the_wrong_type(data_bytes: int | None, requirement: str) -> None:
+    short = sends(1, 0, 2, type=Type.DATA, data=b"ab", flags=1)
+    found = violations(PASSIVE_SENDER, [*STARTED, sends(0, 0, 2), sends(0, 1, 2), short], data_bytes=data_bytes)
+    assert [one.requirement for one in found] == [requirement]
+
+
 def test_one_fault_in_many_packets_is_told_once() -> None:
     many = [Violation("DATA-03", Verdict.FAIL, f"packet {n}", n) for n in range(3)]
     one = Violation("DATA-03", Verdict.WARN, "another verdict", 9)

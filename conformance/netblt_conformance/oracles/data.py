@@ -67,6 +67,10 @@ class DataOracle(Oracle):
             text = f"DATA {packet.packet} of buffer {packet.buffer} fills its {terms.buffer_size} bytes: LDATA is due"
             self.fail("DATA-04", text, frame)
         elif packet.type is Type.DATA and size != terms.packet_size:
+            if packet.last_buffer and self._sent_bytes() + size == self.session.data_bytes:
+                text = f"DATA {packet.packet} of buffer {packet.buffer} ends the data: LDATA is due"
+                self.fail("DATA-04", text, frame)
+                return
             text = f"DATA with {size} data bytes, {terms.packet_size} were agreed"
             if size + 24 == terms.packet_size:
                 text += " (it counts the header, AMB-14)"
@@ -131,8 +135,11 @@ class DataOracle(Oracle):
 
     def _is_everything(self) -> bool:
         """Whether the implementation has sent all that its client has to send."""
+        return self._sent_bytes() == self.session.data_bytes
+
+    def _sent_bytes(self) -> int:
         packets = (packet for buffer in self._buffers.values() for packet in buffer.first.values())
-        return sum(len(packet.data) for packet in packets) == self.session.data_bytes
+        return sum(len(packet.data) for packet in packets)
 
     def _judge_outstanding(self, terms: Packet, frame: int) -> None:
         """DATA-12: however many GOs came, no more than the agreed number of buffers are sending."""
