@@ -39,6 +39,18 @@ def test_a_repair_that_does_not_come_before_that_is_due_by_the_rule_of_repairs(w
     assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "RESEND-02")}
 
 
+def test_an_ldata_that_is_not_sent_again_is_due_by_the_rule_of_the_ldata(workshop: mutation.Workshop) -> None:
+    rows = failures(workshop, "ldata-never-repeated", "all_messages_of_one_control_take_effect")
+    assert {row.due_by for row in rows if row.cause is Cause.ABSENCE} == {"RESEND-05"}
+
+
+def test_what_is_asked_for_behind_messages_that_alone_are_acknowledged_is_due_by_the_rule_of_whole_packets(
+    workshop: mutation.Workshop,
+) -> None:
+    rows = failures(workshop, "duplicate-ends-the-control", "a_new_message_behind_known_ones_takes_effect")
+    assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "CTRL-12"), (Cause.ABSENCE, "CTRL-10")}
+
+
 def test_a_control_that_lacks_a_message_does_not_accuse_the_control_timer(workshop: mutation.Workshop) -> None:
     rows = failures(
         workshop, "what-does-not-fit-goes-alone", "a_queue_larger_than_a_packet_begins_with_its_oldest_message"

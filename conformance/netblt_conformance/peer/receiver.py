@@ -55,6 +55,8 @@ class ReceiverPeer(Peer):
         self.lose: Callable[[Packet], bool] = lambda _packet: False  # packets that count as lost on the way
         self.control_timer_ms = CONTROL_TIMER_MS
         self.offer: tuple[int, int] | None = None  # burst size and interval of our OKs; None = as agreed
+        self._said: tuple[set[int], int] = set(), 0  # sequence numbers of the newest CONTROL, and when it was sent
+        self._awaits_ldata = False  # what is to be sent again is the LDATA, which was asked for alone
 
     # ---- control messages ----
 
@@ -72,7 +74,10 @@ class ReceiverPeer(Peer):
 
     def send_control(self, messages: Iterable[Message] | None = None) -> int:
         """Sends these messages, or everything that is not acknowledged."""
-        return self.send(self.forge.control(list(self.queue if messages is None else messages)))
+        messages = list(self.queue if messages is None else messages)
+        frame = self.send(self.forge.control(messages))
+        self._said = {message.seq for message in messages}, self._last_sent_us
+        return frame
 
     def go(self, *buffers: int) -> list[Message]:
         """GO for these buffers (counted from 0, whatever base the implementation wants) in one CONTROL."""
@@ -145,6 +150,8 @@ class ReceiverPeer(Peer):
         last = self.buffer(buffer).last_packet
         if last is not None and packet > last:
             raise NotSupportedError(f"buffer {buffer} has {last + 1} packets, this exchange needs packet {packet}")
+        named = [m.packets for m in self.monitor.session.sent_of(Kind.RESEND, self.first_buffer + buffer)]
+        self._awaits_ldata = packet == last and (packet,) in named
         self.until(
             lambda: self.copies(buffer, packet) >= count,
             within_us or tolerances.REACTION_MAX_US,
@@ -183,7 +190,8 @@ class ReceiverPeer(Peer):
         """CTRL-10, CLOSE-03: nothing but the last acknowledgement of a transfer is missing, from an end that never or
         otherwise sends NULL-ACKs. CLOSE-08: a repair is missing after all data were sent. DATA-09: all data came,
         without the last-buffer flag. DATA-11: a buffer waits though fewer than agreed are on their way, and those
-        before were sent."""
+        before were sent. CTRL-12: what was asked for last stands behind older messages, which alone are acknowledged.
+        RESEND-05: the LDATA, asked for alone, is not sent again."""
         confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
         begun = [self.first_buffer + n in confirmed for n, buffer in self.buffers.items() if buffer.packets]
         if awaited is Awaited.TRANSFER and self.last_buffer is not None and not self._was_left:
@@ -193,12 +201,25 @@ class ReceiverPeer(Peer):
         if awaited is Awaited.TRANSFER and not self._was_left:
             whole = sum(len(buffer.data) for buffer in self.buffers.values()) == len(self.data)
             return "DATA-09" if whole and begun else ""
+        if awaited in (Awaited.BUFFER, Awaited.REPAIR) and self._is_taken_in_part and not self._was_left:
+            return "CTRL-12"
         if awaited is Awaited.BUFFER and begun and not all(begun) and not self._was_left:
             waits = [n for n, buffer in self.buffers.items() if not buffer.packets]
             whole = all(buffer.complete for buffer in self.buffers.values() if buffer.packets)
             return "DATA-11" if waits and whole and len(begun) < self.terms.max_buffers else ""
         due_by = super().due_by(awaited)
-        return "CLOSE-08" if due_by and awaited is Awaited.REPAIR and self._all_data_came else due_by
+        if not due_by or awaited is not Awaited.REPAIR:
+            return due_by
+        if self._awaits_ldata:
+            return "RESEND-05"
+        return "CLOSE-08" if self._all_data_came else due_by
+
+    @property
+    def _is_taken_in_part(self) -> bool:
+        """Whether the newest CONTROL was answered by an acknowledgement of its first messages only."""
+        numbers, sent_us = self._said
+        parted = self.high_seq + 1 in numbers and min(numbers) <= self.high_seq
+        return parted and any(seen.packet.acks and seen.time_us > sent_us for seen in self.seen)
 
     @property
     def _all_data_came(self) -> bool:
