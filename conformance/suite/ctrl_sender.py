@@ -3,6 +3,7 @@
 
 from netblt_conformance.case import SENDERS, Case, case
 from netblt_conformance.packets import Kind, Type
+from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.tolerances import QUIET_US
 
 
@@ -258,7 +259,10 @@ def test_a_message_behind_a_hole_has_its_effect_once_it_is_acknowledged(t: Case)
     if peer.queue:  # it was thrown away (AMB-36)
         peer.send_control()
     if t.variant == "RESEND":
-        peer.expect_copies(0, 1)
+        try:
+            peer.expect_copies(0, 1)
+        except UnmetError as unmet:  # not for want of repairs, but because the request was dropped behind the hole
+            raise UnmetError(unmet.reason, unmet.frame, unmet.cause, "CTRL-12") from None
     peer.finish()
     peer.expect_success()
 
