@@ -15,6 +15,7 @@ from netblt_conformance.links.base import Link
 from netblt_conformance.model import Role
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Violation
+from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
 from netblt_conformance.schedule import Planned, Schedule
 from netblt_conformance.verdicts import Cause, Result, Verdict
@@ -206,9 +207,9 @@ def test_a_wait_is_reported_once_it_is_long_and_ends_when_it_is_postponed() -> N
 
 
 def test_a_case_that_has_failed_ends_its_long_wait() -> None:
-    told: list[str] = []
+    reports: list[str] = []
     wait = Wait(
-        Watch(lambda state, _awaited, _seconds, _limit_s: told.append(state), decided=lambda: True),
+        Watch(lambda state, _awaited, _seconds, _limit_s: reports.append(state), decided=lambda: True),
         Awaited.SUCCESS,
         began_us=S,
         limit_us=60 * S,
@@ -216,7 +217,7 @@ def test_a_case_that_has_failed_ends_its_long_wait() -> None:
     wait.goes_on(S + REPORT_US - 1)
     with pytest.raises(DecidedError):
         wait.goes_on(S + REPORT_US)
-    assert told == ["long"], "nothing is known of what it waited for"
+    assert reports == ["long"], "whether it would have come is not known"
 
 
 @pytest.mark.parametrize(
@@ -305,6 +306,39 @@ def test_what_is_waited_for_inside_a_wait_is_a_part_of_it() -> None:
     with pytest.raises(UnmetError):
         open_in_vain()
     assert told == [("long", Awaited.RESPONSE), ("in vain", Awaited.RESPONSE)]
+
+
+class EndlessTransfer(SenderPeer):
+    """The implementation asks for more at every moment and completes nothing; a step takes a second."""
+
+    data_timer_max_us = 20 * S
+    pace_us = buffer_count = 0
+    steps = 0
+
+    @property
+    def now_us(self) -> int:
+        return self.steps * S
+
+    def _serve(self, _begun: set[int], _lose: object) -> bool:
+        self.steps += 1
+        assert self.steps < 1000, "the transfer has no end"
+        return True
+
+    def _has_all_oks(self) -> bool:
+        return False
+
+    def null_ack(self, high_seq: int | None = None) -> int:
+        del high_seq
+        return 0
+
+
+def test_a_transfer_that_asks_for_ever_ends_with_its_limit() -> None:
+    peer = EndlessTransfer.__new__(EndlessTransfer)
+    peer.link = cast("Link", SimpleNamespace(watch=Watch(), over=False))
+    peer._wait, peer.messages = None, {}
+    with pytest.raises(UnmetError, match="not within 60 s"):
+        peer.finish()
+    assert peer.steps == 3 * tolerances.CONTROL_REPEAT_MAX_US // S
 
 
 class PostponedWorker:

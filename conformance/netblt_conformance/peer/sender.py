@@ -209,14 +209,11 @@ class SenderPeer(Peer):
 
     @property
     def repeat_max_us(self) -> int:
-        """By then a CONTROL that is not acknowledged is repeated: the newest OK says how long the control timer is, and
-        a repeat that comes ten times later is none (CLOSE-07)."""
-        published = [
-            m.control_timer_ms for s in reversed(self.controls) for m in s.packet.messages if m.kind is Kind.OK
-        ]
-        if not published:
-            return tolerances.CONTROL_REPEAT_MAX_US
-        return tolerances.control_repeat_max_us(published[0])
+        """By then a CONTROL that is not acknowledged is repeated: the newest CONTROL with an OK publishes the control
+        timer (CLOSE-07)."""
+        oks = (m for seen in reversed(self.controls) for m in seen.packet.messages if m.kind is Kind.OK)
+        newest = next(oks, None)
+        return tolerances.control_repeat_max_us(newest.control_timer_ms) if newest else tolerances.CONTROL_REPEAT_MAX_US
 
     def requests(self, buffer: int) -> list[Message]:
         """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
@@ -337,15 +334,14 @@ class SenderPeer(Peer):
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
                 known = len(self.messages)
-                if not self._serve(begun, lose):
+                served = self._serve(begun, lose)
+                if not served:
                     self._next(over_us)
-                    if self._over(over_us) and not self._has_all_oks():
-                        span = self._why(within_us if over_us == deadline_us else idle_us)
-                        what = f"expected the transfer to finish: {span}"
-                        raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE)
-                    if len(self.messages) == known:
-                        continue
-                over_us = min(deadline_us, self.now_us + idle_us)
+                if served or len(self.messages) > known:
+                    over_us = min(deadline_us, self.now_us + idle_us)
+                if self._over(over_us) and not self._has_all_oks():
+                    why = self._why(within_us if over_us == deadline_us else idle_us)
+                    raise UnmetError(f"expected the transfer to finish: {why}; {self._progress()}", cause=Cause.ABSENCE)
         self.null_ack()
 
     def _has_all_oks(self) -> bool:
