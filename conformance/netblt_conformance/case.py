@@ -395,16 +395,20 @@ class Case:
             raise
 
     @property
+    def _own(self) -> set[str]:
+        return {requirement.id for requirement in self.judged}
+
+    @property
     def is_decided(self) -> bool:
         """Whether the case has failed, whatever follows: by its own judgement or by an oracle for what it judges."""
-        own = {requirement.id for requirement in self.judged}
+        own = self._own
         found = (violation for monitor in self.monitors for violation in monitor.violations)
         broken = any(violation.verdict is Verdict.FAIL and violation.requirement in own for violation in found)
         return broken or self.judgement.verdict >= Verdict.FAIL
 
     def settle(self) -> list[Violation]:
         """Merges what the monitors saw. Answers the violations of requirements that this case does not judge."""
-        own = {requirement.id for requirement in self.judged}
+        own = self._own
         others: list[Violation] = []
         for monitor in self.monitors:
             monitor.finish()

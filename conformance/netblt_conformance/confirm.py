@@ -7,9 +7,8 @@ two events may lie apart, nothing is known, and the first undisturbed repetition
 that happens again stays what it was; one that does not happen again was perhaps the load of this machine, perhaps a
 fault that shows now and then. That proves nothing either way, so it becomes INCONC, with the first reason and the first
 capture. A crash or a sanitizer's report needs no second look, nor does a failure that several cases of the same
-requirement and role show: they confirm each other. So do the runs of one case that lack the same thing after a long
-wait. When many are confirmed so, the implementation is broken, and
-nothing is tried again.
+requirement and role show: they confirm each other. So do the runs of one case in which something did not come for long.
+When many are confirmed so, the implementation is broken, and nothing is tried again.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ others are postponed. The first case of the requirement by which it is due is ne
 If what the witnesses wait for never comes, the postponed cases are not repeated: they are INCONC and name the
 witnesses. If it does come, the postponed cases run again and wait as long as they need.
 
-A case that has failed already, by a packet, ends its long waits at once: nothing that comes makes it pass.
+A case that has failed already ends its long waits after REPORT_US: nothing that comes makes it pass.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class PostponedError(Exception):
 
 
 class DecidedError(Exception):
-    """The verdict of this case can no longer change: what it waits for is not needed."""
+    """This case has failed already: what it waits for is not needed."""
 
 
 # Takes "long", "came" or "in vain", what is awaited, the seconds waited so far, and the seconds that the case waits at

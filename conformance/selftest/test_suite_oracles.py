@@ -354,30 +354,24 @@ def test_a_message_that_is_passed_over_accuses_the_rule_that_it_comes_under(
     assert found == [requirement]
 
 
-@pytest.mark.parametrize(
-    ("data_bytes", "requirement"),
-    [
-        pytest.param(10, "DATA-09", id="all data were sent: the flag is missing"),
-        pytest.param(16, "DATA-02", id="data are left: the buffer is short"),
-        pytest.param(None, "DATA-02", id="nobody knows how many there are"),
-    ],
-)
-def test_a_short_buffer_without_flag_lacks_data_or_the_flag(data_bytes: int | None, requirement: str) -> None:
-    short = sends(1, 0, 2, type=Type.LDATA, data=b"ab", flags=0)
-    found = violations(PASSIVE_SENDER, [*STARTED, sends(0, 0, 2), sends(0, 1, 2), short], data_bytes=data_bytes)
-    assert [one.requirement for one in found] == [requirement]
+SHORT_LDATA = sends(1, 0, 2, type=Type.LDATA, data=b"ab", flags=0)
+SHORT_DATA = sends(1, 0, 2, type=Type.DATA, data=b"ab", flags=1)
 
 
 @pytest.mark.parametrize(
-    ("data_bytes", "requirement"),
+    ("short", "data_bytes", "requirement"),
     [
-        pytest.param(10, "DATA-04", id="it ends the data: LDATA is due"),
-        pytest.param(12, "DATA-03", id="data are left: it is too short"),
-        pytest.param(None, "DATA-03", id="nobody knows how many there are"),
+        pytest.param(SHORT_LDATA, 10, "DATA-09", id="LDATA ends the data: the flag is missing"),
+        pytest.param(SHORT_LDATA, 16, "DATA-02", id="data are left: the buffer is short"),
+        pytest.param(SHORT_LDATA, None, "DATA-02", id="LDATA, and nobody knows how many bytes there are"),
+        pytest.param(SHORT_DATA, 10, "DATA-04", id="DATA ends the data: LDATA is due"),
+        pytest.param(SHORT_DATA, 12, "DATA-03", id="data are left: the packet is short"),
+        pytest.param(SHORT_DATA, None, "DATA-03", id="DATA, and nobody knows how many bytes there are"),
     ],
 )
-def test_a_short_data_has_the_wrong_size_or_the_wrong_type(data_bytes: int | None, requirement: str) -> None:
-    short = sends(1, 0, 2, type=Type.DATA, data=b"ab", flags=1)
+def test_what_is_wrong_with_a_short_packet_depends_on_whether_it_ends_the_data(
+    short: Step, data_bytes: int | None, requirement: str
+) -> None:
     found = violations(PASSIVE_SENDER, [*STARTED, sends(0, 0, 2), sends(0, 1, 2), short], data_bytes=data_bytes)
     assert [one.requirement for one in found] == [requirement]
 

@@ -219,13 +219,12 @@ def test_all_messages_of_one_control_take_effect(t: Case) -> None:
 
 @case("CTRL-12", roles=SENDERS, variants=("GO", "RESEND", "OK"))
 def test_a_new_message_behind_known_ones_takes_effect(t: Case) -> None:
-    """What a receiver says when an acknowledgement was lost: the old and the new in one CONTROL (CTRL-04)."""
-    peer = t.receiver(2 * 1024, max_buffers=1 if t.variant == "OK" else 2)
+    """When an acknowledgement was lost, a receiver sends the old and the new messages in one CONTROL (CTRL-04)."""
+    outstanding = 1 if t.variant == "OK" else 2
+    peer = t.receiver(2 * 1024, max_buffers=outstanding)
     with t.preamble():
         peer.connect()
-        peer.require(packets_per_buffer=2)
-        if t.variant != "OK":
-            peer.require(max_buffers=2)
+        peer.require(packets_per_buffer=2, max_buffers=outstanding)
         known = peer.go(0)
         peer.expect_buffer(0)
         peer.expect_ack(known[-1].seq)

@@ -66,11 +66,12 @@ class DataOracle(Oracle):
         if packet.type is Type.DATA and size == left <= terms.packet_size:
             text = f"DATA {packet.packet} of buffer {packet.buffer} fills its {terms.buffer_size} bytes: LDATA is due"
             self.fail("DATA-04", text, frame)
+        elif (
+            packet.type is Type.DATA and size != terms.packet_size and packet.last_buffer and self._is_everything(size)
+        ):
+            text = f"DATA {packet.packet} of buffer {packet.buffer} ends the data: LDATA is due"
+            self.fail("DATA-04", text, frame)
         elif packet.type is Type.DATA and size != terms.packet_size:
-            if packet.last_buffer and self._sent_bytes() + size == self.session.data_bytes:
-                text = f"DATA {packet.packet} of buffer {packet.buffer} ends the data: LDATA is due"
-                self.fail("DATA-04", text, frame)
-                return
             text = f"DATA with {size} data bytes, {terms.packet_size} were agreed"
             if size + 24 == terms.packet_size:
                 text += " (it counts the header, AMB-14)"
@@ -133,13 +134,10 @@ class DataOracle(Oracle):
             else:
                 self.fail("DATA-02", text, frame)
 
-    def _is_everything(self) -> bool:
-        """Whether the implementation has sent all that its client has to send."""
-        return self._sent_bytes() == self.session.data_bytes
-
-    def _sent_bytes(self) -> int:
+    def _is_everything(self, more_bytes: int = 0) -> bool:
+        """Whether the implementation has sent all that its client has to send, with so many bytes that are new."""
         packets = (packet for buffer in self._buffers.values() for packet in buffer.first.values())
-        return sum(len(packet.data) for packet in packets)
+        return sum(len(packet.data) for packet in packets) + more_bytes == self.session.data_bytes
 
     def _judge_outstanding(self, terms: Packet, frame: int) -> None:
         """DATA-12: however many GOs came, no more than the agreed number of buffers are sending."""

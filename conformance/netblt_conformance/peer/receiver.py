@@ -192,27 +192,27 @@ class ReceiverPeer(Peer):
         without the last-buffer flag. DATA-11: a buffer waits though fewer than agreed are on their way, and those
         before were sent. CTRL-12: what was asked for last stands behind older messages, which alone are acknowledged.
         RESEND-05: the LDATA, asked for alone, is not sent again."""
+        if self._was_left or awaited not in (Awaited.TRANSFER, Awaited.BUFFER, Awaited.REPAIR):
+            return super().due_by(awaited)
         confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
         begun = [self.first_buffer + n in confirmed for n, buffer in self.buffers.items() if buffer.packets]
-        if awaited is Awaited.TRANSFER and self.last_buffer is not None and not self._was_left:
+        if awaited is Awaited.TRANSFER and self.last_buffer is not None:
             everything = len(begun) == self.last_buffer + 1 and all(begun)
             idle = any(seen.packet.type is Type.NULL_ACK for seen in self.seen)
             return ("CLOSE-03" if idle else "CTRL-10") if everything and self.queue else ""
-        if awaited is Awaited.TRANSFER and not self._was_left:
+        if awaited is Awaited.TRANSFER:
             whole = sum(len(buffer.data) for buffer in self.buffers.values()) == len(self.data)
             return "DATA-09" if whole and begun else ""
-        if awaited in (Awaited.BUFFER, Awaited.REPAIR) and self._is_taken_in_part and not self._was_left:
+        if self._is_taken_in_part:
             return "CTRL-12"
-        if awaited is Awaited.BUFFER and begun and not all(begun) and not self._was_left:
-            waits = [n for n, buffer in self.buffers.items() if not buffer.packets]
-            whole = all(buffer.complete for buffer in self.buffers.values() if buffer.packets)
-            return "DATA-11" if waits and whole and len(begun) < self.terms.max_buffers else ""
-        due_by = super().due_by(awaited)
-        if not due_by or awaited is not Awaited.REPAIR:
-            return due_by
-        if self._awaits_ldata:
+        if awaited is Awaited.REPAIR and self._awaits_ldata:
             return "RESEND-05"
-        return "CLOSE-08" if self._all_data_came else due_by
+        if awaited is Awaited.REPAIR:
+            return "CLOSE-08" if self._all_data_came else super().due_by(awaited)
+        waits = any(not buffer.packets for buffer in self.buffers.values())
+        whole = all(buffer.complete for buffer in self.buffers.values() if buffer.packets)
+        some_left = 0 < len(begun) < self.terms.max_buffers and not all(begun)
+        return "DATA-11" if waits and whole and some_left else ""
 
     @property
     def _is_taken_in_part(self) -> bool:
