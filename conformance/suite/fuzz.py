@@ -49,7 +49,7 @@ def sound_packets(t: Case, peer: ReceiverPeer | SenderPeer) -> dict[str, bytes]:
 
 
 def throw(t: Case, peer: ReceiverPeer | SenderPeer, packets_to_send: list[fuzz.Mutated]) -> None:
-    t.provokes("WIRE-02")  # what answers a stray packet belongs to no connection: it may have that packet's version
+    t.provokes("WIRE-02")  # an ABORT that answers one belongs to no connection: its version may be that packet's
     for mutated in packets_to_send:
         t.note(f"{mutated.name} ({mutated.packet[:48].hex()})")
         t.link.send(mutated.packet)

@@ -49,10 +49,10 @@ class Sequence:
 
 
 SEQUENCES = {
-    "one buffer at a time": Sequence(4, 1),  # whoever begins to count anew with each buffer has no pace at all
+    "one buffer at a time": Sequence(4, 1),  # a sender that counts from zero in each buffer sends them all at once
     "three at once": Sequence(4, 3),
-    "bursts that end in the next buffer": Sequence(3, 6),  # so many that a packet too many in each adds up
-    "after a pause": Sequence(1, 1, pause=5),  # nothing was to be sent: that is not made up for
+    "bursts that end in the next buffer": Sequence(3, 6),  # six, so that one packet too many in each burst adds up
+    "after a pause": Sequence(1, 1, pause=5),  # bursts that were not due are not sent later
 }
 
 
