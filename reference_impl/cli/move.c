@@ -70,13 +70,13 @@ static void refuse(netblt_answer *answer, const char *reason)
 /* Whoever has the place has not shown yet that packets reach it (security.md): it may be nobody. */
 static bool is_taken_by_a_stranger(const move *all)
 {
-    netblt_info info = {.stranger = true};
+    netblt_info info = {.unvalidated = true};
 
     if (all->work.finished)
         return all->giving_way;
     if (all->work.connection != NULL)
         netblt_get_info(all->work.connection, &info);
-    return info.stranger;
+    return info.unvalidated;
 }
 
 /* An OPEN costs whoever forges it one packet, and would hold our only place for a whole death timer. A stranger that

@@ -20,7 +20,7 @@ static bool is_proven(const perf_run *run)
     if (run->connection == NULL)
         return false;
     netblt_get_info(run->connection, &info);
-    return !info.stranger;
+    return !info.unvalidated;
 }
 
 /* Who has not proven itself takes no memory: forged OPENs leave room for others. */

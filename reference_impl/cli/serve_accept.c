@@ -117,7 +117,7 @@ static bool make_room(const serve *server)
         if (one->work.connection == NULL || one->work.finished)
             continue;
         netblt_get_info(one->work.connection, &info);
-        if (info.stranger)
+        if (info.unvalidated)
             oldest = one;
     }
     if (oldest == NULL)

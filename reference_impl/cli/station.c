@@ -189,6 +189,8 @@ static int make_endpoint(station *net, netblt_failure *failure)
         if (config.version < 64) /* who speaks it must also understand it */
             config.refused_versions &= ~(UINT64_C(1) << config.version);
     }
+    if (!netblt_random_secret(config.secret))
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "the kernel has no random bytes");
     config.profile = given->profile;
     config.log = log_line;
     config.log_context = net;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "close.h"
 
+#include "bytes.h"
 #include "endpoint_internal.h"
 #include "observe.h"
 #include "params.h"
@@ -23,6 +24,7 @@ void nb_close_finish(netblt_connection *connection, enum netblt_result result, c
     if (connection->finished)
         return;
     connection->finished = true;
+    connection->succeeded = result == NETBLT_DONE;
     if (connection->started && connection->role == NETBLT_SENDER)
         nb_sender_release_all(connection);
     else if (connection->started)
@@ -36,20 +38,53 @@ void nb_close_now(netblt_connection *connection)
 {
     nb_set_state(connection, NETBLT_STATE_CLOSED);
     nb_connection_stop_timers(connection);
-    nb_proof_forget(connection);
+    nb_validation_forget(connection);
     connection->owed = 0;
     nb_touch(connection);
 }
 
-/* The last packet of a connection that closes with it: an answer like any other if it goes to a stranger. */
-static void last_word(netblt_connection *connection, enum nb_type type, const char *reason)
+/* Whether the peer may look for a proof in our reasons: it does if it knows guard.h, and while opening it may. */
+static bool gives_proof(const netblt_connection *connection)
 {
+    return connection->guarded ||
+           (connection->endpoint->secret.known && connection->active && connection->state == NETBLT_STATE_OPENING);
+}
+
+/* `reason` as it goes to the peer, in `text`. */
+static const char *with_proof(const netblt_connection *connection, enum nb_type type, const char *reason,
+                              char text[NETBLT_STRING_MAX_BYTES + 1])
+{
+    if (reason == NULL || !gives_proof(connection))
+        return reason;
+    memcpy(text, reason, strlen(reason) + 1);
+    nb_guard_append_proof(text, connection->unique_id, type);
+    return text;
+}
+
+/* An unvalidated peer gets its last packet as far as the budget and the allowance for stateless replies go. */
+static bool may_send_last(netblt_connection *connection, const char *reason)
+{
+    netblt_endpoint *endpoint = connection->endpoint;
+    size_t bytes = NETBLT_HEADER_BYTES + (reason == NULL ? 0 : nb_align4(strlen(reason) + 1));
+    if (!nb_validation_is_missing(connection))
+        return true;
+    if (nb_validation_send_at(connection, bytes, endpoint->now) > endpoint->now ||
+        !nb_farewell_allowance(&endpoint->farewells, endpoint->now))
+        return false;
+    nb_validation_sent(connection, bytes, endpoint->now);
+    return true;
+}
+
+/* The last packet of a connection that closes with it. */
+static void send_last(netblt_connection *connection, enum nb_type type, const char *reason)
+{
+    char text[NETBLT_STRING_MAX_BYTES + 1];
     struct nb_emitter emitter = nb_connection_emitter(connection);
     netblt_endpoint *endpoint = connection->endpoint;
-    size_t bytes =
-        nb_proof_is_missing(connection)
-            ? nb_farewell_answer(&endpoint->farewells, &connection->path, &emitter, type, reason, endpoint->now)
-            : nb_farewell_say(&endpoint->farewells, &connection->path, &emitter, type, reason);
+    const char *sent = with_proof(connection, type, reason, text);
+    if (!may_send_last(connection, sent))
+        return;
+    size_t bytes = nb_farewell_say(&endpoint->farewells, &connection->path, &emitter, type, sent);
     if (bytes > 0) {
         connection->stats.packets_sent++;
         connection->stats.bytes_sent += bytes;
@@ -61,7 +96,7 @@ static void last_word(netblt_connection *connection, enum nb_type type, const ch
 
 void nb_close_receiver_done(netblt_connection *connection)
 {
-    last_word(connection, NB_DONE, NULL);
+    send_last(connection, NB_DONE, NULL);
     nb_set_state(connection, NETBLT_STATE_CLOSED);
     nb_close_finish(connection, NETBLT_DONE, "");
     nb_close_now(connection);
@@ -92,7 +127,7 @@ void nb_close_on_done(netblt_connection *connection)
 
 void nb_close_abort(netblt_connection *connection, const char *reason)
 {
-    last_word(connection, NB_ABORT, reason);
+    send_last(connection, NB_ABORT, reason);
     nb_set_state(connection, NETBLT_STATE_CLOSED);
     nb_close_finish(connection, NETBLT_LOCAL_ABORT, reason);
     nb_close_now(connection);
@@ -100,17 +135,30 @@ void nb_close_abort(netblt_connection *connection, const char *reason)
 
 void nb_close_evict(netblt_connection *connection)
 {
-    nb_log(connection->endpoint, "too many connections whose peers have not proven themselves: the oldest one goes");
+    nb_log(connection->endpoint, "too many connections with unvalidated peers: the oldest one ends");
     nb_close_abort(connection, "too many half-open connections");
 }
 
-void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet)
+void nb_close_unreachable(netblt_connection *connection)
 {
-    char reason[NETBLT_STRING_MAX_BYTES + 1];
-    nb_text_copy(reason, packet->reason);
+    nb_set_state(connection, NETBLT_STATE_CLOSED);
+    nb_close_finish(connection, NETBLT_PEER_DEAD, "the network reports that packets do not reach the peer");
+    nb_close_now(connection);
+}
+
+static void end_by_abort(netblt_connection *connection, const char *reason)
+{
     nb_set_state(connection, NETBLT_STATE_CLOSED);
     nb_close_finish(connection, NETBLT_PEER_ABORTED, reason);
     nb_close_now(connection);
+}
+
+void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+{
+    char reason[NETBLT_STRING_MAX_BYTES + 1];
+    nb_text_copy(reason, packet->reason);
+    if (nb_pending_end_judge(connection, NB_ABORT, reason, now) == NB_END_BELIEVED)
+        end_by_abort(connection, reason);
 }
 
 /* ---- QUIT ------------------------------------------------------------------------------------------------------ */
@@ -120,7 +168,7 @@ void nb_close_want_quit(netblt_connection *connection, const char *reason, netbl
     memcpy(connection->reason, reason, strlen(reason) + 1);
     if (connection->state == NETBLT_STATE_OPENING) {
         /* The peer may have accepted already: one QUIT tells it, and silence will answer its QUITACK. */
-        last_word(connection, NB_QUIT, reason);
+        send_last(connection, NB_QUIT, reason);
         nb_set_state(connection, NETBLT_STATE_CLOSED);
         nb_close_finish(connection, NETBLT_LOCAL_QUIT, reason);
         nb_close_now(connection);
@@ -128,6 +176,13 @@ void nb_close_want_quit(netblt_connection *connection, const char *reason, netbl
     }
     connection->quit_wanted = true;
     connection->quit_latest_at = now + nb_death_time(connection->own.death_timer_s); /* AMB-56 */
+}
+
+size_t nb_close_write_quit(const netblt_connection *connection, uint8_t *packet)
+{
+    char text[NETBLT_STRING_MAX_BYTES + 1];
+    struct nb_emitter emitter = nb_connection_emitter(connection);
+    return nb_write_reason(packet, &emitter, NB_QUIT, with_proof(connection, NB_QUIT, connection->reason, text));
 }
 
 bool nb_close_beyond_4g(netblt_connection *connection, uint64_t end, netblt_time now)
@@ -196,9 +251,9 @@ static void measure_quit_interval(netblt_connection *connection, netblt_time now
     connection->quit_seen_at = now;
 }
 
-void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+/* The QUIT is believed. */
+static void end_by_quit(netblt_connection *connection, const char *reason, netblt_time now)
 {
-    /* The answer leaves at once, in any state and as often as asked (QUIT-01, QUIT-03). */
     if (connection->state == NETBLT_STATE_OPEN || connection->quit_dally) {
         measure_quit_interval(connection, now);
         connection->owed = NB_OWED_QUITACK;
@@ -209,10 +264,21 @@ void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *pac
     } else {
         connection->owed |= NB_OWED_QUITACK;
     }
-    char reason[NETBLT_STRING_MAX_BYTES + 1];
-    nb_text_copy(reason, packet->reason);
     if (connection->quit_dally)
         nb_close_finish(connection, NETBLT_PEER_QUIT, reason);
+}
+
+/* QUITACK leaves at once, in any state and for each QUIT (QUIT-01, QUIT-03), but for one that is known to be forged. */
+void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
+{
+    char reason[NETBLT_STRING_MAX_BYTES + 1];
+    nb_text_copy(reason, packet->reason);
+    bool open = connection->state == NETBLT_STATE_OPEN;
+    enum nb_end_belief belief = open ? nb_pending_end_judge(connection, NB_QUIT, reason, now) : NB_END_BELIEVED;
+    if (belief == NB_END_BELIEVED)
+        end_by_quit(connection, reason, now);
+    else if (belief == NB_END_WAITS)
+        connection->owed |= NB_OWED_QUITACK;
 }
 
 void nb_close_on_quitack(netblt_connection *connection)
@@ -236,9 +302,12 @@ static void die(netblt_connection *connection)
     connection->death_told = true;
     nb_observe_timer(connection, NETBLT_EVENT_TIMER_EXPIRED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
     bool quitting = connection->state == NETBLT_STATE_QUITTING; /* QUIT-02: over, with or without QUITACK */
+    const struct nb_pending_end *pending = &connection->pending_end;
     nb_set_state(connection, NETBLT_STATE_CLOSED);
     if (quitting)
         nb_close_finish(connection, NETBLT_LOCAL_QUIT, connection->reason);
+    else if (pending->refuted && pending->reason[0] != 0) /* it was true: what refuted it had been under way for long */
+        nb_close_finish(connection, pending->type == NB_QUIT ? NETBLT_PEER_QUIT : NETBLT_PEER_ABORTED, pending->reason);
     else
         nb_close_finish(connection, NETBLT_PEER_DEAD, "nothing was heard from the peer for the death timer");
     nb_close_now(connection);
@@ -259,10 +328,24 @@ static void begin_dally_anew(netblt_connection *connection, netblt_time now)
         nb_close_extend_dally(connection, now);
 }
 
+/* Nothing has refuted the QUIT or ABORT. */
+static void believe(netblt_connection *connection, netblt_time now)
+{
+    nb_pending_end_settle(connection);
+    if (connection->pending_end.type == NB_ABORT)
+        end_by_abort(connection, connection->pending_end.reason);
+    else
+        end_by_quit(connection, connection->pending_end.reason, now);
+}
+
 void nb_close_timeout(netblt_connection *connection, netblt_time now)
 {
     if (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_CLOSED)
         return;
+    if (nb_pending_end_is_due(connection, now)) {
+        believe(connection, now);
+        return;
+    }
     if (now >= connection->dally_until && owes_an_answer(connection))
         begin_dally_anew(connection, now);
     if (now >= connection->dally_until) {
@@ -277,7 +360,7 @@ void nb_close_timeout(netblt_connection *connection, netblt_time now)
     if (now >= connection->quit_retry_at) {
         nb_timer_expired(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at);
         connection->owed |= NB_OWED_QUIT;
-        if (nb_proof_is_missing(connection))
+        if (nb_validation_is_missing(connection))
             connection->quit_wait_us *= 2;
         nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at,
                      now + connection->quit_wait_us);

@@ -22,12 +22,15 @@ void nb_close_extend_dally(netblt_connection *connection, netblt_time now);
 /* This end found its peer malfunctioning, or itself: one ABORT, closed (ABORT-01). */
 void nb_close_abort(netblt_connection *connection, const char *reason);
 
-/* A stranger has to go (proof.h). */
+/* An unvalidated peer makes room for another (validation.h). */
 void nb_close_evict(netblt_connection *connection);
+/* The network reports that packets do not reach the peer: closed, without a packet. */
+void nb_close_unreachable(netblt_connection *connection);
 
 /* The client wants to quit (netblt_quit). While opening there is nothing to be agreed upon: the attempt ends at once.
  */
 void nb_close_want_quit(netblt_connection *connection, const char *reason, netblt_time now);
+size_t nb_close_write_quit(const netblt_connection *connection, uint8_t *packet);
 
 /* RFC 998 3 ends a transfer at 2^32 bytes. True when one that reaches to `end` is longer and options.beyond_4g does not
  * allow it: this end quits then (DATA-14). */
@@ -36,7 +39,7 @@ bool nb_close_beyond_4g(netblt_connection *connection, uint64_t end, netblt_time
 void nb_close_on_done(netblt_connection *connection);
 void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
 void nb_close_on_quitack(netblt_connection *connection);
-void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet);
+void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
 
 /* Sends a wanted QUIT once a buffer boundary is reached (QUIT-04). */
 void nb_close_step_quit(netblt_connection *connection, netblt_time now);

@@ -64,7 +64,7 @@ static void input_opening(netblt_connection *connection, const struct nb_packet 
         break;
     case NB_REFUSED:
     case NB_ABORT:
-        nb_open_on_refused(connection, packet);
+        nb_open_on_refused(connection, packet, now);
         break;
     default:
         break;
@@ -75,6 +75,7 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
 {
     if (connection->state == NETBLT_STATE_CLOSED)
         return;
+    nb_validation_received(connection, packet);
     if (connection->state == NETBLT_STATE_OPENING) {
         input_opening(connection, packet, now);
         return;
@@ -94,9 +95,10 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
         nb_close_on_quitack(connection);
         break;
     case NB_ABORT:
-        nb_close_on_abort(connection, packet);
+        nb_close_on_abort(connection, packet, now);
         break;
     default:
+        nb_pending_end_refute(connection, now);
         input_transfer(connection, packet, now);
         break;
     }
@@ -121,6 +123,8 @@ void nb_connection_timeout(netblt_connection *connection, netblt_time now)
         return;
     if (now >= connection->open_retry_at)
         nb_open_timeout(connection, now);
+    else if (connection->state == NETBLT_STATE_OPENING && nb_pending_end_is_due(connection, now))
+        nb_open_believe_refusal(connection);
     nb_close_timeout(connection, now);
     if (connection->state == NETBLT_STATE_CLOSED)
         return;
@@ -177,6 +181,7 @@ void nb_connection_step(netblt_connection *connection, netblt_time now)
 netblt_time nb_connection_deadline(const netblt_connection *connection, netblt_time now)
 {
     netblt_time at = nb_earlier(connection->open_retry_at, connection->dally_until);
+    at = nb_earlier(at, connection->pending_end.until);
     at = nb_earlier(at, connection->quit_retry_at);
     at = nb_earlier(at, connection->quit_latest_at);
     if (connection->state == NETBLT_STATE_OPENING)
@@ -184,7 +189,7 @@ netblt_time nb_connection_deadline(const netblt_connection *connection, netblt_t
     at = nb_earlier(at, nb_close_death_at(connection));
     if ((connection->owed & NB_OWED_KEEPALIVE) == 0)
         at = nb_earlier(at, keepalive_at(connection));
-    if (connection->started && nb_connection_transfers(connection)) {
+    if (connection->started && nb_connection_transfers(connection) && !connection->pending_end.quiet) {
         if (connection->role == NETBLT_RECEIVER)
             at = nb_earlier(at, nb_receiver_deadline(connection));
         else if (!connection->ready)
@@ -195,12 +200,18 @@ netblt_time nb_connection_deadline(const netblt_connection *connection, netblt_t
 
 /* ---- output -------------------------------------------------------------------------------------------------- */
 
+/* What may leave of the packets that are owed. */
+static unsigned owed_now(const netblt_connection *connection)
+{
+    return connection->pending_end.quiet ? connection->owed & (unsigned)NB_OWED_QUITACK : connection->owed;
+}
+
 bool nb_connection_has_output(const netblt_connection *connection, netblt_time now)
 {
-    if (connection->owed != 0)
+    if (owed_now(connection) != 0)
         return true;
-    return connection->started && connection->role == NETBLT_SENDER && nb_connection_transfers(connection) &&
-           nb_sender_next_data(connection, now) <= now;
+    return connection->started && !connection->pending_end.quiet && connection->role == NETBLT_SENDER &&
+           nb_connection_transfers(connection) && nb_sender_next_data(connection, now) <= now;
 }
 
 /* The packet behind one flag of enum nb_owed. All but CONTROL, whose largest size is known before, fit
@@ -217,7 +228,7 @@ static size_t write_owed(netblt_connection *connection, unsigned owed, uint8_t *
     case NB_OWED_QUITACK:
         return nb_write_bare(packet, &emitter, NB_QUITACK);
     case NB_OWED_QUIT:
-        return nb_write_reason(packet, &emitter, NB_QUIT, connection->reason);
+        return nb_close_write_quit(connection, packet);
     case NB_OWED_CONTROL:
         return nb_receiver_write_control(connection, packet, capacity, now);
     case NB_OWED_NULL_ACK:
@@ -231,7 +242,7 @@ static size_t write_owed(netblt_connection *connection, unsigned owed, uint8_t *
 static size_t output_owed(netblt_connection *connection, uint8_t *packets, size_t capacity, netblt_output *output,
                           netblt_time now)
 {
-    unsigned first = connection->owed & -connection->owed;
+    unsigned first = owed_now(connection) & -owed_now(connection);
     uint8_t packet[NB_OPEN_MAX_BYTES];
     bool direct = first == NB_OWED_CONTROL || capacity >= sizeof packet;
     if (first == NB_OWED_CONTROL && capacity < connection->receiver.queue.limit_bytes) {
@@ -243,9 +254,12 @@ static size_t output_owed(netblt_connection *connection, uint8_t *packets, size_
         output->needed = bytes;
         return 0;
     }
+    connection->owed &= ~(first | NB_OWED_KEEPALIVE);
+    if (nb_validation_send_at(connection, bytes, now) > now)
+        return 0; /* as if the network had lost it: every one of these packets is repeated where it matters */
+    nb_validation_sent(connection, bytes, now);
     if (!direct)
         memcpy(packets, packet, bytes);
-    connection->owed &= ~(first | NB_OWED_KEEPALIVE);
     output->segment_bytes = bytes;
     output->count = 1;
     output->length = bytes;
@@ -257,7 +271,7 @@ size_t nb_connection_output(netblt_connection *connection, uint8_t *packets, siz
 {
     size_t bytes = 0;
     *output = (netblt_output){.path = connection->path};
-    if (connection->owed != 0)
+    if (owed_now(connection) != 0)
         bytes = output_owed(connection, packets, capacity, output, now);
     else if (nb_connection_has_output(connection, now))
         bytes = nb_sender_write_data(connection, packets, capacity, output, now);

@@ -3,9 +3,10 @@
 #define NETBLT_CORE_CONNECTION_H
 
 #include "deadlines.h"
-#include "proof.h"
+#include "pending_end.h"
 #include "receiver.h"
 #include "sender.h"
+#include "validation.h"
 #include "wire.h"
 
 #include <netblt/endpoint.h>
@@ -47,8 +48,11 @@ struct netblt_connection {
     uint16_t peer_death_timer_s;
     char peer_string[NETBLT_STRING_MAX_BYTES + 1];
 
-    struct nb_stranger stranger; /* passive: a peer that has not proven itself */
-    uint16_t response_room;      /* passive: Length of the newest OPEN, which bounds the RESPONSE */
+    struct nb_unvalidated unvalidated; /* passive: an unvalidated peer */
+    uint16_t response_room;            /* passive: Length of the newest OPEN, which bounds the RESPONSE */
+    bool guarded;                      /* both ends know guard.h */
+    uint64_t token;                    /* guarded: that of RESPONSE */
+    struct nb_pending_end pending_end;
 
     const netblt_client *client;
     void *context;
@@ -60,7 +64,7 @@ struct netblt_connection {
     netblt_time open_retry_at; /* these four: NETBLT_TIME_NEVER when not running */
     netblt_time dally_until;
     netblt_time quit_retry_at;
-    netblt_time quit_wait_us; /* to a stranger it doubles */
+    netblt_time quit_wait_us; /* to an unvalidated peer it doubles */
     netblt_time quit_seen_at; /* the newest QUIT of the peer, and the longest time between two */
     netblt_time quit_interval_us;
     netblt_time quit_latest_at; /* a wanted QUIT no longer waits for a buffer boundary (AMB-56) */
@@ -71,8 +75,9 @@ struct netblt_connection {
 
     bool death_told;                          /* to run no longer */
     bool keepalive_runs;                      /* as the observer was told */
-    bool proven;                              /* the peer has shown that our packets reach it (proof.h) */
+    bool validated;                           /* passive: the peer has shown that our packets reach it */
     bool finished;                            /* the client knows the outcome */
+    bool succeeded;                           /* which is NETBLT_DONE */
     bool quit_dally;                          /* dallying because a QUIT was acknowledged (QUIT-03) */
     bool quit_wanted;                         /* netblt_quit() was called and QUIT has not left yet */
     char reason[NETBLT_STRING_MAX_BYTES + 1]; /* of our QUIT */

@@ -17,8 +17,8 @@ void netblt_config_default(netblt_config *config)
         .version = 2,
         .refused_versions = UINT64_C(1) << 4 | UINT64_C(1) << 5, /* other type codes: AMB-01 */
         .profile = &netblt_profile_default,
-        .unproven_bytes = 128 * 1024,
-        .unproven_connections = 1024,
+        .unvalidated_bytes_per_s = 64 * 1024,
+        .unvalidated_connections = 1024,
     };
 }
 
@@ -31,6 +31,8 @@ netblt_endpoint *netblt_endpoint_new(const netblt_config *config)
     if (endpoint->config.profile == NULL)
         endpoint->config.profile = &netblt_profile_default;
     nb_farewells_init(&endpoint->farewells);
+    endpoint->secret = nb_secret_read(config->secret);
+    nb_budget_init(&endpoint->budget, config->unvalidated_bytes_per_s);
     return endpoint;
 }
 
@@ -88,6 +90,7 @@ netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_pat
     connection->dally_until = NETBLT_TIME_NEVER;
     connection->quit_retry_at = NETBLT_TIME_NEVER;
     connection->quit_latest_at = NETBLT_TIME_NEVER;
+    connection->pending_end.until = NETBLT_TIME_NEVER;
     if (!nb_deadlines_reserve(&endpoint->deadlines, endpoint->demux.connections + 1) ||
         !nb_demux_add(&endpoint->demux, connection)) {
         free(connection);
@@ -195,7 +198,7 @@ static void schedule(netblt_connection *connection)
 
 static void bury(netblt_endpoint *endpoint, netblt_connection *connection)
 {
-    if (!connection->active && connection->proven)
+    if (!connection->active && nb_validation_response_was_seen(connection))
         nb_gone_remember(&endpoint->gone, connection, endpoint->now);
     remove_ready(endpoint, connection);
     nb_deadlines_set(&endpoint->deadlines, &connection->deadline, NETBLT_TIME_NEVER);
@@ -266,7 +269,7 @@ int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t loc
         opened->role = role;
         opened->own = *params;
         opened->agreed = *params;
-        opened->unique_id = unique_id;
+        opened->unique_id = endpoint->secret.known ? nb_guard_mark(unique_id, local_port, foreign_port) : unique_id;
         opened->client = client;
         opened->context = context;
         if (options != NULL)
@@ -456,6 +459,13 @@ netblt_time netblt_deadline(const netblt_endpoint *endpoint)
     return first == NULL ? NETBLT_TIME_NEVER : first->at;
 }
 
+void netblt_unreachable(netblt_endpoint *endpoint, const netblt_address *foreign, uint16_t local_port, netblt_time now)
+{
+    nb_enter(endpoint, now);
+    nb_validation_unreachable(endpoint, foreign, local_port);
+    nb_leave(endpoint);
+}
+
 void netblt_resume(netblt_connection *connection, netblt_time now)
 {
     netblt_endpoint *endpoint = connection->endpoint;
@@ -517,7 +527,8 @@ void netblt_get_info(const netblt_connection *connection, netblt_info *info)
         .state = connection->state,
         .role = connection->role,
         .active = connection->active,
-        .stranger = nb_proof_is_missing(connection),
+        .unvalidated = nb_validation_is_missing(connection),
+        .guarded = connection->guarded,
         .path = connection->path,
         .local_port = connection->local_port,
         .foreign_port = connection->foreign_port,

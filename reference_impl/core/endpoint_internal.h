@@ -2,10 +2,12 @@
 #ifndef NETBLT_CORE_ENDPOINT_INTERNAL_H
 #define NETBLT_CORE_ENDPOINT_INTERNAL_H
 
+#include "budget.h"
 #include "connection.h"
 #include "demux.h"
 #include "farewell.h"
 #include "gone.h"
+#include "guard.h"
 
 #include <netblt/endpoint.h>
 
@@ -17,7 +19,9 @@ struct netblt_endpoint {
     struct nb_demux demux;
     struct nb_deadlines deadlines;
     struct nb_farewells farewells;
-    struct nb_strangers strangers;
+    struct nb_secret secret;
+    struct nb_budget budget;
+    struct nb_unvalidated_connections unvalidated;
     struct nb_gone gone;
     netblt_connection *ready_first; /* connections with packets to send, served in turn */
     netblt_connection *ready_last;

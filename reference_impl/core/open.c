@@ -7,6 +7,7 @@
 #include "observe.h"
 #include "params.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* M says who sends: 1 = the active end (AMB-08). */
@@ -110,6 +111,8 @@ static void adopt_response(netblt_connection *connection, const struct nb_open_f
         agreed->transfer_size = response->transfer_size; /* the data sender knows it (AMB-15) */
     connection->peer_death_timer_s = response->death_timer_s;
     nb_text_copy(connection->peer_string, response->string);
+    if (connection->endpoint->secret.known)
+        connection->guarded = nb_guard_take_token(connection->peer_string, &connection->token);
     if (connection->own.data_checksum && !response->data_checksum)
         nb_log(connection->endpoint, "RESPONSE turned data checksums off (NEG-07); obeyed");
     if (response->write != mode_is_write(connection))
@@ -121,9 +124,12 @@ static void answer_foreign_id(netblt_connection *connection, netblt_time now)
 {
     struct nb_emitter emitter = nb_connection_emitter(connection);
     netblt_endpoint *endpoint = connection->endpoint;
-    if (nb_farewell_answer(&endpoint->farewells, &connection->path, &emitter, NB_ABORT,
-                           "port pair is in use by another connection", now) > 0)
-        nb_observe_farewell(endpoint, NULL);
+    size_t bytes = nb_farewell_answer(&endpoint->farewells, &connection->path, &emitter, NB_ABORT,
+                                      "port pair is in use by another connection", now);
+    if (bytes == 0)
+        return;
+    nb_validation_sent(connection, bytes, now);
+    nb_observe_farewell(endpoint, NULL);
 }
 
 void nb_open_on_response(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
@@ -142,18 +148,34 @@ void nb_open_on_response(netblt_connection *connection, const struct nb_packet *
         nb_close_abort(connection, unusable);
         return;
     }
+    nb_pending_end_settle(connection);
     adopt_response(connection, response);
     /* Karn: the answer to a repeated OPEN does not tell which copy it answers; the first is the likeliest. */
     netblt_time sent_at = connection->open_attempts == 1 ? connection->open_sent_at : connection->open_first_at;
     become_open(connection, now - sent_at, now);
 }
 
-void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *packet)
+static void end_by_refusal(netblt_connection *connection, const char *reason)
+{
+    nb_close_finish(connection, NETBLT_REFUSED, reason);
+    nb_close_now(connection);
+}
+
+void nb_open_believe_refusal(netblt_connection *connection)
+{
+    nb_pending_end_settle(connection);
+    end_by_refusal(connection, connection->pending_end.reason);
+}
+
+void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
 {
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
-    nb_close_finish(connection, NETBLT_REFUSED, reason);
-    nb_close_now(connection);
+    enum nb_end_belief belief = nb_pending_end_judge(connection, (enum nb_type)packet->type, reason, now);
+    if (belief == NB_END_BELIEVED)
+        end_by_refusal(connection, reason);
+    else if (belief == NB_END_WAITS) /* no OPEN after a refusal; a RESPONSE shows that it was forged */
+        nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at, NETBLT_TIME_NEVER);
 }
 
 /* ---- passive end ----------------------------------------------------------------------------------------------- */
@@ -172,7 +194,7 @@ void nb_open_on_open(netblt_connection *connection, const struct nb_packet *pack
 bool nb_open_replaces(const netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
 {
     const netblt_endpoint *endpoint = connection->endpoint;
-    return packet->type == NB_OPEN && connection->state == NETBLT_STATE_DALLYING &&
+    return packet->type == NB_OPEN && connection->state == NETBLT_STATE_DALLYING && !connection->guarded &&
            packet->open.unique_id != connection->unique_id &&
            nb_demux_listener(&endpoint->demux, connection->local_port) != NULL &&
            !nb_gone_knows(&endpoint->gone, &connection->path, connection->local_port, connection->foreign_port,
@@ -180,21 +202,12 @@ bool nb_open_replaces(const netblt_connection *connection, const struct nb_packe
            nb_proposal_unusable(&packet->open) == NULL;
 }
 
-/* A RESPONSE to an unvalidated peer may be so many times as long as its OPEN. One that is longer, which takes a client
- * string of at least 72 bytes, counts among the stateless replies and shares their allowance. */
-#define RESPONSE_TO_OPEN_MAX 3
-
-static bool may_send_string(netblt_connection *connection, size_t response_bytes, netblt_time now)
-{
-    return !nb_proof_is_missing(connection) ||
-           response_bytes <= RESPONSE_TO_OPEN_MAX * (size_t)connection->response_room ||
-           nb_farewell_allowance(&connection->endpoint->farewells, now);
-}
-
-/* A string for which the allowance has nothing left is left out: half a name is the name of something else. */
+/* A string that the budget does not allow is left out: half a name is the name of something else. The header alone is
+ * within three times any OPEN. */
 static void fit_string(netblt_connection *connection, struct nb_text *string, netblt_time now)
 {
-    if (string->length > 0 && !may_send_string(connection, NB_OPEN_BYTES + nb_align4(string->length + 1), now))
+    size_t bytes = NB_OPEN_BYTES + nb_align4(string->length + 1);
+    if (string->length > 0 && nb_validation_send_at(connection, bytes, now) > now)
         string->length = 0;
     if (string->length == 0 && connection->response_room < NB_OPEN_BYTES + 4)
         string->bytes = NULL; /* there was no string field in OPEN: none in RESPONSE (AMB-03) */
@@ -204,36 +217,37 @@ size_t nb_open_write_response(netblt_connection *connection, uint8_t *packet, ne
 {
     struct nb_emitter emitter = nb_connection_emitter(connection);
     struct nb_open_fields fields;
-    nb_params_to_wire(&connection->agreed, &fields);
+    netblt_params answer = connection->agreed;
+    if (connection->guarded)
+        nb_guard_append_token(answer.client_string, connection->token);
+    nb_params_to_wire(&answer, &fields);
     fields.unique_id = connection->unique_id; /* OPEN-02 */
     fields.write = mode_is_write(connection); /* NEG-07: echoed */
     fit_string(connection, &fields.string, now);
     return nb_write_open(packet, &emitter, NB_RESPONSE, &fields);
 }
 
-/* Likewise REFUSED is never longer than the OPEN it answers: as much of the reason as fits, in whole characters. */
-static const char *fit_reason(const char *reason, size_t open_bytes, char text[NETBLT_STRING_MAX_BYTES + 1])
+/* The longest reason of a REFUSED for which its OPEN pays (budget.h). */
+static size_t refusal_chars_max(size_t open_bytes)
 {
-    size_t room = (open_bytes - NETBLT_HEADER_BYTES) / 4 * 4 - 1; /* an OPEN is longer than a header */
-    size_t length = strlen(reason);
-    if (length <= room)
-        return reason;
-    length = room < NETBLT_STRING_MAX_BYTES ? room : NETBLT_STRING_MAX_BYTES;
-    while (length > 0 && ((unsigned char)reason[length] & 0xC0) == 0x80) /* inside a UTF-8 character */
-        length--;
-    memcpy(text, reason, length);
-    text[length] = 0;
-    return text;
+    size_t bytes = (NB_BUDGET_FACTOR * open_bytes - NB_BUDGET_HEADER_BYTES - NETBLT_HEADER_BYTES) / 4 * 4 - 1;
+    return bytes < NETBLT_STRING_MAX_BYTES ? bytes : NETBLT_STRING_MAX_BYTES;
 }
 
 static void refuse(netblt_endpoint *endpoint, const netblt_path *path, const struct nb_packet *open, const char *reason,
                    netblt_time now)
 {
     char text[NETBLT_STRING_MAX_BYTES + 1];
-    reason = fit_reason(reason, open->length, text);
+    size_t chars = refusal_chars_max(open->length);
+    bool marked =
+        endpoint->secret.known && nb_guard_is_marked(open->open.unique_id, open->local_port, open->foreign_port);
+    snprintf(text, sizeof text, "%s", reason);
+    nb_guard_cut(text, marked ? chars - NB_GUARD_PROOF_CHARS : chars);
+    if (marked)
+        nb_guard_append_proof(text, open->open.unique_id, NB_REFUSED);
     struct nb_emitter emitter = {open->version, open->foreign_port, open->local_port};
     nb_observe_dropped(endpoint, NULL, "refused");
-    if (nb_farewell_answer(&endpoint->farewells, path, &emitter, NB_REFUSED, reason, now) > 0)
+    if (nb_farewell_answer(&endpoint->farewells, path, &emitter, NB_REFUSED, text, now) > 0)
         nb_observe_farewell(endpoint, NULL);
 }
 
@@ -249,13 +263,27 @@ static void prepare_limits(const netblt_params *proposed, netblt_params *limits)
 }
 
 /* An accepted connection, or why it cannot be. */
+/* guard.h: a marked OPEN shows that its sender knows what a token is. Every RESPONSE must be able to carry it. */
+static void offer_guard(netblt_connection *connection, const struct nb_packet *open)
+{
+    const struct nb_secret *secret = &connection->endpoint->secret;
+    size_t chars = strlen(connection->agreed.client_string) + NB_GUARD_TOKEN_CHARS;
+    bool fits = chars <= NETBLT_STRING_MAX_BYTES && NB_OPEN_BYTES + nb_align4(chars + 1) + NB_BUDGET_HEADER_BYTES <=
+                                                        NB_BUDGET_FACTOR * (size_t)open->length;
+    if (!secret->known || !fits || !nb_guard_is_marked(open->open.unique_id, open->local_port, open->foreign_port))
+        return;
+    connection->guarded = true;
+    connection->token = nb_guard_token(secret, &connection->path, connection->local_port, connection->foreign_port,
+                                       connection->unique_id);
+}
+
 static const char *accept_request(netblt_endpoint *endpoint, const netblt_request *request, const netblt_answer *answer,
                                   const struct nb_packet *open, netblt_time now)
 {
     netblt_params agreed;
     netblt_params limits = answer->limits;
     const char *what = NULL;
-    limits.death_timer_s = nb_proof_death_timer(endpoint, limits.death_timer_s, request->proposed.death_timer_s);
+    limits.death_timer_s = nb_validation_death_timer(endpoint, limits.death_timer_s, request->proposed.death_timer_s);
     nb_params_restrict(&request->proposed, &limits, &agreed);
     if (request->role == NETBLT_RECEIVER)
         agreed.transfer_size = request->proposed.transfer_size; /* AMB-15: echoed */
@@ -265,12 +293,12 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
         return "the client cannot play this role";
     if (nb_too_long(agreed.transfer_size, &answer->options))
         return NB_BEYOND_4G_REASON;
-    nb_proof_make_room(endpoint);
+    nb_validation_make_room(endpoint);
     netblt_connection *connection =
         nb_connection_new(endpoint, &request->path, request->local_port, request->foreign_port);
     if (connection == NULL)
         return "out of memory";
-    nb_proof_wanted(connection);
+    nb_validation_begin(connection, open->length);
     connection->version = open->version;
     connection->response_room = open->length;
     connection->role = request->role;
@@ -282,6 +310,7 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
     connection->client = answer->client;
     connection->context = answer->context;
     connection->options = answer->options;
+    offer_guard(connection, open);
     connection->owed |= NB_OWED_RESPONSE;
     connection->stats.packets_received = 1; /* the OPEN itself */
     connection->stats.bytes_received = open->length;

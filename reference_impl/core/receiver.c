@@ -53,6 +53,18 @@ static void learn_first_round_trip(netblt_connection *connection, netblt_time us
     }
 }
 
+/* AMB-09: any number will do, and one that nobody can foresee keeps forged packets out (guard.h). */
+static uint32_t first_buffer(const netblt_connection *connection)
+{
+    const netblt_endpoint *endpoint = connection->endpoint;
+    if (connection->guarded)
+        return nb_guard_first_buffer_of_token(connection->token);
+    if (endpoint->secret.known)
+        return nb_guard_first_buffer(&endpoint->secret, &connection->path, connection->local_port,
+                                     connection->foreign_port, connection->unique_id);
+    return endpoint->config.first_buffer;
+}
+
 void nb_receiver_start(netblt_connection *connection, netblt_time first_round_trip_us)
 {
     struct nb_receiver *receiver = &connection->receiver;
@@ -65,7 +77,7 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
         .data_timer_from = NETBLT_TIME_NEVER,
         .offered = burst,
         .burst = burst,
-        .base = connection->endpoint->config.first_buffer,
+        .base = first_buffer(connection),
         .buffer_size = agreed->buffer_size,
         .packet_size = agreed->packet_size,
         .most_packets = nb_packets_per_buffer(agreed->buffer_size, agreed->packet_size),
@@ -76,7 +88,7 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
     limit_memory(connection, receiver);
     nb_control_timer_init(&receiver->control_timer, profile, nb_death_time(connection->own.death_timer_s),
                           (netblt_time)burst.interval_ms * 1000);
-    nb_control_timer_for_stranger(&receiver->control_timer, nb_proof_is_missing(connection));
+    nb_control_timer_for_unvalidated(&receiver->control_timer, nb_validation_is_missing(connection));
     nb_rate_control_init(&receiver->rate, connection->options.rate, burst, receiver->most_packets,
                          nb_connection_rate_limit(connection), connection->unique_id);
     if (first_round_trip_us > 0)
@@ -146,14 +158,14 @@ static bool next_is_within_range(const netblt_connection *connection)
 }
 
 /* Each outstanding buffer, this one included, may add a RESEND and an OK before anything is acknowledged.
- * DATA-10: none after L; DATA-12: at most N outstanding; a stranger gets one (proof.h); a wanted QUIT asks for nothing
- * new. */
+ * DATA-10: none after L; DATA-12: at most N outstanding; an unvalidated peer gets one (validation.h); a wanted QUIT
+ * asks for nothing new. */
 static bool may_go(const netblt_connection *connection)
 {
     const struct nb_receiver *receiver = &connection->receiver;
     bool first = receiver->first + receiver->buffers.count == 0;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !receiver->client_waits &&
-           (first || !nb_proof_is_missing(connection)) && !receiver->last_known &&
+           (first || !nb_validation_is_missing(connection)) && !receiver->last_known &&
            receiver->outstanding < nb_rate_control_credit(&receiver->rate, receiver->max_outstanding) &&
            nb_rate_control_window_allows(&receiver->rate, receiver->first + receiver->buffers.count) &&
            receiver->buffers.count < receiver->most_slots &&

@@ -65,6 +65,13 @@ static bool number_is_possible(const struct nb_receive_buffer *buffer, const str
     return !place->is_ldata || place->packet + 1 >= buffer->seen;
 }
 
+/* Whether a GO has named the number: whoever uses it has seen it, or has guessed it. */
+static bool was_asked_for(const struct nb_receiver *receiver, uint32_t number)
+{
+    uint64_t asked = receiver->first + receiver->buffers.count;
+    return (uint64_t)nb_buffer_distance(number, receiver->base) < asked;
+}
+
 static bool find_place(const struct nb_receiver *receiver, const struct nb_packet *packet, struct placement *place)
 {
     const struct nb_data_fields *data = &packet->data;
@@ -178,6 +185,12 @@ void nb_receiver_on_data(netblt_connection *connection, const struct nb_packet *
     connection->stats.data_packets_received++;
     if (connection->stats.first_data_at == 0)
         connection->stats.first_data_at = now;
+    if (!was_asked_for(receiver, packet->data.buffer)) {
+        connection->stats.data_packets_duplicate++;
+        nb_observe_dropped(connection->endpoint, connection, "no GO has named its buffer");
+        return;
+    }
+    nb_validation_done(connection);
     nb_receiver_on_ack(connection, packet->data.high_seq, now); /* even if the data is of no use: AMB-60 */
     if (!nb_connection_transfers(connection))
         return;

@@ -180,9 +180,6 @@ void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time
     struct nb_receiver *receiver = &connection->receiver;
     if (!nb_control_queue_ack_is_news(&receiver->queue, ack))
         return;
-    if (nb_proof_is_missing(connection))
-        nb_control_timer_for_stranger(&receiver->control_timer, false);
-    nb_proof_given(connection);
     nb_rate_control_acked(&receiver->rate, ack);
     const struct nb_control_message *message;
     while ((message = nb_control_queue_acked(&receiver->queue, ack)) != NULL) {

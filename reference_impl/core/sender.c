@@ -59,6 +59,23 @@ bool nb_send_buffer_has_work(const struct nb_send_buffer *buffer)
     return !buffer->sent && (buffer->repairs_queued > 0 || buffer->next_new < buffer->packets);
 }
 
+void nb_send_buffer_skip_withheld(struct nb_send_buffer *buffer)
+{
+    while (buffer->withheld != NULL && buffer->next_new < buffer->packets &&
+           nb_withheld_has(buffer->withheld, buffer->next_new))
+        buffer->next_new++;
+}
+
+void nb_send_buffer_queue_repair(struct nb_send_buffer *buffer, uint32_t packet)
+{
+    if (packet >= buffer->next_new || nb_bitmap_test(buffer->repairs, packet))
+        return;
+    nb_bitmap_set(buffer->repairs, packet);
+    if (buffer->repairs_queued == 0 || packet < buffer->repairs_from)
+        buffer->repairs_from = packet;
+    buffer->repairs_queued++;
+}
+
 static void release(netblt_connection *connection, uint64_t index, const uint8_t *data)
 {
     if (connection->client->release != NULL)
@@ -82,7 +99,9 @@ void nb_sender_free(netblt_connection *connection)
 {
     struct nb_sender *sender = &connection->sender;
     while (sender->buffers.count > 0) {
-        free(((struct nb_send_buffer *)nb_ring_at(&sender->buffers, 0))->repairs);
+        struct nb_send_buffer *front = nb_ring_at(&sender->buffers, 0);
+        free(front->repairs);
+        nb_withheld_free(front->withheld);
         nb_ring_pop_front(&sender->buffers);
     }
     nb_ring_free(&sender->buffers);
@@ -96,6 +115,7 @@ void nb_sender_pop_sent(netblt_connection *connection)
         if (!front->sent)
             return;
         free(front->repairs);
+        nb_withheld_free(front->withheld);
         nb_ring_pop_front(&sender->buffers);
         sender->first++;
         if (sender->work_from < sender->first)
@@ -112,7 +132,7 @@ static bool wants_buffer(const netblt_connection *connection)
     const struct nb_sender *sender = &connection->sender;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !sender->client_waits &&
            !sender->last_known && nb_go_queue_has(&sender->gos) && sender->outstanding < sender->max_outstanding &&
-           sender->buffers.count < sender->most_slots && nb_proof_allows_buffer(connection);
+           sender->buffers.count < sender->most_slots && nb_validation_allows_buffer(connection);
 }
 
 static const char *supply_mistake(const struct nb_sender *sender, uint32_t length, bool last)
@@ -122,6 +142,39 @@ static const char *supply_mistake(const struct nb_sender *sender, uint32_t lengt
     if (!last && length < sender->buffer_size)
         return "the client supplied a short buffer that is not the last";
     return NULL;
+}
+
+/* Without memory nothing is withheld, and the peer stays unvalidated for one more buffer. */
+static void withhold(netblt_connection *connection, struct nb_send_buffer *buffer)
+{
+    struct nb_hash_key key = connection->endpoint->secret.key;
+    key.words[0] ^= (uint64_t)connection->unique_id << 32 | buffer->number;
+    key.words[1] ^= (uint64_t)connection->foreign_port << 16 | connection->local_port;
+    buffer->withheld = nb_withheld_choose(buffer->packets, &key);
+}
+
+void nb_sender_release_withheld(netblt_connection *connection)
+{
+    struct nb_sender *sender = &connection->sender;
+    for (size_t i = 0; i < sender->buffers.count; i++) {
+        struct nb_send_buffer *buffer = nb_ring_at(&sender->buffers, i);
+        if (buffer->withheld == NULL || buffer->sent)
+            continue;
+        if (buffer->repairs == NULL)
+            buffer->repairs = nb_bitmap_new(buffer->packets);
+        if (buffer->repairs == NULL)
+            continue; /* a RESEND will name them */
+        for (uint32_t packet = 1; packet < buffer->packets; packet++) {
+            if (!nb_withheld_has(buffer->withheld, packet))
+                continue;
+            if (packet < buffer->next_new)
+                nb_send_buffer_queue_repair(buffer, packet);
+            else
+                nb_withheld_sent(buffer->withheld, packet); /* it leaves in its turn */
+        }
+        if (sender->first + i < sender->work_from)
+            sender->work_from = sender->first + i;
+    }
 }
 
 static void take_buffer(netblt_connection *connection, uint64_t index, const uint8_t *data, uint32_t length, bool last)
@@ -140,7 +193,8 @@ static void take_buffer(netblt_connection *connection, uint64_t index, const uin
     buffer->packets = length == 0 ? 1 : (uint32_t)(((uint64_t)length + sender->packet_size - 1) / sender->packet_size);
     buffer->last = last;
     sender->outstanding++;
-    nb_proof_buffer_taken(connection);
+    if (nb_validation_start_buffer(connection, buffer->packets))
+        withhold(connection, buffer);
     if (last) {
         sender->last_known = true;
         sender->last_index = index;
@@ -197,10 +251,6 @@ void nb_sender_step(netblt_connection *connection, netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
     ask_client(connection, now);
-    if (nb_sender_is_denied(connection)) {
-        nb_close_abort(connection, "too many requests for packets and no complete buffer");
-        return;
-    }
     /* CLOSE-02: the last buffer was sent, and all have their OK. */
     if (nb_connection_transfers(connection) && sender->last_known && sender->outstanding == 0)
         nb_close_sender_done(connection, now);

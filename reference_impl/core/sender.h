@@ -7,6 +7,7 @@
 #include "ring.h"
 #include "sequence.h"
 #include "wire.h"
+#include "withheld.h"
 
 #include <netblt/endpoint.h>
 #include <stdbool.h>
@@ -27,7 +28,8 @@ struct nb_send_buffer {
     uint32_t repairs_queued;
     uint32_t repairs_from; /* no bit is set below */
     bool last;
-    bool sent; /* got its OK: SENT; waits only for lower buffers to leave the ring */
+    bool sent;                    /* got its OK: SENT; waits only for lower buffers to leave the ring */
+    struct nb_withheld *withheld; /* from an unvalidated peer; NULL = nothing */
 };
 
 struct nb_sender {
@@ -73,8 +75,8 @@ netblt_time nb_sender_next_data(const netblt_connection *connection, netblt_time
 /* Writes one run of DATA and LDATA packets that may leave now. */
 size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, size_t capacity, netblt_output *output,
                             netblt_time now);
-/* A stranger (proof.h) asks for packets and gets no more. */
-bool nb_sender_is_denied(const netblt_connection *connection);
+/* The peer has been validated: sends what was withheld from it (withheld.h). */
+void nb_sender_release_withheld(netblt_connection *connection);
 size_t nb_sender_write_null_ack(netblt_connection *connection, uint8_t *packet);
 
 /* For sender_control.c and sender_output.c. */
@@ -82,5 +84,9 @@ struct nb_send_buffer *nb_sender_buffer(const netblt_connection *connection,
                                         uint64_t index); /* NULL: not in the ring */
 void nb_sender_pop_sent(netblt_connection *connection);
 bool nb_send_buffer_has_work(const struct nb_send_buffer *buffer);
+/* Moves next_new past packets that are withheld. */
+void nb_send_buffer_skip_withheld(struct nb_send_buffer *buffer);
+/* Queues a packet below next_new to be sent, again or, if it was withheld, for the first time. */
+void nb_send_buffer_queue_repair(struct nb_send_buffer *buffer, uint32_t packet);
 
 #endif

@@ -59,7 +59,6 @@ static void buffer_is_sent(netblt_connection *connection, struct nb_send_buffer 
     struct nb_sender *sender = &connection->sender;
     buffer->sent = true;
     sender->outstanding--;
-    nb_proof_given(connection);
     connection->stats.payload_bytes += buffer->length;
     connection->stats.last_buffer_at = now;
     const uint8_t *data = buffer->data;
@@ -121,7 +120,7 @@ static enum verdict on_ok(netblt_connection *connection, const struct nb_message
     }
     if (buffer->sent)
         return VERDICT_RECORD;
-    if (buffer->next_new < buffer->packets) {
+    if (buffer->next_new < buffer->packets || (buffer->withheld != NULL && buffer->withheld->unsent > 0)) {
         nb_log(connection->endpoint, "OK for buffer %u, which is not fully sent; ignored", (unsigned)ok->buffer);
         return VERDICT_RECORD;
     }
@@ -132,18 +131,14 @@ static enum verdict on_ok(netblt_connection *connection, const struct nb_message
 
 /* ---- RESEND ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the list, which ascends, names a packet and passes over a lower one that was sent: the peer must have got
- * that one (proof.h). */
-static bool leaves_out_sent_packets(const struct nb_send_buffer *buffer, const struct nb_message *resend)
+/* What the RESEND proves about the peer's address (withheld.h). */
+static void judge_names(netblt_connection *connection, const struct nb_send_buffer *buffer)
 {
-    if (resend->count == 0)
-        return false;
-    uint16_t highest = nb_message_packet(resend, (uint16_t)(resend->count - 1));
-    uint32_t sent_below = buffer->next_new < highest ? buffer->next_new : highest;
-    uint32_t named = 0;
-    for (uint16_t i = 0; i < resend->count; i++)
-        named += nb_message_packet(resend, i) < sent_below;
-    return named < sent_below;
+    struct nb_withheld *withheld = buffer->withheld;
+    if (withheld == NULL || withheld->counted || withheld->unnamed > 0)
+        return;
+    withheld->counted = true;
+    nb_validation_named(connection, nb_withheld_chance(withheld));
 }
 
 /* RESEND-02, RESEND-08, AMB-32, AMB-35: each listed packet that exists and was sent is sent once more. Numbers that do
@@ -155,31 +150,46 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
     struct nb_send_buffer *buffer = find_buffer(sender, resend->buffer, &index);
     if (buffer == NULL || buffer->sent)
         return VERDICT_RECORD;
-    if (leaves_out_sent_packets(buffer, resend))
-        nb_proof_given(connection);
     if (buffer->repairs == NULL)
         buffer->repairs = nb_bitmap_new(buffer->packets);
     if (buffer->repairs == NULL)
         return VERDICT_FORGET; /* memory may come back before the peer's repetition does */
     for (uint16_t i = 0; i < resend->count; i++) {
         uint16_t packet = nb_message_packet(resend, i);
-        if (packet >= buffer->next_new || nb_bitmap_test(buffer->repairs, packet))
-            continue;
-        nb_bitmap_set(buffer->repairs, packet);
-        if (buffer->repairs_queued == 0 || packet < buffer->repairs_from)
-            buffer->repairs_from = packet;
-        buffer->repairs_queued++;
+        nb_send_buffer_queue_repair(buffer, packet);
+        if (buffer->withheld != NULL)
+            nb_withheld_name(buffer->withheld, packet);
     }
     if (index < sender->work_from)
         sender->work_from = index;
+    judge_names(connection, buffer);
     return VERDICT_RECORD;
 }
 
 /* ---- the packet ------------------------------------------------------------------------------------------------ */
 
+/* Buffer numbers that a peer which counts in steps of one can name: more than it may have outstanding, below and above
+ * the newest GO. Of 2^32 numbers a guess hits one of these with a probability of 2^-18. */
+#define NUMBER_WINDOW (1u << 13)
+
+/* Whether a guarded peer can have sent this (guard.h): its receiver starts at the token's number and counts by one. */
+static bool is_plausible(const netblt_connection *connection, const struct nb_message *message)
+{
+    const struct nb_go_queue *gos = &connection->sender.gos;
+    if (!connection->guarded)
+        return true;
+    if (!gos->any)
+        return message->buffer - nb_guard_first_buffer_of_token(connection->token) < NUMBER_WINDOW;
+    return message->buffer - gos->highest + NUMBER_WINDOW <= 2 * NUMBER_WINDOW;
+}
+
 static enum verdict on_message(netblt_connection *connection, const struct nb_message *message, netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
+    if (!is_plausible(connection, message))
+        return VERDICT_FORGET;
+    if (connection->guarded) /* the peer has seen our RESPONSE */
+        nb_validation_done(connection);
     if (!nb_sequence_is_new(&sender->sequence, message->seq)) { /* CTRL-09: a duplicate does nothing a second time */
         if (message->type == NB_OK && sender->ok_seen && message->seq == sender->newest_ok)
             sender->peer_control_timer_ms = message->control_timer_ms; /* but may publish a longer timer: AMB-44 */

@@ -46,9 +46,11 @@ static void mark_sent(netblt_connection *connection, struct nb_send_buffer *buff
         nb_bitmap_clear(buffer->repairs, packet);
         buffer->repairs_queued--;
         buffer->repairs_from = packet + 1;
-        connection->stats.data_packets_retransmitted++;
+        if (buffer->withheld == NULL || !nb_withheld_sent(buffer->withheld, packet))
+            connection->stats.data_packets_retransmitted++;
     } else {
         buffer->next_new++;
+        nb_send_buffer_skip_withheld(buffer);
     }
     connection->stats.data_packets_sent++;
 }
@@ -84,17 +86,8 @@ netblt_time nb_sender_next_data(const netblt_connection *connection, netblt_time
     if (buffer == NULL)
         return NETBLT_TIME_NEVER;
     netblt_time at = nb_pacing_next(&connection->sender.pacing, now);
-    netblt_time granted = nb_proof_data_at(connection, packet_bytes(connection, buffer));
-    return granted > at ? granted : at;
-}
-
-bool nb_sender_is_denied(const netblt_connection *connection)
-{
-    uint64_t index;
-    const struct nb_send_buffer *buffer =
-        nb_connection_transfers(connection) ? lowest_with_work(connection, &index) : NULL;
-    return buffer != NULL && buffer->repairs_queued > 0 &&
-           nb_proof_data_at(connection, packet_bytes(connection, buffer)) == NETBLT_TIME_NEVER;
+    netblt_time allowed = nb_validation_send_at(connection, packet_bytes(connection, buffer), now);
+    return allowed > at ? allowed : at;
 }
 
 /* Adds the next packet to a run of equal segments, of which only the last may be shorter. False when it does not fit.
@@ -103,7 +96,7 @@ static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buf
                        netblt_output *output, netblt_time now)
 {
     size_t bytes = packet_bytes(connection, buffer);
-    if (nb_proof_data_at(connection, bytes) > now)
+    if (nb_validation_send_at(connection, bytes, now) > now)
         return false;
     if (output->count == 0 && bytes > capacity)
         output->needed = bytes;
@@ -116,7 +109,7 @@ static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buf
     size_t written = write_packet(connection, buffer, packet, packets + output->length);
     assert(written == bytes);
     mark_sent(connection, buffer, packet);
-    nb_proof_data_sent(connection, written, now);
+    nb_validation_sent(connection, written, now);
     if (output->count == 0)
         output->segment_bytes = written;
     output->length += written;

@@ -125,7 +125,7 @@ bool nb_control_timer_guess(struct nb_control_timer *timer, netblt_time round_tr
 
 static netblt_time back_off_ceiling(const struct nb_control_timer *timer)
 {
-    if (timer->for_stranger)
+    if (timer->for_unvalidated)
         return timer->ceiling_us;
     netblt_time ceiling = BACK_OFF_CEILING_FACTOR * control_timer_base(timer);
     if (ceiling < BACK_OFF_CEILING_MIN_US)
@@ -133,9 +133,9 @@ static netblt_time back_off_ceiling(const struct nb_control_timer *timer)
     return ceiling < timer->ceiling_us ? ceiling : timer->ceiling_us;
 }
 
-void nb_control_timer_for_stranger(struct nb_control_timer *timer, bool stranger)
+void nb_control_timer_for_unvalidated(struct nb_control_timer *timer, bool unvalidated)
 {
-    timer->for_stranger = stranger;
+    timer->for_unvalidated = unvalidated;
     if (timer->value_us > back_off_ceiling(timer))
         timer->value_us = back_off_ceiling(timer);
 }

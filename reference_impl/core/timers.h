@@ -19,7 +19,7 @@ struct nb_control_timer {
     netblt_time initial_us;
     netblt_time ceiling_us; /* back-off stops here */
     bool guessed;           /* smoothed_us is a guess */
-    bool for_stranger;      /* it goes on up to ceiling_us, whatever the round trip */
+    bool for_unvalidated;   /* it goes on up to ceiling_us, whatever the round trip */
 };
 
 /* `death_us` is this end's own death timer, `burst_interval_us` how long a data packet may wait to carry an ack. */
@@ -33,8 +33,9 @@ void nb_control_timer_sample(struct nb_control_timer *timer, netblt_time round_t
 bool nb_control_timer_guess(struct nb_control_timer *timer, netblt_time round_trip_us);
 /* The timer expired. */
 void nb_control_timer_back_off(struct nb_control_timer *timer);
-/* A stranger (proof.h) gets repeats ever more rarely; when he has proven himself, the timer is as for anybody. */
-void nb_control_timer_for_stranger(struct nb_control_timer *timer, bool stranger);
+/* An unvalidated peer (validation.h) gets retransmissions ever more rarely; once it is validated, the timer is as for
+ * any peer. */
+void nb_control_timer_for_unvalidated(struct nb_control_timer *timer, bool unvalidated);
 /* The value for an OK's field: milliseconds, clamped to 16 bits (CLOSE-07, AMB-17). */
 uint16_t nb_control_timer_published_ms(const struct nb_control_timer *timer);
 

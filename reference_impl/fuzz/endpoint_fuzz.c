@@ -508,8 +508,8 @@ static void prepare(struct fuzz *fuzz, struct bytes *in)
     uint8_t kind = take(in);
     netblt_config_default(&config);
     config.first_buffer = kind & 1 ? UINT32_MAX - 1 : 0;
-    config.unproven_bytes = kind & 2 ? 0 : 2048;
-    config.unproven_connections = kind & 4 ? 1 : 8;
+    config.unvalidated_bytes_per_s = kind & 2 ? 0 : 2048;
+    config.unvalidated_connections = kind & 4 ? 1 : 8;
     if ((kind & 8) != 0)
         config.profile = &netblt_profile_mit1987;
     fuzz->any_order = (kind & 16) != 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "io/driver.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -26,8 +27,10 @@
 /* An interface whose queue is full drains some packets in this time, even at 10 Mb/s. */
 #define CONGESTION_PAUSE_US 1000
 
-#define EPHEMERAL_PORT_FIRST 49152u
-#define EPHEMERAL_PORTS 16384u
+/* All but those below 1024, where listeners are: NETBLT's ports are no one else's, and an attacker has to guess ours.
+ */
+#define EPHEMERAL_PORT_FIRST 1024u
+#define EPHEMERAL_PORTS 64512u
 /* With half of all ephemeral ports taken, one in a million searches fails after so many tries. */
 #define EPHEMERAL_TRIES 20
 
@@ -68,6 +71,12 @@ struct netblt_driver {
     bool loaded;           /* the window before was */
 };
 
+static bool is_unreachable(int error)
+{
+    return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH || error == ENOPROTOOPT ||
+           error == EACCES;
+}
+
 /* ICMP errors come to every raw socket: only those for our own ports are ours. */
 static void report_if_ours(void *context, const netblt_network_error *error)
 {
@@ -75,6 +84,8 @@ static void report_if_ours(void *context, const netblt_network_error *error)
     bool ours = error->local_port == 0 ? driver->ports.encap == NETBLT_ENCAP_UDP
                                        : netblt_port_table_owns(&driver->ports, error->local_port);
 
+    if (ours && is_unreachable(error->error))
+        netblt_unreachable(driver->endpoint, &error->foreign, error->local_port, netblt_clock_now());
     if (ours && driver->report != NULL)
         driver->report(driver->report_context, error);
 }

@@ -16,13 +16,24 @@ static uint32_t weak_random_u32(void)
     return ((uint32_t)now.tv_nsec * 2654435761u) ^ (uint32_t)now.tv_sec ^ ((uint32_t)getpid() << 16);
 }
 
-uint32_t netblt_random_u32(void)
+static bool fill(void *bytes, size_t length)
 {
-    uint32_t value;
     ssize_t got;
 
     do {
-        got = getrandom(&value, sizeof value, 0);
+        got = getrandom(bytes, length, 0); /* up to 256 bytes come whole */
     } while (got < 0 && errno == EINTR);
-    return got == (ssize_t)sizeof value ? value : weak_random_u32();
+    return got == (ssize_t)length;
+}
+
+uint32_t netblt_random_u32(void)
+{
+    uint32_t value;
+
+    return fill(&value, sizeof value) ? value : weak_random_u32();
+}
+
+bool netblt_random_secret(uint8_t secret[NETBLT_SECRET_BYTES])
+{
+    return fill(secret, NETBLT_SECRET_BYTES);
 }

@@ -159,7 +159,7 @@ static void run(struct trial *trial)
     netblt_connection *connection;
     netblt_config config;
     netblt_config_default(&config);
-    config.unproven_bytes = 0; /* the sender's buffers are to be as large as negotiated */
+    config.unvalidated_bytes_per_s = 0; /* the sender's buffers are to be as large as negotiated */
     netblt_options options = {.any_order = trial->any_order};
     netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
     trial->now = 1000000;

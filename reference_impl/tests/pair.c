@@ -463,6 +463,8 @@ static void start(struct pair *pair)
     config.event = pair->c->observe;
     for (int i = 0; i < 2; i++) {
         config.event_context = pair->c->observe_context[i];
+        for (unsigned k = 0; k < NETBLT_SECRET_BYTES && !pair->c->secretless; k++)
+            config.secret[k] = (uint8_t)(random_next(&pair->random) | 1);
         pair->ends[i].pair = pair;
         pair->ends[i].sends = pair->c->active_sends == (i == 0);
         pair->ends[i].endpoint = netblt_endpoint_new(&config);

@@ -30,6 +30,7 @@ struct pair_case {
     bool flakeway;  /* the link is the suite's bad network, which must have been built in: pair_has_flakeway() */
     unsigned client_buffers; /* memory of the receiving client, in buffers; 0 = as many as asked for */
     unsigned stall_permille; /* how often a client answers "not now" */
+    bool secretless; /* both ends: they know nothing of guarded connections, and buffers start at first_buffer */
     uint32_t first_buffer;
     struct pair_faults faults[2]; /* [0] active to passive, [1] back */
     netblt_time limit_us;         /* virtual time within which all must be over */

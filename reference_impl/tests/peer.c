@@ -240,7 +240,7 @@ void peer_start(struct peer *peer)
     config.profile = &peer->profile;
     config.first_buffer = peer->first_buffer;
     if (!peer->wants_proof)
-        config.unproven_bytes = 0;
+        config.unvalidated_bytes_per_s = 0;
     config.event = peer->event;
     config.event_context = peer->event_context;
     config.log = peer->log;

@@ -85,6 +85,7 @@ static void randomize(struct pair_case *c, uint64_t seed)
     c->any_order = random_chance(&random, 300);
     c->client_buffers = random_chance(&random, 300) ? 1 + (unsigned)random_below(&random, 4) : 0;
     c->stall_permille = random_chance(&random, 300) ? 200 : 0;
+    c->secretless = random_chance(&random, 300);
     c->first_buffer = random_chance(&random, 300) ? UINT32_MAX - 3 : (uint32_t)random_below(&random, 3);
     randomize_faults(&random, &c->faults[0]);
     randomize_faults(&random, &c->faults[1]);

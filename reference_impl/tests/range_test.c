@@ -90,7 +90,7 @@ static void opened(void *context, netblt_connection *connection)
     struct stream *stream = context;
     stream->next = stream->start;
     stream->buffers = connection->agreed.max_buffers;
-    nb_proof_given(connection);
+    nb_validation_done(connection);
     if (connection->role == NETBLT_SENDER) {
         connection->sender.first = connection->sender.work_from = stream->start;
         connection->sender.gos.any = stream->start > 0;

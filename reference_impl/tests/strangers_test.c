@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Peers that may have forged their address (netblt_config.unproven_bytes): what they get, what proves them, and how
- * many there can be. */
+/* Peers that may have forged their address (netblt_config.unvalidated_bytes_per_s): what they get, what proves them,
+ * and how many there can be. */
 
 #define HOUR (3600 * SECOND)
 
@@ -129,9 +129,9 @@ static void a_stranger_gets_one_GO_until_he_acknowledges_it(void)
     peer_data(&peer, 0, 0, 0, false); /* DATA that acknowledges nothing shows nothing */
     peer_wait(&peer, 20 * SECOND);
     CHECK_EQUAL(peer_last_messages(&peer, messages, 8), 1);
-    CHECK(peer_info(&peer)->stranger);
+    CHECK(peer_info(&peer)->unvalidated);
     peer_data(&peer, 0, 1, 1, false);
-    CHECK(!peer_info(&peer)->stranger);
+    CHECK(!peer_info(&peer)->unvalidated);
     CHECK_EQUAL(peer_last_messages(&peer, messages, 8), 2); /* GO 1 and GO 2 */
     CHECK(messages[0].type == GO && messages[0].buffer == 1 && messages[1].buffer == 2);
     peer_free(&peer);
@@ -295,10 +295,10 @@ static void NEG_01_a_large_buffer_is_agreed_and_a_RESEND_of_what_is_missing_vali
     size_t first = peer_count_data(&peer);
     CHECK(first < 1000); /* six grants are not enough */
     CHECK_EQUAL(peer.closed, 0);
-    CHECK(peer_info(&peer)->stranger);
+    CHECK(peer_info(&peer)->unvalidated);
     missing[0] = 999;
     peer_resend(&peer, 2, 0, missing, 1); /* so it has the first one */
-    CHECK(!peer_info(&peer)->stranger);
+    CHECK(!peer_info(&peer)->unvalidated);
     peer_wait(&peer, SECOND);
     CHECK_EQUAL(peer_count_data(&peer), 1000);
     peer_ok(&peer, 3, 0);
@@ -435,7 +435,7 @@ static netblt_endpoint *endpoint_with(uint32_t strangers)
 {
     netblt_config config;
     netblt_config_default(&config);
-    config.unproven_connections = strangers;
+    config.unvalidated_connections = strangers;
     netblt_endpoint *endpoint = netblt_endpoint_new(&config);
     CHECK_EQUAL(netblt_listen(endpoint, 1, accept_seat, NULL), 0);
     memset(&seats, 0, sizeof seats);

@@ -29,32 +29,31 @@ typedef struct netblt_config {
     uint8_t version;               /* version byte of connections that we open; else that of the OPEN (AMB-01) */
     uint64_t refused_versions;     /* bit v set = drop packets with version v, v < 64; default: 4 and 5 */
     const netblt_profile *profile; /* must outlive the endpoint */
-    uint32_t first_buffer;         /* number of the first buffer that we GO for as receiver (AMB-09); default 0 */
-    uint32_t unproven_bytes;       /* default 131072; 0 = every peer counts as proven; see below */
-    uint32_t unproven_connections; /* default 1024, 0 = no bound; one more makes the oldest of them end */
-    netblt_log_fn *log;            /* may be NULL */
+    uint32_t first_buffer;         /* number of the first buffer that we GO for as receiver without a secret (AMB-09) */
+    /* 16 random bytes that nobody else knows, and that no other endpoint has. All zero = no secret: an attacker who
+     * cannot see our packets can then guess what they hold. See docs/security.md. */
+    uint8_t secret[NETBLT_SECRET_BYTES];
+    uint32_t unvalidated_bytes_per_s; /* default 65536; 0 = every peer counts as validated; see below */
+    uint32_t unvalidated_connections; /* default 1024, 0 = no limit; one more ends one of them */
+    netblt_log_fn *log;               /* may be NULL */
     void *log_context;
     netblt_event_fn *event; /* hears of everything that happens (events.h); may be NULL */
     void *event_context;
 } netblt_config;
 
-/* RFC 998 does not validate who sent an OPEN, so a passive end requires a sign that its packets reach the peer: the
- * peer acknowledges a control message (we receive), completes a buffer, or leaves packets that it got out of a RESEND
- * (we send). Until then the peer is sent at most
- *   - a RESPONSE for each OPEN, of at most three times its length; longer ones (client strings of 72 bytes and more)
- *     as far as the allowance for stateless replies goes, else without the client string;
- *   - while we receive: one GO, repeated ever more rarely, and KEEPALIVEs. A peer that is silent after its OPEN gets
- *     NETBLT_UNPROVEN_RECEIVER_BYTES in all;
- *   - while we send: unproven_bytes of DATA and LDATA, as much once more when more is to be sent, and then after 1, 2,
- *     4 and 8 seconds: NETBLT_UNPROVEN_GRANTS * unproven_bytes in all, and the KEEPALIVEs. A peer that asks for packets
- *     again beyond that is given up. Only the first buffer may be larger than unproven_bytes.
- * KEEPALIVEs go on until our death timer expires (TIMER-11), four in the peer's own death timer. The death timer that
- * we use and declare is at most 30 times that of the peer: 120 KEEPALIVEs, 1440 bytes, after each packet of the peer.
- * To this comes what our own client says by quitting. */
-#define NETBLT_UNPROVEN_RECEIVER_BYTES 2048
-#define NETBLT_UNPROVEN_GRANTS 6
+/* RFC 998 does not validate who sent an OPEN, so a passive end treats its peer as unvalidated until it has named
+ * something that it can only know from our packets: the number of our buffer in DATA (we receive), the buffer number
+ * that RESPONSE has given it, or the packets that were withheld from it, in RESEND (we send). An attacker who does not
+ * see our packets guesses each with a probability of at most 2^-16 (docs/security.md).
+ *
+ * All unvalidated peers together are sent at most three times the bytes that they have sent, and beyond that
+ * unvalidated_bytes_per_s at once and half of it in each second, IP and UDP headers included: in two seconds or more
+ * not above unvalidated_bytes_per_s on average. DATA waits for its turn; other packets that exceed the limit are not
+ * sent, as if the network had lost them. An unvalidated peer gets one GO (we receive), or buffers of one second's limit
+ * (we send; the first may be larger). The death timer that we use and declare to an unvalidated peer is at most 30
+ * times its own. */
 
-/* Version 2, versions 4 and 5 refused, profile default, buffers from 0, no log. */
+/* Version 2, versions 4 and 5 refused, profile default, no secret and buffers from 0, no log. */
 NETBLT_API void netblt_config_default(netblt_config *config);
 
 /* NULL when memory is short. `config` is copied. */
@@ -142,8 +141,9 @@ typedef struct netblt_options {
 /* ---- opening ---------------------------------------------------------------------------------------------- */
 
 /* Opens actively (RFC 998 5.1). `role` is this end's. `unique_id` must be fresh random bits (OPEN-04): the core draws
- * none. `client` must outlive the connection; `options` may be NULL. On success *connection is valid until `closed`.
- * NETBLT_ERR_INVALID_ARGUMENT, NETBLT_ERR_PORT_IN_USE, NETBLT_ERR_NO_MEMORY. */
+ * none; with a secret it replaces the low 16 bits (docs/security.md). `client` must outlive the connection; `options`
+ * may be NULL. On success *connection is valid until `closed`. NETBLT_ERR_INVALID_ARGUMENT, NETBLT_ERR_PORT_IN_USE,
+ * NETBLT_ERR_NO_MEMORY. */
 NETBLT_API int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port,
                            uint16_t foreign_port, enum netblt_role role, const netblt_params *params,
                            uint32_t unique_id, const netblt_client *client, void *context,
@@ -207,6 +207,11 @@ NETBLT_API netblt_time netblt_deadline(const netblt_endpoint *endpoint);
 /* Runs every timer that is due. Calling it early or often does no harm. */
 NETBLT_API void netblt_timeout(netblt_endpoint *endpoint, netblt_time now);
 
+/* The network reports (by ICMP) that nobody at `foreign` takes our packets: connections with unvalidated peers there
+ * end, those of `local_port` only if it is not 0. Validated peers are not concerned: such a report is easily forged. */
+NETBLT_API void netblt_unreachable(netblt_endpoint *endpoint, const netblt_address *foreign, uint16_t local_port,
+                                   netblt_time now);
+
 /* ---- one connection --------------------------------------------------------------------------------------- */
 
 /* The client answered WAIT or NULL before and has something now. */
@@ -254,7 +259,8 @@ typedef struct netblt_info {
     enum netblt_state state;
     enum netblt_role role;
     bool active;
-    bool stranger; /* passive: the peer has not proven yet that packets reach it; see netblt_config.unproven_bytes */
+    bool unvalidated; /* passive: packets may not reach the peer; see netblt_config.unvalidated_bytes_per_s */
+    bool guarded;     /* both ends are of this implementation and recognize forged packets (netblt_config.secret) */
     netblt_path path;
     uint16_t local_port;
     uint16_t foreign_port;

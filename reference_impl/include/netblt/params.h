@@ -12,6 +12,7 @@ extern "C" {
 #define NETBLT_DATA_HEADER_BYTES 24 /* DATA and LDATA header (WIRE-10) */
 #define NETBLT_STRING_MAX_BYTES 255 /* our bound on client strings and reasons, without the NUL */
 #define NETBLT_PACKET_MAX_BYTES 65535
+#define NETBLT_SECRET_BYTES 16                        /* see netblt_config */
 #define NETBLT_TRANSFER_MAX_BYTES (UINT64_C(1) << 32) /* RFC 998 3; see netblt_options.beyond_4g */
 
 /* What OPEN proposes and RESPONSE settles (RFC 998 4, 5.1; NEG-01..07). As limits of a passive end: the

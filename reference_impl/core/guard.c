@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The mark of OPEN, the token of RESPONSE and the proof of ABORT, QUIT and REFUSED: see guard.h. */
+#include "guard.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOKEN_PREFIX " guard="
+#define TOKEN_DIGITS 16
+#define PROOF_DIGITS 8
+
+_Static_assert(sizeof TOKEN_PREFIX - 1 + TOKEN_DIGITS == NB_GUARD_TOKEN_CHARS, "length of the token's text");
+_Static_assert(sizeof TOKEN_PREFIX - 1 + PROOF_DIGITS == NB_GUARD_PROOF_CHARS, "length of the proof's text");
+
+/* Both ends must compute the same mark, proof and buffer number: a key that everybody knows, one for each purpose, so
+ * that what is seen of one says nothing about another. */
+static const struct nb_hash_key mark_key = {{UINT64_C(0x6E6574626C742D6D), UINT64_C(0x61726B2076310000)}};
+static const struct nb_hash_key proof_key = {{UINT64_C(0x6E6574626C742D70), UINT64_C(0x726F6F6620763100)}};
+static const struct nb_hash_key number_key = {{UINT64_C(0x6E6574626C742D6E), UINT64_C(0x756D626572207631)}};
+
+struct nb_secret nb_secret_read(const uint8_t secret[NETBLT_SECRET_BYTES])
+{
+    static const uint8_t none[NETBLT_SECRET_BYTES];
+    return (struct nb_secret){.known = memcmp(secret, none, sizeof none) != 0, .key = nb_hash_key_read(secret)};
+}
+
+/* ---- hashes ---------------------------------------------------------------------------------------------------- */
+
+static size_t put_address(uint8_t *at, const netblt_address *address)
+{
+    memcpy(at, address->bytes, address->length);
+    return address->length;
+}
+
+static size_t put32(uint8_t *at, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> (24 - 8 * i));
+    return 4;
+}
+
+/* Of one connection as this end sees it, for one purpose. */
+static uint64_t connection_hash(const struct nb_secret *secret, uint8_t purpose, const netblt_path *path,
+                                uint16_t local_port, uint16_t foreign_port, uint32_t unique_id)
+{
+    uint8_t bytes[1 + 2 * NETBLT_ADDRESS_MAX_BYTES + 8];
+    size_t length = 1;
+    bytes[0] = purpose;
+    length += put_address(bytes + length, &path->local);
+    length += put_address(bytes + length, &path->foreign);
+    length += put32(bytes + length, (uint32_t)local_port << 16 | foreign_port);
+    length += put32(bytes + length, unique_id);
+    return nb_keyed_hash(&secret->key, bytes, length);
+}
+
+uint32_t nb_guard_first_buffer(const struct nb_secret *secret, const netblt_path *path, uint16_t local_port,
+                               uint16_t foreign_port, uint32_t unique_id)
+{
+    return (uint32_t)connection_hash(secret, 'n', path, local_port, foreign_port, unique_id);
+}
+
+uint64_t nb_guard_token(const struct nb_secret *secret, const netblt_path *path, uint16_t local_port,
+                        uint16_t foreign_port, uint32_t unique_id)
+{
+    return connection_hash(secret, 't', path, local_port, foreign_port, unique_id);
+}
+
+uint32_t nb_guard_first_buffer_of_token(uint64_t token)
+{
+    uint8_t bytes[8];
+    put32(bytes, (uint32_t)(token >> 32));
+    put32(bytes + 4, (uint32_t)token);
+    return (uint32_t)nb_keyed_hash(&number_key, bytes, sizeof bytes);
+}
+
+static uint16_t mark_of(uint32_t unique_id, uint16_t active_port, uint16_t passive_port)
+{
+    uint8_t bytes[6] = {(uint8_t)(unique_id >> 24), (uint8_t)(unique_id >> 16),   (uint8_t)(active_port >> 8),
+                        (uint8_t)active_port,       (uint8_t)(passive_port >> 8), (uint8_t)passive_port};
+    return (uint16_t)nb_keyed_hash(&mark_key, bytes, sizeof bytes);
+}
+
+uint32_t nb_guard_mark(uint32_t unique_id, uint16_t active_port, uint16_t passive_port)
+{
+    return (unique_id & 0xFFFF0000u) | mark_of(unique_id, active_port, passive_port);
+}
+
+bool nb_guard_is_marked(uint32_t unique_id, uint16_t active_port, uint16_t passive_port)
+{
+    return nb_guard_mark(unique_id, active_port, passive_port) == unique_id;
+}
+
+static uint32_t proof_of(uint32_t unique_id, enum nb_type type)
+{
+    uint8_t bytes[5];
+    put32(bytes, unique_id);
+    bytes[4] = (uint8_t)type;
+    return (uint32_t)nb_keyed_hash(&proof_key, bytes, sizeof bytes);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------------------------- */
+
+void nb_guard_cut(char *text, size_t length)
+{
+    if (strlen(text) <= length)
+        return;
+    while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) /* inside a UTF-8 character */
+        length--;
+    text[length] = 0;
+}
+
+static bool append(char *text, uint64_t value, int digits)
+{
+    size_t length = strlen(text);
+    size_t room = NETBLT_STRING_MAX_BYTES + 1 - length;
+    if (sizeof TOKEN_PREFIX + (size_t)digits > room)
+        return false;
+    snprintf(text + length, room, TOKEN_PREFIX "%0*" PRIx64, digits, value);
+    return true;
+}
+
+static bool is_hexadecimal(const char *digits)
+{
+    return digits[strspn(digits, "0123456789abcdef")] == 0;
+}
+
+static bool take(char *text, size_t chars, uint64_t *value)
+{
+    size_t length = strlen(text);
+    if (length < chars)
+        return false;
+    char *at = text + length - chars;
+    const char *digits = at + sizeof TOKEN_PREFIX - 1;
+    if (strncmp(at, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1) != 0 || !is_hexadecimal(digits))
+        return false;
+    *value = strtoull(digits, NULL, 16);
+    *at = 0;
+    return true;
+}
+
+bool nb_guard_append_token(char *text, uint64_t token)
+{
+    return append(text, token, TOKEN_DIGITS);
+}
+
+bool nb_guard_take_token(char *text, uint64_t *token)
+{
+    return take(text, NB_GUARD_TOKEN_CHARS, token);
+}
+
+void nb_guard_append_proof(char *reason, uint32_t unique_id, enum nb_type type)
+{
+    nb_guard_cut(reason, NETBLT_STRING_MAX_BYTES - NB_GUARD_PROOF_CHARS);
+    append(reason, proof_of(unique_id, type), PROOF_DIGITS);
+}
+
+bool nb_guard_take_proof(char *reason, uint32_t unique_id, enum nb_type type)
+{
+    uint64_t proof;
+    return take(reason, NB_GUARD_PROOF_CHARS, &proof) && proof == proof_of(unique_id, type);
+}
