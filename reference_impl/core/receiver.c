@@ -157,15 +157,25 @@ static bool next_is_within_range(const netblt_connection *connection)
     return connection->options.beyond_4g || index * receiver->buffer_size <= NETBLT_TRANSFER_MAX_BYTES;
 }
 
+/* An unvalidated peer gets one GO, and a few when it has acknowledged that: anybody can forge the acknowledgement, but
+ * a sender may wait for the GOs of several buffers before it sends. */
+#define UNVALIDATED_BUFFERS_MAX 4
+
+static bool within_unvalidated(const netblt_connection *connection)
+{
+    const struct nb_receiver *receiver = &connection->receiver;
+    return !nb_validation_is_missing(connection) ||
+           (receiver->queue.acked != 0 && receiver->first + receiver->buffers.count < UNVALIDATED_BUFFERS_MAX);
+}
+
 /* Each outstanding buffer, this one included, may add a RESEND and an OK before anything is acknowledged.
- * DATA-10: none after L; DATA-12: at most N outstanding; an unvalidated peer gets one (validation.h); a wanted QUIT
- * asks for nothing new. */
+ * DATA-10: none after L; DATA-12: at most N outstanding; a wanted QUIT asks for nothing new. */
 static bool may_go(const netblt_connection *connection)
 {
     const struct nb_receiver *receiver = &connection->receiver;
     bool first = receiver->first + receiver->buffers.count == 0;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !receiver->client_waits &&
-           (first || !nb_validation_is_missing(connection)) && !receiver->last_known &&
+           (first || within_unvalidated(connection)) && !receiver->last_known &&
            receiver->outstanding < nb_rate_control_credit(&receiver->rate, receiver->max_outstanding) &&
            nb_rate_control_window_allows(&receiver->rate, receiver->first + receiver->buffers.count) &&
            receiver->buffers.count < receiver->most_slots &&

@@ -191,6 +191,8 @@ void nb_receiver_on_data(netblt_connection *connection, const struct nb_packet *
         return;
     }
     nb_validation_done(connection);
+    if (!nb_connection_transfers(connection))
+        return;
     nb_receiver_on_ack(connection, packet->data.high_seq, now); /* even if the data is of no use: AMB-60 */
     if (!nb_connection_transfers(connection))
         return;

@@ -163,7 +163,7 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
     if (index < sender->work_from)
         sender->work_from = index;
     judge_names(connection, buffer);
-    return VERDICT_RECORD;
+    return connection->state == NETBLT_STATE_CLOSED ? VERDICT_CLOSED : VERDICT_RECORD;
 }
 
 /* ---- the packet ------------------------------------------------------------------------------------------------ */
@@ -190,6 +190,8 @@ static enum verdict on_message(netblt_connection *connection, const struct nb_me
         return VERDICT_FORGET;
     if (connection->guarded) /* the peer has seen our RESPONSE */
         nb_validation_done(connection);
+    if (connection->state == NETBLT_STATE_CLOSED)
+        return VERDICT_CLOSED;
     if (!nb_sequence_is_new(&sender->sequence, message->seq)) { /* CTRL-09: a duplicate does nothing a second time */
         if (message->type == NB_OK && sender->ok_seen && message->seq == sender->newest_ok)
             sender->peer_control_timer_ms = message->control_timer_ms; /* but may publish a longer timer: AMB-44 */

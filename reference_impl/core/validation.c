@@ -92,6 +92,8 @@ void nb_validation_done(netblt_connection *connection)
     else if (connection->started)
         nb_control_timer_for_unvalidated(&connection->receiver.control_timer, false);
     nb_touch(connection);
+    if (!connection->active && connection->client->validated != NULL)
+        connection->client->validated(connection->context, connection);
 }
 
 void nb_validation_make_room(netblt_endpoint *endpoint)

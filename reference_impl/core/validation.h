@@ -42,7 +42,7 @@ struct nb_unvalidated_connections {
 
 /* A passive connection has been made, by an OPEN of `open_bytes` bytes. */
 void nb_validation_begin(netblt_connection *connection, size_t open_bytes);
-/* The peer is validated. */
+/* The peer is validated. The client, which is notified, may close the connection. */
 void nb_validation_done(netblt_connection *connection);
 /* The connection has ended. */
 void nb_validation_forget(netblt_connection *connection);

@@ -108,6 +108,9 @@ typedef struct netblt_client {
 
     /* The connection is open and its parameters are settled: see netblt_get_info(). */
     void (*opened)(void *context, netblt_connection *connection);
+    /* Passive end: the peer is validated (netblt_config.unvalidated_bytes_per_s). Called once at most, before the first
+     * deliver when this end receives; never when every peer counts as validated. */
+    void (*validated)(void *context, netblt_connection *connection);
     /* The outcome is known. A sender may still dally afterwards. Called exactly once. */
     void (*finished)(void *context, netblt_connection *connection, const netblt_outcome *outcome);
     /* Nothing more will happen; the pointer is invalid when this returns. Called exactly once, after finished. */
