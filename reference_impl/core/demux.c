@@ -8,26 +8,18 @@
 
 #define FIRST_BUCKETS 64
 
-/* FNV-1a: short keys, no adversary that the addresses could keep out anyway. */
-#define FNV_BASIS UINT64_C(0xCBF29CE484222325)
-#define FNV_PRIME UINT64_C(0x100000001B3)
-
-static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ bytes[i]) * FNV_PRIME;
-    return hash;
-}
-
+/* Keyed: peers choose ports, and with UDP addresses too, and could make all connections share a bucket. */
 static size_t bucket_of(const struct nb_demux *demux, const netblt_path *path, uint16_t local_port,
                         uint16_t foreign_port)
 {
-    uint8_t ports[4] = {(uint8_t)(local_port >> 8), (uint8_t)local_port, (uint8_t)(foreign_port >> 8),
-                        (uint8_t)foreign_port};
-    uint64_t hash = hash_bytes(FNV_BASIS, ports, sizeof ports);
-    hash = hash_bytes(hash, path->local.bytes, path->local.length);
-    hash = hash_bytes(hash, path->foreign.bytes, path->foreign.length);
-    return (size_t)(hash ^ hash >> 32) & (demux->bucket_count - 1);
+    uint8_t bytes[4 + 2 * NETBLT_ADDRESS_MAX_BYTES] = {(uint8_t)(local_port >> 8), (uint8_t)local_port,
+                                                       (uint8_t)(foreign_port >> 8), (uint8_t)foreign_port};
+    size_t length = 4;
+    memcpy(bytes + length, path->local.bytes, path->local.length);
+    length += path->local.length;
+    memcpy(bytes + length, path->foreign.bytes, path->foreign.length);
+    length += path->foreign.length;
+    return (size_t)nb_keyed_hash(&demux->key, bytes, length) & (demux->bucket_count - 1);
 }
 
 bool nb_demux_same_address(const netblt_address *a, const netblt_address *b)

@@ -2,6 +2,8 @@
 #ifndef NETBLT_CORE_DEMUX_H
 #define NETBLT_CORE_DEMUX_H
 
+#include "keyed_hash.h"
+
 #include <netblt/endpoint.h>
 #include <stddef.h>
 
@@ -16,6 +18,7 @@ struct nb_listener {
 };
 
 struct nb_demux {
+    struct nb_hash_key key; /* from the endpoint's secret; must not change while there are connections */
     netblt_connection **buckets;
     size_t bucket_count; /* a power of two, or 0 */
     size_t connections;

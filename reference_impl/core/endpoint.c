@@ -32,6 +32,7 @@ netblt_endpoint *netblt_endpoint_new(const netblt_config *config)
         endpoint->config.profile = &netblt_profile_default;
     nb_farewells_init(&endpoint->farewells);
     endpoint->secret = nb_secret_read(config->secret);
+    endpoint->demux.key = endpoint->secret.key;
     nb_budget_init(&endpoint->budget, config->unvalidated_bytes_per_s);
     return endpoint;
 }
