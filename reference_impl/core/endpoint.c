@@ -270,11 +270,13 @@ int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t loc
         opened->role = role;
         opened->own = *params;
         opened->agreed = *params;
-        opened->unique_id = endpoint->secret.known ? nb_guard_mark(unique_id, local_port, foreign_port) : unique_id;
         opened->client = client;
         opened->context = context;
         if (options != NULL)
             opened->options = *options;
+        opened->unique_id = endpoint->secret.known ? nb_guard_mark(unique_id, local_port, foreign_port,
+                                                                   nb_guard_features(&opened->options))
+                                                   : unique_id;
         nb_open_start(opened, now);
         nb_touch(opened);
         *connection = opened;
@@ -530,6 +532,7 @@ void netblt_get_info(const netblt_connection *connection, netblt_info *info)
         .active = connection->active,
         .unvalidated = nb_validation_is_missing(connection),
         .guarded = connection->guarded,
+        .ends_in_hash = (connection->features & NB_FEATURE_HASH) != 0,
         .path = connection->path,
         .local_port = connection->local_port,
         .foreign_port = connection->foreign_port,

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #define TOKEN_PREFIX " guard="
+#define FEATURE_DIGITS 1
 #define TOKEN_DIGITS 16
 #define PROOF_DIGITS 8
 
-_Static_assert(sizeof TOKEN_PREFIX - 1 + TOKEN_DIGITS == NB_GUARD_TOKEN_CHARS, "length of the token's text");
+_Static_assert(sizeof TOKEN_PREFIX - 1 + FEATURE_DIGITS + TOKEN_DIGITS == NB_GUARD_TOKEN_CHARS,
+               "length of the token's text");
 _Static_assert(sizeof TOKEN_PREFIX - 1 + PROOF_DIGITS == NB_GUARD_PROOF_CHARS, "length of the proof's text");
 
 /* Both ends must compute the same mark, proof and buffer number: a key that everybody knows, one for each purpose, so
@@ -75,21 +77,31 @@ uint32_t nb_guard_first_buffer_of_token(uint64_t token)
     return (uint32_t)nb_keyed_hash(&number_key, bytes, sizeof bytes);
 }
 
-static uint16_t mark_of(uint32_t unique_id, uint16_t active_port, uint16_t passive_port)
+static uint16_t mark_of(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned features)
 {
-    uint8_t bytes[6] = {(uint8_t)(unique_id >> 24), (uint8_t)(unique_id >> 16),   (uint8_t)(active_port >> 8),
-                        (uint8_t)active_port,       (uint8_t)(passive_port >> 8), (uint8_t)passive_port};
+    uint8_t bytes[10];
+    put32(bytes, unique_id & 0xFFFF0000u);
+    put32(bytes + 4, (uint32_t)active_port << 16 | passive_port);
+    bytes[8] = (uint8_t)features;
+    bytes[9] = 0;
     return (uint16_t)nb_keyed_hash(&mark_key, bytes, sizeof bytes);
 }
 
-uint32_t nb_guard_mark(uint32_t unique_id, uint16_t active_port, uint16_t passive_port)
+uint32_t nb_guard_mark(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned features)
 {
-    return (unique_id & 0xFFFF0000u) | mark_of(unique_id, active_port, passive_port);
+    return (unique_id & 0xFFFF0000u) | mark_of(unique_id, active_port, passive_port, features);
 }
 
-bool nb_guard_is_marked(uint32_t unique_id, uint16_t active_port, uint16_t passive_port)
+bool nb_guard_is_marked(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned *features)
 {
-    return nb_guard_mark(unique_id, active_port, passive_port) == unique_id;
+    for (unsigned tried = 0; tried <= NB_FEATURES_ALL; tried++) {
+        if (nb_guard_mark(unique_id, active_port, passive_port, tried) != unique_id)
+            continue;
+        if (features != NULL)
+            *features = tried;
+        return true;
+    }
+    return false;
 }
 
 static uint32_t proof_of(uint32_t unique_id, enum nb_type type)
@@ -111,13 +123,13 @@ void nb_guard_cut(char *text, size_t length)
     text[length] = 0;
 }
 
-static bool append(char *text, uint64_t value, int digits)
+static bool append(char *text, const char *digits)
 {
     size_t length = strlen(text);
     size_t room = NETBLT_STRING_MAX_BYTES + 1 - length;
-    if (sizeof TOKEN_PREFIX + (size_t)digits > room)
+    if (strlen(TOKEN_PREFIX) + strlen(digits) >= room)
         return false;
-    snprintf(text + length, room, TOKEN_PREFIX "%0*" PRIx64, digits, value);
+    snprintf(text + length, room, TOKEN_PREFIX "%s", digits);
     return true;
 }
 
@@ -126,38 +138,48 @@ static bool is_hexadecimal(const char *digits)
     return digits[strspn(digits, "0123456789abcdef")] == 0;
 }
 
-static bool take(char *text, size_t chars, uint64_t *value)
+/* Cuts the prefix and `count` digits off the end of `text`. Returns the digits, or NULL. */
+static const char *take(char *text, size_t count)
 {
     size_t length = strlen(text);
+    size_t chars = sizeof TOKEN_PREFIX - 1 + count;
     if (length < chars)
-        return false;
+        return NULL;
     char *at = text + length - chars;
-    const char *digits = at + sizeof TOKEN_PREFIX - 1;
-    if (strncmp(at, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1) != 0 || !is_hexadecimal(digits))
-        return false;
-    *value = strtoull(digits, NULL, 16);
+    if (strncmp(at, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1) != 0 || !is_hexadecimal(at + sizeof TOKEN_PREFIX - 1))
+        return NULL;
     *at = 0;
+    return at + sizeof TOKEN_PREFIX - 1;
+}
+
+bool nb_guard_append_token(char *text, uint64_t token, unsigned features)
+{
+    char digits[FEATURE_DIGITS + TOKEN_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%x%016" PRIx64, features & 0xF, token);
+    return append(text, digits);
+}
+
+bool nb_guard_take_token(char *text, uint64_t *token, unsigned *features)
+{
+    const char *digits = take(text, FEATURE_DIGITS + TOKEN_DIGITS);
+    if (digits == NULL)
+        return false;
+    char feature[2] = {digits[0], 0};
+    *features = (unsigned)strtoul(feature, NULL, 16);
+    *token = strtoull(digits + FEATURE_DIGITS, NULL, 16);
     return true;
-}
-
-bool nb_guard_append_token(char *text, uint64_t token)
-{
-    return append(text, token, TOKEN_DIGITS);
-}
-
-bool nb_guard_take_token(char *text, uint64_t *token)
-{
-    return take(text, NB_GUARD_TOKEN_CHARS, token);
 }
 
 void nb_guard_append_proof(char *reason, uint32_t unique_id, enum nb_type type)
 {
+    char digits[PROOF_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%08" PRIx32, proof_of(unique_id, type));
     nb_guard_cut(reason, NETBLT_STRING_MAX_BYTES - NB_GUARD_PROOF_CHARS);
-    append(reason, proof_of(unique_id, type), PROOF_DIGITS);
+    append(reason, digits);
 }
 
 bool nb_guard_take_proof(char *reason, uint32_t unique_id, enum nb_type type)
 {
-    uint64_t proof;
-    return take(reason, NB_GUARD_PROOF_CHARS, &proof) && proof == proof_of(unique_id, type);
+    const char *digits = take(reason, PROOF_DIGITS);
+    return digits != NULL && strtoul(digits, NULL, 16) == proof_of(unique_id, type);
 }

@@ -112,7 +112,8 @@ static void adopt_response(netblt_connection *connection, const struct nb_open_f
     connection->peer_death_timer_s = response->death_timer_s;
     nb_text_copy(connection->peer_string, response->string);
     if (connection->endpoint->secret.known)
-        connection->guarded = nb_guard_take_token(connection->peer_string, &connection->token);
+        connection->guarded = nb_guard_take_token(connection->peer_string, &connection->token, &connection->features);
+    connection->features &= nb_guard_features(&connection->options);
     if (connection->own.data_checksum && !response->data_checksum)
         nb_log(connection->endpoint, "RESPONSE turned data checksums off (NEG-07); obeyed");
     if (response->write != mode_is_write(connection))
@@ -219,7 +220,7 @@ size_t nb_open_write_response(netblt_connection *connection, uint8_t *packet, ne
     struct nb_open_fields fields;
     netblt_params answer = connection->agreed;
     if (connection->guarded)
-        nb_guard_append_token(answer.client_string, connection->token);
+        nb_guard_append_token(answer.client_string, connection->token, connection->features);
     nb_params_to_wire(&answer, &fields);
     fields.unique_id = connection->unique_id; /* OPEN-02 */
     fields.write = mode_is_write(connection); /* NEG-07: echoed */
@@ -240,7 +241,7 @@ static void refuse(netblt_endpoint *endpoint, const netblt_path *path, const str
     char text[NETBLT_STRING_MAX_BYTES + 1];
     size_t chars = refusal_chars_max(open->length);
     bool marked =
-        endpoint->secret.known && nb_guard_is_marked(open->open.unique_id, open->local_port, open->foreign_port);
+        endpoint->secret.known && nb_guard_is_marked(open->open.unique_id, open->local_port, open->foreign_port, NULL);
     snprintf(text, sizeof text, "%s", reason);
     nb_guard_cut(text, marked ? chars - NB_GUARD_PROOF_CHARS : chars);
     if (marked)
@@ -270,9 +271,12 @@ static void offer_guard(netblt_connection *connection, const struct nb_packet *o
     size_t chars = strlen(connection->agreed.client_string) + NB_GUARD_TOKEN_CHARS;
     bool fits = chars <= NETBLT_STRING_MAX_BYTES && NB_OPEN_BYTES + nb_align4(chars + 1) + NB_BUDGET_HEADER_BYTES <=
                                                         NB_BUDGET_FACTOR * (size_t)open->length;
-    if (!secret->known || !fits || !nb_guard_is_marked(open->open.unique_id, open->local_port, open->foreign_port))
+    unsigned features = 0;
+    if (!secret->known || !fits ||
+        !nb_guard_is_marked(open->open.unique_id, open->local_port, open->foreign_port, &features))
         return;
     connection->guarded = true;
+    connection->features = features & nb_guard_features(&connection->options);
     connection->token = nb_guard_token(secret, &connection->path, connection->local_port, connection->foreign_port,
                                        connection->unique_id);
 }

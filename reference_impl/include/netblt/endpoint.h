@@ -138,6 +138,10 @@ typedef struct netblt_options {
      * reaches beyond, supplied or received, makes this end QUIT: NETBLT_LOCAL_QUIT here, NETBLT_PEER_QUIT there. That
      * buffer is neither sent, delivered nor OK'd. */
     bool beyond_4g;
+    /* This client ends its data with a hash of them, or expects that of its peer. netblt_info.ends_in_hash tells
+     * whether the peer's client does too; only endpoints with a secret can find out. The core neither adds nor checks a
+     * hash. */
+    bool ends_in_hash;
     netblt_time open_timeout_us; /* active: give up opening after this long; 0 = as the profile says (OPEN-03) */
 } netblt_options;
 
@@ -262,8 +266,9 @@ typedef struct netblt_info {
     enum netblt_state state;
     enum netblt_role role;
     bool active;
-    bool unvalidated; /* passive: packets may not reach the peer; see netblt_config.unvalidated_bytes_per_s */
-    bool guarded;     /* both ends are of this implementation and recognize forged packets (netblt_config.secret) */
+    bool unvalidated;  /* passive: packets may not reach the peer; see netblt_config.unvalidated_bytes_per_s */
+    bool guarded;      /* both ends are of this implementation and recognize forged packets (netblt_config.secret) */
+    bool ends_in_hash; /* both clients set netblt_options.ends_in_hash */
     netblt_path path;
     uint16_t local_port;
     uint16_t foreign_port;
