@@ -501,6 +501,19 @@ int netblt_quit(netblt_connection *connection, const char *reason, netblt_time n
     return 0;
 }
 
+int netblt_confirm(netblt_connection *connection, netblt_time now)
+{
+    if (!connection->started || connection->role != NETBLT_RECEIVER || !nb_connection_transfers(connection) ||
+        connection->quit_wanted || !connection->receiver.awaits_confirmation)
+        return NETBLT_ERR_WRONG_STATE;
+    netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
+    nb_enter(endpoint, now);
+    nb_receiver_confirm(connection);
+    nb_touch(connection);
+    nb_leave(endpoint);
+    return 0;
+}
+
 int netblt_abort(netblt_connection *connection, const char *reason, netblt_time now)
 {
     if (strlen(reason) > NETBLT_STRING_MAX_BYTES)

@@ -267,11 +267,26 @@ static void observe_offer(netblt_connection *connection, struct nb_burst offer)
     nb_observe_rate(connection, offer, receiver->control_timer.smoothed_us, (uint64_t)measured, receiver->rate.why);
 }
 
+/* With the newest offer. */
+static void queue_ok(netblt_connection *connection, uint32_t number)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    uint16_t seq;
+    if (!nb_control_queue_ok(&receiver->queue, number, receiver->offered.size, receiver->offered.interval_ms, &seq))
+        nb_receiver_out_of_memory(connection);
+}
+
+/* The client learns of it once, after the last deliver. */
+static void all_delivered(netblt_connection *connection)
+{
+    if (connection->client->complete != NULL && nb_connection_transfers(connection))
+        connection->client->complete(connection->context, connection);
+}
+
 void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
-    uint16_t seq;
     if (nb_close_beyond_4g(connection, (receiver->first + i) * receiver->buffer_size + buffer->length, now)) {
         nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + i, &buffer->timer_at, NETBLT_TIME_NEVER);
         return; /* neither delivered nor OK'd */
@@ -288,15 +303,26 @@ void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time n
         observe_offer(connection, offer);
     receiver->offered = offer;
     uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
-    if (!nb_control_queue_ok(&receiver->queue, number, offer.size, offer.interval_ms, &seq)) {
-        nb_receiver_out_of_memory(connection);
+    bool whole = receiver->last_known && receiver->outstanding == 0;
+    receiver->awaits_confirmation = whole && connection->options.confirm_end;
+    receiver->withheld = number;
+    if (!receiver->awaits_confirmation)
+        queue_ok(connection, number);
+    if (connection->state == NETBLT_STATE_CLOSED)
         return;
-    }
     nb_observe_buffer_done(connection, receiver->first + i, buffer->length);
     if (connection->options.any_order)
         deliver(connection, i);
     if (connection->state != NETBLT_STATE_CLOSED)
         deliver_in_order(connection);
+    if (whole)
+        all_delivered(connection);
+}
+
+void nb_receiver_confirm(netblt_connection *connection)
+{
+    connection->receiver.awaits_confirmation = false;
+    queue_ok(connection, connection->receiver.withheld);
 }
 
 void nb_receiver_end_at(netblt_connection *connection, size_t i)
@@ -329,8 +355,10 @@ void nb_receiver_step(netblt_connection *connection)
         connection->owed |= NB_OWED_CONTROL;
     if (nb_control_queue_is_empty(&receiver->queue)) /* an ack overtook the repeat: no empty CONTROL (AMB-46) */
         connection->owed &= ~(unsigned)NB_OWED_CONTROL;
-    /* CLOSE-01: L seen, no buffer with missing packets, and every control message acknowledged. */
-    if (receiver->last_known && receiver->buffers.count == 0 && nb_control_queue_is_empty(&receiver->queue))
+    /* CLOSE-01: L seen, no buffer with missing packets, and every control message acknowledged, the withheld one too.
+     */
+    if (receiver->last_known && receiver->buffers.count == 0 && !receiver->awaits_confirmation &&
+        nb_control_queue_is_empty(&receiver->queue))
         nb_close_receiver_done(connection);
 }
 

@@ -64,6 +64,8 @@ struct nb_receiver {
     size_t outstanding;     /* GO'd and not RECEIVED */
     bool last_known;        /* L was seen */
     uint64_t last_index;
+    bool awaits_confirmation;    /* options.confirm_end: the OK of `withheld` waits for netblt_confirm() */
+    uint32_t withheld;           /* number of the buffer that was completed last */
     bool client_waits;           /* provide answered NULL */
     netblt_time data_timer_from; /* no data timer expires before */
 };
@@ -94,8 +96,11 @@ void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time
 /* Buffer i of the ring got its first packet since it was ACKED: tight timers for it and for all ACKED ones below
  * (TIMER-05, TIMER-06). */
 void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time now);
-/* Buffer i is complete: queues OK, gives it to the client. */
+/* Buffer i is complete: queues OK, gives it to the client. The OK that would complete the transfer waits for
+ * nb_receiver_confirm() if the client wants that. */
 void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time now);
+/* The client has stored everything (netblt_confirm): queues the withheld OK. */
+void nb_receiver_confirm(netblt_connection *connection);
 /* L was seen in buffer i: no buffer above it exists (AMB-30). */
 void nb_receiver_end_at(netblt_connection *connection, size_t i);
 void nb_receiver_out_of_memory(netblt_connection *connection);

@@ -37,6 +37,9 @@ struct end {
     netblt_stats stats;
     bool stalled;
     netblt_time resume_at;
+    bool complete;  /* receiver: `complete` was called ... */
+    bool confirmed; /* ... and netblt_confirm() or netblt_abort() followed */
+    netblt_time confirm_at;
     uint64_t held; /* buffers that the core holds */
     uint64_t next; /* index that supply or deliver must name next */
 };
@@ -151,6 +154,17 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     free(data);
 }
 
+static void complete(void *context, netblt_connection *connection)
+{
+    (void)connection;
+    struct end *end = context;
+    struct pair *pair = end->pair;
+    must(pair, !end->sends && !end->complete, "complete was called twice, or for the sender");
+    must(pair, pair->delivered_bytes == pair->c->size, "complete was called before the last deliver");
+    end->complete = true;
+    end->confirm_at = pair->now + pair->c->confirm_after_us;
+}
+
 static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
 {
     (void)connection;
@@ -178,6 +192,8 @@ static void finished(void *context, netblt_connection *connection, const netblt_
     end->result = outcome->result;
     snprintf(end->reason, sizeof end->reason, "%s", outcome->reason);
     must(end->pair, end->held == 0, "finished while the core still held memory");
+    if (outcome->result == NETBLT_DONE && end->pair->c->confirm_end)
+        must(end->pair, end->pair->ends[0].confirmed || end->pair->ends[1].confirmed, "success before confirmation");
 }
 
 static void closed(void *context, netblt_connection *connection)
@@ -196,6 +212,7 @@ static const netblt_client client = {
     .release = release,
     .provide = provide,
     .deliver = deliver,
+    .complete = complete,
     .discard = discard,
     .opened = opened,
     .finished = finished,
@@ -213,6 +230,7 @@ static void accept_all(void *context, const netblt_request *request, netblt_answ
     answer->client = &client;
     answer->context = end;
     answer->options.any_order = end->pair->c->any_order;
+    answer->options.confirm_end = end->pair->c->confirm_end;
     answer->options.rate = end->pair->c->auto_rate ? NETBLT_RATE_AUTO : NETBLT_RATE_FIXED;
 }
 
@@ -422,6 +440,11 @@ static void arrive(struct pair *pair)
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
+static bool owes_confirmation(const struct end *end)
+{
+    return end->pair->c->confirm_end && end->complete && !end->confirmed && end->connection != NULL;
+}
+
 static netblt_time next_event(const struct pair *pair)
 {
     netblt_time next = pair->flights == NULL ? NETBLT_TIME_NEVER : pair->flights->at;
@@ -433,8 +456,19 @@ static netblt_time next_event(const struct pair *pair)
         next = deadline < next ? deadline : next;
         if (end->stalled && end->connection != NULL && end->resume_at < next)
             next = end->resume_at;
+        if (owes_confirmation(end) && end->confirm_at < next)
+            next = end->confirm_at;
     }
     return next;
+}
+
+static void confirm(struct pair *pair, struct end *end)
+{
+    end->confirmed = true;
+    if (pair->c->abort_at_end)
+        CHECK_EQUAL(netblt_abort(end->connection, "no space left", pair->now), 0);
+    else
+        CHECK_EQUAL(netblt_confirm(end->connection, pair->now), 0);
 }
 
 static void wake_clients(struct pair *pair)
@@ -445,6 +479,8 @@ static void wake_clients(struct pair *pair)
             end->stalled = false;
             netblt_resume(end->connection, pair->now);
         }
+        if (owes_confirmation(end) && end->confirm_at <= pair->now)
+            confirm(pair, end);
     }
 }
 
@@ -474,6 +510,7 @@ static void start(struct pair *pair)
     netblt_path path = path_of(0);
     netblt_options options = {
         .any_order = pair->c->any_order,
+        .confirm_end = pair->c->confirm_end,
         .rate = pair->c->auto_rate ? NETBLT_RATE_AUTO : NETBLT_RATE_FIXED,
     };
     enum netblt_role role = pair->c->active_sends ? NETBLT_SENDER : NETBLT_RECEIVER;
@@ -488,7 +525,11 @@ static void verify(struct pair *pair)
     for (int i = 0; i < 2; i++) {
         const struct end *end = &pair->ends[i];
         must(pair, end->finished == 1 && end->closed == 1, "a client was not told the end exactly once");
-        must(pair, end->result == NETBLT_DONE, "a transfer did not succeed");
+        if (pair->c->abort_at_end)
+            must(pair, end->result != NETBLT_DONE, "a transfer whose receiver aborted at the end succeeded");
+        else
+            must(pair, end->result == NETBLT_DONE, "a transfer did not succeed");
+        must(pair, end->sends || end->complete, "complete was not called");
         must(pair, end->held == 0, "memory was not given back");
         must(pair, netblt_deadline(end->endpoint) == NETBLT_TIME_NEVER, "a timer is left");
     }

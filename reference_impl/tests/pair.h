@@ -26,8 +26,11 @@ struct pair_case {
     uint64_t size;         /* bytes to transfer */
     bool end_is_late;      /* the sender learns of the end only when asked for the buffer behind it */
     bool any_order;
-    bool auto_rate; /* at both ends */
-    bool flakeway;  /* the link is the suite's bad network, which must have been built in: pair_has_flakeway() */
+    bool auto_rate;   /* at both ends */
+    bool confirm_end; /* the receiving client confirms so long after all is there: sooner no success */
+    netblt_time confirm_after_us;
+    bool abort_at_end; /* it aborts instead: success at neither end */
+    bool flakeway;     /* the link is the suite's bad network, which must have been built in: pair_has_flakeway() */
     unsigned client_buffers; /* memory of the receiving client, in buffers; 0 = as many as asked for */
     unsigned stall_permille; /* how often a client answers "not now" */
     bool secretless; /* both ends: they know nothing of guarded connections, and buffers start at first_buffer */
@@ -52,8 +55,9 @@ struct pair_result {
 void pair_case_default(struct pair_case *c);
 bool pair_has_flakeway(void);
 
-/* Runs until both ends have closed and checks what every transfer must fulfil: NETBLT_DONE and `closed` once at both
- * ends, equal bytes, all memory given back, no timer left. Ends the program otherwise, naming the seed. */
+/* Runs until both ends have closed and checks what every transfer must fulfil: NETBLT_DONE (abort_at_end: anything
+ * else) and `closed` once at both ends, equal bytes, all memory given back, no timer left. Ends the program otherwise,
+ * naming the seed. */
 void pair_run(const struct pair_case *c, struct pair_result *result);
 
 #endif

@@ -90,6 +90,8 @@ static void randomize(struct pair_case *c, uint64_t seed)
     randomize_faults(&random, &c->faults[0]);
     randomize_faults(&random, &c->faults[1]);
     c->auto_rate = random_chance(&random, 300);
+    c->confirm_end = seed % 3 == 0;
+    c->confirm_after_us = seed % 9 == 0 ? 0 : seed % 9 == 3 ? 20000 : 90000000;
     if (c->active.data_checksum && random_chance(&random, 500)) {
         /* Not both: two faults in one packet can cancel in the sum, which undetected_test shows. */
         bool bursts = random_chance(&random, 500);

@@ -19,8 +19,8 @@ extern "C" {
  *     netblt_timeout()       ... and call this when it has come
  *
  * Not thread-safe. Callbacks run inside netblt_input(), netblt_timeout(), netblt_output_burst(), netblt_resume(),
- * netblt_quit() and netblt_abort(); they may call netblt_get_info(), netblt_resume(), netblt_quit() and netblt_abort(),
- * and nothing else of this endpoint. */
+ * netblt_confirm(), netblt_quit() and netblt_abort(); they may call netblt_get_info(), netblt_resume(),
+ * netblt_confirm(), netblt_quit() and netblt_abort(), and nothing else of this endpoint. */
 typedef struct netblt_endpoint netblt_endpoint;
 
 typedef void netblt_log_fn(void *context, const char *line);
@@ -105,6 +105,9 @@ typedef struct netblt_client {
                     bool last);
     /* Receiver: buffer `index` will not be delivered (past the last buffer, or the connection ended). */
     void (*discard)(void *context, netblt_connection *connection, uint64_t index, uint8_t *data);
+    /* Receiver: all buffers of the transfer were delivered. Called once, after the last deliver. See
+     * netblt_options.confirm_end. */
+    void (*complete)(void *context, netblt_connection *connection);
 
     /* The connection is open and its parameters are settled: see netblt_get_info(). */
     void (*opened)(void *context, netblt_connection *connection);
@@ -142,6 +145,10 @@ typedef struct netblt_options {
      * whether the peer's client does too; only endpoints with a secret can find out. The core neither adds nor checks a
      * hash. */
     bool ends_in_hash;
+    /* Receiver: withhold the OK of the buffer that completes last until netblt_confirm(), so that the sender reports
+     * success only for data that the client has stored. KEEPALIVEs go out meanwhile; netblt_abort() makes the sender
+     * fail. */
+    bool confirm_end;
     netblt_time open_timeout_us; /* active: give up opening after this long; 0 = as the profile says (OPEN-03) */
 } netblt_options;
 
@@ -223,6 +230,10 @@ NETBLT_API void netblt_unreachable(netblt_endpoint *endpoint, const netblt_addre
 
 /* The client answered WAIT or NULL before and has something now. */
 NETBLT_API void netblt_resume(netblt_connection *connection, netblt_time now);
+/* Receiver with netblt_options.confirm_end, from `complete` on: the data are stored, the sender may know. Success is
+ * still to come: `finished` reports NETBLT_DONE when the sender has acknowledged it. NETBLT_ERR_WRONG_STATE when
+ * nothing awaits confirmation: not complete yet, already confirmed, or the transfer is ending. */
+NETBLT_API int netblt_confirm(netblt_connection *connection, netblt_time now);
 /* Client QUIT (RFC 998 5.3.2): waits for a buffer boundary, at most one death interval (QUIT-04, AMB-56).
  * NETBLT_ERR_WRONG_STATE, NETBLT_ERR_TOO_LONG. */
 NETBLT_API int netblt_quit(netblt_connection *connection, const char *reason, netblt_time now);

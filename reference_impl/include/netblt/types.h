@@ -41,7 +41,7 @@ enum netblt_error {
     NETBLT_ERR_NO_MEMORY = -1,
     NETBLT_ERR_INVALID_ARGUMENT = -2, /* a parameter is zero or outside its range */
     NETBLT_ERR_PORT_IN_USE = -3,      /* a listener or a connection with this key exists (DEMUX-01) */
-    NETBLT_ERR_WRONG_STATE = -4,      /* the connection is closing or closed */
+    NETBLT_ERR_WRONG_STATE = -4,      /* the connection is closing, closed, or not there yet */
     NETBLT_ERR_TOO_LONG = -5,         /* a string does not fit its field */
     NETBLT_ERR_MALFORMED = -6,        /* a packet cannot be read (ROBUST-01..05) */
     NETBLT_ERR_CHECKSUM = -7,         /* a packet's checksum is wrong (CKSUM-06) */
