@@ -13,11 +13,12 @@
 static int open_file(move *all)
 {
     transfer *work = &all->work;
+    const sink_how how = transfer_sink_how(work, true);
 
     if (all->given->role == NETBLT_SENDER)
         work->from = source_open(all->given->file, all->given->beyond_4g, &work->failure);
     else
-        work->to = sink_open(all->given->file, &work->failure);
+        work->to = sink_open(all->given->file, &how, &work->failure);
     return work->from == NULL && work->to == NULL ? -1 : 0;
 }
 
@@ -41,6 +42,7 @@ static int start_active(move *all)
         .client = &transfer_client,
         .context = work,
         .any_order = work->to != NULL && sink_takes_any_order(work->to),
+        .confirm_end = work->to != NULL,
     };
     uint64_t size = work->from == NULL ? 0 : source_size(work->from);
 
@@ -134,7 +136,7 @@ static void accept_one(void *context, const netblt_request *request, netblt_answ
         answer->accept = true;
         answer->client = &transfer_client;
         answer->context = work;
-        answer->options = station_connection_options(&all->net, work->to != NULL && sink_takes_any_order(work->to));
+        answer->options = transfer_options(work);
         all->accepted = true;
         work->started_at = netblt_clock_now();
     }
@@ -240,8 +242,8 @@ enum exit_code command_move(const options *given)
     if (set_up(&all) == 0)
         run(&all);
     code = report(&all);
-    station_close(&all.net);
     source_close(all.work.from);
-    sink_close(all.work.to);
+    sink_close(all.work.to); /* its thread wakes the station */
+    station_close(&all.net);
     return code;
 }

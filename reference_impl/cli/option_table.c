@@ -15,6 +15,7 @@
 #define FILES (FOR(COMMAND_SEND) | FOR(COMMAND_RECV))
 #define LISTEN FOR(COMMAND_LISTEN)
 #define PERF FOR(COMMAND_PERF)
+#define RECEIVERS (FOR(COMMAND_RECV) | LISTEN)
 #define ALL (FILES | LISTEN | PERF)
 
 #define AT(member) offsetof(options, member)
@@ -70,6 +71,10 @@ const option_entry option_table[] = {
      OPTION_CLEAR, 0},
     {"beyond-4g", NULL, "allow more than 4294967296 bytes, where RFC 998 ends a transfer", NULL, AT(beyond_4g), 0, 0,
      FILES | LISTEN, GROUP_HOW, OPTION_SET, 0},
+    {"sync", NULL, "report success only when a received file is on disk (default for listen)", option_set_sync, 0, 0, 0,
+     RECEIVERS, GROUP_HOW, OPTION_CALL, 0},
+    {"no-sync", NULL, "report success when a received file has its name (default for recv)", option_set_no_sync, 0, 0,
+     0, RECEIVERS, GROUP_HOW, OPTION_CALL, 0},
     {"client-string", "TEXT",
      "a word to the peer's program; netblt listen takes it as the file's name (default: FILE's)",
      option_set_client_string, 0, 0, 0, FILES, GROUP_HOW, OPTION_CALL, 0},

@@ -33,6 +33,22 @@ int option_set_bind(options *parsed, const char *text, netblt_failure *failure)
     return netblt_parse_address("--bind", text, &parsed->bind_address, failure);
 }
 
+int option_set_sync(options *parsed, const char *text, netblt_failure *failure)
+{
+    (void)text;
+    (void)failure;
+    parsed->sync = SYNC_ALWAYS;
+    return 0;
+}
+
+int option_set_no_sync(options *parsed, const char *text, netblt_failure *failure)
+{
+    (void)text;
+    (void)failure;
+    parsed->sync = SYNC_NEVER;
+    return 0;
+}
+
 int option_set_ipv4(options *parsed, const char *text, netblt_failure *failure)
 {
     (void)text;

@@ -13,6 +13,8 @@ int option_set_ipv6(options *parsed, const char *text, netblt_failure *failure);
 int option_set_path(options *parsed, const char *text, netblt_failure *failure);
 int option_set_rate(options *parsed, const char *text, netblt_failure *failure);
 int option_set_client_string(options *parsed, const char *text, netblt_failure *failure);
+int option_set_sync(options *parsed, const char *text, netblt_failure *failure);
+int option_set_no_sync(options *parsed, const char *text, netblt_failure *failure);
 int option_set_profile(options *parsed, const char *text, netblt_failure *failure);
 int option_set_reverse(options *parsed, const char *text, netblt_failure *failure);
 int option_add_allow(options *parsed, const char *text, netblt_failure *failure);

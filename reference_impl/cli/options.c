@@ -173,6 +173,11 @@ uint64_t options_number_or(optional_number number, uint64_t otherwise)
     return number.given ? number.value : otherwise;
 }
 
+bool options_sync(const options *given)
+{
+    return given->sync == SYNC_ALWAYS || (given->sync == SYNC_DEFAULT && given->command == COMMAND_LISTEN);
+}
+
 uint16_t options_port(const options *given)
 {
     return (uint16_t)options_number_or(given->port, NETBLT_PORT_DEFAULT);

@@ -27,6 +27,13 @@ enum command {
     COMMANDS,
 };
 
+/* Whether a received file must be on disk before the sender may know of success. */
+enum sync_choice {
+    SYNC_DEFAULT, /* for listen yes, else no */
+    SYNC_ALWAYS,
+    SYNC_NEVER,
+};
+
 /* The way to the peer as the user describes it, from which buffers are sized. */
 typedef struct path_hint {
     bool given;
@@ -63,6 +70,7 @@ typedef struct options {
     const netblt_profile *profile;
     bool data_checksum;
     bool beyond_4g;
+    enum sync_choice sync;
     const char *client_string; /* NULL when not given */
     bool json;
     bool quiet;
@@ -99,6 +107,7 @@ enum options_result options_parse(int argc, char **argv, options *parsed, netblt
 /* The NETBLT port and the UDP port to use, given or default. */
 uint16_t options_port(const options *given);
 uint16_t options_udp_port(const options *given);
+bool options_sync(const options *given);
 /* What else this end may be asked for: `number` or `otherwise`. */
 uint64_t options_number_or(optional_number number, uint64_t otherwise);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/place.h"
 
 static void tend(void *context)
 {
@@ -53,6 +54,8 @@ static int open_root(serve *server)
     if (server->root < 0)
         return netblt_fail(&server->failure, NETBLT_FAILURE_LOCAL, "--root %s: %s", server->given->root,
                            strerror(errno));
+    if (!server->given->read_only)
+        place_remove_stale(server->root);
     return 0;
 }
 
@@ -96,13 +99,13 @@ enum exit_code command_serve(const options *given)
         netblt_driver_flush(server.net.driver);
     }
     code = report(&server);
-    station_close(&server.net);
     while (server.all != NULL) {
         served *one = server.all;
 
         server.all = one->next;
         served_free(one);
     }
+    station_close(&server.net); /* the threads of the transfers wake it */
     if (server.root >= 0)
         close(server.root);
     return code;

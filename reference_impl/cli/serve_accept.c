@@ -84,6 +84,7 @@ static const char *open_to_store(serve *server, served *one)
     const char *base;
     netblt_failure failure;
     struct stat status;
+    sink_how how;
     int dir;
 
     if (server->given->read_only)
@@ -99,7 +100,8 @@ static const char *open_to_store(serve *server, served *one)
         close(dir);
         return "somebody is just storing it";
     }
-    one->work.to = sink_open_at(dir, base, server->given->force, one->printable, &failure);
+    how = transfer_sink_how(&one->work, server->given->force);
+    one->work.to = sink_open_at(dir, base, &how, one->printable, &failure);
     return one->work.to == NULL ? "the server cannot write it" : NULL;
 }
 
@@ -172,8 +174,7 @@ static void promise(serve *server, served *one, const netblt_request *request, n
     answer->accept = true;
     answer->client = &transfer_client;
     answer->context = &one->work;
-    answer->options =
-        station_connection_options(&server->net, one->work.to != NULL && sink_takes_any_order(one->work.to));
+    answer->options = transfer_options(&one->work);
     one->next = server->all;
     server->all = one;
 }

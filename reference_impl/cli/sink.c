@@ -41,18 +41,18 @@ static sink *open_stream(const char *name, int fd, netblt_failure *failure)
     return stream_sink_open(name, fd, failure);
 }
 
-sink *sink_open(const char *path, netblt_failure *failure)
+sink *sink_open(const char *path, const sink_how *how, netblt_failure *failure)
 {
     if (strcmp(path, "-") == 0)
         return open_stream("stdout", copy_stdout(), failure);
     if (is_special(path))
         return open_stream(path, open(path, O_WRONLY | O_CLOEXEC), failure);
-    return file_sink_open(path, failure);
+    return file_sink_open(path, how, failure);
 }
 
-sink *sink_open_at(int dir_fd, const char *target, bool replace, const char *name, netblt_failure *failure)
+sink *sink_open_at(int dir_fd, const char *target, const sink_how *how, const char *name, netblt_failure *failure)
 {
-    return file_sink_open_at(dir_fd, target, replace, name, failure);
+    return file_sink_open_at(dir_fd, target, how, name, failure);
 }
 
 sink *sink_new(size_t bytes, const sink_ops *ops, const char *name, netblt_failure *failure)
@@ -90,11 +90,20 @@ bool sink_takes_any_order(const sink *to)
     return to->any_order;
 }
 
+/* Buffers that a thread may be writing, beyond those that the transfer may have outstanding: while it writes one, the
+ * next can be asked for. */
+#define WRITING_BUFFERS 1
+
+bool sink_has_room(const sink *to, size_t most)
+{
+    return to->failure.kind == NETBLT_FAILURE_NONE && to->pool.taken < most + (to->any_order ? WRITING_BUFFERS : 0);
+}
+
 uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most)
 {
     uint8_t *memory;
 
-    if (to->failure.kind != NETBLT_FAILURE_NONE || to->pool.taken >= most)
+    if (!sink_has_room(to, most))
         return NULL;
     to->buffer_bytes = capacity;
     memory = buffer_pool_take(&to->pool, capacity);
@@ -130,7 +139,9 @@ void sink_discard(sink *to, uint8_t *data)
 
 bool sink_flush(sink *to)
 {
-    return to->failure.kind != NETBLT_FAILURE_NONE || to->ops->flush(to);
+    bool flushed = to->ops->flush(to);
+
+    return flushed || to->failure.kind != NETBLT_FAILURE_NONE;
 }
 
 int sink_fd(const sink *to)
@@ -145,16 +156,42 @@ const netblt_failure *sink_failure(const sink *to)
 
 void sink_write_failed(sink *to, int error)
 {
-    if (to->failure.kind == NETBLT_FAILURE_NONE)
+    if (to->failure.kind == NETBLT_FAILURE_NONE) {
+        to->error = error;
         netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", to->name, strerror(error));
+    }
 }
 
-int sink_commit(sink *to)
+int sink_error(const sink *to)
 {
-    if (to->failure.kind != NETBLT_FAILURE_NONE || to->ops->commit(to) != 0)
-        return -1;
+    return to->error;
+}
+
+bool sink_commit(sink *to)
+{
+    if (to->stored)
+        return true;
+    if (to->failure.kind != NETBLT_FAILURE_NONE || !to->ops->commit(to))
+        return false;
+    to->stored = true;
     digest_finish(to->sum, to->digest_text);
-    return 0;
+    return true;
+}
+
+void sink_abandon(sink *to)
+{
+    if (to->ops->abandon != NULL)
+        to->ops->abandon(to);
+}
+
+bool sink_is_at_rest(const sink *to)
+{
+    return to->ops->is_at_rest == NULL || to->ops->is_at_rest(to);
+}
+
+bool sink_is_stored(const sink *to)
+{
+    return to->ops->is_stored != NULL && to->ops->is_stored(to);
 }
 
 void sink_digest(const sink *to, char text[DIGEST_TEXT_BYTES])

@@ -7,41 +7,61 @@
 #include "cli/digest.h"
 #include "io/failure.h"
 
-/* Where a receiver's bytes go: a file, written at each buffer's place as buffers complete in any order (file_sink.c),
- * or a stream that takes them one after the other, as fast as its reader likes (stream_sink.c). */
+/* Where a receiver's bytes go: a file, which a thread writes at each buffer's place as buffers complete in any order
+ * (file_sink.c, file_writer.c, place.c), or a stream that takes them one after the other, as fast as its reader likes
+ * (stream_sink.c). */
 typedef struct sink sink;
+
+typedef struct sink_how {
+    bool replace; /* a file that has the target's name gives way; else there must be none at the end */
+    bool sync;    /* a file is on disk before it counts as stored */
+    int wake_fd;  /* an eventfd: becomes readable when sink_flush() or sink_commit() has news of a file */
+} sink_how;
 
 /* Makes ready to receive into `path`; "-" is stdout. Nothing shows under the final name before sink_commit().
  * NULL with *failure. */
-sink *sink_open(const char *path, netblt_failure *failure);
-/* The same for the name `target` in the directory `dir_fd`, which it takes over. Without `replace` a file of that name
- * must not exist by then. `name` is for messages and lives on. */
-sink *sink_open_at(int dir_fd, const char *target, bool replace, const char *name, netblt_failure *failure);
+sink *sink_open(const char *path, const sink_how *how, netblt_failure *failure);
+/* The same for the name `target` in the directory `dir_fd`, which it takes over. `name` is for messages and lives on.
+ */
+sink *sink_open_at(int dir_fd, const char *target, const sink_how *how, const char *name, netblt_failure *failure);
 /* Removes what was not committed. NULL is allowed. */
 void sink_close(sink *to);
 
 /* May buffers come in any order? */
 bool sink_takes_any_order(const sink *to);
 
-/* netblt_client.provide, .deliver and .discard. `provide` answers NULL when `most` buffers are out or memory is short;
- * `deliver` takes buffer `index` of a transfer cut into buffers of `capacity` bytes. */
+/* netblt_client.provide, .deliver and .discard. `provide` returns NULL when `most` buffers are out, and one more that
+ * is being written, or memory is short; sink_has_room() says when to ask again. `deliver` takes buffer `index` of a
+ * transfer cut into buffers of `capacity` bytes. */
 uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most);
 void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length);
 void sink_discard(sink *to, uint8_t *data);
+bool sink_has_room(const sink *to, size_t most);
 /* Nothing was delivered, nothing failed. Then, and when all buffers have come back, another transfer can begin, with
  * buffers of another size. */
 bool sink_is_untouched(const sink *to);
 void sink_begin_again(sink *to);
 
-/* Writes what waits and can be written without blocking. True when nothing waits any more. */
+/* Writes what waits and can be written without blocking, and takes back what was written. True when nothing waits any
+ * more. */
 bool sink_flush(sink *to);
-/* Descriptor to wait for (writable) while sink_flush() answers false. */
+/* Descriptor to wait for (writable) while sink_flush() returns false; -1: wait for sink_how.wake_fd. */
 int sink_fd(const sink *to);
 /* NULL as long as all is well. */
 const netblt_failure *sink_failure(const sink *to);
+/* The same as an errno value; 0 = all is well. */
+int sink_error(const sink *to);
 
-/* Everything has arrived: gives the file its name. 0, or -1 (see sink_failure()). Then the digest is known. */
-int sink_commit(sink *to);
+/* Everything has been delivered: stores it for good, as far as sink_how asks for. Never blocks: false means that it is
+ * not stored yet, call again after the next sink_flush(), or that it has failed (sink_failure()). When it returns true
+ * the digest is known. */
+bool sink_commit(sink *to);
+/* The transfer has failed: a file gets no name, unless it is just getting it. */
+void sink_abandon(sink *to);
+/* Nothing is going on: sink_close() will not block. */
+bool sink_is_at_rest(const sink *to);
+/* At rest: the file has its name, whatever became of the transfer. False for a stream. */
+bool sink_is_stored(const sink *to);
 void sink_digest(const sink *to, char text[DIGEST_TEXT_BYTES]);
 
 #endif

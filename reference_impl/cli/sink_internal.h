@@ -10,7 +10,10 @@
 typedef struct sink_ops {
     void (*deliver)(sink *to, uint64_t index, uint8_t *data, uint32_t length);
     bool (*flush)(sink *to);
-    int (*commit)(sink *to);
+    bool (*commit)(sink *to);
+    void (*abandon)(sink *to); /* these three may be NULL: nothing to be done, always, never */
+    bool (*is_at_rest)(const sink *to);
+    bool (*is_stored)(const sink *to);
     void (*close)(sink *to);
 } sink_ops;
 
@@ -18,7 +21,7 @@ typedef struct sink_ops {
 struct sink {
     const sink_ops *ops;
     const char *name; /* for messages */
-    int fd;
+    int fd;           /* a stream; -1: none */
     bool any_order;
     bool touched;          /* something was delivered */
     uint32_t buffer_bytes; /* known once the first buffer is provided */
@@ -26,12 +29,14 @@ struct sink {
     digest *sum;
     char digest_text[DIGEST_TEXT_BYTES];
     netblt_failure failure;
+    int error; /* an errno value with it */
+    bool stored;
 };
 
 /* NULL with *failure. */
-sink *file_sink_open(const char *path, netblt_failure *failure);
+sink *file_sink_open(const char *path, const sink_how *how, netblt_failure *failure);
 /* For `target` in the directory `dir_fd`, which it takes over; `name` is for messages and lives on. */
-sink *file_sink_open_at(int dir_fd, const char *target, bool replace, const char *name, netblt_failure *failure);
+sink *file_sink_open_at(int dir_fd, const char *target, const sink_how *how, const char *name, netblt_failure *failure);
 /* Takes over `fd`. */
 sink *stream_sink_open(const char *name, int fd, netblt_failure *failure);
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -151,12 +152,39 @@ int station_watch_signals(station *net, netblt_failure *failure)
     return 0;
 }
 
+/* ---- threads --------------------------------------------------------------------------------------------------- */
+
+/* The round goes on to its other half, where everything that may have news is looked at. */
+static void clear_wake(void *context, uint32_t events)
+{
+    station *net = context;
+    uint64_t count;
+
+    (void)events;
+    if (read(net->wake_fd, &count, sizeof count) < 0)
+        return; /* called without cause */
+}
+
+static int make_wake(station *net, netblt_failure *failure)
+{
+    int error = 0;
+
+    net->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (net->wake_fd < 0)
+        error = -errno;
+    else
+        error = netblt_loop_watch(net->loop, net->wake_fd, EPOLLIN, clear_wake, net);
+    if (error != 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for events: %s", strerror(-error));
+    return 0;
+}
+
 /* ---- setting up ----------------------------------------------------------------------------------------------- */
 
 /* Privileges are for the raw socket only: it comes first, and they are gone before any file is touched. */
 int station_open(station *net, const options *given, netblt_failure *failure)
 {
-    *net = (station){.given = given, .signal_fd = -1};
+    *net = (station){.given = given, .signal_fd = -1, .wake_fd = -1};
     net->link = netblt_link_open(given->encap, given->family, failure);
     if (net->link == NULL || (given->packet_socket && netblt_link_transmit_by_packet_socket(net->link, failure) != 0) ||
         netblt_privileges_drop(failure) != 0 || check_records(given, failure) != 0)
@@ -166,7 +194,7 @@ int station_open(station *net, const options *given, netblt_failure *failure)
     net->loop = netblt_loop_new();
     if (net->loop == NULL)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for events: %s", strerror(errno));
-    return 0;
+    return make_wake(net, failure);
 }
 
 int station_find_peer(station *net, netblt_failure *failure)
@@ -230,6 +258,8 @@ void station_close(station *net)
     netblt_loop_free(net->loop);
     if (net->signal_fd >= 0)
         close(net->signal_fd);
+    if (net->wake_fd >= 0)
+        close(net->wake_fd);
     close_records(net);
 }
 
@@ -259,6 +289,7 @@ int station_connect(station *net, const station_call *call, netblt_connection **
 
     if (netblt_driver_own_any_port(net->driver, &net->route.source, &local_port, failure) != 0)
         return -1;
+    how.confirm_end = call->confirm_end;
     if (call->open_timeout_us != 0)
         how.open_timeout_us = call->open_timeout_us;
     error = netblt_open(net->endpoint, &path, local_port, foreign_port, call->role, call->params, netblt_random_u32(),

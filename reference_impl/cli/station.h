@@ -43,6 +43,7 @@ typedef struct station {
     netblt_route route;
     double round_trip_s; /* to the peer, if it was measured (round_trip.h); 0 = not known */
     int signal_fd;
+    int wake_fd;             /* an eventfd: threads of this process have news, the next round looks for it */
     unsigned signals;        /* taken so far */
     unsigned network_errors; /* heard of so far */
     unsigned log_lines;      /* of the core, printed so far */
@@ -66,6 +67,7 @@ typedef struct station_call {
     const netblt_client *client;
     void *context;
     bool any_order;
+    bool confirm_end;
     uint16_t foreign_port;
     netblt_time open_timeout_us;
 } station_call;

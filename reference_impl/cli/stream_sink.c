@@ -65,11 +65,11 @@ static bool stream_flush(sink *to)
 {
     struct stream_sink *stream = (struct stream_sink *)(void *)to;
 
-    while (stream->first != NULL) {
+    while (stream->first != NULL && to->failure.kind == NETBLT_FAILURE_NONE) {
         if (stream->first->written == stream->first->length)
             remove_first(stream);
         else if (!write_piece(stream))
-            return to->failure.kind != NETBLT_FAILURE_NONE;
+            return false;
     }
     return true;
 }
@@ -94,19 +94,17 @@ static void stream_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t len
     stream_flush(to);
 }
 
-static int stream_commit(sink *to)
+static bool stream_commit(sink *to)
 {
     struct stream_sink *stream = (struct stream_sink *)(void *)to;
     int fd = to->fd;
 
     if (stream->first != NULL)
-        return -1;
+        return false;
     to->fd = -1;
-    if (close(fd) != 0) {
+    if (close(fd) != 0)
         sink_write_failed(to, errno);
-        return -1;
-    }
-    return 0;
+    return to->failure.kind == NETBLT_FAILURE_NONE;
 }
 
 static void stream_close(sink *to)

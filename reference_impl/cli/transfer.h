@@ -37,13 +37,20 @@ typedef struct transfer {
     netblt_time finished_at;
 
     bool source_waits; /* the core asked for bytes that have not come yet */
-    bool committed;    /* the receiver's file has its name */
+    bool sink_waits;   /* the core asked for memory that is still being written */
+    bool complete;     /* everything was delivered to the sink */
+    bool committed;    /* the sink has stored it, and the sender may know */
 } transfer;
 
 /* ---- transfer_client.c */
 /* Its context is the transfer. */
 extern const netblt_client transfer_client;
-/* Twice in each round: moves streams on, gives up when file or stream failed, gives the finished file its name. */
+/* How the core is to treat the transfer's connection. */
+netblt_options transfer_options(const transfer *work);
+/* How its file is to be stored. `replace`: a file of that name gives way. */
+sink_how transfer_sink_how(const transfer *work, bool replace);
+/* Twice in each round: moves streams on, gives up when file or stream failed, has the complete file stored and then
+ * lets the sender know. */
 void transfer_tend(transfer *work);
 /* Nothing is left to do. */
 bool transfer_is_over(const transfer *work);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "cli/transfer.h"
@@ -31,10 +32,14 @@ static uint8_t *provide(void *context, netblt_connection *connection, uint64_t i
 {
     transfer *work = context;
     netblt_info info;
+    uint8_t *memory;
 
     (void)index;
+
     netblt_get_info(connection, &info);
-    return sink_provide(work->to, capacity, info.negotiated.max_buffers);
+    memory = sink_provide(work->to, capacity, info.negotiated.max_buffers);
+    work->sink_waits = memory == NULL;
+    return memory;
 }
 
 /* A sender may round the Length of its last packet up to a multiple of four (AMB-02, form c). Nothing in the packet
@@ -78,6 +83,14 @@ static void discard(void *context, netblt_connection *connection, uint64_t index
     sink_discard(work->to, data);
 }
 
+static void complete(void *context, netblt_connection *connection)
+{
+    transfer *work = context;
+
+    (void)connection;
+    work->complete = true;
+}
+
 static void opened(void *context, netblt_connection *connection)
 {
     transfer *work = context;
@@ -113,10 +126,24 @@ const netblt_client transfer_client = {
     .provide = provide,
     .deliver = deliver,
     .discard = discard,
+    .complete = complete,
     .opened = opened,
     .finished = finished,
     .closed = closed,
 };
+
+netblt_options transfer_options(const transfer *work)
+{
+    netblt_options how = station_connection_options(work->net, work->to != NULL && sink_takes_any_order(work->to));
+
+    how.confirm_end = work->to != NULL;
+    return how;
+}
+
+sink_how transfer_sink_how(const transfer *work, bool replace)
+{
+    return (sink_how){.replace = replace, .sync = options_sync(work->net->given), .wake_fd = work->net->wake_fd};
+}
 
 /* ---- in each round ----------------------------------------------------------------------------------------------- */
 
@@ -142,26 +169,57 @@ static void tend_source(transfer *work)
     }
 }
 
-static void tend_sink(transfer *work)
+/* What was written makes room for more. */
+static void ask_for_more(transfer *work)
 {
-    if (!sink_flush(work->to))
-        netblt_loop_watch(work->net->loop, sink_fd(work->to), EPOLLOUT, stream_ready, work);
-    else if (work->finished && work->outcome == NETBLT_DONE && !work->committed)
-        work->committed = sink_commit(work->to) == 0;
+    netblt_info info;
+
+    if (!work->sink_waits || work->finished || work->connection == NULL)
+        return;
+    netblt_get_info(work->connection, &info);
+    if (!sink_has_room(work->to, info.negotiated.max_buffers))
+        return;
+    work->sink_waits = false;
+    netblt_resume(work->connection, netblt_clock_now());
 }
 
-/* The peer must not take for delivered what could not be stored, so a sink's failure aborts before another OK leaves;
- * a source's failure quits, after what was begun. */
+/* The sender learns of success only when everything is stored. */
+static void store(transfer *work)
+{
+    work->committed = sink_commit(work->to);
+    if (work->committed)
+        netblt_confirm(work->connection, netblt_clock_now());
+}
+
+static void tend_sink(transfer *work)
+{
+    bool flushed = sink_flush(work->to);
+
+    if (!flushed && sink_fd(work->to) >= 0)
+        netblt_loop_watch(work->net->loop, sink_fd(work->to), EPOLLOUT, stream_ready, work);
+    ask_for_more(work);
+    if (work->finished && work->outcome != NETBLT_DONE)
+        sink_abandon(work->to);
+    else if (work->complete && !work->finished && !work->committed && work->connection != NULL)
+        store(work);
+}
+
+/* A sink's failure aborts: the peer must not take for stored what is not. A source's failure quits, after what was
+ * begun. The peer learns what happened, and nothing of this host. */
 static void give_up(transfer *work, const netblt_failure *failure)
 {
     netblt_time now = netblt_clock_now();
+    char reason[NETBLT_STRING_MAX_BYTES + 1];
 
     work->failure = *failure;
     if (work->connection == NULL || work->finished)
         return;
-    if (work->to != NULL || netblt_quit(work->connection, "the sender cannot read its data", now) != 0)
-        netblt_abort(work->connection, work->to != NULL ? "the receiver cannot store the data" : "cannot read the data",
-                     now);
+    if (work->to != NULL) {
+        snprintf(reason, sizeof reason, "the file was not stored: %s", strerror(sink_error(work->to)));
+        netblt_abort(work->connection, reason, now);
+    } else if (netblt_quit(work->connection, "the sender cannot read its data", now) != 0) {
+        netblt_abort(work->connection, "cannot read the data", now);
+    }
 }
 
 void transfer_tend(transfer *work)
@@ -179,10 +237,7 @@ void transfer_tend(transfer *work)
 
 bool transfer_is_over(const transfer *work)
 {
-    bool still_writing = work->finished && work->outcome == NETBLT_DONE && work->to != NULL && !work->committed &&
-                         sink_failure(work->to) == NULL;
-
-    return work->closed && !still_writing;
+    return work->closed && (work->to == NULL || sink_is_at_rest(work->to));
 }
 
 bool transfer_interrupt(transfer *work, bool again)

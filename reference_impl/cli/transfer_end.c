@@ -67,7 +67,7 @@ enum exit_code transfer_exit_code_of_outcome(enum netblt_result result)
 static enum exit_code judge(const transfer *work, summary *end)
 {
     bool started = work->opened || work->finished;
-    bool complete = work->finished && work->outcome == NETBLT_DONE && (work->to == NULL || work->committed);
+    bool complete = work->finished && work->outcome == NETBLT_DONE;
 
     if (work->failure.kind != NETBLT_FAILURE_NONE) {
         end->result = failure_result(work->failure.kind);

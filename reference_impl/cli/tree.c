@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/place.h"
+
 /* A rename elsewhere in the tree makes the kernel start over; an attacker could make it do so for ever. */
 #define BENEATH_TRIES 16
 
@@ -32,10 +34,15 @@ static bool is_odd_part(const char *part, size_t length)
     return length == 0 || (length == 1 && part[0] == '.') || (length == 2 && part[0] == '.' && part[1] == '.');
 }
 
-/* ".NAME.netblt-XXXXXXXX" is what another peer is just storing, where files cannot be nameless. */
-static bool is_temporary(const char *base)
+/* Terminals, logs and shell scripts take names with control characters for something else: C0, DEL, and C1 in UTF-8. */
+static bool has_control_character(const char *name)
 {
-    return base[0] == '.' && strstr(base, ".netblt-") != NULL;
+    const unsigned char *at = (const unsigned char *)name;
+
+    for (; *at != '\0'; at++)
+        if (*at < 0x20 || *at == 0x7F || (*at == 0xC2 && at[1] >= 0x80 && at[1] <= 0x9F))
+            return true;
+    return false;
 }
 
 const char *tree_check_name(const char *name)
@@ -47,6 +54,8 @@ const char *tree_check_name(const char *name)
         return "client string: no file name";
     if (name[0] == '/')
         return "file name must be relative";
+    if (has_control_character(name))
+        return "control character in name";
     do {
         slash = strchr(part, '/');
         if (is_odd_part(part, slash == NULL ? strlen(part) : (size_t)(slash - part)))
@@ -54,7 +63,7 @@ const char *tree_check_name(const char *name)
         if (slash != NULL)
             part = slash + 1;
     } while (slash != NULL);
-    return is_temporary(part) ? "no such file" : NULL;
+    return place_is_temporary_name(part) ? "no such file" : NULL; /* what another peer is just storing */
 }
 
 /* ---- resolving ------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The place of a received file in its directory: a file without a name while it is written, and its final name. */
+#ifndef NETBLT_CLI_PLACE_H
+#define NETBLT_CLI_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* At any moment, and after kill -9 at any system call, the target's name holds the old file or the new one, complete.
+ *
+ * The file has no name while it is written (O_TMPFILE), so nothing of it remains whatever happens. Where that is not
+ * possible it is called ".netblt-N", with N from 0 to PLACE_TEMPORARY_NAMES - 1. Where a file must be replaced, a
+ * nameless file needs such a name too, between linkat() and renameat(): linkat() itself replaces nothing. A process
+ * that is killed then leaves it behind. Every file has an exclusive flock() before it has a temporary name and keeps it
+ * to its end: a file with a temporary name whose lock can be taken belongs to nobody, and place_remove_stale() removes
+ * it. */
+typedef struct file_place file_place;
+
+#define PLACE_TEMPORARY_NAMES 256
+
+/* Begins a file that is to be `target` in the directory `dir_fd`, which it takes over. `dir` is the directory's path,
+ * which must still mean the same directory at the end, or NULL when only `dir_fd` counts. Without `replace` no file of
+ * that name may exist at the end; with `sync` it is on disk before place_settle() returns. Keeps copies of the strings.
+ * NULL with errno. */
+file_place *place_begin(int dir_fd, const char *dir, const char *target, bool replace, bool sync);
+/* Removes a file that has not got its name. NULL is allowed. */
+void place_end(file_place *at);
+
+/* The file, for reading and writing. */
+int place_fd(const file_place *at);
+/* Whether the file cannot get its name any more, as its directory was removed or moved. 0, or an errno value. */
+int place_find_lost(const file_place *at);
+
+/* The two steps of the end. Each returns 0 or an errno value. */
+/* The file's data are on disk, if that is wanted. */
+int place_sync(file_place *at);
+/* Gives the file its name, in one atomic step, and syncs the directory, if that is wanted. An error of the latter
+ * leaves the file there: place_is_named(). */
+int place_settle(file_place *at);
+bool place_is_named(const file_place *at);
+
+int place_directory(const file_place *at);
+/* Removes files with temporary names in the directory `dir_fd` that belong to no process any more. */
+void place_remove_stale(int dir_fd);
+
+/* Whether `name`, without a directory, is one of the temporary names. */
+bool place_is_temporary_name(const char *name);
+
+#endif
