@@ -32,9 +32,10 @@ struct file_place {
 
 /* ---- temporary names ------------------------------------------------------------------------------------------ */
 
+/* ".NAME.netblt-XXXXXXXX" was the form of earlier versions. */
 bool place_is_temporary_name(const char *name)
 {
-    return strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0;
+    return name[0] == '.' && strstr(name, TEMPORARY_PREFIX) != NULL;
 }
 
 static void name_temporary(unsigned number, char name[TEMPORARY_NAME_BYTES])

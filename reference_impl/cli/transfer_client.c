@@ -215,7 +215,7 @@ static void give_up(transfer *work, const netblt_failure *failure)
     if (work->connection == NULL || work->finished)
         return;
     if (work->to != NULL) {
-        snprintf(reason, sizeof reason, "the file was not stored: %s", strerror(sink_error(work->to)));
+        snprintf(reason, sizeof reason, "the receiver cannot store the data: %s", strerror(sink_error(work->to)));
         netblt_abort(work->connection, reason, now);
     } else if (netblt_quit(work->connection, "the sender cannot read its data", now) != 0) {
         netblt_abort(work->connection, "cannot read the data", now);
