@@ -102,6 +102,17 @@ static void odd_names_are_refused_unseen(void)
         CHECK(tree_check_name(good[i]) == NULL);
 }
 
+static void names_with_control_characters_are_refused_and_letters_of_any_language_are_not(void)
+{
+    static const char *const control[] = {"a\nb", "\x1b[31m", "dir/\rx", "tab\t", "del\x7f", "csi\xc2\x9b", "\x01"};
+    static const char *const good[] = {"gr\u00fc\u00df", "\u20ac\U0001f600", "latin\xe4", "\u00a0", "\xc2"};
+
+    for (size_t i = 0; i < sizeof control / sizeof *control; i++)
+        CHECK(strcmp(tree_check_name(control[i]), "control character in name") == 0);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(tree_check_name(good[i]) == NULL);
+}
+
 static void what_a_peer_says_stays_in_its_line_and_in_its_order(void)
 {
     static const char turned[] = {'\xe2', '\x80', '\xae', 'x', '\0'}; /* U+202E, which no source line should hold */
@@ -276,6 +287,7 @@ static void a_pair_that_the_user_names_stays_his(void)
 int main(void)
 {
     odd_names_are_refused_unseen();
+    names_with_control_characters_are_refused_and_letters_of_any_language_are_not();
     what_a_peer_says_stays_in_its_line_and_in_its_order();
     names_lead_nowhere_else(true);
     tree_walk_always();

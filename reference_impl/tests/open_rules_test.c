@@ -269,6 +269,30 @@ static void DEMUX_03_packets_for_no_connection_are_met_with_silence(void)
     peer_free(&peer);
 }
 
+#define OPEN_BYTES 36 /* without a client string */
+
+static void an_OPEN_whose_client_string_is_longer_than_255_bytes_is_refused_and_nobody_asked(void)
+{
+    for (size_t length = 255; length <= 1000; length += length == 255 ? 1 : 744) {
+        struct peer peer;
+        struct forged packet;
+        peer_init(&peer, NETBLT_RECEIVER, false);
+        peer_start(&peer);
+        forge_open(&peer, &packet, OPEN, &peer.params, true);
+        memset(packet.bytes + OPEN_BYTES, 'n', length);
+        packet.bytes[OPEN_BYTES + length] = 0;
+        packet.length = packet.size = OPEN_BYTES + length + 1;
+        forged_put16(&packet, 4, (unsigned)packet.length);
+        peer_send(&peer, &packet);
+        CHECK_EQUAL(peer.requests, length == 255);
+        CHECK_EQUAL(peer_count(&peer, RESPONSE), length == 255);
+        CHECK_EQUAL(peer_count(&peer, REFUSED), length != 255);
+        if (length != 255)
+            CHECK(strcmp((const char *)peer_nth(&peer, REFUSED, 0)->bytes + 12, "client string too long") == 0);
+        peer_free(&peer);
+    }
+}
+
 static void ROBUST_05_OPEN_without_a_string_or_without_its_NUL_is_accepted(void)
 {
     for (int kind = 0; kind < 2; kind++) {
@@ -433,6 +457,7 @@ int main(void)
     RUN(OPEN_09_a_foreign_ID_on_a_live_port_pair_gets_ABORT_and_the_connection_lives);
     RUN(DEMUX_01_02_other_hosts_and_ports_are_other_connections);
     RUN(DEMUX_03_packets_for_no_connection_are_met_with_silence);
+    RUN(an_OPEN_whose_client_string_is_longer_than_255_bytes_is_refused_and_nobody_asked);
     RUN(ROBUST_05_OPEN_without_a_string_or_without_its_NUL_is_accepted);
     RUN(ROBUST_04_reserved_bits_and_padding_are_ignored);
     RUN(AMB_01_versions_4_and_5_are_dropped_and_all_others_are_served);
