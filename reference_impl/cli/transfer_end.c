@@ -63,6 +63,15 @@ enum exit_code transfer_exit_code_of_outcome(enum netblt_result result)
     return result == NETBLT_REFUSED || result == NETBLT_UNREACHABLE ? EXIT_CODE_UNREACHABLE : EXIT_CODE_FAILED;
 }
 
+/* A transfer that fails at its very end may have given the file its name: the user should know. */
+static void tell_what_is_stored(const transfer *work, summary *end)
+{
+    size_t length = strlen(end->reason);
+
+    if (work->to != NULL && sink_is_stored(work->to))
+        snprintf(end->reason + length, sizeof end->reason - length, "; %s holds the new data", work->name);
+}
+
 /* Sets result and reason, answers the exit code. What happened outside the protocol explains more than its outcome. */
 static enum exit_code judge(const transfer *work, summary *end)
 {
@@ -98,6 +107,8 @@ enum exit_code transfer_judge(const transfer *work, summary *end)
 
     *end = (summary){.role = work->role, .active = work->active, .name = work->name};
     code = judge(work, end);
+    if (code != EXIT_CODE_DONE)
+        tell_what_is_stored(work, end);
     end->info = work->info;
     end->was_opened = work->opened;
     end->bytes = stats->payload_bytes;

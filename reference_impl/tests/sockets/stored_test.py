@@ -27,6 +27,7 @@ import lab
 
 NETBLT = sys.argv[1]
 AT_ONCE = 6  # runs at the same time: most of them wait for the sender's death timer
+SYNC_S = 4  # longer than the sender's death timer
 FAILED = 1
 KILLED = -signal.SIGKILL
 OLD = b"what was there before"
@@ -55,7 +56,7 @@ class Mode:
         return (f"inject=access:error=ENOENT:when={first}+",) if self.named else ()
 
 
-MODES = (
+MODES: tuple[Mode, ...] = (
     Mode("recv of a new file", listens=False, replaces=False),
     Mode("recv over an old file", listens=False, replaces=True),
     Mode("listen with a new file", listens=True, replaces=False),
@@ -100,7 +101,7 @@ class Run:
 
     def receiver(self, *tracing: str) -> subprocess.Popen[str]:
         """Waiting. `tracing` are options of strace, which is not used without any."""
-        strace = ("strace", "-D", "-f", "-qq", "-o", self.trace, *tracing) if tracing else ()
+        strace: tuple[str | Path, ...] = ("strace", "-D", "-f", "-qq", "-o", self.trace, *tracing) if tracing else ()
         where = ("--encap", "udp", "--udp-port", str(self.udp_port), "--sync")
         if self.mode.listens:
             how: tuple[str | Path, ...] = ("listen", "--root", self.directory, *(("--force",) * self.mode.replaces))
@@ -213,7 +214,7 @@ def a_receiver_that_is_killed_at_any_call_of_the_end_leaves_the_old_file_or_the_
             assert whole.names() == {NAME}, whole.names()
             calls = calls_of_the_end(whole)
             whole.clean()
-            reached = list(pool.map(lambda call, mode=mode: kill_at(host, mode, call), calls))  # type: ignore[misc]
+            reached = list(pool.map(lambda call, mode=mode: kill_at(host, mode, call), calls))
             missed = [call for call, name in zip(calls, reached, strict=True) if call[0] in STEPS and name is None]
             assert not missed, f"{mode.words}: never came to {missed}"
             assert "sendmmsg" in reached, f"{mode.words}: never came to sendmmsg"
@@ -246,6 +247,12 @@ FAILURES_OF_NAMES = {
     "recv over an old file without O_TMPFILE": (("renameat:error=EDQUOT:when=1", "Disk quota exceeded"),),
     "listen with a new file without O_TMPFILE": (("renameat2:error=ENOSPC:when=1", "No space left on device"),),
 }
+
+
+def is_syncing(run: Run) -> bool:
+    """The first fsync() has begun and not ended."""
+    trace = run.trace.read_text(errors="replace") if run.trace.exists() else ""
+    return "fsync(" in trace and not re.search(r"fsync(\(\d+\)| resumed>\)) += ", trace)
 
 
 def expect_failure(run: Run, words: str, state: str) -> None:
@@ -281,6 +288,45 @@ def every_call_of_the_end_that_fails_is_a_failure_at_the_sender() -> None:
             run.result()
 
 
+def a_receiver_that_opens_itself_fails_its_sender_too() -> None:
+    host = lab.Host()
+    run = Run(host, Mode("recv that opens", listens=False, replaces=False), ("inject=fsync:error=EIO:when=1",))
+    run.directory.mkdir()
+    source = run.folder / NAME
+    source.write_bytes(NEW)
+    where = ("--encap", "udp", "--udp-port", str(run.udp_port))
+    sender = host.start(NETBLT, "send", source, "--passive", *where)
+    assert sender.stderr is not None
+    assert "waiting" in sender.stderr.readline()
+    tracing: tuple[str | Path, ...] = ("strace", "-D", "-f", "-qq", "-o", run.trace, "-e", *run.injections)
+    receiver = host.start(*tracing, NETBLT, "recv", run.target, "127.0.0.1", *where, "--sync")
+    _, run.sender_words = sender.communicate(timeout=lab.PATIENCE_S)
+    _, run.receiver_words = receiver.communicate(timeout=lab.PATIENCE_S)
+    run.sender_status, run.receiver_status = sender.returncode, receiver.returncode
+    expect_failure(run, "Input/output error", "old")
+    run.clean()
+
+
+def while_one_file_is_synced_its_sender_waits_and_other_transfers_go_on() -> None:
+    host = lab.Host()
+    run = Run(host, MODES[3], (f"inject=fsync:delay_enter={SYNC_S}s:when=1",))
+    with ThreadPoolExecutor(1) as pool:
+        transfer = pool.submit(run.transfer)
+        lab.wait_until(lambda: is_syncing(run), "the file is synced")
+        other = host.start(
+            *(NETBLT, "recv", run.folder / "other", "127.0.0.1", "--client-string", NAME),
+            *("--encap", "udp", "--udp-port", str(run.udp_port), "--death-timer", "1"),
+        )
+        _, words = other.communicate(timeout=lab.PATIENCE_S)
+        assert other.returncode == 0, words
+        assert is_syncing(run), "the other transfer had to wait for the sync"
+        assert (run.folder / "other").read_bytes() == OLD
+        transfer.result()
+    assert run.sender_status == 0, run.sender_words  # after more than its death timer
+    assert run.state() == "new"
+    run.clean()
+
+
 def a_target_that_another_program_creates_meanwhile_is_kept_and_the_sender_fails() -> None:
     host = lab.Host()
     for named in (False, True) if len(MODES) > 4 else (False,):
@@ -289,10 +335,7 @@ def a_target_that_another_program_creates_meanwhile_is_kept_and_the_sender_fails
         run = Run(host, mode, ("inject=fsync:delay_enter=700000:when=1",))
         with ThreadPoolExecutor(1) as pool:
             transfer = pool.submit(run.transfer)
-            lab.wait_until(
-                lambda run=run: run.trace.exists() and "fsync(" in run.trace.read_text(errors="replace"),  # type: ignore[misc]
-                "the file is synced",
-            )
+            lab.wait_until(lambda run=run: is_syncing(run), "the file is synced")  # type: ignore[misc]
             run.target.write_bytes(OLD)
             transfer.result()
         assert run.sender_status == FAILED, run.sender_words
@@ -311,16 +354,17 @@ def only_temporary_files_that_no_process_has_locked_are_removed() -> None:
         run = Run(host, mode)
         run.directory.mkdir()
         stale, alive = run.directory / ".netblt-3", run.directory / ".netblt-200"
-        link, other = run.directory / ".netblt-4", run.directory / ".netblt-file"
+        link, fifo, other = (run.directory / f".netblt-{end}" for end in ("4", "5", "file"))
         for file in (stale, alive, other):
             file.write_bytes(OLD)
         link.symlink_to(other)
+        os.mkfifo(fifo)
         with alive.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             run.begin_next()
-            assert run.names() == {alive.name, link.name, other.name}, run.names()
+            assert run.names() == {alive.name, link.name, fifo.name, other.name}, run.names()
         run.begin_next()
-        assert run.names() == {link.name, other.name}, run.names()
+        assert run.names() == {link.name, fifo.name, other.name}, run.names()
         run.clean()
 
 
@@ -332,6 +376,8 @@ def main() -> None:
     lab.enter_user_namespace()
     tests: list[Callable[[], None]] = [
         every_call_of_the_end_that_fails_is_a_failure_at_the_sender,
+        a_receiver_that_opens_itself_fails_its_sender_too,
+        while_one_file_is_synced_its_sender_waits_and_other_transfers_go_on,
         a_target_that_another_program_creates_meanwhile_is_kept_and_the_sender_fails,
         only_temporary_files_that_no_process_has_locked_are_removed,
         a_receiver_that_is_killed_at_any_call_of_the_end_leaves_the_old_file_or_the_new_one,
