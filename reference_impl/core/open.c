@@ -192,11 +192,10 @@ void nb_open_on_open(netblt_connection *connection, const struct nb_packet *pack
         connection->owed |= NB_OWED_RESPONSE;
 }
 
-/* Why the OPEN cannot be accepted, or NULL. RFC 998 does not bound the client string, netblt_params does: cut, it would
- * be the name of something else. */
-static const char *open_unusable(const struct nb_open_fields *fields)
+/* RFC 998 does not bound the client string, netblt_params does: cut, it would be the name of something else. */
+static bool is_string_too_long(const struct nb_open_fields *fields)
 {
-    return fields->string.length > NETBLT_STRING_MAX_BYTES ? "client string too long" : nb_proposal_unusable(fields);
+    return fields->string.length > NETBLT_STRING_MAX_BYTES;
 }
 
 bool nb_open_replaces(const netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
@@ -207,7 +206,7 @@ bool nb_open_replaces(const netblt_connection *connection, const struct nb_packe
            nb_demux_listener(&endpoint->demux, connection->local_port) != NULL &&
            !nb_gone_knows(&endpoint->gone, &connection->path, connection->local_port, connection->foreign_port,
                           packet->open.unique_id, now) &&
-           open_unusable(&packet->open) == NULL;
+           nb_proposal_unusable(&packet->open) == NULL && !is_string_too_long(&packet->open);
 }
 
 /* A string that the budget does not allow is left out: half a name is the name of something else. The header alone is
@@ -343,9 +342,13 @@ void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, cons
         nb_observe_dropped(endpoint, NULL, "its connection is over");
         return;
     }
-    const char *unusable = open_unusable(&packet->open);
+    const char *unusable = nb_proposal_unusable(&packet->open);
     if (unusable != NULL) {
         refuse(endpoint, path, packet, unusable, now);
+        return;
+    }
+    if (is_string_too_long(&packet->open)) {
+        refuse(endpoint, path, packet, "client string too long", now);
         return;
     }
     netblt_request request = {

@@ -355,10 +355,10 @@ void nb_receiver_step(netblt_connection *connection)
         connection->owed |= NB_OWED_CONTROL;
     if (nb_control_queue_is_empty(&receiver->queue)) /* an ack overtook the repeat: no empty CONTROL (AMB-46) */
         connection->owed &= ~(unsigned)NB_OWED_CONTROL;
-    /* CLOSE-01: L seen, no buffer with missing packets, and every control message acknowledged, the withheld one too.
-     */
-    if (receiver->last_known && receiver->buffers.count == 0 && !receiver->awaits_confirmation &&
-        nb_control_queue_is_empty(&receiver->queue))
+    if (receiver->awaits_confirmation) /* one more OK is to come */
+        return;
+    /* CLOSE-01: L seen, no buffer with missing packets, and every control message acknowledged. */
+    if (receiver->last_known && receiver->buffers.count == 0 && nb_control_queue_is_empty(&receiver->queue))
         nb_close_receiver_done(connection);
 }
 
