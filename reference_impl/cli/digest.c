@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* SHA-256 of a stream of bytes: see digest.h. */
 #include "cli/digest.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct digest {
     EVP_MD_CTX *context;
+    bool expected;
+    bool finished;
+    uint8_t held[DIGEST_BYTES]; /* the newest bytes, when they may be the expected digest */
+    size_t held_bytes;
+    uint8_t value[EVP_MAX_MD_SIZE]; /* once finished */
 };
 
 digest *digest_new(void)
@@ -31,17 +38,62 @@ void digest_free(digest *sum)
     free(sum);
 }
 
-void digest_add(digest *sum, const uint8_t *bytes, size_t length)
+void digest_expect(digest *sum, bool expected)
 {
-    EVP_DigestUpdate(sum->context, bytes, length);
+    sum->expected = expected;
 }
 
-void digest_finish(digest *sum, char text[DIGEST_TEXT_BYTES])
+bool digest_is_expected(const digest *sum)
 {
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned length = 0;
+    return sum->expected;
+}
 
-    EVP_DigestFinal_ex(sum->context, bytes, &length);
-    for (unsigned i = 0; i < length && 2 * i + 2 < DIGEST_TEXT_BYTES; i++)
+/* Of the held and the new bytes, the newest DIGEST_BYTES are held and the others hashed. */
+static void add_and_hold(digest *sum, const uint8_t *bytes, size_t length)
+{
+    size_t hashed = sum->held_bytes + length > DIGEST_BYTES ? sum->held_bytes + length - DIGEST_BYTES : 0;
+    size_t of_held = hashed < sum->held_bytes ? hashed : sum->held_bytes;
+    size_t of_new = hashed - of_held;
+
+    EVP_DigestUpdate(sum->context, sum->held, of_held);
+    EVP_DigestUpdate(sum->context, bytes, of_new);
+    memmove(sum->held, sum->held + of_held, sum->held_bytes - of_held);
+    sum->held_bytes -= of_held;
+    memcpy(sum->held + sum->held_bytes, bytes + of_new, length - of_new);
+    sum->held_bytes += length - of_new;
+}
+
+void digest_add(digest *sum, const uint8_t *bytes, size_t length)
+{
+    if (sum->expected)
+        add_and_hold(sum, bytes, length);
+    else
+        EVP_DigestUpdate(sum->context, bytes, length);
+}
+
+void digest_finish(digest *sum, uint8_t bytes[DIGEST_BYTES])
+{
+    if (!sum->finished)
+        EVP_DigestFinal_ex(sum->context, sum->value, NULL);
+    sum->finished = true;
+    memcpy(bytes, sum->value, DIGEST_BYTES);
+}
+
+void digest_finish_text(digest *sum, char text[DIGEST_TEXT_BYTES])
+{
+    uint8_t bytes[DIGEST_BYTES];
+
+    digest_finish(sum, bytes);
+    for (unsigned i = 0; i < DIGEST_BYTES; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", bytes[i]);
+}
+
+bool digest_agrees(digest *sum)
+{
+    uint8_t bytes[DIGEST_BYTES];
+
+    if (!sum->expected)
+        return true;
+    digest_finish(sum, bytes);
+    return sum->held_bytes == DIGEST_BYTES && memcmp(bytes, sum->held, DIGEST_BYTES) == 0;
 }

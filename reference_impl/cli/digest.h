@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* SHA-256 of a stream of bytes, which may end in the SHA-256 that they should have. */
 #ifndef NETBLT_CLI_DIGEST_H
 #define NETBLT_CLI_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* SHA-256 of a stream of bytes. */
+/* Two netblt commands end the data of a transfer with their SHA-256 (netblt_options.ends_in_hash): DIGEST_BYTES bytes
+ * that are not part of the file. */
 typedef struct digest digest;
 
+#define DIGEST_BYTES 32
 #define DIGEST_TEXT_BYTES 65 /* 64 hexadecimal digits and a NUL */
 
 /* NULL when memory is short or the library has no SHA-256. */
 digest *digest_new(void);
 void digest_free(digest *sum); /* NULL is allowed */
+/* Whether the last DIGEST_BYTES bytes that will be added are the digest of all others (default: no). Before the first
+ * byte is added. */
+void digest_expect(digest *sum, bool expected);
+bool digest_is_expected(const digest *sum);
 void digest_add(digest *sum, const uint8_t *bytes, size_t length);
-/* Once, at the end. */
-void digest_finish(digest *sum, char text[DIGEST_TEXT_BYTES]);
+/* Everything was added. Whether the digest is the expected one, if one was expected. */
+bool digest_agrees(digest *sum);
+/* Everything was added: the digest as bytes, or as text. */
+void digest_finish(digest *sum, uint8_t bytes[DIGEST_BYTES]);
+void digest_finish_text(digest *sum, char text[DIGEST_TEXT_BYTES]);
 
 #endif

@@ -208,13 +208,25 @@ static bool is_abandoned(file_writer *writer)
     return abandoned;
 }
 
+/* Data that end in their digest are stored without it, and only if it is right. */
+static int cut_digest(const file_writer *writer)
+{
+    if (!digest_is_expected(writer->sum))
+        return 0;
+    if (!digest_agrees(writer->sum))
+        return EBADMSG;
+    return ftruncate(place_fd(writer->at), (off_t)(writer->size - DIGEST_BYTES)) == 0 ? 0 : errno;
+}
+
 /* Called and returns with the mutex held. The sync may take long, so it is asked again before the name is given. */
 static void store_for_good(file_writer *writer)
 {
     int error;
 
     pthread_mutex_unlock(&writer->mutex);
-    error = place_sync(writer->at);
+    error = cut_digest(writer);
+    if (error == 0)
+        error = place_sync(writer->at);
     if (error == 0 && !is_abandoned(writer))
         error = place_settle(writer->at);
     pthread_mutex_lock(&writer->mutex);

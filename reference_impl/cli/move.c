@@ -43,6 +43,7 @@ static int start_active(move *all)
         .context = work,
         .any_order = work->to != NULL && sink_takes_any_order(work->to),
         .confirm_end = work->to != NULL,
+        .ends_in_hash = true,
     };
     uint64_t size = work->from == NULL ? 0 : source_size(work->from);
 

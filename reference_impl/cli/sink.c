@@ -158,13 +158,22 @@ void sink_write_failed(sink *to, int error)
 {
     if (to->failure.kind == NETBLT_FAILURE_NONE) {
         to->error = error;
-        netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", to->name, strerror(error));
+        if (error == EBADMSG)
+            netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL,
+                        "the data for %s are damaged: their SHA-256 is not that of the sender", to->name);
+        else
+            netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", to->name, strerror(error));
     }
 }
 
-int sink_error(const sink *to)
+const char *sink_error_text(const sink *to)
 {
-    return to->error;
+    return to->error == EBADMSG ? "they are damaged: their SHA-256 is not that of the sender" : strerror(to->error);
+}
+
+void sink_expect_digest(sink *to, bool expected)
+{
+    digest_expect(to->sum, expected);
 }
 
 bool sink_commit(sink *to)
@@ -174,7 +183,7 @@ bool sink_commit(sink *to)
     if (to->failure.kind != NETBLT_FAILURE_NONE || !to->ops->commit(to))
         return false;
     to->stored = true;
-    digest_finish(to->sum, to->digest_text);
+    digest_finish_text(to->sum, to->digest_text);
     return true;
 }
 

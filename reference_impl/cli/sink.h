@@ -49,8 +49,10 @@ bool sink_flush(sink *to);
 int sink_fd(const sink *to);
 /* NULL as long as all is well. */
 const netblt_failure *sink_failure(const sink *to);
-/* The same as an errno value; 0 = all is well. */
-int sink_error(const sink *to);
+/* The same for the peer, who need not know the file's place: why the data are not stored. */
+const char *sink_error_text(const sink *to);
+/* Whether the data end in their SHA-256, which is checked and not stored. Before the first buffer is delivered. */
+void sink_expect_digest(sink *to, bool expected);
 
 /* Everything has been delivered: stores it for good, as far as sink_how asks for. Never blocks: false means that it is
  * not stored yet, call again after the next sink_flush(), or that it has failed (sink_failure()). When it returns true

@@ -110,32 +110,82 @@ uint64_t source_size(const source *from)
     return from->size;
 }
 
-static enum fill fill_staged(source *from, uint32_t capacity, uint32_t *length, bool *last)
+static bool take_staged(source *from, uint32_t capacity)
 {
     if (from->staged == NULL) {
         from->staged = buffer_pool_take(&from->pool, capacity);
         from->staged_bytes = 0;
     }
-    if (from->staged == NULL) {
+    if (from->staged == NULL)
         netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL,
                     "not enough memory for buffers: choose a smaller --buffer-size");
+    return from->staged != NULL;
+}
+
+static enum fill fill_staged(source *from, uint32_t capacity, uint32_t *length, bool *last)
+{
+    if (!take_staged(from, capacity))
         return FILL_FAILED;
-    }
     return from->is_stream ? stream_source_fill(from, capacity, length, last)
                            : file_source_fill(from, capacity, length, last);
+}
+
+/* Everything up to the end of the file. */
+static enum fill fill_content(source *from, uint32_t capacity, uint32_t *length, bool *last)
+{
+    enum fill result = fill_staged(from, capacity, length, last);
+
+    if (result != FILL_READY)
+        return result;
+    digest_add(from->sum, from->staged, *length);
+    from->supplied += *length;
+    from->content_ended = *last;
+    return FILL_READY;
+}
+
+/* What still fits of the digest, behind the content. */
+static void append_digest(source *from, uint32_t capacity, uint32_t *length, bool *last)
+{
+    uint32_t left = DIGEST_BYTES - from->tail_supplied;
+    uint32_t room = capacity - *length;
+    uint32_t bytes = left < room ? left : room;
+
+    if (from->tail_supplied == 0)
+        digest_finish(from->sum, from->tail);
+    memcpy(from->staged + *length, from->tail + from->tail_supplied, bytes);
+    *length += bytes;
+    from->tail_supplied += bytes;
+    *last = from->tail_supplied == DIGEST_BYTES;
+}
+
+static enum fill fill(source *from, uint32_t capacity, uint32_t *length, bool *last)
+{
+    enum fill result = FILL_READY;
+
+    *length = 0;
+    if (!from->content_ended)
+        result = fill_content(from, capacity, length, last);
+    else if (!take_staged(from, capacity))
+        result = FILL_FAILED;
+    if (result == FILL_READY && from->content_ended && from->ends_in_digest)
+        append_digest(from, capacity, length, last);
+    return result;
 }
 
 enum netblt_supply source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
                                  uint32_t *length, bool *last)
 {
     (void)index; /* always the next one */
-    if (from->failure.kind != NETBLT_FAILURE_NONE || fill_staged(from, capacity, length, last) != FILL_READY)
+    if (from->failure.kind != NETBLT_FAILURE_NONE || fill(from, capacity, length, last) != FILL_READY)
         return NETBLT_SUPPLY_WAIT;
-    digest_add(from->sum, from->staged, *length);
-    from->supplied += *length;
     *data = from->staged;
     from->staged = NULL;
     return NETBLT_SUPPLY_READY;
+}
+
+void source_end_in_digest(source *from, bool ends)
+{
+    from->ends_in_digest = ends;
 }
 
 void source_release(source *from, const uint8_t *data)
@@ -160,5 +210,5 @@ int source_fd(const source *from)
 
 void source_digest(source *from, char text[DIGEST_TEXT_BYTES])
 {
-    digest_finish(from->sum, text);
+    digest_finish_text(from->sum, text);
 }

@@ -17,9 +17,13 @@ struct source {
     bool is_stream;
     bool beyond_4g;
     uint64_t size;     /* of a file; 0 for a stream */
-    uint64_t supplied; /* bytes that went to the core */
+    uint64_t supplied; /* bytes that went to the core, the digest not counted */
     buffer_pool pool;
     digest *sum;
+    bool ends_in_digest;
+    bool content_ended;         /* all bytes but the digest went to the core */
+    uint8_t tail[DIGEST_BYTES]; /* the digest, then */
+    uint32_t tail_supplied;     /* bytes of it that went to the core */
     netblt_failure failure;
     uint8_t *staged;       /* the buffer being filled; NULL = none */
     uint32_t staged_bytes; /* in it so far */

@@ -290,6 +290,7 @@ int station_connect(station *net, const station_call *call, netblt_connection **
     if (netblt_driver_own_any_port(net->driver, &net->route.source, &local_port, failure) != 0)
         return -1;
     how.confirm_end = call->confirm_end;
+    how.ends_in_hash = call->ends_in_hash;
     if (call->open_timeout_us != 0)
         how.open_timeout_us = call->open_timeout_us;
     error = netblt_open(net->endpoint, &path, local_port, foreign_port, call->role, call->params, netblt_random_u32(),

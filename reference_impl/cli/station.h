@@ -68,6 +68,7 @@ typedef struct station_call {
     void *context;
     bool any_order;
     bool confirm_end;
+    bool ends_in_hash;
     uint16_t foreign_port;
     netblt_time open_timeout_us;
 } station_call;

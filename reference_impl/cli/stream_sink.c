@@ -21,6 +21,7 @@ struct stream_sink {
     sink base;
     struct piece *first;
     struct piece *last;
+    uint64_t unwritten; /* bytes in all pieces */
 };
 
 static void remove_first(struct stream_sink *stream)
@@ -41,11 +42,20 @@ static bool would_block(int fd)
     return poll(&ready, 1, 0) == 0;
 }
 
+/* Bytes that may be written now: the newest may be the digest, which is not. */
+static uint64_t writable(const struct stream_sink *stream)
+{
+    uint64_t held = digest_is_expected(stream->base.sum) ? DIGEST_BYTES : 0;
+
+    return stream->unwritten > held ? stream->unwritten - held : 0;
+}
+
 /* True when some bytes went out. */
 static bool write_piece(struct stream_sink *stream)
 {
     struct piece *piece = stream->first;
-    size_t wanted = piece->length - piece->written;
+    size_t left = piece->length - piece->written;
+    size_t wanted = left < writable(stream) ? left : (size_t)writable(stream);
     ssize_t written;
 
     if (would_block(stream->base.fd))
@@ -58,6 +68,7 @@ static bool write_piece(struct stream_sink *stream)
     }
     digest_add(stream->base.sum, piece->data + piece->written, (size_t)written);
     piece->written += (uint32_t)written;
+    stream->unwritten -= (uint64_t)written;
     return true;
 }
 
@@ -68,6 +79,8 @@ static bool stream_flush(sink *to)
     while (stream->first != NULL && to->failure.kind == NETBLT_FAILURE_NONE) {
         if (stream->first->written == stream->first->length)
             remove_first(stream);
+        else if (writable(stream) == 0)
+            return true;
         else if (!write_piece(stream))
             return false;
     }
@@ -91,6 +104,7 @@ static void stream_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t len
     else
         stream->last->next = piece;
     stream->last = piece;
+    stream->unwritten += length;
     stream_flush(to);
 }
 
@@ -99,8 +113,15 @@ static bool stream_commit(sink *to)
     struct stream_sink *stream = (struct stream_sink *)(void *)to;
     int fd = to->fd;
 
-    if (stream->first != NULL)
+    if (writable(stream) > 0)
         return false;
+    for (; stream->first != NULL; remove_first(stream))
+        digest_add(to->sum, stream->first->data + stream->first->written,
+                   stream->first->length - stream->first->written);
+    if (!digest_agrees(to->sum)) {
+        sink_write_failed(to, EBADMSG);
+        return false;
+    }
     to->fd = -1;
     if (close(fd) != 0)
         sink_write_failed(to, errno);

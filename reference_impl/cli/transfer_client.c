@@ -71,7 +71,8 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     netblt_info info;
 
     netblt_get_info(connection, &info);
-    sink_deliver(work->to, index, data, last ? without_padding(&info, index, data, length) : length);
+    sink_deliver(work->to, index, data,
+                 last && !info.ends_in_hash ? without_padding(&info, index, data, length) : length);
 }
 
 static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
@@ -94,9 +95,15 @@ static void complete(void *context, netblt_connection *connection)
 static void opened(void *context, netblt_connection *connection)
 {
     transfer *work = context;
+    netblt_info info;
 
     work->connection = connection;
     work->opened = true;
+    netblt_get_info(connection, &info);
+    if (work->from != NULL)
+        source_end_in_digest(work->from, info.ends_in_hash);
+    else
+        sink_expect_digest(work->to, info.ends_in_hash);
 }
 
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
@@ -137,6 +144,7 @@ netblt_options transfer_options(const transfer *work)
     netblt_options how = station_connection_options(work->net, work->to != NULL && sink_takes_any_order(work->to));
 
     how.confirm_end = work->to != NULL;
+    how.ends_in_hash = true;
     return how;
 }
 
@@ -215,7 +223,7 @@ static void give_up(transfer *work, const netblt_failure *failure)
     if (work->connection == NULL || work->finished)
         return;
     if (work->to != NULL) {
-        snprintf(reason, sizeof reason, "the receiver cannot store the data: %s", strerror(sink_error(work->to)));
+        snprintf(reason, sizeof reason, "the receiver cannot store the data: %s", sink_error_text(work->to));
         netblt_abort(work->connection, reason, now);
     } else if (netblt_quit(work->connection, "the sender cannot read its data", now) != 0) {
         netblt_abort(work->connection, "cannot read the data", now);

@@ -112,6 +112,8 @@ enum exit_code transfer_judge(const transfer *work, summary *end)
     end->info = work->info;
     end->was_opened = work->opened;
     end->bytes = stats->payload_bytes;
+    if (work->info.ends_in_hash && work->outcome == NETBLT_DONE)
+        end->bytes -= DIGEST_BYTES;
     end->seconds = seconds_between(work->started_at, work->finished_at);
     end->steady_seconds = seconds_between(stats->first_data_at, stats->last_buffer_at);
     end->wire_bytes = stats->bytes_sent + stats->packets_sent * header_bytes;
