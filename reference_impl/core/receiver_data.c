@@ -151,6 +151,7 @@ static void mark_received(netblt_connection *connection, const struct placement 
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, place->buffer);
     nb_bitmap_set(buffer->got, place->packet);
     buffer->received++;
+    connection->stats.data_packets_settled++;
     if (place->packet + 1 > buffer->seen)
         buffer->seen = place->packet + 1;
     if (place->is_ldata) {

@@ -24,6 +24,7 @@ struct nb_send_buffer {
     uint32_t number;  /* that of its GO */
     uint32_t packets; /* >= 1: an empty buffer is one empty LDATA (AMB-41) */
     uint32_t next_new;
+    uint32_t settled;  /* packets that the peer has shown to have: netblt_stats.data_packets_settled */
     uint64_t *repairs; /* NULL until the first RESEND */
     uint32_t repairs_queued;
     uint32_t repairs_from; /* no bit is set below */

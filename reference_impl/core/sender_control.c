@@ -53,12 +53,23 @@ static void adopt_offer(netblt_connection *connection, const struct nb_message *
         sender->report_owed = true; /* NEG-09 */
 }
 
+/* The peer has shown that it has so many packets of the buffer; RESENDs of parts of a buffer may show fewer than is
+ * known. */
+static void settle(netblt_connection *connection, struct nb_send_buffer *buffer, uint32_t packets)
+{
+    if (packets <= buffer->settled)
+        return;
+    connection->stats.data_packets_settled += packets - buffer->settled;
+    buffer->settled = packets;
+}
+
 static void buffer_is_sent(netblt_connection *connection, struct nb_send_buffer *buffer, uint64_t index,
                            netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
     buffer->sent = true;
     sender->outstanding--;
+    settle(connection, buffer, buffer->packets);
     connection->stats.payload_bytes += buffer->length;
     connection->stats.last_buffer_at = now;
     const uint8_t *data = buffer->data;
@@ -131,6 +142,20 @@ static enum verdict on_ok(netblt_connection *connection, const struct nb_message
 
 /* ---- RESEND ---------------------------------------------------------------------------------------------------- */
 
+/* How many packets that were sent the list, which ascends, passes over below the highest that it names: the peer must
+ * have got those. */
+static uint32_t count_left_out(const struct nb_send_buffer *buffer, const struct nb_message *resend)
+{
+    if (resend->count == 0)
+        return 0;
+    uint16_t highest = nb_message_packet(resend, (uint16_t)(resend->count - 1));
+    uint32_t sent_below = buffer->next_new < highest ? buffer->next_new : highest;
+    uint32_t named = 0;
+    for (uint16_t i = 0; i < resend->count; i++)
+        named += nb_message_packet(resend, i) < sent_below;
+    return sent_below > named ? sent_below - named : 0;
+}
+
 /* What the RESEND proves about the peer's address (withheld.h). */
 static void judge_names(netblt_connection *connection, const struct nb_send_buffer *buffer)
 {
@@ -150,6 +175,7 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
     struct nb_send_buffer *buffer = find_buffer(sender, resend->buffer, &index);
     if (buffer == NULL || buffer->sent)
         return VERDICT_RECORD;
+    settle(connection, buffer, count_left_out(buffer, resend));
     if (buffer->repairs == NULL)
         buffer->repairs = nb_bitmap_new(buffer->packets);
     if (buffer->repairs == NULL)

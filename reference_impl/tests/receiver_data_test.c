@@ -243,9 +243,11 @@ static void ROBUST_06_impossible_data_is_never_stored(void)
                    impossible[i].last, rubbish, impossible[i].length, false);
         peer_send(&peer, &packet);
         CHECK_EQUAL(peer_info(&peer)->stats.data_packets_duplicate, i + 1);
+        CHECK_EQUAL(peer_info(&peer)->stats.data_packets_settled, 0);
     }
     send_buffer(&peer, 0, 2, false);
     CHECK(peer_delivered_exactly(&peer, 400));
+    CHECK_EQUAL(peer_info(&peer)->stats.data_packets_settled, 4);
     peer_free(&peer);
 }
 

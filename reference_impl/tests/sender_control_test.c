@@ -597,6 +597,30 @@ static void CTRL_09_a_second_OK_for_a_buffer_above_one_that_has_none_is_acknowle
     peer_free(&peer);
 }
 
+/* RESEND shows the packets below the highest that it names, OK the whole buffer; none of them counts twice, and a
+ * packet that is named has not arrived. */
+static void packets_count_as_settled_when_the_peer_has_shown_that_it_has_them(void)
+{
+    static const uint16_t two[] = {0, 2}, one[] = {2}, first[] = {0};
+    struct peer peer;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer_open(&peer);
+    peer_go(&peer, 1, 0);
+    CHECK_EQUAL(peer_count_data(&peer), 4);
+    CHECK_EQUAL(peer_info(&peer)->stats.data_packets_settled, 0);
+    peer_resend(&peer, 2, 0, first, 1);
+    CHECK_EQUAL(peer_info(&peer)->stats.data_packets_settled, 0);
+    peer_resend(&peer, 3, 0, two, 2); /* it has 1 */
+    CHECK_EQUAL(peer_info(&peer)->stats.data_packets_settled, 1);
+    peer_resend(&peer, 4, 0, one, 1); /* it has 0 and 1 */
+    CHECK_EQUAL(peer_info(&peer)->stats.data_packets_settled, 2);
+    peer_resend(&peer, 5, 0, two, 2);
+    CHECK_EQUAL(peer_info(&peer)->stats.data_packets_settled, 2);
+    peer_ok(&peer, 6, 0);
+    CHECK_EQUAL(peer_info(&peer)->stats.data_packets_settled, 4);
+    peer_free(&peer);
+}
+
 int main(void)
 {
     RUN(AMB_09_the_first_GO_names_the_first_buffer);
@@ -630,5 +654,6 @@ int main(void)
     RUN(AMB_36_GOs_beyond_a_gap_are_held_up_to_a_bound_and_those_above_it_count_when_they_are_repeated);
     RUN(NEG_08_the_offer_of_an_older_OK_that_was_overtaken_does_not_count);
     RUN(CTRL_09_a_second_OK_for_a_buffer_above_one_that_has_none_is_acknowledged_and_counts_once);
+    RUN(packets_count_as_settled_when_the_peer_has_shown_that_it_has_them);
     return 0;
 }

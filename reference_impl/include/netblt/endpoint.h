@@ -258,6 +258,9 @@ typedef struct netblt_stats {
     uint64_t data_packets_retransmitted;
     uint64_t data_packets_received;
     uint64_t data_packets_duplicate; /* received again, or of no use */
+    /* Packets that moved the transfer on, each once. Receiver: stored. Sender: the peer has shown that it has them, by
+     * an OK for their buffer or a RESEND that leaves them out. */
+    uint64_t data_packets_settled;
     uint64_t control_packets_sent;
     uint64_t control_packets_received;
     uint64_t control_timeouts;
