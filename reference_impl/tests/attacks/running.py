@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A transfer between two `netblt` that takes as long as a test wants, and the forged packets that are aimed at it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import field
+import lab
+from field import CLIENTS, PORT, SERVER, UDP_PORT, Field, Forge, Listener
+
+PIECE_BYTES = 20_000
+PIECE_S = 0.05  # 400 kB/s go into an upload
+# 579 kB/s come out of a download, which ends when it ends.
+PACED = ("--burst-size", "4", "--burst-interval", "10", "--packet-size", "1448")
+PACED_BYTES_PER_S = 4 * 1448 * 100
+OPEN = 0
+ETH_P_IP = 0x0800
+
+# Everything that RFC 998 has, with what an attacker would write into it who knows nothing of the transfer. Numbers of
+# buffers and messages are small ones, as a transfer that counts from 0 or 1 has them, or random ones.
+KINDS: dict[str, str] = {
+    "ABORT": "abort:string=forged",
+    "QUIT": "quit:string=forged",
+    "REFUSED": "refused:string=forged",
+    "QUITACK": "quitack",
+    "DONE": "done",
+    "KEEPALIVE": "keepalive",
+    "NULL-ACK": "null-ack:seq=random,burst-size=1,burst-interval=1000",
+    "NULL-ACK, small number": "null-ack:seq=random:1-400,burst-size=1,burst-interval=1000",
+    "DATA": "data:seq=random,buffer=random,packet=random:0-90,bytes=1448",
+    "DATA, small buffer number": "data:seq=1,buffer=random:0-63,packet=random:0-90,bytes=1448",
+    "LDATA": "ldata:seq=random,buffer=random,packet=random:0-90,bytes=100",
+    "LDATA, small buffer number": "ldata:seq=1,buffer=random:0-63,packet=random:0-90,bytes=100",
+    "GO": "go:seq=random,buffer=random",
+    "GO, small numbers": "go:seq=random:1-400,buffer=random:0-63",
+    "OK": "ok:seq=random,buffer=random,burst-size=1,burst-interval=1000",
+    "OK, small numbers": "ok:seq=random:1-400,buffer=random:0-63,burst-size=1,burst-interval=1000",
+    "RESEND": "resend:seq=random,buffer=random,packet=random:0-90",
+    "RESEND, small numbers": "resend:seq=random:1-400,buffer=random:0-63,packet=random:0-90",
+    "OPEN": "open:either,string=forged-%",
+    "RESPONSE": "response:either,string=forged",
+}
+
+
+@dataclass(frozen=True)
+class Ports:
+    """What the client chose for its connection."""
+
+    netblt: int
+    udp: int
+
+
+def sniff_open(encap: str, client: str, tap: socket.socket) -> Ports:
+    """The ports of the first OPEN of this client that the tap shows."""
+    tap.settimeout(lab.PATIENCE_S)
+    while True:
+        packet = tap.recv(65536)
+        udp_port, netblt = 0, packet[20:]
+        if packet[9] != (30 if encap == "ip" else socket.IPPROTO_UDP):
+            continue
+        if encap == "udp":
+            udp_port, netblt = int.from_bytes(netblt[0:2], "big"), netblt[8:]
+        if packet[12:16] == socket.inet_aton(client) and netblt[3] == OPEN:
+            return Ports(int.from_bytes(netblt[6:8], "big"), udp_port)
+
+
+class Running:
+    """A transfer between client and listener. An upload is fed through standard input until finish(); a download lasts
+    for about `seconds`."""
+
+    def __init__(
+        self,
+        ground: Field,
+        server: Listener,
+        encap: str,
+        upload: bool,
+        seconds: float = 0,
+        client: str = CLIENTS[0],
+        options: tuple[str, ...] = (),
+    ) -> None:
+        self.options = options
+        self.ground, self.server, self.encap, self.upload, self.address = ground, server, encap, upload, client
+        self.name = f"running-{time.monotonic_ns()}"
+        self.stored = server.root / self.name
+        self.other = ground.folder / self.name
+        self.feeding, self.paused = True, False
+        taps: list[socket.socket] = []
+        ground.server.call(
+            lambda: taps.append(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)))
+        )
+        with taps[0] as tap:
+            if upload:
+                self._start_upload()
+            else:
+                self._start_download(seconds)
+            self.ports = sniff_open(encap, client, tap)
+
+    def _start_upload(self) -> None:
+        reading, self.pipe = os.pipe()
+        self.client = self.ground.program(
+            self.ground.client, "send", "-", SERVER, "--encap", self.encap, "--bind", self.address, "--json",
+            "--client-string", self.name, "--buffer-size", "131072", *self.options,
+            stdin=reading,
+        )  # fmt: skip
+        os.close(reading)
+        self.feeder = threading.Thread(target=self._feed, daemon=True)
+        self.feeder.start()
+
+    def _feed(self) -> None:
+        with self.other.open("wb") as copy, contextlib.suppress(BrokenPipeError):
+            while self.feeding:
+                if not self.paused:
+                    piece = os.urandom(PIECE_BYTES)
+                    copy.write(piece)
+                    os.write(self.pipe, piece)
+                time.sleep(PIECE_S)
+        os.close(self.pipe)
+
+    def _start_download(self, seconds: float) -> None:
+        self.stored.write_bytes(os.urandom(int(PACED_BYTES_PER_S * seconds)))
+        self.client = self.ground.program(
+            self.ground.client, "recv", self.other, SERVER, "--encap", self.encap, "--bind", self.address, "--json",
+            *PACED, *self.options,
+        )  # fmt: skip
+
+    def server_reports(self) -> list[dict[str, Any]]:
+        """What the listener has printed of this transfer: nothing as long as it runs."""
+        lines = self.server.program.out.read_text().splitlines()
+        reports = [json.loads(line) for line in lines if line.startswith("{")]
+        return [report for report in reports if report.get("file") == self.name]
+
+    @property
+    def running(self) -> bool:
+        """At both ends."""
+        return self.client.running and not self.server_reports()
+
+    def forge(self, to_server: bool, *words: str, sweep: bool = False, rate: float = 0, count: int = 2000) -> Forge:
+        """Aims forged packets at one end, in the name of the other. With `sweep` each packet has another NETBLT port
+        of the client, all 65,536 of them, else it is the right one."""
+        client_port = "0-65535" if sweep else str(self.ports.netblt)
+        local, foreign = (client_port, str(PORT)) if to_server else (str(PORT), client_port)
+        udp_from, udp_to = (self.ports.udp, UDP_PORT) if to_server else (UDP_PORT, self.ports.udp)
+        return self.ground.forge(
+            "--encap", self.encap, "--local-port", local, "--foreign-port", foreign, "--udp-from", str(udp_from),
+            "--udp-to", str(udp_to), "--rate", f"{rate:g}", "--count", str(65536 if sweep else count),
+            "--seed", str(time.monotonic_ns() % 2**32), *words,
+            to=SERVER if to_server else self.address, source=self.address if to_server else SERVER,
+        )  # fmt: skip
+
+    def finish(self, timeout_s: float = lab.PATIENCE_S) -> str:
+        """Lets it come to its end. Empty, or what is wrong with that."""
+        self.feeding = False
+        status = self.client.result(timeout_s)
+        if self.upload:
+            self.feeder.join()
+        if status != 0:
+            return f"the client's exit status is {status}: {self.client.last_error}"
+        with contextlib.suppress(AssertionError):
+            lab.wait_until(lambda: bool(self.server_reports()), "the listener reported the transfer")
+        results = [report["result"] for report in self.server_reports()]
+        if results != ["done"]:
+            return f"the listener reports {results}"
+        return "" if field.are_equal(self.stored, self.other) else "the contents differ, and both ends report success"
+
+    def abandon(self) -> None:
+        self.feeding = False
+        self.client.end()
+        if self.upload:
+            self.feeder.join()
+
+
+def stored_files(process: subprocess.Popen[str]) -> int:
+    """How many files without a name it has that hold data."""
+    files = lab.open_files(process).items()
+    return sum(size > 0 for name, size in files if name.endswith(" (deleted)") or ".netblt-" in name)
+
+
+def wait_until_under_way(transfers: list[Running]) -> None:
+    """The receiver of each has got data."""
+    server = transfers[0].server.program.process
+    uploads = sum(transfer.upload for transfer in transfers)
+    downloads = [transfer.client.process for transfer in transfers if not transfer.upload]
+
+    def under_way() -> bool:
+        for transfer in transfers:
+            assert transfer.running, f"a transfer ended before any attack: {transfer.client.last_error}"
+        return stored_files(server) >= uploads and all(stored_files(process) > 0 for process in downloads)
+
+    lab.wait_until(under_way, "data has arrived")
