@@ -30,6 +30,8 @@ PORT = 1
 UDP_PORT = 9980
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 READY_S = 10
+RELAY_MAX_S = "7200"
+TOO_LONG = -signal.SIGKILL  # the exit status of a process that did not end in time
 
 
 @dataclass
@@ -89,7 +91,7 @@ class Program:
             time.sleep(0.01)
 
     def result(self, timeout_s: float = lab.PATIENCE_S) -> int:
-        """The exit status. A process that does not end in time is killed, and None of its kind is a success: -9."""
+        """The exit status; TOO_LONG of a process that does not end in time, which is killed."""
         try:
             return self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -184,7 +186,7 @@ class Field:
         join(self.client, "server", self.middle, "right")
         relay = Program(
             self.middle, self.folder, self.settings.flakeway, "--left", "left", "--right", "right",
-            "--delay", f"{round_trip_ms / 2:g}ms", "--queue", "100000packets", "--duration", "1200",
+            "--delay", f"{round_trip_ms / 2:g}ms", "--queue", "100000packets", "--duration", RELAY_MAX_S,
         )  # fmt: skip
         self.programs.append(relay)
         relay.wait_for_words("flakeway: ready")
@@ -236,6 +238,12 @@ class Field:
         self.programs.append(program)
         return program
 
+    def forget(self, program: Program) -> None:
+        """One that has ended: its output is removed, so that long tests do not collect it."""
+        self.programs.remove(program)
+        program.out.unlink()
+        program.err.unlink()
+
     def end(self) -> None:
         for program in self.programs:
             program.end()
@@ -258,6 +266,17 @@ class Listener:
         path.write_bytes(os.urandom(size))
         return path
 
+    def reports(self, name: str) -> list[dict[str, Any]]:
+        """What it has printed of the transfers of this file: nothing of those that run."""
+        lines = self.program.out.read_text().splitlines()
+        reports = [json.loads(line) for line in lines if line.startswith("{")]
+        return [report for report in reports if report.get("file") == name]
+
+    def wait_for_report(self, name: str) -> None:
+        """Gives up in the end: the caller looks at what there is."""
+        with contextlib.suppress(AssertionError):
+            lab.wait_until(lambda: bool(self.reports(name)), "the listener reported the transfer")
+
     def leftovers(self) -> list[str]:
         """Hidden files that a transfer should have taken away."""
         return sorted(path.name for path in self.root.iterdir() if ".netblt-" in path.name)
@@ -273,14 +292,21 @@ class Listener:
 class Outcome:
     """How an honest transfer ended."""
 
+    upload: bool
     status: int
     equal: bool
     seconds: float
-    words: str
+    error: str
 
     @property
-    def success(self) -> bool:
-        return self.status == 0 and self.equal
+    def problem(self) -> str:
+        """Empty: the file is there, and both ends know it."""
+        direction = "upload" if self.upload else "download"
+        if self.status == TOO_LONG:
+            return f"the {direction} did not end in time"
+        if self.status != 0:
+            return f"the {direction} ended with status {self.status}: {self.error}"
+        return "" if self.equal else f"the {direction} ended with success and other contents"
 
 
 def digest(path: Path) -> str:
@@ -292,25 +318,47 @@ def are_equal(one: Path, other: Path) -> bool:
     return one.is_file() and other.is_file() and digest(one) == digest(other)
 
 
-def honest_transfer(
-    ground: Field, server: Listener, encap: str, upload: bool, size: int, *more: str, timeout_s: float = lab.PATIENCE_S
-) -> Outcome:
-    """One file from or to the listener, and how it went."""
-    name = f"honest-{time.monotonic_ns()}"
-    here, there = ground.folder / name, server.root / name
-    (here if upload else there).write_bytes(os.urandom(size))
-    begin = time.monotonic()
-    client = ground.program(
-        ground.client, "send" if upload else "recv", here, SERVER, "--encap", encap, "--json", *more
-    )
-    status = client.result(timeout_s)
-    seconds = time.monotonic() - begin
-    with contextlib.suppress(AssertionError):
-        lab.wait_until(lambda: status != 0 or there.exists(), "the listener gave the file its name")
-    outcome = Outcome(status, are_equal(here, there), seconds, client.words)
-    for path in (here, there):
-        path.unlink(missing_ok=True)
-    return outcome
+class Honest:
+    """An honest transfer between the client's host and the listener."""
+
+    def __init__(
+        self, ground: Field, server: Listener, encap: str, upload: bool, size: int, address: str, name: str = ""
+    ) -> None:
+        name = name or f"honest-{time.monotonic_ns()}"
+        self.upload, self.address = upload, address
+        self.here, self.there = ground.folder / name, server.root / name
+        (self.here if upload else self.there).write_bytes(os.urandom(size))
+        self.begun, self.seconds = time.monotonic(), 0.0
+        self.client = ground.program(
+            ground.client, "send" if upload else "recv", self.here, SERVER, "--encap", encap, "--bind", address,
+            "--json",
+        )  # fmt: skip
+
+    @property
+    def ended(self) -> bool:
+        """Notes the time, so it must be asked for often."""
+        if self.seconds == 0 and not self.client.running:
+            self.seconds = time.monotonic() - self.begun
+        return self.seconds > 0
+
+    def outcome(self) -> Outcome:
+        """Of a transfer whose client has ended. The files are removed."""
+        status = self.client.result(0)
+        if status == 0:
+            with contextlib.suppress(AssertionError):
+                lab.wait_until(self.there.exists, "the listener gave the file its name")
+        outcome = Outcome(self.upload, status, are_equal(self.here, self.there), self.seconds, self.client.last_error)
+        for path in (self.here, self.there):
+            path.unlink(missing_ok=True)
+        return outcome
+
+
+def wait_for_all(transfers: list[Honest], timeout_s: float = lab.PATIENCE_S) -> list[Outcome]:
+    """How they ended. Those that take too long are killed."""
+    until = time.monotonic() + timeout_s
+    while sum(transfer.ended for transfer in transfers) < len(transfers) and time.monotonic() < until:
+        time.sleep(0.005)
+    return [transfer.outcome() for transfer in transfers]
 
 
 # ---- tests ------------------------------------------------------------------------------------------------------

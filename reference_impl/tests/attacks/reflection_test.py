@@ -6,6 +6,7 @@ from __future__ import annotations
 import select
 import socket
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import field
@@ -15,9 +16,9 @@ from field import Field, Settings
 AMPLIFICATION = 3
 ALLOWANCE_BYTES = 64 << 10
 ALLOWANCE_BYTES_PER_S = 64 << 10
-TAIL_S = 3  # retransmissions that the attack has caused count too
+TAIL_S = 2  # retransmissions that the attack has caused count too
 FILE_BYTES = 20_000_000
-ATTACK_S = 3
+ATTACK_S = 2
 
 READ = "open:read,string=big,packet-size=1408"
 WRITE = "open:write,string=up-%,packet-size=1408"
@@ -31,6 +32,9 @@ ACKNOWLEDGED = [
     )
 ]
 GO = "go:seq=1,buffer=0,at=50"
+GO_BYTES = {"ip": 40, "udp": 48}  # of the IP packet
+MOMENT_S = 0.1  # for what was on its way, and for a server on a busy machine
+ETH_P_ALL, PACKET_OUTGOING = 3, 4
 
 
 def reflect(ground: Field, encap: str, name: str, rate: float, *steps: str, seconds: float = ATTACK_S) -> None:
@@ -97,12 +101,19 @@ def a_raw_ip_server_is_no_amplifier(settings: Settings, folder: Path) -> None:
 # ---- ICMP -------------------------------------------------------------------------------------------------------
 
 
-def packets_after_icmp(ground: Field, attack: tuple[str, ...], listen_s: float) -> tuple[int, int, int]:
-    """Sends the attack from one forged address whose host replies to everything with ICMP unreachable. Counts packets
-    that the victim gets before its first ICMP message, within a moment after it, and later."""
-    counts = [0, 0, 0]
-    moment_s = 0.1  # for what was on its way, and for a server on a busy machine
-    ETH_P_ALL, PACKET_OUTGOING = 3, 4  # noqa: N806  # names of the C headers
+@dataclass
+class Watched:
+    """Packets that the victim got: before its first ICMP message, within a moment after it, and later."""
+
+    before: int = 0
+    at_once: int = 0
+    later: int = 0
+    later_bytes: int = 0
+
+
+def watch_icmp(ground: Field, attack: tuple[str, ...], listen_s: float) -> Watched:
+    """Sends the attack from one forged address, whose host replies to everything with ICMP unreachable."""
+    seen = Watched()
 
     def watch() -> None:
         with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)) as tap:
@@ -113,35 +124,46 @@ def packets_after_icmp(ground: Field, attack: tuple[str, ...], listen_s: float) 
                 if not select.select([tap], [], [], left)[0]:
                     continue
                 packet, name = tap.recvfrom(65536)
+                now = time.monotonic()
                 if packet[0] >> 4 != 4:
                     continue
                 if name[2] == PACKET_OUTGOING:
-                    refused_at = refused_at or time.monotonic()
+                    refused_at = refused_at or now
+                elif not refused_at:
+                    seen.before += 1
+                elif now - refused_at < MOMENT_S:
+                    seen.at_once += 1
                 else:
-                    counts[0 if not refused_at else 1 if time.monotonic() - refused_at < moment_s else 2] += 1
+                    seen.later += 1
+                    seen.later_bytes += len(packet)
 
     ground.victim.call(watch)
-    return counts[0], counts[1], counts[2]
+    return seen
 
 
 def icmp_unreachable_ends_what_an_unvalidated_peer_gets(settings: Settings, folder: Path) -> None:
+    """The GO of the reader comes long after the ICMP message. It is a stray packet then, which may be replied to."""
     problems = []
     with field.playground(settings, folder, victim_replies=True) as ground:
         for encap in ("udp", "ip"):
-            for name, step in (("read", READ), ("write", WRITE)):
+            for name, steps, replies_bytes in (
+                ("read", [READ, GO.replace("at=50", "at=500")], AMPLIFICATION * GO_BYTES[encap]),
+                ("write", [WRITE], 0),
+            ):
                 with field.listening(ground, encap) as server:
                     server.file("big", FILE_BYTES)
-                    # One address and one pair of ports; the GO comes long after the ICMP message.
-                    attack = ("--encap", encap, "--local-port", "5000", "--udp-from", "6000", step, f"{GO[:-2]}500")
-                    before, at_once, later = packets_after_icmp(ground, attack, 5)
+                    ports = ("--local-port", "5000", "--udp-from", "6000")
+                    seen = watch_icmp(ground, ("--encap", encap, *ports, *steps), 3)
                 field.figure(
-                    f"reflection: ICMP unreachable after OPEN to {name}", encap=encap, packets_before=before,
-                    packets_within_100_ms=at_once, packets_later=later,
+                    f"reflection: ICMP unreachable after OPEN to {name}", encap=encap, packets_before=seen.before,
+                    packets_within_100_ms=seen.at_once, packets_later=seen.later, bytes_later=seen.later_bytes,
                 )  # fmt: skip
-                if before == 0:
+                if seen.before == 0:
                     problems.append(f"{encap}, {name}: nothing reached the victim")
-                if later > 0:
-                    problems.append(f"{encap}, {name}: {later} packets after ICMP unreachable")
+                if seen.later_bytes > replies_bytes:
+                    problems.append(
+                        f"{encap}, {name}: {seen.later_bytes} bytes after ICMP unreachable, at most {replies_bytes}"
+                    )
     assert not problems, "; ".join(problems)
 
 

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import ctypes
 import os
+import select
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -22,8 +24,13 @@ PIECE_S = 0.05  # 400 kB/s go into an upload
 # 579 kB/s come out of a download, which ends when it ends.
 PACED = ("--burst-size", "4", "--burst-interval", "10", "--packet-size", "1448")
 PACED_BYTES_PER_S = 4 * 1448 * 100
+PORTS = 65536
 OPEN = 0
+NETBLT_PROTOCOL = 30
+IP_HEADER_BYTES, UDP_HEADER_BYTES = 20, 8
 ETH_P_IP = 0x0800
+SO_ATTACH_FILTER = 26
+BPF_LOAD_BYTE, BPF_JUMP_IF_EQUAL, BPF_RETURN = 0x30, 0x15, 0x06
 
 # Everything that RFC 998 has, with what an attacker would write into it who knows nothing of the transfer. Numbers of
 # buffers and messages are small ones, as a transfer that counts from 0 or 1 has them, or random ones.
@@ -59,18 +66,68 @@ class Ports:
     udp: int
 
 
-def sniff_open(encap: str, client: str, tap: socket.socket) -> Ports:
-    """The ports of the first OPEN of this client that the tap shows."""
-    tap.settimeout(lab.PATIENCE_S)
-    while True:
-        packet = tap.recv(65536)
-        udp_port, netblt = 0, packet[20:]
-        if packet[9] != (30 if encap == "ip" else socket.IPPROTO_UDP):
-            continue
-        if encap == "udp":
-            udp_port, netblt = int.from_bytes(netblt[0:2], "big"), netblt[8:]
-        if packet[12:16] == socket.inet_aton(client) and netblt[3] == OPEN:
-            return Ports(int.from_bytes(netblt[6:8], "big"), udp_port)
+class OpenTap:
+    """Sees the OPENs that the clients send, and nothing else: a busy network must not fill its buffer."""
+
+    def __init__(self, ground: Field, encap: str) -> None:
+        self.encap = encap
+        self.netblt_at = IP_HEADER_BYTES + (UDP_HEADER_BYTES if encap == "udp" else 0)
+        ground.server.call(self._open)
+
+    def _open(self) -> None:
+        self.tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
+        # Classic BPF: the packet's type is OPEN.
+        program = b"".join(
+            struct.pack("HBBI", *instruction)
+            for instruction in (
+                (BPF_LOAD_BYTE, 0, 0, self.netblt_at + 3),
+                (BPF_JUMP_IF_EQUAL, 0, 1, OPEN),
+                (BPF_RETURN, 0, 0, 256),
+                (BPF_RETURN, 0, 0, 0),
+            )
+        )
+        held = ctypes.create_string_buffer(program)
+        self.tap.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 4, ctypes.addressof(held)))
+        self.tap.bind(("client", ETH_P_IP))
+
+    def next(self, timeout_s: float) -> tuple[str, Ports] | None:
+        """The address and ports of the next client, or None."""
+        until = time.monotonic() + timeout_s
+        while select.select([self.tap], [], [], max(0.0, until - time.monotonic()))[0]:
+            packet = self.tap.recv(512)
+            if packet[9] != (NETBLT_PROTOCOL if self.encap == "ip" else socket.IPPROTO_UDP):
+                continue
+            udp_port = int.from_bytes(packet[20:22], "big") if self.encap == "udp" else 0
+            netblt = packet[self.netblt_at :]
+            return socket.inet_ntoa(packet[12:16]), Ports(int.from_bytes(netblt[6:8], "big"), udp_port)
+        return None
+
+    def ports_of(self, client: str) -> Ports:
+        """Of the connection that this client opens next."""
+        until = time.monotonic() + lab.PATIENCE_S
+        while (left := until - time.monotonic()) > 0:
+            seen = self.next(left)
+            if seen is not None and seen[0] == client:
+                return seen[1]
+        raise AssertionError(f"{client} sends no OPEN")
+
+    def close(self) -> None:
+        self.tap.close()
+
+
+def aim(
+    ground: Field, encap: str, client: str, ports: Ports, to_server: bool, *words: str, sweep: bool = False
+) -> Forge:
+    """Sends forged packets to one end of a connection, in the name of the other. With `sweep` each packet has another
+    NETBLT port of the client, else it is the right one."""
+    client_port = "0-65535" if sweep else str(ports.netblt)
+    local, foreign = (client_port, str(PORT)) if to_server else (str(PORT), client_port)
+    udp_from, udp_to = (ports.udp, UDP_PORT) if to_server else (UDP_PORT, ports.udp)
+    return ground.forge(
+        "--encap", encap, "--local-port", local, "--foreign-port", foreign, "--udp-from", str(udp_from),
+        "--udp-to", str(udp_to), "--seed", str(time.monotonic_ns() % 2**32), *words,
+        to=SERVER if to_server else client, source=client if to_server else SERVER,
+    )  # fmt: skip
 
 
 class Running:
@@ -93,16 +150,13 @@ class Running:
         self.stored = server.root / self.name
         self.other = ground.folder / self.name
         self.feeding, self.paused = True, False
-        taps: list[socket.socket] = []
-        ground.server.call(
-            lambda: taps.append(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)))
-        )
-        with taps[0] as tap:
-            if upload:
-                self._start_upload()
-            else:
-                self._start_download(seconds)
-            self.ports = sniff_open(encap, client, tap)
+        tap = OpenTap(ground, encap)
+        if upload:
+            self._start_upload()
+        else:
+            self._start_download(seconds)
+        self.ports = tap.ports_of(client)
+        tap.close()
 
     def _start_upload(self) -> None:
         reading, self.pipe = os.pipe()
@@ -134,27 +188,17 @@ class Running:
 
     def server_reports(self) -> list[dict[str, Any]]:
         """What the listener has printed of this transfer: nothing as long as it runs."""
-        lines = self.server.program.out.read_text().splitlines()
-        reports = [json.loads(line) for line in lines if line.startswith("{")]
-        return [report for report in reports if report.get("file") == self.name]
+        return self.server.reports(self.name)
 
     @property
     def running(self) -> bool:
         """At both ends."""
         return self.client.running and not self.server_reports()
 
-    def forge(self, to_server: bool, *words: str, sweep: bool = False, rate: float = 0, count: int = 2000) -> Forge:
-        """Aims forged packets at one end, in the name of the other. With `sweep` each packet has another NETBLT port
-        of the client, all 65,536 of them, else it is the right one."""
-        client_port = "0-65535" if sweep else str(self.ports.netblt)
-        local, foreign = (client_port, str(PORT)) if to_server else (str(PORT), client_port)
-        udp_from, udp_to = (self.ports.udp, UDP_PORT) if to_server else (UDP_PORT, self.ports.udp)
-        return self.ground.forge(
-            "--encap", self.encap, "--local-port", local, "--foreign-port", foreign, "--udp-from", str(udp_from),
-            "--udp-to", str(udp_to), "--rate", f"{rate:g}", "--count", str(65536 if sweep else count),
-            "--seed", str(time.monotonic_ns() % 2**32), *words,
-            to=SERVER if to_server else self.address, source=self.address if to_server else SERVER,
-        )  # fmt: skip
+    def forge(self, to_server: bool, step: str, sweep: bool = False, rate: float = 0, count: int = 2000) -> Forge:
+        """Aims forged packets at one end; with `sweep` one for each port, whatever `count` says."""
+        words = ("--rate", f"{rate:g}", "--count", str(PORTS if sweep else count), step)
+        return aim(self.ground, self.encap, self.address, self.ports, to_server, *words, sweep=sweep)
 
     def finish(self, timeout_s: float = lab.PATIENCE_S) -> str:
         """Lets it come to its end. Empty, or what is wrong with that."""
@@ -162,10 +206,11 @@ class Running:
         status = self.client.result(timeout_s)
         if self.upload:
             self.feeder.join()
+        if status == field.TOO_LONG:
+            return f"the client did not end within {timeout_s:.0f} s"
         if status != 0:
             return f"the client's exit status is {status}: {self.client.last_error}"
-        with contextlib.suppress(AssertionError):
-            lab.wait_until(lambda: bool(self.server_reports()), "the listener reported the transfer")
+        self.server.wait_for_report(self.name)
         results = [report["result"] for report in self.server_reports()]
         if results != ["done"]:
             return f"the listener reports {results}"

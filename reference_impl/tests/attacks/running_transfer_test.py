@@ -11,21 +11,21 @@ from pathlib import Path
 
 import field
 from field import CLIENTS, Field, Listener, Settings
-from running import KINDS, Running, wait_until_under_way
+from running import KINDS, PORTS, Running, wait_until_under_way
 
 SWEEP_PER_S = 60_000  # sockets of a busy machine drop what comes faster
-SWEEP_S = 65536 / SWEEP_PER_S
+SWEEP_S = PORTS / SWEEP_PER_S
 KNOWN_PER_S = 2000  # of each attack; a batch of them runs at the same time
 KNOWN_PACKETS = 2000
-BATCH = 10
-BEGIN_S = 3.0  # until the last transfer of a batch is under way
+BATCH = 20
+BEGIN_S = 4.0  # until the last transfer of a batch is under way
 END_S = 45  # more than a death timer
 # Contents do not matter for these: the four numbers of the connection are all that there is to guess.
 SWEPT_ALWAYS = ("ABORT", "QUIT", "REFUSED")
 # Of both ends. Half of it is the time that an end stays to acknowledge a QUIT once more.
-SHORT_DEATH_TIMER = ("--death-timer", "12")
-BELIEVED_WITHIN_S = 9
-NEVER_S = 15.0
+SHORT_DEATH_TIMER = ("--death-timer", "8")
+BELIEVED_WITHIN_S = 6
+NEVER_S = 12.0
 ICMP = {
     f"ICMP {name} unreachable": f"unreachable:code={code}" for code, name in ((1, "host"), (2, "protocol"), (3, "port"))
 }
@@ -65,7 +65,7 @@ def attack_batch(
     transfers = begin_transfers(ground, server, encap, upload, len(attacks), seconds)
     forged, sent, running = [], [], []
     for attack, transfer in zip(attacks, transfers, strict=True):
-        rate, count = (SWEEP_PER_S, 65536) if sweep else (KNOWN_PER_S, KNOWN_PACKETS)
+        rate, count = (SWEEP_PER_S, PORTS) if sweep else (KNOWN_PER_S, KNOWN_PACKETS)
         forged.append(transfer.forge(attack.to_server, attack.step, sweep=sweep, rate=rate, count=count))
         if sweep:  # one after the other, or the sockets drop the packets
             forged[-1].counters()
