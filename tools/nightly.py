@@ -113,6 +113,29 @@ def bench(given: argparse.Namespace) -> list[Command]:
     return [[str(ROOT / "tools" / "bench"), "--full", "--json", str(given.report / "bench.json")]]
 
 
+def attack_program(name: str, *more: str) -> Command:
+    """A program of reference_impl/tests/attacks against the built command."""
+    folder = ROOT / "reference_impl" / "tests"
+    built = [word for tool in ("netblt", "forge", "flakeway") for word in (f"--{tool}", str(BUILD / "bin" / tool))]
+    path = f"PYTHONPATH={folder / 'sockets'}"
+    return ["env", path, str(VENV / "python"), str(folder / "attacks" / f"{name}.py"), *built, *more]
+
+
+def attacks(_given: argparse.Namespace) -> list[Command]:
+    """Every kind of packet over each encapsulation, in each direction, to each end."""
+    names = sorted(file.stem for file in (ROOT / "reference_impl" / "tests" / "attacks").glob("*_test.py"))
+    return [attack_program(name, "--full") for name in names]
+
+
+def soak(given: argparse.Namespace) -> list[Command]:
+    report = str(given.report / "soak.json")
+    return [
+        attack_program(
+            "soak", "--minutes", f"{given.soak_minutes:g}", "--seed", str(given.first_seed), "--report", report
+        )
+    ]
+
+
 JOBS = [
     Job("random", "random transfers in virtual time, new seeds every night", HOUR_S, lambda g: seeds(g, BUILD)),
     Job("sanitizers", "all C tests under ASan and UBSan", HOUR_S, sanitized),
@@ -141,6 +164,8 @@ JOBS = [
         lambda g: [[str(VENV / "netblt-conformance"), "mutants", "--matrix", str(g.report / "matrix.json")]]),
     Job("variants", "no legal variant may fail", 2 * HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants", "--variants"]]),
+    Job("attacks", "forged packets of every kind against real processes", HOUR_S, attacks, keep_going=True),
+    Job("soak", "honest transfers while all attacks run (--soak-minutes)", 3 * HOUR_S, soak),
     Job("bench", "tools/bench --full (--bench)", 12 * HOUR_S, bench, on_request=True),
 ]  # fmt: skip
 
@@ -313,6 +338,7 @@ def read_arguments(argv: list[str]) -> tuple[argparse.Namespace, list[Job]]:
     parser.add_argument("--seeds", type=int, default=200_000, metavar="N", help="random transfers (200000)")
     parser.add_argument("--first-seed", type=int, metavar="N", help="where they start (new every day)")
     parser.add_argument("--fuzz-seconds", type=int, default=600, metavar="S", help="for each fuzz target (600)")
+    parser.add_argument("--soak-minutes", type=float, default=60, metavar="M", help="of the soak under attack (60)")
     parser.add_argument("--bench", action="store_true", help="the whole benchmark too: hours")
     parser.add_argument("--report", type=Path, default=ROOT / "netblt-report" / "nightly", metavar="DIR")
     parser.add_argument("--list", action="store_true", help="print the jobs' names and stop")
@@ -322,6 +348,8 @@ def read_arguments(argv: list[str]) -> tuple[argparse.Namespace, list[Job]]:
         parser.error(f"no job is called '{unknown[0]}'; there are: {', '.join(names)}")
     if given.seeds < 1 or given.fuzz_seconds < 1:
         parser.error("--seeds and --fuzz-seconds want 1 or more")
+    if not 0 < given.soak_minutes <= 120:
+        parser.error("--soak-minutes must be greater than 0 and at most 120")
     if given.first_seed is None:
         given.first_seed = today.toordinal() * 1_000_000
     given.report = given.report.resolve()
