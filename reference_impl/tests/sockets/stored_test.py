@@ -84,6 +84,7 @@ class Run:
     udp_port: int = field(default_factory=lambda: next(udp_ports))
     sender_status: int = -1
     sender_words: str = ""
+    receiver_pid: int = -1
     receiver_status: int = -1
     receiver_words: str = ""
 
@@ -123,6 +124,7 @@ class Run:
             self.target.write_bytes(OLD)
         tracing = [word for injection in (*self.mode.injections, *self.injections) for word in ("-e", injection)]
         receiver = self.receiver("-e", "trace=all", *tracing)
+        self.receiver_pid = receiver.pid
         sender = self.host.start(
             NETBLT,
             "send",
@@ -288,6 +290,20 @@ def every_call_of_the_end_that_fails_is_a_failure_at_the_sender() -> None:
             run.result()
 
 
+def the_event_loop_makes_no_call_that_waits_for_the_disk() -> None:
+    host = lab.Host()
+    for mode in MODES:
+        run = Run(host, mode)
+        run.transfer()
+        assert run.sender_status == 0, run.sender_words
+        calls = re.findall(
+            r"^(\d+)\s+(pwrite64|fsync|linkat|renameat2?)\(", run.trace.read_text(errors="replace"), re.MULTILINE
+        )
+        assert {"pwrite64", "fsync"} <= {name for _, name in calls}, calls
+        assert str(run.receiver_pid) not in {pid for pid, _ in calls}, (mode.words, calls)
+        run.clean()
+
+
 def a_receiver_that_opens_itself_fails_its_sender_too() -> None:
     host = lab.Host()
     run = Run(host, Mode("recv that opens", listens=False, replaces=False), ("inject=fsync:error=EIO:when=1",))
@@ -376,6 +392,7 @@ def main() -> None:
     lab.enter_user_namespace()
     tests: list[Callable[[], None]] = [
         every_call_of_the_end_that_fails_is_a_failure_at_the_sender,
+        the_event_loop_makes_no_call_that_waits_for_the_disk,
         a_receiver_that_opens_itself_fails_its_sender_too,
         while_one_file_is_synced_its_sender_waits_and_other_transfers_go_on,
         a_target_that_another_program_creates_meanwhile_is_kept_and_the_sender_fails,
