@@ -203,11 +203,11 @@ class Field:
             (self.victim, "server", ["10.31.2.2"]),
         ]
         for host, interface, addresses in interfaces:
-            for address in addresses:
-                host.run("ip", "address", "add", f"{address}/24", "dev", interface)
+            commands = self.folder / "addresses"  # one process for all of them
+            commands.write_text("".join(f"address add {address}/24 dev {interface}\n" for address in addresses))
+            host.run("ip", "-batch", str(commands))
         self.attacker.run("ip", "route", "add", f"{SERVER}/32", "via", "10.31.3.1")
-        for address in CLIENTS:
-            self.attacker.run("ip", "route", "add", f"{address}/32", "via", "10.31.4.1")
+        self.attacker.run("ip", "route", "add", "10.31.1.0/24", "via", "10.31.4.1")
         self.server.run("ip", "route", "add", FORGED, "via", "10.31.2.2")
 
     def _make_victim_reply(self) -> None:

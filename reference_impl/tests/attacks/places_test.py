@@ -14,6 +14,7 @@ PLACES = 100  # of a listener by default
 FILE_BYTES = 500_000
 TRANSFER_MAX_S = 45
 SETTLE_S = 1.0
+IDLE_BUFFER_BYTES = 4096
 KEPT = "keepalive:at=2000,every=5000,repeat=10"
 
 # Each takes places with packets that are sent blindly: one conversation for each place.
@@ -74,36 +75,43 @@ def places_that_forged_packets_take_are_given_to_honest_peers(settings: Settings
     assert not problems, "\n    ".join(["honest transfers got no place:", *problems])
 
 
-def idle_senders(ground: Field, encap: str, count: int) -> tuple[list[Program], int]:
-    """Real connections of one host that send nothing, and the pipe that they wait for."""
-    reading, writing = os.pipe()
-    programs = [
-        ground.program(
-            ground.attacker, "send", "-", field.SERVER, "--encap", encap, "--client-string", f"idle-{i}",
-            "--buffer-size", "4096", "--max-buffers", "2", stdin=reading,
-        )
-        for i in range(count)
-    ]  # fmt: skip
-    os.close(reading)
-    return programs, writing
+def idle_senders(ground: Field, encap: str, count: int, data: bytes) -> tuple[list[Program], list[int]]:
+    """Real connections of one host that send these bytes and then nothing, and the pipes that they wait for."""
+    programs, pipes = [], []
+    for i in range(count):
+        reading, writing = os.pipe()
+        os.write(writing, data)
+        pipes.append(writing)
+        programs.append(
+            ground.program(
+                ground.attacker, "send", "-", field.SERVER, "--encap", encap, "--client-string", f"idle-{i}",
+                "--buffer-size", str(IDLE_BUFFER_BYTES), "--max-buffers", "2", stdin=reading,
+            )
+        )  # fmt: skip
+        os.close(reading)
+    return programs, pipes
 
 
 def places_that_one_host_holds_without_progress_are_not_all_there_are(settings: Settings, folder: Path) -> None:
+    problems = []
     with field.playground(settings, folder) as ground:
         for encap in ("udp", "ip") if settings.full else ("udp",):
-            with field.listening(ground, encap) as server:
-                programs, pipe = idle_senders(ground, encap, PLACES + 5)
-                time.sleep(3)
-                holding = sum(program.running for program in programs)
-                found = honest_problems(ground, server, encap)
-                field.figure(
-                    "places: connections of one address that send nothing", encap=encap, connections=len(programs),
-                    held_when_honest_peers_come=holding, honest_transfers=2, failed=len(found),
-                )  # fmt: skip
-                os.close(pipe)
-                for program in programs:
-                    program.end()
-            assert not found, f"over {encap}: {'; '.join(found)}"
+            for name, data in (("nothing", b""), ("one buffer", bytes(IDLE_BUFFER_BYTES))):
+                with field.listening(ground, encap) as server:
+                    programs, pipes = idle_senders(ground, encap, PLACES + 5, data)
+                    time.sleep(3)
+                    holding = sum(program.running for program in programs)
+                    found = honest_problems(ground, server, encap)
+                    field.figure(
+                        f"places: connections of one address that send {name}", encap=encap, connections=len(programs),
+                        held_when_honest_peers_come=holding, honest_transfers=2, failed=len(found),
+                    )  # fmt: skip
+                    for pipe in pipes:
+                        os.close(pipe)
+                    for program in programs:
+                        program.end()
+                problems += [f"after connections that send {name} over {encap}: {problem}" for problem in found]
+    assert not problems, "\n    ".join(["honest transfers got no place:", *problems])
 
 
 def a_forged_open_does_not_lock_a_name(settings: Settings, folder: Path) -> None:

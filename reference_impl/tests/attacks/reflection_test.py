@@ -153,7 +153,7 @@ def icmp_unreachable_ends_what_an_unvalidated_peer_gets(settings: Settings, fold
                 with field.listening(ground, encap) as server:
                     server.file("big", FILE_BYTES)
                     ports = ("--local-port", "5000", "--udp-from", "6000")
-                    seen = watch_icmp(ground, ("--encap", encap, *ports, *steps), 3)
+                    seen = watch_icmp(ground, ("--encap", encap, *ports, *steps), 2)
                 field.figure(
                     f"reflection: ICMP unreachable after OPEN to {name}", encap=encap, packets_before=seen.before,
                     packets_within_100_ms=seen.at_once, packets_later=seen.later, bytes_later=seen.later_bytes,

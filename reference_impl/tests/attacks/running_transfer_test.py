@@ -14,7 +14,7 @@ from field import CLIENTS, Field, Listener, Settings
 from running import KINDS, PORTS, Running, wait_until_under_way
 
 SWEEP_PER_S = 60_000  # sockets of a busy machine drop what comes faster
-SWEEP_S = PORTS / SWEEP_PER_S
+OPENS_PER_S = 8000  # each of these makes the listener work, and a flood is another test's matter
 KNOWN_PER_S = 2000  # of each attack; a batch of them runs at the same time
 KNOWN_PACKETS = 2000
 BATCH = 20
@@ -46,6 +46,18 @@ def at_both_ends(kinds: dict[str, str]) -> list[Attack]:
     return [Attack(name, step, to_server) for name, step in kinds.items() for to_server in (True, False)]
 
 
+def sweep_rate(attack: Attack) -> int:
+    return OPENS_PER_S if attack.name == "OPEN" else SWEEP_PER_S
+
+
+def batches(attacks: list[Attack]) -> list[list[Attack]]:
+    """OPENs by themselves: what they do to one transfer they do to all transfers of the listener."""
+    others = [attack for attack in attacks if attack.name != "OPEN"]
+    opens = [attack for attack in attacks if attack.name == "OPEN"]
+    parts = [others[i : i + BATCH] for i in range(0, len(others), BATCH)]
+    return [*parts, opens] if opens else parts
+
+
 def begin_transfers(
     ground: Field, server: Listener, encap: str, upload: bool, count: int, seconds: float, options: tuple[str, ...] = ()
 ) -> list[Running]:
@@ -61,11 +73,12 @@ def attack_batch(
     ground: Field, server: Listener, encap: str, upload: bool, attacks: list[Attack], sweep: bool
 ) -> list[str]:
     """Each attack on a transfer of its own. Returns what went wrong."""
-    seconds = BEGIN_S + (SWEEP_S * len(attacks) if sweep else KNOWN_PACKETS / KNOWN_PER_S)
+    sweep_s = sum(PORTS / sweep_rate(attack) for attack in attacks)
+    seconds = BEGIN_S + (sweep_s if sweep else KNOWN_PACKETS / KNOWN_PER_S)
     transfers = begin_transfers(ground, server, encap, upload, len(attacks), seconds)
     forged, sent, running = [], [], []
     for attack, transfer in zip(attacks, transfers, strict=True):
-        rate, count = (SWEEP_PER_S, PORTS) if sweep else (KNOWN_PER_S, KNOWN_PACKETS)
+        rate, count = (sweep_rate(attack), PORTS) if sweep else (KNOWN_PER_S, KNOWN_PACKETS)
         forged.append(transfer.forge(attack.to_server, attack.step, sweep=sweep, rate=rate, count=count))
         if sweep:  # one after the other, or the sockets drop the packets
             forged[-1].counters()
@@ -96,7 +109,7 @@ def attack_all(
     with field.playground(settings, folder) as ground:
         for encap, upload in every if settings.full else few:
             with field.listening(ground, encap) as server:
-                for batch in (attacks[i : i + BATCH] for i in range(0, len(attacks), BATCH)):
+                for batch in batches(attacks):
                     problems += attack_batch(ground, server, encap, upload, batch, sweep)
     assert not problems, "\n    ".join([f"{len(problems)} of the transfers did not succeed:", *problems])
 
