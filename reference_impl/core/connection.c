@@ -255,8 +255,10 @@ static size_t output_owed(netblt_connection *connection, uint8_t *packets, size_
         return 0;
     }
     connection->owed &= ~(first | NB_OWED_KEEPALIVE);
-    if (nb_validation_send_at(connection, bytes, now) > now)
+    if (nb_validation_send_at(connection, bytes, now) > now) {
+        connection->sent_at = now; /* or a KEEPALIVE would be due again at this very moment, without end */
         return 0; /* as if the network had lost it: every one of these packets is repeated where it matters */
+    }
     nb_validation_sent(connection, bytes, now);
     if (!direct)
         memcpy(packets, packet, bytes);
