@@ -239,8 +239,9 @@ void peer_start(struct peer *peer)
     netblt_config_default(&config);
     config.profile = &peer->profile;
     config.first_buffer = peer->first_buffer;
-    if (!peer->wants_proof)
-        config.unvalidated_bytes_per_s = 0;
+    config.unvalidated_bytes_per_s = peer->unvalidated_bytes_per_s;
+    config.unvalidated_connections = peer->unvalidated_connections;
+    memcpy(config.secret, peer->secret, sizeof config.secret);
     config.event = peer->event;
     config.event_context = peer->event_context;
     config.log = peer->log;

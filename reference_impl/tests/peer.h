@@ -64,12 +64,14 @@ struct peer {
     uint32_t first_buffer;
     uint64_t size; /* to send, when we send */
     bool end_is_late;
-    uint64_t stall_from;     /* our client withholds buffers with this index and above */
-    unsigned client_buffers; /* memory of our receiving client; 0 = as much as asked for */
-    bool refuse;             /* our listener refuses */
-    bool ignore;             /* it does not even refuse */
-    const char *refusal;     /* why; NULL = "no, thank you" */
-    bool wants_proof;        /* a passive end of ours takes its peer for a stranger at first, as by default */
+    uint64_t stall_from;                 /* our client withholds buffers with this index and above */
+    unsigned client_buffers;             /* memory of our receiving client; 0 = as much as asked for */
+    bool refuse;                         /* our listener refuses */
+    bool ignore;                         /* it does not even refuse */
+    const char *refusal;                 /* why; NULL = "no, thank you" */
+    uint32_t unvalidated_bytes_per_s;    /* netblt_config; 0, not the default there, = every peer counts as validated */
+    uint32_t unvalidated_connections;    /* netblt_config; 0 = no limit */
+    uint8_t secret[NETBLT_SECRET_BYTES]; /* of our endpoint; all zero = none */
     netblt_event_fn *event;
     void *event_context;
     netblt_log_fn *log;          /* with the peer as context */
