@@ -85,6 +85,7 @@ void nb_validation_done(netblt_connection *connection)
 {
     if (connection->validated)
         return;
+    bool was_missing = nb_validation_is_missing(connection);
     connection->validated = true;
     nb_validation_forget(connection);
     if (connection->started && connection->role == NETBLT_SENDER)
@@ -92,7 +93,7 @@ void nb_validation_done(netblt_connection *connection)
     else if (connection->started)
         nb_control_timer_for_unvalidated(&connection->receiver.control_timer, false);
     nb_touch(connection);
-    if (!connection->active && connection->client->validated != NULL)
+    if (was_missing && connection->client->validated != NULL)
         connection->client->validated(connection->context, connection);
 }
 
