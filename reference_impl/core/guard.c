@@ -9,7 +9,7 @@
 
 #define TOKEN_PREFIX " guard="
 #define FEATURE_DIGITS 1
-#define TOKEN_DIGITS 16
+#define TOKEN_DIGITS 15
 #define PROOF_DIGITS 8
 
 _Static_assert(sizeof TOKEN_PREFIX - 1 + FEATURE_DIGITS + TOKEN_DIGITS == NB_GUARD_TOKEN_CHARS,
@@ -66,7 +66,7 @@ uint32_t nb_guard_first_buffer(const struct nb_secret *secret, const netblt_path
 uint64_t nb_guard_token(const struct nb_secret *secret, const netblt_path *path, uint16_t local_port,
                         uint16_t foreign_port, uint32_t unique_id)
 {
-    return connection_hash(secret, 't', path, local_port, foreign_port, unique_id);
+    return connection_hash(secret, 't', path, local_port, foreign_port, unique_id) >> 4;
 }
 
 uint32_t nb_guard_first_buffer_of_token(uint64_t token)
@@ -155,7 +155,7 @@ static const char *take(char *text, size_t count)
 bool nb_guard_append_token(char *text, uint64_t token, unsigned features)
 {
     char digits[FEATURE_DIGITS + TOKEN_DIGITS + 1];
-    snprintf(digits, sizeof digits, "%x%016" PRIx64, features & 0xF, token);
+    snprintf(digits, sizeof digits, "%x%015" PRIx64, features & 0xF, token);
     return append(text, digits);
 }
 

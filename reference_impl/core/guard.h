@@ -7,7 +7,7 @@
  *   - the low 16 bits of the unique ID of OPEN are a hash of the other 16, of the ports and of the active client's
  *     features (the mark). A passive end recognizes by it that the active end knows what follows;
  *   - RESPONSE to such an OPEN ends its client string in " guard=", a digit for the features of both clients and a
- * random 64-bit token;
+ * random 60-bit token;
  *   - the receiver's first buffer number is a function of the token;
  *   - the reasons of ABORT, QUIT and REFUSED end in " guard=" and a hash of the unique ID, the proof.
  * docs/security.md gives the probabilities with which an attacker guesses them. */
@@ -45,13 +45,13 @@ uint32_t nb_guard_mark(uint32_t unique_id, uint16_t active_port, uint16_t passiv
 /* Whether `unique_id` has a mark, and whose features it tells; `features` may be NULL. */
 bool nb_guard_is_marked(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned *features);
 
-/* The token of a connection that a passive end accepts. */
+/* The token of a connection that a passive end accepts: 60 bits. */
 uint64_t nb_guard_token(const struct nb_secret *secret, const netblt_path *path, uint16_t local_port,
                         uint16_t foreign_port, uint32_t unique_id);
 uint32_t nb_guard_first_buffer_of_token(uint64_t token);
 
 /* Characters that the token adds to a client string, and the proof to a reason. */
-#define NB_GUARD_TOKEN_CHARS 24
+#define NB_GUARD_TOKEN_CHARS 23
 #define NB_GUARD_PROOF_CHARS 15
 
 /* Appends the token to `text`, which holds NETBLT_STRING_MAX_BYTES + 1 bytes. False, and nothing is changed, when there

@@ -41,8 +41,8 @@ static void a_secret_of_zeros_is_none(void)
 static void mark_proof_and_buffer_number_are_what_every_release_computes(void)
 {
     char reason[NETBLT_STRING_MAX_BYTES + 1] = "";
-    CHECK_EQUAL(nb_guard_mark(0x1234FFFF, 40000, 1), 0x123438F4);
-    CHECK_EQUAL(nb_guard_mark(0xFFFF0000, 65535, 65535), 0xFFFF14B9);
+    CHECK_EQUAL(nb_guard_mark(0x1234FFFF, 40000, 1, 0), 0x1234AB7F);
+    CHECK_EQUAL(nb_guard_mark(0xFFFF0000, 65535, 65535, NB_FEATURE_HASH), 0xFFFF0FE0);
     CHECK_EQUAL(nb_guard_first_buffer_of_token(UINT64_C(0x0123456789ABCDEF)), 0x9277A556);
     nb_guard_append_proof(reason, 0x12345678, NB_QUIT);
     CHECK(strcmp(reason, " guard=ebcb4394") == 0);
@@ -56,16 +56,21 @@ static void mark_proof_and_buffer_number_are_what_every_release_computes(void)
 
 static void an_ID_is_marked_for_its_own_ports_only(void)
 {
-    uint32_t id = nb_guard_mark(0x12345678, 40000, 1);
-    CHECK(nb_guard_is_marked(id, 40000, 1));
-    CHECK(!nb_guard_is_marked(id, 40001, 1));
-    CHECK(!nb_guard_is_marked(id, 40000, 2));
-    CHECK(!nb_guard_is_marked(id, 1, 40000));
-    CHECK(!nb_guard_is_marked(id ^ 0x10000, 40000, 1));
+    uint32_t id = nb_guard_mark(0x12345678, 40000, 1, 0);
+    CHECK(nb_guard_is_marked(id, 40000, 1, NULL));
+    for (unsigned features = 0; features <= NB_FEATURES_ALL; features++) {
+        unsigned told = 99;
+        CHECK(nb_guard_is_marked(nb_guard_mark(0x12345678, 40000, 1, features), 40000, 1, &told));
+        CHECK_EQUAL(told, features);
+    }
+    CHECK(!nb_guard_is_marked(id, 40001, 1, NULL));
+    CHECK(!nb_guard_is_marked(id, 40000, 2, NULL));
+    CHECK(!nb_guard_is_marked(id, 1, 40000, NULL));
+    CHECK(!nb_guard_is_marked(id ^ 0x10000, 40000, 1, NULL));
     unsigned marked = 0;
     for (uint32_t low = 0; low < 65536; low++)
-        marked += nb_guard_is_marked((id & 0xFFFF0000) | low, 40000, 1);
-    CHECK_EQUAL(marked, 1); /* of 65536: an ID of a foreign implementation is taken for a marked one that often */
+        marked += nb_guard_is_marked((id & 0xFFFF0000) | low, 40000, 1, NULL);
+    CHECK_EQUAL(marked, 2); /* of 65536: an ID of a foreign implementation is taken for a marked one that often */
 }
 
 static void tokens_and_first_buffers_differ_with_everything_that_names_a_connection(void)
@@ -96,17 +101,19 @@ static void fill(char text[NETBLT_STRING_MAX_BYTES + 1], size_t length)
 
 static void a_token_is_appended_and_taken_off_again(void)
 {
-    static const uint64_t tokens[] = {0, 1, UINT64_C(0x0123456789ABCDEF), UINT64_MAX};
+    static const uint64_t tokens[] = {0, 1, UINT64_C(0x0123456789ABCDE), UINT64_MAX >> 4};
     char text[NETBLT_STRING_MAX_BYTES + 1], before[NETBLT_STRING_MAX_BYTES + 1];
     static const size_t lengths[] = {0, 1, 100, 232};
     for (size_t i = 0; i < 16; i++) {
         uint64_t token = 99;
+        unsigned features = 99;
         fill(text, lengths[i / 4]);
         memcpy(before, text, sizeof text);
-        CHECK(nb_guard_append_token(text, tokens[i % 4]));
+        CHECK(nb_guard_append_token(text, tokens[i % 4], i % 16));
         CHECK_EQUAL(strlen(text), lengths[i / 4] + NB_GUARD_TOKEN_CHARS);
-        CHECK(nb_guard_take_token(text, &token));
+        CHECK(nb_guard_take_token(text, &token, &features));
         CHECK(token == tokens[i % 4]);
+        CHECK_EQUAL(features, i % 16);
         CHECK(strcmp(text, before) == 0);
     }
 }
@@ -116,7 +123,7 @@ static void a_token_that_does_not_fit_is_not_appended(void)
     for (size_t length = 233; length <= NETBLT_STRING_MAX_BYTES; length++) {
         char text[NETBLT_STRING_MAX_BYTES + 1];
         fill(text, length);
-        CHECK(!nb_guard_append_token(text, 5));
+        CHECK(!nb_guard_append_token(text, 5, 0));
         CHECK_EQUAL(strlen(text), length);
     }
 }
@@ -140,8 +147,9 @@ static void what_is_no_token_is_left_alone(void)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char text[NETBLT_STRING_MAX_BYTES + 1];
         uint64_t token = 7;
+        unsigned features = 7;
         snprintf(text, sizeof text, "%s", texts[i]);
-        CHECK(!nb_guard_take_token(text, &token));
+        CHECK(!nb_guard_take_token(text, &token, &features));
         CHECK(token == 7);
         CHECK(strcmp(text, texts[i]) == 0);
     }

@@ -13,7 +13,7 @@ static void give_secret(struct peer *peer, bool marked)
 {
     memset(peer->secret, 0xA7, sizeof peer->secret);
     if (marked)
-        peer->unique_id = nb_guard_mark(peer->unique_id, peer->peer_port, peer->our_port);
+        peer->unique_id = nb_guard_mark(peer->unique_id, peer->peer_port, peer->our_port, 0);
 }
 
 /* A RESPONSE to an OPEN that is cut to `length` bytes (0 = whole). Returns whether it holds a token, and checks that it
@@ -39,7 +39,8 @@ static bool gets_token(const char *asked, size_t length, const char *ours, bool 
     const struct seen *response = peer_nth(&peer, RESPONSE, 0);
     if (response->length > 36)
         snprintf(text, sizeof text, "%s", (const char *)response->bytes + 36);
-    bool has = nb_guard_take_token(text, token);
+    unsigned features;
+    bool has = nb_guard_take_token(text, token, &features);
     CHECK(strcmp(text, ours) == 0);
     CHECK(strcmp(peer_info(&peer)->peer_string, length == 36 ? "" : asked) == 0);
     CHECK_EQUAL(peer_info(&peer)->guarded, has);
@@ -82,7 +83,8 @@ static void open_guarded(struct peer *peer, uint32_t *number)
     peer_open(peer);
     CHECK(peer_info(peer)->guarded);
     snprintf(text, sizeof text, "%s", (const char *)peer_nth(peer, RESPONSE, 0)->bytes + 36);
-    CHECK(nb_guard_take_token(text, &token));
+    unsigned features;
+    CHECK(nb_guard_take_token(text, &token, &features));
     *number = nb_guard_first_buffer_of_token(token);
 }
 
@@ -114,7 +116,7 @@ static void so_it_does_where_we_have_opened_and_RESPONSE_brought_the_token(void)
     peer_start(&peer);
     peer.unique_id = peer_get32(peer_nth(&peer, OPEN, 0)->bytes + 12);
     CHECK_EQUAL(peer.unique_id >> 16, wished >> 16);
-    CHECK(nb_guard_is_marked(peer.unique_id, peer.our_port, peer.peer_port));
+    CHECK(nb_guard_is_marked(peer.unique_id, peer.our_port, peer.peer_port, NULL));
     struct forged packet;
     forge_open(&peer, &packet, RESPONSE, &peer.params, false);
     CHECK_EQUAL(peer_send(&peer, &packet), 0);
@@ -334,7 +336,7 @@ static void the_ABORT_for_a_forged_OPEN_holds_no_proof(void)
     uint32_t right = peer.unique_id;
     for (uint32_t i = 1; i < 5; i++) {
         struct forged packet;
-        peer.unique_id = nb_guard_mark(right + (i << 16), peer.peer_port, peer.our_port);
+        peer.unique_id = nb_guard_mark(right + (i << 16), peer.peer_port, peer.our_port, 0);
         peer_mark(&peer);
         forge_open(&peer, &packet, i % 2 == 0 ? OPEN : RESPONSE, &peer.params, true);
         peer_send(&peer, &packet);
