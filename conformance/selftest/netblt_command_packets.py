@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A hand-made OPEN and a raw socket: just enough of a peer to ask the command what it answers.
+"""Hand-made packets and a raw socket: just enough of a peer to ask the command what it answers.
 
 Own arithmetic on purpose: neither the scapy layer nor the endpoint has a say in it.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 PROTOCOL = 30
 MOMENT_S = 0.3
 DEADLINE_S = 30.0
-TYPE_OPEN, TYPE_RESPONSE, TYPE_DATA, TYPE_CONTROL, TYPE_REFUSED = 0, 1, 6, 9, 10
+TYPE_OPEN, TYPE_RESPONSE, TYPE_KEEPALIVE, TYPE_ABORT, TYPE_DATA, TYPE_CONTROL, TYPE_REFUSED = 0, 1, 2, 5, 6, 9, 10
 
 
 class Answer(NamedTuple):
@@ -42,6 +42,19 @@ def open_packet(
     length = 12 + len(body)
     header = struct.pack("!BBHHHH", version, TYPE_OPEN, length, local_port, foreign_port, 0)
     return struct.pack("!H", checksum(b"\0\0" + header + body)) + header + body
+
+
+def keepalive_packet(local_port: int, foreign_port: int) -> bytes:
+    """A KEEPALIVE: a header and nothing more."""
+    header = struct.pack("!BBHHHH", 2, TYPE_KEEPALIVE, 12, local_port, foreign_port, 0)
+    return struct.pack("!H", checksum(b"\0\0" + header)) + header
+
+
+def data_packet(local_port: int, foreign_port: int, data: bytes, *, buffer: int, number: int, high_seq: int) -> bytes:
+    """A DATA packet that acknowledges the control messages up to high_seq."""
+    header = struct.pack("!BBHHHH", 2, TYPE_DATA, 24 + len(data), local_port, foreign_port, 0)
+    fields = struct.pack("!IHHHH", buffer, high_seq, number, checksum(data), 0)
+    return struct.pack("!H", checksum(b"\0\0" + header + fields)) + header + fields + data
 
 
 class RawPeer:

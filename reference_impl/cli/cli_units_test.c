@@ -14,6 +14,7 @@
 #include "cli/perf.h"
 #include "cli/perf_words.h"
 #include "cli/stopwatch.h"
+#include "cli/tally.h"
 #include "cli/text.h"
 #include "cli/tree.h"
 
@@ -49,11 +50,13 @@ static void remove_tree(const char *directory, int root)
 static bool can_open(int root, const char *name)
 {
     const char *reason = NULL;
+    struct stat status;
     int fd = tree_open_file(root, name, &reason);
 
     if (fd >= 0)
         close(fd);
     CHECK((fd >= 0) == (reason == NULL));
+    CHECK((tree_look_at_file(root, name, &status, &reason) == 0) == (fd >= 0));
     return fd >= 0;
 }
 
@@ -287,6 +290,52 @@ static void a_pair_that_the_user_names_stays_his(void)
     CHECK(params.burst_size == 8 && params.burst_interval_ms == 20);
 }
 
+/* Keys that differ in their length only are different, and the memory of a key is free when its count is 0. */
+static void a_tally_counts_each_key_by_itself(void)
+{
+    static const uint8_t address[4] = {10, 0, 0, 1};
+    tally counts = {0};
+
+    for (unsigned i = 1; i <= 3; i++) {
+        CHECK(tally_add(&counts, address, 4) == 0);
+        CHECK_EQUAL(tally_count(&counts, address, 4), i);
+    }
+    CHECK_EQUAL(tally_count(&counts, address, 3), 0);
+    CHECK(tally_add(&counts, address, 3) == 0);
+    tally_remove(&counts, address, 4);
+    CHECK_EQUAL(tally_count(&counts, address, 4), 2);
+    CHECK_EQUAL(tally_count(&counts, address, 3), 1);
+    tally_remove(&counts, address, 3);
+    CHECK_EQUAL(tally_count(&counts, address, 3), 0);
+    tally_remove(&counts, address, 4);
+    tally_remove(&counts, address, 4);
+    CHECK_EQUAL(tally_count(&counts, address, 4), 0);
+    CHECK(tally_add(&counts, "another", 7) == 0);
+    tally_clear(&counts);
+    CHECK_EQUAL(tally_count(&counts, "another", 7), 0);
+}
+
+/* What cannot be opened later is not promised. */
+static void a_file_is_looked_at_without_being_opened(void)
+{
+    char directory[] = "/tmp/netblt-look-XXXXXX";
+    int root = make_tree(directory);
+    const char *reason = NULL;
+    struct stat status;
+    char path[64];
+
+    CHECK(tree_look_at_file(root, "inner/file", &status, &reason) == 0);
+    CHECK(S_ISREG(status.st_mode));
+    CHECK(tree_look_at_file(root, "inner", &status, &reason) != 0);
+    CHECK(strcmp(reason, "not a plain file") == 0);
+    CHECK(tree_look_at_file(root, "missing", &status, &reason) != 0);
+    CHECK(strcmp(reason, "no such file or directory") == 0);
+    snprintf(path, sizeof path, "%s/inner/file", directory);
+    CHECK(chmod(path, 0) == 0);
+    CHECK((tree_look_at_file(root, "inner/file", &status, &reason) == 0) == (access(path, R_OK) == 0));
+    remove_tree(directory, root);
+}
+
 int main(void)
 {
     odd_names_are_refused_unseen();
@@ -306,5 +355,7 @@ int main(void)
     figures_are_whole_or_not_known();
     a_transfer_that_continues_another_keeps_the_pair_that_was_found();
     a_pair_that_the_user_names_stays_his();
+    a_tally_counts_each_key_by_itself();
+    a_file_is_looked_at_without_being_opened();
     return 0;
 }

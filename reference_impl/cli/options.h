@@ -42,6 +42,12 @@ typedef struct path_hint {
     bool measure; /* the round trip, before the transfer is opened */
 } path_hint;
 
+/* Addresses whose first `bits` bits are those of `address`. */
+typedef struct address_prefix {
+    netblt_address address;
+    unsigned bits;
+} address_prefix;
+
 /* The command line, checked. */
 typedef struct options {
     enum command command;
@@ -81,9 +87,13 @@ typedef struct options {
     const char *root;
     bool force;
     bool read_only;
-    const char *allow[ALLOW_MAX];
+    address_prefix allow[ALLOW_MAX];
     size_t allow_count;
     optional_number max_connections;
+    optional_number max_per_address; /* these two: 0 = no limit */
+    optional_number max_per_prefix;
+    optional_number min_progress_s; /* these two: 0 = never */
+    optional_number max_idle_s;
 
     /* perf */
     optional_number size;

@@ -33,14 +33,13 @@ static int parse(const char *text, netblt_address *address, unsigned *bits, netb
 
 int option_add_allow(options *parsed, const char *text, netblt_failure *failure)
 {
-    netblt_address ignored;
-    unsigned bits;
+    address_prefix prefix;
 
-    if (parse(text, &ignored, &bits, failure) != 0)
+    if (parse(text, &prefix.address, &prefix.bits, failure) != 0)
         return -1;
     if (parsed->allow_count == ALLOW_MAX)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--allow: at most %d prefixes", ALLOW_MAX);
-    parsed->allow[parsed->allow_count++] = text;
+    parsed->allow[parsed->allow_count++] = prefix;
     return 0;
 }
 
@@ -54,12 +53,10 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
 bool prefixes_allow(const options *given, const netblt_address *peer)
 {
     for (size_t i = 0; i < given->allow_count; i++) {
-        netblt_failure ignored;
-        netblt_address prefix;
-        unsigned bits = 0;
+        const address_prefix *prefix = &given->allow[i];
 
-        if (parse(given->allow[i], &prefix, &bits, &ignored) == 0 &&
-            netblt_address_family(&prefix) == netblt_address_family(peer) && same_bits(prefix.bytes, peer->bytes, bits))
+        if (netblt_address_family(&prefix->address) == netblt_address_family(peer) &&
+            same_bits(prefix->address.bytes, peer->bytes, prefix->bits))
             return true;
     }
     return given->allow_count == 0;

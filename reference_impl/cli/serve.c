@@ -1,51 +1,160 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* netblt listen: sets up, runs all transfers in rounds, and ends. */
 #include "cli/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/place.h"
+#include "cli/text.h"
+#include "io/clock.h"
 
-static void tend(void *context)
+/* ---- connections ------------------------------------------------------------------------------------------------ */
+
+void served_touch(served *one)
 {
-    serve *server = context;
+    if (one->touched || one->validated) /* validated ones are looked at in each round */
+        return;
+    one->touched = true;
+    one->touched_next = one->server->touched;
+    one->server->touched = one;
+}
 
-    for (served **place = &server->all; *place != NULL;) {
-        served *one = *place;
+void served_describe(served *one)
+{
+    text_printable(one->name, one->printable, sizeof one->printable);
+    netblt_address_text(&one->foreign, one->peer);
+}
 
+static void served_free(served *one)
+{
+    serve *server = one->server;
+    served **list = one->validated ? &server->validated : &server->unvalidated;
+
+    if (one->before != NULL)
+        one->before->next = one->next;
+    else
+        *list = one->next;
+    if (one->next != NULL)
+        one->next->before = one->before;
+    served_give_place_back(one);
+    served_give_name_back(one);
+    served_give_memory_back(one);
+    source_close(one->work.from);
+    sink_close(one->work.to);
+    buffer_pool_clear(&one->early);
+    free(one);
+}
+
+/* ---- rounds ----------------------------------------------------------------------------------------------------- */
+
+static void tend_unvalidated(served *one)
+{
+    transfer *work = &one->work;
+
+    if (work->from != NULL)
+        transfer_tend(work);
+    if (work->failure.kind != NETBLT_FAILURE_NONE && work->connection != NULL && !work->finished)
+        netblt_abort(work->connection, "cannot read the data", netblt_clock_now());
+    if (!work->closed || one->touched) /* touched by this: looked at next */
+        return;
+    serve_report(one->server, one);
+    served_free(one);
+}
+
+static void tend_touched(serve *server)
+{
+    while (server->touched != NULL) {
+        served *one = server->touched;
+
+        server->touched = one->touched_next;
+        one->touched = false;
+        if (!one->validated)
+            tend_unvalidated(one);
+    }
+}
+
+static void tend_validated(serve *server)
+{
+    served *next;
+
+    for (served *one = server->validated; one != NULL; one = next) {
+        next = one->next;
         transfer_tend(&one->work);
-        if (!transfer_is_over(&one->work)) {
-            place = &one->next;
+        if (!transfer_is_over(&one->work))
             continue;
-        }
-        *place = one->next;
         serve_report(server, one);
         served_free(one);
     }
 }
 
+static void tend(void *context)
+{
+    serve *server = context;
+
+    tend_touched(server);
+    tend_validated(server);
+}
+
 /* As for one transfer: the first signal asks all peers for an orderly end, the second tells them that we are gone, the
- * third tells nobody. Nothing new begins. */
+ * third tells nobody. Unvalidated peers may not exist: they are not waited for. Nothing new begins. */
 static void interrupted(void *context, unsigned count)
 {
     serve *server = context;
 
     server->interrupted = count;
-    for (served *one = server->all; one != NULL; one = one->next)
+    for (served *one = server->unvalidated; one != NULL; one = one->next)
+        (void)transfer_interrupt(&one->work, true);
+    for (served *one = server->validated; one != NULL; one = one->next)
         (void)transfer_interrupt(&one->work, count > 1);
     if (count > 2)
         server->stopped = true;
-    else if (count == 1 && server->all != NULL && !server->given->quiet)
+    else if (count == 1 && server->validated != NULL && !server->given->quiet)
         station_say(&server->net, "interrupted: asking all peers to stop; interrupt again to abort");
 }
 
 static bool is_over(const serve *server)
 {
-    return server->stopped || (server->interrupted > 0 && server->all == NULL);
+    bool idle = server->validated == NULL && server->unvalidated == NULL;
+
+    return server->stopped || (server->interrupted > 0 && idle);
+}
+
+static void run(serve *server)
+{
+    netblt_time progress_at = NETBLT_TIME_NEVER;
+    netblt_time rest_at = NETBLT_TIME_NEVER;
+
+    while (!is_over(server)) {
+        station_round(&server->net, progress_at < rest_at ? progress_at : rest_at, tend, server);
+        progress_at = serve_watch_progress(server, netblt_clock_now());
+        rest_at = serve_report_rest(server, netblt_clock_now());
+    }
+    netblt_driver_flush(server->net.driver);
+}
+
+/* ---- setting up ------------------------------------------------------------------------------------------------- */
+
+/* A validated peer that stores a file takes two descriptors, any other peer that reads one takes one; besides these,
+ * sockets and what the libraries open. Where the system allows fewer, some are refused. */
+#define UNVALIDATED_FILES 1024
+#define OTHER_FILES 64
+
+static void allow_open_files(const options *given)
+{
+    rlim_t wanted =
+        UNVALIDATED_FILES + OTHER_FILES + 2 * options_number_or(given->max_connections, MAX_CONNECTIONS_DEFAULT);
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int open_root(serve *server)
@@ -90,22 +199,20 @@ static enum exit_code report(serve *server)
 
 enum exit_code command_serve(const options *given)
 {
-    serve server = {.given = given, .root = -1};
+    serve server = {.given = given, .root = -1, .client = serve_client()};
     enum exit_code code;
 
-    if (set_up(&server) == 0) {
-        while (!is_over(&server))
-            station_round(&server.net, NETBLT_TIME_NEVER, tend, &server);
-        netblt_driver_flush(server.net.driver);
-    }
+    allow_open_files(given);
+    if (set_up(&server) == 0)
+        run(&server);
     code = report(&server);
-    while (server.all != NULL) {
-        served *one = server.all;
-
-        server.all = one->next;
-        served_free(one);
-    }
+    while (server.unvalidated != NULL)
+        served_free(server.unvalidated);
+    while (server.validated != NULL)
+        served_free(server.validated);
     station_close(&server.net); /* the threads of the transfers wake it */
+    tally_clear(&server.peers);
+    tally_clear(&server.names);
     if (server.root >= 0)
         close(server.root);
     return code;

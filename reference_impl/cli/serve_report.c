@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What `netblt listen` reports: a line for each transfer and refusal, and how many it does not report one by one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,9 +9,18 @@
 #include "cli/text.h"
 #include "io/clock.h"
 
-/* Anybody can make us refuse, or give his place to another one: the log must not be theirs to fill. */
+/* Anybody can make us refuse, or give a place to somebody else: the log must not be theirs to fill. */
 #define REFUSALS_MAX 10
 #define REFUSALS_PER_US 1000000
+/* How often those that are not reported one by one are counted up. */
+#define SUMMARY_S 10
+#define SUMMARY_US (SUMMARY_S * UINT64_C(1000000))
+
+static void count_unreported(serve *server)
+{
+    if (server->unreported++ == 0)
+        server->summary_at = netblt_clock_now() + SUMMARY_US;
+}
 
 static bool are_too_many(serve *server)
 {
@@ -20,7 +30,23 @@ static bool are_too_many(serve *server)
         server->refusals_counted_from = now;
         server->refusals = 0;
     }
-    return ++server->refusals > REFUSALS_MAX;
+    if (++server->refusals <= REFUSALS_MAX)
+        return false;
+    count_unreported(server);
+    return true;
+}
+
+netblt_time serve_report_rest(serve *server, netblt_time now)
+{
+    if (server->unreported == 0)
+        return NETBLT_TIME_NEVER;
+    if (now < server->summary_at)
+        return server->summary_at;
+    if (!server->given->quiet)
+        station_say(&server->net, "%u more were refused or never validated in the last %u s", server->unreported,
+                    SUMMARY_S);
+    server->unreported = 0;
+    return NETBLT_TIME_NEVER;
 }
 
 /* A log that nobody reads any more is no reason to stop serving, but must not go unnoticed. */
@@ -63,13 +89,22 @@ static void print_done(serve *server, const summary *end, const char *peer)
     flush_output(server);
 }
 
-void serve_report(serve *server, const served *one)
+/* Whether it is worth a line: a transfer was begun, or the peer ended it, or something failed here. Nobody may stand
+ * behind the rest. */
+static bool is_worth_a_line(const served *one)
+{
+    const transfer *work = &one->work;
+
+    return one->validated || work->failure.kind != NETBLT_FAILURE_NONE || work->outcome == NETBLT_PEER_QUIT ||
+           work->outcome == NETBLT_PEER_ABORTED;
+}
+
+static void report_end(serve *server, served *one)
 {
     summary end;
     enum exit_code code = transfer_judge(&one->work, &end);
 
-    if (one->gave_way && are_too_many(server))
-        return;
+    served_describe(one);
     if (server->given->json)
         print_json(server, &end, one->peer);
     else if (code == EXIT_CODE_DONE && !server->given->quiet)
@@ -78,16 +113,27 @@ void serve_report(serve *server, const served *one)
         station_say(&server->net, "%s %s %s: %s", one->printable, direction(end.role), one->peer, end.reason);
 }
 
-void serve_report_refusal(serve *server, const served *one, enum netblt_role role, const char *reason)
+void serve_report(serve *server, served *one)
 {
-    summary end = {.result = "refused", .role = role, .name = one->printable};
+    if (one->refused)
+        serve_report_refusal(server, one, one->work.reason);
+    else if (!is_worth_a_line(one))
+        count_unreported(server);
+    else if ((one->validated && !one->gave_way) || !are_too_many(server))
+        report_end(server, one);
+}
+
+void serve_report_refusal(serve *server, served *one, const char *reason)
+{
+    summary end = {.result = "refused", .role = one->work.role, .name = one->printable};
 
     if (are_too_many(server))
         return;
+    served_describe(one);
     snprintf(end.reason, sizeof end.reason, "%s", reason);
     if (server->given->json)
         print_json(server, &end, one->peer);
     else if (!server->given->quiet)
         station_say(&server->net, "refused %s %s %s: %s", one->printable[0] == '\0' ? "(no name)" : one->printable,
-                    direction(role), one->peer, reason);
+                    direction(end.role), one->peer, reason);
 }

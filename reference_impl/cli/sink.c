@@ -121,6 +121,14 @@ void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length)
         sink_discard(to, data);
 }
 
+void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity)
+{
+    assert(to->pool.count == 0);
+    to->pool = *early;
+    to->buffer_bytes = capacity;
+    *early = (buffer_pool){0};
+}
+
 bool sink_is_untouched(const sink *to)
 {
     return !to->touched && to->failure.kind == NETBLT_FAILURE_NONE;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "cli/buffer_pool.h"
 #include "cli/digest.h"
 #include "io/failure.h"
 
@@ -37,6 +38,8 @@ uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most);
 void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length);
 void sink_discard(sink *to, uint8_t *data);
 bool sink_has_room(const sink *to, size_t most);
+/* Takes over buffers of `capacity` bytes that were given out before the sink was there. */
+void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity);
 /* Nothing was delivered, nothing failed. Then, and when all buffers have come back, another transfer can begin, with
  * buffers of another size. */
 bool sink_is_untouched(const sink *to);

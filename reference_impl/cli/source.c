@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/source.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -108,6 +109,12 @@ void source_close(source *from)
 uint64_t source_size(const source *from)
 {
     return from->size;
+}
+
+void source_cut(source *from, uint64_t bytes)
+{
+    assert(!from->is_stream && bytes <= from->size);
+    from->size = bytes;
 }
 
 static bool take_staged(source *from, uint32_t capacity)

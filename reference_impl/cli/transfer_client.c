@@ -100,10 +100,11 @@ static void opened(void *context, netblt_connection *connection)
     work->connection = connection;
     work->opened = true;
     netblt_get_info(connection, &info);
+    work->ends_in_hash = info.ends_in_hash;
     if (work->from != NULL)
-        source_end_in_digest(work->from, info.ends_in_hash);
-    else
-        sink_expect_digest(work->to, info.ends_in_hash);
+        source_end_in_digest(work->from, work->ends_in_hash);
+    if (work->to != NULL)
+        sink_expect_digest(work->to, work->ends_in_hash);
 }
 
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
@@ -139,11 +140,17 @@ const netblt_client transfer_client = {
     .closed = closed,
 };
 
+/* A file that is opened late takes buffers in any order. */
+static bool takes_any_order(const transfer *work)
+{
+    return work->role == NETBLT_RECEIVER && (work->to == NULL || sink_takes_any_order(work->to));
+}
+
 netblt_options transfer_options(const transfer *work)
 {
-    netblt_options how = station_connection_options(work->net, work->to != NULL && sink_takes_any_order(work->to));
+    netblt_options how = station_connection_options(work->net, takes_any_order(work));
 
-    how.confirm_end = work->to != NULL;
+    how.confirm_end = work->role == NETBLT_RECEIVER;
     how.ends_in_hash = true;
     return how;
 }

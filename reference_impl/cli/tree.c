@@ -180,25 +180,48 @@ static int reopen(int file, int root, const char *name)
 }
 
 /* First it is looked at without being opened: a FIFO would wake the program that waits to write into it, and some
- * devices do things when they are opened. */
-int tree_open_file(int root, const char *name, const char **reason)
+ * devices do things when they are opened. A descriptor for no reading, or -1 with *reason. */
+static int look_at(int root, const char *name, struct stat *status, const char **reason)
 {
     int file = open_in_tree(root, name, O_PATH);
-    struct stat status;
-    int fd = -1;
 
     if (file < 0)
         return fail(reason, explain(errno));
-    if (fstat(file, &status) != 0) {
+    if (fstat(file, status) != 0)
         *reason = explain(errno);
-    } else if (S_ISLNK(status.st_mode)) { /* where the walk stops */
+    else if (S_ISLNK(status->st_mode)) /* where the walk stops */
         *reason = explain(ELOOP);
-    } else if (!S_ISREG(status.st_mode)) {
+    else if (!S_ISREG(status->st_mode))
         *reason = "not a plain file";
-    } else {
-        fd = reopen(file, root, name);
-        *reason = fd < 0 ? explain(errno) : NULL;
-    }
+    else
+        return file;
+    close(file);
+    return -1;
+}
+
+int tree_look_at_file(int root, const char *name, struct stat *status, const char **reason)
+{
+    int file = look_at(root, name, status, reason);
+    bool readable;
+
+    if (file < 0)
+        return -1;
+    /* Where the kernel cannot tell (before 5.8), it shows when the file is opened. */
+    readable = faccessat(file, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) == 0 || errno != EACCES;
+    close(file);
+    return readable ? 0 : fail(reason, explain(EACCES));
+}
+
+int tree_open_file(int root, const char *name, const char **reason)
+{
+    struct stat status;
+    int file = look_at(root, name, &status, reason);
+    int fd;
+
+    if (file < 0)
+        return -1;
+    fd = reopen(file, root, name);
+    *reason = fd < 0 ? explain(errno) : NULL;
     close(file);
     return fd;
 }

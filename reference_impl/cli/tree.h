@@ -3,6 +3,7 @@
 #define NETBLT_CLI_TREE_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* A directory that strangers name files in. Names are relative; nothing outside can be reached, whatever links there
  * are and whoever renames directories meanwhile: the kernel resolves each name beneath the directory in one step
@@ -10,6 +11,9 @@
 
 /* NULL when `name` may be asked for, else why not; for the peer, so it tells nothing of this host. */
 const char *tree_check_name(const char *name);
+
+/* Whether the plain file `name` is there and may be read, without opening it. 0 with *status, or -1 with *reason. */
+int tree_look_at_file(int root, const char *name, struct stat *status, const char **reason);
 
 /* Opens the plain file `name` for reading. A descriptor, or -1 with *reason. */
 int tree_open_file(int root, const char *name, const char **reason);

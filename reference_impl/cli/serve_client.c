@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The core's client for the connections of `netblt listen`: that of one transfer, but files are opened late. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/serve.h"
+#include "cli/tree.h"
+#include "io/clock.h"
+
+/* ---- sending ---------------------------------------------------------------------------------------------------- */
+
+/* The file was only looked at when the OPEN came. What was appended since is not sent, as in source.c. */
+static bool open_source(served *one)
+{
+    netblt_failure *failure = &one->work.failure;
+    const char *reason = NULL;
+    int fd;
+
+    served_describe(one);
+    fd = tree_open_file(one->server->root, one->name, &reason);
+    if (fd < 0) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", one->printable, reason);
+        return false;
+    }
+    one->work.from = source_adopt(fd, one->printable, one->server->given->beyond_4g, failure);
+    if (one->work.from == NULL)
+        return false;
+    if (source_size(one->work.from) < one->size) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s became shorter before it was sent", one->printable);
+        return false;
+    }
+    if (source_size(one->work.from) > one->size)
+        source_cut(one->work.from, one->size);
+    source_end_in_digest(one->work.from, one->work.ends_in_hash);
+    return true;
+}
+
+static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
+                                 const uint8_t **data, uint32_t *length, bool *last)
+{
+    served *one = context;
+
+    served_touch(one); /* whatever fails, it is found in the next round */
+    if (one->work.failure.kind != NETBLT_FAILURE_NONE || (one->work.from == NULL && !open_source(one)))
+        return NETBLT_SUPPLY_WAIT;
+    return transfer_client.supply(context, connection, index, capacity, data, length, last);
+}
+
+/* ---- receiving -------------------------------------------------------------------------------------------------- */
+
+const char *served_open_sink(served *one)
+{
+    serve *server = one->server;
+    const char *reason = NULL;
+    const char *base;
+    netblt_failure failure;
+    sink_how how;
+    int dir;
+
+    served_describe(one);
+    dir = tree_open_parent(server->root, one->name, server->given->force, &base, &reason);
+    if (dir < 0)
+        return reason;
+    how = transfer_sink_how(&one->work, server->given->force);
+    one->work.to = sink_open_at(dir, base, &how, one->printable, &failure);
+    if (one->work.to == NULL)
+        return "the server cannot write it";
+    sink_expect_digest(one->work.to, one->work.ends_in_hash);
+    sink_adopt(one->work.to, &one->early, one->early_bytes);
+    return NULL;
+}
+
+/* The GO that validates the peer needs a buffer before there is a sink. */
+static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+{
+    served *one = context;
+
+    if (one->work.to != NULL)
+        return transfer_client.provide(context, connection, index, capacity);
+    one->early_bytes = capacity;
+    return buffer_pool_take(&one->early, capacity);
+}
+
+static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
+{
+    served *one = context;
+
+    if (one->work.to != NULL)
+        transfer_client.discard(context, connection, index, data);
+    else
+        buffer_pool_give_back(&one->early, data);
+}
+
+/* ---- the life of a connection ----------------------------------------------------------------------------------- */
+
+static void validated(void *context, netblt_connection *connection)
+{
+    (void)connection;
+    served_validated(context);
+}
+
+static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
+{
+    served *one = context;
+
+    transfer_client.finished(context, connection, outcome);
+    served_give_place_back(one);
+    if (outcome->result != NETBLT_DONE) /* else when the file has its name */
+        served_give_name_back(one);
+}
+
+static void closed(void *context, netblt_connection *connection)
+{
+    served *one = context;
+
+    transfer_client.closed(context, connection);
+    served_touch(one);
+}
+
+netblt_client serve_client(void)
+{
+    netblt_client client = transfer_client;
+
+    client.supply = supply;
+    client.provide = provide;
+    client.discard = discard;
+    client.validated = validated;
+    client.finished = finished;
+    client.closed = closed;
+    return client;
+}
