@@ -117,6 +117,7 @@ class TestForgedOpens:
         assert 0 < len(named) <= 10 * 5, "as long as the flood lasted, on a slow machine"
         assert int(summary.split()[1]) + len(named) <= 4000
         assert int(summary.split()[1]) > 2000
+        assert not any("new" in line for line in lines), "nobody is behind those that were never validated"
         assert len(lines) < 100
 
     def test_they_end_no_transfer_that_makes_no_progress(self, udp_lab: Lab, root: Path, meet: Meet) -> None:
