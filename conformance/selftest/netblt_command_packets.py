@@ -57,6 +57,13 @@ def data_packet(local_port: int, foreign_port: int, data: bytes, *, buffer: int,
     return struct.pack("!H", checksum(b"\0\0" + header + fields)) + header + fields + data
 
 
+def go_packet(local_port: int, foreign_port: int, *, buffer: int, seq: int) -> bytes:
+    """A CONTROL packet with one GO."""
+    header = struct.pack("!BBHHHH", 2, TYPE_CONTROL, 20, local_port, foreign_port, 0)
+    message = struct.pack("!BBHI", 0, 0, seq, buffer)
+    return struct.pack("!H", checksum(b"\0\0" + header + message)) + header + message
+
+
 class RawPeer:
     """A raw IP protocol 30 socket in the namespace where it is made."""
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from selftest.netblt_command_helpers import (
     one_line,
 )
 from selftest.netblt_command_lab import Lab
+from selftest.netblt_command_packets import go_packet, open_packet
+from selftest.netblt_listen_puppets import SERVER, Flood, Puppet
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -73,3 +76,47 @@ def test_a_peer_that_answers_keeps_its_place(udp_lab: Lab, tmp_path: Path) -> No
     assert "busy with another transfer" in one_line(second)
     assert first.wait() == DONE, first.errors
     assert receiver.wait() == DONE, receiver.errors
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_forged_opens_that_never_end_keep_nobody_out(udp_lab: Lab, tmp_path: Path, write: bool) -> None:
+    source, target = make_file(tmp_path / "source", 200_000), tmp_path / "target"
+    flood = Flood(udp_lab, [b""] * 500, write=write)
+    passive, active = (("recv", target), ("send", source)) if write else (("send", source), ("recv", target))
+    waiting = udp_lab.wait_for_peer(udp_lab.there, *passive)
+    with flood.going_on(per_second=1000):
+        waiting.wait_until(lambda: flood.sent > 1500, "there are more forged OPENs than unvalidated connections")
+        opening = udp_lab.start(udp_lab.there, *active, SERVER)
+        assert opening.wait() == DONE, opening.errors
+        assert waiting.wait() == DONE, waiting.errors
+    assert target.read_bytes() == source.read_bytes()
+
+
+def test_the_first_peer_that_is_validated_gets_the_place(udp_lab: Lab, tmp_path: Path) -> None:
+    receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target")
+    first, second, third = (Puppet(udp_lab, local_port=30000 + i) for i in range(3))
+    for puppet in (first, second):
+        assert puppet.open(b"") == ""
+    second.validate()
+    second.send_data()
+
+    assert first.abort_reason() == "busy with another transfer"
+    assert third.open(b"") == "busy with another transfer"
+    assert second.is_heard()
+    assert receiver.popen.poll() is None
+    for puppet in (first, second, third):
+        puppet.close()
+
+
+def test_a_file_is_sent_whole_after_forged_peers_asked_for_its_first_buffer(udp_lab: Lab, tmp_path: Path) -> None:
+    source, target = make_file(tmp_path / "source", 200_000), tmp_path / "target"
+    sender = udp_lab.wait_for_peer(udp_lab.there, "send", source)
+    with udp_lab.here.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as forger:
+        for port in range(20000, 20020):
+            for packet in (open_packet(port, 1, write=False), go_packet(port, 1, buffer=0, seq=1)):
+                forger.sendto(packet, (udp_lab.there.address, udp_lab.udp_port))
+    receiver = udp_lab.start(udp_lab.here, "recv", target, udp_lab.there.address)
+
+    assert receiver.wait() == DONE, receiver.errors
+    assert sender.wait() == DONE, sender.errors
+    assert target.read_bytes() == source.read_bytes()

@@ -59,95 +59,11 @@ static int start_active(move *all)
     return station_connect(&all->net, &call, &work->connection, &work->failure);
 }
 
-static void refuse(netblt_answer *answer, const char *reason)
-{
-    answer->accept = false;
-    snprintf(answer->reason, sizeof answer->reason, "%s", reason);
-}
-
-/* ---- the only place ------------------------------------------------------------------------------------------- */
-
-/* Longer than any round trip but those between planets. */
-#define PLACE_OF_A_STRANGER_US 3000000
-
-/* Whoever has the place has not shown yet that packets reach it (security.md): it may be nobody. */
-static bool is_taken_by_a_stranger(const move *all)
-{
-    netblt_info info = {.unvalidated = true};
-
-    if (all->work.finished)
-        return all->giving_way;
-    if (all->work.connection != NULL)
-        netblt_get_info(all->work.connection, &info);
-    return info.unvalidated;
-}
-
-/* An OPEN costs whoever forges it one packet, and would hold our only place for a whole death timer. A stranger that
- * has had it for long enough gives way, if nothing was read or written for it. */
-static void make_room(move *all)
-{
-    transfer *work = &all->work;
-    netblt_time now = netblt_clock_now();
-    bool untouched = work->from != NULL ? source_is_untouched(work->from) : sink_is_untouched(work->to);
-
-    if (untouched && !work->finished && work->connection != NULL && now - work->started_at >= PLACE_OF_A_STRANGER_US)
-        all->giving_way = netblt_abort(work->connection, "no word from you: others wait", now) == 0;
-}
-
-/* The stranger is gone: whose OPEN comes next has the place. */
-static void wait_again(move *all)
-{
-    const transfer *last = &all->work;
-
-    all->work = (transfer){.net = last->net,
-                           .role = last->role,
-                           .active = last->active,
-                           .name = last->name,
-                           .peer = last->peer,
-                           .from = last->from,
-                           .to = last->to};
-    if (all->work.to != NULL)
-        sink_begin_again(all->work.to);
-    all->accepted = false;
-    all->giving_way = false;
-}
-
-/* Behind an honest peer there is no place; behind a stranger there may soon be one, so the OPEN shall come again. */
-static void turn_away(move *all, netblt_answer *answer)
-{
-    answer->silent = is_taken_by_a_stranger(all);
-    if (answer->silent)
-        make_room(all);
-    else
-        refuse(answer, "busy with another transfer");
-}
-
-static void accept_one(void *context, const netblt_request *request, netblt_answer *answer)
-{
-    move *all = context;
-    transfer *work = &all->work;
-
-    if (all->accepted) {
-        turn_away(all, answer);
-    } else if (request->role != work->role) {
-        refuse(answer, work->role == NETBLT_SENDER ? "this end sends, too" : "this end receives, too");
-    } else {
-        parameters_limit(all->given, work->role, &request->path, work->from == NULL ? 0 : source_size(work->from),
-                         &answer->limits);
-        answer->accept = true;
-        answer->client = &transfer_client;
-        answer->context = work;
-        answer->options = transfer_options(work);
-        all->accepted = true;
-        work->started_at = netblt_clock_now();
-    }
-}
-
 static int start_passive(move *all)
 {
     const char *wanted = all->work.to != NULL ? "sender" : "receiver";
 
-    if (station_listen(&all->net, accept_one, all, &all->work.failure) != 0)
+    if (station_listen(&all->net, only_place_accept, &all->place, &all->work.failure) != 0)
         return -1;
     if (all->given->quiet)
         return 0;
@@ -177,7 +93,7 @@ static int set_up(move *all)
 
 static void show_progress(move *all)
 {
-    transfer *work = &all->work;
+    transfer *work = all->place.current;
     const char *slash = strrchr(work->name, '/');
     progress_view view = {.name = slash == NULL ? work->name : slash + 1};
     netblt_time now = netblt_clock_now();
@@ -196,20 +112,20 @@ static void show_progress(move *all)
 /* Before a connection there is nothing to draw, so nothing to wake up for. */
 static netblt_time next_drawing(const move *all)
 {
-    return all->work.opened && !all->work.finished ? progress_next(&all->net.bar) : NETBLT_TIME_NEVER;
+    const transfer *work = all->place.current;
+
+    return work->opened && !work->finished ? progress_next(&all->net.bar) : NETBLT_TIME_NEVER;
 }
 
 static void tend(void *context)
 {
-    transfer_tend(&((move *)context)->work);
+    transfer_tend(((move *)context)->place.current);
 }
 
 static void run(move *all)
 {
-    while (!all->stopped && !transfer_is_over(&all->work)) {
+    while (!all->stopped && !transfer_is_over(all->place.current)) {
         station_round(&all->net, next_drawing(all), tend, all);
-        if (all->giving_way && all->work.closed && !all->work.interrupted)
-            wait_again(all);
         show_progress(all);
     }
     netblt_driver_flush(all->net.driver);
@@ -219,7 +135,7 @@ static void run(move *all)
 static enum exit_code report(move *all)
 {
     summary end;
-    enum exit_code code = transfer_judge(&all->work, &end);
+    enum exit_code code = transfer_judge(all->place.current, &end);
 
     if (code != EXIT_CODE_DONE)
         station_say(&all->net, "%s", end.reason);
@@ -240,9 +156,11 @@ enum exit_code command_move(const options *given)
     enum exit_code code;
 
     all.work.net = &all.net;
+    only_place_init(&all.place, given, &all.work);
     if (set_up(&all) == 0)
         run(&all);
     code = report(&all);
+    only_place_clear(&all.place);
     source_close(all.work.from);
     sink_close(all.work.to); /* its thread wakes the station */
     station_close(&all.net);

@@ -2,7 +2,7 @@
 #ifndef NETBLT_CLI_MOVE_H
 #define NETBLT_CLI_MOVE_H
 
-#include "cli/transfer.h"
+#include "cli/only_place.h"
 
 /* send and recv: one transfer and the end.
  * move.c        sets it up and runs it
@@ -10,9 +10,8 @@
 typedef struct move {
     const options *given;
     station net;
-    transfer work;
-    bool accepted;        /* passive end: the one transfer has been promised */
-    bool giving_way;      /* to a stranger, who is being told to go */
+    transfer work;        /* of an active end; its file is that of a passive end too */
+    only_place place;     /* of a passive end; its `current` is the transfer of either end */
     bool stopped;         /* leave now, whatever the state */
     unsigned open_errors; /* ICMP errors that answered our OPENs */
     int reported_error;   /* errno of the last one that the user was told of */

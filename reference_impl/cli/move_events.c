@@ -11,9 +11,9 @@ void move_interrupted(void *context, unsigned count)
 {
     move *all = context;
 
-    if (!transfer_interrupt(&all->work, count > 1) || count > 2)
+    if (!transfer_interrupt(all->place.current, count > 1) || count > 2)
         all->stopped = true;
-    else if (count == 1 && !all->given->quiet && !all->work.finished) /* while opening it is over at once */
+    else if (count == 1 && !all->given->quiet && !all->place.current->finished) /* while opening it is over at once */
         station_say(&all->net, "interrupted: asking the peer to stop; interrupt again to abort");
 }
 
@@ -44,10 +44,10 @@ static void error_while_opening(move *all, int error)
 {
     char text[300];
 
-    if (++all->open_errors < OPEN_ERRORS_MAX || all->work.failure.kind != NETBLT_FAILURE_NONE)
+    if (++all->open_errors < OPEN_ERRORS_MAX || all->place.current->failure.kind != NETBLT_FAILURE_NONE)
         return;
     move_explain_error(all->given, error, text, sizeof text);
-    netblt_fail(&all->work.failure, NETBLT_FAILURE_UNREACHABLE, "%s", text);
+    netblt_fail(&all->place.current->failure, NETBLT_FAILURE_UNREACHABLE, "%s", text);
     all->stopped = true;
 }
 
@@ -73,9 +73,9 @@ void move_network_error(void *context, const netblt_network_error *error)
 {
     move *all = context;
 
-    if (all->work.finished || all->work.closed)
+    if (all->place.current->finished || all->place.current->closed)
         return;
-    if (all->work.opened)
+    if (all->place.current->opened)
         error_while_open(all, error);
     else if (!all->given->passive && error->error != EMSGSIZE)
         error_while_opening(all, error->error);

@@ -114,7 +114,6 @@ uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most)
 
 void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length)
 {
-    to->touched = true;
     if (to->failure.kind == NETBLT_FAILURE_NONE)
         to->ops->deliver(to, index, data, length);
     else
@@ -127,17 +126,6 @@ void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity)
     to->pool = *early;
     to->buffer_bytes = capacity;
     *early = (buffer_pool){0};
-}
-
-bool sink_is_untouched(const sink *to)
-{
-    return !to->touched && to->failure.kind == NETBLT_FAILURE_NONE;
-}
-
-void sink_begin_again(sink *to)
-{
-    assert(sink_is_untouched(to) && to->pool.taken == 0);
-    buffer_pool_clear(&to->pool);
 }
 
 void sink_discard(sink *to, uint8_t *data)

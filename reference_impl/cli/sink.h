@@ -40,10 +40,6 @@ void sink_discard(sink *to, uint8_t *data);
 bool sink_has_room(const sink *to, size_t most);
 /* Takes over buffers of `capacity` bytes that were given out before the sink was there. */
 void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity);
-/* Nothing was delivered, nothing failed. Then, and when all buffers have come back, another transfer can begin, with
- * buffers of another size. */
-bool sink_is_untouched(const sink *to);
-void sink_begin_again(sink *to);
 
 /* Writes what waits and can be written without blocking, and takes back what was written. True when nothing waits any
  * more. */

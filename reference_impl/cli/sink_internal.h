@@ -23,7 +23,6 @@ struct sink {
     const char *name; /* for messages */
     int fd;           /* a stream; -1: none */
     bool any_order;
-    bool touched;          /* something was delivered */
     uint32_t buffer_bytes; /* known once the first buffer is provided */
     buffer_pool pool;
     digest *sum;

@@ -200,11 +200,6 @@ void source_release(source *from, const uint8_t *data)
     buffer_pool_give_back(&from->pool, (uint8_t *)(uintptr_t)data);
 }
 
-bool source_is_untouched(const source *from)
-{
-    return from->supplied == 0 && from->pool.count == 0 && from->failure.kind == NETBLT_FAILURE_NONE;
-}
-
 const netblt_failure *source_failure(const source *from)
 {
     return from->failure.kind == NETBLT_FAILURE_NONE ? NULL : &from->failure;

@@ -31,8 +31,6 @@ void source_cut(source *from, uint64_t bytes);
 enum netblt_supply source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
                                  uint32_t *length, bool *last);
 void source_release(source *from, const uint8_t *data);
-/* Nothing was read, nothing failed: another transfer can begin, with buffers of another size. */
-bool source_is_untouched(const source *from);
 /* NULL as long as all is well. */
 const netblt_failure *source_failure(const source *from);
 /* The descriptor that becomes readable when supply answered WAIT for want of bytes. */

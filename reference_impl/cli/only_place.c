@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Candidates for the one place of a passive end, and how one of them gets it: see only_place.h. */
+#include "cli/only_place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/parameters.h"
+#include "io/clock.h"
+
+#define BUSY "busy with another transfer"
+/* The core takes the first buffer of each candidate. When all of them have so much, another one gets buffers that are
+ * no larger than those that netblt proposes by itself. */
+#define FIRST_BUFFERS_BYTES (UINT64_C(1) << 28)
+#define SMALL_BUFFER_BYTES (UINT64_C(1) << 18)
+
+struct candidate {
+    transfer work; /* first: the context of the core's client */
+    only_place *place;
+    struct candidate *next;
+    bool has_place;
+    buffer_pool early; /* receiving: buffers that the core took before it had the place */
+    uint32_t early_bytes;
+    uint64_t first_bytes;
+};
+
+/* ---- getting the place ------------------------------------------------------------------------------------------ */
+
+static void abort_others(struct candidate *winner)
+{
+    netblt_time now = netblt_clock_now();
+
+    for (struct candidate *one = winner->place->candidates; one != NULL; one = one->next)
+        if (one != winner && one->work.connection != NULL && !one->work.finished)
+            netblt_abort(one->work.connection, BUSY, now);
+}
+
+/* The file goes with the place. */
+static void take_place(struct candidate *one)
+{
+    only_place *place = one->place;
+
+    place->taken = true;
+    one->has_place = true;
+    one->work.to = place->file->to;
+    if (one->work.to != NULL) {
+        sink_adopt(one->work.to, &one->early, one->early_bytes);
+        sink_expect_digest(one->work.to, one->work.ends_in_hash);
+    }
+    if (one->work.from == NULL)
+        one->work.from = place->file->from;
+    place->current = &one->work;
+    abort_others(one);
+}
+
+static void validated(void *context, netblt_connection *connection)
+{
+    struct candidate *one = context;
+
+    if (one->has_place)
+        return;
+    if (one->place->taken)
+        netblt_abort(connection, BUSY, netblt_clock_now());
+    else
+        take_place(one);
+}
+
+/* ---- buffers ---------------------------------------------------------------------------------------------------- */
+
+/* Each candidate reads a file by itself. */
+static bool open_source(struct candidate *one)
+{
+    const only_place *place = one->place;
+    netblt_failure ignored;
+
+    if (source_size(place->file->from) == 0 || strcmp(place->given->file, "-") == 0) {
+        if (place->taken)
+            return false;
+        take_place(one);
+        return true;
+    }
+    one->work.from = source_open(place->given->file, place->given->beyond_4g, &ignored);
+    if (one->work.from != NULL && source_size(one->work.from) < source_size(place->file->from)) {
+        source_close(one->work.from);
+        one->work.from = NULL;
+    } else if (one->work.from != NULL && source_size(one->work.from) > source_size(place->file->from)) {
+        source_cut(one->work.from, source_size(place->file->from));
+    }
+    return one->work.from != NULL;
+}
+
+static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
+                                 const uint8_t **data, uint32_t *length, bool *last)
+{
+    struct candidate *one = context;
+
+    if (one->work.from == NULL) {
+        if (!open_source(one))
+            return NETBLT_SUPPLY_WAIT;
+        source_end_in_digest(one->work.from, one->work.ends_in_hash);
+    }
+    return transfer_client.supply(context, connection, index, capacity, data, length, last);
+}
+
+/* The GO that validates the peer needs a buffer. */
+static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+{
+    struct candidate *one = context;
+
+    if (one->has_place)
+        return transfer_client.provide(context, connection, index, capacity);
+    one->early_bytes = capacity;
+    return buffer_pool_take(&one->early, capacity);
+}
+
+static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
+{
+    struct candidate *one = context;
+
+    if (one->has_place)
+        transfer_client.discard(context, connection, index, data);
+    else
+        buffer_pool_give_back(&one->early, data);
+}
+
+/* ---- candidates ------------------------------------------------------------------------------------------------- */
+
+static void candidate_free(struct candidate *one)
+{
+    only_place *place = one->place;
+
+    if (one->work.from != place->file->from)
+        source_close(one->work.from);
+    buffer_pool_clear(&one->early);
+    place->first_bytes -= one->first_bytes;
+    free(one);
+}
+
+/* A short transfer to a foreign peer is over before anything could validate it. */
+static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
+{
+    struct candidate *one = context;
+
+    if (outcome->result == NETBLT_DONE && !one->has_place && !one->place->taken)
+        take_place(one);
+    transfer_client.finished(context, connection, outcome);
+}
+
+/* The one that has the place stays, because its result is still to be reported. */
+static void closed(void *context, netblt_connection *connection)
+{
+    struct candidate *one = context;
+    struct candidate **link = &one->place->candidates;
+
+    transfer_client.closed(context, connection);
+    if (one->has_place)
+        return;
+    while (*link != one)
+        link = &(*link)->next;
+    *link = one->next;
+    candidate_free(one);
+}
+
+static struct candidate *add_candidate(only_place *place)
+{
+    struct candidate *one = calloc(1, sizeof *one);
+
+    if (one == NULL)
+        return NULL;
+    one->place = place;
+    one->work = *place->file;
+    one->work.from = NULL;
+    one->work.to = NULL;
+    one->work.started_at = netblt_clock_now();
+    one->next = place->candidates;
+    place->candidates = one;
+    return one;
+}
+
+static void limit_first_buffer(struct candidate *one, netblt_params *limits)
+{
+    only_place *place = one->place;
+
+    if (place->first_bytes + limits->buffer_size > FIRST_BUFFERS_BYTES && limits->buffer_size > SMALL_BUFFER_BYTES)
+        limits->buffer_size = SMALL_BUFFER_BYTES;
+    one->first_bytes = limits->buffer_size;
+    place->first_bytes += one->first_bytes;
+}
+
+/* ---- the reply to an OPEN --------------------------------------------------------------------------------------- */
+
+static const char *find_objection(const only_place *place, const netblt_request *request)
+{
+    if (place->taken)
+        return BUSY;
+    if (request->role != place->file->role)
+        return place->file->role == NETBLT_SENDER ? "this end sends, too" : "this end receives, too";
+    return NULL;
+}
+
+void only_place_accept(void *context, const netblt_request *request, netblt_answer *answer)
+{
+    only_place *place = context;
+    const transfer *file = place->file;
+    const char *objection = find_objection(place, request);
+    struct candidate *one = objection == NULL ? add_candidate(place) : NULL;
+
+    if (one == NULL) {
+        answer->accept = false;
+        snprintf(answer->reason, sizeof answer->reason, "%s", objection == NULL ? "not enough memory" : objection);
+        return;
+    }
+    parameters_limit(place->given, file->role, &request->path, file->from == NULL ? 0 : source_size(file->from),
+                     &answer->limits);
+    limit_first_buffer(one, &answer->limits);
+    answer->accept = true;
+    answer->client = &place->client;
+    answer->context = &one->work;
+    answer->options = transfer_options(file);
+}
+
+void only_place_init(only_place *place, const options *given, transfer *file)
+{
+    *place = (only_place){.given = given, .file = file, .current = file, .client = transfer_client};
+    place->client.supply = supply;
+    place->client.provide = provide;
+    place->client.discard = discard;
+    place->client.validated = validated;
+    place->client.finished = finished;
+    place->client.closed = closed;
+}
+
+void only_place_clear(only_place *place)
+{
+    while (place->candidates != NULL) {
+        struct candidate *one = place->candidates;
+
+        place->candidates = one->next;
+        candidate_free(one);
+    }
+}
