@@ -13,6 +13,9 @@
 #define STAGING_BYTES 65536
 /* An unpaced transfer (burst interval 0) could send for ever: look for control packets after so many runs. */
 #define RUNS_PER_ROUND 8
+/* Single packets are mostly replies. As many must leave as arrive, or a flood of OPENs delays the RESPONSE to an honest
+ * peer until its connection has been evicted. */
+#define SINGLES_PER_ROUND (BATCHES_PER_ROUND * NETBLT_LINK_BATCH)
 /* Likewise for what arrives: the endpoint must get to answer. */
 #define BATCHES_PER_ROUND 8
 /* A process that did not look at its sockets for so long was held up: stopped, swapped out, busy with its client. */
@@ -378,7 +381,10 @@ static bool may_send(netblt_driver *driver, netblt_time now)
 /* Sends what may leave. True when it stopped for fairness and there may be more. */
 static bool send_packets(netblt_driver *driver)
 {
-    for (unsigned runs = 0; runs < RUNS_PER_ROUND; runs++) {
+    unsigned runs = 0;
+    unsigned singles = 0;
+
+    while (runs < RUNS_PER_ROUND && singles < SINGLES_PER_ROUND) {
         netblt_time now = netblt_clock_now();
 
         if (!may_send(driver, now))
@@ -389,6 +395,10 @@ static bool send_packets(netblt_driver *driver)
             if (netblt_output_burst(driver->endpoint, driver->staging, driver->staging_bytes, &driver->run, now) == 0)
                 return false;
         }
+        if (driver->run.count > 1)
+            runs++;
+        else
+            singles++;
         if (!send_run(driver))
             return false;
     }
