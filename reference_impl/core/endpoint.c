@@ -18,7 +18,7 @@ void netblt_config_default(netblt_config *config)
         .refused_versions = UINT64_C(1) << 4 | UINT64_C(1) << 5, /* other type codes: AMB-01 */
         .profile = &netblt_profile_default,
         .unvalidated_bytes_per_s = 64 * 1024,
-        .unvalidated_connections = 1024,
+        .unvalidated_connections = 4096,
     };
 }
 

@@ -20,8 +20,11 @@
 #define BATCHES_PER_ROUND 8
 /* A process that did not look at its sockets for so long was held up: stopped, swapped out, busy with its client. */
 #define HELD_UP_US 2000
-/* So many rounds empty a socket of 16 MB. */
+/* So many rounds empty a socket of 16 MB: for a process that was stopped. One that only is busy reads little more than
+ * arrives: under a flood, the peers whose packets it has read wait for its replies. */
 #define ROUNDS_TO_CATCH_UP 64
+#define STOPPED_US 200000
+#define ROUNDS_WHEN_BUSY 2
 /* More packets than LOAD_PACKETS in LOAD_WINDOW_US: waking up for each of them costs both ends more than to look every
  * LOAD_PAUSE_US at what has come. That is well below any round trip that could matter at such a rate. */
 #define LOAD_WINDOW_US 1000
@@ -177,7 +180,8 @@ static void catch_up(netblt_driver *driver)
 
     if (netblt_deadline(driver->endpoint) > now || (now - driver->looked_at <= HELD_UP_US && !driver->unread))
         return;
-    for (unsigned rounds = 0; rounds < ROUNDS_TO_CATCH_UP; rounds++) {
+    unsigned most = now - driver->looked_at > STOPPED_US ? ROUNDS_TO_CATCH_UP : ROUNDS_WHEN_BUSY;
+    for (unsigned rounds = 0; rounds < most; rounds++) {
         driver->unread = false;
         read_all_sockets(driver);
         if (!driver->unread)

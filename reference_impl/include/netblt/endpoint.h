@@ -34,7 +34,7 @@ typedef struct netblt_config {
      * cannot see our packets can then guess what they hold. See docs/security.md. */
     uint8_t secret[NETBLT_SECRET_BYTES];
     uint32_t unvalidated_bytes_per_s; /* default 65536; 0 = every peer counts as validated; see below */
-    uint32_t unvalidated_connections; /* default 1024, 0 = no limit; one more ends one of them */
+    uint32_t unvalidated_connections; /* default 4096, 0 = no limit; one more ends one of them */
     netblt_log_fn *log;               /* may be NULL */
     void *log_context;
     netblt_event_fn *event; /* hears of everything that happens (events.h); may be NULL */
