@@ -299,7 +299,7 @@ int main(int argc, char **argv)
     work.link = netblt_link_open(work.encap, NETBLT_FAMILY_ANY, &failure);
     if (work.link == NULL ||
         (work.by_packet_socket && netblt_link_transmit_by_packet_socket(work.link, &failure) != 0) ||
-        netblt_privileges_drop(&failure) != 0)
+        netblt_privileges_reduce(NULL, &failure) != 0 || netblt_privileges_drop(&failure) != 0)
         return fail(failure.text);
     if (argc - optind == 1 && strcmp(argv[optind], "recv") == 0)
         return receive(&failure);

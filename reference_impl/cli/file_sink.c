@@ -117,6 +117,14 @@ static const sink_ops file_ops = {
 
 /* ---- opening -------------------------------------------------------------------------------------------------- */
 
+/* What to do about a file that cannot be created. */
+static const char *advise(int error)
+{
+    return error == EACCES && geteuid() == 0
+               ? "root's power over directories of other users is not used here: see --user"
+               : "its directory must exist and be writable";
+}
+
 /* Takes over dir_fd. */
 static sink *open_in(int dir_fd, const char *dir, const char *target, const sink_how *how, const char *name,
                      netblt_failure *failure)
@@ -129,10 +137,10 @@ static sink *open_in(int dir_fd, const char *dir, const char *target, const sink
     }
     to->any_order = true;
     file_of(to)->wake_fd = how->wake_fd;
+    to->directory = dir_fd;
     file_of(to)->at = place_begin(dir_fd, dir, target, how->replace, how->sync);
     if (file_of(to)->at == NULL) {
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s; its directory must exist and be writable",
-                    name, strerror(errno));
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s; %s", name, strerror(errno), advise(errno));
         sink_close(to);
         return NULL;
     }
@@ -179,8 +187,7 @@ sink *file_sink_open(const char *path, const sink_how *how, netblt_failure *fail
         place_remove_stale(dir_fd);
         to = open_in(dir_fd, dir, slash == NULL ? target : slash + 1, how, path, failure);
     } else {
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s; its directory must exist and be writable",
-                    path, strerror(errno));
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s; %s", path, strerror(errno), advise(errno));
     }
     free(dir);
     free(target);

@@ -4,21 +4,28 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/confine.h"
 #include "cli/parameters.h"
 #include "cli/round_trip.h"
 #include "io/clock.h"
+#include "io/privileges.h"
 
 /* ---- starting ------------------------------------------------------------------------------------------------- */
 
+/* A source is open from here on. A sink needs its directory again at the end, without capabilities: what it could not
+ * do then, it must not be able to begin. */
 static int open_file(move *all)
 {
     transfer *work = &all->work;
     const sink_how how = transfer_sink_how(work, true);
 
-    if (all->given->role == NETBLT_SENDER)
+    if (all->given->role == NETBLT_SENDER) {
         work->from = source_open(all->given->file, all->given->beyond_4g, &work->failure);
-    else
+    } else {
+        netblt_privileges_set_effective(false);
         work->to = sink_open(all->given->file, &how, &work->failure);
+        netblt_privileges_set_effective(true);
+    }
     return work->from == NULL && work->to == NULL ? -1 : 0;
 }
 
@@ -75,6 +82,13 @@ static int start_passive(move *all)
     return 0;
 }
 
+static int confine_to_file(move *all)
+{
+    int directory = all->work.to != NULL ? sink_directory(all->work.to) : -1;
+
+    return confine(&all->net, directory, true, &all->work.failure);
+}
+
 static int set_up(move *all)
 {
     const station_events events = {
@@ -83,7 +97,7 @@ static int set_up(move *all)
 
     if (station_open(&all->net, all->given, failure) != 0 || station_find_peer(&all->net, failure) != 0 ||
         open_file(all) != 0 || station_watch_signals(&all->net, failure) != 0 ||
-        station_start(&all->net, &events, failure) != 0)
+        station_start(&all->net, &events, failure) != 0 || confine_to_file(all) != 0)
         return -1;
     progress_init(&all->net.bar, all->given->quiet);
     return all->given->passive ? start_passive(all) : start_active(all);

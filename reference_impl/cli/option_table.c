@@ -118,6 +118,12 @@ const option_entry option_table[] = {
     {"count", "N", "with --passive: serve so many transfers and exit (default: until interrupted)", NULL, AT(count), 1,
      1000000000, PERF, GROUP_TEST, OPTION_NUMBER, 0},
 
+    {"user", "NAME[:GROUP]", "started as root: become this user when the sockets are open", NULL, AT(user), 0, 0, ALL,
+     GROUP_RIGHTS, OPTION_TEXT, 0},
+    {"sandbox", "auto|require|off",
+     "let the kernel confine files and system calls: where it can (default), or not start otherwise, or not at all",
+     option_set_sandbox, 0, 0, 0, ALL, GROUP_RIGHTS, OPTION_CALL, 0},
+
     {"json", NULL, "a summary for machines on stdout", NULL, AT(json), 0, 0, ALL, GROUP_OUTPUT, OPTION_SET, 0},
     {"quiet", NULL, "errors only", NULL, AT(quiet), 0, 0, ALL, GROUP_OUTPUT, OPTION_SET, 0},
     {"pcap", "FILE", "write the packets sent and received for Wireshark", NULL, AT(pcap_file), 0, 0, ALL, GROUP_OUTPUT,

@@ -14,6 +14,7 @@ enum option_group {
     GROUP_HOW,
     GROUP_SERVE,
     GROUP_TEST,
+    GROUP_RIGHTS,
     GROUP_OUTPUT,
     OPTION_GROUPS,
 };

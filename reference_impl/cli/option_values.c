@@ -153,6 +153,19 @@ int option_set_rate(options *parsed, const char *text, netblt_failure *failure)
     return 0;
 }
 
+int option_set_sandbox(options *parsed, const char *text, netblt_failure *failure)
+{
+    static const char *const words[] = {[SANDBOX_AUTO] = "auto", [SANDBOX_REQUIRE] = "require", [SANDBOX_OFF] = "off"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            parsed->sandbox = (enum sandbox)i;
+            return 0;
+        }
+    }
+    return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--sandbox %s: give auto, require or off", text);
+}
+
 int option_set_profile(options *parsed, const char *text, netblt_failure *failure)
 {
     static const netblt_profile *const profiles[] = {&netblt_profile_default, &netblt_profile_mit1987};

@@ -11,6 +11,7 @@ int option_set_bind(options *parsed, const char *text, netblt_failure *failure);
 int option_set_ipv4(options *parsed, const char *text, netblt_failure *failure);
 int option_set_ipv6(options *parsed, const char *text, netblt_failure *failure);
 int option_set_path(options *parsed, const char *text, netblt_failure *failure);
+int option_set_sandbox(options *parsed, const char *text, netblt_failure *failure);
 int option_set_rate(options *parsed, const char *text, netblt_failure *failure);
 int option_set_client_string(options *parsed, const char *text, netblt_failure *failure);
 int option_set_sync(options *parsed, const char *text, netblt_failure *failure);

@@ -34,6 +34,13 @@ enum sync_choice {
     SYNC_NEVER,
 };
 
+/* What happens where the kernel, or the build, cannot confine the process (confine.h). */
+enum sandbox {
+    SANDBOX_AUTO,    /* it goes on without */
+    SANDBOX_REQUIRE, /* it ends */
+    SANDBOX_OFF,     /* nothing is confined */
+};
+
 /* The way to the peer as the user describes it, from which buffers are sized. */
 typedef struct path_hint {
     bool given;
@@ -82,6 +89,8 @@ typedef struct options {
     bool quiet;
     const char *pcap_file; /* NULL: none */
     const char *qlog_file;
+    const char *user; /* NULL: stays who it is */
+    enum sandbox sandbox;
 
     /* listen */
     const char *root;

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "cli/commands.h"
+#include "cli/confine.h"
 #include "cli/move.h"
 #include "cli/parameters.h"
 #include "cli/round_trip.h"
@@ -402,7 +403,7 @@ static int set_up(perf *all)
 
     if (station_open(&all->net, all->given, &all->failure) != 0 || station_find_peer(&all->net, &all->failure) != 0 ||
         station_watch_signals(&all->net, &all->failure) != 0 || station_start(&all->net, &events, &all->failure) != 0 ||
-        perf_report_begin(all) != 0)
+        confine(&all->net, -1, false, &all->failure) != 0 || perf_report_begin(all) != 0)
         return -1;
     all->began_at = netblt_clock_now();
     return all->given->passive ? start_passive(all) : start_active(all);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/confine.h"
 #include "cli/place.h"
 #include "cli/text.h"
 #include "io/clock.h"
@@ -175,6 +176,7 @@ static int set_up(serve *server)
 
     if (station_open(&server->net, server->given, failure) != 0 || open_root(server) != 0 ||
         station_watch_signals(&server->net, failure) != 0 || station_start(&server->net, &events, failure) != 0 ||
+        confine(&server->net, server->root, !server->given->read_only, failure) != 0 ||
         station_listen(&server->net, serve_accept, server, failure) != 0)
         return -1;
     if (!server->given->quiet)

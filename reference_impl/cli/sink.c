@@ -69,6 +69,7 @@ sink *sink_new(size_t bytes, const sink_ops *ops, const char *name, netblt_failu
     to->ops = ops;
     to->name = name;
     to->fd = -1;
+    to->directory = -1;
     to->sum = sum;
     return to;
 }
@@ -138,6 +139,11 @@ bool sink_flush(sink *to)
     bool flushed = to->ops->flush(to);
 
     return flushed || to->failure.kind != NETBLT_FAILURE_NONE;
+}
+
+int sink_directory(const sink *to)
+{
+    return to->directory;
 }
 
 int sink_fd(const sink *to)

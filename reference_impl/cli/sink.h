@@ -44,6 +44,8 @@ void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity);
 /* Writes what waits and can be written without blocking, and takes back what was written. True when nothing waits any
  * more. */
 bool sink_flush(sink *to);
+/* The directory in which the sink will still create, rename or remove files, as an O_PATH descriptor; -1: none. */
+int sink_directory(const sink *to);
 /* Descriptor to wait for (writable) while sink_flush() returns false; -1: wait for sink_how.wake_fd. */
 int sink_fd(const sink *to);
 /* NULL as long as all is well. */

@@ -22,6 +22,7 @@ struct sink {
     const sink_ops *ops;
     const char *name; /* for messages */
     int fd;           /* a stream; -1: none */
+    int directory;    /* of a file, O_PATH; -1: no file */
     bool any_order;
     uint32_t buffer_bytes; /* known once the first buffer is provided */
     buffer_pool pool;

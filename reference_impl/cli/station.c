@@ -181,13 +181,38 @@ static int make_wake(station *net, netblt_failure *failure)
 
 /* ---- setting up ----------------------------------------------------------------------------------------------- */
 
-/* Privileges are for the raw socket only: it comes first, and they are gone before any file is touched. */
+/* With the sockets go those privileges that only they need. Whose user is to change has the sockets change it too. */
+static int reduce_privileges(station *net, netblt_failure *failure)
+{
+    netblt_user user;
+    int result;
+
+    if (net->given->user == NULL)
+        return netblt_privileges_reduce(NULL, failure);
+    if (netblt_user_find(net->given->user, &user, failure) != 0)
+        return -1;
+    result = getuid() == 0 && geteuid() == 0 ? netblt_link_give_to(net->link, user.uid, user.gid, failure) : 0;
+    if (result == 0)
+        result = netblt_privileges_reduce(&user, failure);
+    netblt_user_free(&user);
+    return result;
+}
+
+/* Sockets come first, and a passive end's address with them: a UDP port below 1024 takes privileges. */
+static int open_sockets(station *net, netblt_failure *failure)
+{
+    const options *given = net->given;
+
+    net->link = netblt_link_open(given->encap, given->family, failure);
+    if (net->link == NULL || (given->packet_socket && netblt_link_transmit_by_packet_socket(net->link, failure) != 0))
+        return -1;
+    return given->passive ? netblt_link_bind(net->link, &given->bind_address, options_udp_port(given), failure) : 0;
+}
+
 int station_open(station *net, const options *given, netblt_failure *failure)
 {
     *net = (station){.given = given, .signal_fd = -1, .wake_fd = -1};
-    net->link = netblt_link_open(given->encap, given->family, failure);
-    if (net->link == NULL || (given->packet_socket && netblt_link_transmit_by_packet_socket(net->link, failure) != 0) ||
-        netblt_privileges_drop(failure) != 0 || check_records(given, failure) != 0)
+    if (open_sockets(net, failure) != 0 || reduce_privileges(net, failure) != 0 || check_records(given, failure) != 0)
         return -1;
     if (given->sends_singly)
         netblt_link_transmit_singly(net->link);
@@ -234,12 +259,9 @@ static int make_endpoint(station *net, netblt_failure *failure)
 
 int station_start(station *net, const station_events *events, netblt_failure *failure)
 {
-    const options *given = net->given;
-    const netblt_address *address = given->passive ? &given->bind_address : &net->route.source;
-    uint16_t udp_port = given->passive ? options_udp_port(given) : 0;
-
     net->events = *events;
-    if (open_records(net, failure) != 0 || netblt_link_bind(net->link, address, udp_port, failure) != 0 ||
+    if (open_records(net, failure) != 0 ||
+        (!net->given->passive && netblt_link_bind(net->link, &net->route.source, 0, failure) != 0) ||
         make_endpoint(net, failure) != 0)
         return -1;
     net->driver = netblt_driver_new(net->loop, net->link, net->endpoint, pass_network_error, net, failure);

@@ -14,9 +14,10 @@
 /* This process's place in the network, which all its transfers share: socket, endpoint, signals, and who looks on
  * (capture file, event log). Each command begins with
  *
- *     station_open      the socket, then no privileges any more
+ *     station_open      the sockets, then no privileges but those that open files
  *     (files and names)
  *     station_start     address, endpoint, signals
+ *     confine           nothing any more but what moving data takes (confine.h)
  *     station_connect or station_listen
  *     station_round     again and again */
 

@@ -23,7 +23,7 @@ static const char *const usages[COMMANDS] = {
 static const char *const group_titles[OPTION_GROUPS] = {
     [GROUP_WHERE] = "Where",          [GROUP_HOW] = "How: proposed by the end that opens, limits for the passive end",
     [GROUP_SERVE] = "What is served", [GROUP_TEST] = "What is measured",
-    [GROUP_OUTPUT] = "Output",
+    [GROUP_RIGHTS] = "Rights",        [GROUP_OUTPUT] = "Output",
 };
 
 /* Words of `text` in lines, from HELP_COLUMN on; `column` is where the cursor is. */

@@ -111,23 +111,35 @@ static bool is_raw_socket_of(char *line, uid_t owner)
     return field > 8 && protocol == RAW_PROTOCOL && user == owner;
 }
 
-/* Whether this user has a socket in one of the kernel's tables of raw sockets. */
-static bool has_raw_socket(const char *table, uid_t owner)
+/* The kernel's tables of raw sockets. They stay open, since a confined process could not open them. */
+static const char *const table_names[] = {"/proc/thread-self/net/raw", "/proc/thread-self/net/raw6"};
+#define TABLES (sizeof table_names / sizeof *table_names)
+static FILE *tables[TABLES];
+
+void netblt_names_prepare(void)
 {
-    FILE *lines = fopen(table, "re");
+    for (size_t i = 0; i < TABLES; i++)
+        if (tables[i] == NULL)
+            tables[i] = fopen(table_names[i], "re");
+}
+
+/* Whether this user has a socket in one of the tables. */
+static bool has_raw_socket(FILE *table, uid_t owner)
+{
     char line[512];
     bool found = false;
 
-    if (lines == NULL)
+    if (table == NULL)
         return false;
-    while (!found && fgets(line, sizeof line, lines) != NULL)
+    rewind(table); /* read once more from the kernel */
+    while (!found && fgets(line, sizeof line, table) != NULL)
         found = is_raw_socket_of(line, owner);
-    fclose(lines);
     return found;
 }
 
 bool netblt_may_claim(uid_t owner)
 {
-    return owner == NOT_KNOWN || owner == 0 || owner == geteuid() ||
-           has_raw_socket("/proc/thread-self/net/raw", owner) || has_raw_socket("/proc/thread-self/net/raw6", owner);
+    netblt_names_prepare();
+    return owner == NOT_KNOWN || owner == 0 || owner == geteuid() || has_raw_socket(tables[0], owner) ||
+           has_raw_socket(tables[1], owner);
 }

@@ -14,6 +14,10 @@ typedef bool netblt_name_visitor(void *context, const char *name, uid_t owner);
  * cannot be read. Never blocks. */
 int netblt_visit_names(netblt_name_visitor *visit, void *context);
 
+/* Opens what netblt_may_claim() reads, for a process that will not be able to open files. Otherwise it does so itself.
+ */
+void netblt_names_prepare(void);
+
 /* Whether the claims of this user count: those of root, of our own user, and of a user who has a raw socket of protocol
  * 30, which needs CAP_NET_RAW. Any local user can bind a name, and must not keep others off a port by that. True also
  * when the owner is not known. */

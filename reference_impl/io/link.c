@@ -153,6 +153,15 @@ int netblt_link_bind(netblt_link *link, const netblt_address *address, uint16_t 
     return 0;
 }
 
+int netblt_link_give_to(netblt_link *link, uid_t uid, gid_t gid, netblt_failure *failure)
+{
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)
+        if (link->sockets[i].fd >= 0 && fchown(link->sockets[i].fd, uid, gid) != 0)
+            return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot give the socket to another user: %s",
+                               strerror(errno));
+    return 0;
+}
+
 /* ---- what it is ------------------------------------------------------------------------------------------------ */
 
 int netblt_link_fd(const netblt_link *link, unsigned i)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <netblt/endpoint.h>
 
@@ -35,6 +36,9 @@ void netblt_link_transmit_singly(netblt_link *link);
 /* Gives the link its address and, for UDP, its port (0 = any free one). An address of one family, even its wildcard,
  * closes the other family's socket; NETBLT_FAMILY_ANY keeps both. 0, or -1 with *failure. */
 int netblt_link_bind(netblt_link *link, const netblt_address *address, uint16_t udp_port, netblt_failure *failure);
+/* Makes the sockets those of a user whom this process is about to become: claims on ports count if their user has a
+ * raw socket (claim_names.h). Takes CAP_CHOWN. 0, or -1 with *failure. */
+int netblt_link_give_to(netblt_link *link, uid_t uid, gid_t gid, netblt_failure *failure);
 void netblt_link_close(netblt_link *link);
 
 #define NETBLT_LINK_SOCKETS 2

@@ -6,6 +6,7 @@
 #include <netblt/params.h>
 
 #include "io/claim.h"
+#include "io/claim_names.h"
 
 #define TYPE_OPEN 0 /* WIRE-03 */
 /* A stray OPEN makes us ask who owns its port, which reads a file of /proc: a flood of them must not eat the CPU. */
@@ -14,6 +15,8 @@
 void netblt_port_table_init(netblt_port_table *table, enum netblt_encap encap)
 {
     *table = (netblt_port_table){.encap = encap};
+    if (encap == NETBLT_ENCAP_IP)
+        netblt_names_prepare();
 }
 
 void netblt_port_table_free(netblt_port_table *table)
