@@ -182,17 +182,32 @@ class TestRuns:
 class TestForgedOpens:
     """Anybody can send an OPEN in the name of another host: it must take neither memory nor the place of a peer."""
 
-    WORKING_SET_BYTES = 4 << 20
+    OPENS = 60
+    # What the core keeps of a peer, its buffers excluded; one working set has 64 MiB.
+    BYTES_OF_A_PEER = 64 << 10
 
     @pytest.mark.parametrize(("write", "wish"), [(True, b"perf"), (False, b"perf size=1000000")])
-    def test_they_take_no_memory(self, udp_lab: Lab, write: bool, wish: bytes) -> None:
-        server = udp_lab.wait_for_peer(udp_lab.there, "perf", "--working-set", str(self.WORKING_SET_BYTES))
-        before = most_memory_bytes(server)
-        forge_opens(udp_lab, [wish] * 60, write=write)
-        honest = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--size", "100000", *EIGHT_MBPS)
+    def test_they_take_no_memory_not_even_addresses(self, udp_lab: Lab, write: bool, wish: bytes) -> None:
+        server = udp_lab.wait_for_peer(udp_lab.there, "perf")
+        resident, mapped = most_memory_bytes(server, "VmHWM"), most_memory_bytes(server, "VmPeak")
+        forge_opens(udp_lab, [wish] * self.OPENS, write=write)
+        refused = udp_lab.start(udp_lab.here, "recv", "/dev/null", udp_lab.there.address)
+        assert refused.wait() == UNREACHABLE, "its OPEN came behind the forged ones and was refused"
+
+        assert most_memory_bytes(server, "VmHWM") - resident < self.OPENS * self.BYTES_OF_A_PEER
+        assert most_memory_bytes(server, "VmPeak") - mapped < self.OPENS * self.BYTES_OF_A_PEER
+
+    @pytest.mark.parametrize(("write", "wish"), [(True, b"perf"), (False, b"perf size=1000000")])
+    def test_they_do_not_count(self, udp_lab: Lab, write: bool, wish: bytes) -> None:
+        server = udp_lab.wait_for_peer(udp_lab.there, "perf", "--count", "2", "--json")
+        forge_opens(udp_lab, [wish] * 3, write=write)
+        options = ["--size", "10000", "--repeat", "2", *EIGHT_MBPS]
+        honest = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, *options)
 
         assert honest.wait() == DONE, honest.errors
-        assert most_memory_bytes(server) - before < 4 * self.WORKING_SET_BYTES
+        assert server.wait() == DONE, "it does not wait for peers that do not exist"
+        reports = [json.loads(line) for line in server.stdout.read_text().splitlines()]
+        assert [(report["result"], report["bytes"]) for report in reports] == [("done", 10_000)] * 2
 
     @pytest.mark.parametrize(("write", "wish"), [(True, b"perf"), (False, b"perf size=1000000")])
     def test_they_leave_room_for_a_peer(self, udp_lab: Lab, write: bool, wish: bytes) -> None:
@@ -203,10 +218,10 @@ class TestForgedOpens:
         assert honest.wait() == DONE, honest.errors
 
 
-def most_memory_bytes(process: Process) -> int:
-    """The most that was resident so far."""
+def most_memory_bytes(process: Process, kind: str) -> int:
+    """The most that was resident (VmHWM) or mapped (VmPeak) so far."""
     status = Path(f"/proc/{process.popen.pid}/status").read_text()
-    (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    (line,) = [line for line in status.splitlines() if line.startswith(f"{kind}:")]
     return int(line.split()[1]) * 1024
 
 

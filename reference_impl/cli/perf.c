@@ -40,7 +40,7 @@ perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bo
 
     if (run == NULL)
         return NULL;
-    *run = (perf_run){.all = all, .kind = kind, .role = role, .active = active};
+    *run = (perf_run){.all = all, .kind = kind, .role = role, .active = active, .validated = active};
     while (*place != NULL)
         place = &(*place)->next;
     *place = run;
@@ -86,10 +86,6 @@ bool perf_run_equip(perf_run *run, const netblt_params *params)
     uint64_t wanted = run->kind == PERF_DATA ? perf_working_set(all->given) : 0; /* figures are a few bytes */
     size_t size = memory_bytes(wanted, params);
 
-    if (!run->active && run->role == NETBLT_SENDER) {
-        perf_memory_share(&run->memory, &all->pattern);
-        return size <= all->pattern.size;
-    }
     if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
         run->memory = all->spare[--all->spare_count];
         return true;
@@ -109,12 +105,6 @@ static int prepare_memory(perf *all, unsigned runs, size_t size)
     return 0;
 }
 
-/* A peer that never proved itself got one buffer at most. */
-static bool is_worth_keeping(const perf_memory *memory)
-{
-    return !memory->shared && (memory->filled || memory->fresh > 1);
-}
-
 void perf_run_strip(perf_run *run)
 {
     perf *all = run->all;
@@ -122,7 +112,7 @@ void perf_run_strip(perf_run *run)
     if (run->memory.bytes == NULL)
         return;
     run->memory.slot_bytes = 0;
-    if (all->spare_count < PERF_RUNS_MAX && is_worth_keeping(&run->memory))
+    if (all->spare_count < PERF_RUNS_MAX && !run->memory.shared)
         all->spare[all->spare_count++] = run->memory;
     else
         perf_memory_free(&run->memory);
@@ -286,15 +276,21 @@ static void resume_waiting(perf *all)
     }
 }
 
+/* A transfer of a validated peer, whose figures somebody may want. */
+static bool is_measurement(const perf_run *run)
+{
+    return run->kind == PERF_DATA && run->validated;
+}
+
 /* Forgets what is over; a passive end keeps the figures of the latest. */
 static void forget_old(perf *all)
 {
     size_t kept = 0;
 
     for (perf_run *run = all->runs; run != NULL; run = run->next)
-        kept += run->closed && run->kind == PERF_DATA;
+        kept += run->closed && is_measurement(run);
     for (perf_run *run = all->runs, *next; run != NULL; run = next) {
-        bool data = run->kind == PERF_DATA;
+        bool data = is_measurement(run);
 
         next = run->next;
         if (!run->closed || (data && !run->reported) || run->about != NULL)
@@ -309,17 +305,44 @@ static void forget_old(perf *all)
     }
 }
 
+/* A passive end's transfer counts once its peer is validated: forged OPENs must not use up --count. Peers may have been
+ * accepted at the same time when only one more was to be served: then the first to be validated is. */
+static void note_validation(perf *all, perf_run *run)
+{
+    netblt_info info = {.stranger = true};
+
+    if (run->validated)
+        return;
+    if (run->connection != NULL && !run->finished)
+        netblt_get_info(run->connection, &info);
+    run->validated = !info.stranger || (run->finished && run->outcome == NETBLT_DONE);
+    if (!run->validated)
+        return;
+    all->served++;
+    if (all->served > options_number_or(all->given->count, UINT64_MAX) && !run->finished)
+        netblt_abort(run->connection, "all were served: no more", netblt_clock_now());
+}
+
+static void tend_passive_run(perf *all, perf_run *run)
+{
+    note_validation(all, run);
+    if (run->starved && run->connection != NULL && !run->finished)
+        netblt_abort(run->connection, "not enough memory", netblt_clock_now());
+    if (run->finished && run->validated)
+        perf_report_run(all, run);
+}
+
 static void tend(void *context)
 {
     perf *all = context;
 
     for (perf_run *run = all->runs; run != NULL; run = run->next) {
-        if (run->kind != PERF_DATA || !run->finished || run->reported)
+        if (run->kind != PERF_DATA || run->reported)
             continue;
-        if (run->active)
+        if (!run->active)
+            tend_passive_run(all, run);
+        else if (run->finished)
             tend_active_run(all, run);
-        else
-            perf_report_run(all, run);
     }
     resume_waiting(all);
     forget_old(all);
@@ -329,6 +352,15 @@ static bool all_closed(const perf *all)
 {
     for (const perf_run *run = all->runs; run != NULL; run = run->next)
         if (!run->closed)
+            return false;
+    return true;
+}
+
+/* Nobody waits for forged peers to die. */
+static bool all_validated_closed(const perf *all)
+{
+    for (const perf_run *run = all->runs; run != NULL; run = run->next)
+        if (!run->closed && (run->validated || run->kind == PERF_FIGURES))
             return false;
     return true;
 }
@@ -343,7 +375,7 @@ static bool is_over(perf *all)
         return false;
     if (all->linger_until == 0)
         all->linger_until = netblt_clock_now() + LINGER_US;
-    return netblt_clock_now() >= all->linger_until && all_closed(all);
+    return netblt_clock_now() >= all->linger_until && all_validated_closed(all);
 }
 
 static void interrupted(void *context, unsigned count)
@@ -386,7 +418,8 @@ static int start_passive(perf *all)
 {
     if (prepare_memory(all, 1, perf_working_set(all->given)) != 0)
         return -1;
-    if (!perf_memory_new(&all->pattern, perf_working_set(all->given)))
+    if (!perf_memory_new(&all->pattern, perf_working_set(all->given)) ||
+        !perf_memory_reserve(&all->scratch, perf_working_set(all->given)))
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
     if (station_listen(&all->net, perf_accept, all, &all->failure) != 0)
         return -1;
@@ -417,6 +450,7 @@ static void tear_down(perf *all)
     while (all->spare_count > 0)
         perf_memory_free(&all->spare[--all->spare_count]);
     perf_memory_free(&all->pattern);
+    perf_memory_free(&all->scratch);
     free(all->lanes_left);
 }
 

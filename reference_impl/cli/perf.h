@@ -57,7 +57,9 @@ typedef struct perf_run {
     bool finished;
     bool closed;
     bool reported;
-    bool asked; /* active: for the other end's figures, or it need not be */
+    bool validated; /* the peer; always, when active */
+    bool starved;   /* there is no memory for its data */
+    bool asked;     /* active: for the other end's figures, or it need not be */
     enum netblt_result outcome;
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     netblt_info info;
@@ -92,6 +94,7 @@ typedef struct perf {
     perf_memory spare[PERF_RUNS_MAX]; /* memory of transfers that are over, for the next */
     size_t spare_count;
     perf_memory pattern;  /* passive: what all its senders send */
+    perf_memory scratch;  /* passive: where first buffers of all unvalidated peers go, over one another */
     netblt_params params; /* proposed */
     netblt_time ends_at;  /* --time; NETBLT_TIME_NEVER without */
     netblt_time began_at;
@@ -101,7 +104,7 @@ typedef struct perf {
     bool stopped;
     unsigned interrupted; /* signals */
     unsigned open_errors;
-    uint64_t served; /* passive: data transfers accepted */
+    uint64_t served; /* passive: data transfers of validated peers */
     uint64_t ended;  /* data transfers reported */
     enum exit_code code;
     char *list; /* --json of the active end: all transfers so far */
@@ -124,8 +127,8 @@ typedef struct perf {
 perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active);
 /* Bytes, given or default. */
 uint64_t perf_working_set(const options *given);
-/* Memory for its data. A passive end takes none for a peer that has not proven itself: its senders share one pattern,
- * and its receivers have addresses whose pages come when data does. False when it is short. */
+/* Memory for its data. A passive end's senders need none, since they share perf.pattern, and its receivers none until
+ * their peer is validated: their first buffers go to perf.scratch. False when memory is short. */
 bool perf_run_equip(perf_run *run, const netblt_params *params);
 /* Gives its memory back for the next. */
 void perf_run_strip(perf_run *run);

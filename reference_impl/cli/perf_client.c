@@ -62,6 +62,8 @@ static enum netblt_supply supply_data(perf_run *run, netblt_connection *connecti
     uint64_t offset = index * capacity;
     uint64_t left = run->size > offset ? run->size - offset : 0;
 
+    if (run->memory.bytes == NULL) /* passive: the shared pattern */
+        perf_memory_share(&run->memory, &run->all->pattern);
     if (run->memory.slot_bytes != capacity && !perf_memory_cut(&run->memory, capacity))
         return NETBLT_SUPPLY_WAIT; /* cannot be: the region was made for the largest proposal */
     *data = perf_memory_buffer(&run->memory, index);
@@ -101,12 +103,34 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
 
 /* ---- receiving ------------------------------------------------------------------------------------------------ */
 
+/* Nobody reads what an unvalidated peer's buffer holds, so all of them may have the same: it costs nothing. */
+static uint8_t *provide_scratch(perf_run *run, uint32_t capacity)
+{
+    perf_memory *scratch = &run->all->scratch;
+
+    return capacity <= scratch->size ? scratch->bytes : NULL;
+}
+
+static void give_back(perf_run *run, const uint8_t *data)
+{
+    if (data != run->all->scratch.bytes)
+        perf_memory_give_back(&run->memory, data);
+}
+
 static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     perf_run *run = context;
+    netblt_info info;
 
-    (void)connection;
     (void)index;
+    if (run->memory.bytes == NULL) { /* passive */
+        netblt_get_info(connection, &info);
+        if (info.stranger)
+            return provide_scratch(run, capacity);
+        run->starved = !perf_run_equip(run, &info.negotiated);
+        if (run->starved)
+            return NULL;
+    }
     if (run->memory.slot_bytes != capacity && !perf_memory_cut(&run->memory, capacity))
         return NULL;
     return perf_memory_take(&run->memory);
@@ -135,14 +159,14 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
         keep_text(run, data, length);
     else
         perf_intervals_add(&run->intervals, netblt_clock_now(), length);
-    perf_memory_give_back(&run->memory, data);
+    give_back(run, data);
 }
 
 static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
 {
     (void)connection;
     (void)index;
-    perf_memory_give_back(&((perf_run *)context)->memory, data);
+    give_back(context, data);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------------------------- */

@@ -59,11 +59,16 @@ bool perf_memory_cut(perf_memory *memory, size_t slot_bytes)
 {
     size_t fitting = memory->size / slot_bytes;
     size_t slots = fitting < PERF_SLOTS_MAX ? fitting : PERF_SLOTS_MAX;
-    uint32_t *queue = slots == 0 ? NULL : realloc(memory->queue, slots * sizeof *queue);
+    uint32_t *queue = NULL;
 
-    if (queue == NULL)
+    if (slots == 0)
         return false;
-    memory->queue = queue;
+    if (!memory->shared) { /* a sender has no use for it */
+        queue = realloc(memory->queue, slots * sizeof *queue);
+        if (queue == NULL)
+            return false;
+        memory->queue = queue;
+    }
     memory->slot_bytes = slot_bytes;
     memory->slots = slots;
     memory->fresh = 0;
