@@ -27,13 +27,25 @@ static int get_capabilities(struct capabilities *own)
     return (int)syscall(SYS_capget, &own->header, own->sets);
 }
 
-/* Keeps those of `kept`; of these, `effective` count now. 0, or -1 with errno. */
+static bool is_empty(const struct capabilities *own)
+{
+    uint32_t any = 0;
+
+    for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+        any |= own->sets[i].permitted | own->sets[i].effective | own->sets[i].inheritable;
+    return any == 0;
+}
+
+/* Keeps those of `kept`; of these, `effective` count now. Who has none makes no call, which a service manager may have
+ * forbidden. 0, or -1 with errno. */
 static int limit_capabilities(uint32_t kept, bool effective)
 {
     struct capabilities own;
 
     if (get_capabilities(&own) != 0)
         return -1;
+    if (is_empty(&own))
+        return 0;
     for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
         own.sets[i].permitted &= i == 0 ? kept : 0;
         own.sets[i].effective = effective ? own.sets[i].permitted : 0;
@@ -45,13 +57,8 @@ static int limit_capabilities(uint32_t kept, bool effective)
 static bool has_capability(void)
 {
     struct capabilities own;
-    uint32_t any = 0;
 
-    if (get_capabilities(&own) != 0)
-        return true;
-    for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-        any |= own.sets[i].permitted | own.sets[i].effective | own.sets[i].inheritable;
-    return any != 0;
+    return get_capabilities(&own) != 0 || !is_empty(&own);
 }
 
 /* The bounding set is what a program that we start could gain. Shrinking it takes CAP_SETPCAP, which only root has; for
