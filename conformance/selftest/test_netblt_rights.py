@@ -207,7 +207,10 @@ class TestUser:
     @pytest.mark.parametrize("written", ["nobody", f"{NOBODY.pw_uid}", "nobody:nogroup", "4242:4343"])
     def test_user_and_group_change_for_good(self, lab: Lab, tmp_path: Path, written: str) -> None:
         open_to_all(tmp_path)
-        process = lab.start(lab.there, "listen", "--root", make_root(tmp_path), "--user", written)
+        process = lab.start(
+            lab.there, "listen", "--root", make_root(tmp_path), "--user", written,
+            prepare=lambda: os.setgroups([0, OTHER.pw_gid]),
+        )  # fmt: skip
         process.wait_until_it_waits()
         status = status_of(process)
         user, group = (4242, 4343) if written == "4242:4343" else (NOBODY.pw_uid, NOBODY.pw_gid)
