@@ -81,11 +81,3 @@ def become(user: pwd.struct_passwd) -> None:
     os.setgroups([])
     os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
     os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
-
-
-def open_to_all(path: Path) -> None:
-    """Lets every user reach the directories that pytest makes for one user only."""
-    for directory in [path, *path.parents]:
-        if directory.stat().st_uid != os.getuid() or directory == Path(directory.root):
-            break
-        directory.chmod(directory.stat().st_mode | 0o711)

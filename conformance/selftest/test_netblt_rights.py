@@ -10,7 +10,8 @@ import shutil
 import signal
 import stat
 import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,6 @@ from selftest.netblt_rights_helpers import (
     PRCTL,
     SECCOMP,
     become,
-    open_to_all,
     owned_directory,
     owned_file,
     probed,
@@ -75,6 +75,14 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["-std=c17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared"]
     subprocess.run([compiler, *options, str(PROBE), "-o", str(library), "-ldl"], check=True, timeout=60)
     return library
+
+
+@pytest.fixture
+def public_path() -> Iterator[Path]:
+    """A directory that every user may pass; those of pytest are for the one who runs it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -129,16 +137,15 @@ class TestCapabilities:
         process.wait_until(has_given_up, "capabilities, and the way back to them, are gone")
 
     @needs_root
-    def test_a_user_with_cap_net_raw_alone_uses_raw_ip(self, raw_lab: Lab, tmp_path: Path) -> None:
+    def test_a_user_with_cap_net_raw_alone_uses_raw_ip(self, raw_lab: Lab, public_path: Path) -> None:
         if shutil.which("setpriv") is None:
             pytest.skip("no setpriv(1)")
-        open_to_all(tmp_path)
-        root = owned_directory(tmp_path / "served", NOBODY, 0o700)
+        root = owned_directory(public_path / "served", NOBODY, 0o700)
         rights = [
             "--reuid", str(NOBODY.pw_uid), "--regid", str(NOBODY.pw_gid), "--clear-groups",
             "--inh-caps", "+net_raw", "--ambient-caps", "+net_raw", "--bounding-set", "-all,+net_raw",
         ]  # fmt: skip
-        log = tmp_path / "server.stderr"
+        log = public_path / "server.stderr"
         with raw_lab.there.inside(), log.open("wb") as stderr:
             popen = subprocess.Popen(
                 ["setpriv", *rights, "--pdeathsig", "KILL", str(NETBLT), "listen", "--root", str(root)],
@@ -147,10 +154,10 @@ class TestCapabilities:
         server = Process(popen, log, log)
         raw_lab.processes.append(server)
         server.wait_until_it_waits()
-        stored = store(raw_lab, make_file(tmp_path / "source", 3000), "new")
+        stored = store(raw_lab, make_file(public_path / "source", 3000), "new")
 
         assert stored.wait() == DONE, stored.errors
-        assert sha256(root / "new") == sha256(tmp_path / "source")
+        assert sha256(root / "new") == sha256(public_path / "source")
         assert int(status_of(server)["CapPrm"], 16) == 0
 
 
@@ -205,10 +212,9 @@ class TestRootServes:
 @needs_root
 class TestUser:
     @pytest.mark.parametrize("written", ["nobody", f"{NOBODY.pw_uid}", "nobody:nogroup", "4242:4343"])
-    def test_user_and_group_change_for_good(self, lab: Lab, tmp_path: Path, written: str) -> None:
-        open_to_all(tmp_path)
+    def test_user_and_group_change_for_good(self, lab: Lab, public_path: Path, written: str) -> None:
         process = lab.start(
-            lab.there, "listen", "--root", make_root(tmp_path), "--user", written,
+            lab.there, "listen", "--root", make_root(public_path), "--user", written,
             prepare=lambda: os.setgroups([0, OTHER.pw_gid]),
         )  # fmt: skip
         process.wait_until_it_waits()
@@ -221,31 +227,28 @@ class TestUser:
         for name in [*CAPABILITY_SETS, "CapBnd"]:
             assert int(status[name], 16) == 0, name
 
-    def test_what_it_stores_belongs_to_the_user(self, lab: Lab, tmp_path: Path) -> None:
-        open_to_all(tmp_path)
-        root = owned_directory(tmp_path / "served", NOBODY, 0o700)
+    def test_what_it_stores_belongs_to_the_user(self, lab: Lab, public_path: Path) -> None:
+        root = owned_directory(public_path / "served", NOBODY, 0o700)
         serve(lab, root, "--user", "nobody")
-        stored = store(lab, make_file(tmp_path / "source", 100_000), "new")
+        stored = store(lab, make_file(public_path / "source", 100_000), "new")
 
         assert stored.wait() == DONE, stored.errors
-        assert sha256(root / "new") == sha256(tmp_path / "source")
+        assert sha256(root / "new") == sha256(public_path / "source")
         assert (root / "new").stat().st_uid == NOBODY.pw_uid
 
-    def test_it_gives_away_what_the_user_may_read_and_nothing_of_root(self, lab: Lab, tmp_path: Path) -> None:
-        open_to_all(tmp_path)
-        root = make_root(tmp_path)
+    def test_it_gives_away_what_the_user_may_read_and_nothing_of_root(self, lab: Lab, public_path: Path) -> None:
+        root = make_root(public_path)
         owned_file(root / "secret", pwd.getpwuid(0), 0o600)
         owned_file(root / "own", NOBODY, 0o600)
         serve(lab, root, "--user", "nobody")
-        refused, fetched = fetch(lab, "secret", tmp_path / "1"), fetch(lab, "own", tmp_path / "2")
+        refused, fetched = fetch(lab, "secret", public_path / "1"), fetch(lab, "own", public_path / "2")
 
         assert (refused.wait(), fetched.wait()) == (UNREACHABLE, DONE), refused.errors + fetched.errors
 
-    def test_recv_writes_where_the_user_may(self, udp_lab: Lab, tmp_path: Path) -> None:
-        open_to_all(tmp_path)
-        target = owned_directory(tmp_path / "home", NOBODY, 0o755) / "target"
+    def test_recv_writes_where_the_user_may(self, udp_lab: Lab, public_path: Path) -> None:
+        target = owned_directory(public_path / "home", NOBODY, 0o755) / "target"
         receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", target, "--user", "nobody")
-        sender = udp_lab.start(udp_lab.here, "send", make_file(tmp_path / "source", 9000), udp_lab.there.address)
+        sender = udp_lab.start(udp_lab.here, "send", make_file(public_path / "source", 9000), udp_lab.there.address)
 
         assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
         assert (target.stat().st_uid, stat.S_IMODE(target.stat().st_mode)) == (NOBODY.pw_uid, 0o644)
