@@ -117,6 +117,7 @@ static const char *const allowed[] = {
     "fallocate",
     "fsync",
     "fdatasync",
+    "syncfs",
     "sync_file_range",
     "link",
     "linkat",

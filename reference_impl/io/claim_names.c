@@ -129,9 +129,8 @@ static bool has_raw_socket(FILE *table, uid_t owner)
     char line[512];
     bool found = false;
 
-    if (table == NULL)
+    if (table == NULL || fseek(table, 0, SEEK_SET) != 0) /* read once more from the kernel */
         return false;
-    rewind(table); /* read once more from the kernel */
     while (!found && fgets(line, sizeof line, table) != NULL)
         found = is_raw_socket_of(line, owner);
     return found;

@@ -60,7 +60,7 @@ static int find_account(const char *text, const char *name, netblt_user *user, b
 static int find_both(const char *text, char *name, netblt_user *user, netblt_failure *failure)
 {
     char *group = strchr(name, ':');
-    bool known;
+    bool known = false;
 
     if (group != NULL)
         *group++ = '\0';
