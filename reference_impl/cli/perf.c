@@ -309,13 +309,13 @@ static void forget_old(perf *all)
  * accepted at the same time when only one more was to be served: then the first to be validated is. */
 static void note_validation(perf *all, perf_run *run)
 {
-    netblt_info info = {.stranger = true};
+    netblt_info info = {.unvalidated = true};
 
     if (run->validated)
         return;
     if (run->connection != NULL && !run->finished)
         netblt_get_info(run->connection, &info);
-    run->validated = !info.stranger || (run->finished && run->outcome == NETBLT_DONE);
+    run->validated = !info.unvalidated || (run->finished && run->outcome == NETBLT_DONE);
     if (!run->validated)
         return;
     all->served++;

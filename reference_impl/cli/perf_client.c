@@ -125,7 +125,7 @@ static uint8_t *provide(void *context, netblt_connection *connection, uint64_t i
     (void)index;
     if (run->memory.bytes == NULL) { /* passive */
         netblt_get_info(connection, &info);
-        if (info.stranger)
+        if (info.unvalidated)
             return provide_scratch(run, capacity);
         run->starved = !perf_run_equip(run, &info.negotiated);
         if (run->starved)

@@ -13,6 +13,7 @@
 
 #include <linux/netlink.h>
 #include <net/if.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -29,6 +30,8 @@ static const char *const allowed[] = {
     "madvise",
     "futex",
     "futex_time64",
+    "rseq",
+    "set_robust_list",
     "getpid",
     "gettid",
     "getuid",
@@ -197,6 +200,15 @@ static int add_ioctl(scmp_filter_ctx filter)
     return error;
 }
 
+/* The threads that write files, and no process. clone3() hides its flags from a filter: where it is missing, the C
+ * library takes clone(). */
+static int add_threads(scmp_filter_ctx filter)
+{
+    const struct scmp_arg_cmp thread = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_VM | CLONE_THREAD, CLONE_VM | CLONE_THREAD);
+
+    return add(filter, SCMP_ACT_ALLOW, "clone", 1, &thread);
+}
+
 #define SOCKET_TYPE_MASK 0xf /* above are SOCK_CLOEXEC and SOCK_NONBLOCK */
 
 /* UDP sockets look up routes, Unix ones names of interfaces. */
@@ -249,6 +261,8 @@ static int fill(scmp_filter_ctx filter, bool raw_ip)
         error = add_all(filter, SCMP_ACT_KILL_PROCESS, fatal, sizeof fatal / sizeof *fatal);
     if (error == 0)
         error = add_memory(filter);
+    if (error == 0)
+        error = add_threads(filter);
     if (error == 0)
         error = add_ioctl(filter);
     if (error == 0)
