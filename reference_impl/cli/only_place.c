@@ -95,11 +95,9 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
 {
     struct candidate *one = context;
 
-    if (one->work.from == NULL) {
-        if (!open_source(one))
-            return NETBLT_SUPPLY_WAIT;
-        source_end_in_digest(one->work.from, one->work.ends_in_hash);
-    }
+    if (one->work.from == NULL && !open_source(one))
+        return NETBLT_SUPPLY_WAIT;
+    source_end_in_digest(one->work.from, one->work.ends_in_hash);
     return transfer_client.supply(context, connection, index, capacity, data, length, last);
 }
 
