@@ -306,7 +306,7 @@ static void die(netblt_connection *connection)
     nb_set_state(connection, NETBLT_STATE_CLOSED);
     if (quitting)
         nb_close_finish(connection, NETBLT_LOCAL_QUIT, connection->reason);
-    else if (pending->refuted && pending->reason[0] != 0) /* it was true: what refuted it had been under way for long */
+    else if (pending->refuted) /* it was true: what refuted it had been under way for long */
         nb_close_finish(connection, pending->type == NB_QUIT ? NETBLT_PEER_QUIT : NETBLT_PEER_ABORTED, pending->reason);
     else
         nb_close_finish(connection, NETBLT_PEER_DEAD, "nothing was heard from the peer for the death timer");

@@ -18,7 +18,7 @@ struct nb_pending_end {
     enum nb_type type;
     netblt_time listen_from; /* packets before may have been under way when the peer ended the connection */
     netblt_time until;       /* NETBLT_TIME_NEVER when nothing is waited for */
-    char reason[NETBLT_STRING_MAX_BYTES + 1]; /* of the newest such packet; empty = there was none */
+    char reason[NETBLT_STRING_MAX_BYTES + 1]; /* of the newest such packet */
 };
 
 enum nb_end_belief {
