@@ -81,10 +81,13 @@ static void tokens_and_first_buffers_differ_with_everything_that_names_a_connect
     struct nb_secret other = nb_secret_read(bytes);
     netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, 2}}};
     netblt_path turned = {.local = path.foreign, .foreign = path.local};
-    uint64_t tokens[] = {nb_guard_token(&secret, &path, 1, 7000, 5),       nb_guard_token(&other, &path, 1, 7000, 5),
-                         nb_guard_token(&secret, &turned, 1, 7000, 5),     nb_guard_token(&secret, &path, 2, 7000, 5),
-                         nb_guard_token(&secret, &path, 1, 7001, 5),       nb_guard_token(&secret, &path, 1, 7000, 6),
-                         nb_guard_first_buffer(&secret, &path, 1, 7000, 5)};
+    netblt_path elsewhere = path;
+    elsewhere.local.bytes[3] = 3;
+    uint64_t tokens[] = {
+        nb_guard_token(&secret, &path, 1, 7000, 5),   nb_guard_token(&other, &path, 1, 7000, 5),
+        nb_guard_token(&secret, &turned, 1, 7000, 5), nb_guard_token(&secret, &elsewhere, 1, 7000, 5),
+        nb_guard_token(&secret, &path, 2, 7000, 5),   nb_guard_token(&secret, &path, 1, 7001, 5),
+        nb_guard_token(&secret, &path, 1, 7000, 6),   nb_guard_first_buffer(&secret, &path, 1, 7000, 5)};
     CHECK(tokens[0] == nb_guard_token(&secret, &path, 1, 7000, 5));
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++)
         for (size_t k = 0; k < i; k++)
