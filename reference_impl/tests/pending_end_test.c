@@ -81,6 +81,16 @@ static void an_ABORT_is_believed_after_half_a_second_of_silence_at_both_ends(voi
     }
 }
 
+static void a_packet_that_is_due_when_the_ABORT_arrives_does_not_leave(void)
+{
+    struct peer peer;
+    send_paced(&peer);
+    peer.now += 15 * MS; /* our process was held up */
+    peer_reason(&peer, ABORT, "no");
+    CHECK_EQUAL(peer_count(&peer, -1), 0);
+    peer_free(&peer);
+}
+
 /* Three control timers of the peer, or two burst intervals, but never more than five seconds. */
 static void the_wait_is_longer_on_a_slow_path(void)
 {
@@ -308,7 +318,8 @@ static void a_forged_QUIT_is_refuted_and_the_transfer_completes(void)
 static void open_impatiently(struct peer *peer)
 {
     meet(peer, NETBLT_RECEIVER, true);
-    peer->profile.open_retry_us = 50 * MS;
+    peer->profile.open_retry_us = 50 * MS; /* by itself it would give up before the wait is over: after 50, 100, 200 */
+    peer->profile.open_attempts = 3;
     peer_start(peer);
     peer->unique_id = peer_get32(peer_nth(peer, OPEN, 0)->bytes + 12);
     peer_wait(peer, 60 * MS);
@@ -353,6 +364,21 @@ static void a_RESPONSE_within_the_wait_opens(void)
         CHECK_EQUAL(peer_count(&peer, OPEN), 0);
         peer_free(&peer);
     }
+}
+
+static void an_ABORT_after_a_refuted_REFUSED_is_believed_as_any(void)
+{
+    struct peer peer;
+    struct forged packet;
+    open_impatiently(&peer);
+    peer_reason(&peer, REFUSED, "forged");
+    forge_open(&peer, &packet, RESPONSE, &peer.params, false);
+    CHECK_EQUAL(peer_send(&peer, &packet), 0);
+    peer_wait(&peer, SECOND);
+    peer_reason(&peer, ABORT, "true");
+    peer_wait(&peer, WAIT);
+    CHECK_EQUAL(peer.result, NETBLT_PEER_ABORTED);
+    peer_free(&peer);
 }
 
 static void REFUSEDs_in_a_flood_do_not_prolong_the_wait(void)
@@ -401,6 +427,7 @@ static void with_the_proof_or_without_a_secret_each_is_believed_at_once(void)
 int main(void)
 {
     RUN(an_ABORT_is_believed_after_half_a_second_of_silence_at_both_ends);
+    RUN(a_packet_that_is_due_when_the_ABORT_arrives_does_not_leave);
     RUN(the_wait_is_longer_on_a_slow_path);
     RUN(packets_of_the_first_quarter_do_not_refute_it);
     RUN(any_later_packet_of_a_transfer_refutes_it_and_the_transfer_completes);
@@ -414,6 +441,7 @@ int main(void)
     RUN(a_forged_QUIT_is_refuted_and_the_transfer_completes);
     RUN(after_a_REFUSED_no_OPEN_follows_and_it_is_believed_after_the_wait);
     RUN(a_RESPONSE_within_the_wait_opens);
+    RUN(an_ABORT_after_a_refuted_REFUSED_is_believed_as_any);
     RUN(REFUSEDs_in_a_flood_do_not_prolong_the_wait);
     RUN(with_the_proof_or_without_a_secret_each_is_believed_at_once);
     return 0;
