@@ -91,6 +91,7 @@ struct trial {
     netblt_params params;
     bool any_order;
     unsigned loss_permille;
+    bool reader_opens;      /* the sender listens, and its peer is unvalidated */
     bool lose_first_buffer; /* its packets never arrive before half a virtual second has passed */
     uint64_t buffers;
     netblt_endpoint *ends[2]; /* [0] sends */
@@ -106,7 +107,7 @@ static void accept_trial(void *context, const netblt_request *request, netblt_an
     struct trial *trial = context;
     answer->accept = true;
     answer->client = &client;
-    answer->context = &trial->sides[1];
+    answer->context = &trial->sides[trial->reader_opens ? 0 : 1];
     answer->options.any_order = trial->any_order;
 }
 
@@ -352,50 +353,79 @@ static void absurd_parameters_are_restricted_to_the_limits_of_this_end(void)
     peer_free(&peer);
 }
 
+static void what_is_withheld_from_an_unvalidated_peer_takes_two_bits_for_each_packet(void)
+{
+    struct peer peer;
+    struct forged packet;
+    peer_init(&peer, NETBLT_SENDER, false);
+    peer.unvalidated_bytes_per_s = 65536;
+    peer.params.packet_size = 1;
+    peer.params.buffer_size = 65535;
+    peer.size = 65535;
+    peer_open(&peer);
+    forge(&peer, &packet, CONTROL);
+    forge_go(&packet, 1, 0);
+    peer.held_up = true; /* so that no packets are recorded */
+    size_t before = counted.now_bytes;
+    peer_send(&peer, &packet);
+    CHECK(counted.now_bytes > before + 2 * 65535 / 8); /* it is counted here */
+    CHECK(counted.now_bytes < before + 2 * 65535 / 8 + 2048);
+    peer.held_up = false;
+    peer_free(&peer);
+    CHECK_EQUAL(counted.blocks, 0);
+}
+
 /* ---- no memory ------------------------------------------------------------------------------------------------- */
+
+/* With the nth allocation failing. Returns whether the end that opened did not succeed. */
+static bool run_out_of_memory(long n, bool reader_opens)
+{
+    struct trial trial = {
+        .buffers = 20, .reader_opens = reader_opens, .loss_permille = 100, .random = {7}, .now = 1000000};
+    int opener = reader_opens ? 1 : 0;
+    netblt_connection *connection = NULL;
+    netblt_config config;
+    netblt_config_default(&config);
+    netblt_params_default(&trial.params);
+    trial.params.buffer_size = 4000;
+    trial.params.packet_size = 500;
+    trial.sides[0].size = trial.buffers * 4000;
+    netblt_path path = {.local = {1, {(uint8_t)(1 + opener)}}, .foreign = {1, {(uint8_t)(2 - opener)}}};
+    counted.fail_after = n;
+    for (int i = 0; i < 2; i++)
+        trial.ends[i] = netblt_endpoint_new(&config);
+    int error = -1;
+    if (trial.ends[0] != NULL && trial.ends[1] != NULL &&
+        netblt_listen(trial.ends[1 - opener], 1, accept_trial, &trial) == 0)
+        error = netblt_open(trial.ends[opener], &path, 5, 1, reader_opens ? NETBLT_RECEIVER : NETBLT_SENDER,
+                            &trial.params, 1, &client, &trial.sides[opener], NULL, trial.now, &connection);
+    CHECK(error == 0 || counted.fail_after < 0);
+    while (error == 0) {
+        while (carry(&trial, 0) || carry(&trial, 1)) {
+        }
+        netblt_time next = netblt_deadline(trial.ends[0]);
+        next = next < netblt_deadline(trial.ends[1]) ? next : netblt_deadline(trial.ends[1]);
+        if (next == NETBLT_TIME_NEVER)
+            break;
+        trial.now = next > trial.now ? next : trial.now;
+    }
+    CHECK(error != 0 || trial.sides[opener].closed == 1);
+    CHECK(trial.sides[0].held == 0 && trial.sides[1].held == 0);
+    for (int i = 0; i < 2; i++)
+        netblt_endpoint_free(trial.ends[i]);
+    counted.fail_after = -1;
+    CHECK_EQUAL(counted.blocks, 0);
+    return error == 0 && trial.sides[opener].result != NETBLT_DONE;
+}
 
 static void wherever_memory_runs_out_the_connection_ends_and_nothing_leaks(void)
 {
-    unsigned ended = 0;
-    for (long n = 0; n < 400; n++) {
-        struct trial trial = {.buffers = 20, .loss_permille = 100, .random = {7}, .now = 1000000};
-        netblt_connection *connection = NULL;
-        netblt_config config;
-        netblt_config_default(&config);
-        netblt_params_default(&trial.params);
-        trial.params.buffer_size = 4000;
-        trial.params.packet_size = 500;
-        trial.sides[0].size = trial.buffers * 4000;
-        netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
-        counted.fail_after = n;
-        for (int i = 0; i < 2; i++)
-            trial.ends[i] = netblt_endpoint_new(&config);
-        int error = -1;
-        if (trial.ends[0] != NULL && trial.ends[1] != NULL &&
-            netblt_listen(trial.ends[1], 1, accept_trial, &trial) == 0)
-            error = netblt_open(trial.ends[0], &path, 5, 1, NETBLT_SENDER, &trial.params, 1, &client, &trial.sides[0],
-                                NULL, trial.now, &connection);
-        CHECK(error == 0 || counted.fail_after < 0);
-        while (error == 0) {
-            while (carry(&trial, 0) || carry(&trial, 1)) {
-            }
-            netblt_time next = netblt_deadline(trial.ends[0]);
-            next = next < netblt_deadline(trial.ends[1]) ? next : netblt_deadline(trial.ends[1]);
-            if (next == NETBLT_TIME_NEVER)
-                break;
-            trial.now = next > trial.now ? next : trial.now;
-        }
-        if (error == 0) {
-            CHECK_EQUAL(trial.sides[0].closed, 1);
-            ended += trial.sides[0].result != NETBLT_DONE;
-        }
-        CHECK(trial.sides[0].held == 0 && trial.sides[1].held == 0);
-        for (int i = 0; i < 2; i++)
-            netblt_endpoint_free(trial.ends[i]);
-        counted.fail_after = -1;
-        CHECK_EQUAL(counted.blocks, 0);
+    for (int reader_opens = 0; reader_opens < 2; reader_opens++) {
+        unsigned ended = 0;
+        for (long n = 0; n < 400; n++)
+            ended += run_out_of_memory(n, reader_opens != 0);
+        CHECK(ended > 10);
     }
-    CHECK(ended > 10);
 }
 
 int main(void)
@@ -406,6 +436,7 @@ int main(void)
     RUN(a_peer_who_completes_all_but_the_lowest_buffer_does_not_fill_our_memory);
     RUN(a_storm_of_RESENDs_takes_one_bit_for_each_packet);
     RUN(absurd_parameters_are_restricted_to_the_limits_of_this_end);
+    RUN(what_is_withheld_from_an_unvalidated_peer_takes_two_bits_for_each_packet);
     RUN(wherever_memory_runs_out_the_connection_ends_and_nothing_leaks);
     return 0;
 }

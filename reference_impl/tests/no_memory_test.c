@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* A data receiver whose memory runs out at the very moment at which it has something to say. It must not forget what it
- * owes and go on: it ends, tells its peer so, and gives all memory back. */
+/* Memory that runs out at the very moment at which it is needed. A data receiver must not forget what it owes and go
+ * on: it ends, tells its peer so, and gives all memory back. A sender that cannot withhold packets sends them. */
 
 /* The client has memory enough. */
 static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
@@ -140,10 +140,111 @@ static void the_second_part_of_a_RESEND_for_which_there_is_no_memory_ends_the_tr
     CHECK(!acknowledge_the_first_part(5));
 }
 
+/* ---- packets withheld from an unvalidated reader --------------------------------------------------------------- */
+
+enum { PACKETS = 64 };
+
+/* Two buffers of 64 packets, of which 31 are withheld. */
+static void meet_reader(struct peer *peer)
+{
+    peer_init(peer, NETBLT_SENDER, false);
+    peer->unvalidated_bytes_per_s = 1 << 20;
+    peer->size = 2 * PACKETS * 1000;
+    peer->params.packet_size = 1000;
+    peer->params.buffer_size = PACKETS * 1000;
+    peer_open(peer);
+    peer_mark(peer);
+}
+
+static unsigned missing_of(const struct peer *peer, uint32_t buffer, uint16_t list[PACKETS])
+{
+    unsigned count = 0;
+    for (unsigned packet = 0; packet < PACKETS; packet++)
+        if (peer_times_sent(peer, buffer, packet) == 0)
+            list[count++] = (uint16_t)packet;
+    return count;
+}
+
+/* Asks for what is missing until both buffers are complete, as any reader does. */
+static void complete_both(struct peer *peer, unsigned seq)
+{
+    uint16_t list[PACKETS];
+    for (uint32_t buffer = 0; buffer < 2; buffer++) {
+        unsigned count = missing_of(peer, buffer, list);
+        if (count > 0)
+            peer_resend(peer, seq++, buffer, list, count);
+        peer_wait(peer, SECOND);
+        CHECK_EQUAL(missing_of(peer, buffer, list), 0);
+        peer_ok(peer, seq++, buffer);
+    }
+    CHECK_EQUAL(peer->finished, 1);
+    CHECK_EQUAL(peer->result, NETBLT_DONE);
+}
+
+static void without_memory_for_what_is_withheld_a_buffer_is_sent_whole(void)
+{
+    unsigned whole = 0, failures = 0;
+    for (long n = 0; n < 10; n++) {
+        struct peer peer;
+        struct forged packet;
+        uint16_t list[PACKETS];
+        meet_reader(&peer);
+        forge(&peer, &packet, CONTROL);
+        forge_go(&packet, 1, 0);
+        with_failure(&peer, &packet, n);
+        failures += counted.failed;
+        if (peer.closed != 0) { /* for the buffer itself there was none */
+            CHECK_EQUAL(peer.result, NETBLT_LOCAL_ABORT);
+        } else {
+            peer_wait(&peer, SECOND);
+            unsigned count = missing_of(&peer, 0, list);
+            CHECK(count == 0 || count == 31);
+            CHECK(count == 0 || !counted.failed);
+            whole += count == 0;
+            peer_go(&peer, 2, 1);
+            peer_wait(&peer, SECOND);
+            complete_both(&peer, 3);
+        }
+        peer_free(&peer);
+        CHECK_EQUAL(counted.blocks, 0);
+    }
+    CHECK_EQUAL(whole, 3); /* the record, and two bits for each packet */
+    CHECK(failures > whole && failures < 10);
+}
+
+static void without_memory_to_send_what_was_withheld_a_RESEND_gets_it(void)
+{
+    for (long n = 0; n < 4; n++) {
+        struct peer peer;
+        struct forged packet;
+        uint16_t list[PACKETS];
+        meet_reader(&peer);
+        peer_go(&peer, 1, 0);
+        peer_go(&peer, 2, 1);
+        peer_wait(&peer, SECOND);
+        unsigned count = missing_of(&peer, 0, list);
+        CHECK_EQUAL(count, 31);
+        forge(&peer, &packet, CONTROL);
+        forge_resend(&packet, 3, 0, list, count);
+        with_failure(&peer, &packet, n);
+        CHECK_EQUAL(counted.failed, n < 2); /* one list of packets to send for each buffer */
+        CHECK_EQUAL(peer_info(&peer)->unvalidated, n == 0);
+        peer_wait(&peer, SECOND);
+        CHECK_EQUAL(missing_of(&peer, 0, list), n == 0 ? 31 : 0);
+        CHECK_EQUAL(missing_of(&peer, 1, list), n < 2 ? 31 : 0);
+        complete_both(&peer, n == 0 ? 3 : 4); /* the first RESEND was not acknowledged then */
+        CHECK_EQUAL(peer_info(&peer)->stats.data_packets_retransmitted, 0);
+        peer_free(&peer);
+        CHECK_EQUAL(counted.blocks, 0);
+    }
+}
+
 int main(void)
 {
     RUN(an_OK_for_which_there_is_no_memory_ends_the_transfer);
     RUN(a_RESEND_for_which_there_is_no_memory_ends_the_transfer);
     RUN(the_second_part_of_a_RESEND_for_which_there_is_no_memory_ends_the_transfer);
+    RUN(without_memory_for_what_is_withheld_a_buffer_is_sent_whole);
+    RUN(without_memory_to_send_what_was_withheld_a_RESEND_gets_it);
     return 0;
 }
