@@ -29,6 +29,7 @@ enum {
     BATCH_PACKETS = 64,
     STEPS_MAX = 1024, /* repetitions are steps of their own */
     EXIT_USAGE = 2,
+    ARGUMENT_SHOWN_BYTES = 256,
     SEND_BUFFER_BYTES = 4 << 20,
 };
 
@@ -249,21 +250,24 @@ static int read_arguments(int argc, char **argv, struct attack *attack)
         {"version-byte", required_argument, NULL, VERSION},
         {NULL, 0, NULL, 0},
     };
+    char original[ARGUMENT_SHOWN_BYTES]; /* parsing changes the argument */
     int index = 0;
     int option;
     while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
         if (option == '?')
             return EXIT_USAGE;
+        snprintf(original, sizeof original, "%s", optarg);
         if (!read_option(option, optarg, attack))
-            return usage("bad value", optarg);
+            return usage("bad value", original);
     }
     for (; optind < argc; optind++) {
         struct forge_step step;
+        snprintf(original, sizeof original, "%s", argv[optind]);
         const char *problem = forge_read_step(argv[optind], &step);
         if (problem != NULL)
-            return usage(problem, argv[optind]);
+            return usage(problem, original);
         if (!add_step(attack, step))
-            return usage("too many repetitions", argv[optind]);
+            return usage("too many repetitions", original);
     }
     if (attack->plan.to == 0 || attack->plan.from == 0 || attack->steps == 0)
         return usage("needed: --to, --from and a step, for example", "open:read,string=file");
