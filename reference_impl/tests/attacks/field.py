@@ -347,7 +347,8 @@ class Honest:
         if status == 0:
             with contextlib.suppress(AssertionError):
                 lab.wait_until(self.there.exists, "the listener gave the file its name")
-        outcome = Outcome(self.upload, status, are_equal(self.here, self.there), self.seconds, self.client.last_error)
+        seconds = self.seconds or time.monotonic() - self.begun
+        outcome = Outcome(self.upload, status, are_equal(self.here, self.there), seconds, self.client.last_error)
         for path in (self.here, self.there):
             path.unlink(missing_ok=True)
         return outcome
