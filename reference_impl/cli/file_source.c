@@ -10,7 +10,8 @@
 static enum fill read_whole(source *from, uint32_t wanted)
 {
     while (from->staged_bytes < wanted) {
-        ssize_t got = read(from->fd, from->staged + from->staged_bytes, wanted - from->staged_bytes);
+        ssize_t got = pread(from->fd, from->staged + from->staged_bytes, wanted - from->staged_bytes,
+                            (off_t)(from->start + from->supplied + from->staged_bytes));
 
         if (got > 0) {
             from->staged_bytes += (uint32_t)got;

@@ -80,7 +80,7 @@ static bool open_source(struct candidate *one)
         take_place(one);
         return true;
     }
-    one->work.from = source_open(place->given->file, place->given->beyond_4g, &ignored);
+    one->work.from = source_copy(place->file->from, &ignored);
     if (one->work.from != NULL && source_size(one->work.from) < source_size(place->file->from)) {
         source_close(one->work.from);
         one->work.from = NULL;

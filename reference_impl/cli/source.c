@@ -49,6 +49,7 @@ static int find_kind(source *from, netblt_failure *failure)
     if (!from->is_stream) {
         off_t start = lseek(from->fd, 0, SEEK_CUR);
 
+        from->start = start > 0 ? (uint64_t)start : 0;
         from->size = status.st_size > start ? (uint64_t)(status.st_size - start) : 0;
     }
     return source_check_size(from, from->size, failure);
@@ -92,6 +93,17 @@ source *source_open(const char *path, bool beyond_4g, netblt_failure *failure)
     int fd = open_path(path, failure);
 
     return fd < 0 ? NULL : source_adopt(fd, strcmp(path, "-") == 0 ? "stdin" : path, beyond_4g, failure);
+}
+
+source *source_copy(const source *of, netblt_failure *failure)
+{
+    int fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
+
+    if (fd < 0) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", of->name, strerror(errno));
+        return NULL;
+    }
+    return source_adopt(fd, of->name, of->beyond_4g, failure);
 }
 
 void source_close(source *from)

@@ -21,6 +21,10 @@ source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *f
 /* NULL is allowed. */
 void source_close(source *from);
 
+/* The same file once more, read from its own beginning: it needs no right to open the file. Not for a stream. NULL with
+ * *failure. */
+source *source_copy(const source *of, netblt_failure *failure);
+
 /* Bytes to come, 0 = not known. */
 uint64_t source_size(const source *from);
 /* Whether the SHA-256 of the bytes follows them (digest.h). Before the first buffer is supplied. */

@@ -16,7 +16,8 @@ struct source {
     int fd;
     bool is_stream;
     bool beyond_4g;
-    uint64_t size;     /* of a file; 0 for a stream */
+    uint64_t start;    /* of a file: the place of its first byte that is sent */
+    uint64_t size;     /* of a file, from there; 0 for a stream */
     uint64_t supplied; /* bytes that went to the core, the digest not counted */
     buffer_pool pool;
     digest *sum;
