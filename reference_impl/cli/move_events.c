@@ -11,6 +11,7 @@ void move_interrupted(void *context, unsigned count)
 {
     move *all = context;
 
+    only_place_settle(&all->place);
     if (!transfer_interrupt(all->place.current, count > 1) || count > 2)
         all->stopped = true;
     else if (count == 1 && !all->given->quiet && !all->place.current->finished) /* while opening it is over at once */

@@ -135,14 +135,46 @@ static void candidate_free(struct candidate *one)
     free(one);
 }
 
-/* A short transfer to a foreign peer is over before anything could validate it. */
+static bool is_alone(const struct candidate *one)
+{
+    return one->place->candidates == one && one->next == NULL;
+}
+
+/* Whether this end of a peer that is not validated is that of the command. A short transfer to a foreign peer is over
+ * before anything could validate it. A failure counts if no other peer may be the right one: somebody who forges a peer
+ * and its ABORT can end a command that waits for nobody in particular. */
+static bool ends_command(const struct candidate *one, enum netblt_result result)
+{
+    if (one->place->taken || one->has_place)
+        return false;
+    switch (result) {
+    case NETBLT_DONE:
+        return true;
+    case NETBLT_PEER_QUIT:
+    case NETBLT_PEER_ABORTED:
+        return is_alone(one);
+    case NETBLT_PEER_DEAD:
+        return is_alone(one) && one->work.info.stats.packets_received > 1; /* more than an OPEN has come */
+    default:
+        return false;
+    }
+}
+
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     struct candidate *one = context;
 
-    if (outcome->result == NETBLT_DONE && !one->has_place && !one->place->taken)
-        take_place(one);
     transfer_client.finished(context, connection, outcome);
+    if (ends_command(one, outcome->result))
+        take_place(one);
+}
+
+void only_place_settle(only_place *place)
+{
+    struct candidate *one = place->candidates;
+
+    if (!place->taken && one != NULL && is_alone(one) && !one->work.finished)
+        take_place(one);
 }
 
 /* The one that has the place stays, because its result is still to be reported. */

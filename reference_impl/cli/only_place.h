@@ -21,7 +21,9 @@ typedef struct only_place {
 void only_place_init(only_place *place, const options *given, transfer *file);
 /* netblt_accept_fn; `context` is the only_place. */
 void only_place_accept(void *context, const netblt_request *request, netblt_answer *answer);
-/* After the endpoint was freed. `file` and what it has open are left to the caller. */
+/* Gives the place to the only peer there is, validated or not: the command is to end, and that peer is to know. */
+void only_place_settle(only_place *place);
+/* Nothing but netblt_endpoint_free() follows at the endpoint. `file` and what it has open are left to the caller. */
 void only_place_clear(only_place *place);
 
 #endif
