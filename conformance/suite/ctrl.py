@@ -322,15 +322,15 @@ def test_ok_comes_exactly_when_the_buffer_is_complete(t: Case) -> None:
 
 @case("TIMER-01", roles=RECEIVERS)
 def test_data_do_not_put_off_the_repetition_of_control(t: Case) -> None:
-    peer = t.sender(2 * 1024)
+    peer = t.sender(2 * 1024, max_buffers=1)  # no other GO: a new message would take this one along
     with t.preamble():
         peer.connect_without_acknowledging()
         go = peer.expect_go(0)
-        peer.expect_repeats(1)
+        gap_us = peer.expect_repeats(1)
     before, until_us = len(peer.controls), peer.now_us + tolerances.CONTROL_REPEAT_MAX_US
     while len(peer.controls) == before and peer.now_us < until_us:
         peer.send_packet(0, 0)
-        peer.listen(20_000)
+        peer.listen(max(1_000, min(20_000, gap_us // 2)))  # before the timer expires
     repeated = any(seen.packet.holds(go.seq) for seen in peer.controls[before:])
     t.must(repeated, "GO is not repeated as long as data come, though nothing was acknowledged")
     peer.finish()
