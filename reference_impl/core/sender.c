@@ -153,6 +153,7 @@ static void withhold(netblt_connection *connection, struct nb_send_buffer *buffe
     buffer->withheld = nb_withheld_choose(buffer->packets, &key);
 }
 
+/* What was passed over already waits for its RESEND: behind its LDATA nothing is sent for the first time (ORDER-03). */
 void nb_sender_release_withheld(netblt_connection *connection)
 {
     struct nb_sender *sender = &connection->sender;
@@ -160,20 +161,8 @@ void nb_sender_release_withheld(netblt_connection *connection)
         struct nb_send_buffer *buffer = nb_ring_at(&sender->buffers, i);
         if (buffer->withheld == NULL || buffer->sent)
             continue;
-        if (buffer->repairs == NULL)
-            buffer->repairs = nb_bitmap_new(buffer->packets);
-        if (buffer->repairs == NULL)
-            continue; /* a RESEND will name them */
-        for (uint32_t packet = 1; packet < buffer->packets; packet++) {
-            if (!nb_withheld_has(buffer->withheld, packet))
-                continue;
-            if (packet < buffer->next_new)
-                nb_send_buffer_queue_repair(buffer, packet);
-            else
-                nb_withheld_sent(buffer->withheld, packet); /* it leaves in its turn */
-        }
-        if (sender->first + i < sender->work_from)
-            sender->work_from = sender->first + i;
+        for (uint32_t packet = buffer->next_new; packet < buffer->packets; packet++)
+            nb_withheld_sent(buffer->withheld, packet); /* it leaves in its turn */
     }
 }
 
@@ -265,7 +254,8 @@ bool nb_sender_at_boundary(const netblt_connection *connection)
     const struct nb_sender *sender = &connection->sender;
     for (size_t i = 0; i < sender->buffers.count; i++) {
         const struct nb_send_buffer *buffer = nb_ring_at(&sender->buffers, i);
-        if (!buffer->sent && buffer->next_new > 0 && buffer->next_new < buffer->packets)
+        bool whole = buffer->next_new == buffer->packets && (buffer->withheld == NULL || buffer->withheld->unsent == 0);
+        if (!buffer->sent && buffer->next_new > 0 && !whole)
             return false;
     }
     return true;

@@ -76,7 +76,7 @@ netblt_time nb_sender_next_data(const netblt_connection *connection, netblt_time
 /* Writes one run of DATA and LDATA packets that may leave now. */
 size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, size_t capacity, netblt_output *output,
                             netblt_time now);
-/* The peer has been validated: sends what was withheld from it (withheld.h). */
+/* The peer has been validated: nothing more is withheld from it (withheld.h). */
 void nb_sender_release_withheld(netblt_connection *connection);
 size_t nb_sender_write_null_ack(netblt_connection *connection, uint8_t *packet);
 

@@ -183,8 +183,11 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
     for (uint16_t i = 0; i < resend->count; i++) {
         uint16_t packet = nb_message_packet(resend, i);
         nb_send_buffer_queue_repair(buffer, packet);
-        if (buffer->withheld != NULL)
-            nb_withheld_name(buffer->withheld, packet);
+        if (buffer->withheld == NULL)
+            continue;
+        nb_withheld_name(buffer->withheld, packet);
+        if (packet >= buffer->next_new && packet < buffer->packets)
+            nb_withheld_sent(buffer->withheld, packet); /* it leaves in its turn */
     }
     if (index < sender->work_from)
         sender->work_from = index;
