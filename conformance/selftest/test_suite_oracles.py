@@ -320,6 +320,24 @@ def test_a_fault_of_a_sender_is_seen(fault: str) -> None:
     assert requirement in watch(PASSIVE_SENDER, steps)
 
 
+ABORTED, QUITTED = given(TESTER.reason(Type.ABORT, "")), given(TESTER.reason(Type.QUIT, ""))
+
+
+@pytest.mark.parametrize("end", [ABORTED, QUITTED], ids=["ABORT", "QUIT"])
+def test_an_end_that_is_not_believed_because_its_sender_transfers_on_is_no_fault(end: Step) -> None:
+    """AMB-73: anybody can send an ABORT or a QUIT."""
+    replied = [says(Type.QUITACK)] if end is QUITTED else []
+    assert watch(PASSIVE_SENDER, [*STARTED, end, *replied, told(go(1, 0), go(2, 1)), sends(0, 0, 2)]) == []
+    silent = watch(PASSIVE_SENDER, [*STARTED, end, *replied, given(TESTER.packet(Type.KEEPALIVE)), sends(0, 0, 2)])
+    assert silent == ["QUIT-05" if end is QUITTED else "ABORT-02"], "a KEEPALIVE is no transfer"
+
+
+def test_packets_that_come_when_they_are_asked_for_may_have_been_left_out() -> None:
+    """AMB-72: the LDATA too."""
+    left_out = [*STARTED, sends(0, 0, 2), sends(1, 1, 2), told(resend(3, 0, 1), resend(4, 1, 0))]
+    assert watch(PASSIVE_SENDER, [*left_out, sends(0, 1, 4), sends(1, 0, 4), told(ok(5, 0), ok(6, 1)), acks(6)]) == []
+
+
 def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None:
     odd = sends(0, 1, 2, data=b"abc", data_checksum=0x9D9D)  # the last byte was forgotten
     reasons = [

@@ -56,6 +56,7 @@ class ReceiverPeer(Peer):
         self.control_timer_ms = CONTROL_TIMER_MS
         self.offer: tuple[int, int] | None = None  # burst size and interval of our OKs; None = as agreed
         self._said: tuple[set[int], int] = set(), 0  # sequence numbers of the newest CONTROL, and when it was sent
+        self._data_us = 0  # when the newest data packet came
         self._awaits_ldata = False  # what is to be sent again is the LDATA, which was asked for alone
 
     # ---- control messages ----
@@ -105,6 +106,7 @@ class ReceiverPeer(Peer):
         if packet.acks:
             self._acknowledged(packet.high_seq)
         if packet.is_data and not self.lose(packet):
+            self._data_us = seen.time_us
             buffer = self.buffer(packet.buffer - self.first_buffer)
             buffer.packets.setdefault(packet.packet, seen)
             buffer.copies[packet.packet] = buffer.copies.get(packet.packet, 0) + 1
@@ -125,15 +127,31 @@ class ReceiverPeer(Peer):
 
     # ---- expectations ----
 
-    def expect_buffer(self, number: int, within_us: int | None = None) -> ReceivedBuffer:
-        """The whole buffer arrives."""
+    def expect_buffer(
+        self, number: int, within_us: int | None = None, unless: Callable[[], bool] = lambda: False
+    ) -> ReceivedBuffer:
+        """The whole buffer arrives: by itself, or when a RESEND has asked for what did not come (AMB-72). `unless` ends
+        the wait as well."""
         pace_us = tolerances.transfer_time_us(
             2 * self.terms.packets_per_buffer, self.terms.burst_size, self.terms.burst_interval_ms
         )
         within_us = within_us or tolerances.REACTION_MAX_US + 2 * pace_us
         what = f"expected all packets of buffer {number}"
-        self.until(lambda: self.buffer(number).complete, within_us, what, Awaited.BUFFER)
-        return self.buffer(number)
+        buffer, began_us = self.buffer(number), self.now_us
+        with self._waits(Awaited.BUFFER, within_us):
+            stops = self._data_timer(buffer, began_us)
+            self.until(lambda: buffer.complete or stops() or unless(), within_us, what, Awaited.BUFFER)
+            missing = self._missing(buffer)
+            if missing and not unless():
+                self.message(Kind.RESEND, self.first_buffer + number, missing)
+                self.send_control()
+            self.until(lambda: buffer.complete or unless(), within_us, what, Awaited.BUFFER)
+        return buffer
+
+    def _data_timer(self, buffer: ReceivedBuffer, began_us: int) -> Callable[[], bool]:
+        """Whether nothing more comes by itself of a buffer of which something came."""
+        timer_us = max(tolerances.TESTER_RETRY_US, 2 * self.ms(self.terms.burst_interval_ms))
+        return lambda: bool(buffer.packets) and self.now_us - max(began_us, self._data_us) >= timer_us
 
     def expect_ack(self, seq: int | None = None, within_us: int | None = None) -> None:
         """The high consecutive sequence number reaches `seq`, or the newest message."""
@@ -250,13 +268,16 @@ class ReceiverPeer(Peer):
         asked = {message.buffer for message in self.queue}
         for n, buffer in sorted(self.buffers.items()):
             number = self.first_buffer + n
-            missing = buffer.missing if buffer.last_packet is not None else self._unseen(buffer)
+            missing = self._missing(buffer)
             if number not in confirmed and number not in asked and missing:
                 self.message(Kind.RESEND, number, missing)
         if self.queue:
             self.send_control()
 
-    def _unseen(self, buffer: ReceivedBuffer) -> list[int]:
+    def _missing(self, buffer: ReceivedBuffer) -> list[int]:
+        """What is to be asked for; while the LDATA is missing, all that the buffer can have."""
+        if buffer.last_packet is not None:
+            return buffer.missing
         return [n for n in range(self.terms.packets_per_buffer) if n not in buffer.packets]
 
     def _progress(self) -> str:
