@@ -140,9 +140,14 @@ static bool is_transfer(uint8_t type)
 static void judge_silence(const struct nb_event *event)
 {
     struct nb_side *side = &event->stream->facts->side[event->end];
+    const struct nb_side *peer = &event->stream->facts->side[1 - event->end];
     const uint8_t type = event->packet->type;
     struct nb_charge charge = {.rule = NB_RULE_ABORT_SILENCE, .offender = event->end};
 
+    /* Whoever transfers on has not sent the QUIT that was acknowledged: anybody can send one (AMB-73). */
+    const bool refuted = side->quits == 0 && peer->transfers_on;
+
+    side->transfers_on |= is_transfer(type) && peer->quitacks > 0;
     if (side->abort.frame == 0 && side->quit.frame == 0) {
         return;
     }
@@ -157,7 +162,7 @@ static void judge_silence(const struct nb_event *event)
         }
         side->goes_on_told = true;
         nb_blame(event, &charge, "%s after the ABORT in frame %u", nb_type_name(type), side->abort.frame);
-    } else if (nb_proven_after(event, &side->quit) && (nb_is_data(type) || type == NB_CONTROL)) {
+    } else if (nb_proven_after(event, &side->quit) && (nb_is_data(type) || type == NB_CONTROL) && !refuted) {
         /* A NULL-ACK moves nothing: it only calms a receiver that has not got the QUIT. */
         charge.rule = NB_RULE_QUIT_SILENCE;
         charge.request_frame = side->quit.frame;

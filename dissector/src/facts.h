@@ -81,6 +81,7 @@ struct nb_side {
     bool good_data;
     struct nb_mark transfer; /* its first packet of the transfer */
     struct nb_mark quit;     /* QUIT or QUITACK */
+    bool transfers_on;       /* though its QUIT has been acknowledged */
     struct nb_mark abort;
     struct nb_mark quit_asked; /* QUIT alone */
     uint32_t quits;

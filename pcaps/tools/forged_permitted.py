@@ -123,6 +123,21 @@ def descending_bursts() -> Exchange:
     return talk
 
 
+def packets_left_out() -> Exchange:
+    talk = half_way("The sender leaves packets of each buffer out, LDATA too, until a RESEND names them (AMB-72).")
+    for buffer in range(MIDDLE, talk.buffers):
+        left_out = [1, PACKETS_PER_BUFFER - 1] if buffer % 2 else [2]
+        talk.sends_buffer(buffer, skip=left_out)
+        talk.wait(100)
+        talk.says(talk.missing(buffer, left_out))
+        for number in left_out:
+            talk.sends_piece(buffer, number)
+        talk.accepts(buffer)
+    talk.answers()
+    talk.says_done()
+    return talk
+
+
 # --- opening ---
 
 
@@ -188,6 +203,20 @@ def rejects_the_announced_size() -> Exchange:
     talk.puts(RECEIVER, "QUIT", text_field("no room"))
     talk.puts(SENDER, "QUITACK")
     return talk
+
+
+def quit_that_was_forged() -> Exchange:
+    """Both ends transfer on: the receiver never sent it, and the sender does not believe it (AMB-73)."""
+    talk = half_way("Somebody else sends a QUIT with the receiver's address; the sender replies, and believes it not.")
+    talk.sends_buffer(MIDDLE, skip=[PACKETS_PER_BUFFER - 1])
+    forged = talk.carried(RECEIVER, 0xBEEF, reason("QUIT", "forged", **talk.ports(RECEIVER)).octets)
+    talk.capture(Frame(RECEIVER, forged, "from another host, which has IP IDs of its own"))
+    talk.puts(SENDER, "QUITACK")
+    talk.wait(100)
+    talk.says(talk.missing(MIDDLE, [PACKETS_PER_BUFFER - 1]))  # the receiver transfers on
+    talk.sends_piece(MIDDLE, PACKETS_PER_BUFFER - 1)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
 
 
 def opens_in_the_dally() -> Exchange:
@@ -265,6 +294,8 @@ SCRIPTS: dict[str, Callable[[], Exchange]] = {
     "permitted-literal-resend": literal_resend,
     "permitted-ldata-for-beyond": ldata_for_what_is_beyond,
     "permitted-descending-bursts": descending_bursts,
+    "permitted-packets-left-out": packets_left_out,
+    "permitted-quit-forged": quit_that_was_forged,
     "permitted-nul-in-the-string": nul_in_the_string,
     "permitted-other-client-fields": copies_with_other_client_fields,
     "permitted-refused": refused,
