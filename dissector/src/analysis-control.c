@@ -4,6 +4,7 @@
  * CTRL-03, CTRL-13, DATA-06, DATA-10, CTRL-15, TIMER-08, RESEND-06. What depends on the order in which CONTROLs were
  * emitted is proven by IP IDs only: CTRL-05, TIMER-02. */
 #include "analysis.h"
+#include "memory.h"
 
 #include "netblt.h"
 
@@ -328,7 +329,7 @@ void nb_control_packet(const struct nb_event *event)
     int offset = NB_HEADER_BYTES;
 
     asked.count = 0;
-    while ((walk = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE) {
+    while ((walk = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE && nb_memory_ask(0)) {
         if (!stream->acked_known && stream->newest == 0) {
             stream->newest = message.seq;
         }

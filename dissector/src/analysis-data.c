@@ -560,7 +560,10 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
         return;
     }
     view.buffer = nb_buffer_get(&facts->buffers, packet->buffer);
-    if (view.buffer->retired || !is_plausible(view.buffer, packet->packet)) {
+    if (!view.buffer->retired && is_plausible(view.buffer, packet->packet)) {
+        view.part = nb_buffer_part(&view.facts->buffers, view.buffer, packet->packet);
+    }
+    if (view.part == NULL) {
         view.buffer->overlooked = true;
         pass_over(event, ack);
         return;
@@ -568,7 +571,6 @@ void nb_data_packet(const struct nb_event *event, int64_t ack)
     if (terms != NULL && terms->data_packet_size > 0) {
         view.full = terms->buffer_size / terms->data_packet_size + (terms->buffer_size % terms->data_packet_size != 0);
     }
-    view.part = nb_buffer_part(&view.facts->buffers, view.buffer, packet->packet);
     const bool again = (view.part->flags & NB_PART_SEEN) != 0;
 
     facts->buffers.from_zero |= packet->packet == 0;

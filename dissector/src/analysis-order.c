@@ -7,6 +7,7 @@
  * that the RESEND asked for, is an inversion that needs no clock. It takes
  * proof that X was emitted before Y, and that Y answers no newer RESEND. */
 #include "analysis.h"
+#include "memory.h"
 
 #include "netblt.h"
 
@@ -19,6 +20,7 @@ struct request {
     uint32_t frame;
     uint16_t *waiting; /* packet numbers */
     unsigned count;
+    unsigned room;
     bool passed;          /* a packet of a later buffer was captured that knew this RESEND
                            */
     bool passed_in_order; /* passed_number is valid */
@@ -34,8 +36,10 @@ struct nb_order {
 
 static void drop_request(struct nb_order *state, unsigned at)
 {
-    wmem_free(wmem_file_scope(), state->open[at]->waiting);
-    wmem_free(wmem_file_scope(), state->open[at]);
+    struct request *request = state->open[at];
+
+    nb_file_free(request->waiting, request->room * sizeof(uint16_t));
+    nb_file_free(request, sizeof(*request));
     state->count--;
     memmove(&state->open[at], &state->open[at + 1], (state->count - at) * sizeof(state->open[0]));
 }
@@ -148,11 +152,12 @@ static void open_request(const struct nb_event *event, const struct nb_message *
     if (state->count == OPEN_REQUESTS) {
         drop_request(state, 0);
     }
-    struct request *request = wmem_new0(wmem_file_scope(), struct request);
+    struct request *request = (struct request *)nb_file_new0(sizeof(struct request));
     request->buffer = message->buffer;
     request->seq = seq;
     request->frame = event->frame;
-    request->waiting = wmem_alloc_array(wmem_file_scope(), uint16_t, count);
+    request->waiting = (uint16_t *)nb_file_new(count * sizeof(uint16_t));
+    request->room = count;
     for (unsigned i = 0; i < message->count; i++) {
         const uint16_t packet = nb_resend_entry(event->packet, message, i);
         if (sent_before(buffer, packet)) {
@@ -184,7 +189,7 @@ void nb_order_message(const struct nb_event *event, const struct nb_message *mes
         accept_buffer(event, message->buffer);
     } else if (message->type == NB_RESEND) {
         if (stream->order == NULL) {
-            stream->order = wmem_new0(wmem_file_scope(), struct nb_order);
+            stream->order = (struct nb_order *)nb_file_new0(sizeof(struct nb_order));
         }
         open_request(event, message, seq);
     }

@@ -18,12 +18,14 @@
 #include "ack-trail.h"
 #include "arena.h"
 #include "fetch.h"
+#include "memory.h"
 #include "netblt.h"
 
 /* A packet of this size passes any path and any implementation's limit, unless full DATA packets are smaller still. */
 #define PATH_LIMIT_BYTES 512
 /* Missing messages named in a text. */
 #define NAMED_MESSAGES 6
+#define NAMED_BYTES (NAMED_MESSAGES * sizeof("65535, ") + sizeof(", ..."))
 /* With neither, an acknowledgement missing in the capture would have to overtake all packets that still acknowledge
  * less, and nothing else overtake them. So many, with few holes between them, are taken for proof; more when there are
  * holes everywhere because the host counts over all its traffic. */
@@ -96,7 +98,7 @@ struct gap {
     int64_t unknown;      /* the highest missing message that was never captured; 0: none */
     unsigned known;       /* missing messages that were */
     unsigned bytes;       /* of a packet that held everything from acked + 1 to highest */
-    wmem_strbuf_t *names;
+    char names[NAMED_BYTES];
     unsigned count;
 };
 
@@ -127,13 +129,11 @@ static void find_gap(const struct nb_event *event, const bool *present, int64_t 
         gap->last_missing = seq;
         gap->unknown = body == NULL ? seq : gap->unknown;
         gap->known += body != NULL;
-        if (gap->names == NULL) {
-            gap->names = wmem_strbuf_new(wmem_file_scope(), NULL);
-        }
+        const size_t named = strlen(gap->names);
         if (gap->count < NAMED_MESSAGES) {
-            wmem_strbuf_append_printf(gap->names, gap->count == 0 ? "%u" : ", %u", (uint16_t)seq);
+            snprintf(gap->names + named, NAMED_BYTES - named, gap->count == 0 ? "%u" : ", %u", (uint16_t)seq);
         } else if (gap->count == NAMED_MESSAGES) {
-            wmem_strbuf_append(gap->names, ", ...");
+            snprintf(gap->names + named, NAMED_BYTES - named, ", ...");
         }
         gap->count++;
     }
@@ -207,11 +207,11 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap, e
         return nb_what_is_missing(stream);
     }
     if (gap->unknown != 0) {
-        return wmem_strdup_printf(wmem_file_scope(), "message %u itself was not captured", (uint16_t)gap->unknown);
+        return nb_file_printf("message %u itself was not captured", (uint16_t)gap->unknown);
     }
     if (gap->bytes > nb_redundancy_capacity(stream)) {
-        return wmem_strdup_printf(wmem_file_scope(), "the queue of %u bytes may be split (a packet here holds %u)",
-                                  gap->bytes, nb_redundancy_capacity(stream));
+        return nb_file_printf("the queue of %u bytes may be split (a packet here holds %u)", gap->bytes,
+                              nb_redundancy_capacity(stream));
     }
     if (part == LONE_PART) {
         return "a part of the queue, sent right before it, may have escaped the capture";
@@ -361,7 +361,7 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
 
     struct nb_finding *told =
         nb_blame(event, &charge, "CONTROL up to message %u leaves out %s, highest ack captured is %u",
-                 (uint16_t)gap->highest, wmem_strbuf_get_str(gap->names), (uint16_t)event->stream->acked);
+                 (uint16_t)gap->highest, gap->names, (uint16_t)event->stream->acked);
     if (why == NULL) {
         await_proof(event, gap, control, part, told);
     }
@@ -508,17 +508,15 @@ static bool is_proven(const struct nb_event *event, const struct pending *pendin
 /* File scope. */
 static const char *describe(const struct pending *pending)
 {
-    const char *what = wmem_strdup_printf(wmem_file_scope(), "CONTROL in frame %u left out message %u (of frame %u)",
-                                          pending->frame, (uint16_t)pending->missing, pending->request_frame);
+    const char *what = nb_file_printf("CONTROL in frame %u left out message %u (of frame %u)", pending->frame,
+                                      (uint16_t)pending->missing, pending->request_frame);
 
     if (pending->evidence_frame == 0) {
-        return wmem_strdup_printf(wmem_file_scope(),
-                                  "%s unacknowledged: by the IP IDs no packet "
-                                  "before this one can have acked it",
-                                  what);
+        return nb_file_printf("%s unacknowledged: by the IP IDs no packet "
+                              "before this one can have acked it",
+                              what);
     }
-    return wmem_strdup_printf(wmem_file_scope(), "%s unacknowledged: frame %u, emitted later, still acks less", what,
-                              pending->evidence_frame);
+    return nb_file_printf("%s unacknowledged: frame %u, emitted later, still acks less", what, pending->evidence_frame);
 }
 
 static void report_violation(const struct nb_event *event, const struct pending *pending)

@@ -293,6 +293,9 @@ static bool changes_state(const struct nb_packet *packet, bool verified)
     return verified ? packet->header_checksum == NB_GOOD || packet->header_checksum == NB_COVERS_DATA : true;
 }
 
+/* A record, and its place in the table of frames. */
+enum { RECORD_BYTES = sizeof(struct nb_record) + sizeof(uint32_t) };
+
 static bool is_cut(const struct nb_packet *packet)
 {
     return packet->fragment || packet->captured < packet->end || packet->status == NB_CUT;
@@ -376,6 +379,15 @@ static bool tells_connections_apart(const struct nb_packet *packet)
            packet->header_checksum == NB_UNVERIFIED;
 }
 
+/* There is no memory for this connection any more: it is followed only so far that the next one is known. */
+static void give_up(struct nb_event *event, bool counts)
+{
+    event->record->facts |= NB_NOT_JUDGED;
+    if (counts) {
+        learn_anyway(event);
+    }
+}
+
 static struct nb_record *first_look(struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
                                     uint32_t key, bool verified, int position)
 {
@@ -400,7 +412,11 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
         return NULL;
     }
     const bool turned = nb_fetch_for(event.stream, packet);
+    nb_memory_end();
     event.record = nb_record_add(pinfo->num, key);
+    nb_account_packet(&event.stream->account);
+    nb_account_take(&event.stream->account, RECORD_BYTES);
+    nb_memory_begin(&event.stream->account, pinfo->num);
     event.ordinal = nb_record_count() - 1;
     learn_dialect(&event, packet);
     event.stream->doubts |= carrier->doubts;
@@ -411,7 +427,9 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     if (!verified) {
         event.stream->doubts |= NB_DOUBT_UNVERIFIED;
     }
-    if (counts) {
+    if (!nb_memory_ask(0)) {
+        give_up(&event, counts);
+    } else if (counts) {
         judge_data(&event, packet);
         if (turned) {
             nb_fetch_more_for(event.stream, packet);
@@ -431,6 +449,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
         broken_packet(&event, carrier, verified);
     }
     fill_record(&event, (uint8_t)position);
+    nb_memory_end();
     return event.record;
 }
 

@@ -4,6 +4,8 @@
 #endif
 #include "arena.h"
 
+#include "memory.h"
+
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -56,6 +58,7 @@ static void make_piece(void)
 
 void *nb_arena_new0(size_t bytes)
 {
+    nb_memory_take(bytes);
     if (NB_SANITIZED || bytes > FIRST_PIECE) {
         return wmem_alloc0(wmem_file_scope(), bytes);
     }

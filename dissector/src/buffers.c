@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "fetch.h"
+#include "memory.h"
 
 /* Buffers come in ascending order; one that does not find its place within so many steps is not worth the time. */
 #define STEPS_TO_PLACE 64
@@ -46,6 +47,7 @@ static void put(struct nb_buffers *buffers, struct nb_buffer *buffer)
         buffers->others = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
     }
     wmem_map_insert(buffers->others, key_of(buffer->number), buffer);
+    nb_memory_take(NB_MAP_ENTRY_BYTES);
     buffers->recent = buffer;
 }
 
@@ -57,7 +59,7 @@ static void take_away(struct nb_buffers *buffers, const struct nb_buffer *buffer
         place->buffer = NULL;
         return;
     }
-    wmem_map_remove(buffers->others, key_of(buffer->number));
+    wmem_map_remove(buffers->others, key_of(buffer->number)); /* what the entry took is not given back: few leave */
     if (buffers->recent == buffer) {
         buffers->recent = NULL;
     }
@@ -100,7 +102,7 @@ static struct nb_buffer *take_spare(struct nb_buffers *buffers)
 static void lay_down(struct nb_buffers *buffers, struct nb_buffer *buffer)
 {
     if (NB_SANITIZED) {
-        wmem_free(wmem_file_scope(), buffer);
+        nb_file_free(buffer, sizeof(*buffer));
         return;
     }
     buffer->higher = buffers->spare;
@@ -119,7 +121,7 @@ static void lay_down_parts(struct nb_buffers *buffers, struct nb_buffer *buffer)
     struct nb_spare_parts *spare = (struct nb_spare_parts *)buffer->parts;
 
     if (NB_SANITIZED) {
-        wmem_free(wmem_file_scope(), spare);
+        nb_file_free(spare, buffer->room * sizeof(struct nb_part));
     } else if (spare != NULL) {
         *spare = (struct nb_spare_parts){.next = buffers->spare_parts, .room = buffer->room};
         buffers->spare_parts = spare;
@@ -177,18 +179,32 @@ struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t pa
     return packet < buffer->room ? &buffer->parts[packet] : NULL;
 }
 
-static void make_room(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet)
+static uint32_t room_for(uint32_t room, uint16_t packet)
 {
-    enum { FIRST_ROOM = 16, USUAL_AT_MOST = 256 };
-    uint32_t room = MAX(MAX(buffer->room, buffers->usual_room), FIRST_ROOM);
-
     while (room <= packet) {
         room *= 2;
     }
-    buffer->parts = (struct nb_part *)wmem_realloc(wmem_file_scope(), buffer->parts, room * sizeof(struct nb_part));
+    return room;
+}
+
+/* False when there is no memory for so many packets. */
+static bool make_room(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet)
+{
+    enum { FIRST_ROOM = 16, USUAL_AT_MOST = 256 };
+    const size_t before = buffer->room * sizeof(struct nb_part);
+    uint32_t room = room_for(MAX(MAX(buffer->room, buffers->usual_room), FIRST_ROOM), packet);
+
+    if (!nb_memory_allows(room * sizeof(struct nb_part) - before)) {
+        room = room_for(MAX(buffer->room, FIRST_ROOM), packet);
+    }
+    if (!nb_memory_ask(room * sizeof(struct nb_part) - before)) {
+        return false;
+    }
+    buffer->parts = (struct nb_part *)nb_file_realloc(buffer->parts, before, room * sizeof(struct nb_part));
     memset(buffer->parts + buffer->room, 0, (room - buffer->room) * sizeof(struct nb_part));
     buffer->room = room;
     buffers->usual_room = MIN(room, USUAL_AT_MOST);
+    return true;
 }
 
 struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet)
@@ -196,8 +212,8 @@ struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buf
     if (buffer->room == 0 && buffers->spare_parts != NULL) {
         take_spare_parts(buffers, buffer);
     }
-    if (packet >= buffer->room) {
-        make_room(buffers, buffer, packet);
+    if (packet >= buffer->room && !make_room(buffers, buffer, packet)) {
+        return NULL;
     }
     return &buffer->parts[packet];
 }

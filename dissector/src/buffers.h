@@ -139,7 +139,7 @@ static inline bool nb_buffer_counts_requests(const struct nb_buffer *buffer, uin
  * which does not exist, with the LDATA: it tells the receiver where the buffer ends (AMB-32). */
 uint32_t nb_buffer_requests(const struct nb_buffer *buffer, uint32_t packet);
 
-/* The packet's slot, made when needed; NULL for numbers that no buffer can have. */
+/* The packet's slot, made when needed; NULL when there is no memory for it. */
 struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet);
 
 /* NULL when nothing is known of it. */

@@ -11,6 +11,7 @@
 #include <wireshark.h>
 #include <ws_version.h>
 
+#include <epan/epan.h>
 #include <epan/expert.h>
 #include <epan/packet.h>
 #include <epan/prefs.h>
@@ -79,6 +80,21 @@ static inline const tvbuff_t *nb_source_named(packet_info *pinfo, const char *na
     return source == NULL ? NULL : get_data_source_tvb(source);
 #else
     return get_data_source_tvb_by_name(pinfo, name);
+#endif
+}
+
+/* The name of the interface that captured the frame; NULL when the file does not tell. */
+static inline const char *nb_interface_name(const packet_info *pinfo)
+{
+    if (pinfo->rec == NULL || !(pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID)) {
+        return NULL;
+    }
+#if NETBLT_WIRESHARK_AT_LEAST(4, 2)
+    return epan_get_interface_name(pinfo->epan, pinfo->rec->rec_header.packet_header.interface_id,
+                                   pinfo->rec->presence_flags & WTAP_HAS_SECTION_NUMBER ? pinfo->rec->section_number
+                                                                                        : 0);
+#else
+    return epan_get_interface_name(pinfo->epan, pinfo->rec->rec_header.packet_header.interface_id);
 #endif
 }
 

@@ -2,6 +2,8 @@
 /* Control messages: each lives from its first CONTROL to the acknowledgement, whatever CONTROLs carry it between. */
 #include "conversation.h"
 
+#include "memory.h"
+
 /* A forged sequence number must not cost memory for all numbers below it. */
 #define LARGEST_GAP 4096
 /* In a capture that begins in the middle, older messages than the first one seen may still be on their way. */
@@ -31,7 +33,7 @@ static struct nb_message_life *find(const struct nb_conversation *conversation, 
                                                   sizeof(struct nb_message_life));
 }
 
-/* NULL for numbers too far off to be believed. */
+/* NULL for numbers too far off to be believed, or without memory. */
 static struct nb_message_life *find_or_make(struct nb_conversation *conversation, int64_t seq)
 {
     if (!conversation->messages_known) {
@@ -54,27 +56,34 @@ static void note_sending(struct nb_message_life *life, uint32_t frame)
     if (life->sent == 0) {
         life->frames.one = frame;
     } else if (life->sent == 1) {
-        uint32_t *many = (uint32_t *)wmem_alloc(wmem_file_scope(), 2 * sizeof(uint32_t));
+        uint32_t *many = (uint32_t *)nb_file_new(2 * sizeof(uint32_t));
         many[0] = life->frames.one;
         many[1] = frame;
         life->frames.many = many;
     } else {
         if ((life->sent & (life->sent - 1)) == 0) {
-            life->frames.many = (uint32_t *)wmem_realloc(wmem_file_scope(), life->frames.many,
-                                                         (size_t)life->sent * 2 * sizeof(uint32_t));
+            const size_t bytes = life->sent * sizeof(uint32_t);
+            life->frames.many = (uint32_t *)nb_file_realloc(life->frames.many, bytes, 2 * bytes);
         }
         life->frames.many[life->sent] = frame;
     }
     life->sent++;
 }
 
+static size_t asked_bytes(uint32_t count)
+{
+    return sizeof(struct nb_asked) + count * sizeof(uint16_t);
+}
+
 static void keep_request(struct nb_event *event, const struct nb_message *message, int64_t seq)
 {
     struct nb_buffer_life *buffer = nb_buffer_life(event->stream->conversation, message->buffer, true);
-    struct nb_asked *asked =
-        (struct nb_asked *)wmem_alloc(wmem_file_scope(), sizeof(struct nb_asked) + message->count * sizeof(uint16_t));
+    struct nb_asked *asked = buffer == NULL ? NULL : (struct nb_asked *)nb_file_new(asked_bytes(message->count));
     int kept = 0;
 
+    if (asked == NULL) {
+        return;
+    }
     *asked = (struct nb_asked){
         .older = buffer->asked, .seq = seq, .at_ns = event->now_ns, .record = event->ordinal, .count = message->count};
     for (unsigned i = 0; i < message->count; i++) {
@@ -83,7 +92,7 @@ static void keep_request(struct nb_event *event, const struct nb_message *messag
     buffer->asked = asked;
     for (; asked->older != NULL; asked = asked->older) {
         if (++kept >= REQUESTS_KEPT) {
-            wmem_free(wmem_file_scope(), asked->older);
+            nb_file_free(asked->older, asked_bytes(asked->older->count));
             asked->older = NULL;
             break;
         }
@@ -99,7 +108,7 @@ static void first_go(struct nb_event *event, uint32_t number)
         conversation->first_go = number; /* numbers may wrap */
     }
     conversation->first_go_known = true;
-    if (buffer->go_frame == 0) {
+    if (buffer != NULL && buffer->go_frame == 0) {
         buffer->go_frame = event->frame;
         buffer->go_ns = event->now_ns;
         if (buffer->ok_frame == 0) {
@@ -114,7 +123,7 @@ static void first_ok(struct nb_event *event, const struct nb_message *message)
     struct nb_buffer_life *buffer = nb_buffer_life(conversation, message->buffer, true);
     tvbuff_t *tvb = event->packet->tvb;
 
-    if (buffer->ok_frame == 0) {
+    if (buffer != NULL && buffer->ok_frame == 0) {
         buffer->ok_frame = event->frame;
         buffer->ok_ns = event->now_ns;
         if (buffer->go_frame != 0) {
@@ -152,7 +161,7 @@ void nb_converse_control(struct nb_event *event)
     int offset = NB_HEADER_BYTES;
     unsigned messages = 0, fresh = 0;
 
-    while (nb_next_message(event->packet, &offset, &message) == NB_MESSAGE) {
+    while (nb_memory_ask(0) && nb_next_message(event->packet, &offset, &message) == NB_MESSAGE) {
         const int64_t seq = conversation->messages_known ? nb_unwrap(conversation->newest, message.seq) : message.seq;
         struct nb_message_life *life = find_or_make(conversation, seq);
         if (life == NULL || (life->sent > 0 && nb_message_frames(life)[life->sent - 1] == event->frame)) {

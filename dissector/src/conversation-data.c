@@ -2,6 +2,8 @@
 /* DATA and LDATA: first transmission or again, in which order, at whose request. */
 #include "conversation.h"
 
+#include "memory.h"
+
 /* A forged packet number must not cost memory for all the numbers below it. */
 #define LARGEST_GAP 1024U
 
@@ -36,8 +38,11 @@ static struct nb_buffer_life *find(const struct nb_conversation *conversation, u
 
 static struct nb_buffer_life *make_far(struct nb_conversation *conversation, uint32_t number)
 {
-    struct nb_buffer_life *life = wmem_new0(wmem_file_scope(), struct nb_buffer_life);
-
+    if (!nb_memory_ask(sizeof(struct nb_buffer_life) + NB_MAP_ENTRY_BYTES)) {
+        return NULL;
+    }
+    struct nb_buffer_life *life = (struct nb_buffer_life *)nb_file_new0(sizeof(struct nb_buffer_life));
+    nb_memory_take(NB_MAP_ENTRY_BYTES);
     if (conversation->far_buffers == NULL) {
         conversation->far_buffers = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
     }
@@ -51,9 +56,10 @@ static struct nb_buffer_life *make_place(struct nb_conversation *conversation, u
         conversation->buffers_known = true;
         conversation->buffer_base = number;
     }
-    if (!is_near(conversation, number) ||
-        !nb_series_grow(&conversation->buffers, number - conversation->buffer_base + 1,
-                        sizeof(struct nb_buffer_life))) {
+    const uint32_t count = number - conversation->buffer_base + 1;
+    const uint32_t more = count > conversation->buffers.count ? count - conversation->buffers.count : 0;
+    if (!is_near(conversation, number) || !nb_memory_allows(more * sizeof(struct nb_buffer_life)) ||
+        !nb_series_grow(&conversation->buffers, count, sizeof(struct nb_buffer_life))) {
         return make_far(conversation, number);
     }
     return find(conversation, number);
@@ -99,15 +105,23 @@ static void move_base(struct nb_buffer_life *life, uint32_t base)
     life->tracked += by;
 }
 
-static void make_room(struct nb_buffer_life *life, uint32_t entries, uint32_t room_at_first)
+/* False when there is no memory. */
+static bool make_room(struct nb_buffer_life *life, uint32_t entries, uint32_t room_at_first)
 {
-    if (entries > life->room) {
-        life->room = MAX(MAX(entries, life->room * 3 / 2), life->room == 0 ? room_at_first : 0);
-        life->first_sent = (uint32_t *)wmem_realloc(wmem_file_scope(), life->first_sent, life->room * sizeof(uint32_t));
+    if (entries <= life->room) {
+        return true;
     }
+    const uint32_t room = MAX(MAX(entries, life->room * 3 / 2), life->room == 0 ? room_at_first : 0);
+    const size_t before = life->room * sizeof(uint32_t);
+    if (!nb_memory_ask(room * sizeof(uint32_t) - before)) {
+        return false;
+    }
+    life->first_sent = (uint32_t *)nb_file_realloc(life->first_sent, before, room * sizeof(uint32_t));
+    life->room = room;
+    return true;
 }
 
-/* Where the first record of this packet is kept. */
+/* Where the first record of this packet is kept; NULL when there is no memory for it. */
 static uint32_t *first_sent(struct nb_buffer_life *life, uint32_t packet, uint32_t room_at_first)
 {
     const uint32_t end = life->base + life->tracked;
@@ -119,11 +133,15 @@ static uint32_t *first_sent(struct nb_buffer_life *life, uint32_t packet, uint32
         life->base = (uint16_t)packet;
     }
     if (packet < life->base) {
-        make_room(life, life->tracked + life->base - packet, room_at_first);
+        if (!make_room(life, life->tracked + life->base - packet, room_at_first)) {
+            return NULL;
+        }
         move_base(life, packet);
     } else if (packet >= life->base + life->tracked) {
         const uint32_t entries = packet - life->base + 1;
-        make_room(life, entries, room_at_first);
+        if (!make_room(life, entries, room_at_first)) {
+            return NULL;
+        }
         memset(life->first_sent + life->tracked, 0, (entries - life->tracked) * sizeof(uint32_t));
         life->tracked = entries;
     }
@@ -197,7 +215,12 @@ void nb_converse_data(struct nb_event *event)
 {
     const struct nb_packet *packet = event->packet;
     struct nb_buffer_life *life = nb_buffer_life(event->stream->conversation, packet->buffer, true);
-    uint32_t *first = first_sent(life, packet->packet, expected_packets(event->stream->conversation));
+    uint32_t *first =
+        life == NULL ? NULL : first_sent(life, packet->packet, expected_packets(event->stream->conversation));
+
+    if (first == NULL) {
+        return; /* nothing can be remembered of it */
+    }
     const struct nb_asked *asked = life->asked == NULL ? NULL : request_for(event, life);
 
     if (life->first_data_frame == 0) {

@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "fetch.h"
+#include "memory.h"
 
 static void append(struct nb_record *record, const struct nb_note *note)
 {
@@ -73,6 +74,7 @@ static void keep_client_string(struct nb_conversation *conversation, const struc
     if (conversation->client_string == NULL && bytes > 0) {
         conversation->client_string =
             (char *)tvb_get_string_enc(wmem_file_scope(), packet->tvb, from, bytes, ENC_UTF_8 | ENC_NA);
+        nb_memory_take(strlen(conversation->client_string) + 1);
     }
 }
 

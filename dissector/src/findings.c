@@ -2,6 +2,7 @@
 #include "findings.h"
 
 #include "fields.h"
+#include "memory.h"
 #include "verdicts.h"
 
 static const struct {
@@ -24,7 +25,7 @@ static const char *const verdict_names[] = {
 
 struct nb_finding *nb_add_finding(struct nb_finding **list, const struct nb_finding *finding)
 {
-    struct nb_finding *copy = wmem_new(wmem_file_scope(), struct nb_finding);
+    struct nb_finding *copy = (struct nb_finding *)nb_file_new(sizeof(struct nb_finding));
 
     *copy = *finding;
     copy->next = NULL;

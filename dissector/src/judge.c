@@ -2,6 +2,7 @@
 #include "judge.h"
 
 #include "analysis.h"
+#include "memory.h"
 
 /* Charges of a connection that wait for proof at a time. */
 #define MOST_CLAIMS 16
@@ -129,7 +130,7 @@ static struct nb_standing *standing_of(const struct nb_event *event, enum nb_rul
     struct nb_facts *facts = event->stream->facts;
 
     if (facts->blamed == NULL) {
-        facts->blamed = wmem_alloc0_array(wmem_file_scope(), struct nb_standing, NB_RULES);
+        facts->blamed = (struct nb_standing *)nb_file_new0(NB_RULES * sizeof(struct nb_standing));
     }
     return &facts->blamed[rule];
 }
@@ -182,7 +183,7 @@ static struct nb_finding *report(const struct nb_event *event, const struct nb_c
 /* File scope. */
 static const char *with_reason(const char *text, const char *why)
 {
-    return why == NULL ? text : wmem_strdup_printf(wmem_file_scope(), "%s; unsure: %s", text, why);
+    return why == NULL ? text : nb_file_printf("%s; unsure: %s", text, why);
 }
 
 /* The suspicion on an earlier frame learns where it was proven. */
@@ -210,7 +211,7 @@ struct nb_finding *nb_blame(const struct nb_event *event, const struct nb_charge
         why = doubt_of(event, charge->forgiven);
     }
     va_start(arguments, format);
-    const char *text = wmem_strdup_vprintf(wmem_file_scope(), format, arguments);
+    const char *text = nb_file_vprintf(format, arguments);
     va_end(arguments);
     if (why == NULL) {
         link_suspicion(event, charge);
@@ -238,7 +239,7 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
     va_list arguments;
 
     va_start(arguments, format);
-    const char *text = wmem_strdup_vprintf(wmem_file_scope(), format, arguments);
+    const char *text = nb_file_vprintf(format, arguments);
     va_end(arguments);
     struct nb_finding *suspicion = report(event, charge, offender, NB_SUSPECTED, with_reason(text, charge->excuse));
     const bool hopeless = packets > 0 && (event->stream->sender < 0 || !event->stream->flow[watched].unbroken ||
@@ -247,7 +248,7 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
         return;
     }
     if (facts->claims == NULL) {
-        facts->claims = wmem_alloc_array(wmem_file_scope(), struct nb_claim, MOST_CLAIMS);
+        facts->claims = (struct nb_claim *)nb_file_new(MOST_CLAIMS * sizeof(struct nb_claim));
     }
     facts->claims[facts->claim_count++] = (struct nb_claim){.charge = *charge,
                                                             .suspicion = suspicion,
@@ -405,7 +406,7 @@ void nb_remark(const struct nb_event *event, enum nb_event_kind kind, const char
 
     va_start(arguments, format);
     const struct nb_finding finding = {
-        .rule = (uint16_t)kind, .verdict = NB_EVENT, .text = wmem_strdup_vprintf(wmem_file_scope(), format, arguments)};
+        .rule = (uint16_t)kind, .verdict = NB_EVENT, .text = nb_file_vprintf(format, arguments)};
     va_end(arguments);
     nb_add_finding(&event->record->findings, &finding);
 }

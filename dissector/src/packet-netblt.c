@@ -14,6 +14,7 @@
 #include "datagram.h"
 #include "fields.h"
 #include "findings.h"
+#include "memory.h"
 #include "parse.h"
 #include "payload.h"
 #include "position.h"
@@ -195,6 +196,11 @@ static void register_preferences(void)
                                    "completes it. Takes memory for all the data. Follow stream and export objects need "
                                    "no such setting.",
                                    &pref_reassemble);
+    prefs_register_uint_preference(module, "memory_limit", "Memory limit (MiB)",
+                                   "What the analysis and the reports of a file may take together, beside 200 bytes "
+                                   "for each packet and 20 KB for each connection. A connection that needs more is "
+                                   "not judged any further.",
+                                   10, &nb_memory_limit_mib);
     prefs_register_enum_preference(module, "dialect", "Dialect",
                                    "Which layout packets have. Found out: by version, port, and what makes sense.",
                                    &pref_dialect, dialects, FALSE);
@@ -209,6 +215,7 @@ void netblt_register_protocol(void)
     proto_netblt = proto_register_protocol("Bulk Data Transfer Protocol", "NETBLT", "netblt");
     netblt_register_fields(proto_netblt);
     register_preferences();
+    nb_register_memory();
     nb_register_arena();
     nb_register_streams();
     nb_register_records();

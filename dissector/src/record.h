@@ -16,6 +16,7 @@ enum nb_fact {
     NB_BURST_START = 1 << 2,
     NB_DATA_SPOILT = 1 << 3, /* bad data checksum */
     NB_IS_COPY = 1 << 4,     /* of a packet that was captured before */
+    NB_NOT_JUDGED = 1 << 5,  /* there was no memory for more of its connection */
 };
 
 /* Small, since captures have millions: whatever few packets have goes into notes or findings. */

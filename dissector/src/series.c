@@ -2,6 +2,7 @@
 #include "series.h"
 
 #include "arena.h"
+#include "memory.h"
 
 /* Which segment holds the entry; *offset: its place there. */
 static unsigned segment_of(uint32_t at, uint32_t *offset)
@@ -26,11 +27,11 @@ void *nb_series_at(const struct nb_series *series, uint32_t at, size_t size)
     return (uint8_t *)segment_at(series, segment) + offset * size;
 }
 
+enum { SMALL_BYTES = 4096 };
+
 /* Not zeroed when it is large: what is not used yet costs no memory. */
 static void *new_segment(size_t bytes)
 {
-    enum { SMALL_BYTES = 4096 };
-
     return bytes <= SMALL_BYTES ? nb_arena_new0(bytes) : wmem_alloc(wmem_file_scope(), bytes);
 }
 
@@ -51,12 +52,17 @@ bool nb_series_grow(struct nb_series *series, uint32_t count, size_t size)
 {
     uint32_t offset;
 
-    if (count > series->count && segment_of(count - 1, &offset) >= NB_SERIES_SEGMENTS) {
+    if (count <= series->count) {
+        return true;
+    }
+    const unsigned last = segment_of(count - 1, &offset);
+    if (last >= NB_SERIES_SEGMENTS || !nb_memory_ask((size_t)(count - series->count) * size)) {
         return false;
     }
     while (series->count < count) {
         const unsigned segment = segment_of(series->count, &offset);
         memset((uint8_t *)make_segment(series, segment, size) + offset * size, 0, size);
+        nb_memory_take(((size_t)NB_SERIES_FIRST << segment) * size > SMALL_BYTES ? size : 0);
         series->count++;
     }
     return true;

@@ -25,7 +25,7 @@ static const struct nb_column columns[] = {
 
 static guint count(const struct nb_history *history)
 {
-    return history->buffers->len;
+    return history->buffers == NULL ? 0 : history->buffers->len;
 }
 
 static void row(const struct nb_history *history, guint i, struct nb_cell *cells)
@@ -53,7 +53,7 @@ static void row(const struct nb_history *history, guint i, struct nb_cell *cells
     *cell++ = nb_cell_frame(buffer->ok);
 }
 
-const struct nb_table nb_table_buffers = {"buffers", NULL, columns, array_length(columns), count, row};
+const struct nb_table nb_table_buffers = {"buffers", NULL, columns, array_length(columns), count, row, NULL};
 
 static const struct nb_table *const tables[] = {&nb_table_buffers};
 
@@ -66,4 +66,5 @@ const struct nb_report nb_report_buffers = {
     "this capture.\n",
     tables,
     array_length(tables),
+    NB_KEEP_ALL,
 };

@@ -4,6 +4,7 @@
 #ifndef NETBLT_STATS_HISTORY_H
 #define NETBLT_STATS_HISTORY_H
 
+#include "memory.h"
 #include "tap.h"
 #include "verdicts.h"
 
@@ -33,8 +34,9 @@ struct nb_buffer_history {
     uint32_t retransmitted; /* of these, captured or asked for before */
     uint32_t packets;       /* different packets captured */
     uint64_t bytes;         /* in them */
-    GByteArray *seen;       /* per packet number: enum nb_seen */
-    GArray *requests;       /* uint16_t: packet numbers in the order in which they were asked for */
+    uint8_t *seen;          /* [room] by packet number: enum nb_seen */
+    uint32_t room;
+    GArray *requests; /* uint16_t: packet numbers in the order in which they were asked for; NULL: none */
 };
 
 enum nb_seen { NB_SEEN = 1, NB_ASKED = 2 };
@@ -71,6 +73,7 @@ struct nb_totals {
     uint64_t transmissions, retransmitted, resends, lost;
     uint32_t started;                                                 /* buffers of which a packet was captured */
     uint32_t complete;                                                /* buffers of which all were */
+    bool cut;                                                         /* there was no memory for more */
     const struct nb_buffer_history *lowest, *highest, *below_highest; /* by number, of those started; NULL: none */
 };
 
@@ -86,7 +89,7 @@ struct nb_history {
     char *address[2];
     uint16_t port[2];
     int sender; /* end that sends data; -1 unknown */
-    uint32_t packets, copies, broken;
+    uint32_t packets, copies, broken_packets;
     uint32_t control_packets;
     struct nb_moment first, last; /* any packet */
     struct nb_moment open, response, done;
@@ -97,27 +100,46 @@ struct nb_history {
     int64_t newest;                         /* highest message captured */
     double quickest_ack; /* seconds from the first sending of a message to its acknowledgement; -1 none yet */
     struct nb_totals totals;
-    GPtrArray *buffers; /* struct nb_buffer_history, in order of first appearance */
-    GHashTable *buffer_by_number;
-    GPtrArray *messages; /* struct nb_message_history, in order of first appearance */
-    GHashTable *message_by_seq;
-    GPtrArray *unacknowledged;          /* of the messages, those not acknowledged */
-    GPtrArray *unrepaired;              /* of the messages, RESENDs whose packets have not all come */
-    GArray *violations[NB_RULES];       /* uint32_t: frames; NULL: none */
-    GArray *suspicions[NB_RULES];       /* as above */
-    const char *offenders[NB_RULES][2]; /* "10.0.0.1 receiver", different ones; of the file */
-    GArray *answers;                    /* struct nb_answer, that the last packet gave */
-    GPtrArray *touched_buffers;         /* changed by the last packet */
-    GPtrArray *touched_messages;        /* as above */
+    GPtrArray *buffers;           /* struct nb_buffer_history, in order of first appearance */
+    GHashTable *buffer_by_number; /* NULL as long as there are none */
+    GPtrArray *messages;          /* struct nb_message_history, in order of first appearance */
+    GHashTable *message_by_seq;   /* as above */
+    GPtrArray *unacknowledged;    /* of the messages, those not acknowledged; at most NB_WAITING_MOST */
+    GPtrArray *unrepaired;        /* of the messages, RESENDs whose packets have not all come; as above */
+    GArray *broken;               /* struct nb_rule_history: rules with findings; NULL as long as there are none */
+    struct nb_account account;    /* memory.h: when it is exhausted, buffers and messages are not noted any more */
+};
+
+/* A rule with findings. */
+struct nb_rule_history {
+    unsigned rule;            /* enum nb_rule */
+    GArray *violations;       /* uint32_t: frames; NULL: none */
+    GArray *suspicions;       /* as above */
+    const char *offenders[2]; /* "10.0.0.1 receiver", different ones; of the file */
+};
+
+/* Unacknowledged messages that a packet is compared with: more than any receiver has, and no flood of forged ones may
+ * make each packet take longer. */
+enum { NB_WAITING_MOST = 4096 };
+
+/* What a report needs of each connection, beside its packets and findings. */
+enum nb_keeping {
+    NB_KEEP_NOTHING,
+    NB_KEEP_TOTALS, /* also the buffers */
+    NB_KEEP_ALL,    /* also the messages */
 };
 
 struct nb_histories {
     GPtrArray *list; /* struct nb_history by index */
     GHashTable *by_stream;
     uint32_t newest_frame;
+    enum nb_keeping keeping;
+    GArray *answers;             /* struct nb_answer, that the last packet gave */
+    GPtrArray *touched_buffers;  /* changed by the last packet */
+    GPtrArray *touched_messages; /* as above */
 };
 
-struct nb_histories *nb_histories_new(void);
+struct nb_histories *nb_histories_new(enum nb_keeping keeping);
 void nb_histories_free(struct nb_histories *all);
 
 /* Back to nothing: the capture is read again. */
@@ -125,6 +147,13 @@ void nb_histories_reset(struct nb_histories *all);
 
 /* Takes note of a packet, resetting when the capture starts over; the history it belongs to, NULL when none. */
 struct nb_history *nb_histories_note(struct nb_histories *all, const packet_info *pinfo, const struct nb_tap *tap);
+
+/* The findings of a rule; NULL when there are none. */
+const struct nb_rule_history *nb_history_rule(const struct nb_history *history, unsigned rule);
+
+/* Why the report does not cover the whole connection, in words: there was no memory. To be freed with g_free; NULL when
+ * it does. */
+char *nb_history_limit(const struct nb_history *history);
 
 /* "10.0.0.1:1024"; the end is that of the history. To be freed with g_free. */
 char *nb_history_end(const struct nb_history *history, int end);

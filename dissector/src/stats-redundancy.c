@@ -9,7 +9,7 @@ static const char *const type_names[] = {[NB_GO] = "GO", [NB_OK] = "OK", [NB_RES
 
 static guint count_messages(const struct nb_history *history)
 {
-    return history->messages->len;
+    return history->messages == NULL ? 0 : history->messages->len;
 }
 
 static const struct nb_column message_columns[] = {
@@ -55,7 +55,7 @@ static void message_row(const struct nb_history *history, guint i, struct nb_cel
 }
 
 const struct nb_table nb_table_messages = {
-    "messages", "Control messages", message_columns, array_length(message_columns), count_messages, message_row};
+    "messages", "Control messages", message_columns, array_length(message_columns), count_messages, message_row, NULL};
 
 static guint count_types(const struct nb_history *history _U_)
 {
@@ -85,7 +85,7 @@ static struct type_totals totals_of(const struct nb_history *history, guint type
 {
     struct type_totals totals = {0};
 
-    for (guint i = 0; i < history->messages->len; i++) {
+    for (guint i = 0; i < count_messages(history); i++) {
         const struct nb_message_history *message = g_ptr_array_index(history->messages, i);
         if (message->type != type) {
             continue;
@@ -133,7 +133,7 @@ static void type_row(const struct nb_history *history, guint i, struct nb_cell *
 }
 
 static const struct nb_table table_types = {"types",     "By message", type_columns, array_length(type_columns),
-                                            count_types, type_row};
+                                            count_types, type_row,     NULL};
 
 static const struct nb_table *const tables[] = {&table_types, &nb_table_messages};
 
@@ -149,4 +149,5 @@ const struct nb_report nb_report_redundancy = {
     "captured since.\n",
     tables,
     array_length(tables),
+    NB_KEEP_ALL,
 };

@@ -130,7 +130,8 @@ static void grid_print(struct grid *grid)
         const size_t column = columns == 0 ? 0 : i % columns;
         const size_t fill = grid->width[column] - (size_t)g_utf8_strlen(text, -1);
         const bool last = column == columns - 1;
-        if (grid->table->columns[column].style == NB_LEFT) {
+        const enum nb_column_style style = grid->table->columns[column].style;
+        if (style == NB_LEFT || style == NB_CONSTANT) {
             printf("%s%*s", text, last ? 0 : (int)fill, "");
         } else {
             printf("%*s%s", (int)fill, "", text);
@@ -158,6 +159,16 @@ static void print_connection(const struct nb_report *report, const struct nb_his
     }
 }
 
+static void print_limit(const struct nb_history *history)
+{
+    char *limit = nb_history_limit(history);
+
+    if (limit != NULL) {
+        printf("Stream %u: %s.\n", history->index, limit);
+        g_free(limit);
+    }
+}
+
 void nb_report_text(const struct nb_report *report, const struct nb_histories *all, const char *filter)
 {
     printf("\n===================================================================\n%s\n", report->title);
@@ -177,7 +188,18 @@ void nb_report_text(const struct nb_report *report, const struct nb_histories *a
             print_connection(report, g_ptr_array_index(all->list, i));
         }
     }
+    for (guint i = 0; i < all->list->len; i++) {
+        print_limit(g_ptr_array_index(all->list, i));
+    }
     printf("%s===================================================================\n", report->notes);
+}
+
+/* What steers a terminal, or makes text read as something else: control characters, marks of direction, what has no
+ * width, ends of lines. */
+static bool is_harmful(gunichar c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
 void nb_json_string(GString *out, const char *text)
@@ -185,13 +207,15 @@ void nb_json_string(GString *out, const char *text)
     char *valid = g_utf8_make_valid(text, -1);
 
     g_string_append_c(out, '"');
-    for (const char *p = valid; *p; p++) {
-        if (*p == '"' || *p == '\\') {
-            g_string_append_printf(out, "\\%c", *p);
-        } else if ((unsigned char)*p < ' ' || *p == '\x7f') {
-            g_string_append_printf(out, "\\u%04x", (unsigned char)*p);
+    for (const char *p = valid; *p; p = g_utf8_next_char(p)) {
+        const gunichar c = g_utf8_get_char(p);
+        if (c == '"' || c == '\\') {
+            g_string_append_c(out, '\\');
+        }
+        if (is_harmful(c)) {
+            g_string_append_printf(out, "\\u%04x", c);
         } else {
-            g_string_append_c(out, *p);
+            g_string_append_unichar(out, c);
         }
     }
     g_string_append_c(out, '"');
@@ -231,36 +255,72 @@ static void json_cell(GString *out, const struct nb_cell *cell)
     }
 }
 
-/* "key": value, ... and which of them are no certain knowledge; without braces. */
-static void json_row(GString *out, const struct nb_table *table, const struct nb_history *history, guint i)
+/* How rows are written. */
+enum layout {
+    WHOLE,    /* every column, and which of them are no certain knowledge */
+    CHANGING, /* without what is the same for every connection */
+    CONSTANT, /* that, and the column that names the row */
+};
+
+static bool is_constant(const struct nb_table *table, size_t column)
+{
+    return table->columns[column].style == NB_CONSTANT;
+}
+
+static bool is_wanted(const struct nb_table *table, size_t column, enum layout layout)
+{
+    return table->columns[column].key != NULL &&
+           (layout == WHOLE ||
+            (layout == CHANGING ? !is_constant(table, column) : column == 0 || is_constant(table, column)));
+}
+
+static bool is_estimate(const struct nb_cell *cell)
+{
+    return cell->estimate;
+}
+
+static bool is_unknown(const struct nb_cell *cell)
+{
+    return cell->kind == NB_CELL_UNKNOWN;
+}
+
+/* The keys of the cells that are so; as lines, nothing when none is. */
+static void json_keys(GString *out, const struct nb_table *table, const struct nb_cell *cells, enum layout layout,
+                      const char *name, bool (*is_so)(const struct nb_cell *))
+{
+    const gsize begin = out->len;
+    const char *comma = "";
+
+    g_string_append_printf(out, ", \"%s\": [", name);
+    for (size_t n = 0; n < table->n_columns; n++) {
+        if (is_so(&cells[n]) && is_wanted(table, n, layout)) {
+            g_string_append_printf(out, "%s\"%s\"", comma, table->columns[n].key);
+            comma = ", ";
+        }
+    }
+    g_string_append_c(out, ']');
+    if (layout != WHOLE && *comma == '\0') {
+        g_string_truncate(out, begin);
+    }
+}
+
+/* "key": value, ... without braces. */
+static void json_row(GString *out, const struct nb_table *table, const struct nb_history *history, guint i,
+                     enum layout layout)
 {
     struct nb_cell cells[NB_TABLE_COLUMNS_MAX] = {0};
     const char *comma = "";
 
     table->row(history, i, cells);
     for (size_t n = 0; n < table->n_columns; n++) {
-        if (table->columns[n].key != NULL) {
-            g_string_append_printf(out, "\"%s\": ", table->columns[n].key);
+        if (is_wanted(table, n, layout)) {
+            g_string_append_printf(out, "%s\"%s\": ", comma, table->columns[n].key);
             json_cell(out, &cells[n]);
-            g_string_append(out, ", ");
-        }
-    }
-    g_string_append(out, "\"estimates\": [");
-    for (size_t n = 0; n < table->n_columns; n++) {
-        if (cells[n].estimate && table->columns[n].key != NULL) {
-            g_string_append_printf(out, "%s\"%s\"", comma, table->columns[n].key);
             comma = ", ";
         }
     }
-    g_string_append(out, "], \"unknown\": [");
-    comma = "";
-    for (size_t n = 0; n < table->n_columns; n++) {
-        if (cells[n].kind == NB_CELL_UNKNOWN && table->columns[n].key != NULL) {
-            g_string_append_printf(out, "%s\"%s\"", comma, table->columns[n].key);
-            comma = ", ";
-        }
-    }
-    g_string_append_c(out, ']');
+    json_keys(out, table, cells, layout, "estimates", is_estimate);
+    json_keys(out, table, cells, layout, "unknown", is_unknown);
     nb_cells_free(cells, table->n_columns);
 }
 
@@ -273,9 +333,27 @@ static void json_end(GString *out, const struct nb_history *history, const char 
     g_free(text);
 }
 
-static void json_connection(GString *out, const struct nb_report *report, const struct nb_history *history)
+static void json_rows(GString *out, const struct nb_table *table, const struct nb_history *history, enum layout layout)
 {
-    g_string_append_printf(out, "  {\"stream\": %u, \"ends\": {", history->index);
+    const char *between = layout == WHOLE ? ",\n    {" : ", {";
+    bool first = true;
+
+    for (guint n = 0, rows = table->count(history); n < rows; n++) {
+        if (layout == CHANGING && table->says_something != NULL && !table->says_something(history, n)) {
+            continue;
+        }
+        g_string_append(out, between + (first ? (layout == WHOLE ? 1 : 2) : 0));
+        json_row(out, table, history, n, layout);
+        g_string_append_c(out, '}');
+        first = false;
+    }
+}
+
+/* {"stream": ...} */
+static void json_connection(GString *out, const struct nb_report *report, const struct nb_history *history,
+                            enum layout layout)
+{
+    g_string_append_printf(out, "{\"stream\": %u, \"ends\": {", history->index);
     json_end(out, history, history->sender >= 0 ? "sender" : "a", history->sender >= 0 ? history->sender : 0);
     g_string_append(out, ", ");
     json_end(out, history, history->sender >= 0 ? "receiver" : "b", history->sender >= 0 ? 1 - history->sender : 1);
@@ -284,36 +362,75 @@ static void json_connection(GString *out, const struct nb_report *report, const 
         const struct nb_table *table = report->tables[i];
         if (table->key == NULL) {
             g_string_append(out, ", ");
-            json_row(out, table, history, 0);
+            json_row(out, table, history, 0, layout);
             continue;
         }
         g_string_append_printf(out, ", \"%s\": [", table->key);
-        for (guint n = 0, rows = table->count(history); n < rows; n++) {
-            g_string_append(out, n > 0 ? ",\n    {" : "\n    {");
-            json_row(out, table, history, n);
-            g_string_append_c(out, '}');
-        }
+        json_rows(out, table, history, layout);
         g_string_append_c(out, ']');
+    }
+    char *limit = nb_history_limit(history);
+    if (limit != NULL) {
+        g_string_append(out, ", \"limit\": ");
+        nb_json_string(out, limit);
+        g_free(limit);
     }
     g_string_append_c(out, '}');
 }
 
-void nb_report_json(const struct nb_report *report, const struct nb_histories *all, const char *filter)
+/* {"report": NAME, "filter": ... */
+static void json_begin(GString *out, const struct nb_report *report, const char *filter)
 {
-    GString *out = g_string_new(NULL);
-
     g_string_append_printf(out, "{\"report\": \"%s\", \"filter\": ", report->name);
     if (filter != NULL) {
         nb_json_string(out, filter);
     } else {
         g_string_append(out, "null");
     }
+}
+
+/* The text is written and emptied: a report of many connections is never held as a whole. */
+static void write_out(GString *out)
+{
+    fwrite(out->str, 1, out->len, stdout);
+    g_string_truncate(out, 0);
+}
+
+void nb_report_json(const struct nb_report *report, const struct nb_histories *all, const char *filter)
+{
+    GString *out = g_string_new(NULL);
+
+    json_begin(out, report, filter);
     g_string_append(out, ", \"connections\": [");
     for (guint i = 0; i < all->list->len; i++) {
-        g_string_append(out, i > 0 ? ",\n" : "\n");
-        json_connection(out, report, g_ptr_array_index(all->list, i));
+        g_string_append(out, i > 0 ? ",\n  " : "\n  ");
+        json_connection(out, report, g_ptr_array_index(all->list, i), WHOLE);
+        write_out(out);
     }
     g_string_append(out, "\n]}\n");
-    fputs(out->str, stdout);
+    write_out(out);
+    g_string_free(out, TRUE);
+}
+
+void nb_report_lines(const struct nb_report *report, const struct nb_histories *all, const char *filter)
+{
+    GString *out = g_string_new(NULL);
+
+    json_begin(out, report, filter);
+    for (size_t i = 0; i < report->n_tables && all->list->len > 0; i++) {
+        const struct nb_table *table = report->tables[i];
+        if (table->key != NULL && table->says_something != NULL) {
+            g_string_append_printf(out, ", \"%s\": [", table->key);
+            json_rows(out, table, g_ptr_array_index(all->list, 0), CONSTANT);
+            g_string_append_c(out, ']');
+        }
+    }
+    g_string_append(out, "}\n");
+    for (guint i = 0; i < all->list->len; i++) {
+        json_connection(out, report, g_ptr_array_index(all->list, i), CHANGING);
+        g_string_append_c(out, '\n');
+        write_out(out);
+    }
+    write_out(out);
     g_string_free(out, TRUE);
 }

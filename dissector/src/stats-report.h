@@ -26,7 +26,8 @@ struct nb_cell {
 enum nb_column_style {
     NB_RIGHT, /* numbers */
     NB_LEFT,
-    NB_FINAL, /* numbers that are right at the end only: not in dialogs, which draw at any time */
+    NB_CONSTANT, /* text that is the same for every connection: as lines, told once */
+    NB_FINAL,    /* numbers that are right at the end only: not in dialogs, which draw at any time */
 };
 
 struct nb_column {
@@ -44,6 +45,7 @@ struct nb_table {
     size_t n_columns;
     guint (*count)(const struct nb_history *history);
     void (*row)(const struct nb_history *history, guint i, struct nb_cell *cells);
+    bool (*says_something)(const struct nb_history *history, guint i); /* else as lines it is left out; NULL: all do */
 };
 
 enum { NB_TABLE_COLUMNS_MAX = 24 };
@@ -54,6 +56,7 @@ struct nb_report {
     const char *notes; /* below the text: how to read it; ends in a newline */
     const struct nb_table *const *tables;
     size_t n_tables;
+    enum nb_keeping keeping;
 };
 
 extern const struct nb_report nb_report_summary, nb_report_buffers, nb_report_redundancy, nb_report_verdict;
@@ -79,7 +82,12 @@ void nb_cells_free(struct nb_cell *cells, size_t count);
 void nb_report_text(const struct nb_report *report, const struct nb_histories *all, const char *filter);
 void nb_report_json(const struct nb_report *report, const struct nb_histories *all, const char *filter);
 
-/* Appends `text` as a JSON string, quotes included; what is not UTF-8 becomes U+FFFD. */
+/* As JSON, one line for each connection, for programs that read captures of very many: the first line tells of the
+ * report and holds what is the same for all of them, rows that say nothing are left out. */
+void nb_report_lines(const struct nb_report *report, const struct nb_histories *all, const char *filter);
+
+/* Appends `text` as a JSON string, quotes included; what is not UTF-8 becomes U+FFFD, and what would steer a terminal
+ * an escape. */
 void nb_json_string(GString *out, const char *text);
 
 #endif

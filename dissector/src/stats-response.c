@@ -21,7 +21,7 @@ static void start(struct register_srt *srt _U_, GArray *tables)
     static struct nb_histories *all;
 
     if (all == NULL) {
-        all = nb_histories_new();
+        all = nb_histories_new(NB_KEEP_ALL);
     }
     nb_histories_reset(all);
     srt_stat_table *table = init_srt_table("NETBLT response times", NULL, tables, NB_QUESTIONS, "Answer", NULL, all);
@@ -35,13 +35,13 @@ static tap_packet_status take(void *state, packet_info *pinfo, epan_dissect_t *e
 {
     const srt_data_t *srt = state;
     srt_stat_table *table = g_array_index(srt->srt_array, srt_stat_table *, 0);
-    const struct nb_history *history = nb_histories_note(table->table_specific_data, pinfo, data);
+    struct nb_histories *all = table->table_specific_data;
 
-    if (history == NULL || history->answers->len == 0) {
+    if (nb_histories_note(all, pinfo, data) == NULL || all->answers->len == 0) {
         return TAP_PACKET_DONT_REDRAW;
     }
-    for (guint i = 0; i < history->answers->len; i++) {
-        const struct nb_answer *answer = &g_array_index(history->answers, struct nb_answer, i);
+    for (guint i = 0; i < all->answers->len; i++) {
+        const struct nb_answer *answer = &g_array_index(all->answers, struct nb_answer, i);
         const double took = nstime_to_sec(&pinfo->rel_ts) - answer->asked.time;
         const nstime_t delta = {(time_t)took, (int)((took - (double)(time_t)took) * 1e9 + 0.5)};
         nstime_t asked;

@@ -15,7 +15,8 @@ static guint one(const struct nb_history *history _U_)
  * packets. Behind it a receiver may GO what never comes. */
 static bool has_holes(const struct nb_totals *totals)
 {
-    return totals->started > 0 && totals->complete != (uint64_t)totals->highest->number - totals->lowest->number + 1;
+    return totals->cut ||
+           (totals->started > 0 && totals->complete != (uint64_t)totals->highest->number - totals->lowest->number + 1);
 }
 
 /* RFC 1030 section 3: user's bits by the time from start to finish; here OPEN (else the first packet) to the DONE (else
@@ -143,7 +144,7 @@ static void row(const struct nb_history *history, guint i _U_, struct nb_cell *c
     *cell++ = nb_cell_text(how_it_ended(history));
 }
 
-const struct nb_table nb_table_summary = {NULL, NULL, columns, array_length(columns), one, row};
+const struct nb_table nb_table_summary = {NULL, NULL, columns, array_length(columns), one, row, NULL};
 
 static const struct nb_table *const tables[] = {&nb_table_summary};
 
@@ -158,4 +159,5 @@ const struct nb_report nb_report_summary = {
     "cannot be known from this capture.\n",
     tables,
     array_length(tables),
+    NB_KEEP_TOTALS,
 };

@@ -29,19 +29,20 @@ static const struct nb_column rule_columns[] = {
     {"SUSPECTED IN", "suspicion_frames", 0, NB_LEFT},
     {"HELD IN", "first_kept_frame", 0, NB_RIGHT},
     {"BY", "offender", 0, NB_LEFT},
-    {"WHAT", "summary", 0, NB_LEFT},
-    {NULL, "filter", 0, NB_LEFT},
-    {NULL, "reach", 0, NB_LEFT},
+    {"WHAT", "summary", 0, NB_CONSTANT},
+    {NULL, "filter", 0, NB_CONSTANT},
+    {NULL, "reach", 0, NB_CONSTANT},
 };
 
 /* Frames with findings of the rule that this listener saw; the first one of the whole file when it saw none. */
 static struct nb_cell frames(const struct nb_history *history, guint rule, bool violations, uint32_t first)
 {
-    GArray *const *found = violations ? history->violations : history->suspicions;
+    const struct nb_rule_history *broken = nb_history_rule(history, rule);
+    const GArray *found = broken == NULL ? NULL : violations ? broken->violations : broken->suspicions;
     GString *text = g_string_new(NULL);
 
-    for (guint i = 0; found[rule] != NULL && i < found[rule]->len; i++) {
-        g_string_append_printf(text, i > 0 ? " %u" : "%u", g_array_index(found[rule], uint32_t, i));
+    for (guint i = 0; found != NULL && i < found->len; i++) {
+        g_string_append_printf(text, i > 0 ? " %u" : "%u", g_array_index(found, uint32_t, i));
     }
     if (text->len == 0 && first != 0) {
         g_string_append_printf(text, "%u", first);
@@ -56,13 +57,14 @@ static struct nb_cell frame(uint32_t number)
     return number != 0 ? nb_cell_uint(number) : nb_cell_none();
 }
 
-static struct nb_cell offenders(const char *const *who)
+static struct nb_cell offenders(const struct nb_history *history, guint rule)
 {
+    const struct nb_rule_history *broken = nb_history_rule(history, rule);
     struct nb_cell cell = nb_cell_none();
 
-    if (who[0] != NULL) {
+    if (broken != NULL && broken->offenders[0] != NULL) {
         cell.kind = NB_CELL_TEXT;
-        cell.text = g_strjoin(", ", who[0], who[1], NULL);
+        cell.text = g_strjoin(", ", broken->offenders[0], broken->offenders[1], NULL);
     }
     return cell;
 }
@@ -72,13 +74,13 @@ static struct nb_cell offenders(const char *const *who)
 static struct nb_standing standing_of(const struct nb_history *history, guint rule)
 {
     struct nb_standing standing = nb_standing_of(history->stream, rule);
-    const GArray *violations = history->violations[rule], *suspicions = history->suspicions[rule];
+    const struct nb_rule_history *broken = nb_history_rule(history, rule);
 
-    if (violations != NULL) {
-        standing.violations = MAX(standing.violations, violations->len);
+    if (broken != NULL && broken->violations != NULL) {
+        standing.violations = MAX(standing.violations, broken->violations->len);
     }
-    if (suspicions != NULL) {
-        standing.suspicions = MAX(standing.suspicions, suspicions->len);
+    if (broken != NULL && broken->suspicions != NULL) {
+        standing.suspicions = MAX(standing.suspicions, broken->suspicions->len);
     }
     return standing;
 }
@@ -98,15 +100,23 @@ static void rule_row(const struct nb_history *history, guint i, struct nb_cell *
     *cell++ = frame(standing.first_proof);
     *cell++ = frames(history, i, false, standing.first_suspicion);
     *cell++ = frame(standing.first_kept);
-    *cell++ = offenders(history->offenders[i]);
+    *cell++ = offenders(history, i);
     *cell++ = nb_cell_text(info->summary);
     cell->kind = NB_CELL_TEXT;
     cell->text = g_strdup_printf("netblt.analysis.%s", info->slug);
     *++cell = nb_cell_text(reaches[info->reach]);
 }
 
-static const struct nb_table table_rules = {"requirements", NULL,    rule_columns, array_length(rule_columns),
-                                            count_rules,    rule_row};
+/* The rule was put to the test. */
+static bool was_tested(const struct nb_history *history, guint rule)
+{
+    const struct nb_standing standing = standing_of(history, rule);
+
+    return nb_conclude(&standing) != NB_NOT_OBSERVED;
+}
+
+static const struct nb_table table_rules = {"requirements", NULL,     rule_columns, array_length(rule_columns),
+                                            count_rules,    rule_row, was_tested};
 
 static guint one(const struct nb_history *history _U_)
 {
@@ -135,8 +145,8 @@ static void total_row(const struct nb_history *history, guint i _U_, struct nb_c
     cells[4] = dialect == NB_AUTO ? nb_cell_none() : nb_cell_text(nb_layout_of(dialect)->name);
 }
 
-static const struct nb_table table_totals = {"totals", NULL,     total_columns, array_length(total_columns),
-                                             one,      total_row};
+static const struct nb_table table_totals = {"totals", NULL,      total_columns, array_length(total_columns),
+                                             one,      total_row, NULL};
 
 static const struct nb_table *const tables[] = {&table_totals, &table_rules};
 
@@ -152,4 +162,5 @@ const struct nb_report nb_report_verdict = {
     "DIALECT: of RFC 1986 is judged what it adds and changes, and RFC 998 is not; of version 4 nothing.\n",
     tables,
     array_length(tables),
+    NB_KEEP_NOTHING,
 };

@@ -8,6 +8,8 @@
 
 /* How far back connections on the same ports are told apart by their UID. */
 #define EPOCHS_REMEMBERED 8
+/* As many connections back the RESPONSE to an OPEN may come from: a flood of OPENs must not make each walk longer. */
+#define RESPONSES_REMEMBERED 64
 
 /* The two ends in a fixed order, so that both directions have the same key. */
 struct key {
@@ -154,6 +156,8 @@ static struct nb_stream *new_stream(struct slot *slot, const packet_info *pinfo,
     struct whole *whole = older == NULL ? &slot->first : (struct whole *)nb_arena_new0(sizeof(struct whole));
     struct nb_stream *stream = &whole->stream;
 
+    nb_account_open(&stream->account, &nb_quota_analysis, sizeof(struct slot) + NB_MAP_ENTRY_BYTES);
+    nb_memory_begin(&stream->account, pinfo->num);
     nb_facts_init(&whole->facts);
     stream->facts = &whole->facts;
     stream->conversation = &whole->conversation;
@@ -244,10 +248,11 @@ static struct nb_stream *answered_again(struct nb_stream *stream, const struct n
 {
     struct nb_stream *before = stream->older;
 
-    while (before != NULL && !(before->uid_known && before->uid == stream->uid)) {
+    for (int i = 0; i < RESPONSES_REMEMBERED && before != NULL && !(before->uid_known && before->uid == stream->uid);
+         i++) {
         before = before->older;
     }
-    if (before == NULL || stream->response_seen) {
+    if (before == NULL || before->uid != stream->uid || stream->response_seen) {
         return stream;
     }
     if (is_behind(stream->older, carrier, pinfo, end)) {
@@ -377,7 +382,7 @@ struct nb_stream *nb_stream_lookup(const struct nb_packet *packet, const struct 
 
 bool nb_whole_story(const struct nb_stream *stream)
 {
-    return stream->open_seen && stream->response_seen && stream->doubts == 0;
+    return stream->open_seen && stream->response_seen && stream->doubts == 0 && stream->account.exhausted_frame == 0;
 }
 
 const char *nb_what_is_missing(const struct nb_stream *stream)
@@ -399,6 +404,9 @@ const char *nb_what_is_missing(const struct nb_stream *stream)
     if (!stream->open_seen || !stream->response_seen) {
         return "OPEN and RESPONSE were not both captured";
     }
+    if (stream->account.exhausted_frame != 0) {
+        return "there was no memory for more of this connection";
+    }
     for (size_t i = 0; i < array_length(words); i++) {
         if (stream->doubts & words[i].doubt) {
             return words[i].text;
@@ -407,14 +415,16 @@ const char *nb_what_is_missing(const struct nb_stream *stream)
     return "nothing is missing";
 }
 
-const char *nb_offender(const struct nb_stream *stream, int end)
+const char *nb_offender(struct nb_stream *stream, int end)
 {
-    char *text = address_to_str(NULL, &stream->ends[end]);
-    const char *result = wmem_strdup_printf(wmem_file_scope(), "%s %s", text,
-                                            stream->sender < 0      ? "unknown"
-                                            : stream->sender == end ? "sender"
-                                                                    : "receiver");
+    static const char *const roles[] = {"unknown", "sender", "receiver"};
+    const int role = stream->sender < 0 ? 0 : stream->sender == end ? 1 : 2;
+    const char **known = &stream->offenders[end][role];
 
-    wmem_free(NULL, text);
-    return result;
+    if (*known == NULL) {
+        char *text = address_to_str(NULL, &stream->ends[end]);
+        *known = nb_file_printf("%s %s", text, roles[role]);
+        wmem_free(NULL, text);
+    }
+    return *known;
 }

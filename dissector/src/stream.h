@@ -6,6 +6,7 @@
 #include "compat.h"
 #include "emission.h"
 #include "findings.h"
+#include "memory.h"
 #include "parse.h"
 #include "position.h"
 #include "record.h"
@@ -70,6 +71,8 @@ struct nb_stream {
     int64_t newest;            /* highest control message captured, unwrapped */
     uint64_t opened_number[2]; /* number of the OPEN or RESPONSE in the flow; 0 when unknown */
     struct nb_reaction reaction;
+    struct nb_account account;   /* of the analysis */
+    const char *offenders[2][3]; /* nb_offender, as far as it was asked for */
     address ends[2];
     struct nb_emission flow[2];
 };
@@ -120,6 +123,6 @@ bool nb_whole_story(const struct nb_stream *stream);
 const char *nb_what_is_missing(const struct nb_stream *stream);
 
 /* "10.0.0.1 receiver"; file scope. */
-const char *nb_offender(const struct nb_stream *stream, int end);
+const char *nb_offender(struct nb_stream *stream, int end);
 
 #endif

@@ -18,6 +18,7 @@ struct nb_tap {
     struct nb_packet packet;
     const struct nb_record *record; /* NULL: belongs to no connection */
     bool counts;                    /* sound, checksum not wrong, no copy made on the way or by the capture */
+    address source, destination;    /* of the IP header before it */
 };
 
 /* To be called once when the protocol is registered. */

@@ -13,7 +13,7 @@ struct listener {
     const struct nb_report *report;
     struct nb_histories *all;
     char *filter; /* NULL: everything */
-    bool json;
+    void (*write)(const struct nb_report *report, const struct nb_histories *all, const char *filter);
 };
 
 static void reset(void *state)
@@ -32,7 +32,7 @@ static void draw(void *state)
 {
     const struct listener *listener = state;
 
-    (listener->json ? nb_report_json : nb_report_text)(listener->report, listener->all, listener->filter);
+    listener->write(listener->report, listener->all, listener->filter);
     fflush(stdout);
 }
 
@@ -45,12 +45,25 @@ static void finish(void *state)
     g_free(listener);
 }
 
-/* What stands behind "netblt,NAME": nothing, ",json", ",FILTER" or ",json,FILTER". NULL when it is none of these. */
-static const char *filter_in(const char *rest, bool *json)
+/* Whether the text begins with ",WORD" and there is nothing more of this part. */
+static bool begins_with(const char *rest, const char *word)
 {
-    *json = g_str_has_prefix(rest, ",json") && (rest[5] == ',' || rest[5] == '\0');
-    if (*json) {
-        rest += 5;
+    const size_t length = strlen(word);
+
+    return *rest == ',' && strncmp(rest + 1, word, length) == 0 &&
+           (rest[length + 1] == ',' || rest[length + 1] == '\0');
+}
+
+/* What stands behind "netblt,NAME": nothing, ",json" or ",lines", ",FILTER", or both. NULL when it is none of these. */
+static const char *filter_in(const char *rest, struct listener *listener)
+{
+    listener->write = nb_report_text;
+    if (begins_with(rest, "json")) {
+        listener->write = nb_report_json;
+        rest += strlen(",json");
+    } else if (begins_with(rest, "lines")) {
+        listener->write = nb_report_lines;
+        rest += strlen(",lines");
     }
     return *rest == '\0' ? "" : *rest == ',' ? rest + 1 : NULL;
 }
@@ -59,15 +72,15 @@ static nb_tap_start_result start(const char *argument, void *user_data)
 {
     const struct nb_report *report = user_data;
     struct listener *listener = g_new0(struct listener, 1);
-    const char *filter = filter_in(argument + strlen("netblt,") + strlen(report->name), &listener->json);
+    const char *filter = filter_in(argument + strlen("netblt,") + strlen(report->name), listener);
 
     if (filter == NULL) {
-        fprintf(stderr, "tshark: -z %s: expected -z netblt,%s[,json][,FILTER]\n", argument, report->name);
+        fprintf(stderr, "tshark: -z %s: expected -z netblt,%s[,json|,lines][,FILTER]\n", argument, report->name);
         g_free(listener);
         NETBLT_TAP_NOT_STARTED;
     }
     listener->report = report;
-    listener->all = nb_histories_new();
+    listener->all = nb_histories_new(report->keeping);
     listener->filter = *filter ? g_strdup(filter) : NULL;
     GString *error = register_tap_listener(NB_TAP_NAME, listener, listener->filter, 0, reset, take, draw, finish);
     if (error != NULL) {

@@ -123,7 +123,7 @@ static void renew_touched(struct dialog *dialog, const struct nb_history *histor
         return;
     }
     const bool buffers = dialog->rows == &nb_table_buffers;
-    const GPtrArray *touched = buffers ? history->touched_buffers : history->touched_messages;
+    const GPtrArray *touched = buffers ? dialog->all->touched_buffers : dialog->all->touched_messages;
     for (guint i = 0; i < touched->len; i++) {
         const void *subject = g_ptr_array_index(touched, i);
         renew(dialog, history, subject,
@@ -161,7 +161,7 @@ static void start(stat_tap_table_ui *ui)
             return;
         }
         if (dialog->all == NULL) {
-            dialog->all = nb_histories_new();
+            dialog->all = nb_histories_new(NB_KEEP_ALL);
             dialog->row_of = g_hash_table_new(g_direct_hash, g_direct_equal);
         }
         nb_histories_reset(dialog->all);

@@ -25,12 +25,15 @@ void nb_tap_packet(packet_info *pinfo, const struct nb_packet *packet, const str
     tap->packet = *packet;
     tap->record = record;
     tap->counts = counts(packet, record);
+    copy_address_shallow(&tap->source, &pinfo->net_src);
+    copy_address_shallow(&tap->destination, &pinfo->net_dst);
     tap_queue_packet(netblt_tap, pinfo, tap);
 }
 
 void nb_register_statistics(int proto)
 {
     nb_register_cli_reports();
+    nb_register_findings_report();
     nb_register_dialogs();
     nb_register_response_times(proto);
     nb_register_stats_tree();

@@ -4,6 +4,7 @@
 #define NETBLT_TAPS_H
 
 void nb_register_cli_reports(void);             /* taps-cli.c: tshark -z netblt,... */
+void nb_register_findings_report(void);         /* stats-findings.c: tshark -z netblt,findings */
 void nb_register_dialogs(void);                 /* taps-dialogs.c: Statistics menu, sharkd */
 void nb_register_response_times(int proto);     /* stats-response.c */
 void nb_register_stats_tree(void);              /* stats-tree.c */

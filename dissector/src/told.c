@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "fetch.h"
+#include "memory.h"
 
 /* The ring grows from here by doubling: a capture may hold many connections. */
 #define FIRST_ROOM 16
@@ -31,10 +32,17 @@ static void make_room(struct nb_told_log *log, int64_t window)
     if (window <= old_room) {
         return;
     }
-    log->room = MAX(old_room, FIRST_ROOM);
-    while (log->room < window) {
-        log->room *= 2;
+    uint32_t room = MAX(old_room, FIRST_ROOM);
+    while (room < window) {
+        room *= 2;
     }
+    if (!nb_memory_ask(room * sizeof(struct nb_told))) {
+        if (old_room > 0) {
+            return;
+        }
+        room = FIRST_ROOM;
+    }
+    log->room = room;
     log->slots = (struct nb_told *)nb_arena_new0(log->room * sizeof(struct nb_told));
     for (uint32_t i = 0; i < old_room; i++) {
         if (old[i].frame != 0) {
