@@ -21,7 +21,7 @@ from typing import Any
 from netblt_conformance import catalogue, fuzz, paths
 from netblt_conformance.engine import Plan
 from netblt_conformance.judges.second import disagreements, findings
-from netblt_conformance.judges.tshark import ANY_VERDICT, Tshark
+from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.loaded import Loaded, with_cases
@@ -221,7 +221,7 @@ def _unseen(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop) -> list[Mu
     captures = [capture for report in visible for capture in sorted(report.glob("*.pcapng"))]
     seen: set[str] = set()
     with Tshark() as tshark:
-        for capture, finding in findings(tshark, captures, which=ANY_VERDICT):
+        for capture, finding in findings(tshark, captures, violations=False):
             mutant = visible[capture.parent]
             wanted = mutant.found_as or mutant.requirement
             if finding.requirement == wanted and finding.offender_address == address_text(IUT_ADDRESS):

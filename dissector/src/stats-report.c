@@ -304,6 +304,13 @@ static void json_keys(GString *out, const struct nb_table *table, const struct n
     }
 }
 
+/* As lines, a row of many holds neither null nor 0. */
+static bool says_nothing(const struct nb_table *table, const struct nb_cell *cell)
+{
+    return table->says_something != NULL &&
+           (cell->kind == NB_CELL_NONE || (cell->kind == NB_CELL_UINT && cell->number == 0));
+}
+
 /* "key": value, ... without braces. */
 static void json_row(GString *out, const struct nb_table *table, const struct nb_history *history, guint i,
                      enum layout layout)
@@ -313,7 +320,7 @@ static void json_row(GString *out, const struct nb_table *table, const struct nb
 
     table->row(history, i, cells);
     for (size_t n = 0; n < table->n_columns; n++) {
-        if (is_wanted(table, n, layout)) {
+        if (is_wanted(table, n, layout) && !(layout == CHANGING && says_nothing(table, &cells[n]))) {
             g_string_append_printf(out, "%s\"%s\": ", comma, table->columns[n].key);
             json_cell(out, &cells[n]);
             comma = ", ";

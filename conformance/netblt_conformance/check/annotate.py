@@ -10,7 +10,8 @@ from pathlib import Path
 
 from netblt_conformance.check.judge import Checked
 from netblt_conformance.judges.findings import JudgeError
-from netblt_conformance.judges.tshark import last_line
+from netblt_conformance.judges.limits import last_line
+from netblt_conformance.words import fit_lines
 
 # A command line holds no more; whoever has more findings has seen enough.
 COMMENTED_FRAMES = 1000
@@ -32,7 +33,7 @@ def comments(checked: Checked) -> dict[int, str]:
             lines[finding.guilty_frame].append(words)
             if finding.frame != finding.guilty_frame:
                 lines[finding.frame].append(f"proves the {finding.verdict} of frame {finding.guilty_frame}: {words}")
-    return {frame: "\n".join(lines[frame]) for frame in sorted(lines)[:COMMENTED_FRAMES]}
+    return {frame: fit_lines("\n".join(lines[frame])) for frame in sorted(lines)[:COMMENTED_FRAMES]}
 
 
 def write(capture: Path, output: Path, checked: Checked) -> None:

@@ -22,6 +22,7 @@ from netblt_conformance.judges.tshark import JudgeError, Tshark, opened
 from netblt_conformance.report import files
 from netblt_conformance.report.deliver import deliver
 from netblt_conformance.report.progress import Progress
+from netblt_conformance.words import fit
 
 STANDARD_INPUT = "-"
 PROGRESS_S = 0.2
@@ -164,7 +165,7 @@ def command_check(options: argparse.Namespace) -> int:
         checked, status, strict=options.strict, captured_at=options.captured_at, skipped=where.skipped
     )
     if options.json:
-        sys.stdout.write(report.as_json(document))
+        sys.stdout.writelines(report.pieces(document, checked, one_line=False))
     else:
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         sys.stdout.write(
@@ -172,8 +173,9 @@ def command_check(options: argparse.Namespace) -> int:
         )
     sys.stdout.flush()
     header = {"suite": document["suite"], "strict": options.strict, "captured_at": options.captured_at or "unknown"}
-    deliver(files.junit(header, results + [report.skipped_row(*one) for one in where.skipped]), options.junit)
+    if options.junit is not None:
+        deliver(files.junit(header, results + [report.skipped_row(*one) for one in where.skipped]), options.junit)
     for file in checked:
         if file.error:
-            print(f"error: {file.name}: {file.error}", file=sys.stderr)
+            print(fit(f"error: {file.name}: {file.error}"), file=sys.stderr)
     return status

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from netblt_conformance.judges.findings import DATA_SUM, HEADER_SUM, Damaged, Finding
@@ -11,6 +12,9 @@ from netblt_conformance.judges.standings import Connection
 from netblt_conformance.verdicts import Result, Verdict
 
 NAMED_FRAMES = 10
+# A flood with forged addresses has a direction for each packet.
+DIRECTIONS_MOST = 1000
+OTHERS = "other addresses"
 # What a receiver does with such a packet, and what its emitter did wrong if the packet left it so.
 _RECEIVED = {HEADER_SUM: "CKSUM-06", DATA_SUM: "CKSUM-07"}
 _EMITTED = {HEADER_SUM: "CKSUM-02", DATA_SUM: "CKSUM-04"}
@@ -43,14 +47,17 @@ def directions(
 ) -> list[Direction]:
     """Without the packets whose checksum the plugin already holds against their emitter."""
     blamed = {one.guilty_frame for one in findings if one.requirement in _BLAMED}
+    roles = _roles(connections)
     found: dict[tuple[str, str, str, str], Direction] = {}
     for one in damaged:
         if one.frame in blamed:
             continue
         key = one.source, one.destination, one.interface, one.part
+        if key not in found and len(found) >= DIRECTIONS_MOST:
+            key = OTHERS, OTHERS, "", one.part
         direction = found.get(key)
         if direction is None:
-            direction = found[key] = Direction(*key, offender=_emitter(one.source, connections, position))
+            direction = found[key] = Direction(*key, offender=_emitter(one.source, roles, position))
         direction.packets += 1
         if len(direction.frames) < NAMED_FRAMES:
             direction.frames.append(one.frame)
@@ -61,12 +68,19 @@ def _address(end: str) -> str:
     return end.rpartition(":")[0].strip("[]")
 
 
-def _emitter(source: str, connections: Sequence[Connection], position: str | None) -> str:
+def _roles(connections: Iterable[Connection]) -> dict[str, set[str]]:
+    """Which roles each address has."""
+    roles: dict[str, set[str]] = defaultdict(set)
+    for one in connections:
+        for role, end in one.ends.items():
+            roles[_address(end)].add(role)
+    return roles
+
+
+def _emitter(source: str, roles: Mapping[str, set[str]], position: str | None) -> str:
     """The end at which the capture was made, if `source` is that end and no other: nothing lies between the two."""
-    if position not in ("sender", "receiver"):
-        return ""
-    roles = {role for one in connections for role, end in one.ends.items() if _address(end) == source}
-    return f"{source} {position}" if roles == {position} else ""
+    known = position in ("sender", "receiver") and roles.get(source) == {position}
+    return f"{source} {position}" if known else ""
 
 
 def rows(found: Sequence[Direction], name: str) -> list[Result]:

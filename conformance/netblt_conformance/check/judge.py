@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
 from netblt_conformance import catalogue
-from netblt_conformance.check import damage, sightings
+from netblt_conformance.check import crowd, damage, sightings
 from netblt_conformance.check.damage import Direction
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Finding, FindingReader
-from netblt_conformance.judges.standings import Connection, Standing
-from netblt_conformance.judges.tshark import ANY_VERDICT, DAMAGED, Tshark, UnreadableError
+from netblt_conformance.judges.standings import Connection, Reports, Standing
+from netblt_conformance.judges.tshark import Tshark, UnreadableError
 from netblt_conformance.verdicts import ExitCode, Result, Verdict
 
 VERDICT_OF = {
@@ -43,17 +45,29 @@ class Checked:
     foreign: bool = False  # the error is that it holds nothing to be judged
     notes: list[str] = field(default_factory=list)
     damaged: list[Direction] = field(default_factory=list)
+    _of_transfers: list[Result] | None = None  # rows, made once
 
     @property
     def connections(self) -> list[Connection]:
         return sorted((one for group in self.transfers for one in group), key=lambda one: one.stream)
 
     @property
+    def crowded(self) -> bool:
+        """So many connections that what they have in common is summed up."""
+        return len(self.transfers) > standings.CROWD
+
+    @property
     def results(self) -> list[Result]:
         rows = [Result("capture", [], "-", Verdict.INCONC, note, capture=self.name) for note in self.notes]
         rows += damage.rows(self.damaged, self.name)
-        for group in self.transfers:
-            rows += sightings.merged(group, [rows_of(connection, self.name) for connection in group])
+        if self._of_transfers is None:
+            groups = (
+                sightings.merged(group, [rows_of(connection, self.name) for connection in group])
+                for group in self.transfers
+            )
+            summed_up = crowd.summed_up(groups, self.name) if self.crowded else None
+            self._of_transfers = summed_up or [row for group in groups for row in group]
+        rows += self._of_transfers
         if self.error:
             rows.append(Result("capture", [], "-", Verdict.ERROR, self.error, capture=self.name))
         return rows
@@ -71,15 +85,15 @@ def worst(results: Iterable[Result]) -> Verdict:
 def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = None) -> Checked:
     """Judges one capture, a file that can be read twice. What tshark cannot read to its end is judged as far as it can
     be read, and in error."""
-    wanted = [report for report in (standings.SUMMARY, standings.REPORT) if report in tshark.reports]
-    checked, reader = Checked(name), FindingReader()
-    which = f"{ANY_VERDICT} || {DAMAGED}"
+    checked, reports = Checked(name), Reports()
+    reader = FindingReader(reports)
     try:
-        found, reports = tshark.judge(file, name, which, wanted, *options(position), reader=reader)
+        found = tshark.judge(file, name, (standings.SUMMARY, standings.REPORT), reader, *options(position))
     except UnreadableError as error:
-        found, reports = error.findings, error.reports
+        found = error.findings
         checked.error = f"cannot be read: {error.why}"
-    connections = standings.connections(reports, standings.settled(found))
+    connections = reports.connections(standings.settled(found), reader.more)
+    checked.error = checked.error or standings.limits(connections)
     conclude(checked, sightings.transfers(tshark, file, connections), reader, position)
     if not checked.transfers and not checked.error:
         checked.error, checked.foreign = "holds no NETBLT packet", True
@@ -97,21 +111,28 @@ def conclude(
     connections = checked.connections
     findings = [finding for connection in connections for finding in connection.findings]
     checked.damaged = damage.directions(reader.damaged, connections, findings, position)
+    named = _frames_named(findings)
     for connection in connections:
+        own = {finding.requirement for finding in connection.findings}
         for standing in connection.standings.values():
-            if _told_elsewhere(standing, connection, findings):
+            if standing.requirement not in own and _told_elsewhere(standing, named):
                 # The packet itself is in another stream: there it is reported, once.
                 standing.conclusion = standings.HELD if standing.observations else standings.NOT_OBSERVED
                 standing.violations = standing.suspicions = 0
 
 
-def _told_elsewhere(standing: Standing, connection: Connection, findings: Sequence[Finding]) -> bool:
+def _frames_named(findings: Iterable[Finding]) -> dict[str, set[int]]:
+    """The frames that findings are about, by requirement."""
+    named: dict[str, set[int]] = defaultdict(set)
+    for finding in findings:
+        named[finding.requirement] |= {finding.frame, finding.guilty_frame}
+    return named
+
+
+def _told_elsewhere(standing: Standing, named: dict[str, set[int]]) -> bool:
     if standing.conclusion not in (standings.VIOLATED, standings.SUSPECTED):
         return False
-    same = [finding for finding in findings if finding.requirement == standing.requirement]
-    if any(finding in connection.findings for finding in same):
-        return False
-    return any({finding.frame, finding.guilty_frame} & set(standing.frames) for finding in same)
+    return not named.get(standing.requirement, set()).isdisjoint(standing.frames)
 
 
 def _speaks_of_rfc_998(row: Result) -> bool:
@@ -124,20 +145,24 @@ def _case(connection: Connection) -> str:
     return f"stream {connection.stream}: {connection.title}" if connection.stream >= 0 else "no connection"
 
 
-def _told(finding: Finding, findings: Sequence[Finding]) -> str:
+def _told(finding: Finding, count: int) -> str:
+    """In words; `count` findings say the same."""
     does = "completes the proof" if finding.verdict == "violation" else "makes it suspect"
     proof = "" if finding.guilty_frame == finding.frame else f"; frame {finding.frame} {does}"
-    more = len(findings) - 1
+    more = count - 1
     others = f" (and {more} more like it)" if more else ""
     return f"{finding.text}{proof}{others}"
 
 
+@functools.cache
+def _order() -> dict[str, int]:
+    """Place of each requirement in the catalogue."""
+    return {identifier: number for number, identifier in enumerate(catalogue.requirements())}
+
+
 def rows_of(connection: Connection, name: str) -> list[Result]:
     """One row for each rule that was looked at, and for each offender of a rule that was broken."""
-    if not connection.standings:  # an older plugin, which has no report of its conclusions
-        return [Result(_case(connection), [], "-", Verdict.PASS)]
-    known, rows = catalogue.requirements(), []
-    order = {identifier: number for number, identifier in enumerate(known)}
+    rows, order = [], _order()
     for requirement in sorted(connection.standings, key=lambda one: order.get(one, len(order))):
         standing = connection.standings[requirement]
         mine = [finding for finding in connection.findings if finding.requirement == requirement]
@@ -165,9 +190,8 @@ def _blame(connection: Connection, requirement: str, offender: str, findings: li
     same = violations or theirs
     verdict = Verdict.FAIL if violations else Verdict.INCONC
     first = same[0]
-    return Result(
-        _case(connection), [requirement], offender, verdict, _told(first, same), capture=name, frame=first.guilty_frame
-    )
+    words = _told(first, len(same) + connection.more[first.kind])
+    return Result(_case(connection), [requirement], offender, verdict, words, capture=name, frame=first.guilty_frame)
 
 
 def exit_code(results: Sequence[Result], *, strict: bool, complete: bool = True) -> ExitCode:

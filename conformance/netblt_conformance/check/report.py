@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from netblt_conformance import __version__, catalogue
 from netblt_conformance.check.damage import Direction
 from netblt_conformance.check.judge import VERDICT_OF, Checked
 from netblt_conformance.judges.findings import Finding
-from netblt_conformance.judges.standings import Connection, Standing
+from netblt_conformance.judges.standings import CROWD, Connection, Standing
 from netblt_conformance.report import table
 from netblt_conformance.verdicts import ExitCode, Result, Verdict
+from netblt_conformance.words import fit, fit_lines
 
 LAYOUT_VERSION = 2
 
@@ -52,13 +53,15 @@ def text(
     lines: list[str] = []
     for file in checked:
         if not quiet and not (file.error and not file.transfers):
-            lines.append(f"{file.name}: {len(file.transfers)} connection{'s' * (len(file.transfers) != 1)}")
-            lines += [line for group in file.transfers for line in _sightings(group)]
+            lines.append(f"{fit(file.name)}: {len(file.transfers)} connection{'s' * (len(file.transfers) != 1)}")
+            lines += [fit(line) for group in file.transfers[:CROWD] for line in _sightings(group)]
+            if file.crowded:
+                lines.append(f"  ... and {len(file.transfers) - CROWD} more (--json lists all)")
         left_out = {Verdict.ERROR} if verbose else {Verdict.ERROR, Verdict.PASS, Verdict.NA}
         wanted = [row for row in file.results if row.verdict not in left_out]
         lines += table.rows([_titled(row) for row in wanted], colour)
     if not quiet:
-        lines += [f"{name}: skipped: {reason}" for name, reason in skipped]
+        lines += [fit(f"{name}: skipped: {reason}") for name, reason in skipped]
     results = [row for file in checked for row in file.results]
     shown = [row for row in results if row.verdict is not Verdict.NA]
     judged = {requirement for row in shown for requirement in row.requirements}
@@ -132,6 +135,7 @@ def document(
     captured_at: str | None = None,
     skipped: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
+    """Everything but the connections of the files, which are added when it is written."""
     files = [
         {
             "file": file.name,
@@ -140,7 +144,7 @@ def document(
             "notes": file.notes,
             "damaged": [_damaged(one) for one in file.damaged],
             "transfers": len(file.transfers),
-            "connections": [_connection(one, group) for group in file.transfers for one in group],
+            "connections": [],
         }
         for file in checked
     ]
@@ -156,9 +160,70 @@ def document(
     }
 
 
-def as_json(document: dict[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+def pieces(document: dict[str, Any], checked: Sequence[Checked], *, one_line: bool) -> Iterator[str]:
+    """The document as text, with the connections of its files: a capture may hold more of them than a machine has room
+    for as one text. A crowd has a line for each, whatever `one_line` says."""
+    keys = list(document)
+    at = keys.index("files")
+    layout = _ONE_LINE if one_line else _LINES
+    yield "{" + "".join(f"{layout.key}{_json(key)}: {layout.value(document[key])}," for key in keys[:at])
+    yield f'{layout.key}"files": ['
+    for number, (row, file) in enumerate(zip(document["files"], checked, strict=True)):
+        yield ("," if number else "") + layout.item
+        yield from _file(row, file, layout)
+    yield f"{layout.end if checked else ''}]"
+    yield "".join(f",{layout.key}{_json(key)}: {layout.value(document[key])}" for key in keys[at + 1 :])
+    yield ("" if one_line else "\n") + "}\n"
 
 
-def as_line(document: dict[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False)
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Layout:
+    """What stands before a key of the document, a file, a key of a file, a connection; and before closing brackets."""
+
+    indent: int | None
+
+    def _line(self, depth: int) -> str:
+        return "" if self.indent is None else "\n" + " " * (self.indent * depth)
+
+    @property
+    def key(self) -> str:
+        return self._line(1) or " "
+
+    @property
+    def item(self) -> str:
+        return self._line(2)
+
+    @property
+    def end(self) -> str:
+        return self._line(1)
+
+    def value(self, value: Any, depth: int = 1) -> str:
+        text = fit_lines(json.dumps(value, ensure_ascii=False, indent=self.indent))
+        return text.replace("\n", self._line(depth)) if self.indent is not None else text
+
+
+_ONE_LINE, _LINES = _Layout(None), _Layout(1)
+
+
+def _file(row: dict[str, Any], file: Checked, layout: _Layout) -> Iterator[str]:
+    """One of the files, with its connections; they are the last of its keys."""
+    fields = [(key, value) for key, value in row.items() if key != "connections"]
+    inner, deep = layout._line(3), layout._line(4)
+    yield "{" + "".join(f"{inner}{_json(key)}: {layout.value(value, 3)}, ".rstrip(" ") for key, value in fields)
+    yield f'{inner}"connections": ['
+    number = 0
+    for group in file.transfers:
+        for one in group:
+            described = _connection(one, group)
+            text = _ONE_LINE.value(described) if file.crowded else layout.value(described, 4)
+            yield f"{',' if number else ''}{deep or (' ' if number else '')}{text}"
+            number += 1
+    yield f"{inner if number else ''}]{layout._line(2)}}}"
+
+
+def _json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def as_line(row: dict[str, Any]) -> str:
+    return fit(json.dumps(row, ensure_ascii=False))

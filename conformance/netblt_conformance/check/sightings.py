@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import IO
 
 from netblt_conformance.judges.findings import JudgeError
+from netblt_conformance.judges.limits import Watched
 from netblt_conformance.judges.standings import Connection
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.verdicts import GRADED, Result, Verdict
 
 _BETWEEN = "|"
+# Transfers between the same ends, one after the other, that another sighting is compared with.
+GROUPS_MOST = 64
 _FIELDS = ("frame.number", "frame.interface_id", "frame.interface_name", "netblt.stream", "netblt.stream.uid")
 
 
@@ -47,11 +50,12 @@ def transfers(tshark: Tshark, file: IO[bytes], connections: Sequence[Connection]
     if len(set(ends)) == len(ends):
         return [[connection] for connection in connections]
     seen = _seen(tshark, file)
+    several = len({sighting.interface for sighting in seen.values()}) > 1
     groups: list[list[Connection]] = []
     between: dict[frozenset[str], list[list[Connection]]] = defaultdict(list)
     for connection, key in zip(connections, ends, strict=True):
         sighting = seen.get(connection.stream)
-        group = _group_of(sighting, between[key], seen) if sighting else None
+        group = _group_of(sighting, between[key][-GROUPS_MOST:], seen) if sighting and several else None
         if sighting:
             connection.interface = sighting.name or f"interface {sighting.interface}"
         if group is None:
@@ -82,7 +86,7 @@ def _seen(tshark: Tshark, file: IO[bytes]) -> dict[int, _Sighting]:
         file, "-Y", "netblt.stream", "-T", "fields", "-E", f"aggregator={_BETWEEN}", *words, stderr=subprocess.DEVNULL
     )
     seen: dict[int, _Sighting] = {}
-    with process:
+    with process, Watched(process) as watched:
         assert process.stdout is not None
         for line in process.stdout:
             frame, number, name, streams, uids = line.decode("utf-8", "replace").rstrip("\n").split("\t")
@@ -91,6 +95,9 @@ def _seen(tshark: Tshark, file: IO[bytes]) -> dict[int, _Sighting]:
                 one = seen.setdefault(int(stream), _Sighting(number, name, int(frame), int(frame)))
                 one.last = int(frame)
                 one.uid = one.uid or uid
+    why = watched.why(b"") if watched.expired else ""
+    if why:
+        raise JudgeError(why)
     if not seen:
         raise JudgeError("tshark shows no stream that it reports")
     return seen

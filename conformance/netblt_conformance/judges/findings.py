@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the Wireshark plugin finds, read from tshark's PDML: the only output that keeps several packets in one frame and
-several findings on one packet apart."""
+"""What the Wireshark plugin finds, read from the lines of JSON that it writes (-z netblt,findings and the reports as
+lines): the same while packets pass and at the end of a capture of any size."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+import sys
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, ParseError, fromstring
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import IO
 
-_ANALYSIS = "netblt.analysis."
 _CHUNK_BYTES = 1 << 16
-# XML 1.0 knows no other control characters than these three; tshark lets the others through in names and strings.
-_NOT_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _FRAME = re.compile(r"\bframe (\d+)")
+# Of one rule, verdict and offender in one connection so many findings are kept; more of them are counted.
+ALIKE_MOST = 1000
+# The plugin writes no line that is as long; a program that does is not tshark with the plugin.
+LINE_BYTES_MOST = 64 << 20
 
 
 class JudgeError(Exception):
@@ -53,6 +56,10 @@ class Finding:
         """The frame that breaks the rule; the finding's own frame may only complete the proof."""
         return self.offending_frame or self.frame
 
+    @property
+    def kind(self) -> Kind:
+        return self.stream, self.requirement, self.verdict, self.offender
+
     def counted_from(self, first_frame: int) -> Finding:
         """The finding in a capture of its own that begins with this frame: its words name frames as well."""
 
@@ -69,6 +76,10 @@ class Finding:
         )
 
 
+# Findings that say the same: stream, requirement, verdict, offender.
+Kind = tuple[int | None, str, str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Damaged:
     """A packet with a bad checksum."""
@@ -81,134 +92,98 @@ class Damaged:
 
 
 HEADER_SUM, DATA_SUM = "header", "data"
-_BAD = "0"
+
+
+class Rows(Protocol):
+    """Takes the reports that stand behind the findings (standings.Reports)."""
+
+    def begin(self, header: dict[str, Any]) -> None: ...
+
+    def row(self, row: dict[str, Any]) -> None: ...
 
 
 class FindingReader:
-    """Takes tshark's PDML in pieces, as they come; returns findings, and keeps the damaged packets in `damaged`. What
-    follows the PDML (reports of -z) is kept in `rest`.
+    """Takes what tshark writes in pieces, as they come; returns findings, keeps the damaged packets in `damaged`, and
+    hands the rows of reports to `rows`. Findings of a kind beyond ALIKE_MOST are counted in `more`."""
 
-    Each packet is parsed by itself as soon as its end tag is there: a parser of streams may wait for more."""
-
-    END = b"</pdml>"
-    _BEGIN_PACKET, _END_PACKET = re.compile(rb"<packet[\s>]"), b"</packet>"
-    _NO_TAG = re.compile(rb"\s*[^<\s]")
-
-    def __init__(self) -> None:
-        self._waiting = bytearray()  # no packet ends in it
-        self._ended = False
-        self.rest = b""
+    def __init__(self, rows: Rows | None = None) -> None:
+        self._waiting = bytearray()  # no line ends in it
+        self._rows = rows
+        self._in_report = False
+        self._seen: Counter[Kind] = Counter()
+        self.more: Counter[Kind] = Counter()
         self.damaged: list[Damaged] = []
 
     def feed(self, data: bytes) -> list[Finding]:
-        if self._ended:
-            self.rest += data
-            return []
-        searched = max(0, len(self._waiting) - len(self._END_PACKET))  # an end tag may lie across two pieces
+        begin = len(self._waiting)
         self._waiting += data
-        found: list[Finding] = []
-        done = 0
-        while (at := self._waiting.find(self._END_PACKET, searched)) >= 0:
-            searched = at + len(self._END_PACKET)
-            found += self._packet(bytes(self._waiting[done:searched]))
-            done = searched
-        del self._waiting[:done]
-        self._look_for_end(max(0, searched - done))
+        end = self._waiting.rfind(b"\n", begin)
+        if end < 0:
+            if len(self._waiting) > LINE_BYTES_MOST:
+                raise JudgeError("tshark's output cannot be read: a line without end")
+            return []
+        lines = bytes(self._waiting[:end]).split(b"\n")
+        del self._waiting[: end + 1]
+        found = []
+        for line in lines:
+            finding = self._line(line) if line else None
+            if finding is not None:
+                found.append(finding)
         return found
 
-    def _look_for_end(self, begin: int) -> None:
-        if self._NO_TAG.match(self._waiting):
-            raise JudgeError("tshark's PDML cannot be read: text where a tag should begin")
-        at = self._waiting.find(self.END, begin)
-        if at < 0:
-            return
-        if self._BEGIN_PACKET.search(self._waiting, 0, at):
-            raise JudgeError("tshark's PDML cannot be read: it ends inside a packet")
-        self._ended = True
-        self.rest = bytes(self._waiting[at + len(self.END) :])
-        self._waiting.clear()
+    def end(self) -> None:
+        """tshark has written all that it wanted to."""
+        if self._waiting:
+            raise JudgeError("tshark's output cannot be read: it ends inside a line")
 
-    def _packet(self, text: bytes) -> list[Finding]:
-        """`text` ends with a packet; before it may stand what begins the document."""
-        begin = self._BEGIN_PACKET.search(text)
+    def _line(self, line: bytes) -> Finding | None:
         try:
-            element = fromstring(_NOT_XML.sub(b"?", text[begin.start() if begin else 0 :]))
-        except ParseError as error:
-            raise JudgeError(f"tshark's PDML cannot be read: {error}") from None
-        self.damaged += packet_damage(element)
-        return packet_findings(element)
+            row = json.loads(line.decode("utf-8", "replace"))
+            if not isinstance(row, dict):
+                raise JudgeError("tshark's output cannot be read: a line that is no JSON object")
+            if "requirement" in row:
+                return self._finding(row)
+            if "damaged" in row:
+                self._damage(row)
+            elif "report" in row:
+                self._in_report = True
+                if self._rows is not None:
+                    self._rows.begin(row)
+            elif self._in_report:
+                if self._rows is not None:
+                    self._rows.row(row)
+            else:
+                raise JudgeError("tshark's output cannot be read: a row of no report")
+        except (ValueError, KeyError, TypeError) as error:
+            raise JudgeError(f"tshark's output cannot be read: {error!r}") from None
+        return None
+
+    def _finding(self, row: dict[str, Any]) -> Finding | None:
+        finding = Finding(
+            int(row["frame"]),
+            sys.intern(row["interface"]),
+            int(row["stream"]),
+            sys.intern(row["requirement"]),
+            sys.intern(row["verdict"]),
+            sys.intern(row["offender"]),
+            str(row["text"]),
+            float(row["time"]),
+            int(row["offending_frame"]),
+            int(row["request_frame"]),
+            int(row["evidence_frame"]),
+        )
+        self._seen[finding.kind] += 1
+        if self._seen[finding.kind] > ALIKE_MOST:
+            self.more[finding.kind] += 1
+            return None
+        return finding
+
+    def _damage(self, row: dict[str, Any]) -> None:
+        texts = (sys.intern(row[key]) for key in ("interface", "source", "destination", "damaged"))
+        self.damaged.append(Damaged(int(row["frame"]), *texts))
 
 
 def read_findings(stream: IO[bytes], reader: FindingReader) -> Iterator[Finding]:
-    """All findings until the stream ends; what stands behind the PDML is then in reader.rest."""
+    """All findings until the stream ends."""
     while chunk := stream.read(_CHUNK_BYTES):
         yield from reader.feed(chunk)
-
-
-def _show(element: Element, name: str) -> str:
-    for field in element.iter("field"):
-        if field.get("name") == name:
-            return field.get("show") or ""
-    return ""
-
-
-def packet_findings(packet: Element) -> list[Finding]:
-    """The findings of one frame, whichever of its NETBLT packets they belong to."""
-    frame = packet.find("proto[@name='frame']")
-    if frame is None:
-        raise JudgeError("tshark's PDML has a packet without frame number")
-    number, interface = int(_show(frame, "frame.number")), _show(frame, "frame.interface_name")
-    time = float(_show(frame, "frame.time_epoch") or 0)
-    found = []
-    for proto in packet.iter("proto"):
-        if proto.get("name") != "netblt":
-            continue
-        stream = _show(proto, "netblt.stream")
-        for group in proto.iter("field"):
-            names = {child.get("name"): child for child in group}
-            if _ANALYSIS + "requirement" in names:
-                found.append(_finding(names, number, interface, int(stream) if stream else None, time))
-    return found
-
-
-def packet_damage(packet: Element) -> list[Damaged]:
-    """The NETBLT packets of one frame whose checksum is bad."""
-    found: list[Damaged] = []
-    frame, source, destination = packet.find("proto[@name='frame']"), "", ""
-    if frame is None:
-        return found
-    for proto in packet.iter("proto"):
-        name = proto.get("name") or ""
-        if name in ("ip", "ipv6"):
-            source, destination = _show(proto, f"{name}.src"), _show(proto, f"{name}.dst")
-        elif name == "netblt":
-            for field, part in (("netblt.checksum.status", HEADER_SUM), ("netblt.data_checksum.status", DATA_SUM)):
-                if _show(proto, field) == _BAD:
-                    number, interface = int(_show(frame, "frame.number")), _show(frame, "frame.interface_name")
-                    found.append(Damaged(number, interface, source, destination, part))
-                    break
-    return found
-
-
-def _finding(names: dict[str | None, Element], frame: int, interface: str, stream: int | None, time: float) -> Finding:
-    def text(name: str) -> str:
-        element = names.get(_ANALYSIS + name)
-        return "" if element is None else element.get("show") or ""
-
-    requirement = text("requirement")
-    expert = names.get("_ws.expert")
-    message = "" if expert is None else _show(expert, "_ws.expert.message")
-    message = message.removesuffix(f" [{requirement}]").removeprefix("Suspected: ")
-    return Finding(
-        frame,
-        interface,
-        stream,
-        requirement,
-        text("verdict"),
-        text("offender"),
-        message,
-        time,
-        int(text("offending_frame") or 0),
-        int(text("request_frame") or 0),
-        int(text("evidence_frame") or 0),
-    )

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.comparable import COMPARABLE
+from netblt_conformance.judges.findings import FindingReader
 from netblt_conformance.judges.frames import cut, emitter
 from netblt_conformance.judges.merged import FILES_AT_A_TIME, merge
-from netblt_conformance.judges.tshark import ANY_VERDICT, Tshark
+from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.model import address_text
 from netblt_conformance.verdicts import Result
@@ -65,8 +66,6 @@ def examine(
     tshark: Tshark, accused: Sequence[Result], report: Path, options: Sequence[str]
 ) -> Iterator[tuple[Result, list[View]]]:
     """For every result with a deciding frame that the implementation sent: what the dissector thinks of its rules."""
-    if standings.REPORT not in tshark.reports:
-        return
     mine = [result for result in accused if result.capture and result.frame and _is_ours(report, result)]
     step = FILES_AT_A_TIME // _VIEWS
     for first in range(0, len(mine), step):
@@ -111,12 +110,12 @@ def _view(requirement: str, before: _Part, upto: _Part, whole: _Part) -> View:
 
 def _judged(tshark: Tshark, merged: Path, starts: Sequence[int], options: Sequence[str]) -> list[_Part]:
     """For every part of the merged capture its standings by rule, and whether the implementation is blamed in it."""
-    iut = address_text(IUT_ADDRESS)
+    iut, reports = address_text(IUT_ADDRESS), standings.Reports()
     with merged.open("rb") as file:
-        found, reports = tshark.judge(file, str(merged), ANY_VERDICT, [standings.REPORT], *options)
+        found = tshark.judge(file, str(merged), [standings.REPORT], FindingReader(reports), *options)
     part_of = _parts_of_streams(tshark, merged, starts)
     parts = [_Part() for _ in starts]
-    for connection in standings.connections(reports, ()):
+    for connection in reports.connections(()):
         for standing in connection.standings.values():
             one = parts[part_of[connection.stream]].sums.setdefault(standing.requirement, _Sums())
             one.observations += standing.observations

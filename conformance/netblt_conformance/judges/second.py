@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from netblt_conformance.judges import held
+from netblt_conformance.judges.findings import Finding
 from netblt_conformance.judges.merged import FILES_AT_A_TIME, Part, merge
-from netblt_conformance.judges.tshark import VIOLATIONS, Finding, Tshark
+from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.model import ROLES_BY_NAME, address_text
 from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
@@ -42,17 +43,18 @@ def findings(
     tshark: Tshark,
     captures: Sequence[Path],
     options: Sequence[str] = (),
-    which: str = VIOLATIONS,
     looked_at: Callable[[int], None] = lambda _captures: None,
+    *,
+    violations: bool = True,
 ) -> Iterator[tuple[Path, Finding]]:
-    """(capture, finding) for every finding of this kind in every capture; frames are counted in that capture.
+    """(capture, finding) for every violation, or every finding, in every capture; frames are counted in that capture.
     `looked_at` is told how many captures are done, some at a time."""
     with tempfile.TemporaryDirectory(prefix="netblt-judge-") as folder:
         merged = Path(folder) / "merged.pcapng"
         for first in range(0, len(captures), FILES_AT_A_TIME):
             parts = merge(captures[first : first + FILES_AT_A_TIME], merged)
             starts = [part.first_frame for part in parts]
-            for finding in tshark.findings(merged, which, *options):
+            for finding in tshark.findings(merged, *options, violations=violations):
                 part: Part = parts[bisect.bisect_right(starts, finding.frame) - 1]
                 yield part.path, finding.counted_from(part.first_frame)
             looked_at(len(parts))

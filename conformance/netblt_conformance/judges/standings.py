@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the connections of a capture stand with each rule, as the plugin concludes (-z netblt,verdict,json)."""
+"""How the connections of a capture stand with each rule, as the plugin concludes (-z netblt,verdict,lines)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from netblt_conformance.judges.findings import Finding
+from netblt_conformance.judges.findings import Finding, Kind
 
 REPORT = "verdict"
 SUMMARY = "summary"
 VIOLATED, SUSPECTED, HELD, NOT_OBSERVED = "violated", "suspected", "held", "not observable"
 # What a rule can come to at worst, by its reach.
 REACH_VIOLATION = "violation"
+# A capture of more connections is a crowd: only what was put to the test is told of each.
+CROWD = 1000
 
 
 @dataclass(slots=True)
@@ -38,50 +43,95 @@ class Connection:
 
     stream: int
     ends: dict[str, str]  # "sender": "10.0.0.1:1024", "receiver": ...
-    summary: dict[str, Any] = field(default_factory=dict)
+    figures: str = ""  # the summary as JSON: a capture may hold very many connections
     standings: dict[str, Standing] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    more: Counter[Kind] = field(default_factory=Counter)  # findings that are counted only
     interface: str = ""  # where it was captured, when more than one interface saw the transfer
+    limit: str = ""  # why it was not judged to its end
 
     @property
     def title(self) -> str:
         return " > ".join(self.ends.values()) or "unknown ends"
 
-
-def _standing(row: dict[str, Any]) -> Standing:
-    return Standing(
-        str(row["requirement"]),
-        str(row["verdict"]),
-        int(row["observations"]),
-        int(row["violations"]),
-        int(row["suspicions"]),
-        str(row.get("reach") or ""),
-        int(row.get("first_kept_frame") or 0),
-        str(row.get("summary") or ""),
-        tuple(row.get("violation_frames") or row.get("suspicion_frames") or ()),
-        str(row.get("offender") or ""),
-    )
+    @property
+    def summary(self) -> dict[str, Any]:
+        return dict(json.loads(self.figures)) if self.figures else {}
 
 
-def connections(reports: dict[str, Any], findings: Iterable[Finding]) -> list[Connection]:
-    """All connections that the reports know, with their findings. A finding outside of any connection makes one."""
-    known: dict[int, Connection] = {}
-    for row in reports.get(SUMMARY, {}).get("connections", []):
-        summary = {key: value for key, value in row.items() if key not in ("stream", "ends")}
-        known[row["stream"]] = Connection(row["stream"], dict(row["ends"]), summary)
-    for row in reports.get(REPORT, {}).get("connections", []):
-        connection = known.setdefault(row["stream"], Connection(row["stream"], dict(row["ends"])))
-        connection.standings = {rule["requirement"]: _standing(rule) for rule in row["requirements"]}
-    for finding in findings:
-        stream = -1 if finding.stream is None else finding.stream
-        known.setdefault(stream, Connection(stream, {})).findings.append(finding)
-    for connection in known.values():
-        _complete(connection)
-    return [known[stream] for stream in sorted(known)]
+_ROW_KEYS = ("stream", "ends", "limit")
+
+
+class Reports:
+    """What the plugin reports of connections: rows of SUMMARY and REPORT (findings.Rows)."""
+
+    def __init__(self) -> None:
+        self._report = ""
+        self._rules: dict[str, tuple[str, str]] = {}  # every rule that a capture can verify: title and reach
+        self._known: dict[int, Connection] = {}
+
+    def begin(self, header: dict[str, Any]) -> None:
+        self._report = str(header["report"])
+        if self._report == REPORT:
+            for rule in header.get("requirements", []):
+                self._rules[sys.intern(rule["requirement"])] = rule["summary"], sys.intern(rule["reach"])
+
+    def row(self, row: dict[str, Any]) -> None:
+        connection = self._known.get(row["stream"])
+        if connection is None:
+            connection = self._known[row["stream"]] = Connection(row["stream"], dict(row["ends"]))
+        connection.limit = connection.limit or str(row.get("limit") or "")
+        if self._report == SUMMARY:
+            figures = {"estimates": [], "unknown": []} | {k: v for k, v in row.items() if k not in _ROW_KEYS}
+            estimates, unknown = figures.pop("estimates"), figures.pop("unknown")
+            connection.figures = json.dumps(figures | {"estimates": estimates, "unknown": unknown})
+        elif self._report == REPORT:
+            connection.ends = dict(row["ends"])
+            connection.standings = {rule["requirement"]: self._standing(rule) for rule in row["requirements"]}
+
+    def _standing(self, row: dict[str, Any]) -> Standing:
+        requirement = sys.intern(row["requirement"])
+        title, reach = self._rules.get(requirement, ("", ""))
+        return Standing(
+            requirement,
+            sys.intern(row["verdict"]),
+            int(row.get("observations", 0)),
+            int(row.get("violations", 0)),
+            int(row.get("suspicions", 0)),
+            reach,
+            int(row.get("first_kept_frame", 0)),
+            title,
+            tuple(row.get("violation_frames") or row.get("suspicion_frames") or ()),
+            sys.intern(row.get("offender") or ""),
+        )
+
+    def connections(self, findings: Iterable[Finding], more: Mapping[Kind, int] = {}) -> list[Connection]:
+        """All connections that the reports know, with their findings. A finding outside of any connection makes one."""
+        known = dict(self._known)
+        if len(known) <= CROWD:
+            for connection in known.values():
+                self._add_untested(connection)
+        for finding in findings:
+            stream = -1 if finding.stream is None else finding.stream
+            known.setdefault(stream, Connection(stream, {})).findings.append(finding)
+        for kind, count in more.items():
+            stream = -1 if kind[0] is None else kind[0]
+            known[stream].more[kind] += count
+        for connection in known.values():
+            _complete(connection)
+        return [known[stream] for stream in sorted(known)]
+
+    def _add_untested(self, connection: Connection) -> None:
+        """In the order of the plugin."""
+        tested = connection.standings
+        connection.standings = {
+            rule: tested.get(rule) or Standing(rule, NOT_OBSERVED, reach=reach, title=title)
+            for rule, (title, reach) in self._rules.items()
+        }
 
 
 def _complete(connection: Connection) -> None:
-    """Rules that only findings speak of: all of them where the plugin has no report of its conclusions."""
+    """Rules that only findings speak of."""
     for finding in connection.findings:
         standing = connection.standings.setdefault(
             finding.requirement, Standing(finding.requirement, NOT_OBSERVED, reach=REACH_VIOLATION)
@@ -92,6 +142,15 @@ def _complete(connection: Connection) -> None:
         elif standing.conclusion in (HELD, NOT_OBSERVED):
             standing.conclusion = SUSPECTED
             standing.suspicions = max(standing.suspicions, 1)
+
+
+def limits(connections: Iterable[Connection]) -> str:
+    """Why a capture is not judged to its end; empty when it is."""
+    limited = [connection for connection in connections if connection.limit]
+    if not limited:
+        return ""
+    others = f" (and {len(limited) - 1} more connections)" if len(limited) > 1 else ""
+    return f"not judged to its end: stream {limited[0].stream}{others}: {limited[0].limit}"
 
 
 def settled(findings: Iterable[Finding]) -> list[Finding]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
 import shutil
 import subprocess
@@ -16,24 +15,17 @@ from typing import IO, Any
 
 from netblt_conformance import nobody, paths
 from netblt_conformance.judges.findings import Finding, FindingReader, JudgeError, read_findings
+from netblt_conformance.judges.limits import Watched, limits
 
 __all__ = ["Finding", "JudgeError", "Tshark", "plugin_folder"]
 
-ANY_VERDICT = "netblt.analysis.requirement"
-DAMAGED = "netblt.checksum.status == 0 || netblt.data_checksum.status == 0"
-VIOLATIONS = 'netblt.analysis.verdict == "violation"'
+_WORDS_BYTES_MOST = 1 << 16  # of tshark's standard error
+FINDINGS = "findings"  # the plugin's report of what it finds while it reads
 
 
 def plugin_folder() -> Path:
     """Where the plugin lies: $NETBLT_PLUGIN_DIR, else what tools/build left."""
     return Path(os.environ.get("NETBLT_PLUGIN_DIR") or paths.build() / "plugins")
-
-
-def last_line(words: str) -> str:
-    """What a program said last, where it says why it failed. Root is told each time that it is root; and what tshark
-    knows as its standard input has a name here."""
-    lines = [line for line in words.strip().splitlines() if not line.startswith("Running as user")]
-    return (lines or ["no reason given"])[-1].removeprefix("tshark: ").replace("The standard input", "it")
 
 
 class Tshark:
@@ -61,7 +53,8 @@ class Tshark:
         self._home.cleanup()
 
     def start(self, stdin: int | IO[bytes], *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-        """tshark over what comes in as standard input: nobody need not be able to read the file."""
+        """tshark over what comes in as standard input: nobody need not be able to read the file. Its memory is limited,
+        its time is not (Watched)."""
         return self._popen([str(self._program), "-n", "-r", "-", *arguments], stdin, **options)
 
     def ask(self, *arguments: str) -> str:
@@ -78,7 +71,7 @@ class Tshark:
             "WIRESHARK_PLUGIN_DIR": str(self._plugins),
         }
         process: subprocess.Popen[bytes] = subprocess.Popen(
-            nobody.command(command),
+            nobody.command(limits().confined(command)),
             stdin=stdin,
             stdout=subprocess.PIPE,
             env=environment,
@@ -91,42 +84,46 @@ class Tshark:
         """What tshark says about a capture. JudgeError when it fails."""
         with opened(capture) as file:
             process = self.start(file, *arguments, stderr=subprocess.PIPE)
-            output, words = process.communicate()
-        if process.returncode:
-            raise JudgeError(f"tshark could not read {capture}: {last_line(words.decode('utf-8', 'replace'))}")
+            with Watched(process) as watched:
+                output, words = process.communicate()
+        why = watched.why(words)
+        if why:
+            raise JudgeError(f"tshark could not read {capture}: {why}")
         return output.decode("utf-8", "replace")
 
-    def findings(self, capture: Path, which: str = ANY_VERDICT, *arguments: str) -> list[Finding]:
-        """All findings of this kind, in the order of the capture."""
+    def findings(self, capture: Path, *arguments: str, violations: bool = False) -> list[Finding]:
+        """All findings in the order of the capture, or only the violations."""
         with opened(capture) as file:
-            found, _ = self.judge(file, str(capture), which, (), *arguments)
-        # A filter picks frames: beside the violation that it looks for, a frame may hold a suspicion of somebody else.
-        return [one for one in found if which != VIOLATIONS or one.verdict == "violation"]
+            found = self.judge(file, str(capture), (), FindingReader(), *arguments)
+        return [one for one in found if not violations or one.verdict == "violation"]
 
     def judge(
-        self,
-        file: IO[bytes],
-        name: str,
-        which: str,
-        reports: Sequence[str],
-        *arguments: str,
-        reader: FindingReader | None = None,
-    ) -> tuple[list[Finding], dict[str, Any]]:
-        """Findings and reports (-z netblt,NAME,json; by name) in one go. JudgeError when tshark fails; it then holds
-        what was found until then as `findings` and `reports`. A `reader` keeps what else the PDML holds."""
-        words = [word for report in reports for word in ("-z", f"netblt,{report},json")]
-        reader = reader or FindingReader()
+        self, file: IO[bytes], name: str, reports: Sequence[str], reader: FindingReader, *arguments: str
+    ) -> list[Finding]:
+        """The findings; the reports (-z netblt,NAME,lines) go to the reader's rows in the same go. UnreadableError when
+        tshark fails; it then holds what was found until then."""
         with tempfile.TemporaryFile() as errors:
-            process = self.start(file, *pdml_options(which), *words, *arguments, stderr=errors)
-            with process:
+            process = self.start(file, *self.judging(reports), *arguments, stderr=errors)
+            with process, Watched(process) as watched:
                 assert process.stdout is not None
                 found = list(read_findings(process.stdout, reader))
             errors.seek(0)
-            said = errors.read().decode("utf-8", "replace")
-        told = read_reports(reader.rest)
-        if process.returncode:
-            raise UnreadableError(name, last_line(said), found, told)
-        return found, told
+            why = watched.why(errors.read(_WORDS_BYTES_MOST))
+        if why:
+            raise UnreadableError(name, why, found)
+        reader.end()
+        return found
+
+    def judging(self, reports: Sequence[str]) -> list[str]:
+        """Arguments: what the plugin finds as it finds it, and these reports at the end."""
+        missing = {FINDINGS, *reports} - self.reports
+        if missing:
+            raise JudgeError(
+                f"the Wireshark plugin in {plugin_folder()} has no report {', '.join(sorted(missing))}: it is older "
+                "than this suite; run tools/build"
+            )
+        words = ["-q", "-z", f"netblt,{FINDINGS}"]
+        return words + [word for report in reports for word in ("-z", f"netblt,{report},lines")]
 
     @functools.cached_property
     def reports(self) -> frozenset[str]:
@@ -138,31 +135,12 @@ class Tshark:
 
 
 class UnreadableError(JudgeError):
-    """tshark gave up on a capture. What it had found before is kept."""
+    """tshark gave up on a capture, or was ended. What it had found before is kept."""
 
-    def __init__(self, name: str, why: str, found: list[Finding], reports: dict[str, Any]) -> None:
+    def __init__(self, name: str, why: str, found: list[Finding]) -> None:
         super().__init__(f"tshark could not read {name}: {why}")
         self.why = why
         self.findings = found
-        self.reports = reports
-
-
-def pdml_options(which: str) -> tuple[str, ...]:
-    """Findings as PDML, nothing but what FindingReader needs."""
-    return ("-Y", which, "-T", "pdml", "-J", "frame ip ipv6 netblt")
-
-
-def read_reports(text: bytes) -> dict[str, Any]:
-    """The JSON documents that stand one behind the other, by the name of the report."""
-    decoder, words, at = json.JSONDecoder(), text.decode("utf-8", "replace"), 0
-    reports: dict[str, Any] = {}
-    while (at := words.find("{", at)) >= 0:
-        try:
-            document, at = decoder.raw_decode(words, at)
-        except ValueError as error:
-            raise JudgeError(f"a report of the plugin is no JSON: {error}") from None
-        reports[str(document.get("report"))] = document
-    return reports
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netblt_conformance import paths
-from netblt_conformance.judges.tshark import VIOLATIONS, Finding, Tshark
+from netblt_conformance.judges.tshark import Finding, Tshark
 from netblt_conformance.model import Role
 from netblt_conformance.simlib import IutLibrary
 from netblt_conformance.sweep import faults
@@ -107,7 +107,7 @@ class Sweep:
     def _judge(tshark: Tshark, job: Job) -> list[Finding]:
         findings: list[Finding] = []
         for capture in captures(job):
-            findings += tshark.findings(capture, VIOLATIONS)
+            findings += tshark.findings(capture, violations=True)
             capture.unlink()
         return findings
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from netblt_conformance import ipv4, paths
-from netblt_conformance.judges.tshark import VIOLATIONS, JudgeError, Tshark
+from netblt_conformance.judges.tshark import JudgeError, Tshark
 from netblt_conformance.links.base import NEVER_US, HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.links.virtual import STUCK_STEPS, SteppedEndpoint
 from netblt_conformance.model import Digest, Parameters, Role, Start, Status
@@ -228,7 +228,7 @@ class SteppedSweep:
             writer.save(path)
             try:
                 with Tshark() as tshark:
-                    found = tshark.findings(path, VIOLATIONS)
+                    found = tshark.findings(path, violations=True)
             except JudgeError:
                 return []  # the run's second judge complains about that
         numbers = {addresses(number)[0]: number for number in range(1 << 14)}

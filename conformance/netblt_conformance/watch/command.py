@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from netblt_conformance.check import report
 from netblt_conformance.check.judge import Checked, conclude, exit_code
@@ -22,6 +22,7 @@ from netblt_conformance.watch.capture import BUFFER_MIB, FILTER, Dumpcap
 from netblt_conformance.watch.judge import LiveJudge
 from netblt_conformance.watch.pcapng import BrokenStreamError, Interface
 from netblt_conformance.watch.session import Session, Voice
+from netblt_conformance.words import fit
 
 
 def _positive(text: str) -> float:
@@ -96,10 +97,12 @@ def careful(interfaces: list[Interface]) -> list[str]:
     return notes
 
 
-def _verdict(session: Session, reports: dict[str, Any], name: str) -> Checked:
-    found = standings.settled(session.judge.findings)
+def _verdict(session: Session, name: str) -> Checked:
+    judge = session.judge
     checked = Checked(name, notes=careful(session.interfaces))
-    conclude(checked, [[connection] for connection in standings.connections(reports, found)], session.judge.reader)
+    connections = judge.reports.connections(standings.settled(judge.findings), judge.reader.more)
+    conclude(checked, [[connection] for connection in connections], judge.reader)
+    checked.error = standings.limits(connections)
     if not checked.transfers:
         checked.error = "no NETBLT packet passed"
     return checked
@@ -126,7 +129,8 @@ def command_watch(options: argparse.Namespace) -> int:
             rights = "ermission" in complaint
             hint = "; run as root, or as a member of dumpcap's group" if rights else ""
             raise JudgeError(f"dumpcap cannot capture on {name}: {complaint}{hint}")
-        checked = _verdict(session, judge.finish(), name)
+        judge.finish()
+        checked = _verdict(session, name)
         if complaint:
             checked.notes.append(f"dumpcap ended early: {complaint}")
     return _conclude(session, checked, options, colour)
@@ -139,16 +143,18 @@ def _conclude(session: Session, checked: Checked, options: argparse.Namespace, c
         document = report.document([checked], status, strict=options.strict, kind="watch")
         document["complete"] = complete
         document["capture"] = {one.name: {"packets": one.packets, "dropped": one.dropped} for one in session.interfaces}
-        print(report.as_line(document), flush=True)
+        sys.stdout.writelines(report.pieces(document, [checked], one_line=True))
+        sys.stdout.flush()
     else:
         for one in session.interfaces:
             print(
-                f"{one.name}: {one.packets} packets captured, {one.dropped if one.dropped is not None else '?'} dropped"
+                fit(f"{one.name}: {one.packets} packets captured, ")
+                + f"{one.dropped if one.dropped is not None else '?'} dropped"
             )
         sys.stdout.write(report.text([checked], colour, verbose=options.verbose, quiet=options.quiet))
         sys.stdout.flush()
     if checked.error:
-        print(f"error: {checked.name}: {checked.error}", file=sys.stderr)
+        print(fit(f"error: {checked.name}: {checked.error}"), file=sys.stderr)
     if not complete:
         print("error: the judgement is incomplete: the capture dropped packets; see --buffer", file=sys.stderr)
     return status

@@ -9,11 +9,11 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Finding, FindingReader, JudgeError
-from netblt_conformance.judges.tshark import ANY_VERDICT, DAMAGED, Tshark, last_line, pdml_options, read_reports
+from netblt_conformance.judges.limits import failure, limits
+from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.process import die_with_parent
 
 _CHUNK_BYTES = 1 << 16
@@ -25,16 +25,14 @@ class LiveJudge:
     def __init__(self, tshark: Tshark, on_finding: Callable[[Finding], None]) -> None:
         self.findings: list[Finding] = []
         self._on_finding = on_finding
-        self.reader = FindingReader()
+        self.reports = standings.Reports()
+        self.reader = FindingReader(self.reports)
         self._broken: JudgeError | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - read when tshark has ended
-        reports = [name for name in (standings.SUMMARY, standings.REPORT) if name in tshark.reports]
-        words = [word for name in reports for word in ("-z", f"netblt,{name},json")]
         self._process = tshark.start(
             subprocess.PIPE,
             "-l",
-            *pdml_options(f"{ANY_VERDICT} || {DAMAGED}"),
-            *words,
+            *tshark.judging((standings.SUMMARY, standings.REPORT)),
             stderr=self._errors,
             start_new_session=True,
             preexec_fn=die_with_parent,
@@ -66,12 +64,12 @@ class LiveJudge:
             raise JudgeError(f"tshark gave up: {self._last_words()}") from None
 
     def _last_words(self) -> str:
-        self._process.wait()
+        status = self._process.wait()
         self._errors.seek(0)
-        return last_line(self._errors.read().decode("utf-8", "replace"))
+        return failure(status, self._errors.read(), limits()) or "no reason given"
 
-    def finish(self) -> dict[str, Any]:
-        """No more packets. The plugin's reports; JudgeError when tshark failed."""
+    def finish(self) -> None:
+        """No more packets: the plugin's reports are complete. JudgeError when tshark failed."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -80,7 +78,7 @@ class LiveJudge:
             raise JudgeError(f"tshark gave up: {self._last_words()}")
         if self._broken is not None:
             raise self._broken
-        return read_reports(self.reader.rest)
+        self.reader.end()
 
     def close(self) -> None:
         """Whatever happened: tshark is gone afterwards."""
