@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from netblt_conformance import paths
 from netblt_conformance.links.base import Feature, NotSupportedError
+from netblt_conformance.links.kept import first_line
 from netblt_conformance.links.transport import DEFAULT_UDP_PORT, Encapsulation
 from netblt_conformance.model import Role, Start
 from netblt_conformance.words import printable
@@ -189,19 +189,8 @@ class Adapter:
         """The first line that its version_command prints; empty when it has none or the command fails."""
         if not self.version_command:
             return ""
-        try:
-            done = subprocess.run(
-                self.expand(self.version_command, {}),
-                capture_output=True,
-                env={**os.environ, **self.environment},
-                timeout=VERSION_LIMIT_S,
-                check=True,
-                stdin=subprocess.DEVNULL,
-            )
-        except (OSError, subprocess.SubprocessError):
-            return ""
-        lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
-        return printable(lines[0]) if lines else ""
+        environment = {**os.environ, **self.environment}
+        return printable(first_line(self.expand(self.version_command, {}), environment, VERSION_LIMIT_S))
 
     def pipe_command(self) -> list[str]:
         if not self.pipe:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netblt_conformance import ipv4
+from netblt_conformance.words import fit_lines
 
 NANOSECONDS_PER_US = 1_000
 
@@ -37,7 +38,7 @@ class Capture:
         return len(self.frames) - 1
 
     def comment(self, frame: int, text: str) -> None:
-        self.frames[frame].comments.append(text)
+        self.frames[frame].comments.append(fit_lines(text))
 
     def write(self, path: Path) -> None:
         """One pcapng. The compiled writer is loaded here, so that reading a catalogue needs nothing built."""

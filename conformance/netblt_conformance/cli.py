@@ -24,6 +24,7 @@ from netblt_conformance.sweep.schedule_file import ScheduleFileError
 from netblt_conformance.target import DEFAULT_SEED, LINKS
 from netblt_conformance.verdicts import ExitCode
 from netblt_conformance.watch import command as watch
+from netblt_conformance.words import fit, fit_lines
 
 DEFAULT_REPORT = Path("netblt-report")
 
@@ -178,10 +179,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         JudgeError,
         ScheduleFileError,
     ) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(fit_lines(f"error: {error}"), file=sys.stderr)
     except CatalogueError as error:
         for mistake in error.mistakes:
-            print(f"error: catalogue: {mistake}", file=sys.stderr)
+            print(fit(f"error: catalogue: {mistake}"), file=sys.stderr)
     except BrokenPipeError:
         sys.stderr.close()
     return ExitCode.COULD_NOT_RUN

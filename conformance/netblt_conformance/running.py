@@ -29,6 +29,7 @@ from netblt_conformance.selection import Candidate
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.verdicts import Cause, ExitCode, Origin, Result, Verdict, exit_code, harden
 from netblt_conformance.waits import DUE_BY, Awaited
+from netblt_conformance.words import fit, fit_lines
 from netblt_conformance.worker import Supervisor
 
 # Real time after which a case counts as hung. Virtual cases take milliseconds; real ones wait for real timers.
@@ -127,7 +128,7 @@ class Listener:
     def _tell(self, line: str | None) -> None:
         if line is not None:
             self.progress.clear()
-            print(line, file=sys.stderr, flush=True)
+            print(fit_lines(line), file=sys.stderr, flush=True)
 
     def _as_failed(self, keys: Sequence[str], awaited: Awaited) -> list[Result]:
         """The results that these runs will have if what they wait for does not come."""
@@ -242,7 +243,7 @@ def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None 
     """Runs everything. Ctrl-C leaves a valid report of what there is."""
     _prepare(plan.report)
     used = "-" in (listener.options.json_lines, listener.options.junit)
-    print(target.line(listener.testing), file=sys.stderr if used else sys.stdout, flush=True)
+    print(fit(target.line(listener.testing)), file=sys.stderr if used else sys.stdout, flush=True)
     wire = plan.factory.name == "wire"
     spare = 0 if jobs else plan.factory.spare_jobs
     jobs = min(jobs or plan.factory.jobs or len(os.sched_getaffinity(0)), len(listener.keys))
@@ -332,19 +333,19 @@ def _print_report(
     everything = not listener.options.quiet and not listener.options.verbose and out is sys.stdout
     rows = table.table(results, colour, everything=everything)
     if likely:
-        print("\n".join(likely), end="\n\n", file=out)
+        print(fit_lines("\n".join(likely)), end="\n\n", file=out)
     if rows:
         print("\n".join(rows), file=out)
     if not listener.options.quiet:
         for role, choices in header["observed"].items():
             words = ", ".join(f"{name} {value}" for name, value in choices.items())
-            print(f"OBSERVED  {role}: {words or 'nothing'}", file=out)
+            print(fit(f"OBSERVED  {role}: {words or 'nothing'}"), file=out)
     for trace in listener.traces:
-        print(trace, file=sys.stderr)
+        print(fit_lines(trace), file=sys.stderr)
     if listener.interrupted:
         print("interrupted: the report holds the results so far", file=out)
     if not listener.options.quiet:
-        print(f"made with {versions.words(header['versions'])}", file=out)
+        print(fit(f"made with {versions.words(header['versions'])}"), file=out)
     place = f" ({header['place']}, {header['encapsulation']})" if "place" in header else ""
     print(
         f"{table.summary(results, colour)} in {seconds:.1f} s; link {header['link']}{place}, seed {header['seed']}",

@@ -1,21 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes what an implementation prints fit to be shown: no control characters, no more than a line can hold."""
+"""Makes text from implementations, adapters and captures fit to be shown. Everything that reaches a terminal or a
+report (JSON, JUnit XML, HTML) goes through `fit`."""
 
 from __future__ import annotations
 
 import unicodedata
 
 WORDS_MAX = 400  # characters of an implementation's output in one reason
-# Control, format (bidirectional marks, zero width), surrogate, private use and unassigned characters.
-_UNFIT = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+# Spaces of any width are the only characters that Python calls not printable and that harm nothing.
+_SPACE = "Zs"
+_FIRST_ASTRAL = 0x10000
+
+
+def _escape(one: str) -> str:
+    """\\uXXXX, beyond the first plane as two of them: in JSON it means the character itself."""
+    code = ord(one)
+    if code < _FIRST_ASTRAL:
+        return f"\\u{code:04x}"
+    code -= _FIRST_ASTRAL
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def fit(text: str, keep: str = "") -> str:
+    """`text` with an escape in the place of each character that steers a terminal, is invisible, or turns the direction
+    of what follows: control characters (C0, DEL, C1), format characters (bidirectional, zero width), ends of lines,
+    surrogates, private use and unassigned ones. Those in `keep` stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in keep or unicodedata.category(one) == _SPACE else _escape(one) for one in text
+    )
+
+
+def fit_lines(text: str) -> str:
+    """The same for a document: its line feeds and tabs stay."""
+    return "\n".join(fit(line, "\t") for line in text.split("\n"))
 
 
 def printable(text: str, limit: int = WORDS_MAX) -> str:
-    """`text` in one line: unfit characters become a question mark, and what is longer than `limit` is cut."""
-    shown = "".join(
-        " " if one in "\t\n\r" else "?" if unicodedata.category(one) in _UNFIT else one for one in text[: limit + 1]
-    )
-    return shown if len(text) <= limit else shown[: limit - 3] + "..."
+    """`text` in one line, and what is longer than `limit` is cut."""
+    shown = fit(" ".join(text[: 2 * limit].replace("\t", " ").replace("\r", " ").split("\n")))
+    return shown if len(shown) <= limit and len(text) <= 2 * limit else shown[: limit - 3] + "..."
 
 
 def last_lines(text: str, count: int = 3) -> str:

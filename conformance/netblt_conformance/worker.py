@@ -9,11 +9,9 @@ import faulthandler
 import json
 import mmap
 import os
-import re
 import select
 import signal
 import struct
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +19,8 @@ from typing import IO, Any
 
 from netblt_conformance import paths
 from netblt_conformance.engine import Order, Plan
-from netblt_conformance.links.process import die_with_parent
+from netblt_conformance.links.kept import kept_file, kept_text
+from netblt_conformance.links.process import die_with_parent, sanitizer_report
 from netblt_conformance.loaded import Loaded, with_cases
 from netblt_conformance.schedule import Schedule, deciding, durations, first_runs
 from netblt_conformance.verdicts import Origin, Result, Verdict
@@ -32,8 +31,6 @@ HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
 LOOK_S = 0.5  # between two looks whether a case hangs, or waits for what others wait for
 _NUMBER = struct.Struct("@Q")
 
-SANITIZER = re.compile(r"(ERROR: \w*Sanitizer: .*|.*runtime error: .*)")
-
 
 class Worker:
     """One child that runs what it is given and reports events over a pipe."""
@@ -42,7 +39,7 @@ class Worker:
         self.plan = plan
         self._loaded = loaded
         self._limit_s = case_limit_s
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - read when the child has died
+        self._errors: IO[bytes] = kept_file()  # read when the child has died
         self.assigned: str | None = None  # what it was told to run, and has not done
         self.running: str | None = None
         self.note = ""  # what the case was doing, in its own words
@@ -145,7 +142,7 @@ class Worker:
         return os.waitstatus_to_exitcode(status)
 
     def errors(self) -> str:
-        text = os.pread(self._errors.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+        text = kept_text(self._errors)
         self._errors.close()
         return text
 
@@ -313,11 +310,11 @@ class Supervisor:
             if code != 0:
                 self._on_event({"event": "trace", "what": words or f"a worker ended with exit code {code}"})
             return
-        report = SANITIZER.search(words)
+        report = sanitizer_report(words)
         if overdue:
             why = f"hangs, or sends without end: the case took more than {self._limit_s:g} s of real time"
         elif report:
-            why = f"was reported by a sanitizer: {report[0].strip()}"
+            why = f"was reported by a sanitizer: {report}"
         elif code < 0:
             why = f"crashed with {signal.Signals(-code).name}"
         else:

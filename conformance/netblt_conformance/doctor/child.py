@@ -10,7 +10,6 @@ import json
 import os
 import select
 import signal
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from netblt_conformance.capture import Capture, Frame
 from netblt_conformance.case import Profile
 from netblt_conformance.doctor.transfer import Examined, Stage, WatchedCapture, examine
 from netblt_conformance.links.base import Account, LinkFactory, LinkUnavailableError
+from netblt_conformance.links.kept import kept_file, kept_text
 from netblt_conformance.links.process import die_with_parent
 from netblt_conformance.model import Role
 from netblt_conformance.verdicts import ExitCode
@@ -40,7 +40,7 @@ class Findings:
 def look_at(factory: LinkFactory, role: Role, seed: int, limit_s: float = LIMIT_S) -> Findings:
     """One role. LinkUnavailableError when nothing can be tried here."""
     reader, writer = os.pipe()
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with kept_file() as output, kept_file() as errors:
         child = os.fork()
         if child == 0:
             os.close(reader)
@@ -52,12 +52,8 @@ def look_at(factory: LinkFactory, role: Role, seed: int, limit_s: float = LIMIT_
             os.kill(child, signal.SIGKILL)
         os.close(reader)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        _settle(found, None if not ended else code, limit_s, _text(output), _text(errors))
+        _settle(found, None if not ended else code, limit_s, kept_text(output), kept_text(errors))
     return found
-
-
-def _text(stream: IO[bytes]) -> str:
-    return os.pread(stream.fileno(), 1 << 20, 0).decode("utf-8", "replace")
 
 
 def _settle(found: Findings, code: int | None, limit_s: float, output: str, errors: str) -> None:

@@ -15,7 +15,7 @@ from netblt_conformance.doctor.transfer import Stage
 from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.model import ALL_ROLES, ROLES_BY_NAME
 from netblt_conformance.verdicts import ExitCode
-from netblt_conformance.words import shown_lines
+from netblt_conformance.words import fit, fit_lines, shown_lines
 
 # Lines of an output, packets of a transfer: what a screen holds of the beginning and of the end.
 OUTPUT_LINES = 12
@@ -44,18 +44,18 @@ def command_doctor(options: argparse.Namespace) -> int:
         raise target.TargetError(f"--trace is for --link pipe; this is --link {chosen.link}")
     factory = chosen.factory(trace=options.trace)
     factory.check()
-    print(target.line(factory.testing()), flush=True)
+    print(fit(target.line(factory.testing())), flush=True)
     found = []
     for role in roles:
         findings = look_at(factory, role, DEFAULT_SEED)
         found.append(findings)
         if findings.examined.stage is not Stage.NOT_SUPPORTED:
-            print("\n".join(_role(findings, whole=options.all)), flush=True)
+            print(fit_lines("\n".join(_role(findings, whole=options.all))), flush=True)
         if options.captures is not None and findings.frames:
             _write(findings, options.captures)
     print()
     for findings in found:
-        print(f"{findings.examined.role!s:<16}  {advice.summary(findings.examined, chosen.link)}")
+        print(fit(f"{findings.examined.role!s:<16}  {advice.summary(findings.examined, chosen.link)}"))
     return _exit_code(found)
 
 

@@ -79,7 +79,7 @@ class PipeEndpoint(SteppedEndpoint):
             self._write(frames.hello(f"netblt-conformance {__version__}"))
             self.hello = self._read_hello()
         except (HarnessError, ImplementationError):
-            self._process.end()
+            self._process.free()
             raise
         self.features = frozenset(feature for bit, feature in _FEATURES.items() if bit & self.hello.features)
         self.features -= adapter.pics.lacks

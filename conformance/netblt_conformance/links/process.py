@@ -9,16 +9,32 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from netblt_conformance.links.base import Account
+from netblt_conformance.links.kept import Kept
 from netblt_conformance.words import last_lines, printable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_SANITIZER = re.compile(r"(ERROR: \w*Sanitizer: .*|.*runtime error: .*|WARNING: \w*Sanitizer: .*)")
+_SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer: ")
+_UNDEFINED = "runtime error: "
+# A line of a sanitizer is short; of a longer one only so much is looked at.
+_LINE_CHARACTERS = 4096
+
+
+def sanitizer_report(text: str) -> str | None:
+    """The first line in which a sanitizer reports an error, fit to be shown; None when there is none. Takes time in
+    proportion to the text, whatever is in it."""
+    for line in text.splitlines():
+        looked_at = line[:_LINE_CHARACTERS]
+        found = _SANITIZER.search(looked_at)
+        if found:
+            return printable(looked_at[found.start() :].strip())
+        if _UNDEFINED in looked_at:
+            return printable(looked_at.strip())
+    return None
 
 
 def die_with_parent() -> None:
@@ -51,7 +67,7 @@ def _runs(pid: int) -> bool:
 
 
 class Process:
-    """A child with its standard error kept in an unnamed file."""
+    """A child whose standard output and error are kept, each up to a size (kept.py)."""
 
     def __init__(
         self,
@@ -67,19 +83,27 @@ class Process:
         """`given_input`, `given_output`: descriptors that become its standard input or output; they stay the caller's.
         Output that goes there is not kept."""
         self.command = list(command)
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        kept = not piped and given_output is None
-        self._output = tempfile.TemporaryFile() if kept else None  # noqa: SIM115
+        self._errors = Kept()
+        self._output = Kept() if not piped and given_output is None else None
         channel = subprocess.PIPE if piped else None
-        self.popen = subprocess.Popen(
-            self.command,
-            stdin=channel or subprocess.DEVNULL if given_input is None else given_input,
-            stdout=channel or self._output if given_output is None else given_output,
-            stderr=self._errors,
-            env={**os.environ, **environment},
-            preexec_fn=before_exec,
-            cwd=folder,
-        )
+        kept = [one for one in (self._errors, self._output) if one is not None]
+        try:
+            self.popen = subprocess.Popen(
+                self.command,
+                stdin=channel or subprocess.DEVNULL if given_input is None else given_input,
+                stdout=self._output.writer if self._output else channel if given_output is None else given_output,
+                stderr=self._errors.writer,
+                env={**os.environ, **environment},
+                preexec_fn=before_exec,
+                cwd=folder,
+            )
+        except BaseException:
+            for one in kept:
+                one.close_writer()
+                one.close()
+            raise
+        for one in kept:
+            one.close_writer()
 
     @property
     def exit_code(self) -> int | None:
@@ -92,14 +116,10 @@ class Process:
             return None
 
     def errors(self) -> str:
-        return self._read(self._errors.fileno())
+        return self._errors.text()
 
     def output(self) -> str:
-        return self._read(self._output.fileno()) if self._output else ""
-
-    @staticmethod
-    def _read(descriptor: int) -> str:
-        return os.pread(descriptor, 1 << 20, 0).decode("utf-8", "replace")
+        return self._output.text() if self._output else ""
 
     def account(self) -> Account:
         return Account(tuple(self.command), self.exit_code, self.output(), self.errors())
@@ -115,9 +135,9 @@ class Process:
 
     def fault(self) -> str | None:
         """Why this end counts as a crash: a signal or a sanitizer's report. None when it does not."""
-        report = _SANITIZER.search(self.errors())
+        report = sanitizer_report(self.errors())
         if report:
-            return f"sanitizer report: {printable(report[0].strip())}"
+            return f"sanitizer report: {report}"
         code = self.exit_code
         if code is not None and code < 0 and -code not in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
             return f"crashed with {signal.Signals(-code).name}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.words import fit, fit_lines
 
 LAYOUT_VERSION = 1
 JSON_LINES = "results.jsonl"
@@ -23,7 +24,7 @@ def json_lines(header: dict[str, Any], results: Sequence[Result]) -> str:
     """A first line about the run, then one line for each result."""
     rows: list[dict[str, Any]] = [{"kind": "run", "layout": LAYOUT_VERSION, **header}]
     rows += [{"kind": "result", **result.to_json()} for result in results]
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return "".join(fit(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
 
 
 def _outcome(element: ET.Element, result: Result) -> None:
@@ -79,7 +80,7 @@ def junit(header: dict[str, Any], results: Sequence[Result], times: Times = Time
                 ET.SubElement(row, "property", name=key, value=str(value))
         _outcome(element, result)
     ET.indent(suite)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + fit_lines(ET.tostring(suite, encoding="unicode")) + "\n"
 
 
 def write(folder: Path, header: dict[str, Any], results: Sequence[Result], times: Times) -> None:

@@ -19,6 +19,7 @@ from netblt_conformance.report.excerpt import Excerpt, Progress, excerpts
 from netblt_conformance.report.files import VIRTUAL_LINKS
 from netblt_conformance.report.style import SCRIPT, STYLE
 from netblt_conformance.verdicts import GRADED, Origin, Result, Verdict, exit_code
+from netblt_conformance.words import fit_lines
 
 NAME = "report.html"
 _SWEEP = "sweep_"
@@ -235,4 +236,4 @@ def write(
     `progress` counts the excerpts. What shows a cause has one."""
     first = {cause["capture"] for cause in header.get("causes", [])}
     text = page(header, results, excerpts(folder, results, progress, first, dissect=dissect), causes, base)
-    (folder / NAME).write_text(text, encoding="utf-8")
+    (folder / NAME).write_text(fit_lines(text), encoding="utf-8")

@@ -8,6 +8,8 @@ import sys
 import time
 from typing import TextIO
 
+from netblt_conformance.words import fit
+
 # A line that changes faster than this is read by nobody.
 REFRESH_S = 0.1
 # Before this share is done, a guess at the rest would be noise.
@@ -46,13 +48,13 @@ class Progress:
             return
         self._shown = now
         words = [f"{stage} {done}/{of}", left(done, of, now - self._began), note]
-        text = ", ".join(word for word in words if word)
+        text = fit(", ".join(word for word in words if word))
         width = shutil.get_terminal_size().columns - 1
         print(_CLEAR + text[:width], end="", file=self._stream, flush=True)
 
     def say(self, text: str) -> None:
         if self.live:
-            print(_CLEAR + text, end="", file=self._stream, flush=True)
+            print(_CLEAR + fit(text), end="", file=self._stream, flush=True)
 
     def clear(self) -> None:
         if self.live:

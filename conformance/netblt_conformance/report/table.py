@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.verdicts import GRADED, Result, Verdict
+from netblt_conformance.words import fit
 
 _COLOURS = {
     Verdict.PASS: "32",
@@ -29,7 +30,7 @@ def paint(verdict: Verdict, colour: bool, width: int = 0) -> str:
 
 def _cells(result: Result) -> tuple[str, str, str]:
     arm = "" if result.arm == "stimulus" else f" ({result.arm})"
-    return ", ".join(result.requirements), result.label.replace("_", " ") + arm, result.role
+    return fit(", ".join(result.requirements)), fit(result.label.replace("_", " ") + arm), fit(result.role)
 
 
 def line(result: Result, widths: tuple[int, int, int], colour: bool) -> str:
@@ -41,7 +42,7 @@ def line(result: Result, widths: tuple[int, int, int], colour: bool) -> str:
 
 def _reason(result: Result) -> str:
     where = f" [{result.capture}" + (f", frame {result.frame}]" if result.frame else "]") if result.capture else ""
-    return result.reason + where
+    return fit(result.reason + where)
 
 
 def _passed(results: Sequence[Result]) -> Result:

@@ -10,6 +10,7 @@ from netblt_conformance import paths
 from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.verdicts import ExitCode, Verdict
+from netblt_conformance.words import fit
 
 
 def _libraries(options: argparse.Namespace) -> tuple[Path, Path]:
@@ -33,7 +34,7 @@ def command_replay(options: argparse.Namespace) -> int:
         verdict, reason, findings = replay.run(file, capture)
         print(f"{verdict.label:<6} {path}  {file.transfer.name} {file.role}  {'; '.join(file.rules)}")
         if reason:
-            print(f"       {reason}")
+            print(fit(f"       {reason}"))
         for finding in findings:
             print(f"       frame {finding.frame} ({finding.interface}): {finding.requirement} {finding.verdict}")
         worst = max(worst, verdict)

@@ -8,21 +8,21 @@ import json
 import os
 import select
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from netblt_conformance.links.process import die_with_parent
+from netblt_conformance.links.kept import kept_file, kept_text
+from netblt_conformance.links.process import die_with_parent, sanitizer_report
 from netblt_conformance.model import Role
 from netblt_conformance.simlib import IutLibrary, PcapngWriter
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import Bench, run
 from netblt_conformance.sweep.transfers import Transfer
 from netblt_conformance.verdicts import Cause, Verdict
-from netblt_conformance.worker import SANITIZER
+from netblt_conformance.words import last_lines
 
 # Real time after which one schedule, which takes well under a millisecond, counts as hung.
 SCHEDULE_LIMIT_S = 20.0
@@ -119,7 +119,7 @@ class Pool:
             raise
 
     def _start(self, job: Job, first: int, breaks: int = 0) -> _Child:
-        errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - read when the child has died
+        errors: IO[bytes] = kept_file()  # read when the child has died
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -184,22 +184,22 @@ class Pool:
         overdue = time.monotonic() - child.since > SCHEDULE_LIMIT_S
         os.close(child.descriptor)
         _, status = os.waitpid(child.pid, 0)
-        words = os.pread(child.errors.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+        words = kept_text(child.errors)
         child.errors.close()
         if child.done:
             return None
         code = os.waitstatus_to_exitcode(status)
-        report = SANITIZER.search(words)
+        report = sanitizer_report(words)
         verdict, cause = Verdict.FAIL, Cause.CRASH
         if overdue:
             why = f"the implementation hangs: more than {SCHEDULE_LIMIT_S:g} s of real time"
         elif report:
-            why = f"a sanitizer reported the implementation: {report[0].strip()}"
+            why = f"a sanitizer reported the implementation: {report}"
         elif code < 0:
             why = f"the implementation crashed with {signal.Signals(-code).name}"
         else:
             verdict, cause = Verdict.ERROR, Cause.SUITE
-            why = words.strip() or f"a sweep's process ended with exit code {code}"
+            why = last_lines(words) or f"a sweep's process ended with exit code {code}"
         rest, breaks = child.next + 1, child.breaks + 1
         left = len(child.job.schedules) - rest
         if breaks == BREAKS_MAX and left:

@@ -18,6 +18,7 @@ from netblt_conformance.watch import pcapng
 from netblt_conformance.watch.capture import Dumpcap
 from netblt_conformance.watch.judge import LiveJudge
 from netblt_conformance.watch.tracker import Flow, Tracker
+from netblt_conformance.words import fit
 
 WAIT_S = 0.2
 THROUGHPUT_EVERY_S = 5.0
@@ -38,13 +39,14 @@ class Voice:
         self._told: dict[tuple[str, str, str], int] = {}
         self.began = time.monotonic()
 
-    def _print(self, text: str, row: dict[str, object], important: bool) -> None:
+    def _print(self, text: str, row: dict[str, object], important: bool, label: str = "") -> None:
+        """`label`: a coloured word before the text."""
         seconds = time.monotonic() - self.began
         with self._lock:
             if self._json:
                 print(report.as_line({"seconds": round(seconds, 3), **row}), flush=True)
             elif important or not self._quiet:
-                print(f"{seconds:9.3f}  {text}", flush=True)
+                print(f"{seconds:9.3f}  {label}{fit(text)}", flush=True)
 
     def finding(self, finding: Finding) -> None:
         key = (finding.requirement, finding.offender, finding.verdict)
@@ -53,11 +55,10 @@ class Voice:
             return
         more = "; more like it are counted only" if count == TOLD_ALIKE else ""
         verdict = table.paint(_BROKEN.get(finding.verdict, Verdict.INCONC), self._colour, 6)
-        text = (
-            f"{verdict}  {finding.requirement}  {finding.offender}, frame {finding.guilty_frame}: {finding.text}{more}"
-        )
+        text = f"{finding.requirement}  {finding.offender}, frame {finding.guilty_frame}: {finding.text}{more}"
         row = {"kind": "finding", "requirement": finding.requirement, "stream": finding.stream}
-        self._print(text, {**row, **report.finding_row(finding)}, important=finding.verdict == "violation")
+        important = finding.verdict == "violation"
+        self._print(text, {**row, **report.finding_row(finding)}, important, f"{verdict}  ")
 
     def state(self, flow: Flow, state: str) -> None:
         ended = state.startswith("closed")
@@ -145,7 +146,7 @@ class Session:
             self.voice.behind(interface, seconds)
 
     def _say_ready(self) -> None:
-        print(f"watching {self.interfaces[-1].name}; Ctrl-C ends", file=sys.stderr, flush=True)
+        print(fit(f"watching {self.interfaces[-1].name}; Ctrl-C ends"), file=sys.stderr, flush=True)
 
     def _throughput(self) -> None:
         now = time.monotonic()
