@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cli/json.h"
 #include "cli/path_sizes.h"
 #include "cli/perf.h"
 #include "cli/perf_words.h"
@@ -130,12 +131,43 @@ static void what_a_peer_says_stays_in_its_line_and_in_its_order(void)
         {"one\xe2\x80\xa8two\xe2\x80\xa9three", "one?two?three"},
         {"\xe2\x81\xa6x\xe2\x81\xa9", "?x?"},
         {"\u2027\u202f\u2065\u206a", "\u2027\u202f\u2065\u206a"},
+        {"\xd8\x9cx\xe2\x80\x8b\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f", "?x????"},
+        {"\xe2\x81\xa0x\xef\xbb\xbf\xf3\xa0\x81\x81", "?x??"},
+        {"\xe2\x80\x8a\xe2\x80\x90\xef\xbb\xbe", "\xe2\x80\x8a\xe2\x80\x90\xef\xbb\xbe"},
         {"\xff\xe2\x80", "???"},
     };
     char printable[64];
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         CHECK(strcmp(text_printable(texts[i][0], printable, sizeof printable), texts[i][1]) == 0);
+}
+
+/* The same characters in JSON, which has escapes for them: the value survives, and no byte of the line is one of them.
+ */
+static void json_and_qlog_escape_what_a_terminal_must_not_get(void)
+{
+    static const char *const texts[][2] = {
+        {"a\nb\x1b[31m\x7f", "\"a\\u000ab\\u001b[31m\\u007f\""},
+        {"gr\u00fc\u00df\u20ac\U0001f600", "\"gr\u00fc\u00df\u20ac\U0001f600\""},
+        {"say \"\\\"", "\"say \\\"\\\\\\\"\""},
+        {"\xc2\x9b", "\"\\u009b\""},
+        {"\xe2\x80\xae\xd8\x9c\xe2\x81\xa6", "\"\\u202e\\u061c\\u2066\""},
+        {"one\xe2\x80\xa8two\xe2\x80\xa9three", "\"one\\u2028two\\u2029three\""},
+        {"\xe2\x80\x8b\xe2\x81\xa0\xef\xbb\xbf", "\"\\u200b\\u2060\\ufeff\""},
+        {"\xf3\xa0\x81\x81", "\"\\udb40\\udc41\""},
+        {"\xff\xe2\x80", "\"\\ufffd\\ufffd\\ufffd\""},
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char line[128] = "";
+        FILE *to = fmemopen(line, sizeof line, "w");
+        json_writer json = {.to = to};
+
+        CHECK(to != NULL);
+        json_string(&json, NULL, texts[i][0]);
+        fclose(to);
+        CHECK(strcmp(line, texts[i][1]) == 0);
+    }
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------------------------- */
@@ -341,6 +373,7 @@ int main(void)
     odd_names_are_refused_unseen();
     names_with_control_characters_are_refused_and_letters_of_any_language_are_not();
     what_a_peer_says_stays_in_its_line_and_in_its_order();
+    json_and_qlog_escape_what_a_terminal_must_not_get();
     names_lead_nowhere_else(true);
     tree_walk_always();
     names_lead_nowhere_else(false);

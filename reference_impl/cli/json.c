@@ -5,21 +5,30 @@
 
 #include "cli/text.h"
 
+/* RFC 8259 7: beyond U+FFFF as a pair of surrogates. */
+static void write_escape(FILE *to, uint32_t code)
+{
+    if (code > 0xffff) {
+        code -= 0x10000;
+        fprintf(to, "\\u%04x", (unsigned)(0xd800 + (code >> 10)));
+        code = 0xdc00 + (code & 0x3ff);
+    }
+    fprintf(to, "\\u%04x", (unsigned)code);
+}
+
 static void write_quoted(FILE *to, const char *text)
 {
     fputc('"', to);
     while (*text != '\0') {
-        size_t length = text_utf8_length(text);
+        text_piece piece = text_next(text);
 
-        if (length == 0)
-            fputs("\\ufffd", to);
-        else if (*text == '"' || *text == '\\')
+        if (*text == '"' || *text == '\\')
             fprintf(to, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            fprintf(to, "\\u%04x", (unsigned)(unsigned char)*text);
+        else if (piece.printable)
+            fwrite(text, 1, piece.bytes, to);
         else
-            fwrite(text, 1, length, to);
-        text += length == 0 ? 1 : length;
+            write_escape(to, piece.code);
+        text += piece.bytes;
     }
     fputc('"', to);
 }

@@ -18,7 +18,8 @@ void json_end(json_writer *json);
 /* The same for a list; its elements have no keys. */
 void json_begin_list(json_writer *json, const char *key);
 void json_end_list(json_writer *json);
-/* NULL becomes null; bytes that are not UTF-8 become U+FFFD. */
+/* NULL becomes null. What text_next() finds not printable is escaped, and bytes that are not UTF-8 become U+FFFD: the
+ * value is the same, and the line cannot steer a terminal. */
 void json_string(json_writer *json, const char *key, const char *value);
 void json_number(json_writer *json, const char *key, uint64_t value);
 void json_real(json_writer *json, const char *key, double value);

@@ -8,8 +8,9 @@ static bool is_continuation(unsigned char byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* RFC 3629: the shortest form only, no surrogates, nothing past U+10FFFF. */
-size_t text_utf8_length(const char *text)
+/* Length of the well-formed UTF-8 character at `text`, 0 when there is none. RFC 3629: the shortest form only, no
+ * surrogates, nothing past U+10FFFF. */
+static size_t utf8_length(const char *text)
 {
     const unsigned char *bytes = (const unsigned char *)text;
     unsigned char first = bytes[0];
@@ -28,24 +29,52 @@ size_t text_utf8_length(const char *text)
     return is_continuation(bytes[3]) ? 4 : 0;
 }
 
-/* U+2028 to U+202E end a line or turn the direction of what follows, U+2066 to U+2069 too: a line with such a name in
- * it would read as another one. */
-static bool rearranges_the_line(const unsigned char bytes[3])
+/* Inclusive ranges of code points, ascending. */
+static const struct {
+    uint32_t first, last;
+} harmful[] = {
+    {0x00, 0x1f},       /* C0: steers terminals */
+    {0x7f, 0x9f},       /* DEL, C1 */
+    {0x061c, 0x061c},   /* Arabic letter mark: turns the direction of what follows, as do others below */
+    {0x200b, 0x200f},   /* zero width, left-to-right and right-to-left mark */
+    {0x2028, 0x202e},   /* ends of lines and paragraphs, embeddings, overrides */
+    {0x2060, 0x2060},   /* word joiner: no width */
+    {0x2066, 0x2069},   /* isolates */
+    {0xfeff, 0xfeff},   /* no-break space without width */
+    {0xfff9, 0xfffb},   /* interlinear annotation: hides text */
+    {0xe0000, 0xe007f}, /* tags: invisible letters */
+};
+
+static bool is_harmful(uint32_t code)
 {
-    return bytes[0] == 0xe2 && ((bytes[1] == 0x80 && bytes[2] >= 0xa8 && bytes[2] <= 0xae) ||
-                                (bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9));
+    for (size_t i = 0; i < sizeof harmful / sizeof *harmful; i++)
+        if (code >= harmful[i].first && code <= harmful[i].last)
+            return true;
+    return false;
 }
 
-/* C0 and C1 control characters and DEL steer terminals. */
-static bool is_printable(const char *text, size_t length)
+/* Of the well-formed character of `length` bytes. */
+static uint32_t code_point(const char *text, size_t length)
 {
+    static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     const unsigned char *bytes = (const unsigned char *)text;
+    uint32_t code = bytes[0] & first_bits[length];
 
-    if (length == 1)
-        return bytes[0] >= 0x20 && bytes[0] != 0x7f;
-    if (length == 3 && rearranges_the_line(bytes))
-        return false;
-    return length > 0 && !(bytes[0] == 0xc2 && bytes[1] < 0xa0);
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (bytes[i] & 0x3f);
+    return code;
+}
+
+text_piece text_next(const char *text)
+{
+    size_t length = utf8_length(text);
+    text_piece piece = {.bytes = length == 0 ? 1 : length, .code = TEXT_REPLACEMENT};
+
+    if (length == 0)
+        return piece;
+    piece.code = code_point(text, length);
+    piece.printable = !is_harmful(piece.code);
+    return piece;
 }
 
 const char *text_printable(const char *text, char *to, size_t capacity)
@@ -53,19 +82,16 @@ const char *text_printable(const char *text, char *to, size_t capacity)
     size_t used = 0;
 
     while (*text != '\0') {
-        size_t length = text_utf8_length(text);
-        bool printable = is_printable(text, length);
+        text_piece piece = text_next(text);
 
-        if (length == 0)
-            length = 1;
-        if (used + (printable ? length : 1) >= capacity)
+        if (used + (piece.printable ? piece.bytes : 1) >= capacity)
             break;
-        if (printable)
-            for (size_t i = 0; i < length; i++)
+        if (piece.printable)
+            for (size_t i = 0; i < piece.bytes; i++)
                 to[used++] = text[i];
         else
             to[used++] = '?';
-        text += length;
+        text += piece.bytes;
     }
     to[used] = '\0';
     return to;

@@ -2,16 +2,28 @@
 #ifndef NETBLT_CLI_TEXT_H
 #define NETBLT_CLI_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Words from the network may hold anything: control characters must not reach a terminal, nor broken UTF-8 a JSON
- * parser. */
+/* Text from the network may hold anything. Whatever is printed, on a terminal, as JSON or in a qlog file, goes through
+ * text_next(): it finds what steers a terminal, is invisible or turns the direction of what follows, and broken UTF-8.
+ */
 
-/* Length of the well-formed UTF-8 character at `text`, 0 when there is none. Strings end in NUL. */
-size_t text_utf8_length(const char *text);
-/* Copies `text`, cut to fit, with '?' for every byte that is no printable character. Answers `to`. */
+#define TEXT_REPLACEMENT 0xfffd
+
+/* One character of a text. */
+typedef struct text_piece {
+    size_t bytes;   /* that it takes; 1 where the text is no UTF-8 */
+    uint32_t code;  /* code point; TEXT_REPLACEMENT where the text is no UTF-8 */
+    bool printable; /* may be written as it is; else an escape has to stand for it */
+} text_piece;
+
+/* The first character of `text`, which is not empty. Ends in NUL. */
+text_piece text_next(const char *text);
+/* Copies `text`, cut to fit, with '?' for every character that is not printable, and for
+ * every byte that is no UTF-8. Returns `to`. */
 const char *text_printable(const char *text, char *to, size_t capacity);
 
 /* "12.3 MB", "999 B": powers of 1000 */
