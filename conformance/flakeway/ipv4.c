@@ -78,10 +78,13 @@ static bool find_in_udp(const uint8_t *packet, uint16_t udp_port, ipv4_view *vie
         return false;
     }
     size_t udp_length = read16(udp + UDP_LENGTH);
+    bool first_fragment = (read16(packet + IP_FRAGMENT) & MORE_FRAGMENTS) != 0;
+    if (udp_length < UDP_HEADER_BYTES || (udp_length > available && !first_fragment)) {
+        return false; /* its receiver drops such a datagram: no rule matches it, and no repair makes it a sound one */
+    }
     view->udp = true;
     view->netblt_offset = view->header_bytes + UDP_HEADER_BYTES;
-    view->netblt_length =
-        (udp_length >= UDP_HEADER_BYTES && udp_length < available ? udp_length : available) - UDP_HEADER_BYTES;
+    view->netblt_length = (udp_length < available ? udp_length : available) - UDP_HEADER_BYTES;
     return true;
 }
 

@@ -105,6 +105,25 @@ static void a_udp_length_beyond_the_packet_is_not_followed(void)
     }
 }
 
+/* A length that lies: too short for the header, or more than the packet holds. Only a first fragment may say more. */
+static void a_datagram_whose_length_lies_is_no_netblt(void)
+{
+    static const uint16_t lies[] = {0, 7, 21, 65535};
+    ipv4_view view;
+    for (unsigned i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        uint8_t payload[20] = {0x26, 0xfc, 0x10, 0x00, (uint8_t)(lies[i] >> 8), (uint8_t)lies[i]};
+        test_packet packet = wrapped(17, payload, 20);
+        CHECK(!ipv4_find_netblt(packet.bytes, packet.length, 9980, &view));
+    }
+    uint8_t payload[20] = {0x26, 0xfc, 0x10, 0x00, 0, 60};
+    test_packet packet = wrapped(17, payload, 20);
+    packet.bytes[6] = 0x20; /* more fragments */
+    CHECK(ipv4_find_netblt(packet.bytes, packet.length, 9980, &view) && view.netblt_length == 12);
+    payload[5] = 16; /* bytes behind the datagram are none of it */
+    packet = wrapped(17, payload, 20);
+    CHECK(ipv4_find_netblt(packet.bytes, packet.length, 9980, &view) && view.netblt_length == 8);
+}
+
 int main(void)
 {
     RUN(the_headers_checksum_is_the_textbooks);
@@ -114,5 +133,6 @@ int main(void)
     RUN(a_repaired_packet_has_sound_lengths_and_checksums);
     RUN(a_udp_checksum_that_comes_out_as_zero_is_sent_as_ffff);
     RUN(a_udp_length_beyond_the_packet_is_not_followed);
+    RUN(a_datagram_whose_length_lies_is_no_netblt);
     return failures != 0;
 }
