@@ -258,41 +258,53 @@ def test_several_captures_are_reported_in_the_order_in_which_they_were_named(com
     assert [file["file"] for file in checked(command, *names)[1]["files"]] == names
 
 
+FINDING = (
+    b'{"frame": 3, "interface": "", "time": 1.5, "stream": 0, "requirement": "CTRL-04", "verdict": "suspected", '
+    b'"offender": "10.0.0.2 receiver", "text": "bad \\u0001", "offending_frame": 0, "request_frame": 2, '
+    b'"evidence_frame": 0}\n'
+)
+
+
 @pytest.mark.parametrize("size", [1, 7, 64])
-def test_findings_come_out_as_soon_as_their_packet_is_whole(size: int) -> None:
-    pdml = (
-        b'<pdml><packet><proto name="frame"><field name="frame.number" show="3"/></proto><proto name="netblt">'
-        b'<field name="netblt.stream" show="0"/><field show=""><field name="_ws.expert"><field '
-        b'name="_ws.expert.message" show="Suspected: bad \x01 &amp; worse [CTRL-04]"/></field><field '
-        b'name="netblt.analysis.requirement" show="CTRL-04"/><field name="netblt.analysis.verdict" show="suspected"/>'
-        b"</field></proto></packet>\n"
-    )
+def test_findings_come_out_as_soon_as_their_line_is_whole(size: int) -> None:
     reader, found = FindingReader(), []
-    for at in range(0, len(pdml), size):
-        found += reader.feed(pdml[at : at + size])
-    assert [(one.frame, one.stream, one.text) for one in found] == [(3, 0, "bad ? & worse")]
-    assert not reader.feed(b'</pdml>\n{"report": 1}')
-    assert reader.rest == b'\n{"report": 1}'
+    for at in range(0, len(FINDING), size):
+        found += reader.feed(FINDING[at : at + size])
+    assert [(one.frame, one.stream, one.time, one.text, one.request_frame) for one in found] == [
+        (3, 0, 1.5, "bad \x01", 2)
+    ]
+    assert not reader.feed(b'{"report": "summary"}\n{"stream": 0}\n')
+    reader.end()
+
+
+def test_findings_alike_are_counted_and_the_first_thousand_kept() -> None:
+    reader = FindingReader()
+    kept = reader.feed(FINDING * 1003)
+    assert len(kept) == 1000
+    assert reader.more == {(0, "CTRL-04", "suspected", "10.0.0.2 receiver"): 3}
 
 
 @pytest.mark.parametrize(
-    ("pdml", "complaint"),
-    [
-        (b"Segmentation fault", "text where a tag should begin"),
-        (b'<pdml><packet><proto name="frame"></pdml>', "ends inside a packet"),
-        (b"<pdml><packet><proto></packet>", "mismatched tag"),
-    ],
+    "text",
+    [b"Segmentation fault\n", b"[]\n", b'{"stream": 0}\n', b'{"requirement": "CTRL-04"}\n', b'{"damaged": 3}\n'],
 )
 @pytest.mark.parametrize("size", [1, 100])
-def test_pdml_that_is_none_is_told(pdml: bytes, complaint: str, size: int) -> None:
+def test_output_that_is_none_of_the_plugins_is_told(text: bytes, size: int) -> None:
     reader = FindingReader()
 
     def feed_all() -> None:
-        for at in range(0, len(pdml), size):
-            reader.feed(pdml[at : at + size])
+        for at in range(0, len(text), size):
+            reader.feed(text[at : at + size])
 
-    with pytest.raises(JudgeError, match=complaint):
+    with pytest.raises(JudgeError, match="tshark's output cannot be read"):
         feed_all()
+
+
+def test_output_that_ends_inside_a_line_is_told() -> None:
+    reader = FindingReader()
+    reader.feed(FINDING + FINDING[:-1])
+    with pytest.raises(JudgeError, match="it ends inside a line"):
+        reader.end()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from netblt_conformance.judges import frames, second, standings
 from netblt_conformance.judges.comparable import COMPARABLE
 from netblt_conformance.judges.findings import Finding
 from netblt_conformance.judges.second import disagreements, position_options
-from netblt_conformance.judges.tshark import VIOLATIONS, Tshark, plugin_folder
+from netblt_conformance.judges.tshark import Tshark, plugin_folder
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
 from netblt_conformance.verdicts import Cause, Result, Verdict
@@ -227,15 +227,15 @@ def test_a_suspicion_in_the_frame_of_a_violation_is_no_violation(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     both = [finding(4, "violation"), finding(4, "suspected")]
-    monkeypatch.setattr(Tshark, "judge", lambda *_: (both, {}))
+    monkeypatch.setattr(Tshark, "judge", lambda *_: both)
     (tmp_path / "x.pcapng").touch()
     with Tshark() as tshark:
-        assert tshark.findings(tmp_path / "x.pcapng", VIOLATIONS) == both[:1]
+        assert tshark.findings(tmp_path / "x.pcapng", violations=True) == both[:1]
         assert tshark.findings(tmp_path / "x.pcapng") == both
 
 
 def test_without_the_report_of_conclusions_findings_speak_alone() -> None:
-    (connection,) = standings.connections({}, [finding(3, "suspected"), finding(9, "violation")])
+    (connection,) = standings.Reports().connections([finding(3, "suspected"), finding(9, "violation")])
     assert connection.standings["CTRL-04"].conclusion == standings.VIOLATED
 
 
