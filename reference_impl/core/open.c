@@ -269,7 +269,6 @@ static void prepare_limits(const netblt_params *proposed, netblt_params *limits)
     }
 }
 
-/* An accepted connection, or why it cannot be. */
 /* guard.h: a marked OPEN shows that its sender knows what a token is. Every RESPONSE must be able to carry it. */
 static void offer_guard(netblt_connection *connection, const struct nb_packet *open)
 {
@@ -287,6 +286,7 @@ static void offer_guard(netblt_connection *connection, const struct nb_packet *o
                                        connection->unique_id);
 }
 
+/* Makes the connection. NULL, or why it cannot be. */
 static const char *accept_request(netblt_endpoint *endpoint, const netblt_request *request, const netblt_answer *answer,
                                   const struct nb_packet *open, netblt_time now)
 {

@@ -14,7 +14,7 @@
 #define WAIT_MAX_US UINT64_C(5000000)
 #define WAIT_ROUND_TRIPS 3
 #define WAIT_BURST_INTERVALS 2
-/* A quarter of the wait: reordering by more than that delays only the report (see died() in close.c). */
+/* A quarter of the wait: reordering by more than that delays only the report (see die() in close.c). */
 #define LISTEN_FROM_SHARE 4
 
 static netblt_time round_trip_us(const netblt_connection *connection)
@@ -43,12 +43,12 @@ static enum nb_end_belief begin_wait(netblt_connection *connection, enum nb_type
 {
     struct nb_pending_end *pending = &connection->pending_end;
     memcpy(pending->reason, reason, strlen(reason) + 1);
+    pending->type = type;
     if (pending->waiting)
         return NB_END_WAITS;
     netblt_time wait = wait_us(connection);
     pending->waiting = true;
     pending->quiet = !pending->refuted;
-    pending->type = type;
     pending->listen_from = now + wait / LISTEN_FROM_SHARE;
     pending->until = now + wait;
     return NB_END_WAITS;

@@ -266,7 +266,7 @@ static void NEG_09_an_offer_is_only_slowed_down(void)
 
 /* ---- farewells ------------------------------------------------------------------------------------------------- */
 
-static void answers_to_strangers_are_limited_and_last_words_are_not(void)
+static void stateless_replies_are_limited_and_last_packets_are_not(void)
 {
     struct nb_farewells farewells;
     struct nb_emitter emitter = {2, 1, 7};
@@ -321,7 +321,7 @@ int main(void)
     RUN(parameters_that_cannot_be_used_are_named);
     RUN(NEG_01_to_07_a_restriction_is_never_looser_than_either_side_and_is_stable);
     RUN(NEG_09_an_offer_is_only_slowed_down);
-    RUN(answers_to_strangers_are_limited_and_last_words_are_not);
+    RUN(stateless_replies_are_limited_and_last_packets_are_not);
     RUN(every_code_has_words_of_its_own);
     return 0;
 }
