@@ -98,6 +98,7 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
         nb_close_on_abort(connection, packet, now);
         break;
     default:
+        connection->transfers = true;
         nb_pending_end_refute(connection, now);
         input_transfer(connection, packet, now);
         break;
@@ -254,7 +255,7 @@ static size_t output_owed(netblt_connection *connection, uint8_t *packets, size_
         output->needed = bytes;
         return 0;
     }
-    connection->owed &= ~(first | NB_OWED_KEEPALIVE);
+    connection->owed &= ~(first == NB_OWED_OPEN ? first : first | NB_OWED_KEEPALIVE);
     if (nb_validation_send_at(connection, bytes, now) > now) {
         connection->sent_at = now; /* or a KEEPALIVE would be due again at this very moment, without end */
         return 0; /* as if the network had lost it: every one of these packets is repeated where it matters */

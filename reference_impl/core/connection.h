@@ -76,6 +76,7 @@ struct netblt_connection {
 
     bool death_told;                          /* to run no longer */
     bool keepalive_runs;                      /* as the observer was told */
+    bool transfers;                           /* a packet of the data phase has arrived */
     bool validated;                           /* passive: the peer has shown that our packets reach it */
     bool finished;                            /* the client knows the outcome */
     bool succeeded;                           /* which is NETBLT_DONE */

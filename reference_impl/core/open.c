@@ -48,8 +48,28 @@ void nb_open_start(netblt_connection *connection, netblt_time now)
     connection->owed |= NB_OWED_OPEN;
 }
 
+/* A guarded passive end under a flood of forged OPENs may have ended this connection for one of them before our next
+ * packet arrived, and then nothing comes back. The same OPEN makes it again, with the same token. What follows the OPEN
+ * at once shows that it was not forged, as far as a flood of mere OPENs goes. */
+#define OPEN_AGAIN_ROUND_TRIPS 3
+
+static void open_again(netblt_connection *connection, netblt_time now)
+{
+    if (connection->transfers || connection->state != NETBLT_STATE_OPEN)
+        return;
+    connection->open_wait_us *= 2;
+    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at,
+                 now + connection->open_wait_us);
+    connection->owed |= NB_OWED_OPEN | (connection->role == NETBLT_RECEIVER ? NB_OWED_CONTROL : NB_OWED_KEEPALIVE);
+}
+
 void nb_open_timeout(netblt_connection *connection, netblt_time now)
 {
+    if (connection->state != NETBLT_STATE_OPENING) {
+        nb_timer_expired(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at);
+        open_again(connection, now);
+        return;
+    }
     nb_timer_expired(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at);
     if (give_up_opening(connection, now)) {
         nb_close_finish(connection, NETBLT_UNREACHABLE, "no answer to OPEN");
@@ -78,8 +98,12 @@ size_t nb_open_write(netblt_connection *connection, uint8_t *packet, netblt_time
 static void become_open(netblt_connection *connection, netblt_time first_round_trip_us, netblt_time now)
 {
     nb_set_state(connection, NETBLT_STATE_OPEN);
-    /* OPEN-05 */
-    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at, NETBLT_TIME_NEVER);
+    /* OPEN-05; open_again() */
+    connection->open_wait_us = connection->endpoint->config.profile->open_retry_us;
+    if (connection->open_wait_us < OPEN_AGAIN_ROUND_TRIPS * first_round_trip_us)
+        connection->open_wait_us = OPEN_AGAIN_ROUND_TRIPS * first_round_trip_us;
+    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at,
+                 connection->active && connection->guarded ? now + connection->open_wait_us : NETBLT_TIME_NEVER);
     connection->owed &= ~(unsigned)NB_OWED_OPEN;
     connection->received_at = now;
     connection->sent_at = now;

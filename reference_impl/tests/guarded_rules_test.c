@@ -127,6 +127,42 @@ static void so_it_does_where_we_have_opened_and_RESPONSE_brought_the_token(void)
     peer_free(&peer);
 }
 
+/* A flood of forged OPENs may have made the passive end forget us. It makes the same connection of the same OPEN. */
+static void our_active_end_opens_again_when_nothing_follows_the_RESPONSE(void)
+{
+    static const enum netblt_role roles[] = {NETBLT_SENDER, NETBLT_RECEIVER};
+    for (size_t i = 0; i < 4; i++) {
+        struct peer peer;
+        struct forged packet;
+        bool guarded = i / 2 == 0;
+        peer_init(&peer, roles[i % 2], true);
+        give_secret(&peer, false);
+        snprintf(peer.params.client_string, sizeof peer.params.client_string, "a server%s",
+                 guarded ? " guard=0123456789abcdef" : "");
+        peer_start(&peer);
+        peer.unique_id = peer_get32(peer_nth(&peer, OPEN, 0)->bytes + 12);
+        forge_open(&peer, &packet, RESPONSE, &peer.params, roles[i % 2] == NETBLT_SENDER);
+        CHECK_EQUAL(peer_send(&peer, &packet), 0);
+        CHECK_EQUAL(peer_info(&peer)->guarded, guarded);
+        peer_mark(&peer);
+        peer_wait(&peer, 3500 * MS); /* after 1 s and 2 s more */
+        CHECK_EQUAL(peer_count(&peer, OPEN), guarded ? 2 : 0);
+        for (size_t n = peer.mark; n < peer.seen_count; n++) { /* with a packet right behind it */
+            if (peer.seen[n].type != OPEN)
+                continue;
+            CHECK_EQUAL(peer_get32(peer.seen[n].bytes + 12), peer.unique_id);
+            CHECK(n + 1 < peer.seen_count);
+            CHECK_EQUAL(peer.seen[n + 1].type, roles[i % 2] == NETBLT_SENDER ? KEEPALIVE : CONTROL);
+            CHECK(peer.seen[n + 1].at == peer.seen[n].at);
+        }
+        peer_bare(&peer, KEEPALIVE); /* it is there */
+        peer_mark(&peer);
+        peer_wait(&peer, 20 * SECOND);
+        CHECK_EQUAL(peer_count(&peer, OPEN), 0);
+        peer_free(&peer);
+    }
+}
+
 static void a_foreign_sender_gets_a_number_that_it_cannot_foresee(void)
 {
     struct peer peer;
@@ -386,6 +422,7 @@ int main(void)
     RUN(with_it_each_is_believed_at_once_and_the_client_does_not_see_it);
     RUN(a_REFUSED_with_the_proof_is_believed_at_once);
     RUN(our_ABORT_and_QUIT_hold_the_proof_for_a_guarded_peer_only);
+    RUN(our_active_end_opens_again_when_nothing_follows_the_RESPONSE);
     RUN(our_REFUSED_holds_the_proof_for_a_marked_OPEN_only);
     RUN(the_ABORT_for_a_forged_OPEN_holds_no_proof);
     RUN(a_forged_OPEN_does_not_replace_a_guarded_connection_that_dallies);
