@@ -81,7 +81,11 @@ def test_a_program_that_prints_an_error_and_exits_is_shown_with_its_command_line
         ("kill -SEGV $$", "crashed with SIGSEGV", "crashed with SIGSEGV"),
         ("kill -KILL $$", "the program ended with SIGKILL", "the program ended with SIGKILL"),
         ("exec sleep 100", "expected OPEN: not within", "did not listen within 1 s"),
-        (r"printf '\033[31m\000\n' >&2; exit 1", "standard error: ?[31m?;", "standard error: ?[31m?"),
+        (
+            r"printf '\033[31m\000\n' >&2; exit 1",
+            r"standard error: \u001b[31m\u0000;",
+            r"standard error: \u001b[31m\u0000",
+        ),
     ],
 )
 def test_the_summary_says_how_each_program_ended(
@@ -233,5 +237,5 @@ def test_a_packet_that_is_no_netblt_is_shown_as_what_it_is() -> None:
 
 
 def test_of_a_long_output_the_end_is_shown() -> None:
-    assert words.shown_lines("a\n\nb\x07\nc\n") == ["a", "b?", "c"]
+    assert words.shown_lines("a\n\nb\x07\nc\n") == ["a", "b\\u0007", "c"]
     assert words.shown_lines("a\nb\nc\n", 2) == ["... 1 lines before", "b", "c"]

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "memory.h"
 
-const struct nb_quota nb_quota_analysis = {.per_connection = 12000, .per_packet = 120};
-const struct nb_quota nb_quota_report = {.per_connection = 4000, .per_packet = 40};
+const struct nb_quota nb_quota_analysis = {.per_connection = 12000, .per_packet = 160};
+const struct nb_quota nb_quota_report = {.per_connection = 4000, .per_packet = 20};
 
-/* Enough for a transfer that had a million buffers of one packet; a fraction of what tshark may take. */
+/* Enough for a transfer of 1.5 million packets with one in each buffer; a fraction of what tshark may take. */
 guint nb_memory_limit_mib = 256;
 
 static uint64_t pooled; /* bytes taken from the pool */
