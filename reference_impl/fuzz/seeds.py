@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the first corpus of the fuzz targets: seeds.py VECTORS_FOLDER CORPUS_FOLDER.
 
-The packet decoder starts from the byte vectors, one file for each packet. The endpoint starts from small programs in
-the language of endpoint_fuzz.c: whole transfers, clean and with the usual mishaps, that a search can then vary.
+The packet decoder starts from the byte vectors, one file for each packet. The other targets start from small programs
+in the languages of endpoint_fuzz.c and pair_fuzz.c: whole transfers, clean and with the usual mishaps, for a search to
+vary.
 """
 
 import json
@@ -12,7 +13,8 @@ from pathlib import Path
 
 # kind, packet size - 1, buffer size - 1, buffers - 1, burst - 1, interval, death timer - 1, buffers to supply
 SHAPE = bytes([0, 9, 0, 39, 1, 9, 1, 7, 3])
-TIMER, WAIT, RAW, OPEN, RESPONSE, CONTROL, DATA, NULL_ACK = 0, 2, 3, 4, 5, 6, 8, 11
+WITH_CHECKSUM, LONG_STRING = 64, 128  # bits of kind
+TIMER, WAIT, RAW, OPEN, RESPONSE, CONTROL, DATA, DAMAGE, NULL_ACK = 0, 2, 3, 4, 5, 6, 8, 10, 11
 QUIT, BARE, RESUME, WANT_QUIT, ABORT, STALL, SENDER, RECEIVER = 13, 14, 15, 16, 17, 18, 19, 20
 GO, OK, RESEND = 0, 1, 2
 READ, WRITE, CHECKSUM = 0, 1, 2
@@ -64,9 +66,83 @@ def programs() -> dict[str, bytes]:
     }
 
 
+def damaged_programs() -> dict[str, bytes]:
+    """With a data checksum; damage hits the data of one packet, then a whole copy comes."""
+    acked = bytes([NULL_ACK, 0, 5, 1])
+    flipped = bytes([DAMAGE, 30]) + data(1) + data(0) + data(2) + data(3) + acked + data(1)
+    headers = bytes([DAMAGE, 17]) + data(1) + bytes([DAMAGE, 5]) + acked + bytes([DAMAGE, 1]) + control(go(0))
+    return {
+        "receive-damaged-data": opening(OPEN, WRITE | CHECKSUM) + acked + flipped + acked + bytes([TIMER] * 6),
+        "receive-damaged-headers": opening(OPEN, WRITE | CHECKSUM) + headers + acked + flipped,
+        "send-far-ahead": opening(OPEN, READ) + control(go(0), bytes([GO | 32, 1, 9]), bytes([GO | 32, 2, 10]), go(1)),
+    }
+
+
+# Of a pair: kind and kind of the other end, packet size - 1, packets of a buffer - 1, bytes less, buffers - 1, burst
+# size - 1, interval, death timer - 2, buffers to send - 1, last buffer in 256ths, delays.
+FIRST_AT_END, LIMITS, MANY, MIT1987, ANY_ORDER, AUTOMATIC, SUMS, OBSERVED = (1 << i for i in range(8))
+RUN, DROP, REPEAT, DISTORT, LATE, SHORT, REPLAY, CUT = 0, 4, 5, 6, 7, 8, 9, 10
+CLIENT_STALLS, CLIENT_QUITS, CLIENT_ABORTS, HELD_UP, PATH = 11, 12, 13, 14, 15
+AGAIN, OTHER_END = HELD_UP | 64, 128
+
+
+def run(power: int) -> bytes:
+    return bytes([RUN, power])
+
+
+def fault(what: int, count: int = 1, place: int = 0, value: int = 0) -> bytes:
+    return bytes([what, count - 1, place, value])
+
+
+def pair_events() -> dict[str, bytes]:
+    both = fault(DROP, 2) + run(1) + fault(DROP | OTHER_END, 1) + run(4)
+    shapes = b"".join(fault(what | end, 1, 30, 9) + run(2) for what in (REPEAT, DISTORT, SHORT) for end in (0, 128))
+    lost_open = fault(DROP | OTHER_END, 1) + run(2) + fault(DROP, 1)
+    stale = run(12) + bytes([REPLAY, 0]) + run(5) + bytes([REPLAY, 1, REPLAY, 2]) + run(6)
+    bottleneck = bytes([PATH | OTHER_END, 12, 40, 0]) + bytes([PATH, 1, 200, 0]) + run(12) + run(12) + run(12)
+    lossy = bytes([PATH | OTHER_END, 5, 60, 17]) + run(12) + run(12) + bytes([PATH | OTHER_END, 40, 5, 3]) + run(12)
+    return {
+        "clean": b"",
+        "losses": both + both,
+        "shapes": shapes,
+        "late": fault(LATE | OTHER_END, 4, 100) + run(5) + fault(LATE, 2, 200) + run(6),
+        "lost-open": lost_open,
+        "stale": stale + bytes([AGAIN]) + stale,
+        "quit-0": run(3) + bytes([CLIENT_QUITS]) + run(6),
+        "quit-1": run(4) + bytes([CLIENT_QUITS | OTHER_END]) + fault(DROP, 3) + run(6),
+        "abort": run(4) + bytes([CLIENT_ABORTS, 0]) + run(3) + bytes([AGAIN]) + run(4),
+        "stalled": run(2) + bytes([CLIENT_STALLS, 1, CLIENT_STALLS | OTHER_END, 1]) + run(9),
+        "cut": run(4) + bytes([CUT, 40]) + run(6) + bytes([CUT, 255]) + run(8),
+        "held-up": run(3) + bytes([HELD_UP, 100, 0]) + run(3) + bytes([HELD_UP, 255, 0]) + run(5),
+        "bottleneck": bottleneck,
+        "lossy": lossy,
+        "forged": run(3) + fault(SHORT | 64, 3, 19, 1) + run(3) + fault(SHORT | 64 | OTHER_END, 3, 13, 2) + run(4),
+    }
+
+
+def pair_programs() -> dict[str, bytes]:
+    small = bytes([99, 9, 33, 3, 15, 10, 5, 7, 128, 10, 10])
+    one_packet = bytes([0, 0, 0, 0, 0, 0, 0, 2, 255, 0, 0])
+    large = bytes([49, 31, 0, 15, 7, 20, 10, 31, 100, 20, 20])
+    kinds = {
+        "fixed": (SUMS, 0, small),
+        "receive": (SUMS | OBSERVED, 4, small),
+        "any-order": (ANY_ORDER | SUMS | FIRST_AT_END, ANY_ORDER | FIRST_AT_END | OBSERVED, small),
+        "plain": (MIT1987, MIT1987 | LIMITS | 4, small),
+        "one-packet": (SUMS, 4, one_packet),
+        "automatic": (AUTOMATIC | SUMS | MANY, AUTOMATIC | OBSERVED, large),
+        "automatic-receive": (AUTOMATIC | SUMS | MANY, AUTOMATIC | ANY_ORDER | 4, large),
+    }
+    return {
+        f"{shape}-{name}": bytes([kind, other]) + transfer + events
+        for shape, (kind, other, transfer) in kinds.items()
+        for name, events in pair_events().items()
+    }
+
+
 def main() -> None:
     vectors, corpus = Path(sys.argv[1]), Path(sys.argv[2])
-    for target in ("decode_fuzz", "endpoint_fuzz"):
+    for target in ("decode_fuzz", "endpoint_fuzz", "pair_fuzz"):
         (corpus / target).mkdir(parents=True, exist_ok=True)
     for path in sorted(vectors.glob("*.json")):
         vectors_here = json.loads(path.read_text(encoding="utf-8"))
@@ -75,6 +151,12 @@ def main() -> None:
             (corpus / "decode_fuzz" / name).write_bytes(bytes.fromhex(vector["hex"]))
     for name, program in programs().items():
         (corpus / "endpoint_fuzz" / name).write_bytes(SHAPE + program)
+    for name, program in damaged_programs().items():
+        (corpus / "endpoint_fuzz" / name).write_bytes(bytes([WITH_CHECKSUM]) + SHAPE[1:] + program)
+    for name, program in pair_programs().items():
+        (corpus / "pair_fuzz" / name).write_bytes(program)
+    opens = b"".join(opening(OPEN | who << 6, way | 4) for _ in range(12) for who in range(3) for way in (READ, WRITE))
+    (corpus / "endpoint_fuzz" / "many-opens").write_bytes(bytes([LONG_STRING]) + SHAPE[1:] + opens)
 
 
 main()
