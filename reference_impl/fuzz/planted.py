@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds wrong cores (planted.toml) and reports whether the fuzz targets find them.
+
+Each planted bug is first looked for with the kept corpus, then, if that does not find it, by a search of up to
+--search-seconds from the corpus on, with libFuzzer. --replay stops after the corpus and needs no libFuzzer. Exit
+status: 0 all were found, 1 one was not, 2 one could not be built (an edit does not apply, the compiler fails).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CORE = HERE.parent / "core"
+INCLUDE = HERE.parent / "include"
+ORACLES = ("view.c", "model.c", "client.c", "sender_oracle.c", "receiver_oracle.c", "pace.c", "unvalidated.c",
+           "station.c", "repair.c")  # fmt: skip
+TARGETS = {"endpoint_fuzz": ("endpoint_fuzz.c", "hostile.c"), "pair_fuzz": ("pair_fuzz.c", "network.c")}
+REPLAY_LIMIT_S = 300.0  # of a corpus; beyond it the wrong core hangs, and so is found
+GRACE_S = 30.0  # beyond -max_total_time
+
+
+class PlantedError(Exception):
+    """A planted bug cannot be built; the text says which and why."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Planted:
+    name: str
+    about: str
+    edits: tuple[Edit, ...]
+
+
+def load(path: Path) -> list[Planted]:
+    """All planted bugs of a file. PlantedError names what is wrong."""
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))["planted"]
+        found = [Planted(e["name"], e["about"], tuple(Edit(**edit) for edit in e["edit"])) for e in entries]
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise PlantedError(f"{path}: {error!r}") from None
+    names = [planted.name for planted in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise PlantedError(f"{path}: two planted bugs are named {name!r}")
+    return found
+
+
+def apply(planted: Planted, core: Path) -> None:
+    """Edits a copy of the core."""
+    for edit in planted.edits:
+        target = core / edit.file
+        text = target.read_text(encoding="utf-8") if target.is_file() else ""
+        if text.count(edit.old) != 1:
+            raise PlantedError(
+                f"{planted.name}: an edit does not apply: its old text is {text.count(edit.old)} times in {edit.file}, "
+                f"once is needed. Bring planted.toml up to date: {edit.old!r}"
+            )
+        target.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
+
+
+class Builder:
+    """Compiles the core and the fuzz targets; what a planted bug does not change is compiled once."""
+
+    def __init__(self, folder: Path, replay: bool) -> None:
+        self.folder, self.replay = folder, replay
+        self.compiler = os.environ.get("CC", "cc" if replay else "clang")
+        self.flags = ["-std=gnu17", "-O1", "-g", "-w", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
+        self.flags.append("-fsanitize=address,undefined")
+        self.counted = [] if replay else ["-fsanitize=fuzzer-no-link"]  # the edges of the core guide the search
+        self.link = [] if replay else ["-fsanitize=fuzzer"]
+        self.jobs = os.cpu_count() or 1
+        shared = [HERE / name for name in ORACLES] + ([HERE / "replay.c"] if replay else [])
+        own = [HERE / name for names in TARGETS.values() for name in names]
+        objects = self.compile(shared + own, CORE, folder / "fuzz")
+        self.shared = objects[: len(shared)]
+        self.own = dict(zip([path.name for path in own], objects[len(shared) :], strict=True))
+        self.core = dict(
+            zip(self.sources(CORE), self.compile([CORE / n for n in self.sources(CORE)], CORE, folder / "core"),
+                strict=True)
+        )  # fmt: skip
+
+    @staticmethod
+    def sources(core: Path) -> list[str]:
+        return sorted(path.name for path in core.glob("*.c"))
+
+    def run(self, command: list[str]) -> None:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise PlantedError(f"{' '.join(command[:1])} failed:\n{done.stderr[-2000:]}")
+
+    def compile(self, sources: list[Path], core: Path, into: Path) -> list[Path]:
+        counted = self.counted if sources[0].parent == core else []
+        into.mkdir(parents=True, exist_ok=True)
+        objects = [into / f"{source.stem}.o" for source in sources]
+        commands = [
+            [self.compiler, *self.flags, *counted, f"-I{core}", f"-I{INCLUDE}", "-c", str(source), "-o", str(to)]
+            for source, to in zip(sources, objects, strict=True)
+        ]
+        with ThreadPoolExecutor(self.jobs) as pool:
+            list(pool.map(self.run, commands))
+        return objects
+
+    def build(self, planted: Planted | None) -> dict[str, Path]:
+        """The programs of both targets, with a planted bug or without."""
+        name = "unmodified" if planted is None else planted.name
+        place, objects = self.folder / name, dict(self.core)
+        place.mkdir()
+        if planted is not None:
+            shutil.copytree(CORE, place / "core")
+            apply(planted, place / "core")
+            files = {edit.file for edit in planted.edits}
+            changed = self.sources(CORE) if any(file.endswith(".h") for file in files) else sorted(files)
+            new = self.compile([place / "core" / file for file in changed], place / "core", place / "objects")
+            objects.update(zip(changed, new, strict=True))
+        programs = {}
+        for target, sources in TARGETS.items():
+            linked = [*self.shared, *(self.own[source] for source in sources), *objects.values()]
+            programs[target] = place / target
+            self.run([self.compiler, *self.flags, *self.link, *map(str, linked), "-lm", "-o", str(place / target)])
+        return programs
+
+
+def fails(command: list[str], place: Path, limit_s: float) -> str:
+    """Why a program failed; empty when it did not."""
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=16"}
+    try:
+        done = subprocess.run(command, capture_output=True, cwd=place, env=environment, timeout=limit_s, check=False)
+    except subprocess.TimeoutExpired:
+        return "it hangs"
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.decode(errors="replace").splitlines()
+    telling = [line for line in lines if "not true" in line or "ERROR:" in line or "runtime error" in line]
+    return (telling or lines or ["no message"])[0].rsplit("/", 1)[-1][:110]
+
+
+def replays(programs: dict[str, Path]) -> str:
+    """What the kept corpus finds."""
+    for target, program in programs.items():
+        corpus = HERE / "corpus" / target
+        if why := fails([str(program), str(corpus)], program.parent, REPLAY_LIMIT_S):
+            return f"{target}: {why}"
+    return ""
+
+
+def replay_command(program: Path, target: str) -> list[str]:
+    return [str(program), "-runs=0", "-timeout=10", "-rss_limit_mb=2048", str(HERE / "corpus" / target)]
+
+
+def searches(programs: dict[str, Path], seconds: int) -> str:
+    """What a search finds, in both targets at a time."""
+    running = []
+    for target, program in programs.items():
+        found = program.parent / f"found-{target}"
+        found.mkdir()
+        command = [str(program), f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-max_len=2048"]
+        running.append((target, [*command, str(found), str(HERE / "corpus" / target)], program.parent))
+    with ThreadPoolExecutor(len(running)) as pool:
+        results = [
+            (target, pool.submit(fails, command, place, seconds + GRACE_S)) for target, command, place in running
+        ]
+        return "; ".join(f"{target}: {result.result()}" for target, result in results if result.result())
+
+
+def look_for(planted: Planted, builder: Builder, seconds: int) -> bool:
+    """Prints and returns whether a planted bug is found."""
+    begun = time.monotonic()
+    programs = builder.build(planted)
+    built = time.monotonic()
+    if builder.replay:
+        why = replays(programs)
+    else:
+        why = ""
+        for target, program in programs.items():
+            why = why or fails(replay_command(program, target), program.parent, REPLAY_LIMIT_S)
+    how = "corpus"
+    if not why and not builder.replay:
+        why, how = searches(programs, seconds), "search"
+    took = time.monotonic() - built
+    print(f"{'found' if why else 'NOT FOUND':<10} {planted.name:<36} {how:<7} {took:7.1f} s "
+          f"(built in {built - begun:.1f} s)  {why}", flush=True)  # fmt: skip
+    shutil.rmtree(builder.folder / planted.name, ignore_errors=True)
+    return bool(why)
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="reference_impl/fuzz/planted.py", description=__doc__)
+    parser.add_argument("name", nargs="*", help="only these planted bugs")
+    parser.add_argument("--replay", action="store_true", help="the kept corpus only, with any compiler")
+    parser.add_argument("--search-seconds", type=int, default=600, metavar="S", help="for each bug (600)")
+    given = parser.parse_args(argv)
+    try:
+        planted = load(HERE / "planted.toml")
+        unknown = set(given.name) - {entry.name for entry in planted}
+        if unknown:
+            parser.error(f"no planted bug is called {sorted(unknown)[0]!r}")
+        chosen = [entry for entry in planted if not given.name or entry.name in given.name]
+        with tempfile.TemporaryDirectory(prefix="netblt-planted-") as folder:
+            builder = Builder(Path(folder), given.replay)
+            found = sum(look_for(entry, builder, given.search_seconds) for entry in chosen)
+    except PlantedError as error:
+        print(f"planted.py: {error}", file=sys.stderr)
+        return 2
+    print(f"{found} of {len(chosen)} planted bugs found")
+    return 0 if found == len(chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
