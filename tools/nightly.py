@@ -69,6 +69,11 @@ def fuzz(given: argparse.Namespace) -> list[Command]:
     return [[str(runner), str(given.fuzz_seconds)]] if os.access(runner, os.X_OK) else []
 
 
+def planted(given: argparse.Namespace) -> list[Command]:
+    program = ROOT / "reference_impl" / "fuzz" / "planted.py"
+    return [[str(VENV / "python"), str(program), "--search-seconds", str(given.fuzz_seconds)]]
+
+
 def dissector(_given: argparse.Namespace) -> list[Command]:
     """Every program in dissector/nightly, each without arguments."""
     folder = ROOT / "dissector" / "nightly"
@@ -141,7 +146,8 @@ JOBS = [
     Job("sanitizers", "all C tests under ASan and UBSan", HOUR_S, sanitized),
     Job("random-sanitized", "a tenth of the random transfers under ASan and UBSan", HOUR_S,
         lambda g: [sanitized(g)[0], *seeds(g, SANITIZED, 0.1)]),
-    Job("fuzz", "libFuzzer on the decoder and on a whole endpoint", 4 * HOUR_S, fuzz),
+    Job("fuzz", "libFuzzer on the decoder, on an endpoint and on a pair of endpoints", 4 * HOUR_S, fuzz),
+    Job("planted", "wrong cores that the fuzz targets must find, by corpus or search", 8 * HOUR_S, planted),
     Job("tests", "all C tests, the slow ones too", HOUR_S,
         lambda _: [["ctest", "--test-dir", str(BUILD), "--output-on-failure", "--timeout", "1800", "-j2"]]),
     Job("dissector", "what lies in dissector/nightly", 3 * HOUR_S, dissector, keep_going=True),

@@ -21,8 +21,7 @@ static bool puts_off(struct station *station)
 
 static void lend(struct model *model, struct model_buffer *buffer, uint32_t bytes)
 {
-    buffer->memory = malloc(bytes == 0 ? 1 : bytes); /* exact, so that the sanitizer sees every step beyond */
-    FUZZ_CHECK(buffer->memory != NULL);
+    buffer->memory = fuzz_malloc(bytes); /* exact, so that the sanitizer sees every step beyond */
     buffer->held = true;
     model->station->held++;
 }
@@ -232,7 +231,8 @@ static void check_cause(const struct model *model, const netblt_outcome *outcome
         FUZZ_CHECK(model->quit_called);
         break;
     case NETBLT_LOCAL_ABORT: /* with a peer of ours nobody malfunctions */
-        FUZZ_CHECK(model->abort_called || !model->station->expect.peer_is_ours || !model->validated);
+        FUZZ_CHECK(model->abort_called || model->station->memory_was_short || !model->validated ||
+                   !model->station->expect.peer_is_ours);
         break;
     case NETBLT_PEER_DEAD:
         FUZZ_CHECK(model->is_open && model->station->now >= model->valid_at + death);
@@ -243,7 +243,7 @@ static void check_cause(const struct model *model, const netblt_outcome *outcome
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     struct model *model = model_of(context, connection);
-    FUZZ_CHECK(model->finished++ == 0 && outcome->reason != NULL);
+    FUZZ_CHECK(model->finished++ == 0 && outcome->reason != NULL && netblt_result_name(outcome->result)[0] != 0);
     model->result = outcome->result;
     for (size_t i = 0; i < model->buffer_count; i++)
         FUZZ_CHECK(!model->buffers[i].held);

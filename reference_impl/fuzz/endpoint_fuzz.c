@@ -70,6 +70,27 @@ static void step_of_peer(struct hostile *host, struct bytes *in, unsigned op)
     }
 }
 
+/* What happens seldom. */
+static void step_of_host(struct station *station, struct hostile *host, struct bytes *in)
+{
+    uint8_t what = take(in);
+    switch (what / 64) {
+    case 0: /* another OPEN than the one that an endpoint remembers */
+        host->unique_id ^= 0x100;
+        break;
+    case 1:
+        station_misuse(station, host->model, what % 12);
+        break;
+    case 2:
+        station->policy = (enum listener_policy)(what % POLICIES);
+        break;
+    default:
+        station->memory_was_short = true;
+        fuzz_memory_fails(what / 4 % 16, 1 + what % 4);
+        break;
+    }
+}
+
 static void step_of_client(struct fuzz *fuzz, struct hostile *host, struct bytes *in, unsigned op)
 {
     struct station *station = &fuzz->station;
@@ -93,8 +114,8 @@ static void step_of_client(struct fuzz *fuzz, struct hostile *host, struct bytes
     case 20:
         open_actively(fuzz, host, NETBLT_RECEIVER);
         break;
-    case 21: /* a copy of the peer's OPEN that was under way for long */
-        host->unique_id ^= 0x100;
+    case 21:
+        step_of_host(station, host, in);
         break;
     case 22:
         station_drain(station, take(in)); /* too little room for most packets */
@@ -169,6 +190,7 @@ static void prepare(struct fuzz *fuzz, struct bytes *in)
 /* Nobody says anything any more: in the end every connection is over and no timer runs. */
 static void let_all_end(struct station *station)
 {
+    fuzz_memory_fails(0, 0);
     for (int i = 0; i < 20000 && station->open_connections > 0; i++) {
         netblt_time next = netblt_deadline(station->endpoint);
         FUZZ_CHECK(next != NETBLT_TIME_NEVER);
@@ -183,8 +205,7 @@ static void let_all_end(struct station *station)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bytes in = {data, size};
-    struct fuzz *fuzz = calloc(1, sizeof *fuzz);
-    FUZZ_CHECK(fuzz != NULL);
+    struct fuzz *fuzz = fuzz_calloc(1, sizeof *fuzz);
     prepare(fuzz, &in);
     for (int i = 0; i < STEPS_MAX && in.left > 0; i++)
         step(fuzz, &in);

@@ -15,8 +15,7 @@ struct model_buffer *model_add_buffer(struct model *model)
 {
     if (model->buffer_count == model->buffer_room) {
         model->buffer_room = model->buffer_room == 0 ? 16 : 2 * model->buffer_room;
-        model->buffers = realloc(model->buffers, model->buffer_room * sizeof *model->buffers);
-        FUZZ_CHECK(model->buffers != NULL);
+        model->buffers = fuzz_realloc(model->buffers, model->buffer_room * sizeof *model->buffers);
     }
     struct model_buffer *buffer = &model->buffers[model->buffer_count++];
     memset(buffer, 0, sizeof *buffer);
@@ -39,12 +38,14 @@ void model_begin(struct model *model, bool passive)
 {
     struct station *station = model->station;
     uint8_t host = model->host, salt = model->salt;
+    unsigned longest_open_bytes = model->longest_open_bytes;
     uint16_t local_port = model->local_port, foreign_port = model->foreign_port;
     free_contents(model);
     *model = (struct model){
         .station = station,
         .host = host,
         .salt = salt,
+        .longest_open_bytes = longest_open_bytes,
         .local_port = local_port,
         .foreign_port = foreign_port,
         .begun = true,

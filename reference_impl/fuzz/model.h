@@ -5,6 +5,7 @@
 #define NETBLT_FUZZ_MODEL_H
 
 #include "fuzz.h"
+#include "memory.h"
 #include "pace.h"
 #include "unvalidated.h"
 #include "view.h"
@@ -57,7 +58,8 @@ struct model {
     struct station *station;
     uint8_t host; /* last byte of the peer's address */
     uint16_t local_port, foreign_port;
-    uint8_t salt; /* of the bytes that our client sends */
+    uint8_t salt;                /* of the bytes that our client sends */
+    unsigned longest_open_bytes; /* OPEN that this host has sent */
 
     netblt_connection *connection;
     bool begun, passive, is_open;

@@ -3,10 +3,12 @@
 #include "network.h"
 
 #include "fuzz.h"
+#include "memory.h"
 
 #include <string.h>
 
 #define DELAY_UNIT_US 2000
+#define HEALED_DELAY_MAX_US 100000
 
 static uint32_t next_random(struct network *network)
 {
@@ -16,8 +18,7 @@ static uint32_t next_random(struct network *network)
 
 static struct flight *new_flight(int to, const uint8_t *packet, size_t size, netblt_time at)
 {
-    struct flight *flight = malloc(sizeof *flight + size);
-    FUZZ_CHECK(flight != NULL);
+    struct flight *flight = fuzz_malloc(sizeof *flight + size);
     *flight = (struct flight){.at = at, .to = to, .size = size};
     memcpy(flight->packet, packet, size);
     return flight;
@@ -102,6 +103,12 @@ static struct flight *suffer(struct network *network, struct network_lane *lane,
     return flight;
 }
 
+static void note_fault(struct network *network, netblt_time now)
+{
+    if (now > network->fault_at)
+        network->fault_at = now;
+}
+
 void network_send(struct network *network, int to, const uint8_t *packet, size_t size, netblt_time now)
 {
     struct network_lane *lane = &network->lanes[to];
@@ -110,11 +117,11 @@ void network_send(struct network *network, int to, const uint8_t *packet, size_t
     remember(network, flight);
     if (lane->fault_count > 0) {
         lane->fault_count--;
-        network->fault_at = now;
+        note_fault(network, now);
         flight = suffer(network, lane, flight);
     }
     if (flight != NULL && at == NETBLT_TIME_NEVER) {
-        network->fault_at = now;
+        note_fault(network, now);
         free(flight);
     } else if (flight != NULL) {
         insert(network, flight);
@@ -153,5 +160,7 @@ void network_heal(struct network *network)
         struct network_lane *lane = &network->lanes[i];
         lane->packet_us = lane->scatter_us = 0;
         lane->loss_permille = lane->fault_count = 0;
+        if (lane->delay_us > HEALED_DELAY_MAX_US)
+            lane->delay_us = HEALED_DELAY_MAX_US;
     }
 }

@@ -50,7 +50,7 @@ struct network {
     unsigned history_count;
     uint32_t random;
     netblt_time cut_until; /* nothing passes */
-    netblt_time fault_at;  /* when a packet was last lost, delayed or changed */
+    netblt_time fault_at;  /* when a packet was last lost, delayed or changed; may lie ahead */
     bool forged;           /* a packet was changed so that nobody can see it */
 };
 
@@ -62,7 +62,7 @@ void network_replay(struct network *network, unsigned which, netblt_time now);
 /* The packet that arrives next, if one does so by now; the caller frees it. */
 struct flight *network_arrival(struct network *network, netblt_time now);
 netblt_time network_next(const struct network *network);
-/* No fault any more: no loss, no limit, no chance. */
+/* No fault any more: no loss, no limit, no chance, no long delay. */
 void network_heal(struct network *network);
 
 #endif

@@ -11,6 +11,11 @@
 
 #include <string.h>
 
+#define LONG_DELAY_UNIT_US 40000
+#define OPEN_TIMEOUT_US UINT64_C(3000000)
+#define RATE_LIMIT_PACKETS_PER_S 700
+#define HOUR_US UINT64_C(3600000000)
+
 enum {
     STEPS_MAX = 200,
     EVENTS_MAX = 20000,     /* of an input */
@@ -142,12 +147,24 @@ static void change_path(struct pair *pair, struct bytes *in, uint8_t op)
     uint8_t chance = take(in);
     lane->loss_permille = chance % 16 * 8;
     lane->scatter_us = (netblt_time)(chance / 16) * 500;
+    if ((op & 64) == 0)
+        return;
+    lane->delay_us = (netblt_time)take(in) * LONG_DELAY_UNIT_US;
+    pair->network.fault_at = pair->now + HOUR_US; /* death timers may well be shorter */
 }
 
 static void hold_up(struct pair *pair, struct bytes *in)
 {
-    pair->network.fault_at = pair->now;
+    if (pair->now > pair->network.fault_at)
+        pair->network.fault_at = pair->now;
     pair->now += (netblt_time)take16(in) * 50;
+}
+
+static void run_short_of_memory(struct pair *pair, struct bytes *in)
+{
+    uint8_t how = take(in);
+    pair->ends[0].memory_was_short = pair->ends[1].memory_was_short = true;
+    fuzz_memory_fails(how / 4, 1 + how % 4);
 }
 
 static void step(struct pair *pair, struct bytes *in)
@@ -180,6 +197,8 @@ static void step(struct pair *pair, struct bytes *in)
         pair->network.cut_until = pair->now + (netblt_time)take(in) * 20000;
         break;
     case 11:
+        if ((op & 64) != 0)
+            run_short_of_memory(pair, in);
         pair->ends[end].stall_every = take(in) % 6;
         station_resume(&pair->ends[end], model_of(pair, end));
         break;
@@ -256,6 +275,10 @@ static void prepare(struct pair *pair, struct bytes *in)
     configure_end(pair, 0, kind);
     configure_end(pair, 1, other_kind);
     configure_transfer(pair, in, kind);
+    for (int i = 0; (other_kind & 64) != 0 && i < 2; i++) {
+        pair->ends[i].options.rate_limit_bps = 8u * RATE_LIMIT_PACKETS_PER_S * pair->ends[i].limits.packet_size;
+        pair->ends[i].options.open_timeout_us = OPEN_TIMEOUT_US;
+    }
     for (int i = 0; i < 2; i++) {
         station_start(&pair->ends[i], pair->now);
         station_add_host(&pair->ends[i], 0, (uint8_t)(2 - i), STATION_PORT, (uint8_t)(100 * i));
@@ -276,7 +299,8 @@ static uint64_t progress(struct pair *pair)
 
 static void check_result(const struct model *model)
 {
-    bool excused = model->result == NETBLT_PEER_DEAD || !model->validated; /* check_deaths() has looked */
+    /* check_deaths() has looked at the deaths. */
+    bool excused = model->result == NETBLT_PEER_DEAD || !model->validated || model->station->memory_was_short;
     FUZZ_CHECK(model->result == NETBLT_DONE || excused);
 }
 
@@ -286,6 +310,7 @@ static void let_all_end(struct pair *pair)
     bool both_run = runs(model_of(pair, 0)) && runs(model_of(pair, 1)) && pair->ends[0].expect.peer_is_ours &&
                     model_of(pair, 0)->info.unique_id == model_of(pair, 1)->info.unique_id;
     network_heal(&pair->network);
+    fuzz_memory_fails(0, 0);
     uint64_t before = 0;
     unsigned idle = 0;
     for (int i = 0; i < 2; i++) {
@@ -308,8 +333,7 @@ static void let_all_end(struct pair *pair)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bytes in = {data, size};
-    struct pair *pair = calloc(1, sizeof *pair);
-    FUZZ_CHECK(pair != NULL);
+    struct pair *pair = fuzz_calloc(1, sizeof *pair);
     prepare(pair, &in);
     for (int i = 0; i < STEPS_MAX && in.left > 0 && pair->events < EVENTS_MAX; i++)
         step(pair, &in);

@@ -3,8 +3,9 @@
 """Builds wrong cores (planted.toml) and reports whether the fuzz targets find them.
 
 Each planted bug is first looked for with the kept corpus, then, if that does not find it, by a search of up to
---search-seconds from the corpus on, with libFuzzer. --replay stops after the corpus and needs no libFuzzer. Exit
-status: 0 all were found, 1 one was not, 2 one could not be built (an edit does not apply, the compiler fails).
+--search-seconds from the corpus on, with libFuzzer. --replay stops after the corpus and needs no libFuzzer. --check
+only tries whether the edits apply. Exit status: 0 all were found, 1 one was not, 2 one could not be built (an edit does
+not apply, the compiler fails).
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CORE = HERE.parent / "core"
 INCLUDE = HERE.parent / "include"
-ORACLES = ("view.c", "model.c", "client.c", "sender_oracle.c", "receiver_oracle.c", "pace.c", "unvalidated.c",
-           "station.c", "repair.c")  # fmt: skip
+ORACLES = ("misuse.c", "memory.c", "view.c", "model.c", "client.c", "sender_oracle.c", "receiver_oracle.c", "pace.c",
+           "unvalidated.c", "station.c", "repair.c")  # fmt: skip
+WRAPPED = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"  # memory.c
 TARGETS = {"endpoint_fuzz": ("endpoint_fuzz.c", "hostile.c"), "pair_fuzz": ("pair_fuzz.c", "network.c")}
 REPLAY_LIMIT_S = 300.0  # of a corpus; beyond it the wrong core hangs, and so is found
 GRACE_S = 30.0  # beyond -max_total_time
@@ -74,6 +76,21 @@ def apply(planted: Planted, core: Path) -> None:
                 f"once is needed. Bring planted.toml up to date: {edit.old!r}"
             )
         target.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
+
+
+def check_edits(planted: list[Planted]) -> None:
+    """Tries all edits before anything is built. PlantedError names each that does not apply."""
+    problems = []
+    for entry in planted:
+        with tempfile.TemporaryDirectory(prefix="netblt-planted-") as folder:
+            copy = Path(folder) / "core"
+            shutil.copytree(CORE, copy)
+            try:
+                apply(entry, copy)
+            except PlantedError as error:
+                problems.append(str(error))
+    if problems:
+        raise PlantedError("\n".join(problems))
 
 
 class Builder:
@@ -134,7 +151,9 @@ class Builder:
         for target, sources in TARGETS.items():
             linked = [*self.shared, *(self.own[source] for source in sources), *objects.values()]
             programs[target] = place / target
-            self.run([self.compiler, *self.flags, *self.link, *map(str, linked), "-lm", "-o", str(place / target)])
+            self.run(
+                [self.compiler, *self.flags, *self.link, WRAPPED, *map(str, linked), "-lm", "-o", str(place / target)]
+            )
         return programs
 
 
@@ -205,6 +224,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="reference_impl/fuzz/planted.py", description=__doc__)
     parser.add_argument("name", nargs="*", help="only these planted bugs")
     parser.add_argument("--replay", action="store_true", help="the kept corpus only, with any compiler")
+    parser.add_argument("--check", action="store_true", help="only whether every edit applies to the core")
     parser.add_argument("--search-seconds", type=int, default=600, metavar="S", help="for each bug (600)")
     given = parser.parse_args(argv)
     try:
@@ -213,6 +233,10 @@ def main(argv: list[str]) -> int:
         if unknown:
             parser.error(f"no planted bug is called {sorted(unknown)[0]!r}")
         chosen = [entry for entry in planted if not given.name or entry.name in given.name]
+        check_edits(chosen)
+        if given.check:
+            print(f"the edits of {len(chosen)} planted bugs apply")
+            return 0
         with tempfile.TemporaryDirectory(prefix="netblt-planted-") as folder:
             builder = Builder(Path(folder), given.replay)
             found = sum(look_for(entry, builder, given.search_seconds) for entry in chosen)

@@ -15,15 +15,13 @@ static bool same_arrival(const struct arrival *arrival, const struct view *view)
 static void keep_arrival(struct model *model, struct model_buffer *buffer, const struct view *view)
 {
     if (buffer->arrivals == NULL) {
-        buffer->arrivals = calloc(model->packets_per_buffer, sizeof(struct arrival *));
-        FUZZ_CHECK(buffer->arrivals != NULL);
+        buffer->arrivals = fuzz_calloc(model->packets_per_buffer, sizeof(struct arrival *));
     }
     struct arrival **list = &buffer->arrivals[view->number];
     for (const struct arrival *at = *list; at != NULL; at = at->next)
         if (same_arrival(at, view))
             return;
-    struct arrival *arrival = malloc(sizeof *arrival + view->data_length);
-    FUZZ_CHECK(arrival != NULL);
+    struct arrival *arrival = fuzz_malloc(sizeof *arrival + view->data_length);
     *arrival = (struct arrival){*list, view->type == LDATA, view->last_buffer, view->data_length};
     memcpy(arrival->data, view->data, view->data_length);
     *list = arrival;
@@ -165,8 +163,7 @@ static void new_message(struct model *model, const struct view_message *message)
 {
     if (model->message_count == model->message_room) {
         model->message_room = model->message_room == 0 ? 16 : 2 * model->message_room;
-        model->messages = realloc(model->messages, model->message_room * sizeof *model->messages);
-        FUZZ_CHECK(model->messages != NULL);
+        model->messages = fuzz_realloc(model->messages, model->message_room * sizeof *model->messages);
     }
     model->messages[model->message_count++] = (struct emitted_message){message->type, message->count, message->buffer};
 }

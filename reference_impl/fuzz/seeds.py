@@ -15,7 +15,7 @@ from pathlib import Path
 SHAPE = bytes([0, 9, 0, 39, 1, 9, 1, 7, 3])
 WITH_CHECKSUM, LONG_STRING = 64, 128  # bits of kind
 TIMER, WAIT, RAW, OPEN, RESPONSE, CONTROL, DATA, DAMAGE, NULL_ACK = 0, 2, 3, 4, 5, 6, 8, 10, 11
-QUIT, BARE, RESUME, WANT_QUIT, ABORT, STALL, SENDER, RECEIVER = 13, 14, 15, 16, 17, 18, 19, 20
+QUIT, BARE, RESUME, WANT_QUIT, ABORT, STALL, SENDER, RECEIVER, SELDOM = 13, 14, 15, 16, 17, 18, 19, 20, 21
 GO, OK, RESEND = 0, 1, 2
 READ, WRITE, CHECKSUM = 0, 1, 2
 
@@ -64,6 +64,10 @@ def programs() -> dict[str, bytes]:
         "three-strangers": b"".join(opening(OPEN | who << 6, WRITE) for who in range(3)) + timers + whole,
         "raw": bytes([RAW, 3, 12]) + bytes([0, 0, 2, 4, 0, 12, 0, 0, 0, 0, 0, 0]),
     }
+
+
+def whole_buffer() -> bytes:
+    return b"".join(data(i) for i in range(4)) + bytes([NULL_ACK, 0, 5, 1])
 
 
 def damaged_programs() -> dict[str, bytes]:
@@ -116,6 +120,13 @@ def pair_events() -> dict[str, bytes]:
         "held-up": run(3) + bytes([HELD_UP, 100, 0]) + run(3) + bytes([HELD_UP, 255, 0]) + run(5),
         "bottleneck": bottleneck,
         "lossy": lossy,
+        "long": bytes([PATH | OTHER_END | 64, 12, 250, 0, 80]) + bytes([PATH | 64, 0, 250, 0, 80]) + run(12) + run(12),
+        "short-queue": bytes([PATH | OTHER_END, 10, 3, 0]) + run(12) + run(12) + run(12),
+        "chance": bytes([PATH | OTHER_END, 8, 100, 6]) + run(12) * 2 + bytes([PATH | OTHER_END, 30, 100, 1]) + run(12),
+        "no-memory": run(3)
+        + bytes([CLIENT_STALLS | 64, 9, 0])
+        + run(4)
+        + bytes([CLIENT_STALLS | 64 | OTHER_END, 5, 0]),
         "forged": run(3) + fault(SHORT | 64, 3, 19, 1) + run(3) + fault(SHORT | 64 | OTHER_END, 3, 13, 2) + run(4),
     }
 
@@ -124,6 +135,8 @@ def pair_programs() -> dict[str, bytes]:
     small = bytes([99, 9, 33, 3, 15, 10, 5, 7, 128, 10, 10])
     one_packet = bytes([0, 0, 0, 0, 0, 0, 0, 2, 255, 0, 0])
     large = bytes([49, 31, 0, 15, 7, 20, 10, 31, 100, 20, 20])
+    near = bytes([49, 31, 0, 15, 7, 20, 20, 31, 100, 0, 0])
+    far = bytes([19, 15, 0, 15, 7, 20, 30, 31, 100, 200, 200])
     kinds = {
         "fixed": (SUMS, 0, small),
         "receive": (SUMS | OBSERVED, 4, small),
@@ -131,6 +144,10 @@ def pair_programs() -> dict[str, bytes]:
         "plain": (MIT1987, MIT1987 | LIMITS | 4, small),
         "one-packet": (SUMS, 4, one_packet),
         "automatic": (AUTOMATIC | SUMS | MANY, AUTOMATIC | OBSERVED, large),
+        "near": (AUTOMATIC | SUMS | MANY, AUTOMATIC, near),
+        "far": (AUTOMATIC | MANY, AUTOMATIC | 4, far),
+        "limited": (AUTOMATIC | SUMS | MANY, AUTOMATIC | 64, large),
+        "one-follows": (AUTOMATIC | SUMS | MANY, ANY_ORDER, large),
         "automatic-receive": (AUTOMATIC | SUMS | MANY, AUTOMATIC | ANY_ORDER | 4, large),
     }
     return {
@@ -155,6 +172,16 @@ def main() -> None:
         (corpus / "endpoint_fuzz" / name).write_bytes(bytes([WITH_CHECKSUM]) + SHAPE[1:] + program)
     for name, program in pair_programs().items():
         (corpus / "pair_fuzz" / name).write_bytes(program)
+    seldom = [bytes([SELDOM, 64 + how, SELDOM | 64, 64 + how]) for how in range(12)]
+    policies = [bytes([SELDOM, 128 + how]) + opening(OPEN, READ) + opening(OPEN | 64, WRITE | 4) for how in range(6)]
+    short = [
+        bytes([SELDOM, 192 + how]) + opening(OPEN | how % 2 * 64, how % 2) + control(go(0)) + whole_buffer()
+        for how in range(48)
+    ]
+    for name, steps in (("misuse", seldom), ("policies", policies), ("no-memory", short)):
+        for half in (0, 1):
+            part = steps[half::2]
+            (corpus / "endpoint_fuzz" / f"{name}-{half}").write_bytes(SHAPE + opening(OPEN, READ) + b"".join(part))
     opens = b"".join(opening(OPEN | who << 6, way | 4) for _ in range(12) for who in range(3) for way in (READ, WRITE))
     (corpus / "endpoint_fuzz" / "many-opens").write_bytes(bytes([LONG_STRING]) + SHAPE[1:] + opens)
 

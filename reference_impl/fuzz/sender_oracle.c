@@ -46,8 +46,7 @@ static void go_arrives(struct model *model, uint32_t number)
         return;
     if (model->go_count == model->go_room) {
         model->go_room = model->go_room == 0 ? 16 : 2 * model->go_room;
-        model->gos = realloc(model->gos, model->go_room * sizeof *model->gos);
-        FUZZ_CHECK(model->gos != NULL);
+        model->gos = fuzz_realloc(model->gos, model->go_room * sizeof *model->gos);
     }
     model->gos[model->go_count++] = number;
 }
@@ -139,8 +138,8 @@ static struct model_buffer *begin_buffer(struct model *model, uint32_t number)
     buffer->numbered = true;
     buffer->number = number;
     buffer->packets = buffer->length == 0 ? 1 : (buffer->length + size - 1) / size;
-    buffer->marks = calloc(buffer->packets, 1);
-    FUZZ_CHECK(buffer->marks != NULL && buffer->held);
+    buffer->marks = fuzz_calloc(buffer->packets, 1);
+    FUZZ_CHECK(buffer->held);
     return buffer;
 }
 

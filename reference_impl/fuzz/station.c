@@ -21,6 +21,20 @@ static bool was_transferred(const struct station *station, uint8_t host, uint16_
     return false;
 }
 
+static void fill_answer(struct station *station, netblt_answer *answer)
+{
+    static const netblt_client unable = {0};
+    answer->accept = station->policy == POLICY_ACCEPT || station->policy >= POLICY_BAD_LIMITS;
+    answer->silent = station->policy == POLICY_IGNORE;
+    answer->limits = station->limits;
+    answer->client = station->policy == POLICY_BAD_CLIENT ? &unable : &model_client;
+    answer->options = station->options;
+    if (station->policy == POLICY_BAD_LIMITS)
+        answer->limits.burst_size = 0;
+    for (size_t i = 0; station->policy == POLICY_REFUSE_AT_LENGTH && i + 3 < sizeof answer->reason; i += 2)
+        memcpy(answer->reason + i, "\xC3\xA9", 3); /* UTF-8 of two bytes each */
+}
+
 static void accept_request(void *context, const netblt_request *request, netblt_answer *answer)
 {
     struct station *station = context;
@@ -30,14 +44,19 @@ static void accept_request(void *context, const netblt_request *request, netblt_
     FUZZ_CHECK(!was_transferred(station, model->host, request->foreign_port, station->arriving->unique_id));
     if (model->connection != NULL)
         return;
-    answer->accept = true;
-    answer->limits = station->limits;
-    answer->client = &model_client;
+    fill_answer(station, answer);
     answer->context = model;
-    answer->options = station->options;
+    if (!answer->accept)
+        return;
     model_begin(model, true);
     model->foreign_port = request->foreign_port;
     model->account.opens_bytes = model->newest_open_bytes = station->arriving->length;
+}
+
+void station_listen(struct station *station)
+{
+    FUZZ_CHECK(netblt_listen(station->endpoint, STATION_PORT, accept_request, station) == 0);
+    FUZZ_CHECK(netblt_listen(station->endpoint, STATION_PORT, accept_request, station) == NETBLT_ERR_PORT_IN_USE);
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
@@ -71,7 +90,7 @@ void station_start(struct station *station, netblt_time now)
     station->replies = (struct unvalidated_replies){.last_at = now};
     unvalidated_limits_of(&station->config, 24 + (station->limits.packet_size + 3u) / 4 * 4,
                           &station->limits_unvalidated);
-    FUZZ_CHECK(netblt_listen(station->endpoint, STATION_PORT, accept_request, station) == 0);
+    station_listen(station);
 }
 
 void station_free(struct station *station)
@@ -151,6 +170,8 @@ static void arrives(struct model *model, const struct view *view)
     if (view->type == OPEN) {
         model->account.opens_bytes += view->length;
         model->newest_open_bytes = view->length;
+        if (view->length > model->longest_open_bytes)
+            model->longest_open_bytes = view->length;
     } else {
         model->account.packets++;
     }
@@ -169,10 +190,9 @@ static void arrives(struct model *model, const struct view *view)
 
 void station_input(struct station *station, struct model *model, const uint8_t *packet, size_t size)
 {
-    uint8_t *exact = malloc(size == 0 ? 1 : size);
+    uint8_t *exact = fuzz_malloc(size);
     netblt_path path = station_path(station, model);
     struct view view;
-    FUZZ_CHECK(exact != NULL);
     if (size > 0)
         memcpy(exact, packet, size);
     view_read(&view, exact, size);
@@ -204,6 +224,7 @@ static void check_reflection(struct model *model, const struct view *view)
     struct station *station = model->station;
     const struct unvalidated_limits *limits = &station->limits_unvalidated;
     bool long_response = view->type == RESPONSE && view->size > limits->response_factor * model->newest_open_bytes;
+    FUZZ_CHECK(view->type != REFUSED || view->size <= model->longest_open_bytes);
     if (model->validated || station->config.unproven_bytes == 0)
         return;
     if (model->earlier_words_wait && (view->type == DONE || view->type == QUIT))

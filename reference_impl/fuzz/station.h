@@ -21,6 +21,17 @@ struct closed_transfer {
     uint64_t number; /* of passive connections that ended before */
 };
 
+/* What our listener does with an OPEN. */
+enum listener_policy {
+    POLICY_ACCEPT,
+    POLICY_REFUSE,           /* without a reason */
+    POLICY_REFUSE_AT_LENGTH, /* with a reason that is too long for most OPENs */
+    POLICY_IGNORE,
+    POLICY_BAD_LIMITS, /* accepts with limits that the core must refuse */
+    POLICY_BAD_CLIENT, /* accepts with a client that cannot play its role */
+    POLICIES,
+};
+
 struct station {
     /* set before station_start() */
     netblt_config config;
@@ -34,6 +45,9 @@ struct station {
     struct model *partner;        /* NULL, or the other end's model when it is ours too */
     void (*sent)(void *context, struct model *model, const uint8_t *packet, size_t size);
     void *context;
+
+    enum listener_policy policy;
+    bool memory_was_short; /* fuzz_memory_fails() was called */
 
     netblt_endpoint *endpoint;
     netblt_time now;
@@ -68,6 +82,9 @@ void station_advance(struct station *station, netblt_time at);
 void station_open(struct station *station, struct model *model, enum netblt_role role, uint32_t unique_id);
 void station_quit(struct station *station, struct model *model);
 void station_abort(struct station *station, struct model *model);
+/* A call that the endpoint must refuse, or that must change nothing; `how` says which. */
+void station_misuse(struct station *station, struct model *model, unsigned how);
+void station_listen(struct station *station);
 void station_resume(struct station *station, struct model *model);
 
 #endif
