@@ -425,6 +425,70 @@ static void ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_
     peer_free(&peer);
 }
 
+/* ---- callbacks that are left out --------------------------------------------------------------------------------- */
+
+static enum netblt_supply supply_nothing(void *context, netblt_connection *connection, uint64_t index,
+                                         uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
+{
+    (void)context, (void)connection, (void)index, (void)capacity, (void)data;
+    *length = 0;
+    *last = true;
+    return NETBLT_SUPPLY_READY;
+}
+
+static uint8_t *provide_always(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+{
+    static uint8_t memory[400];
+    (void)context, (void)connection;
+    CHECK(index < 2 && capacity == sizeof memory);
+    return memory;
+}
+
+static void only_closed(void *context, netblt_connection *connection)
+{
+    struct peer *peer = context;
+    netblt_get_info(connection, &peer->info);
+    peer->closed++;
+}
+
+/* Our end listens: the peer, with its own client, has no part in the callbacks. */
+static void start_with(struct peer *peer, enum netblt_role role, const netblt_client *client)
+{
+    struct forged packet;
+    peer_init(peer, role, false);
+    peer->client = client;
+    peer_start(peer);
+    forge_open(peer, &packet, OPEN, &peer->params, role == NETBLT_RECEIVER);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+static void a_sender_needs_no_callback_but_supply(void)
+{
+    static const netblt_client client = {.supply = supply_nothing, .closed = only_closed};
+    struct peer peer;
+    start_with(&peer, NETBLT_SENDER, &client);
+    peer_go(&peer, 1, 0);
+    CHECK_EQUAL(peer_count(&peer, LDATA), 1);
+    peer_ok(&peer, 2, 0);
+    peer_bare(&peer, DONE);
+    CHECK_EQUAL(peer.closed, 1);
+    peer_free(&peer);
+}
+
+static void a_receiver_needs_no_callback_but_provide(void)
+{
+    static const netblt_client client = {.provide = provide_always, .closed = only_closed};
+    struct peer peer;
+    start_with(&peer, NETBLT_RECEIVER, &client);
+    for (unsigned i = 0; i < 4; i++)
+        peer_data(&peer, 0, i, 2, true);
+    CHECK_EQUAL(peer.closed, 0);
+    peer_null_ack(&peer, 3); /* the OK */
+    CHECK_EQUAL(peer.closed, 1);
+    CHECK_EQUAL(peer.info.stats.payload_bytes, 400);
+    peer_free(&peer);
+}
+
 int main(void)
 {
     RUN(a_client_that_supplies_a_buffer_of_a_wrong_size_ends_its_transfer_and_nothing_of_it_is_sent);
@@ -440,5 +504,7 @@ int main(void)
     RUN(resume_from_inside_supply_is_no_error_and_a_later_one_brings_the_buffer);
     RUN(a_connection_that_another_ones_callback_ended_has_no_timers_any_more);
     RUN(ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_nothing);
+    RUN(a_sender_needs_no_callback_but_supply);
+    RUN(a_receiver_needs_no_callback_but_provide);
     return 0;
 }
