@@ -5,7 +5,7 @@
 Each planted bug is first looked for with the kept corpus, then, if that does not find it, by a search of up to
 --search-seconds from the corpus on, with libFuzzer. --replay stops after the corpus and needs no libFuzzer. --check
 only tries whether the edits apply. Exit status: 0 all were found, 1 one was not, 2 one could not be built (an edit does
-not apply, the compiler fails).
+not apply, the compiler fails). --keep adds to the kept corpus what a search has found, as planted-NAME.
 """
 
 from __future__ import annotations
@@ -104,6 +104,8 @@ class Builder:
         self.counted = [] if replay else ["-fsanitize=fuzzer-no-link"]  # the edges of the core guide the search
         self.link = [] if replay else ["-fsanitize=fuzzer"]
         self.jobs = os.cpu_count() or 1
+        self.seeds = folder / "seeds"
+        self.run([sys.executable, str(HERE / "seeds.py"), str(HERE.parents[1] / "pcaps" / "vectors"), str(self.seeds)])
         shared = [HERE / name for name in ORACLES] + ([HERE / "replay.c"] if replay else [])
         own = [HERE / name for names in TARGETS.values() for name in names]
         objects = self.compile(shared + own, CORE, folder / "fuzz")
@@ -184,14 +186,16 @@ def replay_command(program: Path, target: str) -> list[str]:
     return [str(program), "-runs=0", "-timeout=10", "-rss_limit_mb=2048", str(HERE / "corpus" / target)]
 
 
-def searches(programs: dict[str, Path], seconds: int) -> str:
-    """What a search finds, in both targets at a time."""
+def searches(programs: dict[str, Path], seeds: Path, seconds: int) -> str:
+    """What a search finds, in both targets at a time; it leaves a file crash-TARGET-... beside the program."""
     running = []
     for target, program in programs.items():
         found = program.parent / f"found-{target}"
         found.mkdir()
         command = [str(program), f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-max_len=2048"]
-        running.append((target, [*command, str(found), str(HERE / "corpus" / target)], program.parent))
+        command.append(f"-artifact_prefix={program.parent}/crash-{target}-")
+        corpora = [str(found), str(HERE / "corpus" / target), str(seeds / target)]
+        running.append((target, [*command, *corpora], program.parent))
     with ThreadPoolExecutor(len(running)) as pool:
         results = [
             (target, pool.submit(fails, command, place, seconds + GRACE_S)) for target, command, place in running
@@ -199,7 +203,15 @@ def searches(programs: dict[str, Path], seconds: int) -> str:
         return "; ".join(f"{target}: {result.result()}" for target, result in results if result.result())
 
 
-def look_for(planted: Planted, builder: Builder, seconds: int) -> bool:
+def keep(planted: Planted, place: Path) -> None:
+    """One input that shows a planted bug becomes part of the corpus."""
+    for target in TARGETS:
+        for crash in sorted(place.glob(f"crash-{target}-*"))[:1]:
+            shutil.copy(crash, HERE / "corpus" / target / f"planted-{planted.name}")
+            return
+
+
+def look_for(planted: Planted, builder: Builder, seconds: int, kept: bool) -> bool:
     """Prints and returns whether a planted bug is found."""
     begun = time.monotonic()
     programs = builder.build(planted)
@@ -212,7 +224,9 @@ def look_for(planted: Planted, builder: Builder, seconds: int) -> bool:
             why = why or fails(replay_command(program, target), program.parent, REPLAY_LIMIT_S)
     how = "corpus"
     if not why and not builder.replay:
-        why, how = searches(programs, seconds), "search"
+        why, how = searches(programs, builder.seeds, seconds), "search"
+        if kept:
+            keep(planted, builder.folder / planted.name)
     took = time.monotonic() - built
     print(f"{'found' if why else 'NOT FOUND':<10} {planted.name:<36} {how:<7} {took:7.1f} s "
           f"(built in {built - begun:.1f} s)  {why}", flush=True)  # fmt: skip
@@ -225,6 +239,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("name", nargs="*", help="only these planted bugs")
     parser.add_argument("--replay", action="store_true", help="the kept corpus only, with any compiler")
     parser.add_argument("--check", action="store_true", help="only whether every edit applies to the core")
+    parser.add_argument("--keep", action="store_true", help="keep inputs that a search has found")
     parser.add_argument("--search-seconds", type=int, default=600, metavar="S", help="for each bug (600)")
     given = parser.parse_args(argv)
     try:
@@ -239,7 +254,7 @@ def main(argv: list[str]) -> int:
             return 0
         with tempfile.TemporaryDirectory(prefix="netblt-planted-") as folder:
             builder = Builder(Path(folder), given.replay)
-            found = sum(look_for(entry, builder, given.search_seconds) for entry in chosen)
+            found = sum(look_for(entry, builder, given.search_seconds, given.keep) for entry in chosen)
     except PlantedError as error:
         print(f"planted.py: {error}", file=sys.stderr)
         return 2
