@@ -45,14 +45,6 @@ static struct model_buffer *held_buffer(struct model *model, uint64_t index, con
 
 /* ---- sending --------------------------------------------------------------------------------------------------- */
 
-static size_t released_buffers(const struct model *model)
-{
-    size_t count = model->unfinished_from;
-    for (size_t i = model->unfinished_from; i < model->buffer_count; i++)
-        count += model->buffers[i].released;
-    return count;
-}
-
 static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
                                  const uint8_t **data, uint32_t *length, bool *last)
 {
@@ -61,7 +53,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     FUZZ_CHECK(model->is_open && model->finished == 0 && model->info.role == NETBLT_SENDER);
     FUZZ_CHECK(index == model->buffer_count && capacity == model->info.negotiated.buffer_size);
     FUZZ_CHECK(index == 0 || !model->buffers[index - 1].last);
-    FUZZ_CHECK(model->buffer_count - released_buffers(model) < model->info.negotiated.max_buffers); /* DATA-12 */
+    FUZZ_CHECK(sender_may_take_buffer(model));
     if (puts_off(station))
         return NETBLT_SUPPLY_WAIT;
     struct model_buffer *buffer = model_add_buffer(model);
@@ -103,6 +95,7 @@ static uint8_t *provide(void *context, netblt_connection *connection, uint64_t i
     if (puts_off(model->station))
         return NULL;
     struct model_buffer *buffer = model_add_buffer(model);
+    model->asked_for = model->buffer_count;
     lend(model, buffer, capacity);
     memset(buffer->memory, 0xA5, capacity); /* what is not written over shows */
     return buffer->memory;
@@ -158,6 +151,28 @@ static void discard(void *context, netblt_connection *connection, uint64_t index
     struct model *model = model_of(context, connection);
     FUZZ_CHECK(model->finished == 0);
     take_back(model, held_buffer(model, index, data));
+    if (index < model->asked_for) /* past the last buffer */
+        model->asked_for = index;
+}
+
+static void complete(void *context, netblt_connection *connection)
+{
+    struct model *model = model_of(context, connection);
+    FUZZ_CHECK(!model->completed && model->finished == 0 && model->last_was_delivered);
+    FUZZ_CHECK(model->next_delivery == model->last_index + 1);
+    model->completed = true;
+    if (model->confirm_end && model->station->stall_every == 0)
+        station_confirm(model->station, model);
+}
+
+/* ---- validation ------------------------------------------------------------------------------------------------ */
+
+static void validated(void *context, netblt_connection *connection)
+{
+    struct model *model = model_of(context, connection);
+    FUZZ_CHECK(model->passive && model->is_open && !model->validated);
+    FUZZ_CHECK(model->evidence || (model->info.role == NETBLT_SENDER && sender_has_evidence(model)));
+    model->validated = true;
 }
 
 /* ---- life cycle ------------------------------------------------------------------------------------------------ */
@@ -177,6 +192,9 @@ static void opened(void *context, netblt_connection *connection)
     netblt_get_info(connection, &model->info);
     FUZZ_CHECK(model->info.active != model->passive && model->info.local_port == model->local_port &&
                model->info.foreign_port == model->foreign_port);
+    if (!model->passive)
+        model->token = guarded_read_token(station->arriving);
+    FUZZ_CHECK(!model->info.guarded || guarded_has_secret(&station->config));
     const netblt_params *agreed = &model->info.negotiated, *own = &station->limits;
     FUZZ_CHECK(agreed->buffer_size <= own->buffer_size && agreed->packet_size <= own->packet_size &&
                agreed->burst_size <= own->burst_size && agreed->burst_interval_ms >= own->burst_interval_ms &&
@@ -194,7 +212,7 @@ static bool all_were_released(const struct model *model)
 static bool all_were_delivered(const struct model *model)
 {
     return model->last_was_delivered && model->next_delivery == model->last_index + 1 &&
-           model->messages_acked == model->message_count;
+           model->messages_acked == model->message_count && (!model->confirm_end || model->confirmed);
 }
 
 /* "Done" at a sender of ours means that the receiver's client has everything, if that is ours too. */
@@ -204,28 +222,30 @@ static void check_success(const struct model *model)
     FUZZ_CHECK(sends ? all_were_released(model) : all_were_delivered(model));
     const struct model *partner = partner_of(model);
     if (partner != NULL && sends)
-        FUZZ_CHECK(partner->last_was_delivered && partner->next_delivery == model->buffer_count);
+        FUZZ_CHECK(partner->last_was_delivered && partner->next_delivery == model->buffer_count &&
+                   (!partner->confirm_end || partner->confirmed));
 }
 
 static void check_cause(const struct model *model, const netblt_outcome *outcome)
 {
-    netblt_time death = (netblt_time)model->info.negotiated.death_timer_s * 1000000;
+    netblt_time now = model->station->now, death = (netblt_time)model->info.negotiated.death_timer_s * 1000000;
+    bool has_secret = guarded_has_secret(&model->station->config), guarded = model->info.guarded;
     switch (outcome->result) {
     case NETBLT_DONE:
         FUZZ_CHECK(model->is_open);
         check_success(model);
         break;
     case NETBLT_REFUSED:
-        FUZZ_CHECK(!model->is_open && model->refusal_arrived);
+        FUZZ_CHECK(!model->is_open && guarded_may_believe(&model->ends.refused, has_secret, guarded, now));
         break;
     case NETBLT_UNREACHABLE:
         FUZZ_CHECK(!model->is_open);
         break;
     case NETBLT_PEER_QUIT:
-        FUZZ_CHECK(model->quit_arrived);
+        FUZZ_CHECK(guarded_may_believe(&model->ends.quit, has_secret, guarded, now));
         break;
     case NETBLT_PEER_ABORTED:
-        FUZZ_CHECK(model->abort_arrived);
+        FUZZ_CHECK(guarded_may_believe(&model->ends.aborted, has_secret, guarded, now));
         break;
     case NETBLT_LOCAL_QUIT:
         FUZZ_CHECK(model->quit_called);
@@ -235,7 +255,7 @@ static void check_cause(const struct model *model, const netblt_outcome *outcome
                    !model->station->expect.peer_is_ours);
         break;
     case NETBLT_PEER_DEAD:
-        FUZZ_CHECK(model->is_open && model->station->now >= model->valid_at + death);
+        FUZZ_CHECK(model->is_open && (now >= model->valid_at + death || (model->unreachable && !model->validated)));
         break;
     }
 }
@@ -287,7 +307,9 @@ const netblt_client model_client = {
     .provide = provide,
     .deliver = deliver,
     .discard = discard,
+    .complete = complete,
     .opened = opened,
+    .validated = validated,
     .finished = finished,
     .closed = closed,
 };

@@ -65,7 +65,7 @@ static void step_of_peer(struct hostile *host, struct bytes *in, unsigned op)
         hostile_reason(host, take(in) % 8 == 0 ? ABORT : QUIT, take(in));
         break;
     default:
-        hostile_reason(host, (const uint8_t[]){KEEPALIVE, QUITACK, REFUSED, DONE}[take(in) % 4], 0);
+        hostile_bare(host, take(in));
         break;
     }
 }
@@ -75,11 +75,11 @@ static void step_of_host(struct station *station, struct hostile *host, struct b
 {
     uint8_t what = take(in);
     switch (what / 64) {
-    case 0: /* another OPEN than the one that an endpoint remembers */
-        host->unique_id ^= 0x100;
+    case 0:
+        hostile_becomes_another(host, what);
         break;
     case 1:
-        station_misuse(station, host->model, what % 12);
+        station_misuse(station, host->model, what % 13);
         break;
     case 2:
         station->policy = (enum listener_policy)(what % POLICIES);
@@ -149,8 +149,8 @@ static void configure(struct fuzz *fuzz, struct bytes *in)
     uint8_t kind = take(in);
     netblt_config_default(&station->config);
     station->config.first_buffer = kind & 1 ? UINT32_MAX - 1 : 0;
-    station->config.unproven_bytes = kind & 2 ? 0 : 2048;
-    station->config.unproven_connections = kind & 4 ? 1 : 8;
+    station->config.unvalidated_bytes_per_s = kind & 2 ? 0 : 2048;
+    station->config.unvalidated_connections = kind & 4 ? 1 : 8;
     if ((kind & 8) != 0)
         station->config.profile = &netblt_profile_mit1987;
     station->options.any_order = (kind & 16) != 0;
@@ -165,7 +165,13 @@ static void configure(struct fuzz *fuzz, struct bytes *in)
     limits->data_checksum = (kind & 64) != 0;
     if ((kind & 128) != 0)
         memset(limits->client_string, 's', LONG_STRING_BYTES);
-    station->buffers_to_send = take(in) % 32;
+    uint8_t more = take(in);
+    station->buffers_to_send = more % 32;
+    if ((more & 32) != 0)
+        memset(station->config.secret, 's', sizeof station->config.secret);
+    if ((more & 64) != 0 && (kind & 2) == 0)
+        station->config.unvalidated_bytes_per_s = 256 * 1024;
+    station->options.confirm_end = (more & 128) != 0;
     station->last_buffer_per_256 = 128;
 }
 

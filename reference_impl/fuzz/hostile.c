@@ -2,6 +2,9 @@
 /* A scripted hostile peer: see hostile.h. */
 #include "hostile.h"
 
+#include "guard.h"
+#include "guarded.h"
+
 #include <string.h>
 
 #define FAR_AHEAD 4088
@@ -22,7 +25,9 @@ void hostile_begin(struct hostile *hostile)
 {
     hostile->seq = 1;
     hostile->seen_seq = 0;
+    hostile->any_go_seen = false;
     hostile->seen_go = 0;
+    hostile->first_buffer = 0;
 }
 
 static void arrive(struct hostile *hostile, const uint8_t *packet, size_t size)
@@ -63,6 +68,12 @@ void hostile_open(struct hostile *hostile, struct bytes *in, unsigned type)
     put16(packet + 34, odd & 128 ? take(in) : limits->max_buffers);
     size_t length = 36 + odd % 5 * 4;
     memset(packet + 36, 'n', length - 36);
+    if (type == RESPONSE && hostile->gives_token) {
+        char text[64] = "";
+        nb_guard_append_token(text, hostile->unique_id, odd % 2);
+        memcpy(packet + 36, text, NB_GUARD_TOKEN_CHARS + 1);
+        length = 36 + NB_GUARD_TOKEN_CHARS + 1;
+    }
     seal(hostile, packet, type, length);
 }
 
@@ -77,7 +88,7 @@ static size_t put_message(struct hostile *hostile, uint8_t *at, struct bytes *in
         put16(at + 2, hostile->seq + FAR_AHEAD + take(in) % 16u);
     else
         put16(at + 2, fresh ? hostile->seq++ : (unsigned)(hostile->seq - shape % 8));
-    put32(at + 4, (uint32_t)(int32_t)(int8_t)buffer);
+    put32(at + 4, hostile->first_buffer + (uint32_t)(int32_t)(int8_t)buffer);
     if (at[0] == GO)
         return 8;
     if (at[0] == OK) {
@@ -143,9 +154,32 @@ void hostile_null_ack(struct hostile *hostile, struct bytes *in)
 
 void hostile_reason(struct hostile *hostile, unsigned type, uint8_t how)
 {
-    uint8_t packet[12 + 8];
+    uint8_t packet[12 + 24];
     memset(packet, 'r', sizeof packet); /* unterminated */
-    seal(hostile, packet, type, 12 + how % 3 * 4);
+    size_t length = 12 + how % 3 * 4;
+    if ((how & 64) != 0) {
+        char text[64] = "reason  ";
+        nb_guard_append_proof(text, hostile->unique_id + ((how & 128) != 0), (enum nb_type)type);
+        memcpy(packet + 12, text, 24);
+        length = sizeof packet;
+    }
+    seal(hostile, packet, type, length);
+}
+
+void hostile_bare(struct hostile *hostile, uint8_t how)
+{
+    unsigned type = (const uint8_t[]){KEEPALIVE, QUITACK, REFUSED, DONE}[how % 4];
+    hostile_reason(hostile, type, type == REFUSED ? how & 0xF0 : 0);
+}
+
+void hostile_becomes_another(struct hostile *hostile, uint8_t how)
+{
+    if (how % 4 == 1)
+        hostile->unique_id = nb_guard_mark(hostile->unique_id + 0x10000, hostile->port, STATION_PORT, how / 4 % 2);
+    else if (how % 4 == 2)
+        hostile->gives_token = !hostile->gives_token;
+    else
+        hostile->unique_id ^= 0x100;
 }
 
 void hostile_raw(struct hostile *hostile, struct bytes *in)
@@ -170,11 +204,22 @@ void hostile_learn(struct hostile *hostile, const uint8_t *packet, size_t size)
     struct view view;
     struct view_message message;
     view_read(&view, packet, size);
+    if (view.type == OPEN) {
+        hostile->unique_id = view.unique_id;
+        hostile->first_buffer = nb_guard_first_buffer_of_token(view.unique_id);
+        if (!hostile->gives_token)
+            hostile->first_buffer = 0;
+    } else if (view.type == RESPONSE) {
+        struct guarded_token token = guarded_read_token(&view);
+        hostile->first_buffer = token.known ? token.first_buffer : 0;
+    }
     if (view.type != CONTROL)
         return;
     for (size_t at = 0; view_next_message(&view, &at, &message);) {
         hostile->seen_seq = (uint16_t)message.seq;
-        if (message.type == GO && message.buffer > hostile->seen_go)
-            hostile->seen_go = message.buffer;
+        if (message.type != GO || (hostile->any_go_seen && (int32_t)(message.buffer - hostile->seen_go) <= 0))
+            continue;
+        hostile->seen_go = message.buffer;
+        hostile->any_go_seen = true;
     }
 }

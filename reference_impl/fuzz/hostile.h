@@ -13,7 +13,10 @@ struct hostile {
     uint32_t unique_id;
     uint16_t seq;      /* of our next control message */
     uint16_t seen_seq; /* highest in its CONTROLs */
+    bool any_go_seen;
     uint32_t seen_go;
+    uint32_t first_buffer; /* of the token, if the connection is guarded */
+    bool gives_token;      /* in RESPONSE */
     uint8_t damage; /* 0, or which byte of the next packet is changed after its checksum was made */
 };
 
@@ -24,6 +27,10 @@ void hostile_control(struct hostile *hostile, struct bytes *in);
 void hostile_data(struct hostile *hostile, struct bytes *in);
 void hostile_null_ack(struct hostile *hostile, struct bytes *in);
 void hostile_reason(struct hostile *hostile, unsigned type, uint8_t how);
+/* KEEPALIVE, QUITACK, REFUSED or DONE. */
+void hostile_bare(struct hostile *hostile, uint8_t how);
+/* Another unique ID than the one that an endpoint remembers, with or without a mark; or a token. */
+void hostile_becomes_another(struct hostile *hostile, uint8_t how);
 void hostile_raw(struct hostile *hostile, struct bytes *in);
 /* The endpoint has sent a packet. */
 void hostile_learn(struct hostile *hostile, const uint8_t *packet, size_t size);

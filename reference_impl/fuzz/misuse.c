@@ -56,6 +56,9 @@ void station_misuse(struct station *station, struct model *model, unsigned how)
     } else if (how == 10) {
         netblt_unlisten(station->endpoint, STATION_PORT);
         station_listen(station);
+    } else if (how == 12) { /* ICMP */
+        model->unreachable = model->connection != NULL;
+        netblt_unreachable(station->endpoint, &path.foreign, 0, station->now);
     } else if (how == 11) {
         FUZZ_CHECK(netblt_input(station->endpoint, &path, NULL, 0, 1, station->now) == NETBLT_ERR_MALFORMED);
         FUZZ_CHECK(netblt_input(station->endpoint, &path, (const uint8_t *)"", 1, 0, station->now) < 0);

@@ -51,8 +51,11 @@ void model_begin(struct model *model, bool passive)
         .begun = true,
         .earlier_words_wait = true,
         .passive = passive,
-        .validated = !passive || station->config.unproven_bytes == 0,
+        .validated = !passive || station->config.unvalidated_bytes_per_s == 0,
+        .base_known = !guarded_has_secret(&station->config),
+        .base = station->config.first_buffer,
         .any_order = station->options.any_order,
+        .confirm_end = station->options.confirm_end,
     };
 }
 
@@ -64,6 +67,11 @@ void model_free(struct model *model)
 
 void model_settle(const struct model *model)
 {
+    netblt_info info;
+    if (model->connection != NULL && model->is_open) {
+        netblt_get_info(model->connection, &info);
+        FUZZ_CHECK(info.unvalidated != model->validated && info.guarded == model->info.guarded);
+    }
     if (model->unjustified_releases > 0)
         FUZZ_CHECK(model->finished == 1 && model->result != NETBLT_DONE); /* released without an OK: it ended */
     if (model->finished == 1)

@@ -5,6 +5,7 @@
 #define NETBLT_FUZZ_MODEL_H
 
 #include "fuzz.h"
+#include "guarded.h"
 #include "memory.h"
 #include "pace.h"
 #include "unvalidated.h"
@@ -28,7 +29,7 @@ struct arrival {
     uint8_t data[];
 };
 
-enum { MARK_SENT = 1, MARK_ASKED = 2 };
+enum { MARK_SENT = 1, MARK_ASKED = 2, MARK_SKIPPED = 4, MARK_NAMED = 8 };
 
 struct model_buffer {
     uint8_t *memory; /* ours; the core has it while `held` */
@@ -39,8 +40,13 @@ struct model_buffer {
     bool numbered; /* the first packet has left, under `number` */
     uint32_t number;
     uint32_t packets, next_new;
-    uint8_t *marks;  /* MARK_..., of each packet */
-    bool ok_arrived; /* after all packets had left */
+    uint8_t *marks;      /* MARK_..., of each packet */
+    uint32_t sent;       /* packets that have left */
+    uint32_t withheld;   /* packets that may be withheld from an unvalidated peer */
+    uint32_t skipped;    /* packets that were */
+    uint32_t named;      /* packets but the first that RESENDs have named */
+    double chance;       /* of naming all withheld ones so far by chance; 0 = not all were named */
+    bool ok_arrived;     /* after all packets had left */
     bool released;
     /* receiving */
     struct arrival **arrivals; /* lists, by packet number */
@@ -68,15 +74,16 @@ struct model {
     netblt_info info; /* as of `opened` */
     bool quit_called, abort_called;
     netblt_time quit_called_at, valid_at;
-    bool abort_arrived, refusal_arrived, quit_arrived;
+    struct guarded_ends ends;        /* what has arrived of ABORT, QUIT and REFUSED */
+    struct guarded_token token;      /* of the RESPONSE */
     bool earlier_words_wait; /* last packets of the connection before may still leave */
-    unsigned newest_open_bytes;
+    bool unreachable;        /* the network has said so */
 
     struct model_buffer *buffers; /* that the client was asked for */
     size_t buffer_count, buffer_room;
     uint32_t packets_per_buffer;
     uint64_t payload_bytes;
-    bool any_order;
+    bool any_order, confirm_end;
 
     /* sending */
     size_t numbered_count;
@@ -88,6 +95,8 @@ struct model {
     uint16_t seq_claimed;       /* highest that was acknowledged */
     struct pace pace;
     size_t unjustified_releases;
+    uint64_t started_bytes; /* of all buffers so far, in packets */
+    bool named_early;       /* a RESEND has named packets of a buffer that has not begun */
     bool quit_has_left;
 
     /* receiving */
@@ -98,9 +107,15 @@ struct model {
     size_t messages_acked;
     bool last_was_delivered;
     uint64_t last_index;
+    bool base_known; /* number of the first buffer: with a secret the first GO tells it */
+    uint32_t base;
+    size_t asked_for; /* buffers that DATA may name */
+    size_t oks;       /* buffers that got their OK */
+    bool completed, confirmed;
 
-    bool validated;
-    struct unvalidated_account account;
+    bool evidence;        /* the peer has named what it can only know from packets of ours */
+    bool validated;       /* the endpoint has said so */
+    uint64_t credit_bytes; /* what the peer has paid for and was not sent */
 };
 
 /* ---- life of the model ---- */
@@ -120,6 +135,10 @@ struct model_buffer *model_add_buffer(struct model *model);
 void sender_opened(struct model *model);
 void sender_arrives(struct model *model, const struct view *view);
 void sender_emits(struct model *model, const struct view *view);
+/* RESENDs have named what was withheld. */
+bool sender_has_evidence(const struct model *model);
+/* DATA-12, and what an unvalidated peer gets. */
+bool sender_may_take_buffer(const struct model *model);
 void receiver_arrives(struct model *model, const struct view *view);
 void receiver_emits(struct model *model, const struct view *view);
 /* The bytes of a delivered buffer all arrived, each in its place. */

@@ -229,7 +229,7 @@ static void configure_end(struct pair *pair, int end, uint8_t kind)
     struct station *station = &pair->ends[end];
     netblt_config_default(&station->config);
     station->config.first_buffer = kind & 1 ? UINT32_MAX - 1 : 0;
-    station->config.unproven_bytes = kind & 2 ? 4096 : 128 * 1024;
+    station->config.unvalidated_bytes_per_s = kind & 2 ? 4096 : 128 * 1024;
     station->observed = (kind & 128) != 0;
     if ((kind & 8) != 0)
         station->config.profile = &netblt_profile_mit1987;
@@ -248,7 +248,8 @@ static void configure_transfer(struct pair *pair, struct bytes *in, uint8_t kind
     netblt_params_default(&params);
     params.packet_size = (uint16_t)(1 + take(in));
     params.buffer_size = params.packet_size * (1u + take(in) % 32) - take(in) % params.packet_size;
-    params.max_buffers = (uint16_t)(1 + take(in) % 16);
+    uint8_t more = take(in);
+    params.max_buffers = (uint16_t)(1 + more % 16);
     params.burst_size = (uint16_t)(1 + take(in) % 32);
     params.burst_interval_ms = take(in) % 64;
     params.death_timer_s = (uint16_t)(2 + take(in) % 30);
@@ -261,6 +262,10 @@ static void configure_transfer(struct pair *pair, struct bytes *in, uint8_t kind
         pair->ends[i].limits = params;
         pair->ends[i].buffers_to_send = buffers;
         pair->ends[i].last_buffer_per_256 = last;
+        pair->ends[i].options.confirm_end = (more & 64) != 0;
+        pair->ends[i].options.ends_in_hash = (more & 128) != 0;
+        if ((more >> i & 16) != 0)
+            memset(pair->ends[i].config.secret, 's' + i, NETBLT_SECRET_BYTES);
         pair->network.lanes[i].delay_us = (netblt_time)(1 + take(in)) * 400;
     }
 }

@@ -28,11 +28,17 @@ static void keep_arrival(struct model *model, struct model_buffer *buffer, const
     buffer->last_flag_arrived |= view->last_buffer;
 }
 
+/* Whether a GO has named its buffer. */
+static bool was_asked_for(const struct model *model, const struct view *view)
+{
+    return model->base_known && view->buffer - model->base < model->asked_for;
+}
+
 static void data_arrives(struct model *model, const struct view *view)
 {
-    uint32_t index = view->buffer - model->station->config.first_buffer;
-    if (index >= model->buffer_count || view->number >= model->packets_per_buffer)
-        return; /* no GO for it, or no place */
+    uint32_t index = view->buffer - model->base;
+    if (view->number >= model->packets_per_buffer)
+        return; /* no place */
     if (model->info.negotiated.data_checksum && !view->data_good)
         return; /* CKSUM-07: as if it had been lost */
     struct model_buffer *buffer = &model->buffers[index];
@@ -47,17 +53,21 @@ static void ack_arrives(struct model *model, uint16_t ack)
     if (more == 0 || more > model->message_count - model->messages_acked)
         return;
     model->messages_acked += more;
-    model->validated = true;
 }
 
 void receiver_arrives(struct model *model, const struct view *view)
 {
     if (!model->is_open || model->finished != 0)
         return;
-    if (view->type == DATA || view->type == LDATA || view->type == NULL_ACK)
+    bool is_data = view->type == DATA || view->type == LDATA;
+    if (is_data && !was_asked_for(model, view))
+        return;
+    if (is_data || view->type == NULL_ACK)
         ack_arrives(model, (uint16_t)view->high_seq);
-    if (view->type == DATA || view->type == LDATA)
+    if (is_data) {
+        model->evidence = true;
         data_arrives(model, view);
+    }
 }
 
 void receiver_forget_arrivals(const struct model *model, struct model_buffer *buffer)
@@ -154,8 +164,8 @@ size_t receiver_outstanding(struct model *model)
 
 static struct model_buffer *numbered_buffer(const struct model *model, uint32_t number)
 {
-    uint32_t index = number - model->station->config.first_buffer;
-    FUZZ_CHECK(index < model->buffer_count); /* that the client has given memory for */
+    uint32_t index = number - model->base;
+    FUZZ_CHECK(model->base_known && index < model->buffer_count); /* that the client has given memory for */
     return &model->buffers[index];
 }
 
@@ -166,6 +176,34 @@ static void new_message(struct model *model, const struct view_message *message)
         model->messages = fuzz_realloc(model->messages, model->message_room * sizeof *model->messages);
     }
     model->messages[model->message_count++] = (struct emitted_message){message->type, message->count, message->buffer};
+}
+
+/* The first GO names the first buffer, and its number follows from the token where there is one (guard.h). */
+static void learn_base(struct model *model, const struct view_message *message)
+{
+    if (!model->base_known)
+        model->base = message->buffer;
+    model->base_known = true;
+    if (model->message_count == 0)
+        FUZZ_CHECK(message->type == GO && message->buffer == model->base);
+    if (model->info.guarded)
+        FUZZ_CHECK(model->token.known && model->base == model->token.first_buffer);
+}
+
+/* netblt_options.confirm_end: the OK that tells the sender that all is well waits for the client. */
+static void check_new_ok(struct model *model)
+{
+    model->oks++;
+    if (model->confirm_end && !model->confirmed && model->last_was_delivered)
+        FUZZ_CHECK(model->oks <= model->last_index);
+}
+
+/* What an unvalidated peer is asked for. */
+static void check_new_go(const struct model *model, size_t index)
+{
+    const struct unvalidated_limits *limits = &model->station->limits_unvalidated;
+    uint64_t most = model->messages_acked > 0 ? limits->gos_acknowledged : limits->gos;
+    FUZZ_CHECK(model->validated || index < most);
 }
 
 static void check_resend(const struct model *model, const struct view_message *message)
@@ -180,6 +218,7 @@ static void check_resend(const struct model *model, const struct view_message *m
 
 static void check_message(struct model *model, const struct view_message *message, bool repeated)
 {
+    learn_base(model, message);
     struct model_buffer *buffer = numbered_buffer(model, message->buffer);
     const netblt_params *agreed = &model->info.negotiated;
     switch (message->type) {
@@ -189,11 +228,15 @@ static void check_message(struct model *model, const struct view_message *messag
             FUZZ_CHECK(message->burst_size == agreed->burst_size &&
                        message->burst_interval_ms == agreed->burst_interval_ms);
         FUZZ_CHECK(message->burst_size > 0);
+        if (!repeated)
+            check_new_ok(model);
         break;
     case RESEND:
         check_resend(model, message);
         break;
     default:
+        if (!repeated)
+            check_new_go(model, (size_t)(buffer - model->buffers));
         break;
     }
 }
@@ -209,11 +252,11 @@ static void control_leaves(struct model *model, const struct view *view)
     for (; view_next_message(view, &at, &message); place++) {
         FUZZ_CHECK(message.seq == (uint16_t)(place + 1));
         bool repeated = place < model->message_count;
+        check_message(model, &message, repeated);
         if (!repeated)
             new_message(model, &message);
         const struct emitted_message *known = &model->messages[place];
         FUZZ_CHECK(known->type == message.type && known->buffer == message.buffer && known->count == message.count);
-        check_message(model, &message, repeated);
     }
     FUZZ_CHECK(at == view->length && place > model->messages_acked);
 }

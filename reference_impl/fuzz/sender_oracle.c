@@ -74,28 +74,56 @@ static void ok_arrives(struct model *model, const struct view_message *ok)
             pair.interval_ms = own->burst_interval_ms;
     }
     pace_offer(&model->pace, pair);
-    if (buffer != NULL && buffer->next_new == buffer->packets) {
+    if (buffer != NULL && buffer->sent == buffer->packets)
         buffer->ok_arrived = true; /* AMB-48: not before all of its packets have left */
-        model->validated = true;
-    }
+}
+
+static bool all_skipped_are_named(const struct model_buffer *buffer)
+{
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < buffer->packets; i++)
+        named += (buffer->marks[i] & MARK_SKIPPED) != 0 && (buffer->marks[i] & MARK_NAMED) != 0;
+    return buffer->withheld > 0 && buffer->named >= buffer->withheld && named == buffer->skipped;
 }
 
 static void resend_arrives(struct model *model, const struct view_message *resend)
 {
     struct model_buffer *buffer = unfinished_buffer(model, resend->buffer);
-    if (buffer == NULL)
+    if (buffer == NULL) {
+        model->named_early |= was_asked_for(model, resend->buffer);
         return;
-    unsigned sent_and_named = 0, highest = 0;
+    }
     for (unsigned i = 0; i < resend->count; i++) {
         unsigned number = view_resend_number(resend, i);
-        if (number < buffer->packets && (buffer->marks[number] & MARK_SENT) != 0)
-            buffer->marks[number] |= MARK_ASKED;
-        sent_and_named += number < buffer->next_new;
-        highest = number > highest ? number : highest;
+        if (number >= buffer->packets)
+            continue;
+        uint8_t *mark = &buffer->marks[number];
+        buffer->named += number > 0 && (*mark & MARK_NAMED) == 0;
+        *mark |= MARK_NAMED;
+        if ((*mark & MARK_SENT) != 0 || buffer->withheld > 0)
+            *mark |= MARK_ASKED;
     }
-    /* A list that leaves out packets that were sent shows that they arrived. */
-    if (resend->count > 0 && sent_and_named < (buffer->next_new < highest + 1 ? buffer->next_new : highest + 1))
-        model->validated = true;
+    if (buffer->chance == 0 && all_skipped_are_named(buffer))
+        buffer->chance = unvalidated_chance(buffer->packets, buffer->named);
+}
+
+/* guard.h: the peer numbers its buffers from where the token says. */
+static void check_token(struct model *model, const struct view_message *message)
+{
+    uint32_t window = model->station->limits_unvalidated.token_window;
+    if (model->info.guarded && model->token.known && message->buffer - model->token.first_buffer < window)
+        model->evidence = true;
+}
+
+/* An attacker would have named all that was withheld with so little probability that it is none. RESENDs for a buffer
+ * that has not begun count too, and are not looked at. */
+bool sender_has_evidence(const struct model *model)
+{
+    double chance = 1;
+    for (size_t i = 0; i < model->numbered_count; i++)
+        chance *= model->buffers[i].chance > 0 ? model->buffers[i].chance : 1;
+    return !model->info.guarded &&
+           (chance <= model->station->limits_unvalidated.chance * 1.000001 || model->named_early);
 }
 
 void sender_arrives(struct model *model, const struct view *view)
@@ -105,6 +133,7 @@ void sender_arrives(struct model *model, const struct view *view)
         return;
     for (size_t at = 0; view_next_message(view, &at, &message);) {
         seq_arrives(model, (uint16_t)message.seq);
+        check_token(model, &message);
         if (message.type == GO)
             go_arrives(model, message.buffer);
         else if (message.type == OK)
@@ -124,6 +153,38 @@ static void check_claim(struct model *model, uint16_t claimed)
     model->seq_claimed = claimed;
 }
 
+/* All packets have left but those that may be withheld for good. */
+static bool all_have_left(const struct model_buffer *buffer)
+{
+    return buffer->packets - buffer->next_new + buffer->skipped <= buffer->withheld ||
+           buffer->next_new == buffer->packets;
+}
+
+/* How many of a new buffer's packets may be withheld. */
+static uint32_t withheld_of(struct model *model, uint32_t packets)
+{
+    uint64_t packet_bytes = (24 + (uint64_t)model->info.negotiated.packet_size + 3) / 4 * 4;
+    if (model->station->memory_was_short && model->passive) /* nor can it be released then */
+        return unvalidated_withheld(packets);
+    if (model->validated)
+        return 0;
+    model->started_bytes += packets * packet_bytes;
+    return model->started_bytes > model->station->limits_unvalidated.whole_bytes ? unvalidated_withheld(packets) : 0;
+}
+
+bool sender_may_take_buffer(const struct model *model)
+{
+    const netblt_params *agreed = &model->info.negotiated;
+    uint64_t packet_bytes = (24 + (uint64_t)agreed->packet_size + 3) / 4 * 4;
+    uint64_t outstanding = model->buffer_count - model->unfinished_from;
+    for (size_t i = model->unfinished_from; i < model->buffer_count; i++)
+        outstanding -= model->buffers[i].released;
+    if (outstanding >= agreed->max_buffers) /* DATA-12 */
+        return false;
+    return model->validated || outstanding == 0 ||
+           (outstanding + 1) * model->packets_per_buffer * packet_bytes <= model->station->limits_unvalidated.at_once;
+}
+
 /* The first packet of the next buffer: DATA-01, and buffer numbers ascend. */
 static struct model_buffer *begin_buffer(struct model *model, uint32_t number)
 {
@@ -131,30 +192,49 @@ static struct model_buffer *begin_buffer(struct model *model, uint32_t number)
     if (model->numbered_count > 0) {
         const struct model_buffer *before = &model->buffers[model->numbered_count - 1];
         FUZZ_CHECK(number - before->number - 1 < UINT32_C(0x7FFFFFFF));
-        FUZZ_CHECK(before->next_new == before->packets || before->released); /* ORDER-01 */
+        FUZZ_CHECK(all_have_left(before) || before->released); /* ORDER-01 */
     }
     struct model_buffer *buffer = &model->buffers[model->numbered_count++];
     uint32_t size = model->info.negotiated.packet_size;
     buffer->numbered = true;
     buffer->number = number;
     buffer->packets = buffer->length == 0 ? 1 : (buffer->length + size - 1) / size;
+    buffer->withheld = withheld_of(model, buffer->packets);
     buffer->marks = fuzz_calloc(buffer->packets, 1);
+    if (model->info.guarded && model->numbered_count == 1)
+        FUZZ_CHECK(number - model->token.first_buffer < model->station->limits_unvalidated.token_window);
     FUZZ_CHECK(buffer->held);
     return buffer;
 }
 
-/* A packet leaves for the first time, in order, or because a RESEND has named it since (RESEND-02). */
-static void check_turn(struct model_buffer *buffer, unsigned number)
+/* Packets below `number` are withheld. */
+static void skip_to(const struct model *model, struct model_buffer *buffer, unsigned number)
+{
+    for (; buffer->next_new < number; buffer->next_new++) {
+        FUZZ_CHECK(buffer->next_new > 0);
+        buffer->marks[buffer->next_new] |= MARK_SKIPPED;
+        buffer->skipped++;
+    }
+    bool may_withhold = !model->validated || model->station->memory_was_short;
+    FUZZ_CHECK(buffer->skipped <= buffer->withheld);
+    FUZZ_CHECK(may_withhold || (buffer->marks[number] & MARK_ASKED) != 0);
+}
+
+/* A packet leaves for the first time, in order but for those that are withheld, or because a RESEND has named it since
+ * (RESEND-02), or because the peer is validated since. */
+static void check_turn(const struct model *model, struct model_buffer *buffer, unsigned number)
 {
     FUZZ_CHECK(number < buffer->packets);
     uint8_t *mark = &buffer->marks[number];
-    if ((*mark & MARK_SENT) == 0) {
-        FUZZ_CHECK(number == buffer->next_new);
+    bool first = (*mark & MARK_SENT) == 0, asked = (*mark & MARK_ASKED) != 0;
+    if (first && number > buffer->next_new)
+        skip_to(model, buffer, number);
+    else if (number != buffer->next_new)
+        FUZZ_CHECK(asked || (first && model->validated));
+    if (number == buffer->next_new)
         buffer->next_new++;
-    } else {
-        FUZZ_CHECK((*mark & MARK_ASKED) != 0);
-    }
-    *mark = MARK_SENT;
+    buffer->sent += first;
+    *mark = (uint8_t)((*mark & (MARK_SKIPPED | MARK_NAMED)) | MARK_SENT);
 }
 
 static void check_content(const struct model *model, const struct model_buffer *buffer, const struct view *view)
@@ -177,7 +257,7 @@ static void data_leaves(struct model *model, const struct view *view)
     struct model_buffer *buffer = unfinished_buffer(model, view->buffer);
     if (buffer == NULL)
         buffer = begin_buffer(model, view->buffer);
-    check_turn(buffer, view->number);
+    check_turn(model, buffer, view->number);
     check_content(model, buffer, view);
     FUZZ_CHECK(pace_sent(&model->pace, model->station->now));
 }
@@ -191,7 +271,7 @@ static void quit_leaves(struct model *model)
         return;
     for (size_t i = model->unfinished_from; i < model->numbered_count; i++) {
         const struct model_buffer *buffer = &model->buffers[i];
-        FUZZ_CHECK(buffer->released || buffer->next_new == buffer->packets);
+        FUZZ_CHECK(buffer->released || all_have_left(buffer));
     }
 }
 

@@ -50,7 +50,7 @@ static void accept_request(void *context, const netblt_request *request, netblt_
         return;
     model_begin(model, true);
     model->foreign_port = request->foreign_port;
-    model->account.opens_bytes = model->newest_open_bytes = station->arriving->length;
+    model->credit_bytes = station->limits_unvalidated.factor * station->arriving->length;
 }
 
 void station_listen(struct station *station)
@@ -90,9 +90,8 @@ void station_start(struct station *station, netblt_time now)
         station->config.profile = &netblt_profile_default;
     station->endpoint = netblt_endpoint_new(&station->config);
     FUZZ_CHECK(station->endpoint != NULL);
-    station->replies = (struct unvalidated_replies){.last_at = now};
-    unvalidated_limits_of(&station->config, 24 + (station->limits.packet_size + 3u) / 4 * 4,
-                          &station->limits_unvalidated);
+    station->replies = station->bytes_sent = (struct unvalidated_allowance){.last_at = now};
+    unvalidated_limits_of(&station->config, &station->limits_unvalidated);
     station_listen(station);
 }
 
@@ -146,7 +145,7 @@ static void look_at(const struct station *station, struct appearance *seen)
 
 static bool same_info(const netblt_info *a, const netblt_info *b)
 {
-    return a->state == b->state && a->stranger == b->stranger && a->burst_size == b->burst_size &&
+    return a->state == b->state && a->unvalidated == b->unvalidated && a->burst_size == b->burst_size &&
            a->burst_interval_ms == b->burst_interval_ms && memcmp(&a->stats, &b->stats, sizeof a->stats) == 0;
 }
 
@@ -167,24 +166,25 @@ static bool version_is_refused(const struct station *station, unsigned version)
     return version < 64 && (station->config.refused_versions >> version & 1) != 0;
 }
 
+static uint32_t unique_id_of(const struct model *model)
+{
+    netblt_info info;
+    netblt_get_info(model->connection, &info);
+    return info.unique_id;
+}
+
 static void arrives(struct model *model, const struct view *view)
 {
     struct station *station = model->station;
-    if (view->type == OPEN) {
-        model->account.opens_bytes += view->length;
-        model->newest_open_bytes = view->length;
-        if (view->length > model->longest_open_bytes)
-            model->longest_open_bytes = view->length;
-    } else {
-        model->account.packets++;
-    }
+    if (view->type == OPEN && view->length > model->longest_open_bytes)
+        model->longest_open_bytes = view->length;
     if (model->connection == NULL || view->from_port != model->foreign_port || view->to_port != model->local_port)
         return;
     if (model->is_open)
         model->valid_at = station->now;
-    model->quit_arrived |= view->type == QUIT;
-    model->abort_arrived |= view->type == ABORT;
-    model->refusal_arrived |= view->type == REFUSED || view->type == ABORT;
+    model->credit_bytes += station->limits_unvalidated.factor * view->length;
+    if (view->type == QUIT || view->type == ABORT || view->type == REFUSED)
+        guarded_end_arrives(&model->ends, view, unique_id_of(model), station->now);
     if (model->is_open && model->info.role == NETBLT_SENDER)
         sender_arrives(model, view);
     else if (model->is_open)
@@ -226,21 +226,29 @@ static void check_reflection(struct model *model, const struct view *view)
 {
     struct station *station = model->station;
     const struct unvalidated_limits *limits = &station->limits_unvalidated;
-    bool long_response = view->type == RESPONSE && view->size > limits->response_factor * model->newest_open_bytes;
-    FUZZ_CHECK(view->type != REFUSED || view->size <= model->longest_open_bytes);
-    if (model->validated || station->config.unproven_bytes == 0)
+    if (view->type == REFUSED)
+        FUZZ_CHECK(view->size + limits->header_bytes <= limits->factor * model->longest_open_bytes);
+    if (model->validated || station->config.unvalidated_bytes_per_s == 0)
         return;
     if (model->earlier_words_wait && (view->type == DONE || view->type == QUIT))
         return; /* perhaps of the connection before, whose peer was validated */
-    if (is_stateless(model, view) || long_response) {
+    if (is_stateless(model, view))
         FUZZ_CHECK(unvalidated_may_reply(limits, &station->replies, station->now));
-        return;
-    }
-    if (view->type == DATA || view->type == LDATA)
-        model->account.data_bytes += view->size;
     else
-        model->account.other_bytes += view->size;
-    FUZZ_CHECK(unvalidated_within(limits, &model->account));
+        FUZZ_CHECK(
+            unvalidated_may_send(limits, &station->bytes_sent, &model->credit_bytes, view->size, station->now));
+}
+
+/* A RESPONSE holds the same token each time. A copy of OPEN that is shorter than the first may not pay for it. */
+static void check_token(struct model *model, const struct view *view)
+{
+    struct guarded_token token = guarded_read_token(view);
+    if (model->station->expect.peer_is_ours)
+        FUZZ_CHECK(token.known == model->info.guarded);
+    if (!token.known)
+        return;
+    FUZZ_CHECK(!model->token.known || token.first_buffer == model->token.first_buffer);
+    model->token = token;
 }
 
 static void leaves(struct model *model, const uint8_t *packet, size_t size)
@@ -257,6 +265,8 @@ static void leaves(struct model *model, const uint8_t *packet, size_t size)
         FUZZ_CHECK(view.to_port == model->foreign_port);
         FUZZ_CHECK(view.type != OPEN || !model->passive);
         FUZZ_CHECK(view.type != RESPONSE || model->passive);
+        if (view.type == RESPONSE)
+            check_token(model, &view);
         if (model->is_open && model->info.role == NETBLT_SENDER)
             sender_emits(model, &view);
         else if (model->is_open)
@@ -269,7 +279,8 @@ static void leaves(struct model *model, const uint8_t *packet, size_t size)
 /* Nothing of what was to leave waits any more. */
 static void all_has_left(struct station *station)
 {
-    unvalidated_replies_left(&station->replies);
+    unvalidated_all_left(&station->replies);
+    unvalidated_all_left(&station->bytes_sent);
     for (size_t i = 0; i < STATION_HOSTS_MAX; i++)
         station->hosts[i].earlier_words_wait = false;
 }
@@ -365,4 +376,15 @@ void station_resume(struct station *station, struct model *model)
     if (model->connection != NULL)
         netblt_resume(model->connection, station->now);
     settle(station);
+    if (model->connection != NULL)
+        station_confirm(station, model);
+    settle(station);
+}
+
+void station_confirm(struct station *station, struct model *model)
+{
+    bool confirmed = model->confirmed, due = model->completed && model->confirm_end && !confirmed;
+    int error = netblt_confirm(model->connection, station->now);
+    FUZZ_CHECK(due ? error == 0 || error == NETBLT_ERR_WRONG_STATE : error == NETBLT_ERR_WRONG_STATE);
+    model->confirmed = confirmed || error == 0;
 }

@@ -60,7 +60,7 @@ struct station {
     const struct view *arriving;
     struct model *arriving_from;
     struct unvalidated_limits limits_unvalidated;
-    struct unvalidated_replies replies;
+    struct unvalidated_allowance replies, bytes_sent;
     struct closed_transfer closed[STATION_CLOSED_MAX];
     uint64_t passive_closed, well_closed;
 };
@@ -86,5 +86,7 @@ void station_abort(struct station *station, struct model *model);
 void station_misuse(struct station *station, struct model *model, unsigned how);
 void station_listen(struct station *station);
 void station_resume(struct station *station, struct model *model);
+/* The client has stored all data, or says so too early. */
+void station_confirm(struct station *station, struct model *model);
 
 #endif

@@ -61,6 +61,14 @@ static void read_body(struct view *view)
     case OPEN:
     case RESPONSE:
         view->unique_id = view_get32(bytes + 12);
+        view->text = bytes + 36;
+        view->text_length = view->length - 36;
+        break;
+    case QUIT:
+    case ABORT:
+    case REFUSED:
+        view->text = bytes + 12;
+        view->text_length = view->length - 12;
         break;
     case DATA:
     case LDATA:

@@ -35,6 +35,8 @@ struct view {
     unsigned high_seq;                      /* DATA, LDATA, NULL-ACK */
     unsigned burst_size, burst_interval_ms; /* NULL-ACK */
     uint32_t unique_id;                     /* OPEN, RESPONSE */
+    const uint8_t *text;                    /* of OPEN, RESPONSE, and of those with a reason; may be unterminated */
+    unsigned text_length;
     uint32_t buffer;                        /* DATA, LDATA, and all below */
     unsigned number;
     bool last_buffer;
