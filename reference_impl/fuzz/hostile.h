@@ -17,7 +17,7 @@ struct hostile {
     uint32_t seen_go;
     uint32_t first_buffer; /* of the token, if the connection is guarded */
     bool gives_token;      /* in RESPONSE */
-    uint8_t damage; /* 0, or which byte of the next packet is changed after its checksum was made */
+    uint8_t damage;        /* 0, or which byte of the next packet is changed after its checksum was made */
 };
 
 /* A new connection: sequence numbers begin anew. */

@@ -40,13 +40,13 @@ struct model_buffer {
     bool numbered; /* the first packet has left, under `number` */
     uint32_t number;
     uint32_t packets, next_new;
-    uint8_t *marks;      /* MARK_..., of each packet */
-    uint32_t sent;       /* packets that have left */
-    uint32_t withheld;   /* packets that may be withheld from an unvalidated peer */
-    uint32_t skipped;    /* packets that were */
-    uint32_t named;      /* packets but the first that RESENDs have named */
-    double chance;       /* of naming all withheld ones so far by chance; 0 = not all were named */
-    bool ok_arrived;     /* after all packets had left */
+    uint8_t *marks;    /* MARK_..., of each packet */
+    uint32_t sent;     /* packets that have left */
+    uint32_t withheld; /* packets that may be withheld from an unvalidated peer */
+    uint32_t skipped;  /* packets that were */
+    uint32_t named;    /* packets but the first that RESENDs have named */
+    double chance;     /* of naming all withheld ones so far by chance; 0 = not all were named */
+    bool ok_arrived;   /* after all packets had left */
     bool released;
     /* receiving */
     struct arrival **arrivals; /* lists, by packet number */
@@ -74,10 +74,10 @@ struct model {
     netblt_info info; /* as of `opened` */
     bool quit_called, abort_called;
     netblt_time quit_called_at, valid_at;
-    struct guarded_ends ends;        /* what has arrived of ABORT, QUIT and REFUSED */
-    struct guarded_token token;      /* of the RESPONSE */
-    bool earlier_words_wait; /* last packets of the connection before may still leave */
-    bool unreachable;        /* the network has said so */
+    struct guarded_ends ends;   /* what has arrived of ABORT, QUIT and REFUSED */
+    struct guarded_token token; /* of the RESPONSE */
+    bool earlier_words_wait;    /* last packets of the connection before may still leave */
+    bool unreachable;           /* the network has said so */
 
     struct model_buffer *buffers; /* that the client was asked for */
     size_t buffer_count, buffer_room;
@@ -113,8 +113,8 @@ struct model {
     size_t oks;       /* buffers that got their OK */
     bool completed, confirmed;
 
-    bool evidence;        /* the peer has named what it can only know from packets of ours */
-    bool validated;       /* the endpoint has said so */
+    bool evidence;         /* the peer has named what it can only know from packets of ours */
+    bool validated;        /* the endpoint has said so */
     uint64_t credit_bytes; /* what the peer has paid for and was not sent */
 };
 

@@ -25,8 +25,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CORE = HERE.parent / "core"
 INCLUDE = HERE.parent / "include"
-ORACLES = ("misuse.c", "memory.c", "guarded.c", "view.c", "model.c", "client.c", "sender_oracle.c", "receiver_oracle.c", "pace.c",
-           "unvalidated.c", "station.c", "repair.c")  # fmt: skip
+ORACLES = ("misuse.c", "memory.c", "guarded.c", "view.c", "model.c", "client.c", "sender_oracle.c", "receiver_oracle.c",
+           "pace.c", "unvalidated.c", "station.c", "repair.c")  # fmt: skip
 WRAPPED = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"  # memory.c
 TARGETS = {"endpoint_fuzz": ("endpoint_fuzz.c", "hostile.c"), "pair_fuzz": ("pair_fuzz.c", "network.c")}
 REPLAY_LIMIT_S = 300.0  # of a corpus; beyond it the wrong core hangs, and so is found

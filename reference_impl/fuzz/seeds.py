@@ -14,6 +14,8 @@ from pathlib import Path
 # kind, packet size - 1, buffer size - 1, buffers - 1, burst - 1, interval, death timer - 1, buffers to supply
 SHAPE = bytes([0, 9, 0, 39, 1, 9, 1, 7, 3])
 WITH_CHECKSUM, LONG_STRING = 64, 128  # bits of kind
+WITH_SECRET, LARGE_BUDGET, CONFIRM = 32, 64, 128  # bits of the number of buffers to supply
+MARKED, GIVES_TOKEN, PROOF, WRONG_PROOF = 1, 2, 64, 192  # operands of SELDOM and QUIT
 TIMER, WAIT, RAW, OPEN, RESPONSE, CONTROL, DATA, DAMAGE, NULL_ACK = 0, 2, 3, 4, 5, 6, 8, 10, 11
 QUIT, BARE, RESUME, WANT_QUIT, ABORT, STALL, SENDER, RECEIVER, SELDOM = 13, 14, 15, 16, 17, 18, 19, 20, 21
 GO, OK, RESEND = 0, 1, 2
@@ -61,9 +63,23 @@ def programs() -> dict[str, bytes]:
         "send-actively": bytes([SENDER]) + opening(RESPONSE, WRITE) + served + control(ok(1), go(2)) + timers,
         "quit-and-abort": opening(OPEN, WRITE) + bytes([WANT_QUIT, TIMER, TIMER, BARE, 1, QUIT, 0, 1, ABORT, 0]),
         "stall-and-resume": bytes([STALL, 2]) + opening(OPEN, WRITE) + acked + bytes([RESUME]) + whole + end,
-        "three-strangers": b"".join(opening(OPEN | who << 6, WRITE) for who in range(3)) + timers + whole,
+        "three-peers": b"".join(opening(OPEN | who << 6, WRITE) for who in range(3)) + timers + whole,
+        "end-unproven": opening(OPEN, WRITE) + acked + bytes([QUIT, 1, 0]) + timers + opening(OPEN, READ) + whole,
+        "end-refuted": opening(OPEN, WRITE) + bytes([QUIT, 0, 0, WAIT, 20, 0]) + whole + timers + whole,
+        "end-proven": opening(OPEN, READ) + bytes([QUIT, 0, WRONG_PROOF, TIMER, TIMER, QUIT, 0, PROOF]) + timers,
+        "refused-unproven": bytes([SENDER, BARE, 2]) + timers + bytes([RECEIVER, BARE, 2 | PROOF]) + timers,
+        "unreachable": opening(OPEN, WRITE) + bytes([SELDOM, 64 + 14]) + timers,
         "raw": bytes([RAW, 3, 12]) + bytes([0, 0, 2, 4, 0, 12, 0, 0, 0, 0, 0, 0]),
     }
+
+
+def large_transfer() -> bytes:
+    """To an unvalidated peer, up to and beyond the buffers of which packets are withheld."""
+    timers = bytes([TIMER] * 40)
+    asked = control(*(go(i) for i in range(5)))
+    missing = control(*(resend(i, *range(1, 16)) for i in range(5))) + control(*(ok(i) for i in range(5)))
+    late = b"".join(control(resend(i, *range(1, 16)), ok(i), go(i + 5)) + timers for i in range(20))
+    return opening(OPEN, READ) + asked + timers + missing + timers + late + control(ok(20))
 
 
 def whole_buffer() -> bytes:
@@ -137,6 +153,7 @@ def pair_programs() -> dict[str, bytes]:
     large = bytes([49, 31, 0, 15, 7, 20, 10, 31, 100, 20, 20])
     near = bytes([49, 31, 0, 15, 7, 20, 20, 31, 100, 0, 0])
     far = bytes([19, 15, 0, 15, 7, 20, 30, 31, 100, 200, 200])
+    wide = bytes([255, 15, 0, 7, 7, 5, 20, 3, 100, 10, 10])
     kinds = {
         "fixed": (SUMS, 0, small),
         "receive": (SUMS | OBSERVED, 4, small),
@@ -146,15 +163,24 @@ def pair_programs() -> dict[str, bytes]:
         "automatic": (AUTOMATIC | SUMS | MANY, AUTOMATIC | OBSERVED, large),
         "near": (AUTOMATIC | SUMS | MANY, AUTOMATIC, near),
         "far": (AUTOMATIC | MANY, AUTOMATIC | 4, far),
+        "withheld": (MANY | SUMS, 4, wide),
         "limited": (AUTOMATIC | SUMS | MANY, AUTOMATIC | 64, large),
         "one-follows": (AUTOMATIC | SUMS | MANY, ANY_ORDER, large),
         "automatic-receive": (AUTOMATIC | SUMS | MANY, AUTOMATIC | ANY_ORDER | 4, large),
     }
-    return {
+    programs = {
         f"{shape}-{name}": bytes([kind, other]) + transfer + events
         for shape, (kind, other, transfer) in kinds.items()
         for name, events in pair_events().items()
     }
+    # The byte of the buffers outstanding also holds the secrets of both ends, and options.
+    for secrets, more in (("guarded", 16 | 32 | 64 | 128), ("first", 16 | 64), ("second", 32)):
+        for shape in ("fixed", "receive", "plain", "withheld"):
+            kind, other, transfer = kinds[shape]
+            changed = transfer[:3] + bytes([transfer[3] | more]) + transfer[4:]
+            for name, events in pair_events().items():
+                programs[f"{shape}-{secrets}-{name}"] = bytes([kind, other]) + changed + events
+    return programs
 
 
 def main() -> None:
@@ -168,6 +194,17 @@ def main() -> None:
             (corpus / "decode_fuzz" / name).write_bytes(bytes.fromhex(vector["hex"]))
     for name, program in programs().items():
         (corpus / "endpoint_fuzz" / name).write_bytes(SHAPE + program)
+        guarded = bytes([SELDOM, MARKED]) + (bytes([SELDOM, GIVES_TOKEN]) if "actively" in name else b"")
+        for kind, begin in (("secret", b""), ("guarded", guarded)):
+            shape = SHAPE[:-1] + bytes([SHAPE[-1] | WITH_SECRET | CONFIRM])
+            (corpus / "endpoint_fuzz" / f"{name}-{kind}").write_bytes(shape + begin + program)
+    for name, more in (
+        ("withheld", LARGE_BUDGET),
+        ("withheld-slowly", 0),
+        ("withheld-secret", LARGE_BUDGET | WITH_SECRET),
+    ):
+        shape = bytes([0, 255, 15, 255, 15, 15, 1, 31, 31 | more])
+        (corpus / "endpoint_fuzz" / name).write_bytes(shape + large_transfer())
     for name, program in damaged_programs().items():
         (corpus / "endpoint_fuzz" / name).write_bytes(bytes([WITH_CHECKSUM]) + SHAPE[1:] + program)
     for name, program in pair_programs().items():

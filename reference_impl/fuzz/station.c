@@ -235,8 +235,7 @@ static void check_reflection(struct model *model, const struct view *view)
     if (is_stateless(model, view))
         FUZZ_CHECK(unvalidated_may_reply(limits, &station->replies, station->now));
     else
-        FUZZ_CHECK(
-            unvalidated_may_send(limits, &station->bytes_sent, &model->credit_bytes, view->size, station->now));
+        FUZZ_CHECK(unvalidated_may_send(limits, &station->bytes_sent, &model->credit_bytes, view->size, station->now));
 }
 
 /* A RESPONSE holds the same token each time. A copy of OPEN that is shorter than the first may not pay for it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Oracle of reflection: what an endpoint may send to peers whose address it has not validated, and what validates one. */
+/* Oracle of reflection: what an endpoint may send to peers whose address it has not validated, and what validates one.
+ */
 #ifndef NETBLT_FUZZ_UNVALIDATED_H
 #define NETBLT_FUZZ_UNVALIDATED_H
 

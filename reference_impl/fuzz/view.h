@@ -37,7 +37,7 @@ struct view {
     uint32_t unique_id;                     /* OPEN, RESPONSE */
     const uint8_t *text;                    /* of OPEN, RESPONSE, and of those with a reason; may be unterminated */
     unsigned text_length;
-    uint32_t buffer;                        /* DATA, LDATA, and all below */
+    uint32_t buffer; /* DATA, LDATA, and all below */
     unsigned number;
     bool last_buffer;
     unsigned data_sum; /* the field */
