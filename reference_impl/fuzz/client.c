@@ -236,16 +236,17 @@ static void check_cause(const struct model *model, const netblt_outcome *outcome
         check_success(model);
         break;
     case NETBLT_REFUSED:
-        FUZZ_CHECK(!model->is_open && guarded_may_believe(&model->ends.refused, has_secret, guarded, now));
+        FUZZ_CHECK(!model->is_open &&
+                   guarded_may_believe(&model->ends, &model->ends.refused, has_secret, guarded, now));
         break;
     case NETBLT_UNREACHABLE:
         FUZZ_CHECK(!model->is_open);
         break;
     case NETBLT_PEER_QUIT:
-        FUZZ_CHECK(guarded_may_believe(&model->ends.quit, has_secret, guarded, now));
+        FUZZ_CHECK(guarded_may_believe(&model->ends, &model->ends.quit, has_secret, guarded, now));
         break;
     case NETBLT_PEER_ABORTED:
-        FUZZ_CHECK(guarded_may_believe(&model->ends.aborted, has_secret, guarded, now));
+        FUZZ_CHECK(guarded_may_believe(&model->ends, &model->ends.aborted, has_secret, guarded, now));
         break;
     case NETBLT_LOCAL_QUIT:
         FUZZ_CHECK(model->quit_called);

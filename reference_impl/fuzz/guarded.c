@@ -33,10 +33,8 @@ struct guarded_token guarded_read_token(const struct view *view)
     return (struct guarded_token){known, nb_guard_first_buffer_of_token(token)};
 }
 
-static void note(struct guarded_end *end, bool proven, netblt_time now)
+static void note(struct guarded_end *end, bool proven)
 {
-    if (!end->arrived)
-        end->first_at = now;
     end->arrived = true;
     end->proven |= proven;
 }
@@ -46,17 +44,18 @@ void guarded_end_arrives(struct guarded_ends *ends, const struct view *view, uin
     char text[NETBLT_STRING_MAX_BYTES + 1];
     copy_text(text, view);
     bool proven = nb_guard_take_proof(text, unique_id, (enum nb_type)view->type);
-    if (view->type == QUIT)
-        note(&ends->quit, proven, now);
-    else
-        note(&ends->refused, proven, now);
+    if (!ends->any)
+        ends->first_at = now;
+    ends->any = true;
+    note(view->type == QUIT ? &ends->quit : &ends->refused, proven);
     if (view->type == ABORT)
-        note(&ends->aborted, proven, now);
+        note(&ends->aborted, proven);
 }
 
-bool guarded_may_believe(const struct guarded_end *end, bool has_secret, bool guarded, netblt_time now)
+bool guarded_may_believe(const struct guarded_ends *ends, const struct guarded_end *end, bool has_secret, bool guarded,
+                         netblt_time now)
 {
     if (!end->arrived)
         return false;
-    return !has_secret || end->proven || (!guarded && now >= end->first_at + DOUBT_MIN_US);
+    return !has_secret || end->proven || (!guarded && now >= ends->first_at + DOUBT_MIN_US);
 }

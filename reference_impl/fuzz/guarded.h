@@ -19,18 +19,20 @@ struct guarded_token {
 /* Reads it from a RESPONSE. */
 struct guarded_token guarded_read_token(const struct view *view);
 
-/* ABORT, QUIT and REFUSED: whether one has arrived, when the first did, and whether one held the proof. */
+/* ABORT, QUIT and REFUSED: whether one has arrived, and whether one held the proof. */
 struct guarded_end {
     bool arrived, proven;
-    netblt_time first_at;
 };
 
 struct guarded_ends {
     struct guarded_end aborted, quit, refused; /* ABORT is a refusal too */
+    bool any;
+    netblt_time first_at; /* of any of them */
 };
 
 void guarded_end_arrives(struct guarded_ends *ends, const struct view *view, uint32_t unique_id, netblt_time now);
-/* Whether one of these packets may be believed now. Without a secret each is. */
-bool guarded_may_believe(const struct guarded_end *end, bool has_secret, bool guarded, netblt_time now);
+/* Whether one of `ends` may be believed now. Without a secret each is; a later packet does not prolong the wait. */
+bool guarded_may_believe(const struct guarded_ends *ends, const struct guarded_end *end, bool has_secret, bool guarded,
+                         netblt_time now);
 
 #endif

@@ -40,13 +40,14 @@ struct model_buffer {
     bool numbered; /* the first packet has left, under `number` */
     uint32_t number;
     uint32_t packets, next_new;
-    uint8_t *marks;    /* MARK_..., of each packet */
-    uint32_t sent;     /* packets that have left */
-    uint32_t withheld; /* packets that may be withheld from an unvalidated peer */
-    uint32_t skipped;  /* packets that were */
-    uint32_t named;    /* packets but the first that RESENDs have named */
-    double chance;     /* of naming all withheld ones so far by chance; 0 = not all were named */
-    bool ok_arrived;   /* after all packets had left */
+    uint8_t *marks;      /* MARK_..., of each packet */
+    uint32_t sent;       /* packets that have left */
+    uint32_t withheld;   /* packets that may be withheld from an unvalidated peer */
+    uint32_t skipped;    /* packets that were */
+    unsigned late_skips; /* times that packets were, after the peer was validated */
+    uint32_t named;      /* packets but the first that RESENDs have named */
+    double chance;       /* of naming all withheld ones so far by chance; 0 = not all were named */
+    bool ok_arrived;     /* after all packets had left */
     bool released;
     /* receiving */
     struct arrival **arrivals; /* lists, by packet number */
