@@ -25,7 +25,7 @@ static const char *look_at_source(served *one)
     if (tree_look_at_file(one->server->root, one->name, &status, &reason) != 0)
         return reason;
     one->size = (uint64_t)status.st_size;
-    return one->size > TRANSFER_MAX_BYTES && !one->server->given->beyond_4g ? "over 4 GiB" : NULL;
+    return one->size > SOURCE_MAX_BYTES && !one->server->given->beyond_4g ? "over 4 GiB" : NULL;
 }
 
 static const char *look_at_target(served *one)

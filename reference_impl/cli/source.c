@@ -57,10 +57,10 @@ static int find_kind(source *from, netblt_failure *failure)
 
 int source_check_size(const source *from, uint64_t bytes, netblt_failure *failure)
 {
-    if (bytes > TRANSFER_MAX_BYTES && !from->beyond_4g)
+    if (bytes > SOURCE_MAX_BYTES && !from->beyond_4g)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
-                           "%s has more than 4294967296 bytes, where an RFC 998 transfer ends: split it, or give "
-                           "--beyond-4g at both ends",
+                           "%s has more than 4294967264 bytes: an RFC 998 transfer holds 4294967296, with the SHA-256 "
+                           "behind the file: split it, or give --beyond-4g at both ends",
                            from->name);
     return 0;
 }

@@ -13,7 +13,10 @@
  * (stream_source.c). Each buffer is read once, into memory that the core then owns until it gives it back. */
 typedef struct source source;
 
-/* Opens `path`; "-" is stdin. More than TRANSFER_MAX_BYTES are an error unless `beyond_4g`: of a file at once, of a
+/* What an RFC 998 transfer holds, less the SHA-256 that follows the file. */
+#define SOURCE_MAX_BYTES (TRANSFER_MAX_BYTES - DIGEST_BYTES)
+
+/* Opens `path`; "-" is stdin. More than SOURCE_MAX_BYTES are an error unless `beyond_4g`: of a file at once, of a
  * stream when it gets there. NULL with *failure. */
 source *source_open(const char *path, bool beyond_4g, netblt_failure *failure);
 /* Takes over `fd`, an open file. */

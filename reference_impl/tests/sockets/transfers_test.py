@@ -22,10 +22,12 @@ def wait_until_waiting(receiver: subprocess.Popen[str]) -> None:
     assert "waiting" in line, line
 
 
-def transfer(sender_host: lab.Host, receiver_host: lab.Host, address: str, encap: str, *more: str) -> None:
+def transfer(
+    sender_host: lab.Host, receiver_host: lab.Host, address: str, encap: str, *more: str, size: int = FILE_BYTES
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "source"), Path(folder, "target")
-        source.write_bytes(bytes(range(251)) * (FILE_BYTES // 251 + 1))
+        source.write_bytes((bytes(range(251)) * (size // 251 + 1))[:size])
         receiver = receiver_host.start(NETBLT, "recv", target, "--passive", "--encap", encap)
         wait_until_waiting(receiver)
         sender = sender_host.start(NETBLT, "send", source, address, "--encap", encap, "--burst-interval", "0", *more)
@@ -50,6 +52,20 @@ def main() -> None:
     lab.enter_user_namespace()
     alone = lab.Host()
     left, right = lab.joined_hosts()
+    for size, buffer_bytes in (
+        (0, 64),
+        (1, 64),
+        (32, 64),
+        (33, 64),
+        (63, 64),
+        (64, 64),
+        (127, 64),
+        (100, 31),
+        (64, 31),
+        (20, 7),
+    ):
+        transfer(alone, alone, "127.0.0.1", "udp", "--buffer-size", str(buffer_bytes), size=size)
+    print("ok the hash behind the data may begin and end in any buffer")
     for encap in ("ip", "udp"):
         for address in ("127.0.0.1", "127.0.0.7", "::1"):
             transfer(alone, alone, address, encap)
