@@ -64,6 +64,7 @@ def programs() -> dict[str, bytes]:
         "quit-and-abort": opening(OPEN, WRITE) + bytes([WANT_QUIT, TIMER, TIMER, BARE, 1, QUIT, 0, 1, ABORT, 0]),
         "stall-and-resume": bytes([STALL, 2]) + opening(OPEN, WRITE) + acked + bytes([RESUME]) + whole + end,
         "three-peers": b"".join(opening(OPEN | who << 6, WRITE) for who in range(3)) + timers + whole,
+        "send-beside-the-token": opening(OPEN, READ) + control(go(255), go(254)) + timers + served,
         "end-unproven": opening(OPEN, WRITE) + acked + bytes([QUIT, 1, 0]) + timers + opening(OPEN, READ) + whole,
         "end-refuted": opening(OPEN, WRITE) + bytes([QUIT, 0, 0, WAIT, 20, 0]) + whole + timers + whole,
         "end-proven": opening(OPEN, READ) + bytes([QUIT, 0, WRONG_PROOF, TIMER, TIMER, QUIT, 0, PROOF]) + timers,
