@@ -70,6 +70,7 @@ struct model {
 
     netblt_connection *connection;
     bool begun, passive, is_open;
+    bool reopened; /* by a copy of the OPEN of the connection before, which ended without success */
     int finished;
     enum netblt_result result;
     netblt_info info; /* as of `opened` */

@@ -48,7 +48,10 @@ static void accept_request(void *context, const netblt_request *request, netblt_
     answer->context = model;
     if (!answer->accept)
         return;
+    bool reopened = model->begun && model->passive && model->foreign_port == request->foreign_port &&
+                    model->info.unique_id == station->arriving->unique_id;
     model_begin(model, true);
+    model->reopened = reopened;
     model->foreign_port = request->foreign_port;
     model->credit_bytes = station->limits_unvalidated.factor * station->arriving->length;
 }
