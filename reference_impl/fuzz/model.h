@@ -79,7 +79,7 @@ struct model {
     struct guarded_ends ends;   /* what has arrived of ABORT, QUIT and REFUSED */
     struct guarded_token token; /* of the RESPONSE */
     bool earlier_words_wait;    /* last packets of the connection before may still leave */
-    bool unreachable;           /* the network has said so */
+    bool unreachable;           /* the network has reported it */
 
     struct model_buffer *buffers; /* that the client was asked for */
     size_t buffer_count, buffer_room;

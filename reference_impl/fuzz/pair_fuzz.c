@@ -334,9 +334,9 @@ static void let_all_end(struct pair *pair)
         FUZZ_CHECK(run_event(pair));
         idle = progress(pair) != before ? 0 : idle + 1;
         before = progress(pair);
-        /* A forged acknowledgement can make two honest ends wait for each other for ever, and so can a late copy of the
-         * OPEN of a connection whose passive end was dead before it knew its peer: it is begun again, and takes what
-         * the active end goes on with for messages that will make sense when the first ones arrive. */
+        /* Two honest ends can wait for each other for ever after a forged acknowledgement. They can also after a late
+         * copy of an OPEN, if the passive end has died with its peer unvalidated: the copy makes a second connection
+         * there, which waits for control messages that the active end does not send again. */
         FUZZ_CHECK(idle < IDLE_EVENTS_MAX || !pair->ends[0].expect.peer_is_ours || model_of(pair, 1)->reopened);
         if (idle == IDLE_EVENTS_MAX)
             give_up(pair);
