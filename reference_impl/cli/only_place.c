@@ -152,6 +152,7 @@ static bool ends_command(const struct candidate *one, enum netblt_result result)
         return true;
     case NETBLT_PEER_QUIT:
     case NETBLT_PEER_ABORTED:
+    case NETBLT_LOCAL_ABORT: /* it malfunctions; where connections are ended to make room, there are others */
         return is_alone(one);
     case NETBLT_PEER_DEAD:
         return is_alone(one) && one->work.info.stats.packets_received > 1; /* more than an OPEN has come */
