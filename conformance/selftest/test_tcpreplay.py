@@ -153,7 +153,10 @@ def test_storms_and_floods_hit_a_live_transfer(command: Command, built_writer: N
     words = ("run", "--link", "wire", "--select", "replay.py", "--role", "passive-receiver")
     done = command(*words)
     assert done.status == 0, done.output + done.errors
-    assert {result.verdict for result in done.results} == {Verdict.PASS}
+    # The reference's buffers start at a random number: what an earlier connection sent is of its future, not its past.
+    unforeseen = [result for result in done.results if result.verdict is Verdict.NA]
+    assert all("no buffers that are old" in result.reason for result in unforeseen), unforeseen
+    assert {result.verdict for result in done.results} - {Verdict.NA} == {Verdict.PASS}
     storm = next(done.report.glob("*a_storm_of_duplicates*.pcapng"))
     copies = [raw for _, _, raw in replayed.frames(storm) if raw[12:16] == TESTER_ADDRESS]
     seen = Counter(replayed.netblt(packet) for packet in copies)
