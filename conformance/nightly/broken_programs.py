@@ -77,7 +77,9 @@ def build_program(entry: Mutant, folder: Path, objects: Path) -> Path:
     except builder.CompileError as error:
         raise MutantError(f"mutant {entry.name} does not compile: {error}") from None
     words = [*shlex.split(os.environ.get("CC", "cc")), *map(str, rest), *map(str, own.values())]
-    link = [*words, str(build / "lib" / "libnetblt_io.a"), "-lcrypto", "-lpcap", "-lm", "-o", str(program)]
+    seccomp = ["-lseccomp"] if "SECCOMP_FOUND:INTERNAL=1" in (build / "CMakeCache.txt").read_text("utf-8") else []
+    libraries = ["-lcrypto", "-lpcap", *seccomp, "-lm", "-pthread"]
+    link = [*words, str(build / "lib" / "libnetblt_io.a"), *libraries, "-o", str(program)]
     done = subprocess.run(link, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MutantError(f"mutant {entry.name} cannot be linked: {done.stderr.strip()}")

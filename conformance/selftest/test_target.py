@@ -106,7 +106,7 @@ def test_the_version_is_the_first_line_that_the_program_prints(tmp_path: Path) -
         return chosen.adapter.version()
 
     assert version('["/bin/echo", "mine 7.1"]') == "mine 7.1"
-    assert version('["/bin/sh", "-c", "printf \'a\\\\033[31mb\\nc\\n\'"]') == "a?[31mb"
+    assert version('["/bin/sh", "-c", "printf \'a\\\\033[31mb\\nc\\n\'"]') == "a\\u001b[31mb"
     assert version('["/bin/false"]') == ""
     assert version('["/no/such/program"]') == ""
 
