@@ -330,7 +330,8 @@ static void learn_dialect(struct nb_event *event, struct nb_packet *packet)
 {
     struct nb_stream *stream = event->stream;
 
-    if (packet->dialect_certain || stream->dialect == NB_AUTO) {
+    /* A RESPONSE answers an OPEN in its dialect: one that reads otherwise is damaged, or forged. */
+    if (stream->dialect == NB_AUTO || (packet->dialect_certain && packet->type == NB_OPEN)) {
         stream->dialect = packet->dialect;
     }
     nb_read_as(packet, stream->dialect);
