@@ -18,8 +18,8 @@ static void SipHash_2_4_gives_the_published_values(void)
         {8, UINT64_C(0x93F5F5799A932462)}, {15, UINT64_C(0xA129CA6149BE45E5)}, {63, UINT64_C(0x958A324CEB064572)},
     };
     uint8_t bytes[64];
-    for (uint8_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = i;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)i;
     struct nb_hash_key key = nb_hash_key_read(bytes);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
         CHECK(nb_keyed_hash(&key, bytes, vectors[i].length) == vectors[i].hash);
@@ -193,7 +193,8 @@ static void a_reason_that_leaves_no_room_is_cut_for_its_proof(void)
     }
     char text[NETBLT_STRING_MAX_BYTES + 1];
     fill(text, 255);
-    memcpy(text + 239, "\xC3\xA9", 2); /* a character of two bytes would be cut in half */
+    text[239] = '\xC3'; /* a character of two bytes would be cut in half */
+    text[240] = '\xA9';
     nb_guard_append_proof(text, 5, NB_ABORT);
     CHECK_EQUAL(strlen(text), 239 + 15);
     CHECK(nb_guard_take_proof(text, 5, NB_ABORT));
