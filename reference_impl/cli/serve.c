@@ -52,6 +52,16 @@ static void served_free(served *one)
     free(one);
 }
 
+static void free_all(served *one)
+{
+    while (one != NULL) {
+        served *next = one->next;
+
+        served_free(one);
+        one = next;
+    }
+}
+
 /* ---- rounds ----------------------------------------------------------------------------------------------------- */
 
 static void tend_unvalidated(served *one)
@@ -208,10 +218,8 @@ enum exit_code command_serve(const options *given)
     if (set_up(&server) == 0)
         run(&server);
     code = report(&server);
-    while (server.unvalidated != NULL)
-        served_free(server.unvalidated);
-    while (server.validated != NULL)
-        served_free(server.validated);
+    free_all(server.unvalidated);
+    free_all(server.validated);
     station_close(&server.net); /* the threads of the transfers wake it */
     tally_clear(&server.peers);
     tally_clear(&server.names);

@@ -115,7 +115,7 @@ static size_t name_key(const served *one, uint8_t key[NAME_KEY_BYTES])
 {
     const char *slash = strrchr(one->name, '/');
     const char *base = slash == NULL ? one->name : slash + 1;
-    size_t length = strlen(base);
+    size_t length = strlen(base) + 1;
 
     memcpy(key, &one->dir_device, sizeof one->dir_device);
     memcpy(key + sizeof one->dir_device, &one->dir_inode, sizeof one->dir_inode);
