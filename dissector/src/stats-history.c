@@ -123,15 +123,17 @@ const struct nb_rule_history *nb_history_rule(const struct nb_history *history, 
 static struct nb_rule_history *broken_rule(struct nb_history *history, unsigned rule)
 {
     const struct nb_rule_history one = {.rule = rule};
+    struct nb_rule_history *found = (struct nb_rule_history *)nb_history_rule(history, rule);
 
-    if (nb_history_rule(history, rule) == NULL) {
-        if (history->broken == NULL) {
-            history->broken = g_array_new(FALSE, FALSE, sizeof(struct nb_rule_history));
-        }
-        nb_account_take(&history->account, sizeof(one));
-        g_array_append_val(history->broken, one);
+    if (found != NULL) {
+        return found;
     }
-    return (struct nb_rule_history *)nb_history_rule(history, rule);
+    if (history->broken == NULL) {
+        history->broken = g_array_new(FALSE, FALSE, sizeof(struct nb_rule_history));
+    }
+    nb_account_take(&history->account, sizeof(one));
+    g_array_append_val(history->broken, one);
+    return &g_array_index(history->broken, struct nb_rule_history, history->broken->len - 1);
 }
 
 static void note_frame(struct nb_history *history, GArray **frames, uint32_t frame)

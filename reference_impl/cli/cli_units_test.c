@@ -151,6 +151,7 @@ static void json_and_qlog_escape_what_a_terminal_must_not_get(void)
         {"gr\u00fc\u00df\u20ac\U0001f600", "\"gr\u00fc\u00df\u20ac\U0001f600\""},
         {"say \"\\\"", "\"say \\\"\\\\\\\"\""},
         {"\xc2\x9b", "\"\\u009b\""},
+        /* NOLINTNEXTLINE(misc-misleading-bidirectional) they are what is escaped */
         {"\xe2\x80\xae\xd8\x9c\xe2\x81\xa6", "\"\\u202e\\u061c\\u2066\""},
         {"one\xe2\x80\xa8two\xe2\x80\xa9three", "\"one\\u2028two\\u2029three\""},
         {"\xe2\x80\x8b\xe2\x81\xa0\xef\xbb\xbf", "\"\\u200b\\u2060\\ufeff\""},
