@@ -2,6 +2,8 @@
 /* The mark of OPEN, the token of RESPONSE and the proof of ABORT, QUIT and REFUSED: see guard.h. */
 #include "guard.h"
 
+#include "bytes.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,13 +38,6 @@ static size_t put_address(uint8_t *at, const netblt_address *address)
     return address->length;
 }
 
-static size_t put32(uint8_t *at, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++)
-        at[i] = (uint8_t)(value >> (24 - 8 * i));
-    return 4;
-}
-
 /* Of one connection as this end sees it, for one purpose. */
 static uint64_t connection_hash(const struct nb_secret *secret, uint8_t purpose, const netblt_path *path,
                                 uint16_t local_port, uint16_t foreign_port, uint32_t unique_id)
@@ -52,9 +47,10 @@ static uint64_t connection_hash(const struct nb_secret *secret, uint8_t purpose,
     bytes[0] = purpose;
     length += put_address(bytes + length, &path->local);
     length += put_address(bytes + length, &path->foreign);
-    length += put32(bytes + length, (uint32_t)local_port << 16 | foreign_port);
-    length += put32(bytes + length, unique_id);
-    return nb_keyed_hash(&secret->key, bytes, length);
+    nb_put16(bytes + length, local_port);
+    nb_put16(bytes + length + 2, foreign_port);
+    nb_put32(bytes + length + 4, unique_id);
+    return nb_keyed_hash(&secret->key, bytes, length + 8);
 }
 
 uint32_t nb_guard_first_buffer(const struct nb_secret *secret, const netblt_path *path, uint16_t local_port,
@@ -72,16 +68,17 @@ uint64_t nb_guard_token(const struct nb_secret *secret, const netblt_path *path,
 uint32_t nb_guard_first_buffer_of_token(uint64_t token)
 {
     uint8_t bytes[8];
-    put32(bytes, (uint32_t)(token >> 32));
-    put32(bytes + 4, (uint32_t)token);
+    nb_put32(bytes, (uint32_t)(token >> 32));
+    nb_put32(bytes + 4, (uint32_t)token);
     return (uint32_t)nb_keyed_hash(&number_key, bytes, sizeof bytes);
 }
 
 static uint16_t mark_of(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned features)
 {
     uint8_t bytes[10];
-    put32(bytes, unique_id & 0xFFFF0000u);
-    put32(bytes + 4, (uint32_t)active_port << 16 | passive_port);
+    nb_put32(bytes, unique_id & 0xFFFF0000u);
+    nb_put16(bytes + 4, active_port);
+    nb_put16(bytes + 6, passive_port);
     bytes[8] = (uint8_t)features;
     bytes[9] = 0;
     return (uint16_t)nb_keyed_hash(&mark_key, bytes, sizeof bytes);
@@ -107,7 +104,7 @@ bool nb_guard_is_marked(uint32_t unique_id, uint16_t active_port, uint16_t passi
 static uint32_t proof_of(uint32_t unique_id, enum nb_type type)
 {
     uint8_t bytes[5];
-    put32(bytes, unique_id);
+    nb_put32(bytes, unique_id);
     bytes[4] = (uint8_t)type;
     return (uint32_t)nb_keyed_hash(&proof_key, bytes, sizeof bytes);
 }

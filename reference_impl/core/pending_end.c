@@ -66,25 +66,23 @@ enum nb_end_belief nb_pending_end_judge(netblt_connection *connection, enum nb_t
     return begin_wait(connection, type, reason, now);
 }
 
-void nb_pending_end_refute(netblt_connection *connection, netblt_time now)
-{
-    struct nb_pending_end *pending = &connection->pending_end;
-    if (!pending->waiting || now < pending->listen_from)
-        return;
-    pending->waiting = false;
-    pending->quiet = false;
-    pending->refuted = true;
-    pending->until = NETBLT_TIME_NEVER;
-}
-
-bool nb_pending_end_is_due(const netblt_connection *connection, netblt_time now)
-{
-    return connection->pending_end.waiting && now >= connection->pending_end.until;
-}
-
 void nb_pending_end_settle(netblt_connection *connection)
 {
     connection->pending_end.waiting = false;
     connection->pending_end.quiet = false;
     connection->pending_end.until = NETBLT_TIME_NEVER;
+}
+
+void nb_pending_end_refute(netblt_connection *connection, netblt_time now)
+{
+    struct nb_pending_end *pending = &connection->pending_end;
+    if (!pending->waiting || now < pending->listen_from)
+        return;
+    nb_pending_end_settle(connection);
+    pending->refuted = true;
+}
+
+bool nb_pending_end_is_due(const netblt_connection *connection, netblt_time now)
+{
+    return connection->pending_end.waiting && now >= connection->pending_end.until;
 }

@@ -34,7 +34,7 @@ enum nb_end_belief nb_pending_end_judge(netblt_connection *connection, enum nb_t
 void nb_pending_end_refute(netblt_connection *connection, netblt_time now);
 /* Whether the wait is over: the packet that it was for is to be believed. */
 bool nb_pending_end_is_due(const netblt_connection *connection, netblt_time now);
-/* It is being believed. */
+/* The wait is over, whatever came of it. */
 void nb_pending_end_settle(netblt_connection *connection);
 
 #endif
