@@ -43,13 +43,12 @@ static void take_place(struct candidate *one)
 
     place->taken = true;
     one->has_place = true;
-    one->work.to = place->file->to;
-    if (one->work.to != NULL) {
+    if (place->file->to != NULL) {
+        transfer_set_sink(&one->work, place->file->to);
         sink_adopt(one->work.to, &one->early, one->early_bytes);
-        sink_expect_digest(one->work.to, one->work.ends_in_hash);
+    } else if (one->work.from == NULL) {
+        transfer_set_source(&one->work, place->file->from);
     }
-    if (one->work.from == NULL)
-        one->work.from = place->file->from;
     place->current = &one->work;
     abort_others(one);
 }
@@ -72,6 +71,7 @@ static void validated(void *context, netblt_connection *connection)
 static bool open_source(struct candidate *one)
 {
     const only_place *place = one->place;
+    source *copy;
     netblt_failure ignored;
 
     if (source_size(place->file->from) == 0 || strcmp(place->given->file, "-") == 0) {
@@ -80,14 +80,13 @@ static bool open_source(struct candidate *one)
         take_place(one);
         return true;
     }
-    one->work.from = source_copy(place->file->from, &ignored);
-    if (one->work.from != NULL && source_size(one->work.from) < source_size(place->file->from)) {
-        source_close(one->work.from);
-        one->work.from = NULL;
-    } else if (one->work.from != NULL && source_size(one->work.from) > source_size(place->file->from)) {
-        source_cut(one->work.from, source_size(place->file->from));
+    copy = source_copy(place->file->from, &ignored);
+    if (copy == NULL || !source_cut(copy, source_size(place->file->from))) {
+        source_close(copy);
+        return false;
     }
-    return one->work.from != NULL;
+    transfer_set_source(&one->work, copy);
+    return true;
 }
 
 static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
@@ -97,7 +96,6 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
 
     if (one->work.from == NULL && !open_source(one))
         return NETBLT_SUPPLY_WAIT;
-    source_end_in_digest(one->work.from, one->work.ends_in_hash);
     return transfer_client.supply(context, connection, index, capacity, data, length, last);
 }
 

@@ -14,6 +14,7 @@ static bool open_source(served *one)
 {
     netblt_failure *failure = &one->work.failure;
     const char *reason = NULL;
+    source *from;
     int fd;
 
     served_describe(one);
@@ -22,17 +23,14 @@ static bool open_source(served *one)
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", one->printable, reason);
         return false;
     }
-    one->work.from = source_adopt(fd, one->printable, one->server->given->beyond_4g, failure);
-    if (one->work.from == NULL)
+    from = source_adopt(fd, one->printable, one->server->given->beyond_4g, failure);
+    if (from == NULL)
         return false;
-    if (source_size(one->work.from) < one->size) {
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s became shorter before it was sent", one->printable);
-        return false;
-    }
-    if (source_size(one->work.from) > one->size)
-        source_cut(one->work.from, one->size);
-    source_end_in_digest(one->work.from, one->work.ends_in_hash);
-    return true;
+    transfer_set_source(&one->work, from);
+    if (source_cut(from, one->size))
+        return true;
+    netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s became shorter before it was sent", one->printable);
+    return false;
 }
 
 static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
@@ -55,6 +53,7 @@ const char *served_open_sink(served *one)
     const char *base;
     netblt_failure failure;
     sink_how how;
+    sink *to;
     int dir;
 
     served_describe(one);
@@ -62,11 +61,11 @@ const char *served_open_sink(served *one)
     if (dir < 0)
         return reason;
     how = transfer_sink_how(&one->work, server->given->force);
-    one->work.to = sink_open_at(dir, base, &how, one->printable, &failure);
-    if (one->work.to == NULL)
+    to = sink_open_at(dir, base, &how, one->printable, &failure);
+    if (to == NULL)
         return "the server cannot write it";
-    sink_expect_digest(one->work.to, one->work.ends_in_hash);
-    sink_adopt(one->work.to, &one->early, one->early_bytes);
+    transfer_set_sink(&one->work, to);
+    sink_adopt(to, &one->early, one->early_bytes);
     return NULL;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/source.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -123,10 +122,12 @@ uint64_t source_size(const source *from)
     return from->size;
 }
 
-void source_cut(source *from, uint64_t bytes)
+bool source_cut(source *from, uint64_t bytes)
 {
-    assert(!from->is_stream && bytes <= from->size);
+    if (from->size < bytes)
+        return false;
     from->size = bytes;
+    return true;
 }
 
 static bool take_staged(source *from, uint32_t capacity)

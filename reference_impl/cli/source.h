@@ -32,8 +32,8 @@ source *source_copy(const source *of, netblt_failure *failure);
 uint64_t source_size(const source *from);
 /* Whether the SHA-256 of the bytes follows them (digest.h). Before the first buffer is supplied. */
 void source_end_in_digest(source *from, bool ends);
-/* Sends no more of a file than its first `bytes` bytes, of which it must have as many. */
-void source_cut(source *from, uint64_t bytes);
+/* Sends no more of a file than its first `bytes` bytes. False when it has fewer. */
+bool source_cut(source *from, uint64_t bytes);
 /* netblt_client.supply and .release. When reading fails: WAIT for ever, and source_failure() tells. */
 enum netblt_supply source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
                                  uint32_t *length, bool *last);

@@ -92,6 +92,18 @@ static void complete(void *context, netblt_connection *connection)
     work->complete = true;
 }
 
+void transfer_set_source(transfer *work, source *from)
+{
+    work->from = from;
+    source_end_in_digest(from, work->ends_in_hash);
+}
+
+void transfer_set_sink(transfer *work, sink *to)
+{
+    work->to = to;
+    sink_expect_digest(to, work->ends_in_hash);
+}
+
 static void opened(void *context, netblt_connection *connection)
 {
     transfer *work = context;
@@ -102,9 +114,9 @@ static void opened(void *context, netblt_connection *connection)
     netblt_get_info(connection, &info);
     work->ends_in_hash = info.ends_in_hash;
     if (work->from != NULL)
-        source_end_in_digest(work->from, work->ends_in_hash);
+        transfer_set_source(work, work->from);
     if (work->to != NULL)
-        sink_expect_digest(work->to, work->ends_in_hash);
+        transfer_set_sink(work, work->to);
 }
 
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
