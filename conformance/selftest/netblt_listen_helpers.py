@@ -4,10 +4,26 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from selftest.netblt_command_lab import Lab, Process
+
+
+@contextmanager
+def meanwhile(run: Callable[[threading.Event], None]) -> Iterator[None]:
+    """`run` goes on in a thread until it sees the event, which is set at the end."""
+    stop = threading.Event()
+    thread = threading.Thread(target=run, args=(stop,))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def make_root(folder: Path) -> Path:

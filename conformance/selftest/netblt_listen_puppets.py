@@ -21,6 +21,7 @@ from selftest.netblt_command_packets import (
     keepalive_packet,
     open_packet,
 )
+from selftest.netblt_listen_helpers import meanwhile
 
 SERVER = "127.0.0.1"
 NETBLT_PORT = 1
@@ -104,19 +105,13 @@ def reason_of(packet: bytes) -> str:
 @contextmanager
 def kept_alive(puppet: Puppet, every_s: float = 0.2) -> Iterator[None]:
     """The puppet sends KEEPALIVEs meanwhile and nothing else."""
-    stop = threading.Event()
 
-    def send() -> None:
+    def send(stop: threading.Event) -> None:
         while not stop.wait(every_s):
             puppet.send_keepalive()
 
-    thread = threading.Thread(target=send)
-    thread.start()
-    try:
+    with meanwhile(send):
         yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 class Flood:
@@ -154,19 +149,15 @@ class Flood:
     @contextmanager
     def going_on(self, per_second: int) -> Iterator[None]:
         """The flood goes on meanwhile, in a thread, until it has sent FLOOD_MAX_OPENS."""
-        stop = threading.Event()
 
-        def run() -> None:
+        def run(stop: threading.Event) -> None:
             begun = time.monotonic()
             while self.sent < FLOOD_MAX_OPENS and not stop.wait(0.001):
                 while self.sent < (time.monotonic() - begun) * per_second:
                     self.send()
 
-        thread = threading.Thread(target=run)
-        thread.start()
         try:
-            yield
+            with meanwhile(run):
+                yield
         finally:
-            stop.set()
-            thread.join()
             self.socket.close()

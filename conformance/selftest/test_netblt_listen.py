@@ -28,7 +28,7 @@ from selftest.netblt_command_helpers import (
     sha256,
 )
 from selftest.netblt_command_lab import Lab
-from selftest.netblt_listen_helpers import fetch, make_root, serve, store, told
+from selftest.netblt_listen_helpers import fetch, make_root, meanwhile, serve, store, told
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -263,9 +263,9 @@ class TestMisuse:
 @contextmanager
 def swapping(directory: Path, link: Path) -> Iterator[None]:
     """Exchanges the two names all the time."""
-    aside, stop = directory.with_name("aside"), threading.Event()
+    aside = directory.with_name("aside")
 
-    def swap() -> None:
+    def swap(stop: threading.Event) -> None:
         while not stop.is_set():
             directory.rename(aside)
             link.rename(directory)
@@ -274,10 +274,5 @@ def swapping(directory: Path, link: Path) -> Iterator[None]:
             aside.rename(directory)
             time.sleep(0.0003)
 
-    thread = threading.Thread(target=swap)
-    thread.start()
-    try:
+    with meanwhile(swap):
         yield
-    finally:
-        stop.set()
-        thread.join()

@@ -94,12 +94,12 @@ static void finish(void *state)
 static nb_tap_start_result start(const char *argument, void *user_data _U_)
 {
     const char *rest = argument + strlen("netblt,findings");
-    GString *out = g_string_new(NULL);
 
     if (*rest != '\0' && *rest != ',') {
         fprintf(stderr, "tshark: -z %s: expected -z netblt,findings[,FILTER]\n", argument);
         NETBLT_TAP_NOT_STARTED;
     }
+    GString *out = g_string_new(NULL);
     GString *error =
         register_tap_listener(NB_TAP_NAME, out, *rest == ',' ? rest + 1 : NULL, 0, NULL, take, NULL, finish);
     if (error != NULL) {
