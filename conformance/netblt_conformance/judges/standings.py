@@ -17,7 +17,7 @@ SUMMARY = "summary"
 VIOLATED, SUSPECTED, HELD, NOT_OBSERVED = "violated", "suspected", "held", "not observable"
 # What a rule can come to at worst, by its reach.
 REACH_VIOLATION = "violation"
-# A capture of more connections is a crowd: only what was put to the test is told of each.
+# A capture of more connections is a crowd: of each, only what was put to the test is reported.
 CROWD = 1000
 
 
