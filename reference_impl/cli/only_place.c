@@ -20,8 +20,6 @@ struct candidate {
     only_place *place;
     struct candidate *next;
     bool has_place;
-    buffer_pool early; /* receiving: buffers that the core took before it had the place */
-    uint32_t early_bytes;
     uint64_t first_bytes;
 };
 
@@ -43,12 +41,10 @@ static void take_place(struct candidate *one)
 
     place->taken = true;
     one->has_place = true;
-    if (place->file->to != NULL) {
+    if (place->file->to != NULL)
         transfer_set_sink(&one->work, place->file->to);
-        sink_adopt(one->work.to, &one->early, one->early_bytes);
-    } else if (one->work.from == NULL) {
+    else if (one->work.from == NULL)
         transfer_set_source(&one->work, place->file->from);
-    }
     place->current = &one->work;
     abort_others(one);
 }
@@ -99,27 +95,6 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     return transfer_client.supply(context, connection, index, capacity, data, length, last);
 }
 
-/* The GO that validates the peer needs a buffer. */
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
-{
-    struct candidate *one = context;
-
-    if (one->has_place)
-        return transfer_client.provide(context, connection, index, capacity);
-    one->early_bytes = capacity;
-    return buffer_pool_take(&one->early, capacity);
-}
-
-static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
-{
-    struct candidate *one = context;
-
-    if (one->has_place)
-        transfer_client.discard(context, connection, index, data);
-    else
-        buffer_pool_give_back(&one->early, data);
-}
-
 /* ---- candidates ------------------------------------------------------------------------------------------------- */
 
 static void candidate_free(struct candidate *one)
@@ -128,7 +103,7 @@ static void candidate_free(struct candidate *one)
 
     if (one->work.from != place->file->from)
         source_close(one->work.from);
-    buffer_pool_clear(&one->early);
+    buffer_pool_clear(&one->work.early);
     place->first_bytes -= one->first_bytes;
     free(one);
 }
@@ -253,8 +228,6 @@ void only_place_init(only_place *place, const options *given, transfer *file)
 {
     *place = (only_place){.given = given, .file = file, .current = file, .client = transfer_client};
     place->client.supply = supply;
-    place->client.provide = provide;
-    place->client.discard = discard;
     place->client.validated = validated;
     place->client.finished = finished;
     place->client.closed = closed;

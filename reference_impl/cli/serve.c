@@ -48,7 +48,7 @@ static void served_free(served *one)
     served_give_memory_back(one);
     source_close(one->work.from);
     sink_close(one->work.to);
-    buffer_pool_clear(&one->early);
+    buffer_pool_clear(&one->work.early);
     free(one);
 }
 

@@ -36,13 +36,11 @@ typedef struct served {
     dev_t dir_device;                       /* receiving: where the file goes */
     ino_t dir_inode;
 
-    bool validated;    /* in server->validated, not in server->unvalidated */
-    bool refused;      /* had no place when it was validated */
-    bool gave_way;     /* its place went to somebody else */
-    bool holds_place;  /* counts against the limits */
-    bool holds_name;   /* nobody else may store under it */
-    buffer_pool early; /* receiving: buffers that the core took before the sink was there */
-    uint32_t early_bytes;
+    bool validated;          /* in server->validated, not in server->unvalidated */
+    bool refused;            /* had no place when it was validated */
+    bool gave_way;           /* its place went to somebody else */
+    bool holds_place;        /* counts against the limits */
+    bool holds_name;         /* nobody else may store under it */
     uint64_t promised_bytes; /* that its buffers may take */
     uint64_t first_bytes;    /* that they may take before the peer is validated */
     uint64_t progress;       /* see serve_places.c */

@@ -65,29 +65,7 @@ const char *served_open_sink(served *one)
     if (to == NULL)
         return "the server cannot write it";
     transfer_set_sink(&one->work, to);
-    sink_adopt(to, &one->early, one->early_bytes);
     return NULL;
-}
-
-/* The GO that validates the peer needs a buffer before there is a sink. */
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
-{
-    served *one = context;
-
-    if (one->work.to != NULL)
-        return transfer_client.provide(context, connection, index, capacity);
-    one->early_bytes = capacity;
-    return buffer_pool_take(&one->early, capacity);
-}
-
-static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
-{
-    served *one = context;
-
-    if (one->work.to != NULL)
-        transfer_client.discard(context, connection, index, data);
-    else
-        buffer_pool_give_back(&one->early, data);
 }
 
 /* ---- the life of a connection ----------------------------------------------------------------------------------- */
@@ -121,8 +99,6 @@ netblt_client serve_client(void)
     netblt_client client = transfer_client;
 
     client.supply = supply;
-    client.provide = provide;
-    client.discard = discard;
     client.validated = validated;
     client.finished = finished;
     client.closed = closed;

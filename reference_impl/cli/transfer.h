@@ -4,6 +4,7 @@
 
 #include <netblt/endpoint.h>
 
+#include "cli/buffer_pool.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/sink.h"
@@ -23,7 +24,9 @@ typedef struct transfer {
     const char *peer;       /* the other end, for people */
     netblt_failure failure; /* what went wrong outside the protocol; kind NONE = nothing */
     source *from;           /* when sending */
-    sink *to;               /* when receiving */
+    sink *to;               /* when receiving; NULL until it is needed */
+    buffer_pool early;      /* receiving: the GO that validates the peer needs buffers before there is a sink */
+    uint32_t early_bytes;   /* of each of them */
 
     netblt_connection *connection; /* NULL before it is known and after it is closed */
     bool opened;

@@ -35,7 +35,10 @@ static uint8_t *provide(void *context, netblt_connection *connection, uint64_t i
     uint8_t *memory;
 
     (void)index;
-
+    if (work->to == NULL) {
+        work->early_bytes = capacity;
+        return buffer_pool_take(&work->early, capacity);
+    }
     netblt_get_info(connection, &info);
     memory = sink_provide(work->to, capacity, info.negotiated.max_buffers);
     work->sink_waits = memory == NULL;
@@ -81,7 +84,10 @@ static void discard(void *context, netblt_connection *connection, uint64_t index
 
     (void)connection;
     (void)index;
-    sink_discard(work->to, data);
+    if (work->to == NULL)
+        buffer_pool_give_back(&work->early, data);
+    else
+        sink_discard(work->to, data);
 }
 
 static void complete(void *context, netblt_connection *connection)
@@ -102,6 +108,8 @@ void transfer_set_sink(transfer *work, sink *to)
 {
     work->to = to;
     sink_expect_digest(to, work->ends_in_hash);
+    if (work->early_bytes != 0)
+        sink_adopt(to, &work->early, work->early_bytes);
 }
 
 static void opened(void *context, netblt_connection *connection)
