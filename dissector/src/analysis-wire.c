@@ -178,7 +178,7 @@ static void judge_body(const struct nb_event *event)
 }
 
 /* WIRE-02: AMB-01, any version byte, but one. */
-static void judge_version(const struct nb_event *event)
+void nb_wire_version(const struct nb_event *event)
 {
     struct nb_side *side = &event->stream->facts->side[event->end];
 
@@ -189,10 +189,6 @@ static void judge_version(const struct nb_event *event)
         accuse(event, NB_RULE_WIRE_HEADER, "the version byte changes inside the connection");
     } else {
         nb_keep(event, NB_RULE_WIRE_HEADER);
-    }
-    nb_keep(event, NB_RULE_WIRE_TYPE);
-    if (!event->over_udp) {
-        nb_keep(event, NB_RULE_WIRE_CARRIER);
     }
 }
 
@@ -265,7 +261,11 @@ void nb_wire_packet(const struct nb_event *event)
     const struct nb_charge variant = {
         .rule = NB_RULE_CKSUM_COVERAGE, .offender = event->end, .excuse = "RFC 998 can be read so (AMB-04)"};
 
-    judge_version(event);
+    nb_wire_version(event);
+    nb_keep(event, NB_RULE_WIRE_TYPE);
+    if (!event->over_udp) {
+        nb_keep(event, NB_RULE_WIRE_CARRIER);
+    }
     judge_direction(event);
     judge_length(event);
     judge_body(event);

@@ -331,7 +331,9 @@ static void learn_dialect(struct nb_event *event, struct nb_packet *packet)
     struct nb_stream *stream = event->stream;
 
     /* A RESPONSE answers an OPEN in its dialect: one that reads otherwise is damaged, or forged. */
-    if (stream->dialect == NB_AUTO || (packet->dialect_certain && packet->type == NB_OPEN)) {
+    const bool decides = packet->type == NB_OPEN || (packet->type == NB_RESPONSE && !stream->open_seen);
+
+    if (stream->dialect == NB_AUTO || (packet->dialect_certain && decides)) {
         stream->dialect = packet->dialect;
     }
     nb_read_as(packet, stream->dialect);
@@ -430,6 +432,11 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     }
     if (!nb_memory_ask(0)) {
         give_up(&event, counts);
+    } else if (event.stream->dialect == NB_RFC998 && packet->dialect != NB_RFC998) {
+        /* Its type code has another meaning than in the rest of the connection: it is shown and no rule reads it. */
+        if (counts) {
+            nb_wire_version(&event);
+        }
     } else if (counts) {
         judge_data(&event, packet);
         if (turned) {

@@ -40,6 +40,8 @@ struct nb_control {
 /* analysis-wire.c: WIRE, CKSUM. Of a packet that changes no state, and of any other. */
 void nb_wire_broken(const struct nb_event *event, bool verified);
 void nb_wire_packet(const struct nb_event *event);
+/* WIRE-02: the version byte of an intact packet, whatever its dialect. */
+void nb_wire_version(const struct nb_event *event);
 /* Its bad checksum is what a known mistake makes: the packet is as it was emitted. */
 bool nb_wire_is_miscomputed(const struct nb_packet *packet);
 

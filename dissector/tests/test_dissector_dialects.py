@@ -209,6 +209,26 @@ def test_version_5_has_a_message_of_its_own(reader: Reader, capture: Path) -> No
     assert not rows[0]["_ws.col.Info"][0].startswith("MESSAGE")
 
 
+def test_a_packet_of_version_5_changes_nothing_in_a_connection_of_rfc_998(reader: Reader, capture: Path) -> None:
+    """A MESSAGE has a type code that RFC 998 does not have: intact or damaged, only its version byte is judged."""
+    intact = forge.packet(11, text_field(b"hello"), 1000, 1, version=5)
+    damaged = bytes([intact[0] ^ 1]) + intact[1:]
+    opening = forge.packet(forge.OPEN, forge.open_body(7), 1000, 1)
+    unknown = forge.packet(12, b"", 1000, 1)
+    path = forge.write_pcapng(
+        capture,
+        [
+            Frame(forge.NS * number, forge.ipv4(payload, A, B, number))
+            for number, payload in enumerate((opening, damaged, intact, unknown, opening), 1)
+        ],
+    )
+    rows = reader.rows(path, "netblt.dialect", "netblt.stream", "netblt.analysis.requirement")
+    rfc998, newer = ["RFC 998"], [NAMES["version4"]]
+    assert [row["netblt.dialect"] for row in rows] == [rfc998, newer, newer, rfc998, rfc998]
+    assert {row["netblt.stream"][0] for row in rows} == {"0"}
+    assert [row["netblt.analysis.requirement"] for row in rows] == [[], [], ["WIRE-02"], ["WIRE-03"], []]
+
+
 @pytest.mark.parametrize(("value", "name"), [("rfc998", "RFC 998"), ("etftp", NAMES["etftp"]), ("v4", "version 4")])
 def test_the_preference_overrules(reader: Reader, capture: Path, value: str, name: str) -> None:
     plain = forge.packet(forge.OPEN, forge.open_body(7, client=b"name and more"), 1000, 1)
