@@ -152,10 +152,16 @@ class Lab:
         stdout: int | None = None,
         prepare: Callable[[], None] | None = None,
         encap: str | None = None,
+        program: Path = NETBLT,
     ) -> Process:
         """Starts `netblt ARGUMENTS` on `host`, with the options for the lab's encapsulation."""
         return self.start_raw(
-            host, [*map(str, arguments), *self.encap_options(encap)], stdin=stdin, stdout=stdout, prepare=prepare
+            host,
+            [*map(str, arguments), *self.encap_options(encap)],
+            stdin=stdin,
+            stdout=stdout,
+            prepare=prepare,
+            program=program,
         )
 
     def encap_options(self, encap: str | None = None) -> list[str]:
@@ -171,6 +177,7 @@ class Lab:
         stdin: Path | int | None = None,
         stdout: int | None = None,
         prepare: Callable[[], None] | None = None,
+        program: Path = NETBLT,
     ) -> Process:
         number = len(self.processes)
         out, err = self.directory / f"{number}.stdout", self.directory / f"{number}.stderr"
@@ -187,7 +194,7 @@ class Lab:
             opened = source.open("rb") if isinstance(source, Path) else None
             try:
                 popen = subprocess.Popen(
-                    [str(NETBLT), *arguments],
+                    [str(program), *arguments],
                     stdin=opened or source,
                     stdout=out_file if stdout is None else stdout,
                     stderr=err_file,

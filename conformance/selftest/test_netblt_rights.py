@@ -293,12 +293,16 @@ class TestUserMistakes:
         assert process.wait() == LOCAL
         assert words in one_line(process)
 
-    def test_only_root_becomes_another_user(self, udp_lab: Lab) -> None:
+    def test_only_root_becomes_another_user(self, udp_lab: Lab, public_path: Path) -> None:
+        readable = Path(shutil.copy(NETBLT, public_path))  # the clone may be root's alone
+
         def prepare() -> None:
             if is_root():
                 become(NOBODY)
 
-        process = udp_lab.start(udp_lab.there, "perf", "--passive", "--user", OTHER.pw_name, prepare=prepare)
+        process = udp_lab.start(
+            udp_lab.there, "perf", "--passive", "--user", OTHER.pw_name, prepare=prepare, program=readable
+        )
 
         assert process.wait() == LOCAL
         assert "only root can become another user" in one_line(process)
