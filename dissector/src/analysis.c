@@ -71,6 +71,7 @@ static void learn_opening(struct nb_event *event)
         stream->response_seen = true;
         stream->data_checksummed = (packet->open_flags & NB_OPEN_DATA_CHECKSUM) != 0;
         stream->data_packet_size = packet->data_packet_size;
+        stream->guarded = nb_is_guarded(packet);
         if (!stream->acked_known && stream->open_seen) {
             stream->acked_known = true; /* CTRL-01: numbers start at 1, so 0 is acknowledged from the start */
         }

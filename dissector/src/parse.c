@@ -47,6 +47,28 @@ static enum nb_status judge_header(struct nb_packet *packet)
     return NB_SOUND;
 }
 
+bool nb_is_guarded(const struct nb_packet *packet)
+{
+    static const char prefix[] = " guard=";
+    enum { PREFIX = sizeof(prefix) - 1, DIGITS = 16 };
+    int end = MIN(packet->end, packet->captured);
+
+    while (end > packet->layout->client_string && tvb_get_uint8(packet->tvb, end - 1) == 0) {
+        end--;
+    }
+    const int at = end - DIGITS - PREFIX;
+    if (packet->type != NB_RESPONSE || at < packet->layout->client_string ||
+        tvb_memeql(packet->tvb, at, (const uint8_t *)prefix, PREFIX) != 0) {
+        return false;
+    }
+    for (int i = at + PREFIX; i < end; i++) {
+        if (!g_ascii_isxdigit(tvb_get_uint8(packet->tvb, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* CKSUM-01, CKSUM-03: everything up to Length is covered, of DATA and LDATA the header only. A sum over the
  * whole DATA packet is a known other reading (AMB-04), named as such. */
 static void verify_header(struct nb_packet *packet)

@@ -93,6 +93,10 @@ enum nb_walk nb_next_message(const struct nb_packet *packet, int *offset, struct
 /* Packet number `index` (0..count-1) of a RESEND message returned by nb_next_message. */
 uint16_t nb_resend_entry(const struct nb_packet *packet, const struct nb_message *message, unsigned index);
 
+/* The client string of a RESPONSE ends in the token with which two netblt commands recognize each other
+ * (docs/security.md): NULL-ACKs of this connection hold a hash in their padding. */
+bool nb_is_guarded(const struct nb_packet *packet);
+
 /* Name of an enum nb_type; NULL for others. */
 const char *nb_type_name(uint8_t type);
 

@@ -5,6 +5,7 @@
 #include "conversation.h"
 #include "fields.h"
 #include "show.h"
+#include "stream.h"
 
 static bool captured(const struct nb_view *view, int offset, int bytes)
 {
@@ -26,6 +27,12 @@ static void add_padding(const struct nb_view *view, int offset)
     if (captured(view, offset, 2) && tvb_get_ntohs(view->packet->tvb, offset) != 0) {
         expert_add_info(view->pinfo, item, &ei_netblt_padding);
     }
+}
+
+/* Two netblt commands put a hash there. */
+static void add_guard(const struct nb_view *view, int offset)
+{
+    proto_item_append_text(add(view, hf_netblt_padding, offset, 2), " (hash of a guarded connection)");
 }
 
 /* The flag word, its bits, and a complaint about reserved ones (WIRE-09, WIRE-10). */
@@ -276,6 +283,8 @@ static void show_null_ack(const struct nb_view *view)
         add(view, hf_netblt_packet_size, layout->null_ack_packet_size, 2);
     } else if (layout->null_ack_flags) {
         add_flags(view, layout->null_ack_flags, bits, NB_DATA_RESERVED);
+    } else if (view->record != NULL && view->record->stream != NULL && view->record->stream->guarded) {
+        add_guard(view, high + 6);
     } else {
         add_padding(view, high + 6);
     }

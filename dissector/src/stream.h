@@ -62,6 +62,7 @@ struct nb_stream {
     bool closed;               /* DONE, ABORT, QUITACK or REFUSED was seen */
     bool follows_another;      /* the same ports carried another connection before */
     bool data_checksummed;     /* C in the RESPONSE */
+    bool guarded;              /* nb_is_guarded of the RESPONSE */
     int8_t sender;             /* end (0 or 1) that sends data; -1 unknown */
     uint16_t data_packet_size; /* of the RESPONSE; 0 unknown */
     enum nb_dialect dialect;   /* NB_AUTO: not known yet */

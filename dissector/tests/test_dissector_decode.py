@@ -365,3 +365,31 @@ def test_a_capture_that_ends_in_the_middle_of_a_packet_is_read_up_to_there(reade
     assert done.returncode != 0
     assert "cut short" in done.stderr
     assert len(done.stdout.splitlines()) == 11
+
+
+@pytest.mark.parametrize(
+    ("client", "guarded"),
+    [
+        (b"a server guard=0123456789abcdef", True),
+        (b" guard=0123456789abcdef", True),
+        (b"a server", False),
+        (b"guard=0123456789abcdef", False),
+        (b"a server guard=0123456789abcdeg", False),
+        (b"a server guard=0123456789abcdef.", False),
+    ],
+)
+def test_the_padding_of_a_null_ack_may_hold_a_hash_where_the_response_announces_it(
+    reader: Reader, capture: Path, client: bytes, guarded: bool
+) -> None:
+    """Two netblt commands check NULL-ACKs by it (docs/security.md); other padding is noted as in any connection."""
+    opened = forge.packet(forge.OPEN, forge.open_body(7, client=b"file"), 4096, 1)
+    response = forge.packet(forge.RESPONSE, forge.open_body(7, client=client), 1, 4096)
+    null_ack = forge.packet(forge.NULL_ACK, struct.pack(">HHHH", 0, 8, 10, 0x1234), 4096, 1)
+    frames = [
+        Frame(forge.NS, forge.ipv4(opened, A, B, 1)),
+        Frame(2 * forge.NS, forge.ipv4(response, B, A, 1)),
+        Frame(3 * forge.NS, forge.ipv4(null_ack, A, B, 2)),
+    ]
+    rows = reader.rows(forge.write_pcapng(capture, frames), "netblt.padding", "netblt.padding_set")
+    assert [len(row["netblt.padding_set"]) for row in rows] == [0, 0, 0 if guarded else 1]
+    assert int(rows[2]["netblt.padding"][-1], 0) == 0x1234

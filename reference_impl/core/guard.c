@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The mark of OPEN, the token of RESPONSE and the proof of ABORT, QUIT and REFUSED: see guard.h. */
+/* The mark of OPEN, the token of RESPONSE, the padding of NULL-ACK, and the proof of ABORT, QUIT and REFUSED: see
+ * guard.h. */
 #include "guard.h"
 
 #include "bytes.h"
@@ -22,6 +23,7 @@ _Static_assert(sizeof TOKEN_PREFIX - 1 + PROOF_DIGITS == NB_GUARD_PROOF_CHARS, "
  * that what is seen of one says nothing about another. */
 static const struct nb_hash_key mark_key = {{UINT64_C(0x6E6574626C742D6D), UINT64_C(0x61726B2076310000)}};
 static const struct nb_hash_key proof_key = {{UINT64_C(0x6E6574626C742D70), UINT64_C(0x726F6F6620763100)}};
+static const struct nb_hash_key null_ack_key = {{UINT64_C(0x6E6574626C742D61), UINT64_C(0x636B206775763100)}};
 static const struct nb_hash_key number_key = {{UINT64_C(0x6E6574626C742D6E), UINT64_C(0x756D626572207631)}};
 
 struct nb_secret nb_secret_read(const uint8_t secret[NETBLT_SECRET_BYTES])
@@ -71,6 +73,17 @@ uint32_t nb_guard_first_buffer_of_token(uint64_t token)
     nb_put32(bytes, (uint32_t)(token >> 32));
     nb_put32(bytes + 4, (uint32_t)token);
     return (uint32_t)nb_keyed_hash(&number_key, bytes, sizeof bytes);
+}
+
+uint16_t nb_guard_null_ack(uint64_t token, const struct nb_null_ack_fields *fields)
+{
+    uint8_t bytes[14];
+    nb_put32(bytes, (uint32_t)(token >> 32));
+    nb_put32(bytes + 4, (uint32_t)token);
+    nb_put16(bytes + 8, fields->high_seq);
+    nb_put16(bytes + 10, fields->burst_size);
+    nb_put16(bytes + 12, fields->burst_interval_ms);
+    return (uint16_t)nb_keyed_hash(&null_ack_key, bytes, sizeof bytes);
 }
 
 static uint16_t mark_of(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned features)

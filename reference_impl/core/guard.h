@@ -9,6 +9,7 @@
  *   - RESPONSE to such an OPEN ends its client string in " guard=", a digit for the features of both clients and a
  * random 60-bit token;
  *   - the receiver's first buffer number is a function of the token;
+ *   - the padding of NULL-ACK is a hash of the token and of its fields;
  *   - the reasons of ABORT, QUIT and REFUSED end in " guard=" and a hash of the unique ID, the proof.
  * docs/security.md gives the probabilities with which an attacker guesses them. */
 #ifndef NETBLT_CORE_GUARD_H
@@ -49,6 +50,9 @@ bool nb_guard_is_marked(uint32_t unique_id, uint16_t active_port, uint16_t passi
 uint64_t nb_guard_token(const struct nb_secret *secret, const netblt_path *path, uint16_t local_port,
                         uint16_t foreign_port, uint32_t unique_id);
 uint32_t nb_guard_first_buffer_of_token(uint64_t token);
+
+/* The padding of a NULL-ACK with these fields; fields->padding is not read. */
+uint16_t nb_guard_null_ack(uint64_t token, const struct nb_null_ack_fields *fields);
 
 /* Characters that the token adds to a client string, and the proof to a reason. */
 #define NB_GUARD_TOKEN_CHARS 23

@@ -4,7 +4,6 @@
 #include "checksum.h"
 #include "endpoint_internal.h"
 #include "observe.h"
-#include "rate_pair.h"
 #include "receiver.h"
 #include "serial.h"
 
@@ -215,39 +214,16 @@ void nb_receiver_on_data(netblt_connection *connection, const struct nb_packet *
     advance(connection, &place, now);
 }
 
-/* A sender settles what it was offered, or restricts it to what its client allows (NEG-08, NEG-09), which the
- * negotiated pair shows: field by field, or to another pair no slower than the slowest of them. */
-static bool can_be_settled(const netblt_connection *connection, struct nb_burst reported)
-{
-    const struct nb_receiver *receiver = &connection->receiver;
-    const struct nb_burst known[] = {{connection->agreed.burst_size, connection->agreed.burst_interval_ms},
-                                     receiver->offered,
-                                     nb_rate_control_in_force(&receiver->rate)};
-    struct nb_burst slowest = known[0];
-    double rate = nb_pair_rate(known[0]);
-    for (size_t i = 1; i < sizeof known / sizeof known[0]; i++) {
-        slowest.size = known[i].size < slowest.size ? known[i].size : slowest.size;
-        slowest.interval_ms = known[i].interval_ms > slowest.interval_ms ? known[i].interval_ms : slowest.interval_ms;
-        rate = nb_pair_rate(known[i]) < rate ? nb_pair_rate(known[i]) : rate;
-    }
-    return (reported.size >= slowest.size && reported.interval_ms <= slowest.interval_ms) ||
-           nb_pair_rate(reported) >= rate;
-}
-
-/* A guarded peer does not report a pair that it cannot have settled: that is forged, and would slow the transfer down.
- */
-static void take_report(netblt_connection *connection, uint16_t ack, struct nb_burst reported)
-{
-    if (connection->guarded && !can_be_settled(connection, reported))
-        return;
-    nb_rate_control_null_ack(&connection->receiver.rate, ack, reported);
-    if (reported.size > 0) /* the pace that data timers must expect */
-        connection->receiver.burst = reported;
-}
-
 void nb_receiver_on_null_ack(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
 {
     const struct nb_null_ack_fields *fields = &packet->null_ack;
-    take_report(connection, fields->high_seq, (struct nb_burst){fields->burst_size, fields->burst_interval_ms});
+    struct nb_burst reported = {fields->burst_size, fields->burst_interval_ms};
+    if (connection->guarded && fields->padding != nb_guard_null_ack(connection->token, fields)) {
+        nb_observe_dropped(connection->endpoint, connection, "its padding is not that of a guarded connection");
+        return;
+    }
+    nb_rate_control_null_ack(&connection->receiver.rate, fields->high_seq, reported);
+    if (reported.size > 0) /* the pace that data timers must expect */
+        connection->receiver.burst = reported;
     nb_receiver_on_ack(connection, fields->high_seq, now);
 }

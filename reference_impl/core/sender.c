@@ -270,6 +270,8 @@ size_t nb_sender_write_null_ack(netblt_connection *connection, uint8_t *packet)
         .burst_size = sender->pacing.settled.size, /* CTRL-11 */
         .burst_interval_ms = sender->pacing.settled.interval_ms,
     };
+    if (connection->guarded)
+        fields.padding = nb_guard_null_ack(connection->token, &fields);
     sender->ack_owed = false;
     sender->report_owed = false;
     return nb_write_null_ack(packet, &emitter, &fields);

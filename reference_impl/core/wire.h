@@ -87,6 +87,7 @@ struct nb_null_ack_fields {
     uint16_t high_seq;
     uint16_t burst_size;
     uint16_t burst_interval_ms;
+    uint16_t padding; /* 0, or nb_guard_null_ack() */
 };
 
 struct nb_packet {

@@ -82,6 +82,7 @@ static void read_body(const uint8_t *bytes, struct nb_packet *packet)
         packet->null_ack.high_seq = nb_get16(bytes + 12);
         packet->null_ack.burst_size = nb_get16(bytes + 14);
         packet->null_ack.burst_interval_ms = nb_get16(bytes + 16);
+        packet->null_ack.padding = nb_get16(bytes + 18);
         break;
     case NB_CONTROL:
         packet->control.bytes = bytes + NETBLT_HEADER_BYTES;

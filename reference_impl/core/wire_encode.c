@@ -77,7 +77,7 @@ size_t nb_write_null_ack(uint8_t *out, const struct nb_emitter *emitter, const s
     nb_put16(out + 12, fields->high_seq);
     nb_put16(out + 14, fields->burst_size);
     nb_put16(out + 16, fields->burst_interval_ms);
-    nb_put16(out + 18, 0);
+    nb_put16(out + 18, fields->padding);
     seal(out, NB_NULL_ACK_BYTES);
     return NB_NULL_ACK_BYTES;
 }

@@ -30,7 +30,14 @@ struct guarded_token guarded_read_token(const struct view *view)
     unsigned features;
     copy_text(text, view);
     bool known = nb_guard_take_token(text, &token, &features);
-    return (struct guarded_token){known, nb_guard_first_buffer_of_token(token)};
+    return (struct guarded_token){known, token, nb_guard_first_buffer_of_token(token)};
+}
+
+bool guarded_null_ack_is_right(bool guarded, const struct guarded_token *token, const struct view *view)
+{
+    struct nb_null_ack_fields fields = {(uint16_t)view->high_seq, (uint16_t)view->burst_size,
+                                        (uint16_t)view->burst_interval_ms, 0};
+    return view->padding == (guarded ? nb_guard_null_ack(token->token, &fields) : 0);
 }
 
 static void note(struct guarded_end *end, bool proven)

@@ -13,11 +13,15 @@ bool guarded_has_secret(const netblt_config *config);
 /* Of the RESPONSE of a connection. */
 struct guarded_token {
     bool known;
+    uint64_t token;
     uint32_t first_buffer; /* the number that it stands for */
 };
 
 /* Reads it from a RESPONSE. */
 struct guarded_token guarded_read_token(const struct view *view);
+
+/* Whether the padding of a NULL-ACK is what it must be: zero in a connection that is not guarded. */
+bool guarded_null_ack_is_right(bool guarded, const struct guarded_token *token, const struct view *view);
 
 /* ABORT, QUIT and REFUSED: whether one has arrived, and whether one held the proof. */
 struct guarded_end {

@@ -145,10 +145,15 @@ void hostile_data(struct hostile *hostile, struct bytes *in)
 
 void hostile_null_ack(struct hostile *hostile, struct bytes *in)
 {
+    enum { FORGED = 0xF8 }; /* a burst size from here on comes without the padding of a guarded connection */
     uint8_t packet[20] = {0};
-    put16(packet + 12, acknowledge(hostile, take(in)));
-    put16(packet + 14, take(in));
-    put16(packet + 16, take(in));
+    struct nb_null_ack_fields fields = {.high_seq = (uint16_t)acknowledge(hostile, take(in))};
+    fields.burst_size = take(in);
+    fields.burst_interval_ms = take(in);
+    put16(packet + 12, fields.high_seq);
+    put16(packet + 14, fields.burst_size);
+    put16(packet + 16, fields.burst_interval_ms);
+    put16(packet + 18, fields.burst_size < FORGED ? nb_guard_null_ack(hostile->token, &fields) : 0);
     seal(hostile, packet, NULL_ACK, 20);
 }
 
@@ -206,11 +211,13 @@ void hostile_learn(struct hostile *hostile, const uint8_t *packet, size_t size)
     view_read(&view, packet, size);
     if (view.type == OPEN) {
         hostile->unique_id = view.unique_id;
+        hostile->token = view.unique_id;
         hostile->first_buffer = nb_guard_first_buffer_of_token(view.unique_id);
         if (!hostile->gives_token)
             hostile->first_buffer = 0;
     } else if (view.type == RESPONSE) {
         struct guarded_token token = guarded_read_token(&view);
+        hostile->token = token.token;
         hostile->first_buffer = token.known ? token.first_buffer : 0;
     }
     if (view.type != CONTROL)

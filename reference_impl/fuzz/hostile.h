@@ -15,7 +15,8 @@ struct hostile {
     uint16_t seen_seq; /* highest in its CONTROLs */
     bool any_go_seen;
     uint32_t seen_go;
-    uint32_t first_buffer; /* of the token, if the connection is guarded */
+    uint64_t token;        /* if the connection is guarded */
+    uint32_t first_buffer; /* the number that it stands for */
     bool gives_token;      /* in RESPONSE */
     uint8_t damage;        /* 0, or which byte of the next packet is changed after its checksum was made */
 };

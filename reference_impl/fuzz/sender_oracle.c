@@ -284,6 +284,7 @@ void sender_emits(struct model *model, const struct view *view)
         break;
     case NULL_ACK:
         check_claim(model, (uint16_t)view->high_seq);
+        FUZZ_CHECK(guarded_null_ack_is_right(model->info.guarded, &model->token, view));
         break;
     case QUIT:
         quit_leaves(model);

@@ -78,6 +78,7 @@ static void read_body(struct view *view)
         view->high_seq = view_get16(bytes + 12);
         view->burst_size = view_get16(bytes + 14);
         view->burst_interval_ms = view_get16(bytes + 16);
+        view->padding = view_get16(bytes + 18);
         break;
     default:
         break;

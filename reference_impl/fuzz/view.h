@@ -34,6 +34,7 @@ struct view {
     unsigned version, type, length, from_port, to_port;
     unsigned high_seq;                      /* DATA, LDATA, NULL-ACK */
     unsigned burst_size, burst_interval_ms; /* NULL-ACK */
+    unsigned padding;                       /* NULL-ACK: the last field */
     uint32_t unique_id;                     /* OPEN, RESPONSE */
     const uint8_t *text;                    /* of OPEN, RESPONSE, and of those with a reason; may be unterminated */
     unsigned text_length;

@@ -227,6 +227,16 @@ static void a_text_is_cut_between_characters(void)
     }
 }
 
+static void the_padding_of_NULL_ACK_depends_on_the_token_and_on_each_field(void)
+{
+    static const struct nb_null_ack_fields fields = {7, 8, 20, 0};
+    static const struct nb_null_ack_fields others[] = {{8, 8, 20, 0}, {7, 9, 20, 0}, {7, 8, 21, 0}};
+    uint16_t right = nb_guard_null_ack(5, &fields);
+    CHECK(nb_guard_null_ack(4, &fields) != right && nb_guard_null_ack(5 | UINT64_C(1) << 59, &fields) != right);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        CHECK(nb_guard_null_ack(5, &others[i]) != right);
+}
+
 int main(void)
 {
     RUN(SipHash_2_4_gives_the_published_values);
@@ -240,5 +250,6 @@ int main(void)
     RUN(a_proof_is_right_for_its_connection_and_type_only);
     RUN(a_reason_that_leaves_no_room_is_cut_for_its_proof);
     RUN(a_text_is_cut_between_characters);
+    RUN(the_padding_of_NULL_ACK_depends_on_the_token_and_on_each_field);
     return 0;
 }

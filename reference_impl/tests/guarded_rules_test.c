@@ -73,8 +73,8 @@ static void a_marked_OPEN_gets_a_token_where_there_is_a_secret_and_room(void)
 
 /* ---- numbers, at our guarded ends ------------------------------------------------------------------------------ */
 
-/* Opens, guarded. Our end is passive, and *number is what the token stands for. */
-static void open_guarded(struct peer *peer, uint32_t *number)
+/* Opens, guarded. Our end is passive, and *number is what the token stands for. Returns the token. */
+static uint64_t open_guarded(struct peer *peer, uint32_t *number)
 {
     uint64_t token;
     char text[NETBLT_STRING_MAX_BYTES + 1];
@@ -86,6 +86,7 @@ static void open_guarded(struct peer *peer, uint32_t *number)
     unsigned features;
     CHECK(nb_guard_take_token(text, &token, &features));
     *number = nb_guard_first_buffer_of_token(token);
+    return token;
 }
 
 static void our_first_GO_names_the_number_of_the_token(void)
@@ -240,6 +241,80 @@ static void so_are_OK_and_RESEND_and_a_later_GO(void)
     peer_ok(&peer, 5, number + 1);
     CHECK_EQUAL(peer.result, NETBLT_DONE);
     peer_free(&peer);
+}
+
+/* ---- the padding of NULL-ACK ----------------------------------------------------------------------------------- */
+
+static unsigned padding_of(const struct seen *null_ack)
+{
+    return null_ack->bytes[18] << 8 | null_ack->bytes[19];
+}
+
+static void our_NULL_ACK_holds_the_hash_for_a_guarded_peer_only(void)
+{
+    for (int guarded = 0; guarded < 2; guarded++) {
+        struct peer peer;
+        uint32_t number = 0;
+        uint64_t token = 0;
+        peer_init(&peer, NETBLT_SENDER, false);
+        peer.stall_from = 0;
+        if (guarded)
+            token = open_guarded(&peer, &number);
+        else
+            peer_open(&peer);
+        unsigned before = 0;
+        for (unsigned seq = 1; seq <= 2; seq++) {
+            peer_go(&peer, seq, number + seq - 1);
+            struct nb_null_ack_fields fields = {(uint16_t)seq, (uint16_t)peer.params.burst_size,
+                                                (uint16_t)peer.params.burst_interval_ms, 0};
+            CHECK_EQUAL(acknowledged(&peer), seq);
+            CHECK_EQUAL(padding_of(peer_last(&peer, NULL_ACK)), guarded ? nb_guard_null_ack(token, &fields) : 0);
+            CHECK(!guarded || padding_of(peer_last(&peer, NULL_ACK)) != before);
+            before = padding_of(peer_last(&peer, NULL_ACK));
+        }
+        peer_free(&peer);
+    }
+}
+
+static const struct nb_null_ack_fields first_ack = {.high_seq = 1, .burst_size = 1, .burst_interval_ms = 5000};
+
+/* Whether our receiver believes a NULL-ACK with these fields, and the padding that is right for first_ack or nearly so:
+ * it does not send message 1 again. */
+static bool believes_null_ack(bool guarded, struct nb_null_ack_fields fields, uint64_t off_token, unsigned off_padding)
+{
+    struct peer peer;
+    struct forged packet;
+    struct message messages[8];
+    uint32_t number;
+    uint64_t token = 0;
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer.params.burst_size = 1;
+    peer.params.burst_interval_ms = 5000; /* so slow that no data timer expires in this test */
+    if (guarded)
+        token = open_guarded(&peer, &number);
+    else
+        peer_open(&peer);
+    forge_null_ack(&peer, &packet, fields.high_seq, fields.burst_size, fields.burst_interval_ms);
+    forged_put16(&packet, 18, nb_guard_null_ack(token ^ off_token, &first_ack) ^ off_padding);
+    CHECK_EQUAL(peer_send(&peer, &packet), 0);
+    peer_wait(&peer, 3 * SECOND);
+    bool believed = peer_last_messages(&peer, messages, 8) > 0 && messages[0].seq == 2;
+    peer_free(&peer);
+    return believed;
+}
+
+static void a_NULL_ACK_without_the_right_hash_acknowledges_nothing_to_a_guarded_receiver(void)
+{
+    struct nb_null_ack_fields faster = first_ack, slower = first_ack;
+    faster.burst_size++;
+    slower.burst_interval_ms++;
+    CHECK(believes_null_ack(true, first_ack, 0, 0));
+    CHECK(!believes_null_ack(true, first_ack, 1, 0));
+    for (unsigned bit = 0; bit < 16; bit++)
+        CHECK(!believes_null_ack(true, first_ack, 0, 1u << bit));
+    CHECK(!believes_null_ack(true, faster, 0, 0));
+    CHECK(!believes_null_ack(true, slower, 0, 0));
+    CHECK(believes_null_ack(false, first_ack, 0, 0x1234)); /* ROBUST-04: a foreign peer's padding is not read */
 }
 
 /* ---- ABORT, QUIT and REFUSED ----------------------------------------------------------------------------------- */
@@ -418,6 +493,8 @@ int main(void)
     RUN(a_foreign_sender_gets_a_number_that_it_cannot_foresee);
     RUN(a_GO_with_a_number_outside_the_window_is_ignored_and_not_acknowledged);
     RUN(so_are_OK_and_RESEND_and_a_later_GO);
+    RUN(our_NULL_ACK_holds_the_hash_for_a_guarded_peer_only);
+    RUN(a_NULL_ACK_without_the_right_hash_acknowledges_nothing_to_a_guarded_receiver);
     RUN(without_the_right_proof_nothing_ends_a_guarded_connection);
     RUN(with_it_each_is_believed_at_once_and_the_client_does_not_see_it);
     RUN(a_REFUSED_with_the_proof_is_believed_at_once);

@@ -285,7 +285,7 @@ static size_t write_netblt(const struct forge_plan *plan, const struct forge_ste
         return write_data(step, emitter, buffer, seq, packet, out);
     case FORGE_NULL_ACK:
         return nb_write_null_ack(out, emitter,
-                                 &(struct nb_null_ack_fields){seq, step->burst_size, step->burst_interval_ms});
+                                 &(struct nb_null_ack_fields){seq, step->burst_size, step->burst_interval_ms, 0});
     case FORGE_GO:
     case FORGE_OK:
     case FORGE_RESEND:
