@@ -16,6 +16,7 @@ from netblt_conformance.check.command import command_check
 from netblt_conformance.doctor.command import command_doctor
 from netblt_conformance.engine import Plan
 from netblt_conformance.experiment.commands import command_experiment
+from netblt_conformance.explain import explain
 from netblt_conformance.links.base import Link, LinkFactory, LinkUnavailableError
 from netblt_conformance.loaded import Loaded, with_cases
 from netblt_conformance.model import ALL_ROLES, ROLES_BY_NAME, Role
@@ -192,52 +193,7 @@ def _list(options: argparse.Namespace, loaded: Loaded) -> int:
 
 
 def command_explain(options: argparse.Namespace) -> int:
-    known = catalogue.requirements()
-    identifier = options.id.upper()
-    requirement = known.get(identifier)
-    if identifier.startswith("AMB-"):
-        return _explain_ambiguity(identifier)
-    if requirement is None:
-        near = [other for other in known if other.startswith(identifier.split("-")[0] + "-")]
-        hint = f"; this area has {near[0]} to {near[-1]}" if near else ""
-        raise SelectionError(f"{options.id}: no such requirement{hint}")
-    fields = [
-        ("section", requirement.section),
-        ("strength", requirement.strength),
-        ("binds", requirement.binds),
-        ("says", requirement.requirement),
-        ("tested by", requirement.tester or "-"),
-        ("seen in a capture", requirement.passive or "-"),
-        ("left open", ", ".join(requirement.ambiguities) or "-"),
-    ]
-    print(f"{requirement.id}  {requirement.title}")
-    for name, text in fields:
-        print(f"  {name:<18} {text}")
-    cases = checked_cases()
-    names = [name.replace("_", " ") for name, words in cases.items() if identifier in words[1:]]
-    print(f"  {'cases':<18} {'; '.join(names) or 'none yet'}")
-    print(f'  {"in Wireshark":<18} netblt.analysis.requirement == "{identifier}"')
-    return ExitCode.HOLDS
-
-
-def _explain_ambiguity(identifier: str) -> int:
-    """Where RFC 998 leaves a choice, which the reports name by an ID of this kind."""
-    known = catalogue.ambiguities()
-    found = known.get(identifier)
-    if found is None:
-        first, last = min(known), max(known)
-        raise SelectionError(f"{identifier}: no such ambiguity; there are {first} to {last}")
-    concerned = [one.id for one in catalogue.requirements().values() if identifier in one.ambiguities]
-    fields = [
-        ("accepted", found.accepted),
-        ("reported as", found.observed_as or "-"),
-        ("not observed", found.unobserved or "-"),
-        ("concerns", ", ".join(concerned) or "-"),
-    ]
-    print(f"{found.id}  {found.title}")
-    for name, text in fields:
-        print(f"  {name:<18} {text}")
-    return ExitCode.HOLDS
+    return explain(options.id, checked_cases())
 
 
 def command_mutants(options: argparse.Namespace) -> int:

@@ -17,13 +17,14 @@ from netblt_conformance.catalogue import Ambiguity, Requirement
 from netblt_conformance.mutants import Mutant
 
 # X(NAME, "CTRL-04", "ctrl_redundancy", VIOLATION, ...: one rule of the plugin's registry.
-_RULE = re.compile(r'X\(\w+,\s*"([A-Z0-9]+-\d{2})",\s*"(\w+)",\s*(\w+),')
+_RULE = re.compile(r'X\((\w+),\s*"([A-Z0-9]+-\d{2})",\s*"(\w+)",\s*(\w+),')
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What the Wireshark plugin can say of one requirement."""
 
+    name: str  # NB_RULE_<name> in its sources
     slug: str  # netblt.analysis.<slug>
     reach: str  # "violation": can be proven; "suspected": never more; "observed": only that it was kept
 
@@ -47,7 +48,7 @@ def read_registry(file: Path) -> dict[str, Rule]:
     if not file.is_file():
         return {}
     text = file.read_text(encoding="utf-8").replace("\\\n", "\n")
-    return {identifier: Rule(slug, reach.lower()) for identifier, slug, reach in _RULE.findall(text)}
+    return {identifier: Rule(name, slug, reach.lower()) for name, identifier, slug, reach in _RULE.findall(text)}
 
 
 def survey(cases: Mapping[str, Sequence[str]]) -> dict[str, Coverage]:

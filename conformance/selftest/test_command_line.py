@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
-from netblt_conformance import catalogue
+from netblt_conformance import catalogue, mutants, paths
 from netblt_conformance.cli import main
+from netblt_conformance.commands import checked_cases
+from netblt_conformance.explain import explain
 
 
 @pytest.mark.parametrize(("command", "words"), [("run", []), ("doctor", []), ("explain", ["CTRL-04"]), ("mutants", [])])
@@ -38,14 +43,69 @@ def test_a_value_that_means_nothing_is_refused_with_what_to_give(
     assert reason in capsys.readouterr().err
 
 
-def test_each_ambiguity_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    for identifier, ambiguity in catalogue.ambiguities().items():
-        assert main(["explain", identifier.lower()]) == 0
-        shown = capsys.readouterr().out
-        assert shown.startswith(f"{identifier}  {ambiguity.title}\n")
-        assert ambiguity.accepted in shown
-
-
 def test_an_ambiguity_that_is_not_there_is_refused_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "AMB-00"]) == 2
     assert "there are AMB-01 to AMB-" in capsys.readouterr().err
+
+
+PLACE = re.compile(r"[\w./-]+\.(?:py|c):\d+")
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, tuple[str, ...]]:
+    return checked_cases()
+
+
+@pytest.fixture
+def explained(capsys: pytest.CaptureFixture[str], cases: dict[str, tuple[str, ...]]) -> Callable[[str], str]:
+    """What `explain` prints, with its lines joined."""
+
+    def explained(identifier: str) -> str:
+        assert explain(identifier, cases) == 0
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= 80
+        return " ".join(shown.split())
+
+    return explained
+
+
+def test_each_requirement_is_explained(explained: Callable[[str], str]) -> None:
+    untested = 0
+    for identifier, requirement in catalogue.requirements().items():
+        shown = explained(identifier)
+        assert shown.startswith(f"{identifier} {' '.join(requirement.title.split())} section")
+        assert " ".join(requirement.requirement.split()) in shown
+        places = shown.partition(" cases ")[2].partition(" seen in a capture ")[0]
+        assert not re.search(r"\.py(?!:\d)", places), f"{identifier}: a case whose line is not found"
+        reason = f"not tested because {' '.join(requirement.untested.split())}"
+        assert (reason in shown) == bool(requirement.untested)
+        untested += bool(requirement.untested)
+    assert untested > 0
+
+
+def test_each_ambiguity_is_explained(explained: Callable[[str], str]) -> None:
+    for identifier, ambiguity in catalogue.ambiguities().items():
+        shown = explained(identifier.lower())
+        assert shown.startswith(f"{identifier} {' '.join(ambiguity.title.split())} accepted")
+        assert " ".join(ambiguity.accepted.split()) in shown
+
+
+def test_a_requirement_is_explained_with_the_places_of_its_cases_and_rules_and_with_its_mutants(
+    explained: Callable[[str], str],
+) -> None:
+    shown = explained("ctrl-04")
+    places = PLACE.findall(shown)
+    lines = {place: source_line(place) for place in places}
+    functions = [line for place, line in lines.items() if ".py:" in place]
+    rules = [line for place, line in lines.items() if ".c:" in place]
+    assert len(functions) >= 5
+    assert all(line.startswith("def ") for line in functions)
+    assert rules
+    assert all("NB_RULE_CTRL_REDUNDANCY" in line for line in rules)
+    for mutant in mutants.load(paths.mutants()):
+        assert (f"{mutant.name}: " in shown) == ("CTRL-04" in mutant.planted)
+
+
+def source_line(place: str) -> str:
+    file, _, number = place.rpartition(":")
+    return (paths.root() / file).read_text(encoding="utf-8").splitlines()[int(number) - 1]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from selftest.conftest import Outcome
 
 MUST = Requirement("CTRL-04", "title", "5.2.1", "must", "receiver", "text")
-RULES = {"CTRL-04": Rule("ctrl_redundancy", "violation")}
+RULES = {"CTRL-04": Rule("CTRL_REDUNDANCY", "ctrl_redundancy", "violation")}
 MUTANT = mutants.Mutant("m", "CTRL-04", "about", ())
 
 
