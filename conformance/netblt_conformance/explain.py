@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from netblt_conformance import catalogue, coverage, mutants, paths
-from netblt_conformance.catalogue import Ambiguity, Requirement
 from netblt_conformance.selection import SelectionError
 from netblt_conformance.verdicts import ExitCode
 
@@ -59,11 +58,8 @@ def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterato
     yield "in Wireshark", [f'netblt.analysis.requirement == "{identifier}"', *_reach(found)]
     yield "dissector rule", _rule_places(found.rule, registry.parent)
     yield "mutants", [_mutant(one) for one in breaking if identifier in one.planted]
-    yield "ambiguities", _choices(requirement, catalogue.ambiguities())
-
-
-def _choices(requirement: Requirement, known: Mapping[str, Ambiguity]) -> list[str]:
-    return [f"{each}: {known[each].title} (explain {each})" for each in requirement.ambiguities]
+    choices = catalogue.ambiguities()
+    yield "ambiguities", [f"{each}: {choices[each].title} (explain {each})" for each in requirement.ambiguities]
 
 
 def _reach(found: coverage.Coverage) -> list[str]:
@@ -81,35 +77,22 @@ def _mutant(one: mutants.Mutant) -> str:
 
 
 def _case_place(file: str, name: str) -> str:
-    """FILE:LINE of the function that is this case; the file alone when the function has another name."""
-    path = Path(file) if Path(file).is_absolute() else paths.suite() / file
-    return _place(path, _line_of(path, re.compile(rf"def (?:test_)?{re.escape(name)}\b")))
-
-
-def _line_of(path: Path, pattern: re.Pattern[str]) -> int:
-    """The first line that holds the pattern, from 1; 0 when none does, or the file is not there."""
-    if not path.is_file():
-        return 0
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return next((number for number, line in enumerate(lines, 1) if pattern.search(line)), 0)
-
-
-def _place(path: Path, line: int) -> str:
-    shown = path.relative_to(paths.root()) if path.is_relative_to(paths.root()) else path
-    return f"{shown}:{line}" if line else str(shown)
+    """FILE:LINE of the function that is this case."""
+    return next(_places(paths.suite() / file, rf"^def test_{name}\b"), file)
 
 
 def _rule_places(rule: coverage.Rule | None, sources: Path) -> list[str]:
     """FILE:LINE of each place in the plugin's sources that reports a breach or that the rule was kept."""
     if rule is None:
         return []
-    pattern = re.compile(rf"\bNB_RULE_{rule.name}\b")
-    return [
-        _place(path, number)
-        for path in sorted(sources.glob("*.c"))
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if pattern.search(line)
-    ]
+    return [place for file in sorted(sources.glob("*.c")) for place in _places(file, rf"\bNB_RULE_{rule.name}\b")]
+
+
+def _places(file: Path, pattern: str) -> Iterator[str]:
+    """FILE:LINE of each line that holds the pattern."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if re.search(pattern, line):
+            yield f"{file.relative_to(paths.root())}:{number}"
 
 
 def _ambiguity(identifier: str) -> Iterator[tuple[str, Sequence[str]]]:
