@@ -13,6 +13,7 @@
 #define TOKEN_PREFIX " guard="
 #define FEATURE_DIGITS 1
 #define TOKEN_DIGITS 15
+#define TOKEN_BYTES 8 /* in what is hashed */
 #define PROOF_DIGITS 8
 
 _Static_assert(sizeof TOKEN_PREFIX - 1 + FEATURE_DIGITS + TOKEN_DIGITS == NB_GUARD_TOKEN_CHARS,
@@ -67,22 +68,26 @@ uint64_t nb_guard_token(const struct nb_secret *secret, const netblt_path *path,
     return connection_hash(secret, 't', path, local_port, foreign_port, unique_id) >> 4;
 }
 
+static void put_token(uint8_t at[TOKEN_BYTES], uint64_t token)
+{
+    nb_put32(at, (uint32_t)(token >> 32));
+    nb_put32(at + 4, (uint32_t)token);
+}
+
 uint32_t nb_guard_first_buffer_of_token(uint64_t token)
 {
-    uint8_t bytes[8];
-    nb_put32(bytes, (uint32_t)(token >> 32));
-    nb_put32(bytes + 4, (uint32_t)token);
+    uint8_t bytes[TOKEN_BYTES];
+    put_token(bytes, token);
     return (uint32_t)nb_keyed_hash(&number_key, bytes, sizeof bytes);
 }
 
 uint16_t nb_guard_null_ack(uint64_t token, const struct nb_null_ack_fields *fields)
 {
-    uint8_t bytes[14];
-    nb_put32(bytes, (uint32_t)(token >> 32));
-    nb_put32(bytes + 4, (uint32_t)token);
-    nb_put16(bytes + 8, fields->high_seq);
-    nb_put16(bytes + 10, fields->burst_size);
-    nb_put16(bytes + 12, fields->burst_interval_ms);
+    uint8_t bytes[TOKEN_BYTES + 6];
+    put_token(bytes, token);
+    nb_put16(bytes + TOKEN_BYTES, fields->high_seq);
+    nb_put16(bytes + TOKEN_BYTES + 2, fields->burst_size);
+    nb_put16(bytes + TOKEN_BYTES + 4, fields->burst_interval_ms);
     return (uint16_t)nb_keyed_hash(&null_ack_key, bytes, sizeof bytes);
 }
 
