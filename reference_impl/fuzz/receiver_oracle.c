@@ -62,9 +62,8 @@ void receiver_arrives(struct model *model, const struct view *view)
     bool is_data = view->type == DATA || view->type == LDATA;
     if (is_data && !was_asked_for(model, view))
         return;
-    bool ignored =
-        view->type == NULL_ACK && model->info.guarded && !guarded_null_ack_is_right(true, &model->token, view);
-    if (is_data || (view->type == NULL_ACK && !ignored))
+    bool believed = !model->info.guarded || guarded_null_ack_is_right(true, &model->token, view);
+    if (is_data || (view->type == NULL_ACK && believed))
         ack_arrives(model, (uint16_t)view->high_seq);
     if (is_data) {
         model->evidence = true;
