@@ -364,13 +364,23 @@ static void judge_ports(const struct nb_event *event, const struct nb_packet *pa
     nb_blame(&turned, &charge, "RESPONSE with the ports as the OPEN has them, not as its own emitter sees them");
 }
 
+/* In a connection of RFC 998: the type code has another meaning than in its other packets. */
+static bool is_of_another_dialect(const struct nb_event *event)
+{
+    return event->stream->dialect == NB_RFC998 && event->packet->dialect != NB_RFC998;
+}
+
 /* Changes no state but for what its IP ID tells: no packet is missing here. */
-static void broken_packet(struct nb_event *event, const struct nb_carrier *carrier, bool verified)
+static void stateless_packet(struct nb_event *event, const struct nb_carrier *carrier, bool verified, bool intact)
 {
     const struct nb_origin origin = nb_origin_of(carrier, event->frame);
 
     nb_emission_note_damaged(&event->stream->flow[event->end], &origin);
-    if (event->stream->dialect == NB_RFC998) {
+    if (is_of_another_dialect(event)) {
+        if (intact) {
+            nb_wire_version(event);
+        }
+    } else if (event->stream->dialect == NB_RFC998) {
         nb_wire_broken(event, verified);
     }
 }
@@ -433,12 +443,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     }
     if (!nb_memory_ask(0)) {
         give_up(&event, counts);
-    } else if (event.stream->dialect == NB_RFC998 && packet->dialect != NB_RFC998) {
-        /* Its type code has another meaning than in the rest of the connection: it is shown and no rule reads it. */
-        if (counts) {
-            nb_wire_version(&event);
-        }
-    } else if (counts) {
+    } else if (counts && !is_of_another_dialect(&event)) {
         judge_data(&event, packet);
         if (turned) {
             nb_fetch_more_for(event.stream, packet);
@@ -455,7 +460,7 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
         judge_ports(&event, packet, carrier, pinfo);
         nb_converse(&event);
     } else {
-        broken_packet(&event, carrier, verified);
+        stateless_packet(&event, carrier, verified, counts);
     }
     fill_record(&event, (uint8_t)position);
     nb_memory_end();
