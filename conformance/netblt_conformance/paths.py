@@ -41,7 +41,7 @@ def variants() -> Path:
 
 def verdicts_registry() -> Path:
     """The Wireshark plugin's list of what it can find."""
-    return root() / "dissector" / "src" / "verdicts.h"
+    return root() / "dissector" / "src" / "rules" / "verdicts.h"
 
 
 def sim_sources() -> Path:

@@ -3,7 +3,7 @@
  * Wireshark does, once in order and once more from the end, with every tree item made.
  *
  * An input is a list of packets: flags (enum flag), length (u16, big-endian), bytes of the NETBLT packet. */
-#include "../src/compat.h"
+#include "wireshark/compat.h"
 
 #include <stdlib.h>
 
@@ -15,9 +15,9 @@
 #include <wsutil/privileges.h>
 #include <wsutil/wslog.h>
 
-#include "../src/checksum.h"
-#include "../src/netblt.h"
-#include "../src/packet-netblt.h"
+#include "decode/checksum.h"
+#include "decode/netblt.h"
+#include "packet-netblt.h"
 
 #if NETBLT_WIRESHARK_AT_LEAST(4, 6)
 #error "epan_dissect_run takes other arguments since 4.6: fuzz with an older Wireshark, or adapt run()"

@@ -3,25 +3,26 @@
  * they look like is show.c's business, what happened between them analysis.c's and conversation.c's. */
 #include "packet-netblt.h"
 
-#include "compat.h"
+#include "wireshark/compat.h"
 
 #include <epan/conversation.h>
 #include <epan/dissectors/packet-ip.h>
 
-#include "analysis.h"
-#include "arena.h"
-#include "conversation.h"
-#include "datagram.h"
-#include "fields.h"
-#include "findings.h"
-#include "memory.h"
-#include "parse.h"
-#include "payload.h"
-#include "position.h"
-#include "record.h"
-#include "show.h"
-#include "stream.h"
-#include "tap.h"
+#include "connection/position.h"
+#include "connection/record.h"
+#include "decode/datagram.h"
+#include "decode/fields.h"
+#include "decode/parse.h"
+#include "decode/show.h"
+#include "reports/payload.h"
+#include "reports/tap.h"
+#include "rules/analysis.h"
+#include "tree/conversation-fields.h"
+#include "tree/conversation-tree.h"
+#include "tree/fields-analysis.h"
+#include "tree/findings-tree.h"
+#include "wireshark/arena.h"
+#include "wireshark/memory.h"
 
 int proto_netblt = -1;
 
@@ -68,16 +69,17 @@ static void dissect_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
     packet.in_fragments = came_in_fragments(tvb, pinfo);
     packet.ipv4 = carrier->ipv4;
     packet.ip_id = carrier->ip_id;
-    view.record = nb_analyse(&packet, carrier, pinfo, key, pref_check_checksum, pref_position);
-    if (view.record != NULL) {
-        nb_read_as(&packet, (enum nb_dialect)view.record->dialect);
+    const struct nb_record *record = nb_analyse(&packet, carrier, pinfo, key, pref_check_checksum, pref_position);
+    if (record != NULL) {
+        nb_read_as(&packet, (enum nb_dialect)record->dialect);
     }
+    view.known = nb_known_of(record);
     nb_show_packet(&view, tree);
-    nb_show_conversation(&packet, view.record, pinfo, view.tree);
-    nb_show_record(&packet, view.record, pinfo, view.tree, pref_position);
-    nb_tell_events(view.record, pinfo, view.root);
-    nb_payload(&packet, view.record, pinfo, view.tree, pref_reassemble);
-    nb_tap_packet(pinfo, &packet, view.record);
+    nb_show_conversation(&packet, record, pinfo, view.tree);
+    nb_show_record(&packet, record, pinfo, view.tree, pref_position);
+    nb_tell_events(record, pinfo, view.root);
+    nb_payload(&packet, record, pinfo, view.tree, pref_reassemble);
+    nb_tap_packet(pinfo, &packet, record);
 }
 
 /* Linux numbers the segments of one datagram upwards from the IP ID of the large one. */
@@ -92,7 +94,8 @@ static int dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
     if (carrier->udp && !pinfo->fragmented) {
         nb_split_datagram(&datagram, tvb, pinfo->pool);
     }
-    carrier->doubts = (datagram.irregular ? NB_DOUBT_DATAGRAM : 0) | (datagram.unseen ? NB_DOUBT_CUT : 0);
+    carrier->irregular = datagram.irregular;
+    carrier->unseen = datagram.unseen;
     for (unsigned i = 0; i < datagram.packets; i++) {
         const int end = nb_packet_end(&datagram, tvb, i);
         tvbuff_t *one = datagram.packets == 1 ? tvb : tvb_new_subset_length(tvb, start, end - start);
@@ -214,11 +217,13 @@ void netblt_register_protocol(void)
 {
     proto_netblt = proto_register_protocol("Bulk Data Transfer Protocol", "NETBLT", "netblt");
     netblt_register_fields(proto_netblt);
+    nb_register_analysis_fields(proto_netblt);
+    nb_register_rules(proto_netblt);
+    nb_register_conversation_fields(proto_netblt);
     register_preferences();
     nb_register_memory();
     nb_register_arena();
-    nb_register_streams();
-    nb_register_records();
+    nb_register_analysis();
     nb_register_payload(proto_netblt);
     nb_register_tap();
     netblt_handle = register_dissector("netblt", dissect_over_ip, proto_netblt);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What Wireshark looks up when it loads the shared object. */
-#include "compat.h"
+#include "wireshark/compat.h"
 
 #include "packet-netblt.h"
 

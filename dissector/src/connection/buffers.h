@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The buffers of a connection that are in transfer: what was captured of each. A buffer whose OK is acknowledged is
+ * forgotten, so that a long transfer needs no more memory than a short one. */
+#ifndef NETBLT_BUFFERS_H
+#define NETBLT_BUFFERS_H
+
+#include "wireshark/compat.h"
+
+enum nb_part_flag {
+    NB_PART_SEEN = 1 << 0,
+    NB_PART_GOOD = 1 << 1, /* a copy whose data checksum was not wrong */
+    NB_PART_LDATA = 1 << 2,
+    NB_PART_LAST = 1 << 3,        /* L */
+    NB_PART_HASHED = 1 << 4,      /* `hash` is valid */
+    NB_PART_CHECKED = 1 << 5,     /* and of data with a good checksum */
+    NB_PART_DOUBLED = 1 << 6,     /* too many copies: told once */
+    NB_PART_SAME_ASKED = 1 << 7,  /* a RESEND message that names it was captured more than once */
+    NB_PART_KNOWN_FIRST = 1 << 8, /* the RESEND was known when it was sent first */
+};
+
+/* A packet of a buffer. */
+struct nb_part {
+    uint32_t frame;  /* of the newest copy */
+    uint32_t record; /* its ordinal + 1, or that of the first copy too many */
+    uint32_t hash;
+    uint16_t length; /* data bytes */
+    uint8_t copies;  /* emitted, as far as captured */
+    uint8_t asked;   /* RESEND messages that name it */
+    uint8_t apart;   /* of these copies, that acknowledge more than any before: no network makes one of another */
+    uint16_t flags;  /* enum nb_part_flag */
+    uint16_t ack;    /* the highest that one of them acknowledges */
+};
+
+/* A packet that seems out of order, until it is known whether it was a repair. / */
+struct nb_misplaced {
+    uint32_t frame; /* 0: none */
+    uint32_t before_frame;
+    uint16_t packet;
+    bool proven; /* the order of emission is */
+};
+
+struct nb_buffer {
+    uint32_t number;
+    struct nb_buffer *lower; /* neighbours in transfer, by number */
+    struct nb_buffer *higher;
+    struct nb_part *parts;
+    uint32_t room;
+    uint32_t not_counted; /* which RESENDs name packets from this number on is not known; 0: it is known of all */
+    int highest;          /* packet number; -1 none */
+    int last;             /* number of the LDATA; -1 not seen */
+    uint32_t distinct;    /* packets */
+    uint32_t good;        /* of these, with a copy whose data checksum was not wrong */
+    uint64_t bytes;       /* in all distinct packets */
+    int64_t go_seq;       /* 0: not captured */
+    int64_t ok_seq;
+    uint32_t follows;   /* the GO before it names this buffer, and those between have none; */
+    bool follows_known; /* valid */
+    int64_t pace_seq;   /* RATE-05: newest OK that was acknowledged when its GO came; 0 none */
+    int64_t ask_seq;    /* newest RESEND */
+    int64_t told_ack;   /* the highest high-seq in packets that were captured for the first time, */
+    int64_t low_ack;    /* and the lowest */
+    uint32_t go_frame;
+    uint32_t ok_frame;
+    uint32_t ask_frame;
+    uint32_t first_frame; /* of its data */
+    uint32_t first_record;
+    uint32_t last_frame;      /* of the LDATA */
+    uint32_t unmarked_frame;  /* of the DATA that ends a full buffer; 0 none */
+    uint32_t unmarked_record; /* its ordinal + 1 */
+    double last_when;
+    double first_when;
+    uint64_t last_number; /* IP ID count of the LDATA */
+    uint32_t highest_frame;
+    uint32_t passed_frame; /* a packet of a later buffer, emitted when the sender knew the GO of this */
+    uint64_t passed_number;
+    bool passed_ordered;
+    bool last_ordered;
+    uint64_t newest_first; /* the highest IP ID count of packets that were captured for the first time */
+    bool firsts_unordered; /* not known of all */
+    bool counted;          /* among those that have no OK */
+    bool retired;
+    bool sized; /* its size was judged */
+    bool last_flagged;
+    bool ended_twice; /* an LDATA came too early: who gives OK may have got no more than up to there */
+    bool overlooked;  /* packets of it were captured of which nothing is remembered: it may be whole */
+    bool go_missing_told;
+    struct nb_misplaced behind_later;  /* ORDER-01 */
+    struct nb_misplaced behind_higher; /* ORDER-03 */
+};
+
+enum { NB_BUFFERS_AT_HAND = 8, NB_BUFFERS_GONE = 16 };
+
+struct nb_buffers {
+    struct nb_at_hand {
+        uint32_t number; /* here too: the buffer itself may not be in the cache */
+        struct nb_buffer *buffer;
+    } at_hand[NB_BUFFERS_AT_HAND]; /* by the last bits of the number */
+    wmem_map_t *others;            /* whose place was taken; NULL as long as there were none */
+    struct nb_buffer *lowest;
+    struct nb_buffer *highest;
+    struct nb_buffer *spare;            /* memory of those that were forgotten, by `higher`: the next will take it */
+    struct nb_spare_parts *spare_parts; /* as much of their parts; buffers.c */
+    uint32_t usual_room;                /* parts of the largest buffer so far, within reason */
+    uint32_t started;                   /* buffers in transfer of which data were captured */
+    bool from_zero;                     /* some buffer had a packet 0 */
+    struct nb_gone {
+        uint32_t number;
+        int last;       /* number of the LDATA */
+        int64_t ok_seq; /* 0: none is remembered here */
+    } * gone; /* [NB_BUFFERS_GONE] the newest that were forgotten and that no RESEND ever asked for, by number; NULL */
+    bool base_known;
+    uint32_t done_below; /* all lower numbers are complete and forgotten */
+};
+
+/* NULL when it is not in transfer. */
+struct nb_buffer *nb_buffer_find(const struct nb_buffers *buffers, uint32_t number);
+
+/* As above, made when needed. */
+struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number);
+
+/* Complete, acknowledged and forgotten. */
+bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number);
+
+/* The OK of a buffer that is complete, that no RESEND ever asked for, and that has this packet; 0: it is none, or was
+ * forgotten long ago. */
+int64_t nb_buffer_unasked_ok(const struct nb_buffers *buffers, uint32_t number, uint16_t packet);
+
+/* All RESENDs that this packet answers are counted. */
+static inline bool nb_buffer_counts_requests(const struct nb_buffer *buffer, uint32_t packet)
+{
+    return buffer->not_counted == 0 || (packet < buffer->not_counted && (int)packet != buffer->last);
+}
+
+/* How often packets were asked for that this one answers. A sender may answer a request for a packet behind the LDATA,
+ * which does not exist, with the LDATA: it tells the receiver where the buffer ends (AMB-32). */
+uint32_t nb_buffer_requests(const struct nb_buffer *buffer, uint32_t packet);
+
+/* The packet's slot, made when needed; NULL when there is no memory for it. */
+struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet);
+
+/* NULL when nothing is known of it. */
+struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t packet);
+
+/* Forgets the buffer: its OK is acknowledged. */
+void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer);
+
+/* Packets up to the LDATA of which only copies with a bad data checksum were captured. What a sender numbers beyond it
+ * belongs to no buffer. */
+uint32_t nb_buffer_spoilt(const struct nb_buffer *buffer);
+
+/* All packets up to the LDATA were captured. AMB-10: numbers count from 0; from 1 for some, which only a sender's flow
+ * without a missing packet (`unbroken`) tells from a lost packet. */
+bool nb_buffer_is_whole(const struct nb_buffers *buffers, const struct nb_buffer *buffer, bool unbroken);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "connection/converse.h"
+
+#include "wireshark/arena.h"
+#include "wireshark/memory.h"
+
+static void append(struct nb_record *record, const struct nb_note *note)
+{
+    struct nb_note **last = &record->notes;
+
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = (struct nb_note *)nb_arena_new0(sizeof(*note));
+    **last = *note;
+}
+
+void nb_note(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns)
+{
+    const struct nb_note note = {.time_ns = time_ns, .frame = frame, .kind = (uint8_t)kind};
+
+    append(record, &note);
+}
+
+void nb_note_copy(struct nb_record *record, uint32_t frame)
+{
+    if (frame != 0) {
+        record->facts |= NB_IS_COPY;
+        nb_note(record, NB_NOTE_COPY_OF, frame, NB_NO_TIME);
+    }
+}
+
+void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns)
+{
+    for (const struct nb_note *note = record->notes; note != NULL; note = note->next) {
+        if (note->kind == kind) {
+            return;
+        }
+    }
+    nb_note(record, kind, frame, time_ns);
+}
+
+/* The pace that the first OPEN and the first RESPONSE announce. */
+static void learn_pace(const struct nb_event *event)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_terms *terms = event->packet->type == NB_OPEN ? &stream->open : &stream->response;
+
+    if (terms->frame == event->frame) {
+        stream->conversation.burst_size = event->packet->burst_size;
+        stream->conversation.burst_interval_ms = event->packet->burst_interval;
+    }
+}
+
+static void learn_completeness(struct nb_conversation *conversation, const struct nb_packet *packet)
+{
+    static const uint8_t seen[] = {
+        [NB_OPEN] = NB_SEEN_OPEN,     [NB_RESPONSE] = NB_SEEN_RESPONSE, [NB_QUIT] = NB_SEEN_BREAK,
+        [NB_QUITACK] = NB_SEEN_BREAK, [NB_ABORT] = NB_SEEN_BREAK,       [NB_DATA] = NB_SEEN_DATA,
+        [NB_LDATA] = NB_SEEN_DATA,    [NB_REFUSED] = NB_SEEN_BREAK,     [NB_DONE] = NB_SEEN_DONE,
+    };
+
+    if (packet->type < array_length(seen)) {
+        conversation->completeness |= seen[packet->type];
+    }
+    if (packet->type == NB_LDATA && packet->data_flags & NB_DATA_LAST_BUFFER) {
+        conversation->completeness |= NB_SEEN_LAST;
+    }
+}
+
+/* What a packet of this type answers; -1 nothing. */
+static int question_of(uint8_t type)
+{
+    switch (type) {
+    case NB_RESPONSE:
+    case NB_REFUSED:
+        return NB_OPEN;
+    case NB_QUITACK:
+        return NB_QUIT;
+    default:
+        return -1;
+    }
+}
+
+/* Packets that are sent again until they are answered; KEEPALIVE and NULL-ACK are meant to be sent often. */
+static bool is_sent_again(uint8_t type)
+{
+    return type == NB_OPEN || type == NB_RESPONSE || type == NB_QUIT || type == NB_QUITACK || type == NB_ABORT ||
+           type == NB_REFUSED || type == NB_DONE;
+}
+
+/* Links of OPEN, RESPONSE and the packets that close a connection. */
+static void link_single(struct nb_event *event)
+{
+    struct nb_conversation *conversation = &event->stream->conversation;
+    const uint8_t type = event->packet->type;
+    struct nb_once *first = &conversation->first_of[event->end][type];
+
+    if (first->record != 0) {
+        struct nb_record *original = nb_record_at(first->record - 1);
+        event->record->facts |= NB_RETRANSMISSION;
+        nb_note(event->record, NB_NOTE_FIRST_SENT, original->frame, event->now_ns - first->ns);
+        nb_note_once(original, NB_NOTE_SENT_AGAIN, event->frame, event->now_ns - first->ns);
+        return;
+    }
+    *first = (struct nb_once){.record = event->ordinal + 1, .ns = event->now_ns};
+    const int question = question_of(type);
+    const struct nb_once *asked = question < 0 ? NULL : &conversation->first_of[1 - event->end][question];
+    if (asked != NULL && asked->record != 0) {
+        struct nb_record *open = nb_record_at(asked->record - 1);
+        nb_note(event->record, NB_NOTE_ANSWER_TO, open->frame, event->now_ns - asked->ns);
+        nb_note_once(open, NB_NOTE_ANSWERED_BY, event->frame, event->now_ns - asked->ns);
+    }
+}
+
+/* Where identifications do not count upwards the emission order knows no copies; but two packets of one end with the
+ * same identification and content, one soon after the other, are one packet all the same. A host that gives all
+ * packets one identification says nothing with it. */
+static bool is_copy(struct nb_event *event)
+{
+    struct nb_conversation *conversation = &event->stream->conversation;
+    const uint16_t ip_id = event->packet->ip_id;
+    uint32_t copy_of = 0;
+    bool varies = false;
+
+    if (event->emitted.arrival == NB_COPY) {
+        return true;
+    }
+    if (!event->packet->ipv4 || ip_id == 0) {
+        return false;
+    }
+    for (int i = 0; i < NB_IDS_KEPT; i++) {
+        const uint32_t frame = conversation->recent_ids[event->end][i].frame;
+        varies = varies || (frame != 0 && conversation->recent_ids[event->end][i].ip_id != ip_id);
+        if (frame != 0 && conversation->recent_ids[event->end][i].ip_id == ip_id &&
+            conversation->recent_ids[event->end][i].hash == event->content) {
+            copy_of = frame;
+        }
+    }
+    if (copy_of != 0 && varies) {
+        nb_note_copy(event->record, copy_of);
+        return true;
+    }
+    const uint8_t at = conversation->recent_at[event->end]++ % NB_IDS_KEPT;
+    conversation->recent_ids[event->end][at].ip_id = ip_id;
+    conversation->recent_ids[event->end][at].hash = event->content;
+    conversation->recent_ids[event->end][at].frame = event->frame;
+    return false;
+}
+
+static bool came_late(const struct nb_event *event)
+{
+    enum { ENOUGH_BITS = 16 };
+
+    return event->emitted.arrival == NB_LATE && nb_emission_counts(&event->stream->end[event->end].flow, ENOUGH_BITS);
+}
+
+void nb_converse(struct nb_event *event)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_packet *packet = event->packet;
+    struct nb_conversation *conversation = &stream->conversation;
+
+    conversation->begun = true;
+    if (!is_copy(event)) {
+        learn_completeness(conversation, packet);
+        if (nb_is_data(packet->type) && !event->sound_data) {
+            event->record->facts |= NB_DATA_SPOILT;
+        }
+        if (came_late(event)) {
+            event->record->facts |= NB_OUT_OF_ORDER;
+        }
+        if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
+            learn_pace(event);
+        }
+        if (is_sent_again(packet->type)) {
+            link_single(event);
+        } else if (packet->type == NB_CONTROL) {
+            nb_converse_control(event);
+        } else if (nb_has_high_seq(packet->type)) {
+            if (nb_is_data(packet->type)) {
+                nb_converse_burst(event);
+                nb_converse_data(event);
+            } else if (packet->burst_size != 0) {
+                conversation->burst_size = packet->burst_size;
+                conversation->burst_interval_ms = packet->burst_interval;
+            }
+            nb_converse_ack(event, packet->high_seq);
+        }
+    }
+    event->record->outstanding = (uint16_t)CLAMP(conversation->outstanding, 0, 0xFFFF);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reports/assembly.h"
+
+#include "connection/converse.h"
+#include "connection/event.h"
+#include "decode/content.h"
+
+struct piece {
+    uint32_t frame;
+    uint32_t bytes;
+    uint8_t data[];
+};
+
+struct buffer {
+    uint32_t number;
+    wmem_tree_t *pieces; /* by packet number */
+    unsigned count;
+    uint32_t bytes;
+    int32_t ldata; /* its packet number; -1 not seen */
+    bool last;
+};
+
+struct transfer {
+    wmem_tree_t *buffers; /* by number; those not handed out yet */
+    bool started;
+    uint32_t next;
+    bool from_one; /* packets are numbered from 1 */
+    bool gap;      /* the capture lacks the buffer before `next` */
+};
+
+void nb_assembler_free(struct nb_assembler *assembler)
+{
+    if (assembler->pool != NULL) {
+        wmem_destroy_allocator(assembler->pool);
+    }
+    memset(assembler, 0, sizeof(*assembler));
+}
+
+static struct transfer *transfer_of(struct nb_assembler *assembler, const struct nb_stream *stream)
+{
+    struct transfer *transfer = (struct transfer *)wmem_map_lookup(assembler->transfers, stream);
+
+    if (transfer == NULL) {
+        transfer = wmem_new0(assembler->pool, struct transfer);
+        transfer->buffers = wmem_tree_new(assembler->pool);
+        wmem_map_insert(assembler->transfers, stream, transfer);
+    }
+    return transfer;
+}
+
+static struct buffer *buffer_of(struct nb_assembler *assembler, struct transfer *transfer, uint32_t number)
+{
+    struct buffer *buffer = (struct buffer *)wmem_tree_lookup32(transfer->buffers, number);
+
+    if (buffer == NULL) {
+        buffer = wmem_new0(assembler->pool, struct buffer);
+        buffer->number = number;
+        buffer->ldata = -1;
+        buffer->pieces = wmem_tree_new(assembler->pool);
+        wmem_tree_insert32(transfer->buffers, number, buffer);
+    }
+    return buffer;
+}
+
+/* RFC 998 leaves open whether packets count from 0 or 1: a full buffer tells. */
+static void learn_numbering(struct transfer *transfer, const struct nb_stream *stream, const struct nb_packet *packet)
+{
+    const struct nb_terms *terms = &stream->response;
+
+    if (packet->packet == 0) {
+        transfer->from_one = false;
+    } else if (packet->type == NB_LDATA && terms->data_packet_size != 0) {
+        const uint32_t full =
+            terms->buffer_size / terms->data_packet_size + (terms->buffer_size % terms->data_packet_size != 0);
+        transfer->from_one = transfer->from_one || packet->packet == full;
+    }
+}
+
+static void take_data(struct nb_assembler *assembler, struct transfer *transfer, const struct nb_packet *packet,
+                      const struct nb_record *record)
+{
+    const int from = packet->layout->data;
+    const uint32_t bytes = (uint32_t)(packet->end - from);
+
+    if (transfer->started && (int32_t)(packet->buffer - transfer->next) < 0) {
+        return; /* handed out already */
+    }
+    struct buffer *buffer = buffer_of(assembler, transfer, packet->buffer);
+    learn_numbering(transfer, record->stream, packet);
+    buffer->last = buffer->last || packet->data_flags & NB_DATA_LAST_BUFFER;
+    if (packet->type == NB_LDATA) {
+        buffer->ldata = packet->packet;
+    }
+    if (wmem_tree_lookup32(buffer->pieces, packet->packet) != NULL) {
+        return;
+    }
+    struct piece *piece = (struct piece *)wmem_alloc(assembler->pool, sizeof(struct piece) + bytes);
+    piece->frame = record->frame;
+    piece->bytes = bytes;
+    tvb_memcpy(packet->tvb, piece->data, from, bytes);
+    wmem_tree_insert32(buffer->pieces, packet->packet, piece);
+    buffer->count++;
+    buffer->bytes += bytes;
+}
+
+static bool is_complete(const struct transfer *transfer, const struct buffer *buffer)
+{
+    const uint32_t needed = (uint32_t)buffer->ldata + (transfer->from_one ? 0 : 1);
+
+    return buffer->ldata >= 0 && buffer->count >= needed;
+}
+
+static nb_walk_result add_piece(const void *key _U_, void *value, void *user)
+{
+    const struct piece *piece = (const struct piece *)value;
+    struct nb_whole *whole = (struct nb_whole *)user;
+
+    memcpy(whole->data + whole->bytes, piece->data, piece->bytes);
+    whole->bytes += piece->bytes;
+    whole->frames[whole->packets++] = piece->frame;
+    return FALSE;
+}
+
+static nb_walk_result free_piece(const void *key _U_, void *value, void *pool)
+{
+    wmem_free((wmem_allocator_t *)pool, value);
+    return FALSE;
+}
+
+static struct nb_whole *hand_out(struct nb_assembler *assembler, struct transfer *transfer, wmem_allocator_t *scope,
+                                 struct buffer *buffer)
+{
+    struct nb_whole *whole = wmem_new0(scope, struct nb_whole);
+
+    whole->buffer = buffer->number;
+    whole->last = buffer->last;
+    whole->incomplete = transfer->gap || !is_complete(transfer, buffer);
+    transfer->gap = false;
+    whole->data = (uint8_t *)wmem_alloc(scope, buffer->bytes + 1);
+    whole->frames = (uint32_t *)wmem_alloc(scope, buffer->count * sizeof(uint32_t));
+    wmem_tree_foreach(buffer->pieces, add_piece, whole);
+    wmem_tree_foreach(buffer->pieces, free_piece, assembler->pool);
+    wmem_tree_remove32(transfer->buffers, buffer->number);
+    wmem_free(assembler->pool, buffer);
+    transfer->next = whole->buffer + 1;
+    return whole;
+}
+
+/* Numbers may wrap: the lowest is the first one from `from` on. */
+struct search {
+    uint32_t from;
+    struct buffer *found;
+};
+
+static nb_walk_result find_lowest(const void *key _U_, void *value, void *user)
+{
+    struct buffer *buffer = (struct buffer *)value; /* NULL: a removed buffer leaves an empty node */
+    struct search *search = (struct search *)user;
+
+    if (buffer != NULL &&
+        (search->found == NULL || buffer->number - search->from < search->found->number - search->from)) {
+        search->found = buffer;
+    }
+    return FALSE;
+}
+
+static struct buffer *lowest(const struct transfer *transfer, uint32_t from)
+{
+    struct search search = {.from = from};
+
+    wmem_tree_foreach(transfer->buffers, find_lowest, &search);
+    return search.found;
+}
+
+/* The first buffer is the one that the first GO named; without a GO, the lowest that data came for. */
+static bool find_start(struct transfer *transfer, const struct nb_conversation *conversation)
+{
+    const uint32_t half = UINT32_C(1) << 31; /* what is nearer from behind is lower */
+    const struct buffer *any = lowest(transfer, 0);
+
+    if (any == NULL) {
+        return false;
+    }
+    const uint32_t middle = conversation->first_go_known ? conversation->first_go : any->number;
+    const uint32_t first = lowest(transfer, middle - half)->number;
+    transfer->next = conversation->first_go_known && (int32_t)(first - middle) > 0 ? middle : first;
+    transfer->started = true;
+    return true;
+}
+
+/* Over: whatever is still missing will not come. */
+static bool is_over(const struct nb_packet *packet)
+{
+    return packet->type == NB_DONE || packet->type == NB_ABORT || packet->type == NB_QUITACK;
+}
+
+static bool is_ok(struct nb_conversation *conversation, uint32_t number, uint32_t frame)
+{
+    const struct nb_buffer_life *life = nb_buffer_life(conversation, number, false);
+
+    return life != NULL && life->ok_frame != 0 && life->ok_frame <= frame;
+}
+
+/* Buffers in order while they are complete. One that is not holds up the others until its OK tells that only the
+ * capture missed its packets. */
+static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transfer *transfer, wmem_allocator_t *scope,
+                                   const struct nb_record *record, bool over)
+{
+    struct nb_conversation *conversation = &record->stream->conversation;
+    struct nb_whole *first = NULL, **last = &first;
+
+    while (transfer->started || find_start(transfer, conversation)) {
+        struct buffer *buffer = (struct buffer *)wmem_tree_lookup32(transfer->buffers, transfer->next);
+        const bool missed = over || is_ok(conversation, transfer->next, record->frame);
+        const bool skipped = buffer == NULL && missed;
+
+        if (skipped) { /* the capture holds nothing of it */
+            buffer = lowest(transfer, transfer->next);
+            if (buffer == NULL) {
+                break;
+            }
+            transfer->next = buffer->number;
+            transfer->gap = true;
+            continue;
+        }
+        if (buffer == NULL || !(missed || is_complete(transfer, buffer))) {
+            break;
+        }
+        *last = hand_out(assembler, transfer, scope, buffer);
+        last = &(*last)->next;
+    }
+    return first;
+}
+
+struct nb_whole *nb_assemble(struct nb_assembler *assembler, wmem_allocator_t *scope, const struct nb_packet *packet,
+                             const struct nb_record *record)
+{
+    if (record == NULL || !record->stream->conversation.begun || packet->status != NB_SOUND ||
+        packet->header_checksum == NB_BAD) {
+        return NULL;
+    }
+    const uint64_t at = (uint64_t)record->frame << 32 | record->key;
+    if (assembler->pool != NULL && at <= assembler->newest) {
+        nb_assembler_free(assembler);
+    }
+    if (assembler->pool == NULL) {
+        assembler->pool = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+        assembler->transfers = wmem_map_new(assembler->pool, g_direct_hash, g_direct_equal);
+    }
+    assembler->newest = at;
+    struct transfer *transfer = transfer_of(assembler, record->stream);
+    if (nb_is_data(packet->type)) {
+        if (packet->captured < packet->end || packet->fragment || record->end != record->sender ||
+            (record->data_checksummed && !nb_data_checksum_fits(packet))) {
+            return NULL;
+        }
+        take_data(assembler, transfer, packet, record);
+    } else if (packet->type != NB_CONTROL && !is_over(packet)) {
+        return NULL;
+    }
+    return take_turns(assembler, transfer, scope, record, is_over(packet));
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Control messages are repeated until they are acknowledged (CTRL-04). How often was each sent, and what did it cost
+ * when CONTROL or DATA packets were lost? */
+#include "reports/stats-report.h"
+
+#include "decode/netblt.h"
+
+static const char *const type_names[] = {[NB_GO] = "GO", [NB_OK] = "OK", [NB_RESEND] = "RESEND"};
+
+static guint count_messages(const struct nb_history *history)
+{
+    return history->messages == NULL ? 0 : history->messages->len;
+}
+
+static const struct nb_column message_columns[] = {
+    {"SEQ", "seq", 0, NB_RIGHT},
+    {"MESSAGE", "message", 0, NB_LEFT},
+    {"BUFFER", "buffer", 0, NB_RIGHT},
+    {"NAMED", "packets_named", 0, NB_RIGHT},
+    {"SENT", "times_sent", 0, NB_RIGHT},
+    {"AFTER", "sent_after_acknowledgement", 0, NB_RIGHT},
+    {"FIRST", "first", 6, NB_RIGHT},
+    {"ACKED", "acknowledged", 6, NB_RIGHT},
+    {"ACK ms", "acknowledgement_ms", 3, NB_RIGHT},
+    {"EXTRA ms", "extra_ms", 3, NB_FINAL},
+    {"EFFECT ms", "effect_ms", 3, NB_RIGHT},
+    {"CAME", "packets_came", 0, NB_RIGHT},
+    {"FIRST#", "first_frame", 0, NB_RIGHT},
+    {"ACKED#", "acknowledged_frame", 0, NB_RIGHT},
+    {"EFFECT#", "effect_frame", 0, NB_RIGHT},
+};
+
+static void message_row(const struct nb_history *history, guint i, struct nb_cell *cells)
+{
+    const struct nb_message_history *message = g_ptr_array_index(history->messages, i);
+    const bool resend = message->type == NB_RESEND;
+    struct nb_cell *cell = cells;
+
+    *cell++ = nb_cell_uint((uint16_t)message->seq);
+    *cell++ = nb_cell_text(message->type < array_length(type_names) ? type_names[message->type] : "?");
+    *cell++ = nb_cell_uint(message->buffer);
+    *cell++ = resend ? nb_cell_uint(message->named) : nb_cell_none();
+    *cell++ = nb_cell_uint(message->times_sent);
+    *cell++ = nb_cell_uint(message->sent_in_vain);
+    *cell++ = nb_cell_time(message->first);
+    *cell++ = nb_cell_time(message->acked);
+    *cell++ = nb_cell_span(message->first, message->acked);
+    *cell = nb_cell_span(message->first, message->acked);
+    (cell++)->real -= history->quickest_ack * 1000;
+    *cell++ = nb_cell_span(message->first, message->effect);
+    *cell++ = resend ? nb_cell_uint(message->came) : nb_cell_none();
+    *cell++ = nb_cell_frame(message->first);
+    *cell++ = nb_cell_frame(message->acked);
+    *cell++ = nb_cell_frame(message->effect);
+}
+
+const struct nb_table nb_table_messages = {
+    "messages", "Control messages", message_columns, array_length(message_columns), count_messages, message_row, NULL};
+
+static guint count_types(const struct nb_history *history _U_)
+{
+    return array_length(type_names);
+}
+
+static const struct nb_column type_columns[] = {
+    {"MESSAGE", "message", 0, NB_LEFT},
+    {"MESSAGES", "messages", 0, NB_RIGHT},
+    {"SENT", "sent", 0, NB_RIGHT},
+    {"PER MESSAGE", "sent_per_message", 2, NB_RIGHT},
+    {"MOST", "most", 0, NB_RIGHT},
+    {"AFTER", "sent_after_acknowledgement", 0, NB_RIGHT},
+    {"UNACKED", "unacknowledged", 0, NB_RIGHT},
+    {"MEAN ACK ms", "mean_acknowledgement_ms", 3, NB_RIGHT},
+    {"MOST EXTRA ms", "most_extra_ms", 3, NB_RIGHT},
+    {"MEAN EFFECT ms", "mean_effect_ms", 3, NB_RIGHT},
+    {"MOST EFFECT ms", "most_effect_ms", 3, NB_RIGHT},
+};
+
+struct type_totals {
+    uint64_t messages, sent, most, in_vain, acked, with_effect;
+    double ack_sum, ack_most, effect_sum, effect_most;
+};
+
+static struct type_totals totals_of(const struct nb_history *history, guint type)
+{
+    struct type_totals totals = {0};
+
+    for (guint i = 0; i < count_messages(history); i++) {
+        const struct nb_message_history *message = g_ptr_array_index(history->messages, i);
+        if (message->type != type) {
+            continue;
+        }
+        totals.messages++;
+        totals.sent += message->times_sent;
+        totals.most = MAX(totals.most, message->times_sent);
+        totals.in_vain += message->sent_in_vain;
+        if (message->acked.frame != 0) {
+            const double took = message->acked.time - message->first.time;
+            totals.acked++;
+            totals.ack_sum += took;
+            totals.ack_most = MAX(totals.ack_most, took);
+        }
+        if (message->effect.frame != 0) {
+            totals.with_effect++;
+            totals.effect_sum += message->effect.time - message->first.time;
+            totals.effect_most = MAX(totals.effect_most, message->effect.time - message->first.time);
+        }
+    }
+    return totals;
+}
+
+static struct nb_cell ms(bool known, double seconds)
+{
+    return known ? nb_cell_real(seconds * 1000) : nb_cell_none();
+}
+
+static void type_row(const struct nb_history *history, guint i, struct nb_cell *cells)
+{
+    const struct type_totals totals = totals_of(history, i);
+    struct nb_cell *cell = cells;
+
+    *cell++ = nb_cell_text(type_names[i]);
+    *cell++ = nb_cell_uint(totals.messages);
+    *cell++ = nb_cell_uint(totals.sent);
+    *cell++ = totals.messages > 0 ? nb_cell_real((double)totals.sent / (double)totals.messages) : nb_cell_none();
+    *cell++ = nb_cell_uint(totals.most);
+    *cell++ = nb_cell_uint(totals.in_vain);
+    *cell++ = nb_cell_uint(totals.messages - totals.acked);
+    *cell++ = ms(totals.acked > 0, totals.ack_sum / (double)MAX(totals.acked, 1));
+    *cell++ = ms(totals.acked > 0, totals.ack_most - history->quickest_ack);
+    *cell++ = ms(totals.with_effect > 0, totals.effect_sum / (double)MAX(totals.with_effect, 1));
+    *cell++ = ms(totals.with_effect > 0, totals.effect_most);
+}
+
+static const struct nb_table table_types = {"types",     "By message", type_columns, array_length(type_columns),
+                                            count_types, type_row,     NULL};
+
+static const struct nb_table *const tables[] = {&table_types, &nb_table_messages};
+
+const struct nb_report nb_report_redundancy = {
+    "redundancy",
+    "NETBLT control messages: how often they were sent, and what losses cost",
+    "SENT: CONTROL packets captured with the message; AFTER: of these, after its acknowledgement was captured.\n"
+    "ACK: first sending to acknowledgement. EXTRA: what that took beyond the quickest of the connection: the cost of "
+    "lost "
+    "CONTROLs,\nof lost acknowledgements, and of waiting for the next packet that acknowledges. EFFECT: GO to the "
+    "first packet of its buffer;\nRESEND to the last of the packets that it named: the cost of lost DATA. CAME: of "
+    "those, "
+    "captured since.\n",
+    tables,
+    array_length(tables),
+    NB_KEEP_ALL,
+};

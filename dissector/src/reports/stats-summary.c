@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One row per connection in the columns of RFC 1030's appendices. PSZ is the data in a packet in bytes, BFSZ that of a
+ * buffer, XFSZ that of the transfer in units of 1000 bytes. */
+#include "reports/stats-report.h"
+
+enum { BITS_PER_BYTE = 8 };
+static const double BITS_PER_MEGABIT = 1e6;
+
+static guint one(const struct nb_history *history _U_)
+{
+    return 1;
+}
+
+/* Packets that must have been sent were never captured: all buffers up to the last one that was sent are full of
+ * packets. Behind it a receiver may GO what never comes. */
+static bool has_holes(const struct nb_totals *totals)
+{
+    return totals->cut ||
+           (totals->started > 0 && totals->complete != (uint64_t)totals->highest->number - totals->lowest->number + 1);
+}
+
+/* RFC 1030 section 3: user's bits by the time from start to finish; here OPEN (else the first packet) to the DONE (else
+ * the last packet). */
+static struct nb_cell real_speed(const struct nb_history *history)
+{
+    const struct nb_totals *totals = &history->totals;
+    const double from = history->open.frame != 0 ? history->open.time : history->first.time;
+    const double until = history->done.frame != 0 ? history->done.time : history->last.time;
+    struct nb_cell cell = nb_cell_unknown();
+
+    if (until > from && totals->bytes > 0) {
+        cell = nb_cell_real((double)totals->bytes * BITS_PER_BYTE / (until - from) / BITS_PER_MEGABIT);
+        cell.estimate = history->open.frame == 0 || history->done.frame == 0 || has_holes(totals);
+    }
+    return cell;
+}
+
+/* When packet 0 of a buffer was first sent; of its first packet captured when that one is missing. */
+static double started(const struct nb_buffer_history *buffer)
+{
+    return buffer->packet_zero.frame != 0 ? buffer->packet_zero.time : buffer->first_data.time;
+}
+
+/* The bits of the full buffers but the last of these, by the time from the first transmission of their first packet to
+ * that of the last one's. Setup and the recovery at the end drop out; retransmissions cost time and carry nothing. */
+static struct nb_cell steady_speed(const struct nb_history *history)
+{
+    const struct nb_totals *totals = &history->totals;
+    const uint32_t full = nb_history_terms(history)->buffer_size;
+    const struct nb_buffer_history *first = totals->lowest, *last = totals->highest;
+    uint64_t bytes = totals->bytes;
+
+    if (first == NULL) {
+        return nb_cell_unknown();
+    }
+    bytes -= last->bytes;
+    if (totals->below_highest != NULL && (full != 0 ? last->bytes < full : last->last_of_transfer)) {
+        last = totals->below_highest;
+        bytes -= last->bytes;
+    }
+    const double seconds = started(last) - started(first);
+    if (last == first || seconds <= 0) {
+        return nb_cell_unknown();
+    }
+    struct nb_cell cell = nb_cell_real((double)bytes * BITS_PER_BYTE / seconds / BITS_PER_MEGABIT);
+    cell.estimate = first->packet_zero.frame == 0 || last->packet_zero.frame == 0 || has_holes(totals);
+    return cell;
+}
+
+static struct nb_cell agreed(const struct nb_offer *terms, uint64_t value)
+{
+    return terms->seen ? nb_cell_uint(value) : nb_cell_unknown();
+}
+
+static struct nb_cell pace(const struct nb_history *history)
+{
+    const struct nb_offer *terms = nb_history_terms(history);
+    struct nb_cell cell = nb_cell_unknown();
+
+    if (terms->seen) {
+        cell.kind = NB_CELL_TEXT;
+        cell.text = g_strdup_printf("%u/%u", terms->burst_size, terms->burst_interval_ms);
+    }
+    return cell;
+}
+
+static struct nb_cell end_of(const struct nb_history *history, int end)
+{
+    return (struct nb_cell){.kind = NB_CELL_TEXT, .text = nb_history_end(history, end)};
+}
+
+static const struct nb_column columns[] = {
+    {"STREAM", NULL, 0, NB_RIGHT},
+    {"SENDER", NULL, 0, NB_LEFT},
+    {"RECEIVER", NULL, 0, NB_LEFT},
+    {"BS/BI", "bs_bi", 0, NB_RIGHT},
+    {"PSZ", "psz", 0, NB_RIGHT},
+    {"BFSZ", "bfsz", 0, NB_RIGHT},
+    {"XFSZ", "xfsz", 3, NB_RIGHT},
+    {"NBUFS", "nbufs", 0, NB_RIGHT},
+    {"#LOSS", "loss", 0, NB_RIGHT},
+    {"#RXM", "rxm", 0, NB_RIGHT},
+    {"DTMOS", "dtmos", 0, NB_RIGHT},
+    {"REAL", "real_mbps", 4, NB_RIGHT},
+    {"STEADY", "steady_mbps", 4, NB_RIGHT},
+    {"SECONDS", "seconds", 6, NB_RIGHT},
+    {"BUFFERS", "buffers", 0, NB_RIGHT},
+    {"END", "end", 0, NB_LEFT},
+};
+
+static const char *how_it_ended(const struct nb_history *history)
+{
+    if (history->done.frame != 0) {
+        return "DONE";
+    }
+    return history->stream->closed ? "closed" : "open";
+}
+
+static void row(const struct nb_history *history, guint i _U_, struct nb_cell *cells)
+{
+    const struct nb_offer *terms = nb_history_terms(history);
+    const struct nb_totals *totals = &history->totals;
+    const int sender = history->sender >= 0 ? history->sender : 0;
+    struct nb_cell *cell = cells;
+
+    *cell++ = nb_cell_uint(history->index);
+    *cell++ = nb_cell_estimate(end_of(history, sender));
+    *cell++ = end_of(history, 1 - sender);
+    cells[1].estimate = history->sender < 0;
+    *cell++ = pace(history);
+    *cell++ = agreed(terms, terms->packet_size);
+    *cell++ = agreed(terms, terms->buffer_size);
+    *cell = nb_cell_real((double)totals->bytes / 1000);
+    (cell++)->estimate = has_holes(totals);
+    *cell++ = agreed(terms, terms->max_buffers);
+    *cell++ = nb_cell_estimate(nb_cell_uint(totals->lost));
+    *cell = nb_cell_uint(totals->retransmitted);
+    (cell++)->estimate = has_holes(totals) || totals->lost > totals->retransmitted;
+    *cell++ = nb_cell_estimate(nb_cell_uint(totals->resends));
+    *cell++ = real_speed(history);
+    *cell++ = steady_speed(history);
+    *cell++ = nb_cell_real(history->last.time - history->first.time);
+    *cell++ = nb_cell_uint(totals->started);
+    *cell++ = nb_cell_text(how_it_ended(history));
+}
+
+const struct nb_table nb_table_summary = {NULL, NULL, columns, array_length(columns), one, row, NULL};
+
+static const struct nb_table *const tables[] = {&nb_table_summary};
+
+const struct nb_report nb_report_summary = {
+    "summary",
+    "NETBLT connections, in the columns of RFC 1030",
+    "BS/BI: packets per burst / burst interval in ms, PSZ and BFSZ in bytes, NBUFS: as agreed by OPEN and RESPONSE.\n"
+    "XFSZ: 1000 bytes that were captured, each packet once. #RXM: DATA packets captured or asked for before.\n"
+    "REAL, STEADY: megabits per second, from OPEN to DONE, and between the first packets of the first and last full "
+    "buffer.\n"
+    "~ inferred: #LOSS counts packets that RESENDs ask for, DTMOS different RESENDs (each takes a data timeout). ? "
+    "cannot be known from this capture.\n",
+    tables,
+    array_length(tables),
+    NB_KEEP_TOTALS,
+};

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The reports as tables of the Statistics menu and of sharkd. Such a table is never told when to draw, so its rows are
+ * made anew whenever a packet changes them. */
+#include "reports/tap.h"
+
+#include <epan/stat_tap_ui.h>
+
+#include "reports/stats-report.h"
+#include "reports/taps.h"
+
+/* A registered table; Wireshark keeps one of each. */
+struct dialog {
+    const struct nb_table *rows;
+    const char *title;
+    const char *name;
+    struct nb_histories *all;
+    GHashTable *row_of; /* history, or buffer, or message -> row number + 1 */
+    stat_tap_table *table;
+    stat_tap_table_item items[NB_TABLE_COLUMNS_MAX + 1];
+};
+
+static struct dialog dialogs[] = {
+    {.rows = &nb_table_summary, .title = "NETBLT Connections (RFC 1030)", .name = "netblt,table,summary"},
+    {.rows = &nb_table_buffers, .title = "NETBLT Buffers", .name = "netblt,table,buffers"},
+    {.rows = &nb_table_messages, .title = "NETBLT Control Messages", .name = "netblt,table,messages"},
+};
+
+static struct dialog *dialog_of(const stat_tap_table *table)
+{
+    for (size_t i = 0; i < array_length(dialogs); i++) {
+        if (dialogs[i].table == table) {
+            return &dialogs[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct nb_column stream_column = {"STREAM", NULL, 0, NB_RIGHT};
+
+/* Tables of many connections in one need to say which. */
+static bool has_stream_column(const struct dialog *dialog)
+{
+    return dialog->rows->key != NULL;
+}
+
+static guint columns_of(const struct dialog *dialog)
+{
+    guint count = has_stream_column(dialog);
+
+    for (size_t i = 0; i < dialog->rows->n_columns; i++) {
+        count += (dialog->rows->columns[i].style != NB_FINAL);
+    }
+    return count;
+}
+
+/* Dialogs sort texts as texts. So numbers stand right-aligned in a fixed width, where that is the order of numbers, and
+ * the mark of an estimate follows. */
+static stat_tap_table_item_type item_of(const struct nb_cell *cell, const struct nb_column *column)
+{
+    enum { WIDTH = 12 };
+    struct nb_cell plain = *cell;
+    stat_tap_table_item_type item = {.type = TABLE_ITEM_STRING};
+
+    plain.estimate = false;
+    char *text = nb_cell_show(&plain, column);
+    item.value.string_value =
+        column->style == NB_LEFT ? g_strdup(text) : g_strdup_printf("%*s%s", WIDTH, text, cell->estimate ? "~" : " ");
+    g_free(text);
+    return item;
+}
+
+static void free_item(stat_tap_table *table _U_, guint row _U_, guint column _U_, stat_tap_table_item_type *item)
+{
+    if (item->type == TABLE_ITEM_STRING) {
+        g_free((char *)item->value.string_value);
+    }
+    item->type = TABLE_ITEM_NONE;
+}
+
+static guint row_number(struct dialog *dialog, const void *subject)
+{
+    guint row = GPOINTER_TO_UINT(g_hash_table_lookup(dialog->row_of, subject));
+
+    if (row == 0) {
+        stat_tap_table_item_type empty[NB_TABLE_COLUMNS_MAX + 1] = {0};
+        row = g_hash_table_size(dialog->row_of) + 1;
+        stat_tap_init_table_row(dialog->table, row - 1, columns_of(dialog), empty);
+        g_hash_table_insert(dialog->row_of, (gpointer)subject, GUINT_TO_POINTER(row));
+    }
+    return row - 1;
+}
+
+static void set_item(struct dialog *dialog, guint row, guint column, stat_tap_table_item_type item)
+{
+    free_item(dialog->table, row, column, stat_tap_get_field_data(dialog->table, row, column));
+    stat_tap_set_field_data(dialog->table, row, column, &item);
+}
+
+/* Row number `i` of the history, which is about `subject`. */
+static void renew(struct dialog *dialog, const struct nb_history *history, const void *subject, guint i)
+{
+    const guint row = row_number(dialog, subject);
+    struct nb_cell cells[NB_TABLE_COLUMNS_MAX] = {0};
+    guint column = 0;
+
+    dialog->rows->row(history, i, cells);
+    if (has_stream_column(dialog)) {
+        const struct nb_cell stream = nb_cell_uint(history->index);
+        set_item(dialog, row, column++, item_of(&stream, &stream_column));
+    }
+    for (size_t n = 0; n < dialog->rows->n_columns; n++) {
+        if (dialog->rows->columns[n].style != NB_FINAL) {
+            set_item(dialog, row, column++, item_of(&cells[n], &dialog->rows->columns[n]));
+        }
+    }
+    nb_cells_free(cells, dialog->rows->n_columns);
+}
+
+static void renew_touched(struct dialog *dialog, const struct nb_history *history)
+{
+    if (dialog->rows == &nb_table_summary) {
+        renew(dialog, history, history, 0);
+        return;
+    }
+    const bool buffers = dialog->rows == &nb_table_buffers;
+    const GPtrArray *touched = buffers ? dialog->all->touched_buffers : dialog->all->touched_messages;
+    for (guint i = 0; i < touched->len; i++) {
+        const void *subject = g_ptr_array_index(touched, i);
+        renew(dialog, history, subject,
+              buffers ? ((const struct nb_buffer_history *)subject)->row
+                      : ((const struct nb_message_history *)subject)->row);
+    }
+}
+
+static tap_packet_status take(void *state, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
+                              tap_flags_t flags _U_)
+{
+    const stat_data_t *stat = state;
+    struct dialog *dialog = dialog_of(g_array_index(stat->stat_tap_data->tables, stat_tap_table *, 0));
+    const struct nb_history *history = dialog == NULL ? NULL : nb_histories_note(dialog->all, pinfo, data);
+
+    if (history == NULL) {
+        return TAP_PACKET_DONT_REDRAW;
+    }
+    renew_touched(dialog, history);
+    return TAP_PACKET_REDRAW;
+}
+
+static void start(stat_tap_table_ui *ui)
+{
+    for (size_t i = 0; i < array_length(dialogs); i++) {
+        struct dialog *dialog = &dialogs[i];
+        if (strcmp(ui->cli_string, dialog->name) != 0) {
+            continue;
+        }
+        stat_tap_table *table = stat_tap_find_table(ui, dialog->title);
+        if (table != NULL) {
+            if (ui->stat_tap_reset_table_cb != NULL) {
+                ui->stat_tap_reset_table_cb(table);
+            }
+            return;
+        }
+        if (dialog->all == NULL) {
+            dialog->all = nb_histories_new(NB_KEEP_ALL);
+            dialog->row_of = g_hash_table_new(g_direct_hash, g_direct_equal);
+        }
+        nb_histories_reset(dialog->all);
+        g_hash_table_remove_all(dialog->row_of);
+        dialog->table = stat_tap_init_table(dialog->title, (int)columns_of(dialog), 0, NULL);
+        stat_tap_add_table(ui, dialog->table);
+    }
+}
+
+/* The capture is read again. */
+static void reset(stat_tap_table *table)
+{
+    struct dialog *dialog = dialog_of(table);
+
+    for (guint row = 0; row < table->num_elements; row++) {
+        for (guint column = 0; column < table->num_fields; column++) {
+            free_item(table, row, column, stat_tap_get_field_data(table, row, column));
+        }
+        g_free(table->elements[row]);
+    }
+    g_free(table->elements); /* now it is as stat_tap_init_table made it; rows come back with their packets */
+    table->elements = NULL;
+    table->num_elements = 0;
+    if (dialog != NULL) {
+        nb_histories_reset(dialog->all);
+        g_hash_table_remove_all(dialog->row_of);
+    }
+}
+
+static void describe_columns(struct dialog *dialog)
+{
+    stat_tap_table_item *item = dialog->items;
+
+    if (has_stream_column(dialog)) {
+        *item++ = (stat_tap_table_item){TABLE_ITEM_STRING, TAP_ALIGN_RIGHT, "STREAM", "%s"};
+    }
+    for (size_t i = 0; i < dialog->rows->n_columns; i++) {
+        const struct nb_column *column = &dialog->rows->columns[i];
+        if (column->style != NB_FINAL) {
+            *item++ = (stat_tap_table_item){
+                TABLE_ITEM_STRING, column->style == NB_LEFT ? TAP_ALIGN_LEFT : TAP_ALIGN_RIGHT, column->title, "%s"};
+        }
+    }
+}
+
+void nb_register_dialogs(void)
+{
+    static stat_tap_table_ui uis[array_length(dialogs)];
+    static tap_param parameters[] = {{PARAM_FILTER, "filter", "Filter", NULL, TRUE}};
+
+    for (size_t i = 0; i < array_length(dialogs); i++) {
+        describe_columns(&dialogs[i]);
+        uis[i] = (stat_tap_table_ui){.group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
+                                     .title = dialogs[i].title,
+                                     .tap_name = NB_TAP_NAME,
+                                     .cli_string = dialogs[i].name,
+                                     .stat_tap_init_cb = start,
+                                     .packet_func = take,
+                                     .stat_tap_reset_table_cb = reset,
+                                     .stat_tap_free_table_item_cb = free_item,
+                                     .nfields = columns_of(&dialogs[i]),
+                                     .fields = dialogs[i].items,
+                                     .nparams = array_length(parameters),
+                                     .params = parameters};
+        register_stat_tap_table_ui(&uis[i]);
+    }
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What does not come: QUIT-02, TIMER-01, 10, 11. */
+#ifndef NETBLT_RULE_ABSENCE_H
+#define NETBLT_RULE_ABSENCE_H
+
+#include "connection/event.h"
+
+void nb_absence_register(void);
+
+/* `previous`: when the packet before was captured, of each end; s since the first frame, negative when there was none.
+ */
+void nb_absence_packet(const struct nb_event *event, const double previous[2]);
+
+#endif

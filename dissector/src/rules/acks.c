@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* High-seq, the cumulative acknowledgement in every packet of the sender (RFC 998 5.2.1): CTRL-06, CTRL-07, CTRL-10,
+ * CKSUM-06, and what NULL-ACK says of the pace: CTRL-11, NEG-09. */
+#include "rules/acks.h"
+
+#include "rules/duty.h"
+#include "rules/judge.h"
+#include "rules/requests.h"
+#include "rules/wire.h"
+
+/* CTRL-06: reported that high-seq fell */
+struct fallen {
+    int64_t to;    /* the lowest since the packet with the highest high-seq, */
+    uint32_t from; /* and the frame of that packet; 0: none */
+};
+
+static size_t place;
+
+void nb_acks_register(void)
+{
+    place = nb_stream_reserve(sizeof(struct fallen));
+}
+
+/* CTRL-06: never less than in a packet emitted before. Whatever the capture missed, these two contradict each other.
+ * Told again when it falls deeper, not for every packet until it has risen. */
+static void judge_decrease(const struct nb_event *event, const struct nb_ack *ack)
+{
+    const struct nb_stream *stream = event->stream;
+    struct fallen *fallen = (struct fallen *)nb_stream_reserved(stream, place);
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK,
+                                     .offender = event->end,
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .request_frame = stream->acked_mark.frame};
+
+    if (nb_proven_after(event, &stream->acked_mark) &&
+        (fallen->from != stream->acked_mark.frame || ack->now < fallen->to)) {
+        fallen->from = stream->acked_mark.frame;
+        fallen->to = ack->now;
+        nb_blame(event, &charge, "acknowledges %u, frame %u acknowledged %u before", (uint16_t)ack->now,
+                 stream->acked_mark.frame, (uint16_t)ack->before);
+    }
+}
+
+/* CTRL-06, CTRL-07, CKSUM-06: a message is acknowledged that was never captured. Either the capture missed it, or the
+ * sender is wrong; which of both the IP IDs of the receiver tell. */
+static void judge_unseen(const struct nb_event *event, int64_t unseen, int64_t ack)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_damaged *known = nb_wire_damaged(stream);
+    const bool damaged = known->seq != 0 && unseen <= known->seq && unseen > known->above;
+    const enum nb_rule rule = damaged                   ? NB_RULE_CKSUM_BAD_HEADER
+                              : stream->newest > unseen ? NB_RULE_CTRL_HOLE
+                                                        : NB_RULE_CTRL_ACK;
+    const struct nb_charge charge = {.rule = rule,
+                                     .offender = event->end,
+                                     .excuse = "the CONTROL with it may have escaped the capture",
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .absent = NB_ABSENT_MESSAGE,
+                                     .absent_number = unseen,
+                                     .request_frame = damaged ? known->frame : 0};
+
+    stream->doubts |= NB_DOUBT_UNSEEN_ACKED;
+    if (stream->open_seen && stream->response_seen && !stream->queue.cut) {
+        nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "acknowledges %u, but message %u %s",
+                 (uint16_t)ack, (uint16_t)unseen,
+                 damaged ? "was captured with a bad checksum only" : "was not captured");
+    }
+}
+
+/* Goes through the messages that are acknowledged now for the first time. */
+static void take_acknowledged(const struct nb_event *event, const struct nb_ack *ack)
+{
+    struct nb_stream *stream = event->stream;
+    int64_t unseen = 0;
+
+    for (int64_t seq = MAX(ack->before, ack->now - NB_TOLD_WINDOW) + 1; seq <= ack->now; seq++) {
+        const struct nb_told *told = nb_told_find(&stream->told, seq);
+        if (told == NULL) {
+            unseen = unseen == 0 && (uint16_t)seq != 0 ? seq : unseen;
+        } else if (told->type == NB_OK && told->burst_size != 0) { /* AMB-11: 0 keeps the size */
+            stream->agreed = (struct nb_pace){told->burst_size, told->burst_interval};
+            stream->agreed_seq = seq;
+        }
+    }
+    if (ack->now - ack->before > NB_TOLD_WINDOW) {
+        unseen = unseen == 0 ? ack->before + 1 : unseen;
+    }
+    if (unseen != 0) {
+        judge_unseen(event, unseen, ack->now);
+    } else {
+        nb_keep(event, NB_RULE_CTRL_ACK);
+        nb_keep(event, NB_RULE_CTRL_ALL);
+        if (nb_wire_damaged(stream)->seq != 0 && ack->now <= nb_wire_damaged(stream)->seq) {
+            nb_keep(event, NB_RULE_CKSUM_BAD_HEADER);
+        }
+    }
+}
+
+void nb_acks_packet(const struct nb_event *event, const struct nb_ack *ack)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_mark *mark = &stream->acked_mark;
+
+    if (ack->now < ack->before) {
+        judge_decrease(event, ack);
+    } else if (ack->now > ack->before) {
+        take_acknowledged(event, ack);
+    } else {
+        nb_keep(event, NB_RULE_CTRL_ACK);
+        if (stream->newest > ack->now && nb_told_find(&stream->told, ack->now + 1) == NULL) {
+            nb_keep(event, NB_RULE_CTRL_HOLE);
+        }
+    }
+    /* The earliest emitted packet with the highest high-seq. */
+    if (ack->now > ack->before || mark->frame == 0 ||
+        (ack->now == ack->before && mark->ordered && event->emitted.arrival == NB_LATE &&
+         event->emitted.number < mark->number)) {
+        *mark = nb_mark_of(event);
+    }
+    stream->queue.answered = true;
+    nb_duty_acknowledged(event, ack->now);
+    if (stream->last.known && stream->last.ok_seq != 0 && !stream->final_ok.acked && ack->now >= stream->final_ok.seq &&
+        stream->unaccepted == 0) {
+        nb_keep(event, NB_RULE_DATA_DELIVERED);
+    }
+    if (ack->now >= stream->final_ok.seq) {
+        stream->final_ok.acked = true;
+        stream->final_ok.unanswered = 0;
+    }
+}
+
+void nb_acks_null_ack(const struct nb_event *event, const struct nb_ack *ack)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_pace reported = {event->packet->burst_size, event->packet->burst_interval};
+    struct nb_pace allowed = stream->agreed;
+    bool offered = stream->agreed_seq != 0;
+
+    if (allowed.size == 0 || ack->now < stream->agreed_seq) {
+        return; /* overtaken: what was agreed when it was emitted is not kept */
+    }
+    /* OKs that may have been acted upon, though they are not acknowledged. */
+    for (int64_t seq = MAX(ack->now, stream->agreed_seq) + 1; seq <= MIN(stream->newest, ack->now + NB_TOLD_WINDOW);
+         seq++) {
+        const struct nb_told *told = nb_told_find(&stream->told, seq);
+        if (told != NULL && told->type == NB_OK && told->burst_size != 0) {
+            allowed = nb_looser(allowed, (struct nb_pace){told->burst_size, told->burst_interval});
+            offered = true;
+        }
+    }
+    const enum nb_rule rule = offered ? NB_RULE_NEG_RESTRICT : NB_RULE_CTRL_NULL_ACK;
+    struct nb_charge charge = {
+        .rule = rule, .offender = event->end, .excuse = "another offer may have escaped the capture"};
+    if (reported.size == 0) {
+        charge.rule = NB_RULE_CTRL_NULL_ACK;
+        charge.excuse = "it may mean that nothing changes";
+        nb_blame(event, &charge, "NULL-ACK reports bursts of no packets");
+    } else if (!offered && (reported.size > allowed.size || reported.interval < allowed.interval)) {
+        charge.excuse = "RFC 998 says what it reports behind an OK only (AMB-62)";
+        nb_blame(event, &charge, "NULL-ACK reports %u packets per %u ms, at most %u per %u ms were agreed",
+                 reported.size, reported.interval, allowed.size, allowed.interval);
+    } else if (reported.size > allowed.size || reported.interval < allowed.interval) {
+        nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE,
+                 "NULL-ACK reports %u packets per %u ms, at most %u per %u ms were offered", reported.size,
+                 reported.interval, allowed.size, allowed.interval);
+    } else {
+        nb_keep(event, rule);
+        nb_keep(event, NB_RULE_CTRL_NULL_ACK);
+    }
+}
+
+void nb_acks_retire(const struct nb_event *event, const struct nb_ack *ack)
+{
+    struct nb_stream *stream = event->stream;
+
+    for (int64_t seq = MAX(ack->before, ack->now - NB_TOLD_WINDOW) + 1; seq <= ack->now; seq++) {
+        const struct nb_told *told = nb_told_find(&stream->told, seq);
+        if (told == NULL || told->type != NB_OK) {
+            continue;
+        }
+        struct nb_buffer *buffer = nb_buffer_find(&stream->buffers, told->buffer);
+        if (buffer != NULL && !buffer->retired && buffer->ok_seq == seq) {
+            nb_requests_judge(event, buffer);
+            nb_buffer_leaves(event, buffer);
+            nb_buffer_retire(&stream->buffers, buffer);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* CONTROL packets, message by message (RFC 998 5.2.1). What one packet or two sound packets of the receiver say
+ * against each other needs no order and no complete capture: CTRL-01 (gaps inside what was captured), CTRL-02,
+ * CTRL-03, CTRL-13, DATA-06, DATA-10, CTRL-15, TIMER-08, RESEND-06. What depends on the order in which CONTROLs were
+ * emitted is proven by IP IDs only: CTRL-05, TIMER-02. */
+#include "rules/control.h"
+
+#include "decode/netblt.h"
+#include "rules/close.h"
+#include "rules/judge.h"
+#include "rules/messages.h"
+#include "rules/outstanding.h"
+#include "rules/redundancy.h"
+
+struct controls {
+    int64_t head;             /* first message of a CONTROL that was right to begin there */
+    struct nb_mark head_mark; /* that CONTROL */
+    int64_t repeated_up_to;   /* highest message of the newest CONTROL */
+    unsigned repeats;         /* of this CONTROL since */
+    uint32_t lone_ok_frame;   /* the newest CONTROL with something new has OKs and no GO */
+    double lone_ok_when;
+};
+
+static size_t place;
+
+void nb_control_register(void)
+{
+    place = nb_stream_reserve(sizeof(struct controls));
+}
+
+static struct controls *controls_of(const struct nb_event *event)
+{
+    return (struct controls *)nb_stream_reserved(event->stream, place);
+}
+
+/* CTRL-03, from the packet alone. AMB-12: some skip 0 when numbers wrap. Where one packet is not sufficient there may
+ * be several (5.2.1), and RFC 998 does not say how messages are spread over them; but new ones go to the end of each.
+ */
+static void judge_sequence(const struct nb_event *event, int64_t previous, int64_t seq, bool *told)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_FIFO,
+                                     .offender = event->end,
+                                     .excuse = seq > previous ? "what is left out may be in another CONTROL" : NULL};
+
+    if (previous == INT64_MIN || *told || seq == previous + 1 ||
+        (seq == previous + 2 && (uint16_t)(previous + 1) == 0)) {
+        return;
+    }
+    *told = true;
+    nb_blame(event, &charge, "message %u stands behind message %u", (uint16_t)seq, (uint16_t)previous);
+}
+
+/* CTRL-05, TIMER-02: of two CONTROLs the later emitted one begins lower, though the acknowledgement was known. */
+static void judge_head(const struct nb_event *event, const struct nb_control *control)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_queue *queue = &stream->queue;
+    struct controls *controls = controls_of(event);
+    const struct nb_knowledge *known = nb_messages_knowledge(stream);
+    const bool after_done = nb_proven_after(event, &queue->done);
+    struct nb_charge charge = {.rule = NB_RULE_CTRL_ACKED,
+                               .offender = event->end,
+                               .request_frame = after_done ? queue->done.frame : controls->head_mark.frame};
+
+    if (known->from != 0 && control->highest >= known->from && control->first <= known->ack) {
+        charge.request_frame = known->frame;
+        charge.excuse = control->first > known->low ? "its OK may have come before the last packets (CTRL-14)" : NULL;
+        nb_blame(event, &charge, "CONTROL holds message %u, though its OK shows that its acknowledgement has come",
+                 (uint16_t)control->first);
+        return;
+    }
+    if (after_done || (control->first < controls->head && nb_proven_after(event, &controls->head_mark))) {
+        nb_blame(event, &charge,
+                 "CONTROL holds message %u again, which frame %u shows to be "
+                 "acknowledged",
+                 (uint16_t)control->first, charge.request_frame);
+        if (after_done || control->highest < controls->head) {
+            charge.rule = NB_RULE_TIMER_CLEARED;
+            nb_blame(event, &charge,
+                     "CONTROL is repeated, though frame %u shows that all of it is "
+                     "acknowledged",
+                     charge.request_frame);
+        }
+        return;
+    }
+    if (control->first <= stream->acked && control->fresh == 0 && control->highest <= stream->acked) {
+        nb_remark(event, NB_NOTES_CTRL_STALE, "CONTROL up to message %u, of which %u is acknowledged by now",
+                  (uint16_t)control->highest, (uint16_t)stream->acked);
+        return;
+    }
+    nb_keep(event, NB_RULE_CTRL_ACKED);
+    nb_keep(event, NB_RULE_TIMER_CLEARED);
+    if (control->first > stream->acked + 1 || nb_redundancy_may_be_part(event, control)) {
+        queue->in_parts = true;
+        controls->head = 0;
+    }
+    /* What was emitted right before it must be known, not to take a part for the head. */
+    if (!queue->in_parts && control->first > controls->head && nb_redundancy_directly_behind(event) &&
+        !nb_redundancy_continues(event, control)) {
+        controls->head = control->first;
+        controls->head_mark = nb_mark_of(event);
+    }
+}
+
+/* Right behind the opening too few IP IDs are known to tell whether the flow has gaps. */
+static void report_number(const struct nb_event *event, const struct nb_control *control,
+                          const struct nb_charge *charge, int64_t seq)
+{
+    enum { PACKETS_TO_JUDGE_A_FLOW = 10 };
+
+    if (charge->excuse == NULL) {
+        nb_blame(event, charge, "message %u is left out between %u and %u", (uint16_t)seq,
+                 (uint16_t)control->newest_before, (uint16_t)control->highest);
+    } else if (control->newest_before == 0) {
+        nb_await(event, charge, event->end, PACKETS_TO_JUDGE_A_FLOW, "the first CONTROL leaves out message %u",
+                 (uint16_t)seq);
+    }
+}
+
+/* CTRL-01. Only a flow without a gap shows that a number was never used. */
+static void judge_numbers(const struct nb_event *event, const struct nb_control *control)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_charge charge = {
+        .rule = NB_RULE_CTRL_NUMBERS,
+        .offender = event->end,
+        .forgiven = NB_DOUBTS_OF_LOSS,
+        .excuse = nb_is_unbroken(stream, event->end) ? NULL : "a CONTROL may have escaped the capture",
+        .absent = NB_ABSENT_MESSAGE,
+        .absent_number = 1};
+
+    if (!stream->open_seen || !stream->response_seen || control->highest - control->newest_before > NB_TOLD_WINDOW) {
+        return;
+    }
+    if (control->first == 0 && stream->newest < NB_TOLD_WINDOW) {
+        const struct nb_charge zero = {.rule = NB_RULE_CTRL_NUMBERS, .offender = event->end};
+        nb_blame(event, &zero, "the first message has number 0");
+        return;
+    }
+    /* Of more messages than can wait here nothing is remembered. */
+    const int64_t end = MIN(control->highest, stream->acked + NB_TOLD_WINDOW + 1);
+    for (int64_t seq = MAX(control->newest_before, stream->acked) + 1; seq < end; seq++) {
+        if (nb_told_find(&stream->told, seq) == NULL && (uint16_t)seq != 0) {
+            report_number(event, control, &charge, seq);
+            return;
+        }
+    }
+    if (control->fresh > 0) {
+        nb_keep(event, NB_RULE_CTRL_NUMBERS);
+    }
+}
+
+/* TIMER-03: many times the published timer, which follows the round trip slowly, and may be doubled. */
+static bool is_late(const struct nb_queue *queue, double since, double round_trip_s)
+{
+    enum { TIMES_AT_MOST = 6 };
+    const double slack_s = 0.25;
+
+    return since > TIMES_AT_MOST * (queue->published / 1000.0 + round_trip_s) + slack_s;
+}
+
+/* TIMER-01, TIMER-03, CTRL-10: a CONTROL without anything new. Only the first repetition is compared with the
+ * published timer, later ones may be slower. A path that reorders may hold a CONTROL up for some round trips. */
+static void judge_repetition(const struct nb_event *event, const struct nb_control *control)
+{
+    enum { HELD_UP_ROUND_TRIPS = 2 };
+    const double copy_s = 0.0005;
+    struct nb_queue *queue = &event->stream->queue;
+    struct controls *controls = controls_of(event);
+    const double since = event->now - queue->when;
+
+    if (control->fresh > 0) {
+        controls->repeats = 0;
+        queue->fresh_when = event->now;
+        queue->fresh_frame = event->frame;
+    } else if (control->highest > event->stream->acked && event->emitted.arrival != NB_LATE) {
+        nb_keep(event, NB_RULE_TIMER_CONTROL);
+        controls->repeats++;
+        const struct nb_charge early = {.rule = NB_RULE_TIMER_PUBLISHED,
+                                        .offender = event->end,
+                                        .request_frame = queue->frame,
+                                        .excuse = "the CONTROL before may have been held up"};
+        if (event->emitted.arrival == NB_NO_ORDER && since < copy_s) {
+            /* nothing tells a copy that the network or the capture made: no timer is so short */
+        } else if (controls->repeats == 1 && queue->published > 0 && control->highest == controls->repeated_up_to) {
+            const double missing_s = queue->published / 1000.0 - since;
+            if (since * 1000.0 < queue->published * 0.25 &&
+                missing_s > HELD_UP_ROUND_TRIPS * nb_round_trip_s(&event->stream->reaction)) {
+                nb_blame(event, &early, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
+                         since * 1000.0, queue->published);
+            } else if (is_late(queue, since, nb_round_trip_s(&event->stream->reaction))) {
+                const struct nb_charge late = {.rule = NB_RULE_TIMER_PUBLISHED,
+                                               .offender = event->end,
+                                               .request_frame = queue->frame,
+                                               .excuse = "repetitions may have been lost before the capture"};
+                nb_blame(event, &late, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
+                         since * 1000.0, queue->published);
+            } else {
+                nb_keep(event, NB_RULE_TIMER_PUBLISHED);
+            }
+        }
+        if (!queue->answered) {
+            nb_remark(event, NB_NOTES_CTRL_WAITING, "CONTROL is repeated, no packet of the sender since frame %u",
+                      queue->frame);
+        }
+    }
+    if (control->fresh == 0) {
+        nb_close_repeated(event);
+    }
+    queue->when = event->now;
+    queue->frame = event->frame;
+    controls->repeated_up_to = control->highest;
+    queue->answered = false;
+    queue->controls++;
+}
+
+/* R1030-01: within a round trip the GO could have gone with the OK before it. */
+static void judge_packing(const struct nb_event *event, const struct nb_control *control)
+{
+    struct controls *controls = controls_of(event);
+
+    if (control->gos > 0 && control->oks > 0) {
+        nb_keep(event, NB_RULE_R1030_PACK);
+    } else if (control->gos > 0 && controls->lone_ok_frame != 0 &&
+               event->now - controls->lone_ok_when < nb_round_trip_s(&event->stream->reaction)) {
+        nb_remark(event, NB_NOTES_UNPACKED, "GO behind the OK of frame %u, in a CONTROL of its own",
+                  controls->lone_ok_frame);
+    }
+    if (control->fresh > 0) {
+        controls->lone_ok_frame = control->oks > 0 && control->gos == 0 ? event->frame : 0;
+        controls->lone_ok_when = event->now;
+    }
+}
+
+/* The RESENDs in one CONTROL. */
+struct asked {
+    struct nb_message message[64];
+    int64_t seq[64];
+    unsigned count;
+};
+
+static bool share_a_packet(const struct nb_event *event, const struct nb_message *a, const struct nb_message *b)
+{
+    enum { ENTRIES_AT_MOST = 64 };
+
+    for (unsigned i = 0; i < MIN(a->count, ENTRIES_AT_MOST); i++) {
+        for (unsigned k = 0; k < MIN(b->count, ENTRIES_AT_MOST); k++) {
+            if (nb_resend_entry(event->packet, a, i) == nb_resend_entry(event->packet, b, k)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether these messages came up at one moment, as far as anyone saw. */
+static bool came_together(const struct nb_event *event, int64_t first, int64_t second)
+{
+    const float at_once_s = 0.002F;
+    const struct nb_told *a = nb_told_find(&event->stream->told, first);
+    const struct nb_told *b = nb_told_find(&event->stream->told, second);
+
+    return a == NULL || b == NULL || b->when - a->when < at_once_s;
+}
+
+/* TIMER-04: data of the buffer that came behind the first message show that it arrived; through a hole below it they
+ * come before its acknowledgement. Only a flow without a gap shows that none came. */
+static const char *has_been_served(const struct nb_event *event, uint32_t number, int64_t first)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_told *told = nb_told_find(&stream->told, first);
+    const struct nb_buffer *buffer = nb_buffer_find(&stream->buffers, number);
+
+    if (stream->sender < 0 || !nb_is_unbroken(stream, stream->sender)) {
+        return "data that answer the first of them may have escaped the capture";
+    }
+    for (uint32_t i = 0; told != NULL && buffer != NULL && i < buffer->room; i++) {
+        if (buffer->parts[i].frame > told->frame) {
+            return "data that came since show that the first of them had arrived";
+        }
+    }
+    return NULL;
+}
+
+/* RESEND-06: both messages are unacknowledged. A list may be spread over several messages, and how many entries are too
+ * many for one is this end's own affair (AMB-33); but they come up together, and name no packet twice. */
+static void judge_single(const struct nb_event *event, const struct nb_message *first, const struct nb_message *second,
+                         int64_t first_seq, bool together)
+{
+    struct nb_charge charge = {.rule = NB_RULE_RESEND_SINGLE, .offender = event->end};
+    const bool shared = share_a_packet(event, first, second);
+
+    if (shared || event->packet->length + second->bytes <= (int)nb_redundancy_capacity(event->stream)) {
+        charge.excuse = !shared && together ? "this end may limit the length of a list"
+                        : together          ? NULL
+                                            : has_been_served(event, second->buffer, first_seq);
+        nb_blame(event, &charge, "two unacknowledged RESENDs for buffer %u", second->buffer);
+    }
+}
+
+static void note_asked(const struct nb_event *event, struct asked *asked, const struct nb_message *message, int64_t seq,
+                       bool fresh)
+{
+    for (unsigned i = 0; i < asked->count; i++) {
+        if (asked->message[i].buffer == message->buffer) {
+            if (fresh) { /* what is repeated was told before */
+                judge_single(event, &asked->message[i], message, asked->seq[i],
+                             came_together(event, asked->seq[i], seq));
+            }
+            return;
+        }
+    }
+    if (asked->count < array_length(asked->message)) {
+        asked->seq[asked->count] = seq;
+        asked->message[asked->count++] = *message;
+    }
+    nb_keep(event, NB_RULE_RESEND_SINGLE);
+}
+
+static void take_message(const struct nb_event *event, const struct nb_message *message, int64_t seq,
+                         struct nb_control *control)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_told *told = nb_told_find(&stream->told, seq);
+
+    control->first = control->messages == 0 ? seq : MIN(control->first, seq);
+    control->highest = control->messages == 0 ? seq : MAX(control->highest, seq);
+    control->messages++;
+    if (told != NULL) {
+        nb_message_again(event, message, told);
+    } else if (seq > stream->acked && seq <= stream->acked + NB_TOLD_WINDOW) {
+        control->fresh++;
+        control->gos += message->type == NB_GO;
+        control->oks += message->type == NB_OK;
+        nb_message_fresh(event, message, seq);
+    } else {
+        nb_turned_up(event, seq);
+        nb_message_late(event, message, seq);
+    }
+    if (seq > stream->acked && seq <= stream->acked + NB_TOLD_WINDOW) {
+        control->present[seq - stream->acked - 1] = true;
+    }
+    stream->newest = MAX(stream->newest, seq);
+}
+
+void nb_control_packet(const struct nb_event *event)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_control control = {.newest_before = stream->newest};
+    struct asked asked;
+    struct nb_message message;
+    int64_t previous = INT64_MIN;
+    bool disordered = false;
+    enum nb_walk walk;
+    int offset = NB_HEADER_BYTES;
+
+    asked.count = 0;
+    while ((walk = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE && nb_memory_ask(0)) {
+        if (!stream->acked_known && stream->newest == 0) {
+            stream->newest = message.seq;
+        }
+        const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message.seq);
+        judge_sequence(event, previous, seq, &disordered);
+        previous = seq;
+        const unsigned fresh_before = control.fresh;
+        take_message(event, &message, seq, &control);
+        if (message.type == NB_RESEND) {
+            note_asked(event, &asked, &message, seq, control.fresh > fresh_before);
+        }
+    }
+    if (walk != NB_END || control.messages == 0) {
+        return;
+    }
+    if (!disordered) {
+        nb_keep(event, NB_RULE_CTRL_FIFO);
+    }
+    judge_head(event, &control);
+    judge_numbers(event, &control);
+    nb_outstanding_control(event, &control);
+    judge_packing(event, &control);
+    judge_repetition(event, &control);
+    nb_redundancy_control(event, &control);
+}

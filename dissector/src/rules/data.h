@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* DATA and LDATA packets (RFC 998 sections 3, 5.2, 5.3.1): DATA, RESEND-03. */
+#ifndef NETBLT_RULE_DATA_H
+#define NETBLT_RULE_DATA_H
+
+#include "rules/acknowledgement.h"
+
+void nb_data_register(void);
+void nb_data_packet(const struct nb_event *event, const struct nb_ack *ack);
+void nb_data_copy(const struct nb_event *event);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of findings of one packet. */
+#include "rules/findings.h"
+
+#include "wireshark/memory.h"
+
+struct nb_finding *nb_add_finding(struct nb_finding **list, const struct nb_finding *finding)
+{
+    struct nb_finding *copy = (struct nb_finding *)nb_file_new(sizeof(struct nb_finding));
+
+    *copy = *finding;
+    copy->next = NULL;
+    while (*list != NULL) {
+        list = &(*list)->next;
+    }
+    *list = copy;
+    return copy;
+}

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* GO, OK and RESEND one by one, when they are captured for the first time and when they are repeated (RFC 998 5.2,
+ * 5.2.1): CTRL-02, CTRL-13, CTRL-14, CTRL-15, DATA-06, DATA-10, NEG-08, TIMER-04, 06, 08, RESEND-07. */
+#include "rules/messages.h"
+
+#include "decode/netblt.h"
+#include "rules/judge.h"
+#include "rules/order.h"
+#include "rules/rate.h"
+#include "rules/requests.h"
+#include "rules/robust.h"
+
+enum { AFTER_OK_KEPT = 4 };
+
+struct messages {
+    int64_t go_seq; /* newest GO in sequence order, and its buffer */
+    uint32_t go_buffer;
+    struct nb_knowledge knowledge;
+    uint32_t after_ok[AFTER_OK_KEPT]; /* buffers of which RESENDs after their OK were reported last, */
+    unsigned after_ok_told;           /* and how many times so far */
+};
+
+static size_t place;
+
+void nb_messages_register(void)
+{
+    place = nb_stream_reserve(sizeof(struct messages));
+}
+
+static struct messages *messages_of(const struct nb_stream *stream)
+{
+    return (struct messages *)nb_stream_reserved(stream, place);
+}
+
+const struct nb_knowledge *nb_messages_knowledge(const struct nb_stream *stream)
+{
+    return &messages_of(stream)->knowledge;
+}
+
+/* FNV-1a over what a repetition must not change: type, number, buffer and list. An OK's offer and timer may change
+ * (CTRL-02), and padding is no part of the message: nobody promised that it is the same twice (AMB-16). */
+static uint32_t message_hash(const struct nb_packet *packet, const struct nb_message *message)
+{
+    enum { PADDING = 1, COMMON_BYTES = 8, COUNT_END = 10 };
+    const bool resend = message->type == NB_RESEND;
+    const int list = resend ? message->list - message->offset : COMMON_BYTES;
+    const int end = resend ? list + 2 * message->count : COMMON_BYTES;
+    const uint8_t *p = tvb_get_ptr(packet->tvb, message->offset, end);
+    uint32_t hash = 2166136261U;
+
+    for (int i = 0; i < end; i++) {
+        if (i != PADDING && !(resend && i >= COUNT_END && i < list)) {
+            hash = (hash ^ p[i]) * 16777619U;
+        }
+    }
+    return hash;
+}
+
+static struct nb_pace offer_of(const struct nb_event *event, const struct nb_message *message)
+{
+    return (struct nb_pace){.size = tvb_get_ntohs(event->packet->tvb, message->offset + 8),
+                            .interval = tvb_get_ntohs(event->packet->tvb, message->offset + 10)};
+}
+
+/* NEG-08, CLOSE-07: what every OK carries. Copies may carry other values; the loosest of them counts. */
+static void take_offer(const struct nb_event *event, const struct nb_message *message, struct nb_told *told, bool fresh)
+{
+    const struct nb_pace offer = offer_of(event, message);
+
+    if (fresh) {
+        told->burst_size = offer.size;
+        told->burst_interval = offer.interval;
+        told->timer = tvb_get_ntohs(event->packet->tvb, message->offset + 12);
+        event->stream->queue.published = told->timer;
+        const struct nb_charge zero = {.rule = offer.size == 0 ? NB_RULE_NEG_OFFER : NB_RULE_CLOSE_TIMER,
+                                       .offender = event->end,
+                                       .excuse = offer.size == 0 ? "it may mean that the old size stays (AMB-11)"
+                                                                 : "its clock may count less than a millisecond"};
+        if (offer.size == 0) {
+            nb_blame(event, &zero, "OK of buffer %u offers bursts of no packets", message->buffer);
+        } else if (told->timer == 0) {
+            nb_blame(event, &zero, "OK of buffer %u publishes no control timer", message->buffer);
+        } else {
+            nb_keep(event, NB_RULE_NEG_OFFER);
+            nb_keep(event, NB_RULE_CLOSE_TIMER);
+        }
+    } else if (offer.size != told->burst_size || offer.interval != told->burst_interval) {
+        told->offer_changed = true;
+        told->burst_size = MAX(told->burst_size, offer.size);
+        told->burst_interval = MIN(told->burst_interval, offer.interval);
+    }
+    nb_rate_offer(event, offer);
+}
+
+/* DATA-06, CTRL-13 */
+static void judge_go(const struct nb_event *event, const struct nb_message *message, int64_t seq,
+                     struct nb_buffer *buffer)
+{
+    struct messages *messages = messages_of(event->stream);
+    struct nb_charge charge = {.rule = NB_RULE_CTRL_GO_ONCE, .offender = event->end};
+
+    if (buffer == NULL || (buffer->go_seq != 0 && buffer->go_seq != seq)) {
+        charge.request_frame = buffer == NULL ? 0 : buffer->go_frame;
+        nb_blame(event, &charge, "another GO for buffer %u, as message %u", message->buffer, (uint16_t)seq);
+        return;
+    }
+    nb_keep(event, NB_RULE_CTRL_GO_ONCE);
+    charge.rule = NB_RULE_DATA_BUFFERS;
+    if (messages->go_seq > 0 && seq > messages->go_seq) {
+        const int64_t between = seq - messages->go_seq - 1;
+        const int64_t step = (int32_t)(message->buffer - messages->go_buffer);
+        int64_t unknown = 0;
+        for (int64_t i = messages->go_seq + 1; i < seq && between < NB_TOLD_WINDOW; i++) {
+            unknown += nb_told_find(&event->stream->told, i) == NULL;
+        }
+        if (step < 1) {
+            nb_blame(event, &charge, "GO for buffer %u follows GO for buffer %u", message->buffer, messages->go_buffer);
+        } else {
+            nb_keep(event, NB_RULE_DATA_BUFFERS);
+        }
+        if (step > 1 && between < NB_TOLD_WINDOW && step - 1 > unknown) {
+            nb_remark(event, NB_NOTES_BUFFER_STEP, "GO for buffer %u follows GO for buffer %u", message->buffer,
+                      messages->go_buffer);
+        }
+        if (step > 1 && between < NB_TOLD_WINDOW && unknown == 0) {
+            buffer->follows = messages->go_buffer;
+            buffer->follows_known = true;
+        }
+    }
+    if (seq > messages->go_seq) {
+        messages->go_seq = seq;
+        messages->go_buffer = message->buffer;
+    }
+}
+
+/* DATA-10, CTRL-15: once the last buffer is OK'd the receiver knows that there is no other. RFC 998 does not forbid to
+ * ask for more, and the sender has nothing to send. A GO in the same CONTROL as this OK prepares the next buffer as
+ * every other OK does. */
+static void judge_beyond(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    const struct nb_stream *stream = event->stream;
+    const bool is_go = message->type == NB_GO;
+    const struct nb_charge charge = {.rule = is_go ? NB_RULE_DATA_AFTER_LAST : NB_RULE_CTRL_BEYOND,
+                                     .offender = event->end,
+                                     .request_frame = stream->last.frame,
+                                     .excuse = "RFC 998 does not forbid it, and nothing answers it"};
+    const char *name = is_go ? "GO" : "RESEND";
+    const struct nb_told *last_ok = nb_told_find(&stream->told, stream->last.ok_seq);
+
+    if (!stream->last.known || (int32_t)(message->buffer - stream->last.buffer) <= 0) {
+        return;
+    }
+    if (stream->last.ok_seq != 0 && seq > stream->last.ok_seq && !stream->last.contested &&
+        !(is_go && last_ok != NULL && last_ok->frame == event->frame)) {
+        nb_blame(event, &charge, "%s for buffer %u, though buffer %u was the last and has its OK", name,
+                 message->buffer, stream->last.buffer);
+    } else {
+        nb_remark(event, NB_NOTES_LATE_GO, "%s for buffer %u behind the last buffer %u", name, message->buffer,
+                  stream->last.buffer);
+    }
+}
+
+/* Every message from `from` to `end` - 1 was captured in this CONTROL first. */
+static bool came_together(const struct nb_event *event, int64_t from, int64_t end)
+{
+    if (end - from >= NB_TOLD_WINDOW) {
+        return false;
+    }
+    for (int64_t seq = from; seq < end; seq++) {
+        const struct nb_told *told = nb_told_find(&event->stream->told, seq);
+        if (told == NULL || told->frame != event->frame) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* DATA-01: the data acknowledge everything below the messages that came with this GO. Their sender had not got it,
+ * whatever the capture missed: else they would acknowledge it, too (CTRL-06). */
+static void judge_early_data(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_DATA_BEFORE_GO,
+                                     .offender = 1 - event->end,
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .offending_frame = buffer->first_frame,
+                                     .suspected_key = buffer->first_record};
+
+    if (buffer->distinct >= NB_PACKETS_TO_PROVE && buffer->told_ack < seq &&
+        came_together(event, buffer->told_ack + 1, seq)) {
+        nb_blame(event, &charge, "data of buffer %u acknowledge messages up to %u, their GO is message %u",
+                 buffer->number, (uint16_t)buffer->told_ack, (uint16_t)seq);
+    }
+}
+
+/* Whoever numbers his messages from 0 has given a GO before message 1. */
+static bool is_behind_another(const struct nb_stream *stream, uint32_t number)
+{
+    const struct nb_buffer *lowest = stream->buffers.lowest;
+
+    return lowest != NULL && (int32_t)(number - lowest->number) > 0;
+}
+
+static void take_go(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_stream *stream = event->stream;
+    const bool done = nb_buffer_is_done(&stream->buffers, message->buffer);
+    struct nb_buffer *buffer = done ? NULL : nb_buffer_get(&stream->buffers, message->buffer);
+
+    if (!stream->buffers.base_known && seq == 1 && !is_behind_another(stream, message->buffer)) {
+        stream->buffers.base_known = true;
+        stream->buffers.done_below = message->buffer;
+    }
+    judge_go(event, message, seq, buffer);
+    judge_beyond(event, message, seq);
+    if (buffer != NULL && buffer->go_seq == 0) {
+        buffer->go_seq = seq;
+        buffer->go_frame = event->frame;
+        buffer->pace_seq = stream->agreed_seq;
+        stream->queue.gos++;
+        judge_early_data(event, buffer, seq);
+    }
+}
+
+/* DATA-04, AMB-42: all that a full buffer can hold, though no LDATA says so. */
+static bool has_all_bytes(const struct nb_stream *stream, const struct nb_buffer *buffer)
+{
+    const struct nb_terms *terms = nb_terms_of(stream);
+
+    return terms != NULL && buffer != NULL && buffer->last < 0 && buffer->bytes >= terms->buffer_size;
+}
+
+/* CTRL-14, CKSUM-07: the buffer must have arrived. Only a sender's flow without a gap shows what was never emitted. */
+static void judge_complete(const struct nb_event *event, const struct nb_buffer *buffer, uint32_t number, int64_t seq)
+{
+    struct nb_stream *stream = event->stream;
+    /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c) */
+    const int sender = stream->sender;
+    const bool unbroken = sender >= 0 && stream->end[sender].flow.unbroken;
+    const bool whole = nb_buffer_is_whole(&stream->buffers, buffer, unbroken);
+    struct nb_charge charge = {.rule = NB_RULE_CTRL_OK,
+                               .offender = event->end,
+                               .excuse = "its packets may have escaped the capture",
+                               .forgiven = NB_DOUBTS_OF_LOSS,
+                               .absent = NB_ABSENT_PACKETS,
+                               .answered_seq = seq,
+                               .absent_number = number,
+                               .evidence_frame = buffer == NULL ? 0 : buffer->last_frame};
+
+    if (!whole && has_all_bytes(stream, buffer)) {
+        return;
+    }
+    if (!whole) {
+        stream->doubts |= NB_DOUBT_UNSEEN_DATA;
+    }
+    if (sender < 0 || !stream->open_seen || (buffer != NULL && (buffer->ended_twice || buffer->overlooked))) {
+        return;
+    }
+    const uint32_t spoilt = buffer == NULL ? 0 : nb_buffer_spoilt(buffer);
+    if (!whole) {
+        nb_robust_odd(event, NB_ODD_CONTROL);
+        nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE, "OK for buffer %u, of which %u packets were emitted%s",
+                 number, buffer == NULL ? 0 : buffer->distinct,
+                 buffer == NULL || buffer->last < 0 ? " and no LDATA" : "");
+    } else if (stream->data_checksummed && spoilt > 0) {
+        charge.rule = NB_RULE_CKSUM_BAD_DATA;
+        nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE,
+                 "OK for buffer %u, of which %u packets came with bad data "
+                 "checksums only",
+                 buffer->number, spoilt);
+    } else {
+        nb_keep(event, NB_RULE_CTRL_OK);
+        if (stream->data_checksummed) {
+            nb_keep(event, NB_RULE_CKSUM_BAD_DATA);
+        }
+    }
+}
+
+/* CTRL-05: whoever gives OK has got every packet of the buffer, and with it what it acknowledges. Of each packet the
+ * first copy acknowledges least, and in a flow without a gap it was captured. Of packets above an LDATA it may have got
+ * none. */
+static void note_knowledge(const struct nb_event *event, const struct nb_buffer *buffer, const struct nb_told *told)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_knowledge *known = &messages_of(stream)->knowledge;
+
+    if (buffer != NULL && !buffer->ended_twice && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender) &&
+        nb_buffer_is_whole(&stream->buffers, buffer, true) && buffer->highest == buffer->last &&
+        buffer->told_ack > known->ack) {
+        known->ack = buffer->told_ack;
+        known->low = buffer->low_ack;
+        known->from = told->seq;
+        known->frame = buffer->last_frame;
+    }
+}
+
+/* Whoever gives OK has got every packet. Of a buffer that was never asked for, each was emitted once. */
+static void note_arrival(const struct nb_event *event, const struct nb_buffer *buffer)
+{
+    struct nb_stream *stream = event->stream;
+
+    if (buffer != NULL && !buffer->ended_twice && buffer->ask_seq == 0 && !buffer->firsts_unordered &&
+        nb_buffer_is_whole(&stream->buffers, buffer, event->stream->end[1 - event->end].flow.unbroken)) {
+        stream->arrived = MAX(stream->arrived, buffer->newest_first);
+    }
+}
+
+static void accept_buffer(struct nb_stream *stream, struct nb_buffer *buffer, int64_t seq, uint32_t frame)
+{
+    stream->accepted++;
+    if (buffer->counted) {
+        buffer->counted = false;
+        stream->unaccepted--;
+    }
+    buffer->ok_seq = seq;
+    buffer->ok_frame = frame;
+}
+
+/* R1030-11 */
+static void judge_odd_size(const struct nb_event *event)
+{
+    const struct nb_terms *terms = nb_terms_of(event->stream);
+
+    if (terms != NULL && terms->data_packet_size % 4 != 0) {
+        nb_keep(event, NB_RULE_R1030_ODD_SIZES);
+    }
+}
+
+static void take_ok(const struct nb_event *event, const struct nb_message *message, struct nb_told *told)
+{
+    struct nb_stream *stream = event->stream;
+    const bool done = nb_buffer_is_done(&stream->buffers, message->buffer);
+    struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&stream->buffers, message->buffer);
+
+    take_offer(event, message, told, true);
+    if (done || (buffer != NULL && buffer->ok_seq != 0 && buffer->ok_seq != told->seq)) {
+        const struct nb_charge twice = {
+            .rule = NB_RULE_CTRL_OK, .offender = event->end, .request_frame = buffer == NULL ? 0 : buffer->ok_frame};
+        nb_blame(event, &twice, "another OK for buffer %u, as message %u", message->buffer, (uint16_t)told->seq);
+        return;
+    }
+    stream->queue.oks++;
+    judge_complete(event, buffer, message->buffer, told->seq);
+    note_arrival(event, buffer);
+    note_knowledge(event, buffer, told);
+    if (buffer == NULL) {
+        buffer = nb_buffer_get(&stream->buffers, message->buffer);
+    }
+    accept_buffer(stream, buffer, told->seq, event->frame);
+    if (stream->last.known && stream->last.buffer == message->buffer) {
+        stream->last.ok_seq = told->seq;
+    }
+    judge_odd_size(event);
+    stream->final_ok.seq = MAX(stream->final_ok.seq, told->seq);
+    if (stream->final_ok.seq == told->seq) {
+        stream->final_ok.acked = false;
+        stream->final_ok.unanswered = 0;
+        stream->final_ok.frame = event->frame;
+        stream->final_ok.when = event->now;
+        stream->final_ok.timer = told->timer;
+    }
+    nb_keep(event, NB_RULE_TIMER_COMPLETE);
+}
+
+/* TIMER-04: no GO stands among all the messages before this one. Those that are acknowledged were captured, or the
+ * capture is known to have a hole (CTRL-06). */
+static void judge_missing_go(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_charge charge = {.rule = NB_RULE_TIMER_ACK_WAIT, .offender = event->end};
+
+    for (int64_t before = stream->acked + 1; before < seq; before++) {
+        if (nb_told_find(&stream->told, before) == NULL && (uint16_t)before != 0) {
+            return;
+        }
+    }
+    nb_blame(event, &charge, "RESEND for buffer %u, which has no GO", message->buffer);
+}
+
+/* TIMER-04: while the GO is not acknowledged the buffer's data timer does not run, unless data came all the same. */
+static void judge_ack_wait(const struct nb_event *event, const struct nb_message *message, int64_t seq,
+                           const struct nb_buffer *buffer)
+{
+    struct nb_stream *stream = event->stream;
+    const struct nb_told *go = nb_told_find(&stream->told, buffer->go_seq);
+    const struct nb_charge charge = {.rule = NB_RULE_TIMER_ACK_WAIT,
+                                     .offender = event->end,
+                                     .excuse = "the acknowledgement of the GO may have escaped the capture",
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .absent = NB_ABSENT_ACK,
+                                     .absent_number = buffer->go_seq,
+                                     .answered_seq = seq,
+                                     .request_frame = buffer->go_frame};
+
+    if (buffer->go_frame == 0 && !stream->queue.cut) { /* not even as message 0 */
+        judge_missing_go(event, message, seq);
+    }
+    if (buffer->go_seq == 0 || stream->sender < 0) {
+        return;
+    }
+    if (buffer->go_seq <= stream->acked || buffer->highest >= 0 || buffer->overlooked || go == NULL) {
+        nb_keep(event, NB_RULE_TIMER_ACK_WAIT);
+        return;
+    }
+    nb_await(event, &charge, stream->sender, NB_PACKETS_TO_PROVE,
+             "RESEND for buffer %u, though its GO (message %u) is not "
+             "acknowledged and no data of it came",
+             message->buffer, (uint16_t)buffer->go_seq);
+}
+
+/* RESEND-07, R1030-05, TIMER-06: holes are left to the data timer. "At once" is as fast as this end ever reacts. */
+static void judge_patience(const struct nb_event *event, const struct nb_message *message,
+                           const struct nb_buffer *buffer)
+{
+    const double fastest = event->stream->reaction.shortest[event->end];
+    const double limit = fastest * 1.02 + 0.001;
+    struct nb_charge charge = {.offender = event->end,
+                               .request_frame = buffer->last_frame,
+                               .excuse = "its data timer may have expired just now"};
+
+    const struct nb_stream *stream = event->stream;
+    if (fastest >= 0 && stream->highest_data_known && (int32_t)(stream->highest_data - message->buffer) > 0 &&
+        buffer->ask_seq == 0 && buffer->last < 0) {
+        charge.rule = NB_RULE_TIMER_PATIENCE;
+        if (event->now - stream->highest_data_when <= limit) {
+            nb_blame(event, &charge, "RESEND for buffer %u at once when buffer %u began", message->buffer,
+                     stream->highest_data);
+        } else {
+            nb_keep(event, NB_RULE_TIMER_PATIENCE);
+        }
+    }
+    if (fastest < 0 || buffer->last_frame == 0 || nb_buffer_is_whole(&event->stream->buffers, buffer, false)) {
+        return; /* no hole is visible here: another timer may have expired as well */
+    }
+    if (event->now - buffer->last_when <= limit && buffer->ask_seq == 0) {
+        charge.rule = NB_RULE_RESEND_PATIENCE;
+        nb_blame(event, &charge, "RESEND for buffer %u at once when its LDATA arrived", message->buffer);
+        charge.rule = NB_RULE_R1030_PATIENCE;
+        nb_blame(event, &charge, "RESEND for buffer %u at once when its LDATA arrived", message->buffer);
+    } else {
+        nb_keep(event, NB_RULE_RESEND_PATIENCE);
+        nb_keep(event, NB_RULE_R1030_PATIENCE);
+    }
+}
+
+/* When the last packet that the RESEND names was due by the loosest pace, s since the first frame: the bursts before it
+ * follow one another (RFC 998 5.2.2). */
+static double due_when(const struct nb_event *event, const struct nb_message *message, const struct nb_buffer *buffer)
+{
+    const struct nb_pace pace = event->stream->agreed;
+    unsigned highest = 0;
+
+    for (unsigned i = 0; i < message->count; i++) {
+        highest = MAX(highest, nb_resend_entry(event->packet, message, i));
+    }
+    const unsigned bursts = highest / MAX(pace.size, 1U);
+
+    return buffer->first_when + bursts * pace.interval / 1000.0;
+}
+
+/* TIMER-05, TIMER-09, R1030-07: whoever has got the first packet knows when the others are due. Noted only: a list may
+ * name what the buffer does not have (AMB-32), and what delays packets need not show. */
+static void judge_data_timer(const struct nb_event *event, const struct nb_message *message,
+                             const struct nb_buffer *buffer)
+{
+    const double due = due_when(event, message, buffer);
+
+    if (buffer->first_frame == 0 || buffer->ask_seq != 0) {
+        return;
+    }
+    nb_keep(event, NB_RULE_TIMER_TIGHT);
+    if (event->now < due) {
+        nb_remark(event, NB_NOTES_DATA_TIMER, "RESEND for buffer %u %.3f s before all that it names was due",
+                  message->buffer, due - event->now);
+        return;
+    }
+    nb_keep(event, NB_RULE_TIMER_MAGNITUDE);
+    if (buffer->last_frame != 0 && buffer->distinct > 1 &&
+        event->now - buffer->last_when >= (buffer->last_when - buffer->first_when) / (buffer->distinct - 1)) {
+        nb_keep(event, NB_RULE_R1030_ADAPTIVE);
+    }
+}
+
+/* TIMER-08: nothing answers such a RESEND, so that some ask again and again. */
+static bool is_told_first(struct nb_stream *stream, uint32_t buffer)
+{
+    for (unsigned i = 0; i < MIN(messages_of(stream)->after_ok_told, AFTER_OK_KEPT); i++) {
+        if (messages_of(stream)->after_ok[i] == buffer) {
+            return false;
+        }
+    }
+    messages_of(stream)->after_ok[messages_of(stream)->after_ok_told++ % AFTER_OK_KEPT] = buffer;
+    return true;
+}
+
+static void take_resend(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_stream *stream = event->stream;
+    const bool done = nb_buffer_is_done(&stream->buffers, message->buffer);
+    struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&stream->buffers, message->buffer);
+
+    judge_beyond(event, message, seq);
+    if (done || (buffer != NULL && buffer->ok_seq != 0 && seq > buffer->ok_seq)) {
+        const struct nb_charge charge = {.rule = NB_RULE_TIMER_COMPLETE,
+                                         .offender = event->end,
+                                         .request_frame = buffer == NULL ? 0 : buffer->ok_frame};
+        if (is_told_first(stream, message->buffer)) {
+            nb_blame(event, &charge, "RESEND for buffer %u as message %u, after its OK", message->buffer,
+                     (uint16_t)seq);
+        }
+        return;
+    }
+    if (buffer == NULL) {
+        buffer = nb_buffer_get(&stream->buffers, message->buffer);
+    }
+    judge_ack_wait(event, message, seq, buffer);
+    judge_patience(event, message, buffer);
+    judge_data_timer(event, message, buffer);
+    nb_requests_ask(event, message, buffer);
+    nb_keep(event, NB_RULE_TIMER_EXPIRY);
+    if (buffer->ask_seq != 0) {
+        nb_keep(event, NB_RULE_RESEND_LOOP);
+    }
+    if (seq > buffer->ask_seq) {
+        buffer->ask_seq = seq;
+        buffer->ask_frame = event->frame;
+    }
+    if (stream->last.known) {
+        nb_keep(event, NB_RULE_CLOSE_REPAIRS);
+    }
+}
+
+void nb_message_fresh(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_stream *stream = event->stream;
+    struct nb_told *told = nb_told_place(&stream->told, seq, seq - stream->acked);
+
+    told->frame = event->frame;
+    told->buffer = message->buffer;
+    told->hash = message_hash(event->packet, message);
+    told->when = (float)event->now;
+    told->bytes = (uint16_t)message->bytes;
+    told->type = message->type;
+    told->copies = 1;
+    stream->queue.messages++;
+    nb_order_message(event, message, seq);
+    if (message->type == NB_GO) {
+        take_go(event, message, seq);
+    } else if (message->type == NB_OK) {
+        take_ok(event, message, told);
+    } else {
+        take_resend(event, message, seq);
+    }
+}
+
+void nb_message_late(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_stream *stream = event->stream;
+
+    if ((message->type == NB_RESEND && seq <= event->stream->acked) ||
+        nb_buffer_is_done(&stream->buffers, message->buffer)) {
+        return;
+    }
+    struct nb_buffer *buffer = nb_buffer_get(&stream->buffers, message->buffer);
+    if (message->type == NB_RESEND) {
+        /* Too far ahead to be remembered; 5.2.1 allows to process it immediately. */
+        nb_requests_count(event, message, buffer);
+    } else if (message->type == NB_GO && buffer->go_seq == 0) {
+        buffer->go_seq = seq;
+        buffer->go_frame = event->frame;
+    } else if (message->type == NB_OK && buffer->ok_seq == 0) {
+        note_arrival(event, buffer);
+        accept_buffer(stream, buffer, seq, event->frame);
+    }
+}
+
+/* CTRL-02 */
+void nb_message_again(const struct nb_event *event, const struct nb_message *message, struct nb_told *told)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REPEAT, .offender = event->end, .request_frame = told->frame};
+
+    if (message_hash(event->packet, message) != told->hash) {
+        nb_blame(event, &charge, "message %u is not what it was in frame %u", (uint16_t)told->seq, told->frame);
+        return;
+    }
+    nb_keep(event, NB_RULE_CTRL_REPEAT);
+    told->copies += told->copies < UINT8_MAX;
+    if (message->type == NB_OK) {
+        take_offer(event, message, told, false);
+    } else if (message->type == NB_RESEND) {
+        nb_requests_ask_again(event, message);
+    }
+}

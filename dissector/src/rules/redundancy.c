@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* CTRL-04 (RFC 998 5.2.1): every CONTROL carries all messages that are not
+ * acknowledged yet, from the lowest on, as far as they fit.
+ *
+ * A CONTROL that leaves out message s looks wrong when the capture holds no
+ * acknowledgement of s. The receiver is excused when it got one that was not
+ * captured, or when the queue did not fit one packet. But s + 1 is in it, so
+ * that it knew of nothing above s (CTRL-05): only an acknowledgement of s and
+ * no further excuses it. There was none when the sender's acknowledgements jump
+ * over s (ack-trail.h); or when the receiver itself, in a CONTROL emitted
+ * later, says s again; or when the sender's packets that acknowledge less
+ * cannot all have been overtaken by it.
+ *
+ * A judgement takes two steps: the CONTROL is suspected, and the sender's
+ * packet that excludes the excuse reports the violation. */
+#include "rules/redundancy.h"
+
+#include "decode/netblt.h"
+#include "rules/ack-trail.h"
+#include "rules/judge.h"
+#include "wireshark/memory.h"
+
+/* A packet of this size passes any path and any implementation's limit, unless full DATA packets are smaller still. */
+#define PATH_LIMIT_BYTES 512
+/* Missing messages named in a text. */
+#define NAMED_MESSAGES 6
+#define NAMED_BYTES (NAMED_MESSAGES * sizeof("65535, ") + sizeof(", ..."))
+/* With neither, an acknowledgement missing in the capture would have to overtake all packets that still acknowledge
+ * less, and nothing else overtake them. So many, with few holes between them, are taken for proof; more when there are
+ * holes everywhere because the host counts over all its traffic. */
+enum {
+    BELOW_WITH_FEW_HOLES = 8,
+    PACKETS_PER_HOLE = 4,
+    BELOW_WITH_HOLES = 16,
+};
+
+struct pending {
+    bool active;
+    uint32_t frame;         /* the CONTROL */
+    uint32_t request_frame; /* where the missing message was captured */
+    uint32_t evidence_frame;
+    int64_t missing;
+    int64_t newest_before; /* newest message captured before the CONTROL */
+    int offender;
+    struct nb_finding *suspicion;
+    unsigned below; /* later sender packets that still acknowledge less */
+    unsigned holes; /* gaps in the IP IDs among them */
+    bool disorder;  /* a packet came late, or with damaged data: only a jump or a
+                       repetition is proof from here on */
+    bool numbered;  /* `number` is valid */
+    int64_t first;  /* message in it */
+    bool repeated;  /* a CONTROL emitted after this one says the missing message
+                       again */
+    uint64_t number;
+    unsigned part_bytes; /* it may be the next part of a queue in parts, unless a CONTROL of this end is that large */
+    unsigned part_messages; /* and holds so many messages; 0: it is no part */
+    struct nb_ack_trail trail;
+};
+
+/* The CONTROL captured before, late ones left out, for telling a queue in parts (AMB-33). */
+struct previous {
+    int64_t highest;
+    int64_t head;     /* the queue began here: the first message of it, or of the first of its parts */
+    double head_when; /* when the CONTROL that began there was captured */
+    uint32_t frame;
+    double when;
+    double began; /* when that part was captured */
+    unsigned bytes;
+    unsigned messages;
+    bool starts_queue; /* all before the head is acknowledged, or may be in a part that was not captured */
+    bool numbered;     /* `number` is valid */
+    uint64_t number;
+};
+
+struct redundancy {
+    struct previous previous;
+    unsigned largest_bytes;
+    unsigned largest_shared; /* of the CONTROLs with several messages: a single one must be sent, however large */
+    unsigned most_messages;  /* in a CONTROL */
+    bool told;               /* told_number is valid */
+    int64_t unknown_told;    /* a message that was never captured: CONTROLs that lack no other are told once */
+    uint64_t told_number;    /* the sender's newest packet of which is known that it
+                                acknowledges no more than was captured */
+    struct pending pending;
+};
+
+/* What a CONTROL that leaves out the lowest messages may be, of a queue larger than one packet. */
+enum part {
+    NO_PART,
+    NEXT_PART,
+    LONE_PART, /* the part before may have escaped the capture */
+};
+
+struct gap {
+    int64_t highest;      /* last message of the packet */
+    int64_t last_missing; /* 0: none is missing */
+    int64_t unknown;      /* the highest missing message that was never captured; 0: none */
+    unsigned known;       /* missing messages that were */
+    unsigned bytes;       /* of a packet that held everything from acked + 1 to highest */
+    char names[NAMED_BYTES];
+    unsigned count;
+};
+
+static size_t place;
+
+void nb_redundancy_register(void)
+{
+    place = nb_stream_reserve(sizeof(struct redundancy));
+}
+
+static struct redundancy *state_of(const struct nb_stream *stream)
+{
+    return (struct redundancy *)nb_stream_reserved(stream, place);
+}
+
+static void find_gap(const struct nb_event *event, const bool *present, int64_t highest, struct gap *gap)
+{
+    const struct nb_stream *stream = event->stream;
+
+    *gap = (struct gap){.highest = highest, .bytes = NB_HEADER_BYTES};
+    for (int64_t seq = stream->acked + 1; seq <= highest; seq++) {
+        const struct nb_told *body = nb_told_find(&stream->told, seq);
+        if (body == NULL && (uint16_t)seq == 0) {
+            continue; /* AMB-12: some skip 0 when numbers wrap */
+        }
+        gap->bytes += body == NULL ? 0 : body->bytes;
+        if (present[seq - stream->acked - 1]) {
+            continue;
+        }
+        gap->last_missing = seq;
+        gap->unknown = body == NULL ? seq : gap->unknown;
+        gap->known += body != NULL;
+        const size_t named = strlen(gap->names);
+        if (gap->count < NAMED_MESSAGES) {
+            snprintf(gap->names + named, NAMED_BYTES - named, gap->count == 0 ? "%u" : ", %u", (uint16_t)seq);
+        } else if (gap->count == NAMED_MESSAGES) {
+            snprintf(gap->names + named, NAMED_BYTES - named, ", ...");
+        }
+        gap->count++;
+    }
+}
+
+unsigned nb_redundancy_capacity(const struct nb_stream *stream)
+{
+    const unsigned full_data = NB_DATA_HEADER_BYTES + stream->data_packet_size;
+
+    return MAX(state_of(stream)->largest_bytes, MIN(full_data, PATH_LIMIT_BYTES));
+}
+
+/* DEMUX-04: a late packet of the connection before must not be taken for one of this. */
+static bool of_this_connection(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+    const uint64_t opened = stream->end[event->end].opened_number;
+
+    return !stream->follows_another ||
+           (event->emitted.arrival != NB_NO_ORDER && opened != 0 && event->emitted.number > opened &&
+            nb_emission_counts(&stream->end[event->end].flow, NB_EVIDENCE_BITS));
+}
+
+/* All messages from `first` on may be more than this end has ever put into one packet together. */
+static bool is_beyond_one_packet(const struct nb_stream *stream, int64_t first, int64_t highest)
+{
+    const struct redundancy *state = state_of(stream);
+    unsigned bytes = NB_HEADER_BYTES;
+
+    if (highest - first >= (int64_t)state->most_messages) {
+        return true;
+    }
+    for (int64_t seq = first; seq <= highest; seq++) {
+        const struct nb_told *body = nb_told_find(&stream->told, seq);
+        if (body == NULL && (uint16_t)seq != 0) {
+            return true; /* not captured yet, of any size */
+        }
+        bytes += body == NULL ? 0 : body->bytes;
+    }
+    return bytes > state->largest_shared;
+}
+
+/* By the IP IDs nothing was emitted between this and the CONTROL before. */
+bool nb_redundancy_directly_behind(const struct nb_event *event)
+{
+    const struct previous *previous = &state_of(event->stream)->previous;
+
+    return event->emitted.arrival == NB_IN_ORDER && previous->numbered && previous->number + 1 == event->emitted.number;
+}
+
+/* The CONTROL emitted right before this one may be unknown, and hold the part before it, of a queue too large for one
+ * packet. What this end knew to be acknowledged may be less than what was captured by now: the queue may still begin
+ * where it began. */
+static bool may_lack_a_part(const struct nb_event *event, const struct nb_control *control)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct previous *previous = &state_of(stream)->previous;
+    const int64_t head =
+        previous->starts_queue && previous->head > 0 ? MIN(previous->head, stream->acked + 1) : stream->acked + 1;
+
+    return event->emitted.arrival == NB_LATE ||
+           (!nb_redundancy_directly_behind(event) && is_beyond_one_packet(stream, head, control->highest));
+}
+
+/* The excuse that the capture cannot exclude, NULL when only a later sender packet is wanting. */
+static const char *excuse(const struct nb_event *event, const struct gap *gap, enum part part)
+{
+    const struct nb_stream *stream = event->stream;
+
+    if (!nb_whole_story(stream)) {
+        return nb_what_is_missing(stream);
+    }
+    if (gap->unknown != 0) {
+        return nb_file_printf("message %u itself was not captured", (uint16_t)gap->unknown);
+    }
+    if (gap->bytes > nb_redundancy_capacity(stream)) {
+        return nb_file_printf("the queue of %u bytes may be split (a packet here holds %u)", gap->bytes,
+                              nb_redundancy_capacity(stream));
+    }
+    if (part == LONE_PART) {
+        return "a part of the queue, sent right before it, may have escaped the capture";
+    }
+    if (!of_this_connection(event)) {
+        return "it may belong to an earlier connection on the same ports";
+    }
+    return NULL;
+}
+
+/* No CONTROL has shown yet that the queue would have fitted one packet. */
+static bool may_be_part(const struct redundancy *state)
+{
+    return state->largest_shared < state->pending.part_bytes || state->most_messages < state->pending.part_messages;
+}
+
+/* Acknowledged by now, and still no proof: one will hardly come. */
+static bool is_stuck(const struct redundancy *state)
+{
+    const struct pending *pending = &state->pending;
+
+    return may_be_part(state) ||
+           (pending->trail.more != 0 && (pending->holes > 0 || pending->disorder || pending->below == 0));
+}
+
+/* What the sender emitted last before the CONTROL was captured acknowledges less than the missing message. An end that
+ * only opened the connection so far has acknowledged nothing. */
+static void begin_trail(const struct nb_stream *stream, struct nb_ack_trail *trail)
+{
+    const struct redundancy *state = state_of(stream);
+    const struct nb_emission *flow = &stream->end[stream->sender < 0 ? 0 : stream->sender].flow;
+
+    if (state->told) {
+        nb_ack_trail_note(trail, state->told_number, NB_ACK_LESS);
+    } else if (stream->acked == 0 && stream->sender >= 0 && flow->started && flow->unbroken) {
+        nb_ack_trail_note(trail, flow->newest, NB_ACK_LESS);
+    }
+}
+
+static void await_proof(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
+                        enum part part, struct nb_finding *suspicion)
+{
+    struct redundancy *state = state_of(event->stream);
+
+    if (state->pending.active && (part == NEXT_PART || !is_stuck(state))) {
+        return; /* the earlier one is nearer to its proof */
+    }
+    state->pending = (struct pending){.active = true,
+                                      .frame = event->frame,
+                                      .request_frame = nb_told_find(&event->stream->told, gap->last_missing)->frame,
+                                      .missing = gap->last_missing,
+                                      .newest_before = control->newest_before,
+                                      .first = control->first,
+                                      .offender = event->end,
+                                      .suspicion = suspicion,
+                                      .numbered = event->emitted.arrival != NB_NO_ORDER,
+                                      .number = event->emitted.number};
+    if (part == NEXT_PART) {
+        const struct nb_told *first = nb_told_find(&event->stream->told, control->first);
+        state->pending.part_bytes = state->previous.bytes + first->bytes;
+        state->pending.part_messages = state->previous.messages + 1;
+    }
+    begin_trail(event->stream, &state->pending.trail);
+}
+
+/* Parts of one queue may be torn apart by so much on their way. A path that changes the order holds packets up. */
+static double parts_within_s(const struct nb_event *event, double torn_apart_s)
+{
+    const double held_up_s = 0.5;
+
+    return event->stream->end[event->end].flow.climbing ? torn_apart_s : held_up_s;
+}
+
+bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control)
+{
+    const double long_s = 0.1;
+    const struct previous *previous = &state_of(event->stream)->previous;
+
+    return control->first == previous->highest + 1 && event->now - previous->when < parts_within_s(event, long_s);
+}
+
+bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_control *control)
+{
+    const struct previous *previous = &state_of(event->stream)->previous;
+
+    return previous->bytes > 0 && control->first == previous->highest + 1 &&
+           previous->bytes + event->packet->length - NB_HEADER_BYTES > nb_redundancy_capacity(event->stream);
+}
+
+/* It gives OK for a buffer whose end was captured behind the part before: no queue can have held both. */
+static bool answers_what_came_since(const struct nb_event *event, const struct nb_control *control)
+{
+    struct nb_stream *stream = event->stream;
+
+    for (int64_t seq = control->first; seq <= control->highest; seq++) {
+        const struct nb_told *told = nb_told_find(&stream->told, seq);
+        const struct nb_buffer *buffer =
+            told != NULL && told->type == NB_OK ? nb_buffer_find(&stream->buffers, told->buffer) : NULL;
+        if (buffer != NULL && buffer->last_frame > state_of(event->stream)->previous.frame) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It goes on where the CONTROL before it ended, not long behind the first part, and no CONTROL of this end was ever
+ * large enough for more, or held more messages: some count them. */
+static bool is_next_part(const struct nb_event *event, const struct nb_control *control)
+{
+    const double soon_s = 0.05;
+    const struct redundancy *state = state_of(event->stream);
+    const struct nb_told *first = nb_told_find(&event->stream->told, control->first);
+
+    return state->previous.starts_queue && first != NULL && control->first == state->previous.highest + 1 &&
+           event->now - state->previous.began < parts_within_s(event, soon_s) &&
+           (state->previous.bytes + first->bytes >
+                MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0) ||
+            state->previous.messages + 1 > MAX(state->most_messages, control->messages)) &&
+           !answers_what_came_since(event, control);
+}
+
+static enum part part_of_queue(const struct nb_event *event, const struct nb_control *control)
+{
+    if (control->first > event->stream->acked + 1 && may_lack_a_part(event, control)) {
+        return LONE_PART; /* even if it goes on where the CONTROL before it ended: that may be no part of this queue */
+    }
+    return is_next_part(event, control) ? NEXT_PART : NO_PART;
+}
+
+static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
+                          enum part part)
+{
+    if (gap->known == 0 && gap->unknown == state_of(event->stream)->unknown_told) {
+        return; /* it says no more than the CONTROL before */
+    }
+    state_of(event->stream)->unknown_told = gap->unknown;
+    const char *why = excuse(event, gap, part);
+    const struct nb_told *body = nb_told_find(&event->stream->told, gap->last_missing);
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
+                                     .offender = event->end,
+                                     .request_frame = body == NULL ? 0 : body->frame,
+                                     .excuse = why != NULL         ? why
+                                               : part == NEXT_PART ? "it may be the next part of a queue that this end "
+                                                                     "sends in small packets"
+                                                                   : "an ack may have been missed, later frames tell"};
+
+    struct nb_finding *told =
+        nb_blame(event, &charge, "CONTROL up to message %u leaves out %s, highest ack captured is %u",
+                 (uint16_t)gap->highest, gap->names, (uint16_t)event->stream->acked);
+    if (why == NULL) {
+        await_proof(event, gap, control, part, told);
+    }
+}
+
+/* The receiver says the missing message again, in a CONTROL that it emitted later: it knows no acknowledgement of it.
+ * / */
+static void notice_repetition(const struct nb_event *event, const bool *present)
+{
+    const struct nb_stream *stream = event->stream;
+    struct pending *pending = &state_of(stream)->pending;
+
+    if (!pending->active || !pending->numbered || pending->missing <= stream->acked ||
+        pending->missing > stream->acked + NB_TOLD_WINDOW || event->emitted.arrival == NB_NO_ORDER) {
+        return;
+    }
+    if (present[pending->missing - stream->acked - 1] && event->emitted.number > pending->number) {
+        pending->repeated = true;
+    }
+}
+
+/* Was the part before it overtaken by it? */
+static void notice_late_part(const struct nb_event *event, const struct nb_control *control)
+{
+    struct pending *pending = &state_of(event->stream)->pending;
+
+    if (pending->active && control->highest + 1 == pending->first && pending->numbered &&
+        event->emitted.arrival == NB_LATE && event->emitted.number < pending->number) {
+        pending->active = false;
+    }
+}
+
+static void remember_size(const struct nb_event *event, const struct nb_control *control)
+{
+    struct redundancy *state = state_of(event->stream);
+
+    state->largest_bytes = MAX(state->largest_bytes, event->packet->length);
+    state->largest_shared = MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0);
+    state->most_messages = MAX(state->most_messages, control->messages);
+}
+
+/* It begins where the captured acknowledgements end, and still it may go on from a part before it that was not
+ * captured: what was captured near the sender may not have come to this end yet. */
+static bool may_go_on(const struct nb_event *event, const struct nb_control *control)
+{
+    const double long_s = 0.1;
+    const struct previous *previous = &state_of(event->stream)->previous;
+
+    return event->emitted.arrival == NB_IN_ORDER && previous->starts_queue && control->first > previous->head &&
+           event->now - previous->head_when < parts_within_s(event, long_s) && may_lack_a_part(event, control);
+}
+
+static void remember_control(const struct nb_event *event, const struct nb_control *control, enum part part)
+{
+    struct redundancy *state = state_of(event->stream);
+    const bool starts = control->first <= event->stream->acked + 1;
+    const bool keeps_head =
+        (part != NO_PART && (!starts || nb_redundancy_directly_behind(event))) || may_go_on(event, control);
+
+    if (event->emitted.arrival == NB_LATE) {
+        return; /* what comes next was emitted behind another */
+    }
+    state->previous = (struct previous){.highest = control->highest,
+                                        .head = keeps_head ? state->previous.head : control->first,
+                                        .frame = event->frame,
+                                        .when = event->now,
+                                        .head_when = keeps_head ? state->previous.head_when : event->now,
+                                        .began = part == NEXT_PART && !starts ? state->previous.began : event->now,
+                                        .bytes = event->packet->length,
+                                        .messages = control->messages,
+                                        .starts_queue = starts || part != NO_PART,
+                                        .numbered = event->emitted.arrival == NB_IN_ORDER,
+                                        .number = event->emitted.number};
+}
+
+static void judge_queue(const struct nb_event *event, const struct nb_control *control, enum part part)
+{
+    const struct nb_stream *stream = event->stream;
+    struct gap gap;
+
+    if (!stream->acked_known || control->highest <= stream->acked ||
+        control->highest > stream->acked + NB_TOLD_WINDOW) {
+        return;
+    }
+    find_gap(event, control->present, control->highest, &gap);
+    if (gap.last_missing != 0) {
+        judge_control(event, &gap, control, part);
+    } else {
+        nb_keep(event, NB_RULE_CTRL_REDUNDANCY);
+    }
+    if (control->highest < stream->newest) {
+        nb_remark(event, NB_NOTES_CTRL_TAIL,
+                  "CONTROL ends with message %u below %u captured before, perhaps "
+                  "a delayed older one",
+                  (uint16_t)control->highest, (uint16_t)stream->newest);
+    }
+}
+
+void nb_redundancy_control(const struct nb_event *event, const struct nb_control *control)
+{
+    remember_size(event, control);
+    const enum part part = part_of_queue(event, control);
+    notice_repetition(event, control->present);
+    notice_late_part(event, control);
+    judge_queue(event, control, part);
+    remember_control(event, control, part);
+}
+
+/* From the IP IDs that were captured behind the CONTROL, in order, and what is missing among them. */
+static bool is_proven_in_order(const struct nb_stream *stream, const struct pending *pending, int64_t ack)
+{
+    if (pending->disorder) {
+        return false;
+    }
+    /* What acknowledges exactly the missing message came too late; a copy of it
+     * may have come in time, in a network that makes copies. In this one no
+     * packet of either end was ever lost, late or doubled. */
+    return (ack > pending->newest_before && stream->end[0].flow.unbroken && stream->end[1].flow.unbroken) ||
+           (pending->below >= BELOW_WITH_FEW_HOLES && pending->holes * PACKETS_PER_HOLE <= pending->below) ||
+           (pending->below >= BELOW_WITH_HOLES && stream->end[0].flow.climbing && stream->end[1].flow.climbing);
+}
+
+static bool is_proven(const struct nb_event *event, const struct pending *pending, int64_t ack)
+{
+    const struct nb_stream *stream = event->stream;
+
+    if (may_be_part(state_of(stream))) {
+        return false;
+    }
+    if (event->at_sender) {
+        return pending->below > 0;
+    }
+    if (!nb_emission_counts(&stream->end[event->end].flow, NB_EVIDENCE_BITS)) {
+        return false;
+    }
+    if (nb_ack_trail_jumps(&pending->trail)) {
+        return true;
+    }
+    return pending->below > 0 &&
+           (is_proven_in_order(stream, pending, ack) ||
+            (pending->repeated && nb_emission_counts(&stream->end[1 - event->end].flow, NB_EVIDENCE_BITS)));
+}
+
+/* File scope. */
+static const char *describe(const struct pending *pending)
+{
+    const char *what = nb_file_printf("CONTROL in frame %u left out message %u (of frame %u)", pending->frame,
+                                      (uint16_t)pending->missing, pending->request_frame);
+
+    if (pending->evidence_frame == 0) {
+        return nb_file_printf("%s unacknowledged: by the IP IDs no packet "
+                              "before this one can have acked it",
+                              what);
+    }
+    return nb_file_printf("%s unacknowledged: frame %u, emitted later, still acks less", what, pending->evidence_frame);
+}
+
+static void report_violation(const struct nb_event *event, const struct pending *pending)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
+                                     .offender = pending->offender,
+                                     .offending_frame = pending->frame,
+                                     .request_frame = pending->request_frame,
+                                     .evidence_frame = pending->evidence_frame,
+                                     .suspicion = pending->suspicion};
+
+    nb_blame(event, &charge, "%s", describe(pending));
+}
+
+static enum nb_ack_class classify(int64_t ack, int64_t missing)
+{
+    return ack < missing ? NB_ACK_LESS : ack == missing ? NB_ACK_EXACT : NB_ACK_MORE;
+}
+
+static void weigh_proof(const struct nb_event *event, struct pending *pending, int64_t ack)
+{
+    const bool in_order = event->at_sender || event->emitted.arrival == NB_IN_ORDER;
+
+    if (!nb_whole_story(event->stream) || (!event->at_sender && event->emitted.arrival == NB_NO_ORDER)) {
+        pending->active = false;
+        return;
+    }
+    nb_ack_trail_note(&pending->trail, event->emitted.number, classify(ack, pending->missing));
+    if (in_order && event->sound_data) {
+        if (ack < pending->missing && pending->evidence_frame == 0) {
+            pending->evidence_frame = event->frame;
+        }
+        pending->below += ack < pending->missing;
+        pending->holes += !event->at_sender && event->emitted.step != 1;
+    } else {
+        pending->disorder = true;
+    }
+    if (is_proven(event, pending, ack)) {
+        report_violation(event, pending);
+        pending->active = false;
+    } else if (ack == pending->missing && pending->below == 0) {
+        pending->active = false; /* a copy of this may have been there in time */
+    }
+}
+
+/* A packet that acknowledges nothing says nothing new, as long as no other can be missing before it. */
+static void remember_told(const struct nb_event *event, bool acknowledges)
+{
+    struct redundancy *state = state_of(event->stream);
+
+    if (event->emitted.arrival != NB_IN_ORDER) {
+        return;
+    }
+    if (acknowledges || (state->told && event->emitted.step == 1 && state->told_number + 1 == event->emitted.number)) {
+        state->told = true;
+        state->told_number = event->emitted.number;
+    }
+}
+
+void nb_redundancy_acknowledged(const struct nb_event *event, const struct nb_ack *ack)
+{
+    struct nb_stream *stream = event->stream;
+
+    if (state_of(stream)->pending.active) {
+        weigh_proof(event, &state_of(stream)->pending, ack->now);
+    }
+    remember_told(event, true);
+}
+
+void nb_redundancy_passed(const struct nb_event *event)
+{
+    struct pending *pending = &state_of(event->stream)->pending;
+
+    remember_told(event, false);
+    if (!pending->active || event->emitted.arrival == NB_NO_ORDER) {
+        return;
+    }
+    nb_ack_trail_note(&pending->trail, event->emitted.number, NB_ACK_NONE);
+    if (event->emitted.arrival == NB_IN_ORDER) {
+        pending->holes += event->emitted.step != 1;
+    } else {
+        pending->disorder = true;
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The findings of a packet in its tree: expert items with their fields, and the filter of every rule. */
+#include "tree/findings-tree.h"
+
+#include "connection/position.h"
+#include "decode/fields.h"
+#include "rules/verdicts.h"
+#include "tree/fields-analysis.h"
+
+static const struct {
+    const char *id;
+    const char *slug;
+    int severity;
+    const char *text;
+} events[NB_EVENT_KINDS] = {
+#define NB_EVENT_ROW(name, id, slug, severity, text) {id, slug, severity, text},
+    NB_EVENT_LIST(NB_EVENT_ROW)
+#undef NB_EVENT_ROW
+};
+
+static expert_field ei_violation[NB_RULES];
+static expert_field ei_suspected[NB_RULES];
+static expert_field ei_event[NB_EVENT_KINDS];
+
+static const char *const verdict_names[] = {
+    [NB_EVENT] = "event", [NB_SUSPECTED] = "suspected", [NB_VIOLATION] = "violation"};
+
+static void add_string(proto_tree *tree, tvbuff_t *tvb, int hf, const char *text)
+{
+    proto_item_set_generated(proto_tree_add_string(tree, hf, tvb, 0, 0, text));
+}
+
+static void add_frame(proto_tree *tree, tvbuff_t *tvb, int hf, uint32_t frame)
+{
+    if (frame != 0) {
+        proto_item_set_generated(proto_tree_add_uint(tree, hf, tvb, 0, 0, frame));
+    }
+}
+
+/* A rule that says the same is found by its filter, and told once. */
+static void add_same(proto_tree *tree, tvbuff_t *tvb, enum nb_rule rule)
+{
+    if (rule != NB_RULES) {
+        proto_item_set_hidden(proto_tree_add_item(tree, ei_violation[rule].hf, tvb, 0, 0, ENC_NA));
+    }
+}
+
+static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb)
+{
+    const bool event = finding->verdict == NB_EVENT;
+    const char *id = event ? events[finding->rule].id : nb_rule_info(finding->rule)->id;
+    const char *text = wmem_strdup_printf(pinfo->pool, "%s%s [%s]",
+                                          finding->verdict == NB_SUSPECTED ? "Suspected: " : "", finding->text, id);
+    proto_item *item;
+    proto_tree *sub = proto_tree_add_subtree_format(tree, tvb, 0, 0, ett_netblt_finding, &item, "%s: %s", id,
+                                                    verdict_names[finding->verdict]);
+
+    proto_item_set_generated(item);
+    expert_add_info_format(pinfo, item,
+                           event                              ? &ei_event[finding->rule]
+                           : finding->verdict == NB_VIOLATION ? &ei_violation[finding->rule]
+                                                              : &ei_suspected[finding->rule],
+                           "%s", text);
+    if (!event) {
+        add_string(sub, tvb, hf_netblt_analysis_requirement, id);
+        add_string(sub, tvb, hf_netblt_analysis_verdict, verdict_names[finding->verdict]);
+        add_string(sub, tvb, hf_netblt_analysis_offender, finding->offender);
+        add_same(sub, tvb, nb_rule_same((enum nb_rule)finding->rule));
+    }
+    add_frame(sub, tvb, hf_netblt_analysis_offending, finding->offending_frame);
+    add_frame(sub, tvb, hf_netblt_analysis_request, finding->request_frame);
+    add_frame(sub, tvb, hf_netblt_analysis_evidence, finding->evidence_frame);
+    add_frame(sub, tvb, hf_netblt_analysis_proof, finding->proof_frame);
+}
+
+static void show_findings(const struct nb_finding *list, packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb)
+{
+    if (list == NULL) {
+        return;
+    }
+    proto_item *item = proto_tree_add_item(tree, hf_netblt_analysis, tvb, 0, 0, ENC_NA);
+    proto_tree *sub = proto_item_add_subtree(item, ett_netblt_analysis);
+
+    proto_item_set_generated(item);
+    for (; list != NULL; list = list->next) {
+        show(list, pinfo, sub, tvb);
+    }
+}
+
+void nb_show_record(const struct nb_packet *packet, const struct nb_record *record, packet_info *pinfo,
+                    proto_tree *tree, int position)
+{
+    if (record == NULL) {
+        return;
+    }
+    proto_item *item =
+        proto_tree_add_string(tree, hf_netblt_capture_position, packet->tvb, 0, 0, nb_position_name(record->position));
+    proto_item_set_generated(item);
+    proto_item_append_text(item, position != NB_POSITION_AUTO ? " (set by preference)" : " (inferred, proves nothing)");
+    show_findings(record->findings, pinfo, tree, packet->tvb);
+}
+
+static ei_register_info row(expert_field *field, const char *slug, int severity, const char *text)
+{
+    const ei_register_info info = {
+        field,
+        {wmem_strdup_printf(wmem_epan_scope(), "netblt.analysis.%s", slug), PI_SEQUENCE, severity, text, EXPFILL}};
+
+    return info;
+}
+
+/* Violation and suspicion of one rule share a filter name, so that the filter finds both. */
+void nb_register_rules(int proto)
+{
+    static ei_register_info rows[2 * NB_RULES + NB_EVENT_KINDS];
+    int count = 0;
+
+    for (unsigned i = 0; i < NB_RULES; i++) {
+        const struct nb_rule_info *rule = nb_rule_info(i);
+        const char *text = wmem_strdup_printf(wmem_epan_scope(), "Broken: %s [%s]", rule->summary, rule->id);
+
+        ei_violation[i] = (expert_field)EI_INIT;
+        ei_suspected[i] = (expert_field)EI_INIT;
+        rows[count++] = row(&ei_violation[i], rule->slug, PI_ERROR, text);
+        rows[count++] =
+            row(&ei_suspected[i], rule->slug, PI_WARN, wmem_strdup_printf(wmem_epan_scope(), "Suspected: %s", text));
+    }
+    for (unsigned i = 0; i < NB_EVENT_KINDS; i++) {
+        ei_event[i] = (expert_field)EI_INIT;
+        rows[count++] = row(&ei_event[i], events[i].slug, events[i].severity,
+                            wmem_strdup_printf(wmem_epan_scope(), "%s [%s]", events[i].text, events[i].id));
+    }
+    expert_register_field_array(expert_register_protocol(proto), rows, count);
+}
