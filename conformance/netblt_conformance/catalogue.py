@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The requirement catalogue (conformance/catalogue/*.toml): loading it and naming what is wrong with it.
 
-How each requirement is tested is not written there but found by `coverage`, in the cases, the mutants and the Wireshark
-plugin.
+How each requirement is tested is not written there but found by `coverage`, in the cases and the mutants. What the
+Wireshark plugin can find of it is written there, and nowhere else (`dissector_rule`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import paths
+from netblt_conformance import dissector_rule, paths
+from netblt_conformance.dissector_rule import Rule
 
 ID_PATTERN = re.compile(r"[A-Z][A-Z0-9]*-\d{2}")
 AMBIGUITY_PATTERN = re.compile(r"AMB-\d{2}")
 TEXT_FIELDS = ("id", "title", "section", "strength", "binds", "requirement")
-OPTIONAL_TEXT_FIELDS = ("tester", "passive", "untested", "unmutated", "dissector")
-LIST_FIELDS = ("ambiguities",)
+OPTIONAL_TEXT_FIELDS = ("tester", "passive", "untested", "unmutated")
+LIST_FIELDS = ("ambiguities", "dialects")
+DIALECTS = ("rfc998", "etftp", "v4")
 
 
 class CatalogueError(Exception):
@@ -46,7 +48,8 @@ class Requirement:
     ambiguities: tuple[str, ...] = ()
     untested: str = ""  # the reason why no case tests it
     unmutated: str = ""  # the reason why no mutant breaks it
-    dissector: str = ""  # the finding of the Wireshark plugin, if any: netblt.analysis.<this>
+    dissector: Rule | None = None  # what the Wireshark plugin can find of it
+    dialects: tuple[str, ...] = ("rfc998",)  # in which it holds
 
     @property
     def area(self) -> str:
@@ -70,7 +73,9 @@ def _mistakes_of(entry: dict[str, Any], where: str) -> list[str]:
         if key not in entry:
             mistakes.append(f"{name}: missing field {key!r}")
     for key, value in entry.items():
-        if key in LIST_FIELDS:
+        if key == "dissector":
+            mistakes += [f"{name}: {wrong}" for wrong in dissector_rule.mistakes_of(value, entry.get("title"))]
+        elif key in LIST_FIELDS:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 mistakes.append(f"{name}: field {key!r} must be a list of strings")
         elif key not in TEXT_FIELDS + OPTIONAL_TEXT_FIELDS:
@@ -83,7 +88,24 @@ def _mistakes_of(entry: dict[str, Any], where: str) -> list[str]:
     for item in entry.get("ambiguities", []):
         if not AMBIGUITY_PATTERN.fullmatch(str(item)):
             mistakes.append(f"{name}: ambiguity {item!r} does not look like AMB-04")
+    if entry.get("dialects") == []:
+        mistakes.append(f"{name}: field 'dialects' names no dialect")
+    if isinstance(entry.get("dialects"), list):
+        strange = [item for item in entry["dialects"] if item not in DIALECTS]
+        mistakes += [f"{name}: dialect {item!r} is none of {', '.join(DIALECTS)}" for item in strange]
     return mistakes
+
+
+def _dialects(entry: dict[str, Any]) -> tuple[str, ...]:
+    """Where an entry names no dialects, RFC 1986's own requirements hold in ETFTP and all others in RFC 998."""
+    own = ("etftp",) if entry["id"].startswith("R1986-") else ("rfc998",)
+    return tuple(entry.get("dialects", own))
+
+
+def _requirement(entry: dict[str, Any]) -> Requirement:
+    rule = dissector_rule.rule_of(entry["dissector"], entry["title"]) if "dissector" in entry else None
+    lists = {"ambiguities": tuple(entry.get("ambiguities", ())), "dialects": _dialects(entry)}
+    return Requirement(**{**entry, **lists, "dissector": rule})
 
 
 def _documents(folder: Path, mistakes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -105,6 +127,7 @@ def load(folder: Path) -> dict[str, Requirement]:
     """All requirements by ID, in the order of the files. Raises CatalogueError with every mistake named."""
     requirements: dict[str, Requirement] = {}
     mistakes: list[str] = []
+    rules: dict[str, tuple[str, Rule]] = {}
     for name, document in _documents(folder, mistakes):
         for entry in document.get("requirement", []):
             wrong = _mistakes_of(entry, name)
@@ -113,8 +136,10 @@ def load(folder: Path) -> dict[str, Requirement]:
                 continue
             if entry["id"] in requirements:
                 mistakes.append(f"{name}: {entry['id']}: this id was given before")
-            values = {**entry, "ambiguities": tuple(entry.get("ambiguities", ()))}
-            requirements[entry["id"]] = Requirement(**values)
+            requirements[entry["id"]] = found = _requirement(entry)
+            if found.dissector:
+                rules[found.id] = name, found.dissector
+    mistakes += dissector_rule.mistakes_between(rules)
     if mistakes:
         raise CatalogueError(mistakes)
     return requirements

@@ -149,9 +149,7 @@ def command_coverage(options: argparse.Namespace) -> int:
     """1: something has neither test nor reason, or a reason is no longer true. CatalogueError for unknown IDs."""
     cases = {name: words[1:] for name, words in checked_cases().items()}
     found = list(coverage.survey(cases).values())
-    mistakes = coverage.mistakes(
-        {one.requirement.id: one for one in found}, coverage.read_registry(paths.verdicts_registry())
-    )
+    mistakes = coverage.mistakes({one.requirement.id: one for one in found})
     if options.json:
         print(json.dumps(covered.document(found, mistakes), ensure_ascii=False, indent=1))
     else:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from netblt_conformance import catalogue, coverage, mutants, paths
+from netblt_conformance.dissector_rule import Rule
 from netblt_conformance.selection import SelectionError
 from netblt_conformance.verdicts import ExitCode
 
@@ -42,9 +43,9 @@ def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterato
         hint = f"; this area has {near[0]} to {near[-1]}" if near else ""
         raise SelectionError(f"{identifier}: no such requirement{hint}")
     requirement = known[identifier]
-    breaking, registry = mutants.load(paths.mutants()), paths.verdicts_registry()
+    breaking = mutants.load(paths.mutants())
     judged = {name: words[1:] for name, words in cases.items()}
-    found = coverage.cover({identifier: requirement}, judged, coverage.read_registry(registry), breaking)[identifier]
+    found = coverage.cover({identifier: requirement}, judged, breaking)[identifier]
     yield "", [f"{requirement.id}  {requirement.title}"]
     yield "section", [requirement.section]
     yield "strength", [requirement.strength]
@@ -55,21 +56,21 @@ def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterato
     if not found.cases:
         yield "not tested because", [requirement.untested]
     yield "seen in a capture", [requirement.passive]
-    yield "in Wireshark", [f'netblt.analysis.requirement == "{identifier}"', *_reach(found)]
-    yield "dissector rule", _rule_places(found.rule, registry.parent)
+    yield "in Wireshark", [f'netblt.analysis.requirement == "{identifier}"', *_reach(found.rule)]
+    yield "dissector rule", _rule_places(found.rule)
     yield "mutants", [_mutant(one) for one in breaking if identifier in one.planted]
     choices = catalogue.ambiguities()
     yield "ambiguities", [f"{each}: {choices[each].title} (explain {each})" for each in requirement.ambiguities]
 
 
-def _reach(found: coverage.Coverage) -> list[str]:
+def _reach(rule: Rule | None) -> list[str]:
     """How much the plugin can prove."""
     said = {
         "violation": "a breach can be proven",
         "suspected": "a breach is never more than suspected",
         "observed": "only that it was kept can be shown",
     }
-    return [said[found.rule.reach]] if found.rule else []
+    return [said[rule.reach]] if rule else []
 
 
 def _mutant(one: mutants.Mutant) -> str:
@@ -81,11 +82,15 @@ def _case_place(file: str, name: str) -> str:
     return next(_places(paths.suite() / file, rf"^def test_{name}\b"), file)
 
 
-def _rule_places(rule: coverage.Rule | None, sources: Path) -> list[str]:
+def _rule_places(rule: Rule | None) -> list[str]:
     """FILE:LINE of each place in the plugin's sources that reports a breach or that the rule was kept."""
     if rule is None:
         return []
-    return [place for file in sorted(sources.glob("*.c")) for place in _places(file, rf"\bNB_RULE_{rule.name}\b")]
+    return [
+        place
+        for file in sorted(paths.dissector_sources().rglob("*.c"))
+        for place in _places(file, rf"\bNB_RULE_{rule.name}\b")
+    ]
 
 
 def _places(file: Path, pattern: str) -> Iterator[str]:

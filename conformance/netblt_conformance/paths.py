@@ -39,9 +39,8 @@ def variants() -> Path:
     return root() / "conformance" / "variants"
 
 
-def verdicts_registry() -> Path:
-    """The Wireshark plugin's list of what it can find."""
-    return root() / "dissector" / "src" / "rules" / "verdicts.h"
+def dissector_sources() -> Path:
+    return root() / "dissector" / "src"
 
 
 def sim_sources() -> Path:

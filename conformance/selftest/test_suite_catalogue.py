@@ -19,6 +19,17 @@ binds = "receiver"
 requirement = "all of them"
 ambiguities = ["AMB-33"]
 """
+RULE = (
+    GOOD
+    + """
+[requirement.dissector]
+slug = "ctrl_redundancy"
+reach = "violation"
+breach = "left out"
+proof = "alone"
+"""
+)
+SECOND = RULE.replace("CTRL-04", "CTRL-05").replace("ctrl_redundancy", "ctrl_acked")
 
 
 def write(folder: Path, text: str) -> Path:
@@ -50,11 +61,50 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
         (GOOD.replace("AMB-33", "33"), "does not look like AMB-04"),
         (GOOD.replace('"all of them"', '""'), "'requirement' must be a non-empty string"),
         ("[[requirement", "area.toml"),
+        (GOOD + 'dialects = ["rfc969"]\n', "dialect 'rfc969' is none of rfc998, etftp, v4"),
+        (GOOD + "dialects = []\n", "'dialects' names no dialect"),
+        (GOOD + 'dissector = "ctrl_redundancy"\n', "'dissector' must be a table"),
+        (RULE.replace('slug = "ctrl_redundancy"\n', ""), "dissector: missing field 'slug'"),
+        (RULE.replace("ctrl_redundancy", "CTRL-04"), "slug 'CTRL-04' does not look like"),
+        (RULE.replace('"violation"', '"proven"'), "reach 'proven' is none of"),
+        (RULE.replace('proof = "alone"\n', ""), "missing field 'proof'; the reach 'violation' needs it"),
+        (RULE.replace('"violation"', '"observed"'), "field 'breach' does not go with the reach 'observed'"),
+        (RULE.replace('"left out"', '""'), "dissector: field 'breach' must be a non-empty string"),
+        (RULE + 'colour = "red"\n', "dissector: unknown field 'colour'"),
+        (RULE + 'summary = "Redundancy"\n', "the summary repeats the title"),
+        (RULE + "same_as = []\n", "'same_as' must be a non-empty list"),
+        (RULE + RULE.replace("CTRL-04", "CTRL-05"), "CTRL-05: dissector: CTRL-04 has the slug 'ctrl_redundancy'"),
+        (RULE + 'same_as = ["CTRL-05"]\n', "same_as names CTRL-05, which is no other rule"),
+        (RULE + 'same_as = ["CTRL-04"]\n', "same_as names CTRL-04, which is no other rule"),
+        (
+            RULE
+            + 'same_as = ["CTRL-06"]\n'
+            + SECOND
+            + 'same_as = ["CTRL-06"]\n'
+            + RULE.replace("04", "06").replace("ctrl_redundancy", "ctrl_ack"),
+            "CTRL-05: dissector: CTRL-04 is the same as CTRL-06, too",
+        ),
     ],
 )
 def test_a_mistake_is_named(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(catalogue.CatalogueError, match=complaint):
         catalogue.load(write(tmp_path, text))
+
+
+def test_a_rule_of_the_plugin_shows_the_title_unless_it_has_a_summary(tmp_path: Path) -> None:
+    [plain] = catalogue.load(write(tmp_path, RULE)).values()
+    assert plain.dissector is not None
+    assert (plain.dissector.summary, plain.dissector.name) == ("Redundancy", "CTRL_REDUNDANCY")
+    [other] = catalogue.load(write(tmp_path, RULE + 'summary = "a part of it"\n')).values()
+    assert other.dissector is not None
+    assert other.dissector.summary == "a part of it"
+
+
+def test_a_requirement_holds_in_the_dialect_of_its_document_unless_it_names_others(tmp_path: Path) -> None:
+    assert catalogue.load(write(tmp_path, GOOD))["CTRL-04"].dialects == ("rfc998",)
+    assert catalogue.load(write(tmp_path, GOOD.replace("CTRL-04", "R1986-04")))["R1986-04"].dialects == ("etftp",)
+    both = GOOD + 'dialects = ["rfc998", "etftp"]\n'
+    assert catalogue.load(write(tmp_path, both))["CTRL-04"].dialects == ("rfc998", "etftp")
 
 
 def test_every_mistake_is_named_not_only_the_first(tmp_path: Path) -> None:

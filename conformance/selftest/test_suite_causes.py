@@ -7,6 +7,7 @@ import dataclasses
 import shlex
 from typing import TYPE_CHECKING
 
+from netblt_conformance import catalogue
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
 from netblt_conformance.known import KNOWN
 from netblt_conformance.report import alike, causes
@@ -164,7 +165,7 @@ def cause_of(*results: Result) -> LikelyCause:
 
 def test_a_cause_is_printed_with_requirement_role_frame_counts_and_command() -> None:
     text = causes.lines([cause_of(row("a_case: odd", "CTRL-04", frame=4))], {}, BASE)
-    assert "CTRL-04 Redundancy" in text[1]
+    assert f"CTRL-04 {catalogue.requirements()['CTRL-04'].title}" in text[1]
     assert "passive-receiver" in text[1]
     assert "frame 4 of CTRL-04.a_case: odd.passive-receiver.pcapng" in text[3]
     assert "explains 1 result;" in text[4]

@@ -6,30 +6,24 @@ from __future__ import annotations
 import json
 import re
 import struct
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from netblt_conformance import catalogue
 
 from dissector.tests import forge
 from dissector.tests.forge import Trace, go, ok, resend
 from dissector.tests.reader import ROOT, Reader
 
-VERDICTS = (ROOT / "dissector" / "src" / "verdicts.h").read_text(encoding="utf-8")
-RULES = dict(re.findall(r'X\(\w+, "([A-Z0-9]+-\d\d)", "(\w+)"', VERDICTS))
+KNOWN = catalogue.requirements()
+RULES = {identifier: one.dissector.slug for identifier, one in KNOWN.items() if one.dissector}
 Story = Callable[[Trace], object]
 
 
 def seen_by_a_capture() -> set[str]:
     """Requirements of the catalogue whose passive entry does not begin with no."""
-    found = set()
-    for path in sorted((ROOT / "conformance" / "catalogue").glob("*.toml")):
-        for entries in tomllib.loads(path.read_text(encoding="utf-8")).values():
-            for entry in entries if isinstance(entries, list) else []:
-                if not re.match(r"no\b|no$", entry.get("passive", "no")):
-                    found.add(entry["id"])
-    return found
+    return {identifier for identifier, one in KNOWN.items() if not re.match(r"no\b|no$", one.passive or "no")}
 
 
 def test_each_requirement_that_a_capture_shows_has_a_filter_of_its_own(reader: Reader) -> None:
@@ -39,6 +33,15 @@ def test_each_requirement_that_a_capture_shows_has_a_filter_of_its_own(reader: R
     filters = {name.removeprefix("netblt.analysis.") for name in reader.fields()}
     assert set(RULES.values()) - filters == set()
     assert len(set(RULES.values())) == len(RULES)
+
+
+def test_each_filter_is_described_by_what_the_catalogue_says(reader: Reader) -> None:
+    lines = [line.split("\t") for line in reader.run("tshark", "-G", "fields").stdout.splitlines()]
+    shown = {line[2]: line[1] for line in lines if line[0] == "F" and line[2].startswith("netblt.analysis.")}
+    rules = [(one.id, one.dissector) for one in KNOWN.values() if one.dissector]
+    assert len(rules) > 150
+    for identifier, rule in rules:
+        assert shown[f"netblt.analysis.{rule.slug}"] == f"Broken: {rule.summary} [{identifier}]"
 
 
 def begin(trace: Trace) -> Trace:
