@@ -4,7 +4,7 @@
 #include "wireshark/memory.h"
 
 static const struct nb_rule_info rules[NB_RULES] = {
-#define NB_RULE_ROW(name, id, slug, reach, summary) {id, slug, NB_REACH_##reach, summary},
+#define NB_RULE_ROW(name, id, slug, reach, dialects, summary) {id, slug, NB_REACH_##reach, dialects, summary},
     NB_RULE_LIST(NB_RULE_ROW)
 #undef NB_RULE_ROW
 };

@@ -4,6 +4,7 @@
 #define NETBLT_VERDICTS_H
 
 #include "connection/stream.h"
+#include "rules/rules-table.h"
 
 /* How much a capture can prove at best. */
 enum nb_reach {
@@ -14,182 +15,11 @@ enum nb_reach {
                            noted without blame */
 };
 
-/* NAME, ID, slug (netblt.analysis.<slug>), reach, summary. Slugs are an interface. */
-#define NB_RULE_LIST(X)                                                                                                \
-    X(WIRE_CARRIER, "WIRE-01", "wire_carrier", OBSERVED, "NETBLT rides in IP protocol 30")                             \
-    X(WIRE_HEADER, "WIRE-02", "wire_header", VIOLATION, "Header: one version byte, network byte order")                \
-    X(WIRE_TYPE, "WIRE-03", "wire_type", VIOLATION, "Only the type codes of RFC 998")                                  \
-    X(WIRE_LENGTH, "WIRE-04", "wire_length", VIOLATION, "Length counts header and data, within the IP payload")        \
-    X(WIRE_MULTIPLE, "WIRE-05", "wire_multiple", VIOLATION, "Packets are multiples of 4 bytes")                        \
-    X(WIRE_HEADER_ONLY, "WIRE-06", "wire_header_only", VIOLATION, "KEEPALIVE, QUITACK and DONE are a bare header")     \
-    X(WIRE_STRING, "WIRE-07", "wire_string", VIOLATION, "Strings end in NUL and are filled with NULs")                 \
-    X(WIRE_OPEN, "WIRE-08", "wire_open", VIOLATION, "OPEN and RESPONSE hold all their fields")                         \
-    X(WIRE_OPEN_FLAGS, "WIRE-09", "wire_open_flags", VIOLATION, "Reserved flags of OPEN and RESPONSE are zero")        \
-    X(WIRE_DATA, "WIRE-10", "wire_data", VIOLATION, "DATA and LDATA hold all their fields, reserved flags zero")       \
-    X(WIRE_NULL_ACK, "WIRE-11", "wire_null_ack", VIOLATION, "NULL-ACK has 20 bytes")                                   \
-    X(WIRE_CONTROL, "WIRE-12", "wire_control", VIOLATION, "CONTROL is a list of whole messages")                       \
-    X(WIRE_DIRECTION, "WIRE-13", "wire_direction", VIOLATION, "Ports are the emitter's; types keep their direction")   \
-    X(CKSUM_ALL, "CKSUM-01", "cksum_all", VIOLATION, "Every packet carries a checksum")                                \
-    X(CKSUM_ALGORITHM, "CKSUM-02", "cksum_algorithm", VIOLATION, "The checksum is the complement of the sum")          \
-    X(CKSUM_COVERAGE, "CKSUM-03", "cksum_coverage", VIOLATION,                                                         \
-      "The header checksum of data packets stops at the data")                                                         \
-    X(CKSUM_DATA, "CKSUM-04", "cksum_data", VIOLATION, "Data are checksummed when negotiated")                         \
-    X(CKSUM_BAD_HEADER, "CKSUM-06", "cksum_bad_header", VIOLATION, "A packet with a bad checksum has no effect")       \
-    X(CKSUM_BAD_DATA, "CKSUM-07", "cksum_bad_data", VIOLATION, "Damaged data count as lost")                           \
-    X(OPEN_HANDSHAKE, "OPEN-01", "open_handshake", SUSPECTED, "OPEN, then RESPONSE or REFUSED, then the transfer")     \
-    X(OPEN_UID, "OPEN-02", "open_uid", VIOLATION, "RESPONSE carries the unique ID of its OPEN")                        \
-    X(OPEN_RETRY, "OPEN-03", "open_retry", SUSPECTED, "OPEN is repeated, a limited number of times")                   \
-    X(OPEN_SAME, "OPEN-04", "open_same", VIOLATION, "A repeated OPEN is the same OPEN")                                \
-    X(OPEN_STOPS, "OPEN-05", "open_stops", VIOLATION, "No OPEN after the RESPONSE was taken")                          \
-    X(OPEN_REFUSED, "OPEN-06", "open_refused", OBSERVED, "REFUSED ends the attempt")                                   \
-    X(OPEN_AGAIN, "OPEN-07", "open_again", VIOLATION, "A repeated OPEN gets the same RESPONSE")                        \
-    X(OPEN_RESPONSE_AGAIN, "OPEN-08", "open_response_again", OBSERVED, "A repeated RESPONSE has no effect")            \
-    X(OPEN_FOREIGN, "OPEN-09", "open_foreign", SUSPECTED, "Another unique ID on live ports is answered with ABORT")    \
-    X(OPEN_STALE, "OPEN-10", "open_stale", SUSPECTED, "A RESPONSE with another unique ID opens nothing")               \
-    X(OPEN_ADVISORY, "OPEN-11", "open_advisory", OBSERVED, "The transfer size limits nothing")                         \
-    X(OPEN_MODE, "OPEN-12", "open_mode", SUSPECTED, "M tells which end sends")                                         \
-    X(OPEN_PORT, "OPEN-13", "open_port", SUSPECTED, "Each connection of the active end has a port of its own")         \
-    X(OPEN_UNIQUE, "OPEN-14", "open_unique", SUSPECTED, "Each OPEN for a new connection has another unique ID")        \
-    X(NEG_BUFFER_SIZE, "NEG-01", "neg_buffer_size", VIOLATION, "RESPONSE does not raise the buffer size")              \
-    X(NEG_PACKET_SIZE, "NEG-02", "neg_packet_size", VIOLATION, "RESPONSE does not raise the data packet size")         \
-    X(NEG_BURST_SIZE, "NEG-03", "neg_burst_size", VIOLATION, "RESPONSE does not raise the burst size")                 \
-    X(NEG_BURST_INTERVAL, "NEG-04", "neg_burst_interval", VIOLATION, "RESPONSE does not shorten the burst interval")   \
-    X(NEG_MAX_BUFFERS, "NEG-05", "neg_max_buffers", VIOLATION, "RESPONSE does not raise the outstanding buffers")      \
-    X(NEG_GOVERNS, "NEG-06", "neg_governs", VIOLATION, "The values of the RESPONSE are used")                          \
-    X(NEG_FLAGS, "NEG-07", "neg_flags", VIOLATION, "RESPONSE keeps the mode, and data checksums if asked for")         \
-    X(NEG_OFFER, "NEG-08", "neg_offer", SUSPECTED, "Every OK offers burst parameters")                                 \
-    X(NEG_RESTRICT, "NEG-09", "neg_restrict", VIOLATION, "The sender takes the offered pair or a slower one")          \
-    X(NEG_UNUSABLE, "NEG-10", "neg_unusable", VIOLATION, "Unusable parameters are not accepted")                       \
-    X(NEG_ANY_SIZE, "NEG-11", "neg_any_size", OBSERVED, "Buffers of any size")                                         \
-    X(DATA_BEFORE_GO, "DATA-01", "data_before_go", VIOLATION, "No data of a buffer before its GO")                     \
-    X(DATA_BUFFER_SIZE, "DATA-02", "data_buffer_size", VIOLATION, "Every buffer but the last is full")                 \
-    X(DATA_PACKET_SIZE, "DATA-03", "data_packet_size", VIOLATION, "DATA carries the negotiated packet size")           \
-    X(DATA_LDATA, "DATA-04", "data_ldata", VIOLATION, "The highest packet of a buffer is LDATA, and only it")          \
-    X(DATA_NUMBERS, "DATA-05", "data_numbers", VIOLATION, "Packet numbers count the packets of a buffer")              \
-    X(DATA_BUFFERS, "DATA-06", "data_buffers", VIOLATION, "Buffer numbers go up")                                      \
-    X(DATA_DUPLICATES, "DATA-07", "data_duplicates", OBSERVED, "Order and duplicates do not matter")                   \
-    X(DATA_DELIVERED, "DATA-08", "data_delivered", OBSERVED, "Every buffer arrives, the last one included")            \
-    X(DATA_LAST_FLAG, "DATA-09", "data_last_flag", VIOLATION, "L marks every packet of the last buffer and no other")  \
-    X(DATA_AFTER_LAST, "DATA-10", "data_after_last", SUSPECTED, "No GO for buffers behind the last")                   \
-    X(DATA_MULTIPLE, "DATA-11", "data_multiple", OBSERVED, "The next buffer does not wait for OK")                     \
-    X(DATA_OUTSTANDING, "DATA-12", "data_outstanding", VIOLATION, "No more buffers are sent without OK than agreed")   \
-    X(DATA_UNREQUESTED, "DATA-13", "data_unrequested", VIOLATION, "Packets are sent again on request only")            \
-    X(DATA_FRAGMENTS, "DATA-14", "data_fragments", SUSPECTED, "Packets are not fragmented by IP")                      \
-    X(CTRL_NUMBERS, "CTRL-01", "ctrl_numbers", VIOLATION, "Control messages are numbered from 1 without gaps")         \
-    X(CTRL_REPEAT, "CTRL-02", "ctrl_repeat", VIOLATION, "A repeated message is the same message")                      \
-    X(CTRL_FIFO, "CTRL-03", "ctrl_fifo", VIOLATION, "Messages stand in ascending consecutive order")                   \
-    X(CTRL_REDUNDANCY, "CTRL-04", "ctrl_redundancy", VIOLATION, "CONTROL carries every unacknowledged message")        \
-    X(CTRL_ACKED, "CTRL-05", "ctrl_acked", VIOLATION, "Acknowledged messages are dropped")                             \
-    X(CTRL_ACK, "CTRL-06", "ctrl_ack", VIOLATION, "High-seq acknowledges what was received and never goes back")       \
-    X(CTRL_HOLE, "CTRL-07", "ctrl_hole", VIOLATION, "Holes are not acknowledged")                                      \
-    X(CTRL_EARLY, "CTRL-08", "ctrl_early", OBSERVED, "Messages beyond a hole do no harm")                              \
-    X(CTRL_DUPLICATE, "CTRL-09", "ctrl_duplicate", VIOLATION, "A repeated message is not acted upon again")            \
-    X(CTRL_ACK_DUTY, "CTRL-10", "ctrl_ack_duty", SUSPECTED, "Every CONTROL is acknowledged soon")                      \
-    X(CTRL_NULL_ACK, "CTRL-11", "ctrl_null_ack", SUSPECTED, "NULL-ACK holds the burst parameters in force")            \
-    X(CTRL_ALL, "CTRL-12", "ctrl_all", OBSERVED, "All messages of a CONTROL are processed")                            \
-    X(CTRL_GO_ONCE, "CTRL-13", "ctrl_go_once", VIOLATION, "One GO per buffer")                                         \
-    X(CTRL_OK, "CTRL-14", "ctrl_ok", VIOLATION, "One OK per buffer, when it is complete")                              \
-    X(CTRL_BEYOND, "CTRL-15", "ctrl_beyond", SUSPECTED, "No RESEND for buffers behind the last")                       \
-    X(CTRL_SPLIT, "CTRL-16", "ctrl_split", OBSERVED, "A queue larger than a packet is sent in parts")                  \
-    X(TIMER_CONTROL, "TIMER-01", "timer_control", SUSPECTED, "CONTROL is repeated while unacknowledged")               \
-    X(TIMER_CLEARED, "TIMER-02", "timer_cleared", VIOLATION, "Acknowledged CONTROLs are not repeated")                 \
-    X(TIMER_PUBLISHED, "TIMER-03", "timer_published", SUSPECTED, "CONTROL is repeated when the published timer says")  \
-    X(TIMER_ACK_WAIT, "TIMER-04", "timer_ack_wait", VIOLATION, "No RESEND before the GO is acknowledged")              \
-    X(TIMER_TIGHT, "TIMER-05", "timer_tight", OBSERVED, "The first packet of a buffer sets its data timer anew")       \
-    X(TIMER_PATIENCE, "TIMER-06", "timer_patience", SUSPECTED, "Data of a later buffer cause no instant RESEND")       \
-    X(TIMER_EXPIRY, "TIMER-07", "timer_expiry", OBSERVED, "The data timer asks for what is missing")                   \
-    X(TIMER_COMPLETE, "TIMER-08", "timer_complete", VIOLATION, "No RESEND for a complete buffer")                      \
-    X(TIMER_MAGNITUDE, "TIMER-09", "timer_magnitude", OBSERVED, "The data timer waits for the bursts that are due")    \
-    X(TIMER_DEATH, "TIMER-10", "timer_death", OBSERVED, "A silent peer is given up")                                   \
-    X(TIMER_KEEPALIVE, "TIMER-11", "timer_keepalive", SUSPECTED, "An idle end sends KEEPALIVE")                        \
-    X(TIMER_ONE_WAY, "TIMER-12", "timer_one_way", OBSERVED, "KEEPALIVE is not answered")                               \
-    X(RESEND_LIST, "RESEND-01", "resend_list", VIOLATION, "RESEND lists missing packets, each once")                   \
-    X(RESEND_SERVED, "RESEND-02", "resend_served", VIOLATION, "What RESEND lists is sent again, nothing else")         \
-    X(RESEND_IDENTITY, "RESEND-03", "resend_identity", VIOLATION, "A packet that is sent again is the same packet")    \
-    X(RESEND_LOOP, "RESEND-04", "resend_loop", OBSERVED, "What is lost again is asked for again")                      \
-    X(RESEND_LDATA, "RESEND-05", "resend_ldata", SUSPECTED, "A lost LDATA is asked for")                               \
-    X(RESEND_SINGLE, "RESEND-06", "resend_single", VIOLATION, "One open RESEND per buffer")                            \
-    X(RESEND_PATIENCE, "RESEND-07", "resend_patience", SUSPECTED, "No instant RESEND when LDATA arrives")              \
-    X(RESEND_SENSELESS, "RESEND-08", "resend_senseless", SUSPECTED, "Packets that wait to be sent are not doubled")    \
-    X(ORDER_BUFFERS, "ORDER-01", "order_buffers", VIOLATION, "The lowest buffer is sent first")                        \
-    X(BUFFER_ORDER, "ORDER-02", "buffer_order", VIOLATION, "Repairs precede later buffers")                            \
-    X(ORDER_PACKETS, "ORDER-03", "order_packets", VIOLATION, "A buffer goes out in order, LDATA last")                 \
-    X(ORDER_GAP, "ORDER-04", "order_gap", SUSPECTED, "The next buffer follows without a gap")                          \
-    X(RATE_BURST, "RATE-01", "rate_burst", VIOLATION, "No more than a burst per interval")                             \
-    X(RATE_INTERVAL, "RATE-02", "rate_interval", VIOLATION, "Bursts keep their interval")                              \
-    X(RATE_REPAIRS, "RATE-03", "rate_repairs", VIOLATION, "Repairs are paced too")                                     \
-    X(RATE_CLOCK, "RATE-04", "rate_clock", OBSERVED, "The sender paces by its own clock")                              \
-    X(RATE_CHANGED, "RATE-05", "rate_changed", VIOLATION, "Renegotiated burst parameters take effect")                 \
-    X(CLOSE_RECEIVER, "CLOSE-01", "close_receiver", VIOLATION, "DONE only when all is in and acknowledged")            \
-    X(CLOSE_SENDER, "CLOSE-02", "close_sender", OBSERVED, "The sender is done when every buffer has its OK")           \
-    X(CLOSE_FINAL_OK, "CLOSE-03", "close_final_ok", SUSPECTED, "The final OK is acknowledged")                         \
-    X(CLOSE_DALLY, "CLOSE-04", "close_dally", SUSPECTED, "The sender answers for as long as it was told")              \
-    X(CLOSE_REPEATED_OK, "CLOSE-05", "close_repeated_ok", SUSPECTED, "A repeated OK is answered again")                \
-    X(CLOSE_DONE, "CLOSE-06", "close_done", SUSPECTED, "DONE is sent once")                                            \
-    X(CLOSE_TIMER, "CLOSE-07", "close_timer", SUSPECTED, "OK publishes the control timer")                             \
-    X(CLOSE_REPAIRS, "CLOSE-08", "close_repairs", OBSERVED, "Repairs are served after the last buffer was sent")       \
-    X(QUIT_ANSWERED, "QUIT-01", "quit_answered", SUSPECTED, "QUIT is answered with QUITACK")                           \
-    X(QUIT_REPEATED, "QUIT-02", "quit_repeated", SUSPECTED, "QUIT is repeated until it is answered")                   \
-    X(QUIT_DALLY, "QUIT-03", "quit_dally", SUSPECTED, "A repeated QUIT is answered again")                             \
-    X(QUIT_BOUNDARY, "QUIT-04", "quit_boundary", SUSPECTED, "QUIT waits for the end of a buffer")                      \
-    X(QUIT_SILENCE, "QUIT-05", "quit_silence", VIOLATION, "No transfer after QUIT or QUITACK")                         \
-    X(QUIT_REASON, "QUIT-06", "quit_reason", OBSERVED, "QUIT gives a reason")                                          \
-    X(ABORT_SILENCE, "ABORT-01", "abort_silence", SUSPECTED, "Nothing follows an ABORT")                               \
-    X(ABORT_RECEIVED, "ABORT-02", "abort_received", OBSERVED, "An aborted end falls silent")                           \
-    X(ABORT_QUITACK, "ABORT-03", "abort_quitack", VIOLATION, "ABORT is not answered with QUITACK")                     \
-    X(ABORT_OPENING, "ABORT-04", "abort_opening", SUSPECTED, "ABORT fails an opening")                                 \
-    X(DEMUX_KEY, "DEMUX-01", "demux_key", OBSERVED, "A connection is a pair of addresses and ports")                   \
-    X(DEMUX_SERVICE, "DEMUX-02", "demux_service", SUSPECTED, "A second client is answered by RESPONSE or REFUSED")     \
-    X(DEMUX_UNKNOWN, "DEMUX-03", "demux_unknown", OBSERVED, "Packets of no connection create none")                    \
-    X(DEMUX_REUSE, "DEMUX-04", "demux_reuse", OBSERVED, "Ports can be used again")                                     \
-    X(ROBUST_LENGTH, "ROBUST-01", "robust_length", OBSERVED, "Packets with wrong lengths do no harm")                  \
-    X(ROBUST_TYPE, "ROBUST-02", "robust_type", OBSERVED, "Unknown types do no harm")                                   \
-    X(ROBUST_RESEND, "ROBUST-03", "robust_resend", OBSERVED, "A RESEND that overruns its packet does no harm")         \
-    X(ROBUST_RESERVED, "ROBUST-04", "robust_reserved", OBSERVED, "Reserved bits of a peer are ignored")                \
-    X(ROBUST_STRING, "ROBUST-05", "robust_string", OBSERVED, "Missing and unterminated strings do no harm")            \
-    X(ROBUST_DATA, "ROBUST-06", "robust_data", OBSERVED, "Impossible data do no harm")                                 \
-    X(ROBUST_CONTROL, "ROBUST-07", "robust_control", OBSERVED, "Impossible OKs and DONEs do no harm")                  \
-    X(ROBUST_DIRECTION, "ROBUST-08", "robust_direction", OBSERVED, "Packets for the other role or state do no harm")   \
-    X(R1030_PACK, "R1030-01", "r1030_pack", OBSERVED, "OK and the next GO share a CONTROL")                            \
-    X(R1030_REDUNDANT, "R1030-02", "r1030_redundant", OBSERVED, "Old messages precede new ones in every CONTROL")      \
-    X(R1030_DUPLICATES, "R1030-03", "r1030_duplicates", OBSERVED, "Duplicates cost nearly nothing")                    \
-    X(R1030_ORDER, "R1030-04", "r1030_order", OBSERVED, "Buffers are served in the order of their numbers")            \
-    X(R1030_PATIENCE, "R1030-05", "r1030_patience", SUSPECTED, "LDATA triggers no RESEND")                             \
-    X(R1030_REARM, "R1030-06", "r1030_rearm", OBSERVED, "Data of a later buffer only set a timer anew")                \
-    X(R1030_ADAPTIVE, "R1030-07", "r1030_adaptive", OBSERVED, "The data timer follows the spacing of the packets")     \
-    X(R1030_INTERVAL, "R1030-08", "r1030_interval", OBSERVED, "The burst interval runs from start to start")           \
-    X(R1030_SIZE, "R1030-09", "r1030_size", OBSERVED, "The packet size counts data only")                              \
-    X(R1030_CONTROLS, "R1030-10", "r1030_controls", OBSERVED, "About one CONTROL per buffer")                          \
-    X(R1030_ODD_SIZES, "R1030-11", "r1030_odd_sizes", OBSERVED, "Packet sizes need not be multiples of 4")             \
-    X(R1986_CARRIER, "R1986-01", "r1986_carrier", OBSERVED, "ETFTP rides in UDP")                                      \
-    X(R1986_OPEN, "R1986-02", "r1986_open", OBSERVED, "OPEN and RESPONSE hold a radio delay")                          \
-    X(R1986_FLAGS, "R1986-03", "r1986_flags", OBSERVED, "T tells binary from netascii, R allows other sizes")          \
-    X(R1986_MODE, "R1986-04", "r1986_mode", OBSERVED, "M is 0 where the active end sends")                             \
-    X(R1986_SIZE, "R1986-05", "r1986_size", SUSPECTED, "OK and NULL-ACK carry the packet size when R is set")          \
-    X(R1986_NULL_ACK, "R1986-06", "r1986_null_ack", OBSERVED, "NULL-ACK confirms changed parameters")                  \
-    X(R1986_NUMBERS, "R1986-07", "r1986_numbers", VIOLATION, "The first buffer is 0")                                  \
-    X(R1986_BACK_OFF, "R1986-08", "r1986_back_off", OBSERVED, "Much loss makes packets or bursts smaller")             \
-    X(R1986_RANGE, "R1986-09", "r1986_range", VIOLATION, "Packets hold 16 to 1448 bytes of data")                      \
-    X(R1986_CLOSE, "R1986-10", "r1986_close", OBSERVED, "QUIT is answered with DONE")                                  \
-    X(R1986_TIMERS, "R1986-11", "r1986_timers", OBSERVED, "What is repeated waits for 5 s at least")                   \
-    X(R1986_REPEAT, "R1986-13", "r1986_repeat", OBSERVED, "The sender repeats until the OK")                           \
-    X(R1986_ACK, "R1986-14", "r1986_ack", SUSPECTED, "High-seq never goes back")
-
-/* RFC 1030 tells as experience what RFC 998 demands: who breaks that is blamed for that alone, and this is found by its
- * filter. It is held as long as none of those is blamed. */
-#define NB_SAME_LIST(SAME)                                                                                             \
-    SAME(R1030_REDUNDANT, CTRL_FIFO)                                                                                   \
-    SAME(R1030_REDUNDANT, CTRL_REDUNDANCY)                                                                             \
-    SAME(R1030_REDUNDANT, CTRL_ACKED)                                                                                  \
-    SAME(R1030_DUPLICATES, CTRL_DUPLICATE)                                                                             \
-    SAME(R1030_ORDER, ORDER_BUFFERS)                                                                                   \
-    SAME(R1030_ORDER, BUFFER_ORDER)                                                                                    \
-    SAME(R1030_REARM, TIMER_PATIENCE)                                                                                  \
-    SAME(R1030_INTERVAL, RATE_INTERVAL)                                                                                \
-    SAME(R1030_SIZE, DATA_PACKET_SIZE)
+/* Dialects in which a rule holds are a set of bits. */
+#define NB_IN(dialect) (1U << NB_##dialect)
 
 enum nb_rule {
-#define NB_RULE_NAME(name, id, slug, reach, summary) NB_RULE_##name,
+#define NB_RULE_NAME(name, id, slug, reach, dialects, summary) NB_RULE_##name,
     NB_RULE_LIST(NB_RULE_NAME)
 #undef NB_RULE_NAME
         NB_RULES
@@ -199,13 +29,16 @@ struct nb_rule_info {
     const char *id;   /* "CTRL-04" */
     const char *slug; /* netblt.analysis.<slug> */
     enum nb_reach reach;
+    unsigned dialects; /* NB_IN(RFC998) | ... */
     const char *summary;
 };
 
 /* rule: 0 .. NB_RULES-1 */
 const struct nb_rule_info *nb_rule_info(unsigned rule);
 
-/* The rule that says the same as this one; NB_RULES when none does. */
+/* The rule that says the same as this one; NB_RULES when none does. RFC 1030 tells as experience what RFC 998 demands:
+ * who breaks that is blamed for that alone, and this is found by its filter. It is held as long as none of those is
+ * blamed. */
 enum nb_rule nb_rule_same(enum nb_rule rule);
 
 /* How a connection stands with a rule. Frames are 0 when there is none. */
