@@ -64,13 +64,22 @@ def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterato
 
 
 def _reach(rule: Rule | None) -> list[str]:
-    """How much the plugin can prove."""
+    """How much the plugin can prove, and what is a breach."""
+    if rule is None:
+        return []
     said = {
         "violation": "a breach can be proven",
         "suspected": "a breach is never more than suspected",
         "observed": "only that it was kept can be shown",
     }
-    return [said[rule.reach]] if rule else []
+    lines = [said[rule.reach]]
+    if rule.breach:
+        lines.append(f"violation: {rule.breach} (proof: {rule.proof})")
+    if rule.suspected:
+        lines.append(f"suspected: {rule.suspected}")
+    if rule.same_as:
+        lines.append(f"a breach is reported for {', '.join(rule.same_as)}")
+    return lines
 
 
 def _mutant(one: mutants.Mutant) -> str:

@@ -106,6 +106,20 @@ def test_a_requirement_is_explained_with_the_places_of_its_cases_and_rules_and_w
         assert (f"{mutant.name}: " in shown) == ("CTRL-04" in mutant.planted)
 
 
+@pytest.mark.parametrize(
+    ("identifier", "fields"),
+    [("DATA-01", ("breach", "proof", "suspected")), ("CTRL-10", ("suspected",)), ("R1030-02", ("same_as",))],
+)
+def test_a_requirement_is_explained_with_what_a_capture_must_show(
+    explained: Callable[[str], str], identifier: str, fields: tuple[str, ...]
+) -> None:
+    rule = catalogue.requirements()[identifier].dissector
+    shown = explained(identifier).partition(" in Wireshark ")[2].partition(" dissector rule ")[0]
+    for field in fields:
+        value = getattr(rule, field)
+        assert (value if isinstance(value, str) else ", ".join(value)) in shown
+
+
 def source_line(place: str) -> str:
     file, _, number = place.rpartition(":")
     return (paths.root() / file).read_text(encoding="utf-8").splitlines()[int(number) - 1]
