@@ -7,58 +7,109 @@
 /* Buffers come in ascending order; one that does not find its place within so many steps is not worth the time. */
 #define STEPS_TO_PLACE 64
 
-static gpointer key_of(uint32_t number)
+/* A forged buffer number must not cost memory for all the numbers below it. */
+#define LARGEST_GAP 1024U
+
+/* Numbers are counted up, so nearly every buffer has its place behind the one before. */
+static bool is_near(const struct nb_buffers *buffers, uint32_t number)
 {
-    return GUINT_TO_POINTER(number);
+    return buffers->known && number - buffers->base < buffers->lives.count + LARGEST_GAP;
 }
 
-static unsigned place_of(uint32_t number)
+static struct nb_buffer_life *life_place(const struct nb_buffers *buffers, uint32_t number)
 {
-    return number % NB_BUFFERS_AT_HAND;
+    const uint32_t at = number - buffers->base;
+
+    if (!buffers->known || at >= buffers->lives.count) {
+        return NULL;
+    }
+    return (struct nb_buffer_life *)nb_series_at(&buffers->lives, at, sizeof(struct nb_buffer_life));
+}
+
+static struct nb_buffer_life *find_life(const struct nb_buffers *buffers, uint32_t number)
+{
+    struct nb_buffer_life *life = life_place(buffers, number);
+    struct nb_buffer_life *far_one = NULL;
+
+    /* It may have been far when it was made, and near by now. */
+    if ((life == NULL || !life->made) && buffers->far_lives != NULL) {
+        far_one = (struct nb_buffer_life *)wmem_map_lookup(buffers->far_lives, GUINT_TO_POINTER(number));
+    }
+    return far_one != NULL ? far_one : life;
+}
+
+static struct nb_buffer_life *make_far(struct nb_buffers *buffers, uint32_t number)
+{
+    if (!nb_memory_ask(sizeof(struct nb_buffer_life) + NB_MAP_ENTRY_BYTES)) {
+        return NULL;
+    }
+    struct nb_buffer_life *life = (struct nb_buffer_life *)nb_file_new0(sizeof(struct nb_buffer_life));
+    nb_memory_take(NB_MAP_ENTRY_BYTES);
+    if (buffers->far_lives == NULL) {
+        buffers->far_lives = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    }
+    wmem_map_insert(buffers->far_lives, GUINT_TO_POINTER(number), life);
+    return life;
+}
+
+static struct nb_buffer_life *make_place(struct nb_buffers *buffers, uint32_t number)
+{
+    if (!buffers->known) {
+        buffers->known = true;
+        buffers->base = number;
+    }
+    const uint32_t count = number - buffers->base + 1;
+    const uint32_t more = count > buffers->lives.count ? count - buffers->lives.count : 0;
+    if (!is_near(buffers, number) || !nb_memory_allows(more * sizeof(struct nb_buffer_life)) ||
+        !nb_series_grow(&buffers->lives, count, sizeof(struct nb_buffer_life))) {
+        return make_far(buffers, number);
+    }
+    return find_life(buffers, number);
+}
+
+struct nb_buffer_life *nb_buffer_life_find(const struct nb_buffers *buffers, uint32_t number)
+{
+    struct nb_buffer_life *life = find_life(buffers, number);
+
+    return life != NULL && life->made ? life : NULL;
+}
+
+struct nb_buffer_life *nb_buffer_life(struct nb_buffers *buffers, uint32_t number, bool make)
+{
+    struct nb_buffer_life *life = buffers->recent;
+
+    if (life != NULL && life->number == number) {
+        return life;
+    }
+    life = find_life(buffers, number);
+    if (life == NULL && make) {
+        life = make_place(buffers, number);
+    }
+    if (life == NULL || (!life->made && !make)) {
+        return NULL;
+    }
+    if (!life->made) {
+        life->made = true;
+        life->number = number;
+        life->highest = -1;
+    }
+    buffers->recent = life;
+    return life;
 }
 
 struct nb_buffer *nb_buffer_find(const struct nb_buffers *buffers, uint32_t number)
 {
-    const struct nb_at_hand *place = &buffers->at_hand[place_of(number)];
+    const struct nb_buffer_life *life = nb_buffer_life_find(buffers, number);
 
-    if (place->buffer != NULL && place->number == number) {
-        return place->buffer;
-    }
-    return buffers->others == NULL ? NULL : (struct nb_buffer *)wmem_map_lookup(buffers->others, key_of(number));
-}
-
-/* Few buffers are in transfer at a time, one behind the other; only where there are more is a map worth its cost. */
-static void put(struct nb_buffers *buffers, struct nb_buffer *buffer)
-{
-    struct nb_at_hand *place = &buffers->at_hand[place_of(buffer->number)];
-
-    if (place->buffer == NULL) {
-        *place = (struct nb_at_hand){.number = buffer->number, .buffer = buffer};
-        return;
-    }
-    if (buffers->others == NULL) {
-        buffers->others = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
-    }
-    wmem_map_insert(buffers->others, key_of(buffer->number), buffer);
-    nb_memory_take(NB_MAP_ENTRY_BYTES);
-}
-
-static void take_away(struct nb_buffers *buffers, const struct nb_buffer *buffer)
-{
-    struct nb_at_hand *place = &buffers->at_hand[place_of(buffer->number)];
-
-    if (place->buffer == buffer) {
-        place->buffer = NULL;
-        return;
-    }
-    wmem_map_remove(buffers->others, key_of(buffer->number)); /* what the entry took is not given back: few leave */
+    return life == NULL ? NULL : life->transfer;
 }
 
 static void link_in(struct nb_buffers *buffers, struct nb_buffer *buffer)
 {
     struct nb_buffer *below = buffers->highest;
 
-    for (int i = 0; i < STEPS_TO_PLACE && below != NULL && (int32_t)(below->number - buffer->number) > 0; i++) {
+    for (int i = 0; i < STEPS_TO_PLACE && below != NULL && (int32_t)(below->life->number - buffer->life->number) > 0;
+         i++) {
         below = below->lower;
     }
     buffer->lower = below;
@@ -136,10 +187,14 @@ struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number)
         return buffer;
     }
     buffer = take_spare(buffers);
-    buffer->number = number;
-    buffer->highest = -1;
+    buffer->life = nb_buffer_life(buffers, number, true);
+    if (buffer->life == NULL) { /* no memory: nothing of this connection is judged after this packet */
+        buffer->life = (struct nb_buffer_life *)nb_arena_new0(sizeof(struct nb_buffer_life));
+        buffer->life->number = number;
+        buffer->life->highest = -1;
+    }
+    buffer->life->transfer = buffer;
     buffer->last = -1;
-    put(buffers, buffer);
     link_in(buffers, buffer);
     return buffer;
 }
@@ -212,7 +267,7 @@ static void forget(struct nb_buffers *buffers, struct nb_buffer *buffer)
     } else {
         buffers->highest = buffer->lower;
     }
-    take_away(buffers, buffer);
+    buffer->life->transfer = NULL;
     lay_down(buffers, buffer);
 }
 
@@ -225,9 +280,10 @@ static void remember_gone(struct nb_buffers *buffers, const struct nb_buffer *bu
     if (buffers->gone == NULL) {
         buffers->gone = (struct nb_gone *)nb_arena_new0(NB_BUFFERS_GONE * sizeof(struct nb_gone));
     }
-    buffers->gone[buffer->number % NB_BUFFERS_GONE] = (struct nb_gone){.number = buffer->number,
-                                                                       .last = sent_once_before ? buffer->last : -1,
-                                                                       .ok_seq = sent_once_before ? buffer->ok_seq : 0};
+    buffers->gone[buffer->life->number % NB_BUFFERS_GONE] =
+        (struct nb_gone){.number = buffer->life->number,
+                         .last = sent_once_before ? buffer->last : -1,
+                         .ok_seq = sent_once_before ? buffer->ok_seq : 0};
 }
 
 /* The lowest buffer that is not done; a receiver may leave out numbers (DATA-06). NULL when it is not known. */
@@ -244,7 +300,7 @@ static struct nb_buffer *next_to_forget(struct nb_buffers *buffers)
 /* A buffer that is done before a lower one stays as an empty shell until that is done too. */
 void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer)
 {
-    if (buffer->highest >= 0 && buffers->started > 0) {
+    if (buffer->life->highest >= 0 && buffers->started > 0) {
         buffers->started--;
     }
     remember_gone(buffers, buffer);
@@ -252,10 +308,10 @@ void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer)
     buffer->retired = true;
     if (!buffers->base_known) {
         buffers->base_known = true;
-        buffers->done_below = buffers->lowest->number;
+        buffers->done_below = buffers->lowest->life->number;
     }
     while ((buffer = next_to_forget(buffers)) != NULL && buffer->retired) {
-        buffers->done_below = buffer->number + 1;
+        buffers->done_below = buffer->life->number + 1;
         forget(buffers, buffer);
     }
 }
@@ -276,7 +332,7 @@ static uint32_t beyond_last(const struct nb_buffer *buffer)
 {
     uint32_t count = 0;
 
-    for (int n = buffer->last + 1; n <= buffer->highest && (uint32_t)n < buffer->room; n++) {
+    for (int n = buffer->last + 1; n <= buffer->life->highest && (uint32_t)n < buffer->room; n++) {
         count += (buffer->parts[n].flags & NB_PART_SEEN) != 0;
     }
     return count;

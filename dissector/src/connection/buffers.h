@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The buffers of a connection that are in transfer: what was captured of each. A buffer whose OK is acknowledged is
- * forgotten, so that a long transfer needs no more memory than a short one. */
+/* The buffers of a connection: what was captured of each. */
 #ifndef NETBLT_BUFFERS_H
 #define NETBLT_BUFFERS_H
 
-#include "wireshark/compat.h"
+#include "wireshark/series.h"
 
 enum nb_part_flag {
     NB_PART_SEEN = 1 << 0,
@@ -39,14 +38,42 @@ struct nb_misplaced {
     bool proven; /* the order of emission is */
 };
 
-struct nb_buffer {
+/* What a RESEND asked for. */
+struct nb_asked {
+    struct nb_asked *older;
+    int64_t seq;
+    int64_t at_ns;
+    uint32_t record; /* ordinal */
+    uint32_t count;
+    uint16_t packets[];
+};
+
+/* What is known of a buffer, for as long as the file is open. Times are ns since the first frame of the file. */
+struct nb_buffer_life {
+    int64_t go_ns, first_data_ns, ok_ns;
     uint32_t number;
+    uint32_t go_frame, first_data_frame, ok_frame; /* 0 not seen */
+    uint32_t first_data_record;                    /* its ordinal + 1 */
+    uint32_t tracked;                              /* entries of first_sent in use */
+    uint32_t room;
+    int32_t highest; /* packet number; -1 none */
+    uint32_t highest_frame;
+    uint16_t base;        /* packet number of first_sent[0] */
+    bool made;            /* false: only a place for one */
+    uint32_t *first_sent; /* of each packet, ordinal + 1 of its first record; 0 not seen */
+    struct nb_asked *asked;
+    struct nb_buffer *transfer; /* NULL: it is not in transfer, as far as the rules know */
+};
+
+/* What the rules know of a buffer in transfer. It is forgotten when its OK is acknowledged, so that a long transfer
+ * needs no more of it than a short one. */
+struct nb_buffer {
+    struct nb_buffer_life *life;
     struct nb_buffer *lower; /* neighbours in transfer, by number */
     struct nb_buffer *higher;
     struct nb_part *parts;
     uint32_t room;
     uint32_t not_counted; /* which RESENDs name packets from this number on is not known; 0: it is known of all */
-    int highest;          /* packet number; -1 none */
     int last;             /* number of the LDATA; -1 not seen */
     uint32_t distinct;    /* packets */
     uint32_t good;        /* of these, with a copy whose data checksum was not wrong */
@@ -59,18 +86,12 @@ struct nb_buffer {
     int64_t ask_seq;    /* newest RESEND */
     int64_t told_ack;   /* the highest high-seq in packets that were captured for the first time, */
     int64_t low_ack;    /* and the lowest */
-    uint32_t go_frame;
-    uint32_t ok_frame;
     uint32_t ask_frame;
-    uint32_t first_frame; /* of its data */
-    uint32_t first_record;
     uint32_t last_frame;      /* of the LDATA */
     uint32_t unmarked_frame;  /* of the DATA that ends a full buffer; 0 none */
     uint32_t unmarked_record; /* its ordinal + 1 */
     double last_when;
-    double first_when;
-    uint64_t last_number; /* IP ID count of the LDATA */
-    uint32_t highest_frame;
+    uint64_t last_number;  /* IP ID count of the LDATA */
     uint32_t passed_frame; /* a packet of a later buffer, emitted when the sender knew the GO of this */
     uint64_t passed_number;
     bool passed_ordered;
@@ -88,14 +109,18 @@ struct nb_buffer {
     struct nb_misplaced behind_higher; /* ORDER-03 */
 };
 
-enum { NB_BUFFERS_AT_HAND = 8, NB_BUFFERS_GONE = 16 };
+enum { NB_BUFFERS_GONE = 16 };
 
 struct nb_buffers {
-    struct nb_at_hand {
-        uint32_t number; /* here too: the buffer itself may not be in the cache */
-        struct nb_buffer *buffer;
-    } at_hand[NB_BUFFERS_AT_HAND]; /* by the last bits of the number */
-    wmem_map_t *others;            /* whose place was taken; NULL as long as there were none */
+    bool known;
+    uint32_t base;          /* number of the first of `lives` */
+    struct nb_series lives; /* of struct nb_buffer_life */
+    wmem_map_t *far_lives;  /* by number: those that are far from the others; NULL none */
+    struct nb_buffer_life *recent;
+    bool first_go_known;
+    uint32_t first_go; /* lowest buffer that a GO named */
+    int32_t outstanding;
+    /* in transfer */
     struct nb_buffer *lowest;
     struct nb_buffer *highest;
     struct nb_buffer *spare;            /* memory of those that were forgotten, by `higher`: the next will take it */
@@ -111,6 +136,12 @@ struct nb_buffers {
     bool base_known;
     uint32_t done_below; /* all lower numbers are complete and forgotten */
 };
+
+/* NULL: it is not known; with `make`, there is no memory for it. */
+struct nb_buffer_life *nb_buffer_life(struct nb_buffers *buffers, uint32_t number, bool make);
+
+/* As above, only to be looked at; NULL when there is none. */
+struct nb_buffer_life *nb_buffer_life_find(const struct nb_buffers *buffers, uint32_t number);
 
 /* NULL when it is not in transfer. */
 struct nb_buffer *nb_buffer_find(const struct nb_buffers *buffers, uint32_t number);

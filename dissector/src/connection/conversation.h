@@ -30,43 +30,6 @@ struct nb_note {
     uint8_t kind; /* enum nb_note_kind */
 };
 
-/* One control message, however often it was sent. */
-struct nb_message_life {
-    int64_t first_ns; /* since the first frame of the file */
-    int64_t ack_ns;
-    union {
-        uint32_t one;   /* sent once: most are */
-        uint32_t *many; /* ascending */
-    } frames;           /* of every CONTROL that holds it: nb_message_frames */
-    uint32_t sent;      /* number of frames */
-    uint32_t ack_frame;
-    uint32_t buffer;
-    uint8_t type; /* enum nb_message_type */
-};
-
-/* What a RESEND asked for. */
-struct nb_asked {
-    struct nb_asked *older;
-    int64_t seq;
-    int64_t at_ns;
-    uint32_t record; /* ordinal */
-    uint32_t count;
-    uint16_t packets[];
-};
-
-struct nb_buffer_life {
-    int64_t go_ns, first_data_ns, ok_ns;
-    uint32_t number;
-    uint32_t go_frame, first_data_frame, ok_frame; /* 0 not seen */
-    uint32_t tracked;                              /* entries of first_sent in use */
-    uint32_t room;
-    int32_t highest;      /* packet number; -1 none */
-    uint16_t base;        /* packet number of first_sent[0] */
-    bool made;            /* false: only a place for one */
-    uint32_t *first_sent; /* of each packet, ordinal + 1 of its first record; 0 not seen */
-    struct nb_asked *asked;
-};
-
 enum nb_completeness {
     NB_SEEN_OPEN = 1 << 0,
     NB_SEEN_RESPONSE = 1 << 1,
@@ -87,19 +50,6 @@ struct nb_conversation {
     bool begun;                             /* a packet that counts was captured */
     uint8_t completeness;                   /* enum nb_completeness */
     uint16_t burst_size, burst_interval_ms; /* as last announced */
-    /* control messages: number message_base is the first of messages */
-    bool messages_known;
-    int64_t message_base, newest, acked;
-    struct nb_series messages; /* of struct nb_message_life */
-    /* buffers */
-    bool first_go_known;
-    uint32_t first_go; /* lowest buffer that a GO named */
-    bool buffers_known;
-    uint32_t buffer_base;     /* number of the first of buffers */
-    struct nb_series buffers; /* of struct nb_buffer_life */
-    wmem_map_t *far_buffers;  /* by number: those that are far from the others; NULL none */
-    struct nb_buffer_life *recent;
-    int32_t outstanding;
     /* bursts of the sender */
     uint32_t burst, burst_position, burst_frame;
     int64_t burst_ns, last_data_ns;
@@ -112,11 +62,5 @@ struct nb_conversation {
     /* last, behind what each packet needs: by end and type, the first packet of a kind that is sent again */
     struct nb_once first_of[2][NB_ONCE_TYPES];
 };
-
-/* Frames of every CONTROL that holds the message, ascending; life->sent of them. */
-static inline const uint32_t *nb_message_frames(const struct nb_message_life *life)
-{
-    return life->sent > 1 ? life->frames.many : &life->frames.one;
-}
 
 #endif

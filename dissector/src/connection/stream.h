@@ -7,9 +7,9 @@
 #include "connection/buffers.h"
 #include "connection/conversation.h"
 #include "connection/emission.h"
+#include "connection/messages.h"
 #include "connection/position.h"
 #include "connection/terms.h"
-#include "connection/told.h"
 #include "decode/carrier.h"
 #include "decode/parse.h"
 #include "wireshark/memory.h"
@@ -128,7 +128,7 @@ struct nb_stream {
     int64_t acked;             /* highest acknowledged sequence number captured, unwrapped */
     int64_t newest;            /* highest control message captured, unwrapped */
     struct nb_mark acked_mark; /* the sender's packet with the highest high-seq */
-    struct nb_told_log told;
+    struct nb_messages messages;
     struct nb_queue queue;
     struct nb_pace agreed; /* RESPONSE, then the newest OK that is acknowledged */
     int64_t agreed_seq;    /* this OK; 0: RESPONSE */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reports/assembly.h"
 
-#include "connection/converse.h"
 #include "connection/event.h"
+#include "connection/take.h"
 #include "decode/content.h"
 
 struct piece {
@@ -173,7 +173,7 @@ static struct buffer *lowest(const struct transfer *transfer, uint32_t from)
 }
 
 /* The first buffer is the one that the first GO named; without a GO, the lowest that data came for. */
-static bool find_start(struct transfer *transfer, const struct nb_conversation *conversation)
+static bool find_start(struct transfer *transfer, const struct nb_buffers *buffers)
 {
     const uint32_t half = UINT32_C(1) << 31; /* what is nearer from behind is lower */
     const struct buffer *any = lowest(transfer, 0);
@@ -181,9 +181,9 @@ static bool find_start(struct transfer *transfer, const struct nb_conversation *
     if (any == NULL) {
         return false;
     }
-    const uint32_t middle = conversation->first_go_known ? conversation->first_go : any->number;
+    const uint32_t middle = buffers->first_go_known ? buffers->first_go : any->number;
     const uint32_t first = lowest(transfer, middle - half)->number;
-    transfer->next = conversation->first_go_known && (int32_t)(first - middle) > 0 ? middle : first;
+    transfer->next = buffers->first_go_known && (int32_t)(first - middle) > 0 ? middle : first;
     transfer->started = true;
     return true;
 }
@@ -194,9 +194,9 @@ static bool is_over(const struct nb_packet *packet)
     return packet->type == NB_DONE || packet->type == NB_ABORT || packet->type == NB_QUITACK;
 }
 
-static bool is_ok(struct nb_conversation *conversation, uint32_t number, uint32_t frame)
+static bool is_ok(const struct nb_buffers *buffers, uint32_t number, uint32_t frame)
 {
-    const struct nb_buffer_life *life = nb_buffer_life(conversation, number, false);
+    const struct nb_buffer_life *life = nb_buffer_life_find(buffers, number);
 
     return life != NULL && life->ok_frame != 0 && life->ok_frame <= frame;
 }
@@ -206,12 +206,12 @@ static bool is_ok(struct nb_conversation *conversation, uint32_t number, uint32_
 static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transfer *transfer, wmem_allocator_t *scope,
                                    const struct nb_record *record, bool over)
 {
-    struct nb_conversation *conversation = &record->stream->conversation;
+    const struct nb_buffers *buffers = &record->stream->buffers;
     struct nb_whole *first = NULL, **last = &first;
 
-    while (transfer->started || find_start(transfer, conversation)) {
+    while (transfer->started || find_start(transfer, buffers)) {
         struct buffer *buffer = (struct buffer *)wmem_tree_lookup32(transfer->buffers, transfer->next);
-        const bool missed = over || is_ok(conversation, transfer->next, record->frame);
+        const bool missed = over || is_ok(buffers, transfer->next, record->frame);
         const bool skipped = buffer == NULL && missed;
 
         if (skipped) { /* the capture holds nothing of it */

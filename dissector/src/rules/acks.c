@@ -23,7 +23,7 @@ void nb_acks_register(void)
 
 /* CTRL-06: never less than in a packet emitted before. Whatever the capture missed, these two contradict each other.
  * Told again when it falls deeper, not for every packet until it has risen. */
-static void judge_decrease(const struct nb_event *event, const struct nb_ack *ack)
+static void judge_decrease(const struct nb_event *event)
 {
     const struct nb_stream *stream = event->stream;
     struct fallen *fallen = (struct fallen *)nb_stream_reserved(stream, place);
@@ -33,11 +33,11 @@ static void judge_decrease(const struct nb_event *event, const struct nb_ack *ac
                                      .request_frame = stream->acked_mark.frame};
 
     if (nb_proven_after(event, &stream->acked_mark) &&
-        (fallen->from != stream->acked_mark.frame || ack->now < fallen->to)) {
+        (fallen->from != stream->acked_mark.frame || event->ack.now < fallen->to)) {
         fallen->from = stream->acked_mark.frame;
-        fallen->to = ack->now;
-        nb_blame(event, &charge, "acknowledges %u, frame %u acknowledged %u before", (uint16_t)ack->now,
-                 stream->acked_mark.frame, (uint16_t)ack->before);
+        fallen->to = event->ack.now;
+        nb_blame(event, &charge, "acknowledges %u, frame %u acknowledged %u before", (uint16_t)event->ack.now,
+                 stream->acked_mark.frame, (uint16_t)event->ack.before);
     }
 }
 
@@ -68,81 +68,71 @@ static void judge_unseen(const struct nb_event *event, int64_t unseen, int64_t a
 }
 
 /* Goes through the messages that are acknowledged now for the first time. */
-static void take_acknowledged(const struct nb_event *event, const struct nb_ack *ack)
+static void take_acknowledged(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     int64_t unseen = 0;
 
-    for (int64_t seq = MAX(ack->before, ack->now - NB_TOLD_WINDOW) + 1; seq <= ack->now; seq++) {
-        const struct nb_told *told = nb_told_find(&stream->told, seq);
+    for (int64_t seq = MAX(event->ack.before, event->ack.now - NB_MESSAGE_WINDOW) + 1; seq <= event->ack.now; seq++) {
+        const struct nb_message_life *told = nb_message_find(&stream->messages, seq);
         if (told == NULL) {
             unseen = unseen == 0 && (uint16_t)seq != 0 ? seq : unseen;
-        } else if (told->type == NB_OK && told->burst_size != 0) { /* AMB-11: 0 keeps the size */
-            stream->agreed = (struct nb_pace){told->burst_size, told->burst_interval};
-            stream->agreed_seq = seq;
         }
     }
-    if (ack->now - ack->before > NB_TOLD_WINDOW) {
-        unseen = unseen == 0 ? ack->before + 1 : unseen;
+    if (event->ack.now - event->ack.before > NB_MESSAGE_WINDOW) {
+        unseen = unseen == 0 ? event->ack.before + 1 : unseen;
     }
     if (unseen != 0) {
-        judge_unseen(event, unseen, ack->now);
+        judge_unseen(event, unseen, event->ack.now);
     } else {
         nb_keep(event, NB_RULE_CTRL_ACK);
         nb_keep(event, NB_RULE_CTRL_ALL);
-        if (nb_wire_damaged(stream)->seq != 0 && ack->now <= nb_wire_damaged(stream)->seq) {
+        if (nb_wire_damaged(stream)->seq != 0 && event->ack.now <= nb_wire_damaged(stream)->seq) {
             nb_keep(event, NB_RULE_CKSUM_BAD_HEADER);
         }
     }
 }
 
-void nb_acks_packet(const struct nb_event *event, const struct nb_ack *ack)
+void nb_acks_packet(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
-    struct nb_mark *mark = &stream->acked_mark;
 
-    if (ack->now < ack->before) {
-        judge_decrease(event, ack);
-    } else if (ack->now > ack->before) {
-        take_acknowledged(event, ack);
+    if (event->ack.now < event->ack.before) {
+        judge_decrease(event);
+    } else if (event->ack.now > event->ack.before) {
+        take_acknowledged(event);
     } else {
         nb_keep(event, NB_RULE_CTRL_ACK);
-        if (stream->newest > ack->now && nb_told_find(&stream->told, ack->now + 1) == NULL) {
+        if (stream->newest > event->ack.now && nb_message_find(&stream->messages, event->ack.now + 1) == NULL) {
             nb_keep(event, NB_RULE_CTRL_HOLE);
         }
     }
-    /* The earliest emitted packet with the highest high-seq. */
-    if (ack->now > ack->before || mark->frame == 0 ||
-        (ack->now == ack->before && mark->ordered && event->emitted.arrival == NB_LATE &&
-         event->emitted.number < mark->number)) {
-        *mark = nb_mark_of(event);
-    }
     stream->queue.answered = true;
-    nb_duty_acknowledged(event, ack->now);
-    if (stream->last.known && stream->last.ok_seq != 0 && !stream->final_ok.acked && ack->now >= stream->final_ok.seq &&
-        stream->unaccepted == 0) {
+    nb_duty_acknowledged(event, event->ack.now);
+    if (stream->last.known && stream->last.ok_seq != 0 && !stream->final_ok.acked &&
+        event->ack.now >= stream->final_ok.seq && stream->unaccepted == 0) {
         nb_keep(event, NB_RULE_DATA_DELIVERED);
     }
-    if (ack->now >= stream->final_ok.seq) {
+    if (event->ack.now >= stream->final_ok.seq) {
         stream->final_ok.acked = true;
         stream->final_ok.unanswered = 0;
     }
 }
 
-void nb_acks_null_ack(const struct nb_event *event, const struct nb_ack *ack)
+void nb_acks_null_ack(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     const struct nb_pace reported = {event->packet->burst_size, event->packet->burst_interval};
     struct nb_pace allowed = stream->agreed;
     bool offered = stream->agreed_seq != 0;
 
-    if (allowed.size == 0 || ack->now < stream->agreed_seq) {
+    if (allowed.size == 0 || event->ack.now < stream->agreed_seq) {
         return; /* overtaken: what was agreed when it was emitted is not kept */
     }
     /* OKs that may have been acted upon, though they are not acknowledged. */
-    for (int64_t seq = MAX(ack->now, stream->agreed_seq) + 1; seq <= MIN(stream->newest, ack->now + NB_TOLD_WINDOW);
-         seq++) {
-        const struct nb_told *told = nb_told_find(&stream->told, seq);
+    for (int64_t seq = MAX(event->ack.now, stream->agreed_seq) + 1;
+         seq <= MIN(stream->newest, event->ack.now + NB_MESSAGE_WINDOW); seq++) {
+        const struct nb_message_life *told = nb_message_find(&stream->messages, seq);
         if (told != NULL && told->type == NB_OK && told->burst_size != 0) {
             allowed = nb_looser(allowed, (struct nb_pace){told->burst_size, told->burst_interval});
             offered = true;
@@ -169,12 +159,12 @@ void nb_acks_null_ack(const struct nb_event *event, const struct nb_ack *ack)
     }
 }
 
-void nb_acks_retire(const struct nb_event *event, const struct nb_ack *ack)
+void nb_acks_retire(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
 
-    for (int64_t seq = MAX(ack->before, ack->now - NB_TOLD_WINDOW) + 1; seq <= ack->now; seq++) {
-        const struct nb_told *told = nb_told_find(&stream->told, seq);
+    for (int64_t seq = MAX(event->ack.before, event->ack.now - NB_MESSAGE_WINDOW) + 1; seq <= event->ack.now; seq++) {
+        const struct nb_message_life *told = nb_message_find(&stream->messages, seq);
         if (told == NULL || told->type != NB_OK) {
             continue;
         }

@@ -3,13 +3,13 @@
 #ifndef NETBLT_RULE_ACKS_H
 #define NETBLT_RULE_ACKS_H
 
-#include "rules/acknowledgement.h"
+#include "connection/event.h"
 
 void nb_acks_register(void);
-void nb_acks_packet(const struct nb_event *event, const struct nb_ack *ack);
-void nb_acks_null_ack(const struct nb_event *event, const struct nb_ack *ack);
+void nb_acks_packet(const struct nb_event *event);
+void nb_acks_null_ack(const struct nb_event *event);
 
 /* Judges and retires the buffers whose OK is acknowledged now. */
-void nb_acks_retire(const struct nb_event *event, const struct nb_ack *ack);
+void nb_acks_retire(const struct nb_event *event);
 
 #endif

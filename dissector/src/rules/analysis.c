@@ -2,7 +2,7 @@
 /* The order of work on each packet: stream, copies, roles, then one rule after the other. */
 #include "rules/analysis.h"
 
-#include "connection/converse.h"
+#include "connection/take.h"
 #include "decode/content.h"
 #include "rules/absence.h"
 #include "rules/acks.h"
@@ -119,42 +119,17 @@ static void learn_closing(struct nb_event *event)
     }
 }
 
-/* Message 1 was not captured. The capture may have begun in the middle, right before an old OPEN that was on its way
- * for long and the RESPONSE to it (OPEN-07): the IP ID of that OPEN lies far behind those of its end's other packets.
- * Then numbers are taken up where they are. */
-static void begin_without_first_message(struct nb_stream *stream)
-{
-    const int8_t active = stream->active;
-
-    if (active < 0 || !stream->end[active].flow.unbroken || stream->end[active].opened_number != NB_FIRST_NUMBER) {
-        stream->doubts |= NB_DOUBT_BEGINNING;
-        stream->acked_known = false;
-    }
-}
-
-static bool begins_with_message_1(const struct nb_packet *packet)
-{
-    struct nb_message message;
-    int offset = NB_HEADER_BYTES;
-
-    return nb_next_message(packet, &offset, &message) == NB_MESSAGE && message.seq == 1;
-}
-
 static void control_packet(struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
-    const int64_t newest = stream->newest;
 
     if (event->end == stream->sender) {
         nb_robust_odd(event, NB_ODD_DIRECTION);
         return;
     }
-    if (stream->newest == 0 && stream->acked_known && !begins_with_message_1(event->packet)) {
-        begin_without_first_message(stream);
-    }
     nb_control_packet(event);
     nb_reaction_answered(&stream->reaction, event->end, event->now);
-    if (stream->newest > newest) {
+    if (stream->newest > event->newest_before) {
         nb_reaction_asked(&stream->reaction, 1 - event->end, event->now);
     }
 }
@@ -167,30 +142,18 @@ static void sender_packet(struct nb_event *event)
         nb_robust_odd(event, NB_ODD_DIRECTION);
         return;
     }
-    if (stream->acked_mark.frame == 0 && stream->acked_known && event->packet->high_seq != 0 &&
-        nb_told_find(&stream->told, 1) == NULL) {
-        begin_without_first_message(stream);
-    }
-    if (!stream->acked_known) {
-        stream->acked_known = true; /* mid-stream: begin with what this end acknowledges now */
-        stream->doubts |= NB_DOUBT_BEGINNING;
-        stream->acked = event->packet->high_seq;
-        stream->newest = MAX(stream->newest, stream->acked);
-    }
-    const struct nb_ack ack = {.now = nb_unwrap(stream->acked, event->packet->high_seq), .before = stream->acked};
-    nb_acks_packet(event, &ack);
-    nb_redundancy_acknowledged(event, &ack);
-    if (ack.now > ack.before) {
-        stream->acked = ack.now;
+    nb_acks_packet(event);
+    nb_redundancy_acknowledged(event);
+    if (event->ack.now > event->ack.before) {
         nb_reaction_answered(&stream->reaction, event->end, event->now);
     }
     if (nb_is_data(event->packet->type)) {
-        nb_data_packet(event, &ack);
+        nb_data_packet(event);
     } else {
-        nb_acks_null_ack(event, &ack);
+        nb_acks_null_ack(event);
     }
-    if (ack.now > ack.before) {
-        nb_acks_retire(event, &ack);
+    if (event->ack.now > event->ack.before) {
+        nb_acks_retire(event);
     }
 }
 
@@ -254,7 +217,7 @@ static bool follows_lost_response(const struct nb_event *event)
     const int8_t active = stream->active;
 
     return event->packet->type == NB_CONTROL && event->stream->open_seen && active == 1 - event->end &&
-           stream->end[active].transfer.frame == 0 && begins_with_message_1(event->packet);
+           stream->end[active].transfer.frame == 0 && nb_begins_with_message_1(event->packet);
 }
 
 static void learn_anyway(struct nb_event *event)
@@ -266,16 +229,8 @@ static void learn_anyway(struct nb_event *event)
     }
 }
 
-/* `opened`: of an OPEN or RESPONSE. */
-static void apply_rules(struct nb_event *event, const struct nb_opened *opened)
+static void apply_rules(struct nb_event *event)
 {
-    if (is_stray(event)) {
-        return;
-    }
-    if (may_be_of_the_next(event)) {
-        event->stream->doubts |= NB_DOUBT_EPOCH;
-    }
-    learn_roles(event);
     if (event->stream->dialect != NB_RFC998) {
         learn_anyway(event); /* other dialects have other rules */
         if (event->stream->dialect == NB_ETFTP) {
@@ -301,7 +256,7 @@ static void apply_rules(struct nb_event *event, const struct nb_opened *opened)
     switch (event->packet->type) {
     case NB_OPEN:
     case NB_RESPONSE:
-        nb_opening_packet(event, opened);
+        nb_opening_packet(event);
         break;
     case NB_CONTROL:
         control_packet(event);
@@ -319,6 +274,21 @@ static void apply_rules(struct nb_event *event, const struct nb_opened *opened)
         nb_redundancy_passed(event);
     }
     nb_settle(event);
+}
+
+static void take_and_judge(struct nb_event *event)
+{
+    if (event->emitted.arrival != NB_COPY && !is_stray(event)) {
+        if (may_be_of_the_next(event)) {
+            event->stream->doubts |= NB_DOUBT_EPOCH;
+        }
+        learn_roles(event);
+        nb_take_packet(event);
+        apply_rules(event);
+    } else if (event->emitted.arrival == NB_COPY && nb_is_data(event->packet->type)) {
+        nb_data_copy(event);
+    }
+    event->record->outstanding = (uint16_t)CLAMP(event->stream->buffers.outstanding, 0, 0xFFFF);
 }
 
 static bool changes_state(const struct nb_packet *packet, bool verified)
@@ -483,14 +453,8 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
         const struct nb_origin origin = nb_origin_of(carrier, event.frame);
         event.emitted = nb_emission_note(&event.stream->end[event.end].flow, &origin, event.content);
         nb_note_copy(event.record, event.emitted.copy_of);
-        if (event.emitted.arrival != NB_COPY) {
-            const struct nb_opened opened = is_opening(packet->type) ? nb_take_opening(&event) : (struct nb_opened){0};
-            apply_rules(&event, &opened);
-        } else if (nb_is_data(packet->type)) {
-            nb_data_copy(&event);
-        }
+        take_and_judge(&event);
         judge_ports(&event, packet, carrier, pinfo);
-        nb_converse(&event);
     } else {
         stateless_packet(&event, carrier, verified, counts);
     }

@@ -43,7 +43,7 @@ static const struct nb_buffer *find_open_buffer(const struct nb_stream *stream)
     const struct nb_buffer *buffer = stream->buffers.lowest;
 
     for (int i = 0; i < BUFFERS_AT_MOST && buffer != NULL; i++, buffer = buffer->higher) {
-        if (!buffer->retired && buffer->ok_seq == 0 && (int32_t)(buffer->number - stream->last.buffer) <= 0) {
+        if (!buffer->retired && buffer->ok_seq == 0 && (int32_t)(buffer->life->number - stream->last.buffer) <= 0) {
             return buffer;
         }
     }
@@ -83,7 +83,7 @@ static void judge_done(const struct nb_event *event)
     if (open != NULL) {
         charge.excuse = nb_is_unbroken(stream, event->end) ? NULL : charge.excuse;
         charge.forgiven = NB_DOUBT_UNSEEN_DATA; /* an OK that came behind its acknowledgement was not noted */
-        nb_blame(event, &charge, "DONE, though buffer %u has no OK", open->number);
+        nb_blame(event, &charge, "DONE, though buffer %u has no OK", open->life->number);
         return;
     }
     nb_keep(event, NB_RULE_CLOSE_RECEIVER);
@@ -225,7 +225,7 @@ static const struct nb_buffer *find_begun_buffer(const struct nb_stream *stream)
     const struct nb_buffer *buffer = stream->buffers.lowest;
 
     for (int i = 0; i < BUFFERS_AT_MOST && buffer != NULL; i++, buffer = buffer->higher) {
-        if (!buffer->retired && buffer->ok_seq == 0 && buffer->highest >= 0 && buffer->last < 0) {
+        if (!buffer->retired && buffer->ok_seq == 0 && buffer->life->highest >= 0 && buffer->last < 0) {
             return buffer;
         }
     }
@@ -237,15 +237,15 @@ static void judge_boundary(const struct nb_event *event, const struct nb_buffer 
 {
     const struct nb_charge charge = {.rule = NB_RULE_QUIT_BOUNDARY,
                                      .offender = event->end,
-                                     .request_frame = open->first_frame,
+                                     .request_frame = open->life->first_data_frame,
                                      .excuse = nb_is_unbroken(event->stream, event->end)
                                                    ? "with several buffers in transfer a boundary may be far (AMB-56)"
                                                    : "the LDATA may have escaped the capture"};
 
     if (event->end == event->stream->sender) {
-        nb_blame(event, &charge, "QUIT, the LDATA of buffer %u was not captured", open->number);
+        nb_blame(event, &charge, "QUIT, the LDATA of buffer %u was not captured", open->life->number);
     } else {
-        nb_remark(event, NB_NOTES_QUIT_EARLY, "QUIT, the LDATA of buffer %u was not captured", open->number);
+        nb_remark(event, NB_NOTES_QUIT_EARLY, "QUIT, the LDATA of buffer %u was not captured", open->life->number);
     }
 }
 

@@ -13,7 +13,7 @@ struct nb_control {
     unsigned fresh; /* captured for the first time */
     unsigned gos;   /* of these */
     unsigned oks;
-    bool present[NB_TOLD_WINDOW]; /* by number - acked - 1 */
+    bool present[NB_MESSAGE_WINDOW]; /* by number - acked - 1 */
 };
 
 #endif

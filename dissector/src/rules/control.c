@@ -11,6 +11,7 @@
 #include "rules/messages.h"
 #include "rules/outstanding.h"
 #include "rules/redundancy.h"
+#include "wireshark/memory.h"
 
 struct controls {
     int64_t head;             /* first message of a CONTROL that was right to begin there */
@@ -129,18 +130,18 @@ static void judge_numbers(const struct nb_event *event, const struct nb_control 
         .absent = NB_ABSENT_MESSAGE,
         .absent_number = 1};
 
-    if (!stream->open_seen || !stream->response_seen || control->highest - control->newest_before > NB_TOLD_WINDOW) {
+    if (!stream->open_seen || !stream->response_seen || control->highest - control->newest_before > NB_MESSAGE_WINDOW) {
         return;
     }
-    if (control->first == 0 && stream->newest < NB_TOLD_WINDOW) {
+    if (control->first == 0 && stream->newest < NB_MESSAGE_WINDOW) {
         const struct nb_charge zero = {.rule = NB_RULE_CTRL_NUMBERS, .offender = event->end};
         nb_blame(event, &zero, "the first message has number 0");
         return;
     }
     /* Of more messages than can wait here nothing is remembered. */
-    const int64_t end = MIN(control->highest, stream->acked + NB_TOLD_WINDOW + 1);
+    const int64_t end = MIN(control->highest, stream->acked + NB_MESSAGE_WINDOW + 1);
     for (int64_t seq = MAX(control->newest_before, stream->acked) + 1; seq < end; seq++) {
-        if (nb_told_find(&stream->told, seq) == NULL && (uint16_t)seq != 0) {
+        if (nb_message_find(&stream->messages, seq) == NULL && (uint16_t)seq != 0) {
             report_number(event, control, &charge, seq);
             return;
         }
@@ -256,11 +257,11 @@ static bool share_a_packet(const struct nb_event *event, const struct nb_message
 /* Whether these messages came up at one moment, as far as anyone saw. */
 static bool came_together(const struct nb_event *event, int64_t first, int64_t second)
 {
-    const float at_once_s = 0.002F;
-    const struct nb_told *a = nb_told_find(&event->stream->told, first);
-    const struct nb_told *b = nb_told_find(&event->stream->told, second);
+    const int64_t at_once_ns = 2000000;
+    const struct nb_message_life *a = nb_message_find(&event->stream->messages, first);
+    const struct nb_message_life *b = nb_message_find(&event->stream->messages, second);
 
-    return a == NULL || b == NULL || b->when - a->when < at_once_s;
+    return a == NULL || b == NULL || b->first_ns - a->first_ns < at_once_ns;
 }
 
 /* TIMER-04: data of the buffer that came behind the first message show that it arrived; through a hole below it they
@@ -268,14 +269,14 @@ static bool came_together(const struct nb_event *event, int64_t first, int64_t s
 static const char *has_been_served(const struct nb_event *event, uint32_t number, int64_t first)
 {
     struct nb_stream *stream = event->stream;
-    const struct nb_told *told = nb_told_find(&stream->told, first);
+    const struct nb_message_life *told = nb_message_find(&stream->messages, first);
     const struct nb_buffer *buffer = nb_buffer_find(&stream->buffers, number);
 
     if (stream->sender < 0 || !nb_is_unbroken(stream, stream->sender)) {
         return "data that answer the first of them may have escaped the capture";
     }
     for (uint32_t i = 0; told != NULL && buffer != NULL && i < buffer->room; i++) {
-        if (buffer->parts[i].frame > told->frame) {
+        if (buffer->parts[i].frame > nb_message_frame(told)) {
             return "data that came since show that the first of them had arrived";
         }
     }
@@ -317,58 +318,48 @@ static void note_asked(const struct nb_event *event, struct asked *asked, const 
     nb_keep(event, NB_RULE_RESEND_SINGLE);
 }
 
-static void take_message(const struct nb_event *event, const struct nb_message *message, int64_t seq,
-                         struct nb_control *control)
+static void take_message(const struct nb_event *event, const struct nb_heard *heard, struct nb_control *control)
 {
     struct nb_stream *stream = event->stream;
-    struct nb_told *told = nb_told_find(&stream->told, seq);
+    const int64_t seq = heard->seq;
 
     control->first = control->messages == 0 ? seq : MIN(control->first, seq);
     control->highest = control->messages == 0 ? seq : MAX(control->highest, seq);
     control->messages++;
-    if (told != NULL) {
-        nb_message_again(event, message, told);
-    } else if (seq > stream->acked && seq <= stream->acked + NB_TOLD_WINDOW) {
+    if (heard->kind == NB_HEARD_AGAIN) {
+        nb_message_again(event, heard);
+    } else if (heard->kind == NB_HEARD_FRESH) {
         control->fresh++;
-        control->gos += message->type == NB_GO;
-        control->oks += message->type == NB_OK;
-        nb_message_fresh(event, message, seq);
+        control->gos += heard->message.type == NB_GO;
+        control->oks += heard->message.type == NB_OK;
+        nb_message_fresh(event, heard);
     } else {
         nb_turned_up(event, seq);
-        nb_message_late(event, message, seq);
+        nb_message_late(event, heard);
     }
-    if (seq > stream->acked && seq <= stream->acked + NB_TOLD_WINDOW) {
+    if (seq > stream->acked && seq <= stream->acked + NB_MESSAGE_WINDOW) {
         control->present[seq - stream->acked - 1] = true;
     }
-    stream->newest = MAX(stream->newest, seq);
 }
 
 void nb_control_packet(const struct nb_event *event)
 {
-    struct nb_stream *stream = event->stream;
-    struct nb_control control = {.newest_before = stream->newest};
+    struct nb_control control = {.newest_before = event->newest_before};
     struct asked asked;
-    struct nb_message message;
     int64_t previous = INT64_MIN;
     bool disordered = false;
-    enum nb_walk walk;
-    int offset = NB_HEADER_BYTES;
 
     asked.count = 0;
-    while ((walk = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE && nb_memory_ask(0)) {
-        if (!stream->acked_known && stream->newest == 0) {
-            stream->newest = message.seq;
-        }
-        const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message.seq);
-        judge_sequence(event, previous, seq, &disordered);
-        previous = seq;
-        const unsigned fresh_before = control.fresh;
-        take_message(event, &message, seq, &control);
-        if (message.type == NB_RESEND) {
-            note_asked(event, &asked, &message, seq, control.fresh > fresh_before);
+    for (unsigned i = 0; i < event->heard_count && nb_memory_ask(0); i++) {
+        const struct nb_heard *heard = &event->heard[i];
+        judge_sequence(event, previous, heard->seq, &disordered);
+        previous = heard->seq;
+        take_message(event, heard, &control);
+        if (heard->message.type == NB_RESEND) {
+            note_asked(event, &asked, &heard->message, heard->seq, heard->kind == NB_HEARD_FRESH);
         }
     }
-    if (walk != NB_END || control.messages == 0) {
+    if (event->heard_end != NB_END || control.messages == 0) {
         return;
     }
     if (!disordered) {

@@ -85,7 +85,7 @@ static void judge_packet_size(const struct view *view)
     if (view->ldata && view->length == 0) {
         charge.rule = NB_RULE_DATA_LDATA;
         charge.excuse = "its end may have been found late (AMB-42)";
-        nb_blame(event, &charge, "an LDATA without data ends buffer %u", view->buffer->number);
+        nb_blame(event, &charge, "an LDATA without data ends buffer %u", view->buffer->life->number);
         return;
     }
     if (proposed != size && view->length == proposed) {
@@ -132,28 +132,29 @@ static void judge_type(const struct view *view)
 
     if (again && view->ldata != ((view->part->flags & NB_PART_LDATA) != 0)) {
         charge.request_frame = view->part->frame;
-        nb_blame(event, &charge, "packet %d of buffer %u is %s now and was %s before", number, buffer->number,
+        nb_blame(event, &charge, "packet %d of buffer %u is %s now and was %s before", number, buffer->life->number,
                  view->ldata ? "LDATA" : "DATA", view->ldata ? "DATA" : "LDATA");
         charge.rule = NB_RULE_RESEND_IDENTITY;
-        nb_blame(event, &charge, "packet %d of buffer %u has another type when sent again", number, buffer->number);
+        nb_blame(event, &charge, "packet %d of buffer %u has another type when sent again", number,
+                 buffer->life->number);
     } else if (buffer->last >= 0 && number > buffer->last && !again && ended_early(view)) {
         charge.offending_frame = buffer->last_frame;
-        nb_blame(event, &charge, "the LDATA of buffer %u is packet %d, packet %d follows", buffer->number, buffer->last,
-                 number);
+        nb_blame(event, &charge, "the LDATA of buffer %u is packet %d, packet %d follows", buffer->life->number,
+                 buffer->last, number);
         buffer->last = -1; /* the right one is still to come */
         buffer->last_frame = 0;
         buffer->ended_twice = true;
     } else if (buffer->last >= 0 && (number > buffer->last || (view->ldata && number != buffer->last))) {
         charge.request_frame = buffer->last_frame;
-        nb_blame(event, &charge, "packet %d of buffer %u, whose LDATA is packet %d", number, buffer->number,
+        nb_blame(event, &charge, "packet %d of buffer %u, whose LDATA is packet %d", number, buffer->life->number,
                  buffer->last);
-    } else if (view->ldata && number < buffer->highest) {
-        charge.request_frame = buffer->highest_frame;
-        nb_blame(event, &charge, "LDATA of buffer %u is packet %d, below packet %d", buffer->number, number,
-                 buffer->highest);
+    } else if (view->ldata && number < buffer->life->highest) {
+        charge.request_frame = buffer->life->highest_frame;
+        nb_blame(event, &charge, "LDATA of buffer %u is packet %d, below packet %d", buffer->life->number, number,
+                 buffer->life->highest);
     } else if (view->full > 0 && (uint32_t)number > view->full + may_end_empty(view)) { /* AMB-10: the base may be 1 */
         charge.rule = NB_RULE_DATA_NUMBERS;
-        nb_blame(event, &charge, "packet %d of buffer %u, a full buffer has %u packets", number, buffer->number,
+        nb_blame(event, &charge, "packet %d of buffer %u, a full buffer has %u packets", number, buffer->life->number,
                  view->full);
     } else if (view->full > 0 && !view->ldata && (uint32_t)number + 1 >= view->full &&
                (view->event->stream->buffers.from_zero || (uint32_t)number >= view->full)) {
@@ -176,8 +177,8 @@ static void judge_behind_last(const struct view *view)
     if (view->buffer->distinct > 0) {
         return;
     }
-    nb_blame(view->event, &charge, "buffer %u is sent, though buffer %u was flagged as the last", view->buffer->number,
-             stream->last.buffer);
+    nb_blame(view->event, &charge, "buffer %u is sent, though buffer %u was flagged as the last",
+             view->buffer->life->number, stream->last.buffer);
     if (stream->last.contested) {
         stream->last.known = false;
         stream->last.ok_seq = 0;
@@ -191,32 +192,33 @@ static void judge_last_flag(const struct view *view)
     struct nb_stream *stream = view->event->stream;
     struct nb_buffer *buffer = view->buffer;
     struct nb_charge charge = {.rule = NB_RULE_DATA_LAST_FLAG, .offender = event->end};
-    const int32_t behind = stream->last.known ? (int32_t)(buffer->number - stream->last.buffer) : 0;
+    const int32_t behind = stream->last.known ? (int32_t)(buffer->life->number - stream->last.buffer) : 0;
 
     if (buffer->distinct > 0 && view->last != buffer->last_flagged) {
-        stream->last.contested |= view->last || (stream->last.known && stream->last.buffer == buffer->number);
-        charge.request_frame = buffer->first_frame;
+        stream->last.contested |= view->last || (stream->last.known && stream->last.buffer == buffer->life->number);
+        charge.request_frame = buffer->life->first_data_frame;
         nb_blame(event, &charge, "packet %u of buffer %u has L %s, others of the buffer have it %s",
-                 event->packet->packet, buffer->number, view->last ? "set" : "clear", view->last ? "clear" : "set");
+                 event->packet->packet, buffer->life->number, view->last ? "set" : "clear",
+                 view->last ? "clear" : "set");
         if ((view->part->flags & NB_PART_SEEN) && view->last != ((view->part->flags & NB_PART_LAST) != 0)) {
             charge.rule = NB_RULE_RESEND_IDENTITY;
             nb_blame(event, &charge, "packet %u of buffer %u has another L flag when sent again", event->packet->packet,
-                     buffer->number);
+                     buffer->life->number);
         }
     } else if (behind > 0) {
         judge_behind_last(view);
     } else if (view->last && stream->buffers.highest != NULL && stream->highest_data_known &&
-               (int32_t)(stream->highest_data - buffer->number) > 0) {
+               (int32_t)(stream->highest_data - buffer->life->number) > 0) {
         if (buffer->distinct == 0) { /* and not for each of its packets */
-            nb_blame(event, &charge, "buffer %u is flagged as the last, buffer %u was sent before", buffer->number,
-                     stream->highest_data);
+            nb_blame(event, &charge, "buffer %u is flagged as the last, buffer %u was sent before",
+                     buffer->life->number, stream->highest_data);
         }
     } else {
         nb_keep(event, NB_RULE_DATA_LAST_FLAG);
     }
     if (view->last && !stream->last.known) {
         stream->last.known = true;
-        stream->last.buffer = buffer->number;
+        stream->last.buffer = buffer->life->number;
         stream->last.frame = event->frame;
         stream->last.ok_seq = buffer->ok_seq;
     }
@@ -233,14 +235,14 @@ static void judge_identity(const struct view *view, uint32_t hash)
 
     if (part->length != view->length) {
         nb_blame(event, &charge, "packet %u of buffer %u has %d bytes now and had %u before", event->packet->packet,
-                 view->buffer->number, view->length, part->length);
+                 view->buffer->life->number, view->length, part->length);
     } else if ((part->flags & NB_PART_HASHED) && part->hash != hash && sure == ((part->flags & NB_PART_CHECKED) != 0)) {
         charge.excuse = sure ? NULL : "no data checksum excludes damage on the way";
         nb_blame(event, &charge, "packet %u of buffer %u has other content than in frame %u", event->packet->packet,
-                 view->buffer->number, part->frame);
+                 view->buffer->life->number, part->frame);
         charge.rule = NB_RULE_DATA_UNREQUESTED;
         nb_blame(event, &charge, "packet %u of buffer %u has other content than in frame %u", event->packet->packet,
-                 view->buffer->number, part->frame);
+                 view->buffer->life->number, part->frame);
     } else {
         nb_keep(event, NB_RULE_RESEND_IDENTITY);
     }
@@ -255,7 +257,7 @@ static void judge_go(const struct view *view)
                                      .offender = event->end,
                                      .forgiven = NB_DOUBTS_OF_LOSS,
                                      .absent = NB_ABSENT_GO,
-                                     .absent_number = buffer->number,
+                                     .absent_number = buffer->life->number,
                                      .excuse = "its GO may have escaped the capture"};
 
     if (buffer->go_seq != 0) {
@@ -266,7 +268,7 @@ static void judge_go(const struct view *view)
     if (!buffer->go_missing_told && event->stream->open_seen && !view->event->stream->queue.cut) {
         buffer->go_missing_told = true;
         nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "data of buffer %u before its GO",
-                 buffer->number);
+                 buffer->life->number);
     }
 }
 
@@ -310,7 +312,7 @@ static void pass_lower(const struct view *view)
 
     for (int i = 0; i < BUFFERS_AT_MOST && lower != NULL && lower != view->buffer; i++, lower = lower->higher) {
         if (lower->retired || lower->ok_seq != 0 || lower->go_seq == 0 || lower->go_seq > view->ack ||
-            (int32_t)(view->buffer->number - lower->number) <= 0) {
+            (int32_t)(view->buffer->life->number - lower->life->number) <= 0) {
             continue;
         }
         if (lower->passed_frame == 0 ||
@@ -355,7 +357,7 @@ static void suspect_copy(const struct view *view)
     part->flags |= NB_PART_DOUBLED;
     part->record = event->ordinal + 1;
     nb_blame(event, &charge, "packet %u of buffer %u is sent again and no RESEND asks for it", event->packet->packet,
-             view->buffer->number);
+             view->buffer->life->number);
 }
 
 /* RESEND-08: it was asked for before it was sent at all, and the sender knew. */
@@ -381,16 +383,17 @@ static void judge_gap(const struct view *view)
     const double limit_s = INTERVALS * view->event->stream->agreed.interval / 1000.0 + slack_s;
     const struct nb_charge charge = {.rule = NB_RULE_ORDER_GAP,
                                      .offender = event->end,
-                                     .request_frame = buffer->go_frame,
+                                     .request_frame = buffer->life->go_frame,
                                      .excuse = "its client may have been slow, or the first packets lost"};
 
-    if (before == NULL || before->last < 0 || before->ask_seq != 0 || before->number + 1 != buffer->number ||
-        buffer->go_seq == 0 || buffer->go_seq > before->told_ack || view->event->stream->agreed.interval == 0) {
+    if (before == NULL || before->last < 0 || before->ask_seq != 0 ||
+        before->life->number + 1 != buffer->life->number || buffer->go_seq == 0 || buffer->go_seq > before->told_ack ||
+        view->event->stream->agreed.interval == 0) {
         return;
     }
     if (before->ok_seq != 0 && before->ok_seq <= view->ack && event->now - before->last_when > limit_s) {
         nb_blame(event, &charge, "buffer %u begins %.0f ms after the end of buffer %u, and behind its OK",
-                 buffer->number, (event->now - before->last_when) * 1000.0, before->number);
+                 buffer->life->number, (event->now - before->last_when) * 1000.0, before->life->number);
     } else {
         nb_keep(event, NB_RULE_ORDER_GAP);
     }
@@ -405,9 +408,6 @@ static void begin_buffer(const struct view *view)
     if (buffer->lower != NULL) {
         nb_buffer_judge_end(event, buffer->lower);
     }
-    buffer->first_frame = event->frame;
-    buffer->first_record = event->ordinal + 1;
-    buffer->first_when = event->now;
     buffer->last_flagged = view->last;
     nb_outstanding_begin(event, buffer);
     view->event->stream->buffers.started++;
@@ -433,14 +433,14 @@ static void judge_own_go(const struct view *view)
     const struct nb_buffer *buffer = view->buffer;
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK,
                                      .offender = view->event->end,
-                                     .request_frame = buffer->go_frame,
+                                     .request_frame = buffer->life->go_frame,
                                      .excuse = "it may not have known the GO (DATA-01)"};
 
     if (buffer->distinct == NB_PACKETS_TO_PROVE && buffer->go_seq > 0 && buffer->told_ack + 1 == buffer->go_seq &&
         !told_once(view->event)->own_go) {
         told_once(view->event)->own_go = true;
         nb_blame(view->event, &charge, "data of buffer %u acknowledge message %u, not their GO, which is the next one",
-                 buffer->number, (uint16_t)buffer->told_ack);
+                 buffer->life->number, (uint16_t)buffer->told_ack);
     }
 }
 
@@ -462,10 +462,6 @@ static void take_first(const struct view *view)
     judge_own_go(view);
     buffer->newest_first = MAX(buffer->newest_first, event->emitted.number);
     buffer->firsts_unordered = buffer->firsts_unordered || event->emitted.arrival == NB_NO_ORDER;
-    if (number > buffer->highest) {
-        buffer->highest = number;
-        buffer->highest_frame = event->frame;
-    }
     if (view->ldata && buffer->last < 0) {
         buffer->last = number;
         buffer->last_frame = event->frame;
@@ -563,14 +559,14 @@ static void pass_over(const struct nb_event *event, int64_t ack)
     nb_rate_packet(event, NULL, true);
 }
 
-void nb_data_packet(const struct nb_event *event, const struct nb_ack *ack)
+void nb_data_packet(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     const struct nb_packet *packet = event->packet;
     const struct nb_terms *terms = nb_terms_of(stream);
     struct view view = {.event = event,
                         .terms = terms,
-                        .ack = ack->now,
+                        .ack = event->ack.now,
                         .length = packet->length - NB_DATA_HEADER_BYTES,
                         .last = (packet->data_flags & NB_DATA_LAST_BUFFER) != 0,
                         .ldata = packet->type == NB_LDATA,
@@ -579,7 +575,7 @@ void nb_data_packet(const struct nb_event *event, const struct nb_ack *ack)
     judge_mode(event);
     judge_fragments(event);
     if (nb_buffer_is_done(&stream->buffers, packet->buffer)) {
-        pass_over(event, ack->now);
+        pass_over(event, event->ack.now);
         return;
     }
     view.buffer = nb_buffer_get(&stream->buffers, packet->buffer);
@@ -588,7 +584,7 @@ void nb_data_packet(const struct nb_event *event, const struct nb_ack *ack)
     }
     if (view.part == NULL) {
         view.buffer->overlooked = true;
-        pass_over(event, ack->now);
+        pass_over(event, event->ack.now);
         return;
     }
     if (terms != NULL && terms->data_packet_size > 0) {
@@ -620,6 +616,6 @@ void nb_data_packet(const struct nb_event *event, const struct nb_ack *ack)
         stream->highest_data_when = event->now;
     }
     pass_lower(&view);
-    nb_order_data(event, ack->now);
+    nb_order_data(event, event->ack.now);
     nb_rate_packet(event, view.buffer, again);
 }

@@ -3,10 +3,10 @@
 #ifndef NETBLT_RULE_DATA_H
 #define NETBLT_RULE_DATA_H
 
-#include "rules/acknowledgement.h"
+#include "connection/event.h"
 
 void nb_data_register(void);
-void nb_data_packet(const struct nb_event *event, const struct nb_ack *ack);
+void nb_data_packet(const struct nb_event *event);
 void nb_data_copy(const struct nb_event *event);
 
 #endif

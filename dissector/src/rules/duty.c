@@ -35,7 +35,7 @@ void nb_duty_acknowledged(const struct nb_event *event, int64_t ack)
         *settled_of(event) = queue->fresh_frame; /* there is nothing to wait for */
     } else if (*settled_of(event) != queue->fresh_frame && stream->newest > 0 && queue->frame != 0 &&
                event->now - queue->fresh_when > PATIENCE_S &&
-               nb_told_find(&stream->told, ack + 1) != NULL) { /* a hole is not acknowledged (CTRL-07) */
+               nb_message_find(&stream->messages, ack + 1) != NULL) { /* a hole is not acknowledged (CTRL-07) */
         *settled_of(event) = queue->fresh_frame;
         nb_blame(event, &charge, "acknowledges %u, message %u came %.1f s ago", (uint16_t)ack, (uint16_t)stream->newest,
                  event->now - queue->fresh_when);
@@ -54,7 +54,7 @@ void nb_duty_keepalive(const struct nb_event *event)
 
     if (event->packet->type != NB_KEEPALIVE || event->end != stream->sender || queue->frame == 0 ||
         *settled_of(event) == queue->fresh_frame || stream->newest <= stream->acked ||
-        event->now - queue->fresh_when <= PATIENCE_S || nb_told_find(&stream->told, stream->acked + 1) == NULL) {
+        event->now - queue->fresh_when <= PATIENCE_S || nb_message_find(&stream->messages, stream->acked + 1) == NULL) {
         return;
     }
     *settled_of(event) = queue->fresh_frame;

@@ -13,7 +13,8 @@ void nb_buffer_ends_unmarked(const struct nb_event *event, struct nb_buffer *buf
     if (may_go_on && buffer->unmarked_frame != 0) {
         return;
     }
-    nb_blame(event, &charge, "packet %u ends buffer %u and is DATA, not LDATA", event->packet->packet, buffer->number);
+    nb_blame(event, &charge, "packet %u ends buffer %u and is DATA, not LDATA", event->packet->packet,
+             buffer->life->number);
     buffer->unmarked_frame = may_go_on ? event->frame : buffer->unmarked_frame;
     buffer->unmarked_record = may_go_on ? event->ordinal + 1 : buffer->unmarked_record;
 }
@@ -28,7 +29,7 @@ void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer)
 
     if (buffer->unmarked_frame != 0 && buffer->last < 0 && !buffer->retired && !buffer->overlooked &&
         nb_is_unbroken(event->stream, event->end)) {
-        nb_blame(event, &charge, "buffer %u ended with DATA in frame %u, no LDATA followed", buffer->number,
+        nb_blame(event, &charge, "buffer %u ended with DATA in frame %u, no LDATA followed", buffer->life->number,
                  buffer->unmarked_frame);
         buffer->unmarked_frame = 0;
     }
@@ -55,18 +56,18 @@ void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer
     const struct nb_charge charge = {
         .rule = NB_RULE_DATA_BUFFER_SIZE, .offender = event->end, .offending_frame = from_one ? buffer->last_frame : 0};
 
-    if (terms == NULL || buffer->sized || buffer->highest != buffer->last ||
+    if (terms == NULL || buffer->sized || buffer->life->highest != buffer->last ||
         !nb_buffer_is_whole(&stream->buffers, buffer, from_one)) {
         return;
     }
     buffer->sized = true;
     const uint64_t size = terms->buffer_size;
-    const bool last = buffer->last_flagged || (stream->last.known && stream->last.buffer == buffer->number);
+    const bool last = buffer->last_flagged || (stream->last.known && stream->last.buffer == buffer->life->number);
     if (last ? buffer->bytes <= size + 3 : buffer->bytes >= size && buffer->bytes <= size + 3) {
         nb_keep(event, NB_RULE_DATA_BUFFER_SIZE);
         nb_keep(event, NB_RULE_NEG_ANY_SIZE);
     } else {
-        nb_blame(event, &charge, "buffer %u has %" PRIu64 " bytes, the buffer size is %" PRIu64, buffer->number,
+        nb_blame(event, &charge, "buffer %u has %" PRIu64 " bytes, the buffer size is %" PRIu64, buffer->life->number,
                  buffer->bytes, size);
     }
 }

@@ -74,12 +74,6 @@ static bool has_quiet_history(const struct nb_stream *stream, int end, unsigned 
     return stream->end[end].flow.forward >= (waited_for >= NB_PACKETS_TO_PROVE ? QUIET : LONG_QUIET);
 }
 
-struct nb_mark nb_mark_of(const struct nb_event *event)
-{
-    return (struct nb_mark){
-        .frame = event->frame, .ordered = event->emitted.arrival != NB_NO_ORDER, .number = event->emitted.number};
-}
-
 bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark)
 {
     const struct nb_stream *stream = event->stream;
@@ -344,7 +338,7 @@ void nb_buffer_leaves(const struct nb_event *event, const struct nb_buffer *buff
 
     for (unsigned i = 0; i < claims->count; i++) {
         struct nb_claim *claim = &claims->waiting[i];
-        if (claim->charge.absent_number == (int64_t)buffer->number && has_turned_up(event->stream, claim)) {
+        if (claim->charge.absent_number == (int64_t)buffer->life->number && has_turned_up(event->stream, claim)) {
             note_turned_up(event, claim);
         }
     }

@@ -72,9 +72,6 @@ void nb_remark(const struct nb_event *event, enum nb_event_kind kind, const char
 /* Every packet that this end emitted since it opened the connection was captured, in order and once. */
 bool nb_is_unbroken(const struct nb_stream *stream, int end);
 
-/* This packet, to be compared with later ones. */
-struct nb_mark nb_mark_of(const struct nb_event *event);
-
 /* The packet was emitted after the marked one, by the same end: proven. */
 bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark);
 

@@ -37,59 +37,29 @@ const struct nb_knowledge *nb_messages_knowledge(const struct nb_stream *stream)
     return &messages_of(stream)->knowledge;
 }
 
-/* FNV-1a over what a repetition must not change: type, number, buffer and list. An OK's offer and timer may change
- * (CTRL-02), and padding is no part of the message: nobody promised that it is the same twice (AMB-16). */
-static uint32_t message_hash(const struct nb_packet *packet, const struct nb_message *message)
-{
-    enum { PADDING = 1, COMMON_BYTES = 8, COUNT_END = 10 };
-    const bool resend = message->type == NB_RESEND;
-    const int list = resend ? message->list - message->offset : COMMON_BYTES;
-    const int end = resend ? list + 2 * message->count : COMMON_BYTES;
-    const uint8_t *p = tvb_get_ptr(packet->tvb, message->offset, end);
-    uint32_t hash = 2166136261U;
-
-    for (int i = 0; i < end; i++) {
-        if (i != PADDING && !(resend && i >= COUNT_END && i < list)) {
-            hash = (hash ^ p[i]) * 16777619U;
-        }
-    }
-    return hash;
-}
-
-static struct nb_pace offer_of(const struct nb_event *event, const struct nb_message *message)
-{
-    return (struct nb_pace){.size = tvb_get_ntohs(event->packet->tvb, message->offset + 8),
-                            .interval = tvb_get_ntohs(event->packet->tvb, message->offset + 10)};
-}
-
 /* NEG-08, CLOSE-07: what every OK carries. Copies may carry other values; the loosest of them counts. */
-static void take_offer(const struct nb_event *event, const struct nb_message *message, struct nb_told *told, bool fresh)
+static void judge_offer(const struct nb_event *event, const struct nb_message *message,
+                        const struct nb_message_life *life)
 {
-    const struct nb_pace offer = offer_of(event, message);
+    const struct nb_charge zero = {.rule = life->burst_size == 0 ? NB_RULE_NEG_OFFER : NB_RULE_CLOSE_TIMER,
+                                   .offender = event->end,
+                                   .excuse = life->burst_size == 0 ? "it may mean that the old size stays (AMB-11)"
+                                                                   : "its clock may count less than a millisecond"};
 
-    if (fresh) {
-        told->burst_size = offer.size;
-        told->burst_interval = offer.interval;
-        told->timer = tvb_get_ntohs(event->packet->tvb, message->offset + 12);
-        event->stream->queue.published = told->timer;
-        const struct nb_charge zero = {.rule = offer.size == 0 ? NB_RULE_NEG_OFFER : NB_RULE_CLOSE_TIMER,
-                                       .offender = event->end,
-                                       .excuse = offer.size == 0 ? "it may mean that the old size stays (AMB-11)"
-                                                                 : "its clock may count less than a millisecond"};
-        if (offer.size == 0) {
-            nb_blame(event, &zero, "OK of buffer %u offers bursts of no packets", message->buffer);
-        } else if (told->timer == 0) {
-            nb_blame(event, &zero, "OK of buffer %u publishes no control timer", message->buffer);
-        } else {
-            nb_keep(event, NB_RULE_NEG_OFFER);
-            nb_keep(event, NB_RULE_CLOSE_TIMER);
-        }
-    } else if (offer.size != told->burst_size || offer.interval != told->burst_interval) {
-        told->offer_changed = true;
-        told->burst_size = MAX(told->burst_size, offer.size);
-        told->burst_interval = MIN(told->burst_interval, offer.interval);
+    event->stream->queue.published = life->timer;
+    if (life->burst_size == 0) {
+        nb_blame(event, &zero, "OK of buffer %u offers bursts of no packets", message->buffer);
+    } else if (life->timer == 0) {
+        nb_blame(event, &zero, "OK of buffer %u publishes no control timer", message->buffer);
+    } else {
+        nb_keep(event, NB_RULE_NEG_OFFER);
+        nb_keep(event, NB_RULE_CLOSE_TIMER);
     }
-    nb_rate_offer(event, offer);
+}
+
+static void take_offer(const struct nb_event *event, const struct nb_message_life *life)
+{
+    nb_rate_offer(event, (struct nb_pace){life->burst_size, life->burst_interval});
 }
 
 /* DATA-06, CTRL-13 */
@@ -100,7 +70,7 @@ static void judge_go(const struct nb_event *event, const struct nb_message *mess
     struct nb_charge charge = {.rule = NB_RULE_CTRL_GO_ONCE, .offender = event->end};
 
     if (buffer == NULL || (buffer->go_seq != 0 && buffer->go_seq != seq)) {
-        charge.request_frame = buffer == NULL ? 0 : buffer->go_frame;
+        charge.request_frame = buffer == NULL ? 0 : buffer->life->go_frame;
         nb_blame(event, &charge, "another GO for buffer %u, as message %u", message->buffer, (uint16_t)seq);
         return;
     }
@@ -110,19 +80,19 @@ static void judge_go(const struct nb_event *event, const struct nb_message *mess
         const int64_t between = seq - messages->go_seq - 1;
         const int64_t step = (int32_t)(message->buffer - messages->go_buffer);
         int64_t unknown = 0;
-        for (int64_t i = messages->go_seq + 1; i < seq && between < NB_TOLD_WINDOW; i++) {
-            unknown += nb_told_find(&event->stream->told, i) == NULL;
+        for (int64_t i = messages->go_seq + 1; i < seq && between < NB_MESSAGE_WINDOW; i++) {
+            unknown += nb_message_find(&event->stream->messages, i) == NULL;
         }
         if (step < 1) {
             nb_blame(event, &charge, "GO for buffer %u follows GO for buffer %u", message->buffer, messages->go_buffer);
         } else {
             nb_keep(event, NB_RULE_DATA_BUFFERS);
         }
-        if (step > 1 && between < NB_TOLD_WINDOW && step - 1 > unknown) {
+        if (step > 1 && between < NB_MESSAGE_WINDOW && step - 1 > unknown) {
             nb_remark(event, NB_NOTES_BUFFER_STEP, "GO for buffer %u follows GO for buffer %u", message->buffer,
                       messages->go_buffer);
         }
-        if (step > 1 && between < NB_TOLD_WINDOW && unknown == 0) {
+        if (step > 1 && between < NB_MESSAGE_WINDOW && unknown == 0) {
             buffer->follows = messages->go_buffer;
             buffer->follows_known = true;
         }
@@ -145,13 +115,13 @@ static void judge_beyond(const struct nb_event *event, const struct nb_message *
                                      .request_frame = stream->last.frame,
                                      .excuse = "RFC 998 does not forbid it, and nothing answers it"};
     const char *name = is_go ? "GO" : "RESEND";
-    const struct nb_told *last_ok = nb_told_find(&stream->told, stream->last.ok_seq);
+    const struct nb_message_life *last_ok = nb_message_find(&stream->messages, stream->last.ok_seq);
 
     if (!stream->last.known || (int32_t)(message->buffer - stream->last.buffer) <= 0) {
         return;
     }
     if (stream->last.ok_seq != 0 && seq > stream->last.ok_seq && !stream->last.contested &&
-        !(is_go && last_ok != NULL && last_ok->frame == event->frame)) {
+        !(is_go && last_ok != NULL && nb_message_frame(last_ok) == event->frame)) {
         nb_blame(event, &charge, "%s for buffer %u, though buffer %u was the last and has its OK", name,
                  message->buffer, stream->last.buffer);
     } else {
@@ -163,12 +133,12 @@ static void judge_beyond(const struct nb_event *event, const struct nb_message *
 /* Every message from `from` to `end` - 1 was captured in this CONTROL first. */
 static bool came_together(const struct nb_event *event, int64_t from, int64_t end)
 {
-    if (end - from >= NB_TOLD_WINDOW) {
+    if (end - from >= NB_MESSAGE_WINDOW) {
         return false;
     }
     for (int64_t seq = from; seq < end; seq++) {
-        const struct nb_told *told = nb_told_find(&event->stream->told, seq);
-        if (told == NULL || told->frame != event->frame) {
+        const struct nb_message_life *told = nb_message_find(&event->stream->messages, seq);
+        if (told == NULL || nb_message_frame(told) != event->frame) {
             return false;
         }
     }
@@ -182,13 +152,13 @@ static void judge_early_data(const struct nb_event *event, const struct nb_buffe
     const struct nb_charge charge = {.rule = NB_RULE_DATA_BEFORE_GO,
                                      .offender = 1 - event->end,
                                      .forgiven = NB_DOUBTS_OF_LOSS,
-                                     .offending_frame = buffer->first_frame,
-                                     .suspected_key = buffer->first_record};
+                                     .offending_frame = buffer->life->first_data_frame,
+                                     .suspected_key = buffer->life->first_data_record};
 
     if (buffer->distinct >= NB_PACKETS_TO_PROVE && buffer->told_ack < seq &&
         came_together(event, buffer->told_ack + 1, seq)) {
         nb_blame(event, &charge, "data of buffer %u acknowledge messages up to %u, their GO is message %u",
-                 buffer->number, (uint16_t)buffer->told_ack, (uint16_t)seq);
+                 buffer->life->number, (uint16_t)buffer->told_ack, (uint16_t)seq);
     }
 }
 
@@ -197,7 +167,7 @@ static bool is_behind_another(const struct nb_stream *stream, uint32_t number)
 {
     const struct nb_buffer *lowest = stream->buffers.lowest;
 
-    return lowest != NULL && (int32_t)(number - lowest->number) > 0;
+    return lowest != NULL && (int32_t)(number - lowest->life->number) > 0;
 }
 
 static void take_go(const struct nb_event *event, const struct nb_message *message, int64_t seq)
@@ -214,7 +184,6 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
     judge_beyond(event, message, seq);
     if (buffer != NULL && buffer->go_seq == 0) {
         buffer->go_seq = seq;
-        buffer->go_frame = event->frame;
         buffer->pace_seq = stream->agreed_seq;
         stream->queue.gos++;
         judge_early_data(event, buffer, seq);
@@ -266,7 +235,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE,
                  "OK for buffer %u, of which %u packets came with bad data "
                  "checksums only",
-                 buffer->number, spoilt);
+                 buffer->life->number, spoilt);
     } else {
         nb_keep(event, NB_RULE_CTRL_OK);
         if (stream->data_checksummed) {
@@ -278,17 +247,17 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
 /* CTRL-05: whoever gives OK has got every packet of the buffer, and with it what it acknowledges. Of each packet the
  * first copy acknowledges least, and in a flow without a gap it was captured. Of packets above an LDATA it may have got
  * none. */
-static void note_knowledge(const struct nb_event *event, const struct nb_buffer *buffer, const struct nb_told *told)
+static void note_knowledge(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
 {
     struct nb_stream *stream = event->stream;
     struct nb_knowledge *known = &messages_of(stream)->knowledge;
 
     if (buffer != NULL && !buffer->ended_twice && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender) &&
-        nb_buffer_is_whole(&stream->buffers, buffer, true) && buffer->highest == buffer->last &&
+        nb_buffer_is_whole(&stream->buffers, buffer, true) && buffer->life->highest == buffer->last &&
         buffer->told_ack > known->ack) {
         known->ack = buffer->told_ack;
         known->low = buffer->low_ack;
-        known->from = told->seq;
+        known->from = seq;
         known->frame = buffer->last_frame;
     }
 }
@@ -304,7 +273,7 @@ static void note_arrival(const struct nb_event *event, const struct nb_buffer *b
     }
 }
 
-static void accept_buffer(struct nb_stream *stream, struct nb_buffer *buffer, int64_t seq, uint32_t frame)
+static void accept_buffer(struct nb_stream *stream, struct nb_buffer *buffer, int64_t seq)
 {
     stream->accepted++;
     if (buffer->counted) {
@@ -312,7 +281,6 @@ static void accept_buffer(struct nb_stream *stream, struct nb_buffer *buffer, in
         stream->unaccepted--;
     }
     buffer->ok_seq = seq;
-    buffer->ok_frame = frame;
 }
 
 /* R1030-11 */
@@ -325,38 +293,41 @@ static void judge_odd_size(const struct nb_event *event)
     }
 }
 
-static void take_ok(const struct nb_event *event, const struct nb_message *message, struct nb_told *told)
+static void take_ok(const struct nb_event *event, const struct nb_message *message, int64_t seq,
+                    const struct nb_message_life *life)
 {
     struct nb_stream *stream = event->stream;
     const bool done = nb_buffer_is_done(&stream->buffers, message->buffer);
     struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&stream->buffers, message->buffer);
 
-    take_offer(event, message, told, true);
-    if (done || (buffer != NULL && buffer->ok_seq != 0 && buffer->ok_seq != told->seq)) {
-        const struct nb_charge twice = {
-            .rule = NB_RULE_CTRL_OK, .offender = event->end, .request_frame = buffer == NULL ? 0 : buffer->ok_frame};
-        nb_blame(event, &twice, "another OK for buffer %u, as message %u", message->buffer, (uint16_t)told->seq);
+    judge_offer(event, message, life);
+    take_offer(event, life);
+    if (done || (buffer != NULL && buffer->ok_seq != 0 && buffer->ok_seq != seq)) {
+        const struct nb_charge twice = {.rule = NB_RULE_CTRL_OK,
+                                        .offender = event->end,
+                                        .request_frame = buffer == NULL ? 0 : buffer->life->ok_frame};
+        nb_blame(event, &twice, "another OK for buffer %u, as message %u", message->buffer, (uint16_t)seq);
         return;
     }
     stream->queue.oks++;
-    judge_complete(event, buffer, message->buffer, told->seq);
+    judge_complete(event, buffer, message->buffer, seq);
     note_arrival(event, buffer);
-    note_knowledge(event, buffer, told);
+    note_knowledge(event, buffer, seq);
     if (buffer == NULL) {
         buffer = nb_buffer_get(&stream->buffers, message->buffer);
     }
-    accept_buffer(stream, buffer, told->seq, event->frame);
+    accept_buffer(stream, buffer, seq);
     if (stream->last.known && stream->last.buffer == message->buffer) {
-        stream->last.ok_seq = told->seq;
+        stream->last.ok_seq = seq;
     }
     judge_odd_size(event);
-    stream->final_ok.seq = MAX(stream->final_ok.seq, told->seq);
-    if (stream->final_ok.seq == told->seq) {
+    stream->final_ok.seq = MAX(stream->final_ok.seq, seq);
+    if (stream->final_ok.seq == seq) {
         stream->final_ok.acked = false;
         stream->final_ok.unanswered = 0;
         stream->final_ok.frame = event->frame;
         stream->final_ok.when = event->now;
-        stream->final_ok.timer = told->timer;
+        stream->final_ok.timer = life->timer;
     }
     nb_keep(event, NB_RULE_TIMER_COMPLETE);
 }
@@ -369,7 +340,7 @@ static void judge_missing_go(const struct nb_event *event, const struct nb_messa
     const struct nb_charge charge = {.rule = NB_RULE_TIMER_ACK_WAIT, .offender = event->end};
 
     for (int64_t before = stream->acked + 1; before < seq; before++) {
-        if (nb_told_find(&stream->told, before) == NULL && (uint16_t)before != 0) {
+        if (nb_message_find(&stream->messages, before) == NULL && (uint16_t)before != 0) {
             return;
         }
     }
@@ -381,7 +352,7 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
                            const struct nb_buffer *buffer)
 {
     struct nb_stream *stream = event->stream;
-    const struct nb_told *go = nb_told_find(&stream->told, buffer->go_seq);
+    const struct nb_message_life *go = nb_message_find(&stream->messages, buffer->go_seq);
     const struct nb_charge charge = {.rule = NB_RULE_TIMER_ACK_WAIT,
                                      .offender = event->end,
                                      .excuse = "the acknowledgement of the GO may have escaped the capture",
@@ -389,15 +360,15 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
                                      .absent = NB_ABSENT_ACK,
                                      .absent_number = buffer->go_seq,
                                      .answered_seq = seq,
-                                     .request_frame = buffer->go_frame};
+                                     .request_frame = buffer->life->go_frame};
 
-    if (buffer->go_frame == 0 && !stream->queue.cut) { /* not even as message 0 */
+    if (buffer->life->go_frame == 0 && !stream->queue.cut) { /* not even as message 0 */
         judge_missing_go(event, message, seq);
     }
     if (buffer->go_seq == 0 || stream->sender < 0) {
         return;
     }
-    if (buffer->go_seq <= stream->acked || buffer->highest >= 0 || buffer->overlooked || go == NULL) {
+    if (buffer->go_seq <= stream->acked || buffer->life->highest >= 0 || buffer->overlooked || go == NULL) {
         nb_keep(event, NB_RULE_TIMER_ACK_WAIT);
         return;
     }
@@ -454,7 +425,7 @@ static double due_when(const struct nb_event *event, const struct nb_message *me
     }
     const unsigned bursts = highest / MAX(pace.size, 1U);
 
-    return buffer->first_when + bursts * pace.interval / 1000.0;
+    return nb_seconds(buffer->life->first_data_ns) + bursts * pace.interval / 1000.0;
 }
 
 /* TIMER-05, TIMER-09, R1030-07: whoever has got the first packet knows when the others are due. Noted only: a list may
@@ -464,7 +435,7 @@ static void judge_data_timer(const struct nb_event *event, const struct nb_messa
 {
     const double due = due_when(event, message, buffer);
 
-    if (buffer->first_frame == 0 || buffer->ask_seq != 0) {
+    if (buffer->life->first_data_frame == 0 || buffer->ask_seq != 0) {
         return;
     }
     nb_keep(event, NB_RULE_TIMER_TIGHT);
@@ -475,7 +446,8 @@ static void judge_data_timer(const struct nb_event *event, const struct nb_messa
     }
     nb_keep(event, NB_RULE_TIMER_MAGNITUDE);
     if (buffer->last_frame != 0 && buffer->distinct > 1 &&
-        event->now - buffer->last_when >= (buffer->last_when - buffer->first_when) / (buffer->distinct - 1)) {
+        event->now - buffer->last_when >=
+            (buffer->last_when - nb_seconds(buffer->life->first_data_ns)) / (buffer->distinct - 1)) {
         nb_keep(event, NB_RULE_R1030_ADAPTIVE);
     }
 }
@@ -502,7 +474,7 @@ static void take_resend(const struct nb_event *event, const struct nb_message *m
     if (done || (buffer != NULL && buffer->ok_seq != 0 && seq > buffer->ok_seq)) {
         const struct nb_charge charge = {.rule = NB_RULE_TIMER_COMPLETE,
                                          .offender = event->end,
-                                         .request_frame = buffer == NULL ? 0 : buffer->ok_frame};
+                                         .request_frame = buffer == NULL ? 0 : buffer->life->ok_frame};
         if (is_told_first(stream, message->buffer)) {
             nb_blame(event, &charge, "RESEND for buffer %u as message %u, after its OK", message->buffer,
                      (uint16_t)seq);
@@ -529,34 +501,27 @@ static void take_resend(const struct nb_event *event, const struct nb_message *m
     }
 }
 
-void nb_message_fresh(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+void nb_message_fresh(const struct nb_event *event, const struct nb_heard *heard)
 {
-    struct nb_stream *stream = event->stream;
-    struct nb_told *told = nb_told_place(&stream->told, seq, seq - stream->acked);
+    const struct nb_message *message = &heard->message;
 
-    told->frame = event->frame;
-    told->buffer = message->buffer;
-    told->hash = message_hash(event->packet, message);
-    told->when = (float)event->now;
-    told->bytes = (uint16_t)message->bytes;
-    told->type = message->type;
-    told->copies = 1;
-    stream->queue.messages++;
-    nb_order_message(event, message, seq);
+    event->stream->queue.messages++;
+    nb_order_message(event, message, heard->seq);
     if (message->type == NB_GO) {
-        take_go(event, message, seq);
+        take_go(event, message, heard->seq);
     } else if (message->type == NB_OK) {
-        take_ok(event, message, told);
+        take_ok(event, message, heard->seq, heard->life);
     } else {
-        take_resend(event, message, seq);
+        take_resend(event, message, heard->seq);
     }
 }
 
-void nb_message_late(const struct nb_event *event, const struct nb_message *message, int64_t seq)
+void nb_message_late(const struct nb_event *event, const struct nb_heard *heard)
 {
     struct nb_stream *stream = event->stream;
+    const struct nb_message *message = &heard->message;
 
-    if ((message->type == NB_RESEND && seq <= event->stream->acked) ||
+    if ((message->type == NB_RESEND && heard->seq <= stream->acked) ||
         nb_buffer_is_done(&stream->buffers, message->buffer)) {
         return;
     }
@@ -565,27 +530,27 @@ void nb_message_late(const struct nb_event *event, const struct nb_message *mess
         /* Too far ahead to be remembered; 5.2.1 allows to process it immediately. */
         nb_requests_count(event, message, buffer);
     } else if (message->type == NB_GO && buffer->go_seq == 0) {
-        buffer->go_seq = seq;
-        buffer->go_frame = event->frame;
+        buffer->go_seq = heard->seq;
     } else if (message->type == NB_OK && buffer->ok_seq == 0) {
         note_arrival(event, buffer);
-        accept_buffer(stream, buffer, seq, event->frame);
+        accept_buffer(stream, buffer, heard->seq);
     }
 }
 
 /* CTRL-02 */
-void nb_message_again(const struct nb_event *event, const struct nb_message *message, struct nb_told *told)
+void nb_message_again(const struct nb_event *event, const struct nb_heard *heard)
 {
-    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REPEAT, .offender = event->end, .request_frame = told->frame};
+    const struct nb_message *message = &heard->message;
+    const uint32_t first = nb_message_frame(heard->life);
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REPEAT, .offender = event->end, .request_frame = first};
 
-    if (message_hash(event->packet, message) != told->hash) {
-        nb_blame(event, &charge, "message %u is not what it was in frame %u", (uint16_t)told->seq, told->frame);
+    if (nb_message_hash(event->packet, message) != heard->life->hash) {
+        nb_blame(event, &charge, "message %u is not what it was in frame %u", (uint16_t)heard->seq, first);
         return;
     }
     nb_keep(event, NB_RULE_CTRL_REPEAT);
-    told->copies += told->copies < UINT8_MAX;
     if (message->type == NB_OK) {
-        take_offer(event, message, told, false);
+        take_offer(event, heard->life);
     } else if (message->type == NB_RESEND) {
         nb_requests_ask_again(event, message);
     }

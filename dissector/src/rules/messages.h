@@ -6,10 +6,10 @@
 #include "connection/event.h"
 
 void nb_messages_register(void);
-void nb_message_fresh(const struct nb_event *event, const struct nb_message *message, int64_t seq);
-void nb_message_again(const struct nb_event *event, const struct nb_message *message, struct nb_told *told);
+void nb_message_fresh(const struct nb_event *event, const struct nb_heard *heard);
+void nb_message_again(const struct nb_event *event, const struct nb_heard *heard);
 /* It was acknowledged before it was captured. */
-void nb_message_late(const struct nb_event *event, const struct nb_message *message, int64_t seq);
+void nb_message_late(const struct nb_event *event, const struct nb_heard *heard);
 
 /* The receiver knew that `ack` was acknowledged when it queued message `from` (CTRL-05). */
 struct nb_knowledge {

@@ -201,7 +201,7 @@ static void judge_request(const struct nb_event *event)
     }
 }
 
-static void take_open(const struct nb_event *event, const struct nb_opened *opened)
+static void take_open(const struct nb_event *event)
 {
     const struct nb_stream *stream = event->stream;
 
@@ -209,13 +209,13 @@ static void take_open(const struct nb_event *event, const struct nb_opened *open
     if (stream->active != event->end) {
         return; /* both ends open at once: AMB-27 */
     }
-    if (opened->before.frame == 0) {
+    if (event->opened.before.frame == 0) {
         judge_request(event);
         if (stream->follows_another) {
             nb_keep(event, NB_RULE_DEMUX_REUSE);
         }
     } else {
-        judge_open_again(event, &opened->before, &opened->now);
+        judge_open_again(event, &event->opened.before, &event->opened.now);
     }
 }
 
@@ -329,7 +329,7 @@ static void judge_own_answer(const struct nb_event *event)
     }
 }
 
-static void take_response(const struct nb_event *event, const struct nb_opened *opened)
+static void take_response(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     const struct nb_terms *proposed = nb_terms_by(stream, 1 - event->end);
@@ -343,24 +343,24 @@ static void take_response(const struct nb_event *event, const struct nb_opened *
         judge_stray_response(event);
         return;
     }
-    if (opened->before.frame != 0) {
-        judge_response_again(event, &opened->before, &opened->now);
+    if (event->opened.before.frame != 0) {
+        judge_response_again(event, &event->opened.before, &event->opened.now);
         return;
     }
     judge_second_connection(event);
     nb_keep(event, NB_RULE_OPEN_HANDSHAKE);
     nb_keep(event, NB_RULE_OPEN_UID);
     nb_keep(event, NB_RULE_DEMUX_KEY);
-    judge_negotiation(event, proposed, &opened->now);
-    stream->agreed = (struct nb_pace){opened->now.burst_size, opened->now.burst_interval};
+    judge_negotiation(event, proposed, &event->opened.now);
+    stream->agreed = (struct nb_pace){event->opened.now.burst_size, event->opened.now.burst_interval};
     nb_rate_offer(event, stream->agreed);
 }
 
-void nb_opening_packet(const struct nb_event *event, const struct nb_opened *opened)
+void nb_opening_packet(const struct nb_event *event)
 {
     if (event->packet->type == NB_OPEN) {
-        take_open(event, opened);
+        take_open(event);
     } else {
-        take_response(event, opened);
+        take_response(event);
     }
 }

@@ -3,10 +3,10 @@
 #ifndef NETBLT_RULE_OPENING_H
 #define NETBLT_RULE_OPENING_H
 
-#include "connection/opening.h"
+#include "connection/event.h"
 
 void nb_opening_register(void);
-void nb_opening_packet(const struct nb_event *event, const struct nb_opened *opened); /* OPEN, RESPONSE */
+void nb_opening_packet(const struct nb_event *event);   /* OPEN, RESPONSE */
 void nb_opening_transfer(const struct nb_event *event); /* CONTROL, DATA, LDATA, NULL-ACK */
 
 #endif

@@ -148,7 +148,8 @@ static void supersede(const struct nb_event *event, const struct nb_message *mes
  * seen behind us; with the LDATA seen, everything up to that. */
 static bool sent_before(const struct nb_buffer *buffer, uint16_t packet)
 {
-    return buffer != NULL && buffer->ok_seq == 0 && packet <= (buffer->last >= 0 ? buffer->last : buffer->highest);
+    return buffer != NULL && buffer->ok_seq == 0 &&
+           packet <= (buffer->last >= 0 ? buffer->last : buffer->life->highest);
 }
 
 static void open_request(const struct nb_event *event, const struct nb_message *message, int64_t seq)

@@ -30,8 +30,8 @@ void nb_outstanding_begin(const struct nb_event *event, const struct nb_buffer *
     }
     if (stream->unaccepted + 1 > limit) {
         nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE,
-                 "buffer %u is sent while %u buffers have no OK, %u were agreed", buffer->number, stream->unaccepted,
-                 limit);
+                 "buffer %u is sent while %u buffers have no OK, %u were agreed", buffer->life->number,
+                 stream->unaccepted, limit);
     } else {
         nb_keep(event, NB_RULE_DATA_OUTSTANDING);
     }

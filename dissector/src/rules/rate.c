@@ -61,7 +61,7 @@ static struct nb_pace offered_since(const struct nb_stream *stream, int64_t from
     struct nb_pace pace = {0, UINT16_MAX};
 
     for (int64_t seq = from; seq <= stream->newest; seq++) {
-        const struct nb_told *told = nb_told_find(&stream->told, seq);
+        const struct nb_message_life *told = nb_message_find(&stream->messages, seq);
         if (told == NULL && (uint16_t)seq != 0) { /* AMB-12: some skip 0 */
             return (struct nb_pace){0};
         }
@@ -77,7 +77,8 @@ static struct nb_pace offered_since(const struct nb_stream *stream, int64_t from
 static void judge_settled(const struct nb_event *event, const struct nb_buffer *buffer)
 {
     struct bucket *bucket = bucket_of(event);
-    struct nb_charge charge = {.rule = NB_RULE_RATE_CHANGED, .offender = event->end, .request_frame = buffer->go_frame};
+    struct nb_charge charge = {
+        .rule = NB_RULE_RATE_CHANGED, .offender = event->end, .request_frame = buffer->life->go_frame};
 
     if (buffer->pace_seq == 0 || buffer->pace_seq < bucket->settled_from) {
         return;

@@ -119,7 +119,7 @@ static void find_gap(const struct nb_event *event, const bool *present, int64_t 
 
     *gap = (struct gap){.highest = highest, .bytes = NB_HEADER_BYTES};
     for (int64_t seq = stream->acked + 1; seq <= highest; seq++) {
-        const struct nb_told *body = nb_told_find(&stream->told, seq);
+        const struct nb_message_life *body = nb_message_find(&stream->messages, seq);
         if (body == NULL && (uint16_t)seq == 0) {
             continue; /* AMB-12: some skip 0 when numbers wrap */
         }
@@ -168,7 +168,7 @@ static bool is_beyond_one_packet(const struct nb_stream *stream, int64_t first, 
         return true;
     }
     for (int64_t seq = first; seq <= highest; seq++) {
-        const struct nb_told *body = nb_told_find(&stream->told, seq);
+        const struct nb_message_life *body = nb_message_find(&stream->messages, seq);
         if (body == NULL && (uint16_t)seq != 0) {
             return true; /* not captured yet, of any size */
         }
@@ -260,18 +260,19 @@ static void await_proof(const struct nb_event *event, const struct gap *gap, con
     if (state->pending.active && (part == NEXT_PART || !is_stuck(state))) {
         return; /* the earlier one is nearer to its proof */
     }
-    state->pending = (struct pending){.active = true,
-                                      .frame = event->frame,
-                                      .request_frame = nb_told_find(&event->stream->told, gap->last_missing)->frame,
-                                      .missing = gap->last_missing,
-                                      .newest_before = control->newest_before,
-                                      .first = control->first,
-                                      .offender = event->end,
-                                      .suspicion = suspicion,
-                                      .numbered = event->emitted.arrival != NB_NO_ORDER,
-                                      .number = event->emitted.number};
+    state->pending = (struct pending){
+        .active = true,
+        .frame = event->frame,
+        .request_frame = nb_message_frame(nb_message_find(&event->stream->messages, gap->last_missing)),
+        .missing = gap->last_missing,
+        .newest_before = control->newest_before,
+        .first = control->first,
+        .offender = event->end,
+        .suspicion = suspicion,
+        .numbered = event->emitted.arrival != NB_NO_ORDER,
+        .number = event->emitted.number};
     if (part == NEXT_PART) {
-        const struct nb_told *first = nb_told_find(&event->stream->told, control->first);
+        const struct nb_message_life *first = nb_message_find(&event->stream->messages, control->first);
         state->pending.part_bytes = state->previous.bytes + first->bytes;
         state->pending.part_messages = state->previous.messages + 1;
     }
@@ -308,7 +309,7 @@ static bool answers_what_came_since(const struct nb_event *event, const struct n
     struct nb_stream *stream = event->stream;
 
     for (int64_t seq = control->first; seq <= control->highest; seq++) {
-        const struct nb_told *told = nb_told_find(&stream->told, seq);
+        const struct nb_message_life *told = nb_message_find(&stream->messages, seq);
         const struct nb_buffer *buffer =
             told != NULL && told->type == NB_OK ? nb_buffer_find(&stream->buffers, told->buffer) : NULL;
         if (buffer != NULL && buffer->last_frame > state_of(event->stream)->previous.frame) {
@@ -324,7 +325,7 @@ static bool is_next_part(const struct nb_event *event, const struct nb_control *
 {
     const double soon_s = 0.05;
     const struct redundancy *state = state_of(event->stream);
-    const struct nb_told *first = nb_told_find(&event->stream->told, control->first);
+    const struct nb_message_life *first = nb_message_find(&event->stream->messages, control->first);
 
     return state->previous.starts_queue && first != NULL && control->first == state->previous.highest + 1 &&
            event->now - state->previous.began < parts_within_s(event, soon_s) &&
@@ -350,10 +351,10 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
     }
     state_of(event->stream)->unknown_told = gap->unknown;
     const char *why = excuse(event, gap, part);
-    const struct nb_told *body = nb_told_find(&event->stream->told, gap->last_missing);
+    const struct nb_message_life *body = nb_message_find(&event->stream->messages, gap->last_missing);
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
                                      .offender = event->end,
-                                     .request_frame = body == NULL ? 0 : body->frame,
+                                     .request_frame = body == NULL ? 0 : nb_message_frame(body),
                                      .excuse = why != NULL         ? why
                                                : part == NEXT_PART ? "it may be the next part of a queue that this end "
                                                                      "sends in small packets"
@@ -375,7 +376,7 @@ static void notice_repetition(const struct nb_event *event, const bool *present)
     struct pending *pending = &state_of(stream)->pending;
 
     if (!pending->active || !pending->numbered || pending->missing <= stream->acked ||
-        pending->missing > stream->acked + NB_TOLD_WINDOW || event->emitted.arrival == NB_NO_ORDER) {
+        pending->missing > stream->acked + NB_MESSAGE_WINDOW || event->emitted.arrival == NB_NO_ORDER) {
         return;
     }
     if (present[pending->missing - stream->acked - 1] && event->emitted.number > pending->number) {
@@ -443,7 +444,7 @@ static void judge_queue(const struct nb_event *event, const struct nb_control *c
     struct gap gap;
 
     if (!stream->acked_known || control->highest <= stream->acked ||
-        control->highest > stream->acked + NB_TOLD_WINDOW) {
+        control->highest > stream->acked + NB_MESSAGE_WINDOW) {
         return;
     }
     find_gap(event, control->present, control->highest, &gap);
@@ -576,12 +577,12 @@ static void remember_told(const struct nb_event *event, bool acknowledges)
     }
 }
 
-void nb_redundancy_acknowledged(const struct nb_event *event, const struct nb_ack *ack)
+void nb_redundancy_acknowledged(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
 
     if (state_of(stream)->pending.active) {
-        weigh_proof(event, &state_of(stream)->pending, ack->now);
+        weigh_proof(event, &state_of(stream)->pending, event->ack.now);
     }
     remember_told(event, true);
 }

@@ -3,7 +3,6 @@
 #ifndef NETBLT_RULE_REDUNDANCY_H
 #define NETBLT_RULE_REDUNDANCY_H
 
-#include "rules/acknowledgement.h"
 #include "rules/control-packet.h"
 
 void nb_redundancy_register(void);
@@ -17,7 +16,7 @@ bool nb_redundancy_directly_behind(const struct nb_event *event);
 
 /* Goes on as above after any time, and both together are larger than a CONTROL here is known to be. */
 bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_control *control);
-void nb_redundancy_acknowledged(const struct nb_event *event, const struct nb_ack *ack);
+void nb_redundancy_acknowledged(const struct nb_event *event);
 void nb_redundancy_passed(const struct nb_event *event);         /* a packet of the sender that acknowledges nothing */
 unsigned nb_redundancy_capacity(const struct nb_stream *stream); /* bytes that a CONTROL here is known to hold */
 

@@ -70,16 +70,16 @@ static void judge_ldata(const struct nb_event *event, const struct nb_message *m
         }
         return;
     }
-    if (full == 0 || buffer->highest < 0) {
+    if (full == 0 || buffer->life->highest < 0) {
         return;
     }
-    if (highest <= buffer->highest && (uint32_t)buffer->highest + 1 < full && !buffer->last_flagged) {
+    if (highest <= buffer->life->highest && (uint32_t)buffer->life->highest + 1 < full && !buffer->last_flagged) {
         const struct nb_charge charge = {.rule = NB_RULE_RESEND_LDATA,
                                          .offender = event->end,
                                          .excuse = "it may ask for the rest next time (AMB-32), or the LDATA "
                                                    "may have escaped the capture"};
         nb_blame(event, &charge, "RESEND for buffer %u does not ask for the LDATA, which never came", message->buffer);
-    } else if (highest > buffer->highest) {
+    } else if (highest > buffer->life->highest) {
         nb_keep(event, NB_RULE_RESEND_LDATA);
     }
 }
@@ -101,7 +101,7 @@ static void judge_list(const struct nb_event *event, const struct nb_message *me
     }
     for (unsigned i = 0; i < message->count && full > 0; i++) {
         const uint16_t entry = nb_resend_entry(event->packet, message, i);
-        if (entry > full && (int)entry > buffer->highest) { /* AMB-10: the base may be 1 */
+        if (entry > full && (int)entry > buffer->life->highest) { /* AMB-10: the base may be 1 */
             nb_blame(event, &charge, "RESEND for buffer %u names packet %u, a buffer has %u packets", message->buffer,
                      entry, full);
             return;
@@ -153,7 +153,7 @@ void nb_requests_count(const struct nb_event *event, const struct nb_message *me
         const uint16_t packet = nb_resend_entry(event->packet, message, i);
         /* Lists may name what a short buffer does not have (AMB-32): no memory for
          * those. */
-        struct nb_part *part = (int)packet <= buffer->highest + FAR_BEYOND
+        struct nb_part *part = (int)packet <= buffer->life->highest + FAR_BEYOND
                                    ? nb_buffer_part(&event->stream->buffers, buffer, packet)
                                    : NULL;
         if (part != NULL) {
@@ -202,17 +202,17 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
                                .offending_frame = nb_record_at(part->record - 1)->frame,
                                .suspected_key = part->record,
                                .request_frame = buffer->ask_frame,
-                               .evidence_frame = buffer->ok_frame};
+                               .evidence_frame = buffer->life->ok_frame};
 
     if (excuse != NULL && part->flags & NB_PART_DOUBLED) {
         return; /* told when it came */
     }
-    nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs ask for it", packet, buffer->number,
-             part->copies, part->asked);
+    nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs ask for it", packet,
+             buffer->life->number, part->copies, part->asked);
     if (rule == NB_RULE_RESEND_SERVED || rule == NB_RULE_CTRL_DUPLICATE) {
         charge.rule = NB_RULE_DATA_UNREQUESTED;
         nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs ask for it", packet,
-                 buffer->number, part->copies, part->asked);
+                 buffer->life->number, part->copies, part->asked);
     }
 }
 
@@ -227,7 +227,7 @@ static void judge_early_request(const struct nb_event *event, const struct nb_bu
                                      .request_frame = buffer->ask_frame};
 
     nb_blame(event, &charge, "packet %u of buffer %u is sent twice, and was asked for before it was sent at all",
-             packet, buffer->number);
+             packet, buffer->life->number);
 }
 
 static void judge_misplaced(const struct nb_event *event, const struct nb_buffer *buffer, enum nb_rule rule,
@@ -253,7 +253,7 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
         nb_blame(event, &charge,
                  "packet %u of buffer %u was sent for the first time behind frame "
                  "%u, %s",
-                 misplaced->packet, buffer->number, misplaced->before_frame, what);
+                 misplaced->packet, buffer->life->number, misplaced->before_frame, what);
     }
 }
 
@@ -264,15 +264,15 @@ static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer
     const struct nb_terms *terms = nb_terms_by(stream, stream->active == 0);
     struct nb_charge charge = {.rule = NB_RULE_DATA_BEFORE_GO,
                                .offender = event->end,
-                               .offending_frame = buffer->first_frame,
-                               .suspected_key = buffer->first_record,
-                               .evidence_frame = buffer->ok_frame};
+                               .offending_frame = buffer->life->first_data_frame,
+                               .suspected_key = buffer->life->first_data_record,
+                               .evidence_frame = buffer->life->ok_frame};
 
-    if (buffer->highest < 0) {
+    if (buffer->life->highest < 0) {
         return;
     }
     if (buffer->go_seq == 0 && !stream->queue.cut) {
-        nb_blame(event, &charge, "buffer %u was sent without a GO", buffer->number);
+        nb_blame(event, &charge, "buffer %u was sent without a GO", buffer->life->number);
     }
     if (nb_buffer_is_whole(&stream->buffers, buffer, stream->end[event->end].flow.unbroken)) {
         nb_keep(event, NB_RULE_DATA_NUMBERS);
@@ -283,8 +283,8 @@ static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer
                                     .offender = event->end,
                                     .offending_frame = buffer->last_frame,
                                     .forgiven = NB_DOUBTS_OF_LOSS};
-        nb_blame(event, &charge, "buffer %u has all its bytes in %u packets with numbers up to %d", buffer->number,
-                 buffer->distinct, buffer->last);
+        nb_blame(event, &charge, "buffer %u has all its bytes in %u packets with numbers up to %d",
+                 buffer->life->number, buffer->distinct, buffer->last);
     }
 }
 
@@ -295,7 +295,7 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
     nb_buffer_judge_end(event, buffer);
     judge_numbers(event, buffer);
     const uint32_t counted = buffer->not_counted == 0 ? buffer->room : MIN(buffer->room, buffer->not_counted);
-    for (int i = 0; i <= buffer->highest && i < (int)counted; i++) {
+    for (int i = 0; i <= buffer->life->highest && i < (int)counted; i++) {
         const struct nb_part *part = &buffer->parts[i];
         if (part->copies > part->asked + 1 && nb_buffer_counts_requests(buffer, (uint32_t)i) &&
             part->copies > nb_buffer_requests(buffer, (uint32_t)i) + 1) {
@@ -305,7 +305,7 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
             judge_early_request(event, buffer, (uint32_t)i);
         }
     }
-    if (kept && buffer->highest >= 0) {
+    if (kept && buffer->life->highest >= 0) {
         nb_keep(event, NB_RULE_DATA_UNREQUESTED);
         if (buffer->ask_seq != 0) {
             nb_keep(event, NB_RULE_RESEND_SERVED);

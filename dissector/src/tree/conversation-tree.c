@@ -2,7 +2,7 @@
 /* The conversation as a packet sees it, as generated fields. */
 #include "tree/conversation-tree.h"
 
-#include "connection/converse.h"
+#include "connection/take.h"
 #include "tree/conversation-fields.h"
 #include "tree/fields-analysis.h"
 
@@ -165,10 +165,10 @@ void nb_tell_events(const struct nb_record *record, packet_info *pinfo, proto_it
 }
 
 /* GO: when its data began. OK: how long the buffer took. Repairs of a RESEND stand in the notes of the packet. */
-static void show_buffer_life(const struct place *place, const struct nb_conversation *conversation,
+static void show_buffer_life(const struct place *place, const struct nb_stream *stream,
                              const struct nb_message *message)
 {
-    const struct nb_buffer_life *buffer = nb_buffer_life_find(conversation, message->buffer);
+    const struct nb_buffer_life *buffer = nb_buffer_life_find(&stream->buffers, message->buffer);
 
     if (buffer == NULL) {
         return;
@@ -210,7 +210,7 @@ static void show_message_life(const struct nb_view *view, const struct nb_messag
         add_frame(&place, hf_nb_message_acked, life->ack_frame);
         add_time(&place, hf_nb_message_ack_time, life->ack_ns - life->first_ns);
     }
-    show_buffer_life(&place, &record->stream->conversation, message);
+    show_buffer_life(&place, record->stream, message);
 }
 
 struct nb_known nb_known_of(const struct nb_record *record)

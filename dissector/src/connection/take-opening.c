@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "connection/opening.h"
+/* OPEN and RESPONSE: the terms of the connection. */
+#include "connection/take.h"
 
 static uint32_t text_hash(const struct nb_packet *packet)
 {
@@ -69,14 +70,12 @@ static void take_response(const struct nb_event *event, const struct nb_terms *t
     }
 }
 
-struct nb_opened nb_take_opening(const struct nb_event *event)
+void nb_take_opening(struct nb_event *event)
 {
-    const struct nb_opened opened = {.now = terms_of(event), .before = *nb_terms_by(event->stream, event->end)};
-
+    event->opened = (struct nb_opened){.now = terms_of(event), .before = *nb_terms_by(event->stream, event->end)};
     if (event->packet->type == NB_OPEN) {
-        take_open(event, &opened.now);
+        take_open(event, &event->opened.now);
     } else {
-        take_response(event, &opened.now);
+        take_response(event, &event->opened.now);
     }
-    return opened;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "connection/converse.h"
+#include "connection/take.h"
 
 #include "wireshark/arena.h"
 #include "wireshark/memory.h"
@@ -155,15 +155,30 @@ static bool came_late(const struct nb_event *event)
     return event->emitted.arrival == NB_LATE && nb_emission_counts(&event->stream->end[event->end].flow, ENOUGH_BITS);
 }
 
-void nb_converse(struct nb_event *event)
+static void take_high_seq(struct nb_event *event)
+{
+    const struct nb_packet *packet = event->packet;
+    struct nb_conversation *conversation = &event->stream->conversation;
+
+    nb_take_ack(event);
+    if (nb_is_data(packet->type)) {
+        nb_take_burst(event);
+        nb_take_data(event);
+    } else if (packet->burst_size != 0) {
+        conversation->burst_size = packet->burst_size;
+        conversation->burst_interval_ms = packet->burst_interval;
+    }
+    nb_note_ack(event);
+}
+
+void nb_take_packet(struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     const struct nb_packet *packet = event->packet;
-    struct nb_conversation *conversation = &stream->conversation;
 
-    conversation->begun = true;
+    stream->conversation.begun = true;
     if (!is_copy(event)) {
-        learn_completeness(conversation, packet);
+        learn_completeness(&stream->conversation, packet);
         if (nb_is_data(packet->type) && !event->sound_data) {
             event->record->facts |= NB_DATA_SPOILT;
         }
@@ -171,22 +186,15 @@ void nb_converse(struct nb_event *event)
             event->record->facts |= NB_OUT_OF_ORDER;
         }
         if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
+            nb_take_opening(event);
             learn_pace(event);
         }
         if (is_sent_again(packet->type)) {
             link_single(event);
         } else if (packet->type == NB_CONTROL) {
-            nb_converse_control(event);
+            nb_take_control(event);
         } else if (nb_has_high_seq(packet->type)) {
-            if (nb_is_data(packet->type)) {
-                nb_converse_burst(event);
-                nb_converse_data(event);
-            } else if (packet->burst_size != 0) {
-                conversation->burst_size = packet->burst_size;
-                conversation->burst_interval_ms = packet->burst_interval;
-            }
-            nb_converse_ack(event, packet->high_seq);
+            take_high_seq(event);
         }
     }
-    event->record->outstanding = (uint16_t)CLAMP(conversation->outstanding, 0, 0xFFFF);
 }

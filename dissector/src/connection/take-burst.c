@@ -2,7 +2,7 @@
 /* Bursts (RFC 998 2.3, RATE): a sender emits up to `burst size` packets every `burst interval`, start to start.
  * The wire does not mark them. A new one begins when the one before is full, or when time says so: packets lost before
  * the capture leave bursts short. */
-#include "connection/converse.h"
+#include "connection/take.h"
 
 #define NS_PER_MS 1000000
 
@@ -19,7 +19,7 @@ static bool starts_burst(const struct nb_conversation *conversation, int64_t now
                             now_ns - conversation->burst_ns > interval - interval / 10);
 }
 
-void nb_converse_burst(struct nb_event *event)
+void nb_take_burst(struct nb_event *event)
 {
     struct nb_conversation *conversation = &event->stream->conversation;
     struct nb_record *record = event->record;

@@ -1,99 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* DATA and LDATA: first transmission or again, in which order, at whose request. */
-#include "connection/converse.h"
+#include "connection/take.h"
 
 #include "wireshark/memory.h"
 
 /* A forged packet number must not cost memory for all the numbers below it. */
 #define LARGEST_GAP 1024U
-
-/* Numbers are counted up, so nearly every buffer has its place behind the one before. */
-static bool is_near(const struct nb_conversation *conversation, uint32_t number)
-{
-    return conversation->buffers_known &&
-           number - conversation->buffer_base < conversation->buffers.count + LARGEST_GAP;
-}
-
-struct nb_buffer_life *nb_buffer_life_place(const struct nb_conversation *conversation, uint32_t number)
-{
-    const uint32_t at = number - conversation->buffer_base;
-
-    if (!conversation->buffers_known || at >= conversation->buffers.count) {
-        return NULL;
-    }
-    return (struct nb_buffer_life *)nb_series_at(&conversation->buffers, at, sizeof(struct nb_buffer_life));
-}
-
-static struct nb_buffer_life *find(const struct nb_conversation *conversation, uint32_t number)
-{
-    struct nb_buffer_life *life = nb_buffer_life_place(conversation, number);
-    struct nb_buffer_life *far_one = NULL;
-
-    /* It may have been far when it was made, and near by now. */
-    if ((life == NULL || !life->made) && conversation->far_buffers != NULL) {
-        far_one = (struct nb_buffer_life *)wmem_map_lookup(conversation->far_buffers, GUINT_TO_POINTER(number));
-    }
-    return far_one != NULL ? far_one : life;
-}
-
-static struct nb_buffer_life *make_far(struct nb_conversation *conversation, uint32_t number)
-{
-    if (!nb_memory_ask(sizeof(struct nb_buffer_life) + NB_MAP_ENTRY_BYTES)) {
-        return NULL;
-    }
-    struct nb_buffer_life *life = (struct nb_buffer_life *)nb_file_new0(sizeof(struct nb_buffer_life));
-    nb_memory_take(NB_MAP_ENTRY_BYTES);
-    if (conversation->far_buffers == NULL) {
-        conversation->far_buffers = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
-    }
-    wmem_map_insert(conversation->far_buffers, GUINT_TO_POINTER(number), life);
-    return life;
-}
-
-static struct nb_buffer_life *make_place(struct nb_conversation *conversation, uint32_t number)
-{
-    if (!conversation->buffers_known) {
-        conversation->buffers_known = true;
-        conversation->buffer_base = number;
-    }
-    const uint32_t count = number - conversation->buffer_base + 1;
-    const uint32_t more = count > conversation->buffers.count ? count - conversation->buffers.count : 0;
-    if (!is_near(conversation, number) || !nb_memory_allows(more * sizeof(struct nb_buffer_life)) ||
-        !nb_series_grow(&conversation->buffers, count, sizeof(struct nb_buffer_life))) {
-        return make_far(conversation, number);
-    }
-    return find(conversation, number);
-}
-
-const struct nb_buffer_life *nb_buffer_life_find(const struct nb_conversation *conversation, uint32_t number)
-{
-    const struct nb_buffer_life *life = find(conversation, number);
-
-    return life != NULL && life->made ? life : NULL;
-}
-
-struct nb_buffer_life *nb_buffer_life(struct nb_conversation *conversation, uint32_t number, bool make)
-{
-    struct nb_buffer_life *life = conversation->recent;
-
-    if (life != NULL && life->number == number) {
-        return life;
-    }
-    life = find(conversation, number);
-    if (life == NULL && make) {
-        life = make_place(conversation, number);
-    }
-    if (life == NULL || (!life->made && !make)) {
-        return NULL;
-    }
-    if (!life->made) {
-        life->made = true;
-        life->number = number;
-        life->highest = -1;
-    }
-    conversation->recent = life;
-    return life;
-}
 
 static void move_base(struct nb_buffer_life *life, uint32_t base)
 {
@@ -161,8 +73,7 @@ static bool names(const struct nb_asked *asked, uint16_t packet)
 /* The RESEND that this packet answers: the newest that names it, of those that the sender acknowledges with it. */
 static const struct nb_asked *request_for(const struct nb_event *event, const struct nb_buffer_life *life)
 {
-    const struct nb_conversation *conversation = &event->stream->conversation;
-    const int64_t ack = nb_unwrap(conversation->newest, event->packet->high_seq);
+    const int64_t ack = event->ack.now;
     const struct nb_asked *any = NULL;
 
     for (const struct nb_asked *asked = life->asked; asked != NULL; asked = asked->older) {
@@ -192,6 +103,7 @@ static void link_retransmission(struct nb_event *event, struct nb_record *origin
 
 static void note_start(struct nb_event *event, struct nb_buffer_life *life)
 {
+    life->first_data_record = event->ordinal + 1;
     life->first_data_frame = event->frame;
     life->first_data_ns = event->now_ns;
     if (life->go_frame != 0) {
@@ -211,10 +123,10 @@ static uint32_t expected_packets(const struct nb_stream *stream)
     return CLAMP((terms->buffer_size + terms->data_packet_size - 1) / terms->data_packet_size, 1, AT_MOST);
 }
 
-void nb_converse_data(struct nb_event *event)
+void nb_take_data(struct nb_event *event)
 {
     const struct nb_packet *packet = event->packet;
-    struct nb_buffer_life *life = nb_buffer_life(&event->stream->conversation, packet->buffer, true);
+    struct nb_buffer_life *life = nb_buffer_life(&event->stream->buffers, packet->buffer, true);
     uint32_t *first = life == NULL ? NULL : first_sent(life, packet->packet, expected_packets(event->stream));
 
     if (first == NULL) {
@@ -239,5 +151,8 @@ void nb_converse_data(struct nb_event *event)
     if (asked != NULL) {
         link_repair(event, asked);
     }
-    life->highest = MAX(life->highest, (int32_t)packet->packet);
+    if ((int32_t)packet->packet > life->highest) {
+        life->highest = packet->packet;
+        life->highest_frame = event->frame;
+    }
 }

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The control messages of a connection. Each lives from its first CONTROL to its acknowledgement, whatever CONTROLs
+ * carry it between. */
+#ifndef NETBLT_MESSAGES_H
+#define NETBLT_MESSAGES_H
+
+#include "decode/parse.h"
+#include "wireshark/series.h"
+
+/* So many messages may wait for their acknowledgement; RFC 998 thinks of 50 to 80 in a packet. */
+#define NB_MESSAGE_WINDOW 1024
+
+/* One control message, however often it was sent. Times are ns since the first frame of the file. */
+struct nb_message_life {
+    int64_t first_ns;
+    int64_t ack_ns;
+    union {
+        uint32_t one;   /* sent once: most are */
+        uint32_t *many; /* ascending */
+    } frames;           /* of every CONTROL that holds it: nb_message_frames */
+    uint32_t sent;      /* number of frames */
+    uint32_t ack_frame; /* 0: not acknowledged */
+    uint32_t buffer;
+    uint32_t hash; /* of what a repetition must not change (CTRL-02) */
+    uint16_t bytes;
+    uint16_t burst_size;     /* OK: the largest offered in any copy */
+    uint16_t burst_interval; /* OK: the shortest offered in any copy, ms */
+    uint16_t timer;          /* OK: as published in the first copy, ms */
+    uint8_t type;            /* enum nb_message_type */
+    bool in_time;            /* captured before its acknowledgement */
+};
+
+struct nb_messages {
+    bool known;
+    int64_t base;           /* number of the first of `lives` */
+    int64_t marked;         /* the highest that is marked as acknowledged */
+    struct nb_series lives; /* of struct nb_message_life */
+};
+
+/* Frames of every CONTROL that holds the message, ascending; life->sent of them. */
+static inline const uint32_t *nb_message_frames(const struct nb_message_life *life)
+{
+    return life->sent > 1 ? life->frames.many : &life->frames.one;
+}
+
+/* The frame in which it was captured first. */
+static inline uint32_t nb_message_frame(const struct nb_message_life *life)
+{
+    return nb_message_frames(life)[0];
+}
+
+/* NULL when it was not captured before its acknowledgement. Message 0 does not exist. */
+struct nb_message_life *nb_message_find(const struct nb_messages *messages, int64_t seq);
+
+/* NULL when it was never captured. */
+struct nb_message_life *nb_message_find_any(const struct nb_messages *messages, int64_t seq);
+
+/* Makes a place for message `seq`. NULL for numbers too far from the others to be believed, or without memory. `base`:
+ * the lowest number that is possible, when this is the first message. */
+struct nb_message_life *nb_message_place(struct nb_messages *messages, int64_t seq, int64_t base);
+
+/* One more CONTROL holds it. */
+void nb_message_sent(struct nb_message_life *life, uint32_t frame);
+
+/* What a repetition must not change: type, number, buffer and list. */
+uint32_t nb_message_hash(const struct nb_packet *packet, const struct nb_message *message);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* CONTROL packets and acknowledgements: what was asked for, granted and received, and when. */
+#include "connection/take.h"
+
+#include "wireshark/memory.h"
+
+/* In a capture that begins in the middle, older messages than the first one seen may still be on their way. */
+#define LATE_MESSAGES 32
+/* RESENDs remembered per buffer; a receiver makes a new one for each round of retransmissions. */
+#define REQUESTS_KEPT 64
+
+/* The record keeps the middle of the window of sequence numbers in which the CONTROL's lie (AMB-12). */
+#define EPOCH_STEP 0x8000
+
+static uint16_t epoch_of(int64_t newest)
+{
+    return (uint16_t)(MAX(newest, 0) / EPOCH_STEP);
+}
+
+static int64_t middle_of(uint16_t epoch)
+{
+    return (int64_t)epoch * EPOCH_STEP + EPOCH_STEP / 2;
+}
+
+static size_t asked_bytes(uint32_t count)
+{
+    return sizeof(struct nb_asked) + count * sizeof(uint16_t);
+}
+
+static void keep_request(struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_buffer_life *buffer = nb_buffer_life(&event->stream->buffers, message->buffer, true);
+    struct nb_asked *asked = buffer == NULL ? NULL : (struct nb_asked *)nb_file_new(asked_bytes(message->count));
+    int kept = 0;
+
+    if (asked == NULL) {
+        return;
+    }
+    *asked = (struct nb_asked){
+        .older = buffer->asked, .seq = seq, .at_ns = event->now_ns, .record = event->ordinal, .count = message->count};
+    for (unsigned i = 0; i < message->count; i++) {
+        asked->packets[i] = nb_resend_entry(event->packet, message, i);
+    }
+    buffer->asked = asked;
+    for (; asked->older != NULL; asked = asked->older) {
+        if (++kept >= REQUESTS_KEPT) {
+            nb_file_free(asked->older, asked_bytes(asked->older->count));
+            asked->older = NULL;
+            break;
+        }
+    }
+}
+
+static void first_go(struct nb_event *event, uint32_t number)
+{
+    struct nb_buffers *buffers = &event->stream->buffers;
+    struct nb_buffer_life *buffer = nb_buffer_life(buffers, number, true);
+
+    if (!buffers->first_go_known || (int32_t)(number - buffers->first_go) < 0) {
+        buffers->first_go = number; /* numbers may wrap */
+    }
+    buffers->first_go_known = true;
+    if (buffer != NULL && buffer->go_frame == 0) {
+        buffer->go_frame = event->frame;
+        buffer->go_ns = event->now_ns;
+        if (buffer->ok_frame == 0) {
+            buffers->outstanding++;
+        }
+    }
+}
+
+static struct nb_pace offer_of(const struct nb_event *event, const struct nb_message *message)
+{
+    return (struct nb_pace){.size = tvb_get_ntohs(event->packet->tvb, message->offset + 8),
+                            .interval = tvb_get_ntohs(event->packet->tvb, message->offset + 10)};
+}
+
+static void first_ok(struct nb_event *event, const struct nb_message *message)
+{
+    struct nb_conversation *conversation = &event->stream->conversation;
+    struct nb_buffer_life *buffer = nb_buffer_life(&event->stream->buffers, message->buffer, true);
+
+    if (buffer != NULL && buffer->ok_frame == 0) {
+        const struct nb_pace offer = offer_of(event, message);
+        buffer->ok_frame = event->frame;
+        buffer->ok_ns = event->now_ns;
+        if (buffer->go_frame != 0) {
+            event->stream->buffers.outstanding--;
+        }
+        if (offer.size != 0) {
+            conversation->burst_size = offer.size;
+            conversation->burst_interval_ms = offer.interval;
+        }
+    }
+}
+
+/* Captured for the first time. */
+static void begin_message(struct nb_event *event, const struct nb_message *message, int64_t seq,
+                          struct nb_message_life *life)
+{
+    life->first_ns = event->now_ns;
+    life->type = message->type;
+    life->buffer = message->buffer;
+    life->bytes = (uint16_t)message->bytes;
+    life->hash = nb_message_hash(event->packet, message);
+    if (message->type == NB_GO) {
+        first_go(event, message->buffer);
+    } else if (message->type == NB_OK) {
+        const struct nb_pace offer = offer_of(event, message);
+        life->burst_size = offer.size;
+        life->burst_interval = offer.interval;
+        life->timer = tvb_get_ntohs(event->packet->tvb, message->offset + 12);
+        first_ok(event, message);
+    } else {
+        keep_request(event, message, seq);
+    }
+}
+
+/* Copies of an OK may carry other values; the loosest of them count. */
+static void repeat_message(const struct nb_event *event, const struct nb_message *message, struct nb_message_life *life)
+{
+    if (message->type == NB_OK && life->type == NB_OK) {
+        const struct nb_pace offer = offer_of(event, message);
+        life->burst_size = MAX(life->burst_size, offer.size);
+        life->burst_interval = MIN(life->burst_interval, offer.interval);
+    }
+}
+
+static enum nb_heard_kind kind_of(const struct nb_stream *stream, int64_t seq, const struct nb_message_life *life)
+{
+    if (life != NULL && life->sent > 0 && life->in_time) {
+        return NB_HEARD_AGAIN;
+    }
+    return life != NULL && seq > stream->acked && seq <= stream->acked + NB_MESSAGE_WINDOW ? NB_HEARD_FRESH
+                                                                                           : NB_HEARD_LATE;
+}
+
+static struct nb_heard take_message(struct nb_event *event, const struct nb_message *message)
+{
+    struct nb_stream *stream = event->stream;
+
+    if (!stream->acked_known && stream->newest == 0) {
+        stream->newest = message->seq;
+    }
+    const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message->seq);
+    const int64_t lowest = stream->acked_known ? MIN(seq, stream->acked + 1) : seq;
+    struct nb_message_life *life = nb_message_place(&stream->messages, seq, MAX(lowest - LATE_MESSAGES, 0));
+    const enum nb_heard_kind kind = kind_of(stream, seq, life);
+
+    if (life != NULL && life->sent == 0) {
+        begin_message(event, message, seq, life);
+    } else if (life != NULL) {
+        repeat_message(event, message, life);
+    }
+    if (kind == NB_HEARD_FRESH) {
+        life->in_time = true;
+    }
+    if (life != NULL && (life->sent == 0 || nb_message_frames(life)[life->sent - 1] != event->frame)) {
+        nb_message_sent(life, event->frame);
+    }
+    stream->newest = MAX(stream->newest, seq);
+    return (struct nb_heard){.kind = kind, .message = *message, .seq = seq, .life = life};
+}
+
+/* Message 1 was not captured. The capture may have begun in the middle, right before an old OPEN that was on its way
+ * for long and the RESPONSE to it (OPEN-07): the IP ID of that OPEN lies far behind those of its end's other packets.
+ * Then numbers are taken up where they are. */
+static void begin_without_first_message(struct nb_stream *stream)
+{
+    const int8_t active = stream->active;
+
+    if (active < 0 || !stream->end[active].flow.unbroken || stream->end[active].opened_number != NB_FIRST_NUMBER) {
+        stream->doubts |= NB_DOUBT_BEGINNING;
+        stream->acked_known = false;
+    }
+}
+
+bool nb_begins_with_message_1(const struct nb_packet *packet)
+{
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
+
+    return nb_next_message(packet, &offset, &message) == NB_MESSAGE && message.seq == 1;
+}
+
+void nb_take_control(struct nb_event *event)
+{
+    static GArray *heard; /* of the newest CONTROL: a large one holds thousands of messages */
+    struct nb_stream *stream = event->stream;
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
+    unsigned known = 0, fresh = 0;
+
+    if (heard == NULL) {
+        heard = g_array_new(FALSE, FALSE, sizeof(struct nb_heard));
+    }
+    g_array_set_size(heard, 0);
+    event->newest_before = stream->newest;
+    event->heard_end = NB_END;
+    if (event->end == stream->sender) {
+        return;
+    }
+    if (stream->newest == 0 && stream->acked_known && !nb_begins_with_message_1(event->packet)) {
+        begin_without_first_message(stream);
+    }
+    while ((event->heard_end = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE && nb_memory_ask(0)) {
+        const struct nb_heard one = take_message(event, &message);
+        known += one.life != NULL;
+        fresh += one.life != NULL && one.life->sent == 1 && nb_message_frame(one.life) == event->frame;
+        g_array_append_val(heard, one);
+    }
+    event->heard = (const struct nb_heard *)(void *)heard->data;
+    event->heard_count = heard->len;
+    event->record->epoch = epoch_of(stream->newest);
+    if (known > 0 && fresh == 0) {
+        event->record->facts |= NB_RETRANSMISSION;
+    }
+}
+
+/* Marks the captured messages that are acknowledged. */
+static void acknowledge(struct nb_event *event)
+{
+    struct nb_stream *stream = event->stream;
+    const int64_t newest = MIN(event->ack.now, stream->newest);
+
+    for (int64_t seq = MAX(stream->messages.marked + 1, stream->messages.base); seq <= newest; seq++) {
+        struct nb_message_life *life = nb_message_find_any(&stream->messages, seq);
+        if (life == NULL) {
+            continue;
+        }
+        if (life->ack_frame == 0) {
+            life->ack_frame = event->frame;
+            life->ack_ns = event->now_ns;
+        }
+        if (life->in_time && life->type == NB_OK && life->burst_size != 0) { /* AMB-11: 0 keeps the size */
+            stream->agreed = (struct nb_pace){life->burst_size, life->burst_interval};
+            stream->agreed_seq = seq;
+        }
+    }
+    event->ack.first = newest > stream->messages.marked && newest == event->ack.now;
+    stream->messages.marked = MAX(stream->messages.marked, newest);
+}
+
+/* The earliest emitted packet with the highest high-seq. */
+static void mark_highest(const struct nb_event *event)
+{
+    struct nb_mark *mark = &event->stream->acked_mark;
+    const struct nb_ack *ack = &event->ack;
+
+    if (ack->now > ack->before || mark->frame == 0 ||
+        (ack->now == ack->before && mark->ordered && event->emitted.arrival == NB_LATE &&
+         event->emitted.number < mark->number)) {
+        *mark = nb_mark_of(event);
+    }
+}
+
+void nb_take_ack(struct nb_event *event)
+{
+    struct nb_stream *stream = event->stream;
+    const uint16_t high_seq = event->packet->high_seq;
+
+    if (event->end != stream->sender) {
+        return;
+    }
+    if (stream->acked_mark.frame == 0 && stream->acked_known && high_seq != 0 &&
+        nb_message_find(&stream->messages, 1) == NULL) {
+        begin_without_first_message(stream);
+    }
+    if (!stream->acked_known) {
+        stream->acked_known = true; /* mid-stream: begin with what this end acknowledges now */
+        stream->doubts |= NB_DOUBT_BEGINNING;
+        stream->acked = high_seq;
+        stream->newest = MAX(stream->newest, stream->acked);
+    }
+    event->ack = (struct nb_ack){.given = true, .now = nb_unwrap(stream->acked, high_seq), .before = stream->acked};
+    mark_highest(event);
+    acknowledge(event);
+    stream->acked = MAX(stream->acked, event->ack.now);
+}
+
+void nb_note_ack(const struct nb_event *event)
+{
+    const struct nb_ack *ack = &event->ack;
+    const struct nb_message_life *newest = nb_message_find_any(&event->stream->messages, ack->now);
+
+    if (ack->first && newest != NULL) {
+        nb_note(event->record, NB_NOTE_ACKNOWLEDGES, nb_message_frame(newest), event->now_ns - newest->first_ns);
+    }
+}
+
+const struct nb_message_life *nb_message_life(const struct nb_record *record, uint16_t seq)
+{
+    if (record == NULL || record->stream == NULL || !record->stream->conversation.begun) {
+        return NULL;
+    }
+    return nb_message_find_any(&record->stream->messages, nb_unwrap(middle_of(record->epoch), seq));
+}

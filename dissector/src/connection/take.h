@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Takes a packet into the model of its connection. */
+#ifndef NETBLT_TAKE_H
+#define NETBLT_TAKE_H
+
+#include "connection/event.h"
+
+/* First pass: takes a packet that counts (sound, checksum not wrong), and fills its record and what `event` says about
+ * the model. */
+void nb_take_packet(struct nb_event *event);
+
+/* take-opening.c, take-control.c, take-data.c, take-burst.c: parts of it. */
+void nb_take_opening(struct nb_event *event);
+void nb_take_control(struct nb_event *event);
+void nb_take_ack(struct nb_event *event);
+void nb_note_ack(const struct nb_event *event); /* the link to what it acknowledges */
+void nb_take_data(struct nb_event *event);
+void nb_take_burst(struct nb_event *event);
+
+/* The packet holds message 1 first. */
+bool nb_begins_with_message_1(const struct nb_packet *packet);
+
+/* Adds a note to a record. */
+void nb_note(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns);
+
+/* Unless a note of this kind is there already. */
+void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns);
+
+/* The packet is a copy of the one in `frame`; nothing when that is 0. */
+void nb_note_copy(struct nb_record *record, uint32_t frame);
+
+/* The life of the message with this sequence number in a CONTROL with this record; NULL when there is none. */
+const struct nb_message_life *nb_message_life(const struct nb_record *record, uint16_t seq);
+
+#endif
