@@ -3,7 +3,8 @@
 
 Every figure is CPU time (user and system) of tshark printing one line per packet, net of start-up: `tshark -q` alone
 does not dissect, and wall time is the machine's business. Runs are interleaved and the fastest of each kind counts:
-whatever disturbs makes runs slower.
+whatever disturbs makes runs slower. With --old FOLDER the plugin in FOLDER (it holds <version>/epan/netblt.so) takes
+turns with this one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,11 +27,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from dissector.bench.captures import write
 from dissector.tests.reader import PLUGINS, Reader
 
-AT_LEAST_SCTP = 1.0  # times as fast
-AT_LEAST_TCP = 1.8
-BYTES_PER_PACKET = 150
+AT_LEAST_SCTP = 1.2  # times as fast
+AT_LEAST_TCP = 3.0
+AT_LEAST_OLD = 1.0
+BYTES_PER_PACKET = 80
 LINEAR = 0.10  # ten times the packets cost ten times the time, within this
 MANY_CONNECTIONS = 10_000
+OLD = "old "  # before the name of a run with the old plugin
+OF_OLD = ("netblt", "netblt-control")
 
 
 @dataclass
@@ -43,6 +48,7 @@ class Bench:
     reader: Reader
     rounds: int
     packets: int
+    has_old: bool = False  # the reader's folder old-plugins holds the old plugin
 
     def capture(self, kind: str, packets: int, connections: int = 1, turn: int = 10) -> Path:
         path = self.reader.home / f"{kind}-{packets}-{connections}-{turn}.pcap"
@@ -52,13 +58,16 @@ class Bench:
             path.chmod(0o644)
         return path
 
-    def once(self, path: Path, *options: str) -> Cost:
+    def once(self, path: Path, *options: str, old: bool = False) -> Cost:
         """One run of tshark; output goes nowhere."""
+        settings = self.reader.options()
+        if old:
+            settings["env"]["WIRESHARK_PLUGIN_DIR"] = str(self.reader.home / "old-plugins")
         process = subprocess.Popen(
             nobody.command(["tshark", "-n", "-r", str(path), *options]),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            **self.reader.options(),
+            **settings,
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -71,7 +80,7 @@ class Bench:
         best: dict[str, Cost] = {}
         for _ in range(self.rounds):
             for name, path in paths.items():
-                cost = self.once(path, *options)
+                cost = self.once(path, *options, old=name.startswith(OLD))
                 known = best.get(name, cost)
                 best[name] = Cost(min(known.cpu_s, cost.cpu_s), min(known.rss_kb, cost.rss_kb))
         return best
@@ -83,11 +92,13 @@ def net(costs: dict[str, Cost], name: str) -> float:
 
 def protocols(bench: Bench, *options: str) -> dict[str, float]:
     paths = {kind: bench.capture(kind, bench.packets) for kind in ("netblt", "netblt-control", "tcp", "sctp", "plain")}
+    if bench.has_old:
+        paths |= {OLD + kind: paths[kind] for kind in OF_OLD}
     costs = bench.compare({**paths, "start": bench.capture("plain", 1)}, *options)
     rates = {kind: bench.packets / net(costs, kind) for kind in paths}
     over = {kind: (costs[kind].rss_kb - costs["plain"].rss_kb) * 1024 / bench.packets for kind in paths}
     for kind in paths:
-        print(f"  {kind:15} {net(costs, kind):7.2f} s  {rates[kind]:10.0f} packets/s  {over[kind]:6.0f} bytes/packet")
+        print(f"  {kind:18} {net(costs, kind):7.2f} s  {rates[kind]:10.0f} packets/s  {over[kind]:6.0f} bytes/packet")
     return {
         "netblt_to_sctp": rates["netblt"] / rates["sctp"],
         "netblt_to_tcp": rates["netblt"] / rates["tcp"],
@@ -96,6 +107,7 @@ def protocols(bench: Bench, *options: str) -> dict[str, float]:
         "netblt_bytes_per_packet": over["netblt"],
         "netblt_control_bytes_per_packet": over["netblt-control"],
         "netblt_packets_per_s": rates["netblt"],
+        **({f"{kind}_to_old": rates[kind] / rates[OLD + kind] for kind in OF_OLD} if bench.has_old else {}),
     }
 
 
@@ -133,6 +145,9 @@ def judge(result: dict[str, float]) -> list[str]:
         wrong.append(f"{result['netblt_to_sctp']:.2f} times as fast as SCTP, below {AT_LEAST_SCTP}")
     if result["netblt_to_tcp"] < AT_LEAST_TCP:
         wrong.append(f"{result['netblt_to_tcp']:.2f} times as fast as TCP, below {AT_LEAST_TCP}")
+    for kind in OF_OLD:
+        if (ratio := result.get(f"{kind}_to_old", AT_LEAST_OLD)) < AT_LEAST_OLD:
+            wrong.append(f"{kind}: {ratio:.2f} times as fast as the old plugin, below {AT_LEAST_OLD}")
     for shape in ("netblt", "netblt_control"):
         used = result[f"{shape}_bytes_per_packet"]
         if used > BYTES_PER_PACKET:
@@ -152,6 +167,7 @@ def main() -> None:
         "--growth", action="store_true", help="also ten times the packets (11 GB of disk) and 10,000 connections"
     )
     parser.add_argument("--two-passes", action="store_true", help="also with -2")
+    parser.add_argument("--old", type=Path, help="folder of plugins to compare with")
     parser.add_argument("--json", type=Path, help="write the figures there")
     arguments = parser.parse_args()
     if not list(PLUGINS.glob("*/epan/netblt.so")):
@@ -159,7 +175,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory(prefix="netblt-bench-") as home:
         os.umask(0o022)
-        bench = Bench(Reader(Path(home)), arguments.rounds, arguments.packets)
+        if arguments.old:
+            shutil.copytree(arguments.old, Path(home) / "old-plugins")
+        bench = Bench(Reader(Path(home)), arguments.rounds, arguments.packets, has_old=arguments.old is not None)
         print(f"{arguments.packets} packets, best of {arguments.rounds}, CPU time net of start-up:")
         result = protocols(bench)
         if arguments.two_passes:

@@ -3,6 +3,7 @@
 #ifndef NETBLT_BUFFERS_H
 #define NETBLT_BUFFERS_H
 
+#include "connection/record.h"
 #include "wireshark/series.h"
 
 enum nb_part_flag {
@@ -42,27 +43,63 @@ struct nb_misplaced {
 struct nb_asked {
     struct nb_asked *older;
     int64_t seq;
-    int64_t at_ns;
-    uint32_t record; /* ordinal */
-    uint32_t count;
-    uint16_t packets[];
+    nb_moment moment; /* the CONTROL in which it was captured first */
+    nb_moment effect; /* the newest packet that it asked for and that came since */
+    uint16_t count;
+    uint16_t missing;   /* of the packets, those that have not come since: they stand in front */
+    uint16_t packets[]; /* numbers */
 };
 
-/* What is known of a buffer, for as long as the file is open. Times are ns since the first frame of the file. */
+/* All that RESENDs asked for in a buffer. */
+struct nb_requests {
+    struct nb_asked *newest; /* as many as are remembered */
+    nb_moment first, last;   /* the first and the newest RESEND */
+    uint32_t count;          /* different RESENDs */
+    uint32_t lost;           /* packets that they asked for, without those beyond the LDATA (AMB-32) */
+};
+
+/* What is known of a buffer, for as long as the file is open. */
 struct nb_buffer_life {
-    int64_t go_ns, first_data_ns, ok_ns;
     uint32_t number;
-    uint32_t go_frame, first_data_frame, ok_frame; /* 0 not seen */
-    uint32_t first_data_record;                    /* its ordinal + 1 */
-    uint32_t tracked;                              /* entries of first_sent in use */
+    nb_moment go, first_data, ok; /* the first of their kind */
+    nb_moment ldata;              /* the first LDATA */
+    uint16_t ldata_number;        /* its packet number */
+    uint16_t base;                /* packet number of first_sent[0] */
+    bool made;                    /* false: only a place for one */
+    bool last;                    /* L was set in a packet */
+    int32_t highest;              /* packet number; -1 none */
+    uint32_t go_message;          /* number of the first GO, from nb_messages.base on, + 1; 0 none */
+    uint32_t tracked;             /* entries of first_sent in use */
     uint32_t room;
-    int32_t highest; /* packet number; -1 none */
-    uint32_t highest_frame;
-    uint16_t base;        /* packet number of first_sent[0] */
-    bool made;            /* false: only a place for one */
-    uint32_t *first_sent; /* of each packet, ordinal + 1 of its first record; 0 not seen */
-    struct nb_asked *asked;
-    struct nb_buffer *transfer; /* NULL: it is not in transfer, as far as the rules know */
+    uint32_t packets;             /* different packets captured */
+    uint32_t transmissions;       /* DATA and LDATA packets captured */
+    uint32_t retransmitted;       /* of these, captured or asked for before */
+    uint64_t bytes;               /* in the different packets */
+    nb_moment *first_sent;        /* of each packet */
+    struct nb_requests *requests; /* NULL before the first RESEND */
+    struct nb_buffer *transfer;   /* NULL: it is not in transfer, as far as the rules know */
+};
+
+/* The first transmission of a packet; 0: it was not captured, or is not remembered. */
+static inline nb_moment nb_first_sent(const struct nb_buffer_life *life, uint32_t packet)
+{
+    return packet >= life->base && packet - life->base < life->tracked ? life->first_sent[packet - life->base] : 0;
+}
+
+/* All packets up to the LDATA were captured. */
+static inline bool nb_buffer_is_complete(const struct nb_buffer_life *life)
+{
+    return life->ldata != 0 && life->packets == life->ldata_number + 1U;
+}
+
+/* Of all buffers of a connection. */
+struct nb_totals {
+    uint64_t bytes; /* each packet once */
+    uint64_t transmissions, retransmitted, resends, lost;
+    uint32_t started;                                              /* buffers of which a packet was captured */
+    uint32_t complete;                                             /* buffers of which all were */
+    nb_moment last_data;                                           /* first transmission of the newest data packet */
+    const struct nb_buffer_life *lowest, *highest, *below_highest; /* by number, of those started; NULL: none */
 };
 
 /* What the rules know of a buffer in transfer. It is forgotten when its OK is acknowledged, so that a long transfer
@@ -120,6 +157,7 @@ struct nb_buffers {
     bool first_go_known;
     uint32_t first_go; /* lowest buffer that a GO named */
     int32_t outstanding;
+    struct nb_totals totals;
     /* in transfer */
     struct nb_buffer *lowest;
     struct nb_buffer *highest;

@@ -42,7 +42,7 @@ struct nb_event {
     struct nb_emitted emitted;
     int end; /* 0 or 1: emitter */
     uint32_t frame;
-    uint32_t ordinal; /* of the record */
+    nb_moment moment;
     uint32_t content; /* hash of the packet's first bytes */
     int64_t now_ns;   /* since the first frame of the file */
     double now;       /* the same in seconds */
@@ -59,12 +59,6 @@ struct nb_event {
     enum nb_walk heard_end; /* why there are no more */
     int64_t newest_before;  /* the highest message captured before */
 };
-
-/* Seconds. */
-static inline double nb_seconds(int64_t ns)
-{
-    return (double)ns / 1e9;
-}
 
 /* This packet, to be compared with later ones. */
 static inline struct nb_mark nb_mark_of(const struct nb_event *event)

@@ -44,21 +44,21 @@ struct nb_message_life *nb_message_place(struct nb_messages *messages, int64_t s
 }
 
 /* Capacity doubles at every power of two, so it needs not be stored. */
-void nb_message_sent(struct nb_message_life *life, uint32_t frame)
+void nb_message_sent(struct nb_message_life *life, nb_moment moment)
 {
     if (life->sent == 0) {
-        life->frames.one = frame;
+        life->sendings.one = moment;
     } else if (life->sent == 1) {
-        uint32_t *many = (uint32_t *)nb_file_new(2 * sizeof(uint32_t));
-        many[0] = life->frames.one;
-        many[1] = frame;
-        life->frames.many = many;
+        nb_moment *many = (nb_moment *)nb_file_new(2 * sizeof(nb_moment));
+        many[0] = life->sendings.one;
+        many[1] = moment;
+        life->sendings.many = many;
     } else {
-        if ((life->sent & (life->sent - 1)) == 0) {
-            const size_t bytes = life->sent * sizeof(uint32_t);
-            life->frames.many = (uint32_t *)nb_file_realloc(life->frames.many, bytes, 2 * bytes);
+        if ((life->sent & (life->sent - 1U)) == 0) {
+            const size_t bytes = life->sent * sizeof(nb_moment);
+            life->sendings.many = (nb_moment *)nb_file_realloc(life->sendings.many, bytes, 2 * bytes);
         }
-        life->frames.many[life->sent] = frame;
+        life->sendings.many[life->sent] = moment;
     }
     life->sent++;
 }

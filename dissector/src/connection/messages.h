@@ -4,30 +4,29 @@
 #ifndef NETBLT_MESSAGES_H
 #define NETBLT_MESSAGES_H
 
+#include "connection/record.h"
 #include "decode/parse.h"
 #include "wireshark/series.h"
 
 /* So many messages may wait for their acknowledgement; RFC 998 thinks of 50 to 80 in a packet. */
 #define NB_MESSAGE_WINDOW 1024
 
-/* One control message, however often it was sent. Times are ns since the first frame of the file. */
+/* One control message, however often it was sent. */
 struct nb_message_life {
-    int64_t first_ns;
-    int64_t ack_ns;
     union {
-        uint32_t one;   /* sent once: most are */
-        uint32_t *many; /* ascending */
-    } frames;           /* of every CONTROL that holds it: nb_message_frames */
-    uint32_t sent;      /* number of frames */
-    uint32_t ack_frame; /* 0: not acknowledged */
+        nb_moment one;   /* sent once: most are */
+        nb_moment *many; /* ascending */
+    } sendings;          /* of every CONTROL that holds it: nb_message_sendings */
+    nb_moment acked;     /* the first packet that acknowledges it */
     uint32_t buffer;
-    uint32_t hash; /* of what a repetition must not change (CTRL-02) */
-    uint16_t bytes;
+    uint32_t hash;           /* of what a repetition must not change (CTRL-02) */
+    unsigned sent : 28;      /* number of sendings */
+    unsigned type : 3;       /* enum nb_message_type */
+    unsigned in_time : 1;    /* captured before its acknowledgement */
+    uint16_t bytes;          /* that it takes in a packet */
     uint16_t burst_size;     /* OK: the largest offered in any copy */
     uint16_t burst_interval; /* OK: the shortest offered in any copy, ms */
     uint16_t timer;          /* OK: as published in the first copy, ms */
-    uint8_t type;            /* enum nb_message_type */
-    bool in_time;            /* captured before its acknowledgement */
 };
 
 struct nb_messages {
@@ -37,16 +36,21 @@ struct nb_messages {
     struct nb_series lives; /* of struct nb_message_life */
 };
 
-/* Frames of every CONTROL that holds the message, ascending; life->sent of them. */
-static inline const uint32_t *nb_message_frames(const struct nb_message_life *life)
+/* Every CONTROL that holds the message, ascending; life->sent of them. */
+static inline const nb_moment *nb_message_sendings(const struct nb_message_life *life)
 {
-    return life->sent > 1 ? life->frames.many : &life->frames.one;
+    return life->sent > 1 ? life->sendings.many : &life->sendings.one;
 }
 
-/* The frame in which it was captured first. */
+/* The CONTROL in which it was captured first. */
+static inline nb_moment nb_message_first(const struct nb_message_life *life)
+{
+    return nb_message_sendings(life)[0];
+}
+
 static inline uint32_t nb_message_frame(const struct nb_message_life *life)
 {
-    return nb_message_frames(life)[0];
+    return nb_frame_of(nb_message_first(life));
 }
 
 /* NULL when it was not captured before its acknowledgement. Message 0 does not exist. */
@@ -60,7 +64,7 @@ struct nb_message_life *nb_message_find_any(const struct nb_messages *messages, 
 struct nb_message_life *nb_message_place(struct nb_messages *messages, int64_t seq, int64_t base);
 
 /* One more CONTROL holds it. */
-void nb_message_sent(struct nb_message_life *life, uint32_t frame);
+void nb_message_sent(struct nb_message_life *life, nb_moment moment);
 
 /* What a repetition must not change: type, number, buffer and list. */
 uint32_t nb_message_hash(const struct nb_packet *packet, const struct nb_message *message);

@@ -97,6 +97,44 @@ static uint32_t first_of(uint32_t frame)
     return ((const uint32_t *)frames.block[frame / BLOCK_FRAMES])[frame % BLOCK_FRAMES];
 }
 
+uint32_t nb_frame_of(nb_moment moment)
+{
+    return moment == 0 ? 0 : nb_record_at(moment - 1)->frame;
+}
+
+int64_t nb_time_of(nb_moment moment)
+{
+    return moment == 0 ? 0 : nb_record_at(moment - 1)->now_ns;
+}
+
+nb_moment nb_moment_of(const struct nb_record *record)
+{
+    nb_moment moment = first_of(record->frame);
+
+    for (; moment != 0 && moment <= used && nb_record_at(moment - 1)->frame == record->frame; moment++) {
+        if (nb_record_at(moment - 1) == record) {
+            return moment;
+        }
+    }
+    return 0; /* a read filter dropped it */
+}
+
+nb_moment nb_moment_in(uint32_t frame)
+{
+    return first_of(frame);
+}
+
+void nb_note_add(struct nb_record *record, struct nb_note *note)
+{
+    struct nb_note **last = &record->notes;
+
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    note->next = NULL;
+    *last = note;
+}
+
 struct nb_record *nb_record_first(uint32_t frame)
 {
     const uint32_t first = first_of(frame);

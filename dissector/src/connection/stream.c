@@ -40,8 +40,8 @@ struct slot {
 /* GLib keeps the hashes side by side: with thousands of connections a wmem_map waits for memory at each entry that it
  * looks at. */
 static GHashTable *slots;
-static GHashTable *uids; /* struct uid_key to the newest connection that was opened so */
-static uint32_t next_index;
+static GHashTable *uids;   /* struct uid_key to the newest connection that was opened so */
+static GPtrArray *streams; /* in file scope, by their index */
 
 /* Packets of one connection come in rows, and hashing the key costs more than comparing it. */
 static struct key recent_key;
@@ -78,9 +78,11 @@ static void end_file(void)
     if (slots != NULL) {
         g_hash_table_destroy(slots);
         g_hash_table_destroy(uids);
+        g_ptr_array_free(streams, TRUE);
     }
     slots = NULL;
     uids = NULL;
+    streams = NULL;
     recent = NULL;
 }
 
@@ -89,7 +91,7 @@ static void start_file(void)
     end_file();
     slots = g_hash_table_new(hash_key, is_slot_of);
     uids = g_hash_table_new(hash_uid, same_uid);
-    next_index = 0;
+    streams = g_ptr_array_new();
 }
 
 static struct slot *slot_of(const struct key *key)
@@ -141,16 +143,27 @@ static struct nb_stream *new_stream(struct slot *slot, const packet_info *pinfo,
 
     nb_account_open(&stream->account, &nb_quota_analysis, sizeof(struct slot) + NB_MAP_ENTRY_BYTES);
     nb_memory_begin(&stream->account, pinfo->num);
-    stream->index = next_index++;
+    stream->index = streams->len;
+    stream->quickest_ack = -1;
+    stream->messages.marked = -1;
+    g_ptr_array_add(streams, stream);
     stream->sender = -1;
     stream->active = -1;
     stream->end[0].last_when = stream->end[1].last_when = -1;
     stream->older = older;
     stream->follows_another = older != NULL;
+    stream->end[0].port = slot->key.port[0];
+    stream->end[1].port = slot->key.port[1];
     copy_address_wmem(wmem_file_scope(), &stream->end[end].address, &pinfo->src);
     copy_address_wmem(wmem_file_scope(), &stream->end[1 - end].address, &pinfo->dst);
     nb_reaction_init(&stream->reaction);
     return stream;
+}
+
+struct nb_stream *nb_stream_of_record(const struct nb_record *record)
+{
+    return record == NULL || record->stream == 0 ? NULL
+                                                 : (struct nb_stream *)g_ptr_array_index(streams, record->stream - 1);
 }
 
 size_t nb_stream_reserve(size_t bytes)
@@ -163,7 +176,7 @@ size_t nb_stream_reserve(size_t bytes)
 
 uint32_t nb_stream_count(void)
 {
-    return next_index;
+    return streams == NULL ? 0 : streams->len;
 }
 
 static struct nb_stream *find_epoch(const struct slot *slot, uint32_t uid)

@@ -9,6 +9,7 @@
 #include "connection/emission.h"
 #include "connection/messages.h"
 #include "connection/position.h"
+#include "connection/record.h"
 #include "connection/terms.h"
 #include "decode/carrier.h"
 #include "decode/parse.h"
@@ -49,6 +50,7 @@ struct nb_mark {
 /* One of the two ends. */
 struct nb_end {
     address address;
+    uint16_t port;             /* NETBLT port */
     uint32_t packets;          /* sound, without copies */
     double last_when;          /* when its last packet was captured, s since the first frame; negative before */
     bool opened;               /* OPEN */
@@ -127,6 +129,7 @@ struct nb_stream {
     bool acked_known;
     int64_t acked;             /* highest acknowledged sequence number captured, unwrapped */
     int64_t newest;            /* highest control message captured, unwrapped */
+    double quickest_ack;       /* s, from the first sending of a message to its acknowledgement; negative: none yet */
     struct nb_mark acked_mark; /* the sender's packet with the highest high-seq */
     struct nb_messages messages;
     struct nb_queue queue;
@@ -179,6 +182,9 @@ static inline void *nb_stream_reserved(const struct nb_stream *stream, size_t pl
 {
     return (char *)(uintptr_t)stream->reserved + place;
 }
+
+/* The connection that a packet belongs to; NULL: none. */
+struct nb_stream *nb_stream_of_record(const struct nb_record *record);
 
 /* Number of streams in the file so far. */
 uint32_t nb_stream_count(void);

@@ -15,8 +15,8 @@ static bool starts_burst(const struct nb_conversation *conversation, int64_t now
         return true;
     }
     /* Packets may be spread over the whole interval, so it takes half of it without any to end a burst early. */
-    return interval > 0 && (now_ns - conversation->last_data_ns > interval / 2 ||
-                            now_ns - conversation->burst_ns > interval - interval / 10);
+    return interval > 0 && (now_ns - nb_time_of(conversation->last_data) > interval / 2 ||
+                            now_ns - nb_time_of(conversation->burst_begun) > interval - interval / 10);
 }
 
 void nb_take_burst(struct nb_event *event)
@@ -27,15 +27,14 @@ void nb_take_burst(struct nb_event *event)
     if (starts_burst(conversation, event->now_ns)) {
         record->facts |= NB_BURST_START;
         if (conversation->burst > 0) {
-            nb_note(record, NB_NOTE_BURST_GAP, conversation->burst_frame, event->now_ns - conversation->burst_ns);
+            nb_note(record, NB_NOTE_BURST_GAP, conversation->burst_begun);
         }
         conversation->burst++;
         conversation->burst_position = 0;
-        conversation->burst_frame = event->frame;
-        conversation->burst_ns = event->now_ns;
+        conversation->burst_begun = event->moment;
     }
     conversation->burst_position++;
-    conversation->last_data_ns = event->now_ns;
+    conversation->last_data = event->moment;
     record->burst = conversation->burst;
     record->burst_position = (uint16_t)MIN(conversation->burst_position, 0xFFFF);
 }

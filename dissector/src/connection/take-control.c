@@ -27,21 +27,22 @@ static size_t asked_bytes(uint32_t count)
     return sizeof(struct nb_asked) + count * sizeof(uint16_t);
 }
 
-static void keep_request(struct nb_event *event, const struct nb_message *message, int64_t seq)
+/* A receiver that has not seen the LDATA of a short buffer asks for numbers beyond it (AMB-32); those were never lost.
+ */
+static uint32_t lost_of(const struct nb_buffer_life *buffer, const struct nb_asked *asked)
 {
-    struct nb_buffer_life *buffer = nb_buffer_life(&event->stream->buffers, message->buffer, true);
-    struct nb_asked *asked = buffer == NULL ? NULL : (struct nb_asked *)nb_file_new(asked_bytes(message->count));
+    uint32_t lost = 0;
+
+    for (unsigned i = 0; i < asked->count; i++) {
+        lost += buffer->ldata == 0 || asked->packets[i] <= buffer->ldata_number;
+    }
+    return lost;
+}
+
+static void forget_oldest(struct nb_asked *asked)
+{
     int kept = 0;
 
-    if (asked == NULL) {
-        return;
-    }
-    *asked = (struct nb_asked){
-        .older = buffer->asked, .seq = seq, .at_ns = event->now_ns, .record = event->ordinal, .count = message->count};
-    for (unsigned i = 0; i < message->count; i++) {
-        asked->packets[i] = nb_resend_entry(event->packet, message, i);
-    }
-    buffer->asked = asked;
     for (; asked->older != NULL; asked = asked->older) {
         if (++kept >= REQUESTS_KEPT) {
             nb_file_free(asked->older, asked_bytes(asked->older->count));
@@ -51,7 +52,39 @@ static void keep_request(struct nb_event *event, const struct nb_message *messag
     }
 }
 
-static void first_go(struct nb_event *event, uint32_t number)
+static void keep_request(struct nb_event *event, const struct nb_message *message, int64_t seq)
+{
+    struct nb_buffers *buffers = &event->stream->buffers;
+    struct nb_buffer_life *buffer = nb_buffer_life(buffers, message->buffer, true);
+
+    if (buffer == NULL) {
+        return;
+    }
+    if (buffer->requests == NULL) {
+        buffer->requests = (struct nb_requests *)nb_file_new0(sizeof(struct nb_requests));
+        buffer->requests->first = event->moment;
+    }
+    struct nb_requests *requests = buffer->requests;
+    struct nb_asked *asked = (struct nb_asked *)nb_file_new(asked_bytes(message->count));
+    *asked = (struct nb_asked){.older = requests->newest,
+                               .seq = seq,
+                               .moment = event->moment,
+                               .count = message->count,
+                               .missing = message->count};
+    for (unsigned i = 0; i < message->count; i++) {
+        asked->packets[i] = nb_resend_entry(event->packet, message, i);
+    }
+    const uint32_t lost = lost_of(buffer, asked);
+    requests->newest = asked;
+    requests->last = event->moment;
+    requests->count++;
+    requests->lost += lost;
+    buffers->totals.resends++;
+    buffers->totals.lost += lost;
+    forget_oldest(asked);
+}
+
+static void first_go(struct nb_event *event, uint32_t number, int64_t seq)
 {
     struct nb_buffers *buffers = &event->stream->buffers;
     struct nb_buffer_life *buffer = nb_buffer_life(buffers, number, true);
@@ -60,10 +93,10 @@ static void first_go(struct nb_event *event, uint32_t number)
         buffers->first_go = number; /* numbers may wrap */
     }
     buffers->first_go_known = true;
-    if (buffer != NULL && buffer->go_frame == 0) {
-        buffer->go_frame = event->frame;
-        buffer->go_ns = event->now_ns;
-        if (buffer->ok_frame == 0) {
+    if (buffer != NULL && buffer->go == 0) {
+        buffer->go = event->moment;
+        buffer->go_message = (uint32_t)(seq - event->stream->messages.base) + 1;
+        if (buffer->ok == 0) {
             buffers->outstanding++;
         }
     }
@@ -80,11 +113,10 @@ static void first_ok(struct nb_event *event, const struct nb_message *message)
     struct nb_conversation *conversation = &event->stream->conversation;
     struct nb_buffer_life *buffer = nb_buffer_life(&event->stream->buffers, message->buffer, true);
 
-    if (buffer != NULL && buffer->ok_frame == 0) {
+    if (buffer != NULL && buffer->ok == 0) {
         const struct nb_pace offer = offer_of(event, message);
-        buffer->ok_frame = event->frame;
-        buffer->ok_ns = event->now_ns;
-        if (buffer->go_frame != 0) {
+        buffer->ok = event->moment;
+        if (buffer->go != 0) {
             event->stream->buffers.outstanding--;
         }
         if (offer.size != 0) {
@@ -98,13 +130,12 @@ static void first_ok(struct nb_event *event, const struct nb_message *message)
 static void begin_message(struct nb_event *event, const struct nb_message *message, int64_t seq,
                           struct nb_message_life *life)
 {
-    life->first_ns = event->now_ns;
     life->type = message->type;
     life->buffer = message->buffer;
     life->bytes = (uint16_t)message->bytes;
     life->hash = nb_message_hash(event->packet, message);
     if (message->type == NB_GO) {
-        first_go(event, message->buffer);
+        first_go(event, message->buffer, seq);
     } else if (message->type == NB_OK) {
         const struct nb_pace offer = offer_of(event, message);
         life->burst_size = offer.size;
@@ -155,8 +186,8 @@ static struct nb_heard take_message(struct nb_event *event, const struct nb_mess
     if (kind == NB_HEARD_FRESH) {
         life->in_time = true;
     }
-    if (life != NULL && (life->sent == 0 || nb_message_frames(life)[life->sent - 1] != event->frame)) {
-        nb_message_sent(life, event->frame);
+    if (life != NULL && (life->sent == 0 || nb_frame_of(nb_message_sendings(life)[life->sent - 1]) != event->frame)) {
+        nb_message_sent(life, event->moment);
     }
     stream->newest = MAX(stream->newest, seq);
     return (struct nb_heard){.kind = kind, .message = *message, .seq = seq, .life = life};
@@ -206,7 +237,7 @@ void nb_take_control(struct nb_event *event)
     while ((event->heard_end = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE && nb_memory_ask(0)) {
         const struct nb_heard one = take_message(event, &message);
         known += one.life != NULL;
-        fresh += one.life != NULL && one.life->sent == 1 && nb_message_frame(one.life) == event->frame;
+        fresh += one.life != NULL && one.life->sent == 1 && nb_message_first(one.life) == event->moment;
         g_array_append_val(heard, one);
     }
     event->heard = (const struct nb_heard *)(void *)heard->data;
@@ -228,9 +259,10 @@ static void acknowledge(struct nb_event *event)
         if (life == NULL) {
             continue;
         }
-        if (life->ack_frame == 0) {
-            life->ack_frame = event->frame;
-            life->ack_ns = event->now_ns;
+        if (life->acked == 0) {
+            const double took = event->now - nb_seconds(nb_time_of(nb_message_first(life)));
+            life->acked = event->moment;
+            stream->quickest_ack = stream->quickest_ack < 0 ? took : MIN(took, stream->quickest_ack);
         }
         if (life->in_time && life->type == NB_OK && life->burst_size != 0) { /* AMB-11: 0 keeps the size */
             stream->agreed = (struct nb_pace){life->burst_size, life->burst_interval};
@@ -284,14 +316,16 @@ void nb_note_ack(const struct nb_event *event)
     const struct nb_message_life *newest = nb_message_find_any(&event->stream->messages, ack->now);
 
     if (ack->first && newest != NULL) {
-        nb_note(event->record, NB_NOTE_ACKNOWLEDGES, nb_message_frame(newest), event->now_ns - newest->first_ns);
+        nb_note(event->record, NB_NOTE_ACKNOWLEDGES, nb_message_first(newest));
     }
 }
 
 const struct nb_message_life *nb_message_life(const struct nb_record *record, uint16_t seq)
 {
-    if (record == NULL || record->stream == NULL || !record->stream->conversation.begun) {
+    const struct nb_stream *stream = nb_stream_of_record(record);
+
+    if (stream == NULL || !stream->conversation.begun) {
         return NULL;
     }
-    return nb_message_find_any(&record->stream->messages, nb_unwrap(middle_of(record->epoch), seq));
+    return nb_message_find_any(&stream->messages, nb_unwrap(middle_of(record->epoch), seq));
 }

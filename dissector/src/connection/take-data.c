@@ -11,8 +11,8 @@ static void move_base(struct nb_buffer_life *life, uint32_t base)
 {
     const uint32_t by = life->base - base;
 
-    memmove(life->first_sent + by, life->first_sent, life->tracked * sizeof(uint32_t));
-    memset(life->first_sent, 0, by * sizeof(uint32_t));
+    memmove(life->first_sent + by, life->first_sent, life->tracked * sizeof(nb_moment));
+    memset(life->first_sent, 0, by * sizeof(nb_moment));
     life->base = (uint16_t)base;
     life->tracked += by;
 }
@@ -24,17 +24,17 @@ static bool make_room(struct nb_buffer_life *life, uint32_t entries, uint32_t ro
         return true;
     }
     const uint32_t room = MAX(MAX(entries, life->room * 3 / 2), life->room == 0 ? room_at_first : 0);
-    const size_t before = life->room * sizeof(uint32_t);
-    if (!nb_memory_ask(room * sizeof(uint32_t) - before)) {
+    const size_t before = life->room * sizeof(nb_moment);
+    if (!nb_memory_ask(room * sizeof(nb_moment) - before)) {
         return false;
     }
-    life->first_sent = (uint32_t *)nb_file_realloc(life->first_sent, before, room * sizeof(uint32_t));
+    life->first_sent = (nb_moment *)nb_file_realloc(life->first_sent, before, room * sizeof(nb_moment));
     life->room = room;
     return true;
 }
 
 /* Where the first record of this packet is kept; NULL when there is no memory for it. */
-static uint32_t *first_sent(struct nb_buffer_life *life, uint32_t packet, uint32_t room_at_first)
+static nb_moment *first_sent(struct nb_buffer_life *life, uint32_t packet, uint32_t room_at_first)
 {
     const uint32_t end = life->base + life->tracked;
 
@@ -54,7 +54,7 @@ static uint32_t *first_sent(struct nb_buffer_life *life, uint32_t packet, uint32
         if (!make_room(life, entries, room_at_first)) {
             return NULL;
         }
-        memset(life->first_sent + life->tracked, 0, (entries - life->tracked) * sizeof(uint32_t));
+        memset(life->first_sent + life->tracked, 0, (entries - life->tracked) * sizeof(nb_moment));
         life->tracked = entries;
     }
     return &life->first_sent[packet - life->base];
@@ -76,7 +76,7 @@ static const struct nb_asked *request_for(const struct nb_event *event, const st
     const int64_t ack = event->ack.now;
     const struct nb_asked *any = NULL;
 
-    for (const struct nb_asked *asked = life->asked; asked != NULL; asked = asked->older) {
+    for (const struct nb_asked *asked = life->requests->newest; asked != NULL; asked = asked->older) {
         if (names(asked, event->packet->packet)) {
             if (asked->seq <= ack) {
                 return asked;
@@ -89,25 +89,100 @@ static const struct nb_asked *request_for(const struct nb_event *event, const st
 
 static void link_repair(struct nb_event *event, const struct nb_asked *asked)
 {
-    struct nb_record *resend = nb_record_at(asked->record);
-
-    nb_note(event->record, NB_NOTE_ASKED_BY, resend->frame, event->now_ns - asked->at_ns);
-    nb_note_once(resend, NB_NOTE_REPAIRED_BY, event->frame, event->now_ns - asked->at_ns);
+    nb_note(event->record, NB_NOTE_ASKED_BY, asked->moment);
+    nb_note_once(nb_record_at(asked->moment - 1), NB_NOTE_REPAIRED_BY, event->moment);
 }
 
-static void link_retransmission(struct nb_event *event, struct nb_record *original)
+static void link_retransmission(struct nb_event *event, nb_moment original)
 {
-    nb_note(event->record, NB_NOTE_FIRST_SENT, original->frame, NB_NO_TIME);
-    nb_note_once(original, NB_NOTE_SENT_AGAIN, event->frame, NB_NO_TIME);
+    nb_note(event->record, NB_NOTE_FIRST_DATA_SENT, original);
+    nb_note_once(nb_record_at(original - 1), NB_NOTE_SENT_AGAIN, event->moment);
+}
+
+/* A packet that RESENDs may have named has come. Those that are still missing stay in front. */
+static void note_came(const struct nb_event *event, const struct nb_requests *requests)
+{
+    const uint16_t number = event->packet->packet;
+
+    for (struct nb_asked *asked = requests->newest; asked != NULL; asked = asked->older) {
+        for (unsigned n = 0; n < asked->missing; n++) {
+            if (asked->packets[n] == number) {
+                asked->missing--;
+                asked->packets[n] = asked->packets[asked->missing];
+                asked->packets[asked->missing] = number;
+                asked->effect = event->moment;
+                break;
+            }
+        }
+    }
+}
+
+/* The lowest, the highest and the one below it are those between which the speed of a transfer is measured. */
+static void note_started(struct nb_totals *totals, const struct nb_buffer_life *life)
+{
+    totals->started++;
+    if (totals->lowest == NULL || life->number < totals->lowest->number) {
+        totals->lowest = life;
+    }
+    if (totals->highest == NULL || life->number > totals->highest->number) {
+        totals->below_highest = totals->highest;
+        totals->highest = life;
+    } else if (totals->below_highest == NULL || life->number > totals->below_highest->number) {
+        totals->below_highest = life;
+    }
 }
 
 static void note_start(struct nb_event *event, struct nb_buffer_life *life)
 {
-    life->first_data_record = event->ordinal + 1;
-    life->first_data_frame = event->frame;
-    life->first_data_ns = event->now_ns;
-    if (life->go_frame != 0) {
-        nb_note(event->record, NB_NOTE_STARTS, life->go_frame, event->now_ns - life->go_ns);
+    life->first_data = event->moment;
+    if (life->go != 0) {
+        nb_note(event->record, NB_NOTE_STARTS, life->go);
+    }
+    note_started(&event->stream->buffers.totals, life);
+}
+
+/* What RESENDs asked for beyond the LDATA was never lost. */
+static void recount_losses(struct nb_totals *totals, struct nb_buffer_life *life)
+{
+    uint32_t lost = 0;
+
+    for (const struct nb_asked *asked = life->requests->newest; asked != NULL; asked = asked->older) {
+        for (unsigned i = 0; i < asked->count; i++) {
+            lost += asked->packets[i] <= life->ldata_number;
+        }
+    }
+    totals->lost += lost;
+    totals->lost -= life->requests->lost;
+    life->requests->lost = lost;
+}
+
+static void note_ldata(struct nb_event *event, struct nb_buffer_life *life)
+{
+    if (event->packet->type == NB_LDATA && life->ldata == 0) {
+        life->ldata = event->moment;
+        life->ldata_number = event->packet->packet;
+        if (life->requests != NULL) {
+            recount_losses(&event->stream->buffers.totals, life);
+        }
+    }
+    life->last = life->last || (event->packet->data_flags & NB_DATA_LAST_BUFFER) != 0;
+}
+
+/* `again`: captured before, or asked for. */
+static void count_data(const struct nb_event *event, struct nb_buffer_life *life, bool fresh, bool again)
+{
+    struct nb_totals *totals = &event->stream->buffers.totals;
+
+    life->transmissions++;
+    totals->transmissions++;
+    life->retransmitted += again;
+    totals->retransmitted += again;
+    if (fresh) {
+        const uint64_t bytes = (uint64_t)(event->packet->end - event->packet->layout->data);
+        life->packets++;
+        life->bytes += bytes;
+        totals->bytes += bytes;
+        totals->last_data = event->moment;
     }
 }
 
@@ -127,32 +202,34 @@ void nb_take_data(struct nb_event *event)
 {
     const struct nb_packet *packet = event->packet;
     struct nb_buffer_life *life = nb_buffer_life(&event->stream->buffers, packet->buffer, true);
-    uint32_t *first = life == NULL ? NULL : first_sent(life, packet->packet, expected_packets(event->stream));
+    nb_moment *first = life == NULL ? NULL : first_sent(life, packet->packet, expected_packets(event->stream));
 
     if (first == NULL) {
         return; /* nothing can be remembered of it */
     }
-    const struct nb_asked *asked = life->asked == NULL ? NULL : request_for(event, life);
+    const struct nb_asked *asked = life->requests == NULL ? NULL : request_for(event, life);
+    const bool fresh = *first == 0, again = !fresh || asked != NULL, complete = nb_buffer_is_complete(life);
 
-    if (life->first_data_frame == 0) {
+    if (life->first_data == 0) {
         note_start(event, life);
     }
-    if (*first != 0) {
-        link_retransmission(event, nb_record_at(*first - 1));
+    if (!fresh) {
+        link_retransmission(event, *first);
     }
-    if (*first != 0 || asked != NULL) {
+    if (again) {
         event->record->facts |= NB_RETRANSMISSION;
     } else if (packet->packet < life->highest) {
         event->record->facts |= NB_OUT_OF_ORDER;
     }
-    if (*first == 0) {
-        *first = event->ordinal + 1;
+    if (fresh) {
+        *first = event->moment;
     }
     if (asked != NULL) {
         link_repair(event, asked);
+        note_came(event, life->requests);
     }
-    if ((int32_t)packet->packet > life->highest) {
-        life->highest = packet->packet;
-        life->highest_frame = event->frame;
-    }
+    life->highest = MAX(life->highest, (int32_t)packet->packet);
+    note_ldata(event, life);
+    count_data(event, life, fresh, again);
+    event->stream->buffers.totals.complete += (uint32_t)nb_buffer_is_complete(life) - (uint32_t)complete;
 }

@@ -4,40 +4,31 @@
 #include "wireshark/arena.h"
 #include "wireshark/memory.h"
 
-static void append(struct nb_record *record, const struct nb_note *note)
+void nb_note(struct nb_record *record, enum nb_note_kind kind, nb_moment other)
 {
-    struct nb_note **last = &record->notes;
+    struct nb_note *note = (struct nb_note *)nb_arena_new0(sizeof(struct nb_note));
 
-    while (*last != NULL) {
-        last = &(*last)->next;
-    }
-    *last = (struct nb_note *)nb_arena_new0(sizeof(*note));
-    **last = *note;
-}
-
-void nb_note(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns)
-{
-    const struct nb_note note = {.time_ns = time_ns, .frame = frame, .kind = (uint8_t)kind};
-
-    append(record, &note);
+    note->kind = (uint8_t)kind;
+    note->other = other;
+    nb_note_add(record, note);
 }
 
 void nb_note_copy(struct nb_record *record, uint32_t frame)
 {
     if (frame != 0) {
         record->facts |= NB_IS_COPY;
-        nb_note(record, NB_NOTE_COPY_OF, frame, NB_NO_TIME);
+        nb_note(record, NB_NOTE_COPY_OF, nb_moment_in(frame));
     }
 }
 
-void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns)
+void nb_note_once(struct nb_record *record, enum nb_note_kind kind, nb_moment other)
 {
     for (const struct nb_note *note = record->notes; note != NULL; note = note->next) {
         if (note->kind == kind) {
             return;
         }
     }
-    nb_note(record, kind, frame, time_ns);
+    nb_note(record, kind, other);
 }
 
 /* The pace that the first OPEN and the first RESPONSE announce. */
@@ -94,22 +85,20 @@ static void link_single(struct nb_event *event)
 {
     struct nb_conversation *conversation = &event->stream->conversation;
     const uint8_t type = event->packet->type;
-    struct nb_once *first = &conversation->first_of[event->end][type];
+    nb_moment *first = &conversation->first_of[event->end][type];
 
-    if (first->record != 0) {
-        struct nb_record *original = nb_record_at(first->record - 1);
+    if (*first != 0) {
         event->record->facts |= NB_RETRANSMISSION;
-        nb_note(event->record, NB_NOTE_FIRST_SENT, original->frame, event->now_ns - first->ns);
-        nb_note_once(original, NB_NOTE_SENT_AGAIN, event->frame, event->now_ns - first->ns);
+        nb_note(event->record, NB_NOTE_FIRST_SENT, *first);
+        nb_note_once(nb_record_at(*first - 1), NB_NOTE_SENT_AGAIN, event->moment);
         return;
     }
-    *first = (struct nb_once){.record = event->ordinal + 1, .ns = event->now_ns};
+    *first = event->moment;
     const int question = question_of(type);
-    const struct nb_once *asked = question < 0 ? NULL : &conversation->first_of[1 - event->end][question];
-    if (asked != NULL && asked->record != 0) {
-        struct nb_record *open = nb_record_at(asked->record - 1);
-        nb_note(event->record, NB_NOTE_ANSWER_TO, open->frame, event->now_ns - asked->ns);
-        nb_note_once(open, NB_NOTE_ANSWERED_BY, event->frame, event->now_ns - asked->ns);
+    const nb_moment asked = question < 0 ? 0 : conversation->first_of[1 - event->end][question];
+    if (asked != 0) {
+        nb_note(event->record, NB_NOTE_ANSWER_TO, asked);
+        nb_note_once(nb_record_at(asked - 1), NB_NOTE_ANSWERED_BY, event->moment);
     }
 }
 

@@ -20,11 +20,11 @@ void nb_take_burst(struct nb_event *event);
 /* The packet holds message 1 first. */
 bool nb_begins_with_message_1(const struct nb_packet *packet);
 
-/* Adds a note to a record. */
-void nb_note(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns);
+/* Adds a link to another packet to a record. */
+void nb_note(struct nb_record *record, enum nb_note_kind kind, nb_moment other);
 
 /* Unless a note of this kind is there already. */
-void nb_note_once(struct nb_record *record, enum nb_note_kind kind, uint32_t frame, int64_t time_ns);
+void nb_note_once(struct nb_record *record, enum nb_note_kind kind, nb_moment other);
 
 /* The packet is a copy of the one in `frame`; nothing when that is 0. */
 void nb_note_copy(struct nb_record *record, uint32_t frame);

@@ -16,8 +16,6 @@ struct buffer {
     wmem_tree_t *pieces; /* by packet number */
     unsigned count;
     uint32_t bytes;
-    int32_t ldata; /* its packet number; -1 not seen */
-    bool last;
 };
 
 struct transfer {
@@ -55,7 +53,6 @@ static struct buffer *buffer_of(struct nb_assembler *assembler, struct transfer 
     if (buffer == NULL) {
         buffer = wmem_new0(assembler->pool, struct buffer);
         buffer->number = number;
-        buffer->ldata = -1;
         buffer->pieces = wmem_tree_new(assembler->pool);
         wmem_tree_insert32(transfer->buffers, number, buffer);
     }
@@ -86,11 +83,7 @@ static void take_data(struct nb_assembler *assembler, struct transfer *transfer,
         return; /* handed out already */
     }
     struct buffer *buffer = buffer_of(assembler, transfer, packet->buffer);
-    learn_numbering(transfer, record->stream, packet);
-    buffer->last = buffer->last || packet->data_flags & NB_DATA_LAST_BUFFER;
-    if (packet->type == NB_LDATA) {
-        buffer->ldata = packet->packet;
-    }
+    learn_numbering(transfer, nb_stream_of_record(record), packet);
     if (wmem_tree_lookup32(buffer->pieces, packet->packet) != NULL) {
         return;
     }
@@ -103,11 +96,12 @@ static void take_data(struct nb_assembler *assembler, struct transfer *transfer,
     buffer->bytes += bytes;
 }
 
-static bool is_complete(const struct transfer *transfer, const struct buffer *buffer)
+/* `buffers`: of the model. */
+static bool is_complete(const struct nb_buffers *buffers, const struct transfer *transfer, const struct buffer *buffer)
 {
-    const uint32_t needed = (uint32_t)buffer->ldata + (transfer->from_one ? 0 : 1);
+    const struct nb_buffer_life *life = nb_buffer_life_find(buffers, buffer->number);
 
-    return buffer->ldata >= 0 && buffer->count >= needed;
+    return life != NULL && life->ldata != 0 && buffer->count >= life->ldata_number + (transfer->from_one ? 0U : 1U);
 }
 
 static nb_walk_result add_piece(const void *key _U_, void *value, void *user)
@@ -127,14 +121,15 @@ static nb_walk_result free_piece(const void *key _U_, void *value, void *pool)
     return FALSE;
 }
 
-static struct nb_whole *hand_out(struct nb_assembler *assembler, struct transfer *transfer, wmem_allocator_t *scope,
-                                 struct buffer *buffer)
+static struct nb_whole *hand_out(struct nb_assembler *assembler, const struct nb_buffers *buffers,
+                                 struct transfer *transfer, wmem_allocator_t *scope, struct buffer *buffer)
 {
+    const struct nb_buffer_life *life = nb_buffer_life_find(buffers, buffer->number);
     struct nb_whole *whole = wmem_new0(scope, struct nb_whole);
 
     whole->buffer = buffer->number;
-    whole->last = buffer->last;
-    whole->incomplete = transfer->gap || !is_complete(transfer, buffer);
+    whole->last = life != NULL && life->last;
+    whole->incomplete = transfer->gap || !is_complete(buffers, transfer, buffer);
     transfer->gap = false;
     whole->data = (uint8_t *)wmem_alloc(scope, buffer->bytes + 1);
     whole->frames = (uint32_t *)wmem_alloc(scope, buffer->count * sizeof(uint32_t));
@@ -198,7 +193,7 @@ static bool is_ok(const struct nb_buffers *buffers, uint32_t number, uint32_t fr
 {
     const struct nb_buffer_life *life = nb_buffer_life_find(buffers, number);
 
-    return life != NULL && life->ok_frame != 0 && life->ok_frame <= frame;
+    return life != NULL && life->ok != 0 && nb_frame_of(life->ok) <= frame;
 }
 
 /* Buffers in order while they are complete. One that is not holds up the others until its OK tells that only the
@@ -206,7 +201,7 @@ static bool is_ok(const struct nb_buffers *buffers, uint32_t number, uint32_t fr
 static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transfer *transfer, wmem_allocator_t *scope,
                                    const struct nb_record *record, bool over)
 {
-    const struct nb_buffers *buffers = &record->stream->buffers;
+    const struct nb_buffers *buffers = &nb_stream_of_record(record)->buffers;
     struct nb_whole *first = NULL, **last = &first;
 
     while (transfer->started || find_start(transfer, buffers)) {
@@ -223,10 +218,10 @@ static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transf
             transfer->gap = true;
             continue;
         }
-        if (buffer == NULL || !(missed || is_complete(transfer, buffer))) {
+        if (buffer == NULL || !(missed || is_complete(buffers, transfer, buffer))) {
             break;
         }
-        *last = hand_out(assembler, transfer, scope, buffer);
+        *last = hand_out(assembler, buffers, transfer, scope, buffer);
         last = &(*last)->next;
     }
     return first;
@@ -235,7 +230,7 @@ static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transf
 struct nb_whole *nb_assemble(struct nb_assembler *assembler, wmem_allocator_t *scope, const struct nb_packet *packet,
                              const struct nb_record *record)
 {
-    if (record == NULL || !record->stream->conversation.begun || packet->status != NB_SOUND ||
+    if (record == NULL || !nb_stream_of_record(record)->conversation.begun || packet->status != NB_SOUND ||
         packet->header_checksum == NB_BAD) {
         return NULL;
     }
@@ -248,7 +243,7 @@ struct nb_whole *nb_assemble(struct nb_assembler *assembler, wmem_allocator_t *s
         assembler->transfers = wmem_map_new(assembler->pool, g_direct_hash, g_direct_equal);
     }
     assembler->newest = at;
-    struct transfer *transfer = transfer_of(assembler, record->stream);
+    struct transfer *transfer = transfer_of(assembler, nb_stream_of_record(record));
     if (nb_is_data(packet->type)) {
         if (packet->captured < packet->end || packet->fragment || record->end != record->sender ||
             (record->data_checksummed && !nb_data_checksum_fits(packet))) {

@@ -44,7 +44,7 @@ static et_dissector_info_t endpoint_info = {endpoint_filter};
 /* Packets of no stream have no place in the table. */
 static bool in_stream(const struct nb_tap *tap)
 {
-    return tap->record != NULL && tap->record->stream != NULL;
+    return nb_stream_of_record(tap->record) != NULL;
 }
 
 static tap_packet_status conversation_packet(void *state, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
@@ -58,7 +58,7 @@ static tap_packet_status conversation_packet(void *state, packet_info *pinfo, ep
     }
     table->flags = flags;
     add_conversation_table_data_with_conv_id(table, &pinfo->src, &pinfo->dst, tap->packet.local_port,
-                                             tap->packet.foreign_port, tap->record->stream->index, 1, tap->packet.end,
+                                             tap->packet.foreign_port, tap->record->stream - 1, 1, tap->packet.end,
                                              &pinfo->rel_ts, &pinfo->abs_ts, &conversation_info, CONVERSATION_NONE);
     return TAP_PACKET_REDRAW;
 }

@@ -81,8 +81,8 @@ static gchar *conversation_filter(epan_dissect_t *edt _U_, packet_info *pinfo, g
     if (record == NULL) {
         return NULL;
     }
-    *stream = record->stream->index;
-    return ws_strdup_printf("netblt.stream eq %u", record->stream->index);
+    *stream = nb_stream_of_record(record)->index;
+    return ws_strdup_printf("netblt.stream eq %u", nb_stream_of_record(record)->index);
 }
 
 static gchar *index_filter(guint stream, guint sub_stream _U_)
@@ -114,7 +114,7 @@ static gchar *port_to_display(wmem_allocator_t *allocator, guint port)
 static void add_to_window(follow_info_t *window, packet_info *pinfo, const struct delivery *delivery,
                           const struct nb_whole *whole)
 {
-    const struct nb_stream *stream = delivery->record->stream;
+    const struct nb_stream *stream = nb_stream_of_record(delivery->record);
     const int sender = delivery->record->sender < 0 ? delivery->record->end : delivery->record->sender;
     const bool from_sender = delivery->record->end == sender;
     follow_record_t *record = g_new0(follow_record_t, 1);
@@ -232,7 +232,7 @@ static tap_packet_status export_transfer(void *tapdata, packet_info *pinfo, epan
                                          tap_flags_t flags _U_)
 {
     const struct delivery *delivery = (const struct delivery *)data;
-    const struct nb_stream *stream = delivery->record->stream;
+    const struct nb_stream *stream = nb_stream_of_record(delivery->record);
 
     if (objects == NULL) {
         objects = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_object);

@@ -23,23 +23,24 @@ static const struct nb_column columns[] = {
     {"OK#", "ok_frame", 0, NB_RIGHT},
 };
 
-static guint count(const struct nb_history *history)
+static guint count(struct nb_history *history)
 {
-    return history->buffers == NULL ? 0 : history->buffers->len;
+    return nb_history_buffers(history)->len;
 }
 
-static void row(const struct nb_history *history, guint i, struct nb_cell *cells)
+void nb_buffer_row(const struct nb_buffer_life *buffer, struct nb_cell *cells)
 {
-    const struct nb_buffer_history *buffer = g_ptr_array_index(history->buffers, i);
+    static const struct nb_requests none;
+    const struct nb_requests *requests = buffer->requests == NULL ? &none : buffer->requests;
     struct nb_cell *cell = cells;
 
     *cell++ = nb_cell_uint(buffer->number);
     *cell++ = nb_cell_time(buffer->go);
     *cell++ = nb_cell_time(buffer->first_data);
     *cell++ = nb_cell_time(buffer->ldata);
-    *cell++ = nb_cell_uint(buffer->resends);
-    *cell++ = nb_cell_time(buffer->first_resend);
-    *cell++ = nb_cell_time(buffer->last_resend);
+    *cell++ = nb_cell_uint(requests->count);
+    *cell++ = nb_cell_time(requests->first);
+    *cell++ = nb_cell_time(requests->last);
     *cell++ = nb_cell_time(buffer->ok);
     *cell++ = nb_cell_span(buffer->go, buffer->first_data);
     *cell++ = nb_cell_span(buffer->go, buffer->ok);
@@ -49,8 +50,13 @@ static void row(const struct nb_history *history, guint i, struct nb_cell *cells
     *cell++ = nb_cell_frame(buffer->go);
     *cell++ = nb_cell_frame(buffer->first_data);
     *cell++ = nb_cell_frame(buffer->ldata);
-    *cell++ = nb_cell_frame(buffer->first_resend);
+    *cell++ = nb_cell_frame(requests->first);
     *cell++ = nb_cell_frame(buffer->ok);
+}
+
+static void row(const struct nb_history *history, guint i, struct nb_cell *cells)
+{
+    nb_buffer_row(g_ptr_array_index(history->buffers, i), cells);
 }
 
 const struct nb_table nb_table_buffers = {"buffers", NULL, columns, array_length(columns), count, row, NULL};
@@ -66,5 +72,4 @@ const struct nb_report nb_report_buffers = {
     "this capture.\n",
     tables,
     array_length(tables),
-    NB_KEEP_ALL,
 };

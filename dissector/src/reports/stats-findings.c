@@ -33,7 +33,7 @@ static void add_finding(GString *out, const packet_info *pinfo, const struct nb_
                         const struct nb_finding *finding)
 {
     begin_line(out, pinfo);
-    g_string_append_printf(out, ", \"stream\": %u", record->stream->index);
+    g_string_append_printf(out, ", \"stream\": %u", record->stream - 1);
     add_text(out, "requirement", nb_rule_info(finding->rule)->id);
     add_text(out, "verdict", finding->verdict == NB_VIOLATION ? "violation" : "suspected");
     add_text(out, "offender", finding->offender);
@@ -72,8 +72,8 @@ static tap_packet_status take(void *state, packet_info *pinfo, epan_dissect_t *e
     GString *out = state;
 
     g_string_truncate(out, 0);
-    for (const struct nb_finding *one = tap->record == NULL ? NULL : tap->record->findings; one != NULL;
-         one = one->next) {
+    for (const struct nb_finding *one = tap->record == NULL ? NULL : nb_finding_in(tap->record->notes); one != NULL;
+         one = nb_next_finding(one)) {
         if (one->verdict != NB_EVENT) {
             add_finding(out, pinfo, tap->record, one);
         }

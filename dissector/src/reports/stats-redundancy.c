@@ -7,9 +7,9 @@
 
 static const char *const type_names[] = {[NB_GO] = "GO", [NB_OK] = "OK", [NB_RESEND] = "RESEND"};
 
-static guint count_messages(const struct nb_history *history)
+static guint count_messages(struct nb_history *history)
 {
-    return history->messages == NULL ? 0 : history->messages->len;
+    return nb_history_messages(history)->len;
 }
 
 static const struct nb_column message_columns[] = {
@@ -30,35 +30,41 @@ static const struct nb_column message_columns[] = {
     {"EFFECT#", "effect_frame", 0, NB_RIGHT},
 };
 
-static void message_row(const struct nb_history *history, guint i, struct nb_cell *cells)
+void nb_message_row(const struct nb_stream *stream, const struct nb_message_life *message, struct nb_cell *cells)
 {
-    const struct nb_message_history *message = g_ptr_array_index(history->messages, i);
-    const bool resend = message->type == NB_RESEND;
+    const struct nb_effect effect = nb_effect_of(stream, message);
+    const nb_moment first = nb_message_first(message);
     struct nb_cell *cell = cells;
 
-    *cell++ = nb_cell_uint((uint16_t)message->seq);
+    *cell++ = nb_cell_uint((uint16_t)nb_seq_of(stream, message));
     *cell++ = nb_cell_text(message->type < array_length(type_names) ? type_names[message->type] : "?");
     *cell++ = nb_cell_uint(message->buffer);
-    *cell++ = resend ? nb_cell_uint(message->named) : nb_cell_none();
-    *cell++ = nb_cell_uint(message->times_sent);
-    *cell++ = nb_cell_uint(message->sent_in_vain);
-    *cell++ = nb_cell_time(message->first);
+    *cell++ = effect.known ? nb_cell_uint(effect.named) : nb_cell_none();
+    *cell++ = nb_cell_uint(message->sent);
+    *cell++ = nb_cell_uint(nb_sent_in_vain(message));
+    *cell++ = nb_cell_time(first);
     *cell++ = nb_cell_time(message->acked);
-    *cell++ = nb_cell_span(message->first, message->acked);
-    *cell = nb_cell_span(message->first, message->acked);
-    (cell++)->real -= history->quickest_ack * 1000;
-    *cell++ = nb_cell_span(message->first, message->effect);
-    *cell++ = resend ? nb_cell_uint(message->came) : nb_cell_none();
-    *cell++ = nb_cell_frame(message->first);
+    *cell++ = nb_cell_span(first, message->acked);
+    *cell = nb_cell_span(first, message->acked);
+    (cell++)->real -= stream->quickest_ack * 1000;
+    *cell++ = nb_cell_span(first, effect.moment);
+    *cell++ = effect.known ? nb_cell_uint(effect.came) : nb_cell_none();
+    *cell++ = nb_cell_frame(first);
     *cell++ = nb_cell_frame(message->acked);
-    *cell++ = nb_cell_frame(message->effect);
+    *cell++ = nb_cell_frame(effect.moment);
+}
+
+static void message_row(const struct nb_history *history, guint i, struct nb_cell *cells)
+{
+    nb_message_row(history->stream, g_ptr_array_index(history->messages, i), cells);
 }
 
 const struct nb_table nb_table_messages = {
     "messages", "Control messages", message_columns, array_length(message_columns), count_messages, message_row, NULL};
 
-static guint count_types(const struct nb_history *history _U_)
+static guint count_types(struct nb_history *history)
 {
+    nb_history_messages(history);
     return array_length(type_names);
 }
 
@@ -81,29 +87,41 @@ struct type_totals {
     double ack_sum, ack_most, effect_sum, effect_most;
 };
 
+static double seconds_between(nb_moment from, nb_moment until)
+{
+    return nb_seconds(nb_time_of(until)) - nb_seconds(nb_time_of(from));
+}
+
+static void add_message(struct type_totals *totals, const struct nb_stream *stream,
+                        const struct nb_message_life *message)
+{
+    const nb_moment first = nb_message_first(message), effect = nb_effect_of(stream, message).moment;
+
+    totals->messages++;
+    totals->sent += message->sent;
+    totals->most = MAX(totals->most, message->sent);
+    totals->in_vain += nb_sent_in_vain(message);
+    if (message->acked != 0) {
+        const double took = seconds_between(first, message->acked);
+        totals->acked++;
+        totals->ack_sum += took;
+        totals->ack_most = MAX(totals->ack_most, took);
+    }
+    if (effect != 0) {
+        totals->with_effect++;
+        totals->effect_sum += seconds_between(first, effect);
+        totals->effect_most = MAX(totals->effect_most, seconds_between(first, effect));
+    }
+}
+
 static struct type_totals totals_of(const struct nb_history *history, guint type)
 {
     struct type_totals totals = {0};
 
-    for (guint i = 0; i < count_messages(history); i++) {
-        const struct nb_message_history *message = g_ptr_array_index(history->messages, i);
-        if (message->type != type) {
-            continue;
-        }
-        totals.messages++;
-        totals.sent += message->times_sent;
-        totals.most = MAX(totals.most, message->times_sent);
-        totals.in_vain += message->sent_in_vain;
-        if (message->acked.frame != 0) {
-            const double took = message->acked.time - message->first.time;
-            totals.acked++;
-            totals.ack_sum += took;
-            totals.ack_most = MAX(totals.ack_most, took);
-        }
-        if (message->effect.frame != 0) {
-            totals.with_effect++;
-            totals.effect_sum += message->effect.time - message->first.time;
-            totals.effect_most = MAX(totals.effect_most, message->effect.time - message->first.time);
+    for (guint i = 0; i < history->messages->len; i++) {
+        const struct nb_message_life *message = g_ptr_array_index(history->messages, i);
+        if (message->type == type) {
+            add_message(&totals, history->stream, message);
         }
     }
     return totals;
@@ -127,7 +145,7 @@ static void type_row(const struct nb_history *history, guint i, struct nb_cell *
     *cell++ = nb_cell_uint(totals.in_vain);
     *cell++ = nb_cell_uint(totals.messages - totals.acked);
     *cell++ = ms(totals.acked > 0, totals.ack_sum / (double)MAX(totals.acked, 1));
-    *cell++ = ms(totals.acked > 0, totals.ack_most - history->quickest_ack);
+    *cell++ = ms(totals.acked > 0, totals.ack_most - history->stream->quickest_ack);
     *cell++ = ms(totals.with_effect > 0, totals.effect_sum / (double)MAX(totals.with_effect, 1));
     *cell++ = ms(totals.with_effect > 0, totals.effect_most);
 }
@@ -149,5 +167,4 @@ const struct nb_report nb_report_redundancy = {
     "captured since.\n",
     tables,
     array_length(tables),
-    NB_KEEP_ALL,
 };

@@ -29,21 +29,22 @@ struct nb_cell nb_cell_text(const char *text)
     return (struct nb_cell){.kind = NB_CELL_TEXT, .text = g_strdup(text)};
 }
 
-struct nb_cell nb_cell_frame(struct nb_moment when)
+struct nb_cell nb_cell_frame(nb_moment when)
 {
-    return when.frame != 0 ? nb_cell_uint(when.frame) : nb_cell_none();
+    return when == 0 ? nb_cell_none() : nb_cell_uint(nb_frame_of(when));
 }
 
-struct nb_cell nb_cell_time(struct nb_moment when)
+struct nb_cell nb_cell_time(nb_moment when)
 {
-    return when.frame != 0 ? nb_cell_real(when.time) : nb_cell_none();
+    return when == 0 ? nb_cell_none() : nb_cell_real(nb_seconds(nb_time_of(when)));
 }
 
-struct nb_cell nb_cell_span(struct nb_moment from, struct nb_moment until)
+struct nb_cell nb_cell_span(nb_moment from, nb_moment until)
 {
-    enum { MS_PER_S = 1000 };
-
-    return from.frame != 0 && until.frame != 0 ? nb_cell_real((until.time - from.time) * MS_PER_S) : nb_cell_none();
+    if (from == 0 || until == 0) {
+        return nb_cell_none();
+    }
+    return nb_cell_real((nb_seconds(nb_time_of(until)) - nb_seconds(nb_time_of(from))) * 1000);
 }
 
 struct nb_cell nb_cell_estimate(struct nb_cell cell)
@@ -105,7 +106,7 @@ static struct grid grid_new(const struct nb_table *table)
     return grid;
 }
 
-static void grid_rows(struct grid *grid, const struct nb_history *history)
+static void grid_rows(struct grid *grid, struct nb_history *history)
 {
     const struct nb_table *table = grid->table;
     struct nb_cell cells[NB_TABLE_COLUMNS_MAX];
@@ -141,12 +142,13 @@ static void grid_print(struct grid *grid)
     g_ptr_array_free(grid->texts, TRUE);
 }
 
-static void print_connection(const struct nb_report *report, const struct nb_history *history)
+static void print_connection(const struct nb_report *report, struct nb_history *history)
 {
-    char *source = nb_history_end(history, history->sender >= 0 ? history->sender : 0);
-    char *target = nb_history_end(history, history->sender >= 0 ? 1 - history->sender : 1);
+    const struct nb_stream *stream = history->stream;
+    char *source = nb_stream_end_text(stream, stream->sender >= 0 ? stream->sender : 0);
+    char *target = nb_stream_end_text(stream, stream->sender >= 0 ? 1 - stream->sender : 1);
 
-    printf("\nStream %u: %s %s %s\n", history->index, source, history->sender >= 0 ? "->" : "<->", target);
+    printf("\nStream %u: %s %s %s\n", history->stream->index, source, stream->sender >= 0 ? "->" : "<->", target);
     g_free(source);
     g_free(target);
     for (size_t i = 0; i < report->n_tables; i++) {
@@ -159,12 +161,12 @@ static void print_connection(const struct nb_report *report, const struct nb_his
     }
 }
 
-static void print_limit(const struct nb_history *history)
+static void print_limit(struct nb_history *history)
 {
     char *limit = nb_history_limit(history);
 
     if (limit != NULL) {
-        printf("Stream %u: %s.\n", history->index, limit);
+        printf("Stream %u: %s.\n", history->stream->index, limit);
         g_free(limit);
     }
 }
@@ -312,7 +314,7 @@ static bool says_nothing(const struct nb_table *table, const struct nb_cell *cel
 }
 
 /* "key": value, ... without braces. */
-static void json_row(GString *out, const struct nb_table *table, const struct nb_history *history, guint i,
+static void json_row(GString *out, const struct nb_table *table, struct nb_history *history, guint i,
                      enum layout layout)
 {
     struct nb_cell cells[NB_TABLE_COLUMNS_MAX] = {0};
@@ -331,16 +333,16 @@ static void json_row(GString *out, const struct nb_table *table, const struct nb
     nb_cells_free(cells, table->n_columns);
 }
 
-static void json_end(GString *out, const struct nb_history *history, const char *key, int end)
+static void json_end(GString *out, const struct nb_stream *stream, const char *key, int end)
 {
-    char *text = nb_history_end(history, end);
+    char *text = nb_stream_end_text(stream, end);
 
     g_string_append_printf(out, "\"%s\": ", key);
     nb_json_string(out, text);
     g_free(text);
 }
 
-static void json_rows(GString *out, const struct nb_table *table, const struct nb_history *history, enum layout layout)
+static void json_rows(GString *out, const struct nb_table *table, struct nb_history *history, enum layout layout)
 {
     const char *between = layout == WHOLE ? ",\n    {" : ", {";
     bool first = true;
@@ -357,13 +359,15 @@ static void json_rows(GString *out, const struct nb_table *table, const struct n
 }
 
 /* {"stream": ...} */
-static void json_connection(GString *out, const struct nb_report *report, const struct nb_history *history,
+static void json_connection(GString *out, const struct nb_report *report, struct nb_history *history,
                             enum layout layout)
 {
-    g_string_append_printf(out, "{\"stream\": %u, \"ends\": {", history->index);
-    json_end(out, history, history->sender >= 0 ? "sender" : "a", history->sender >= 0 ? history->sender : 0);
+    const struct nb_stream *stream = history->stream;
+
+    g_string_append_printf(out, "{\"stream\": %u, \"ends\": {", history->stream->index);
+    json_end(out, stream, stream->sender >= 0 ? "sender" : "a", stream->sender >= 0 ? stream->sender : 0);
     g_string_append(out, ", ");
-    json_end(out, history, history->sender >= 0 ? "receiver" : "b", history->sender >= 0 ? 1 - history->sender : 1);
+    json_end(out, stream, stream->sender >= 0 ? "receiver" : "b", stream->sender >= 0 ? 1 - stream->sender : 1);
     g_string_append_c(out, '}');
     for (size_t i = 0; i < report->n_tables; i++) {
         const struct nb_table *table = report->tables[i];

@@ -43,8 +43,8 @@ struct nb_table {
     const char *title;
     const struct nb_column *columns;
     size_t n_columns;
-    guint (*count)(const struct nb_history *history);
-    void (*row)(const struct nb_history *history, guint i, struct nb_cell *cells);
+    guint (*count)(struct nb_history *history);
+    void (*row)(const struct nb_history *history, guint i, struct nb_cell *cells); /* after `count` */
     bool (*says_something)(const struct nb_history *history, guint i); /* else as lines it is left out; NULL: all do */
 };
 
@@ -56,21 +56,24 @@ struct nb_report {
     const char *notes; /* below the text: how to read it; ends in a newline */
     const struct nb_table *const *tables;
     size_t n_tables;
-    enum nb_keeping keeping;
 };
 
 extern const struct nb_report nb_report_summary, nb_report_buffers, nb_report_redundancy, nb_report_verdict;
 extern const struct nb_table nb_table_summary, nb_table_buffers, nb_table_messages;
 
+/* The row of one buffer or message of the connection. */
+void nb_buffer_row(const struct nb_buffer_life *buffer, struct nb_cell *cells);
+void nb_message_row(const struct nb_stream *stream, const struct nb_message_life *message, struct nb_cell *cells);
+
 struct nb_cell nb_cell_none(void);
 struct nb_cell nb_cell_unknown(void);
 struct nb_cell nb_cell_uint(uint64_t number);
 struct nb_cell nb_cell_real(double real);
-struct nb_cell nb_cell_text(const char *text);       /* copies */
-struct nb_cell nb_cell_frame(struct nb_moment when); /* none when it never was */
-struct nb_cell nb_cell_time(struct nb_moment when);  /* seconds since the first frame of the file */
+struct nb_cell nb_cell_text(const char *text); /* copies */
+struct nb_cell nb_cell_frame(nb_moment when);  /* none when it never was */
+struct nb_cell nb_cell_time(nb_moment when);   /* seconds since the first frame of the file */
 /* From one moment to a later one in ms; none when either never was. */
-struct nb_cell nb_cell_span(struct nb_moment from, struct nb_moment until);
+struct nb_cell nb_cell_span(nb_moment from, nb_moment until);
 struct nb_cell nb_cell_estimate(struct nb_cell cell);
 
 /* As it is shown to people. To be freed with g_free. */

@@ -4,29 +4,101 @@
 
 #include <epan/srt_table.h>
 
+#include "connection/take.h"
 #include "reports/stats-history.h"
 #include "reports/taps.h"
 
-static const char *const question_names[NB_QUESTIONS] = {
-    [NB_ASKED_OPEN] = "OPEN to RESPONSE",
-    [NB_ASKED_GO] = "GO to first packet of the buffer",
-    [NB_ASKED_BUFFER] = "GO to OK of the buffer",
-    [NB_ASKED_RESEND] = "RESEND to last packet asked for",
-    [NB_ASKED_MESSAGE] = "Control message to acknowledgement",
+enum question { ASKED_OPEN, ASKED_GO, ASKED_BUFFER, ASKED_RESEND, ASKED_MESSAGE, QUESTIONS };
+
+static const char *const question_names[QUESTIONS] = {
+    [ASKED_OPEN] = "OPEN to RESPONSE",
+    [ASKED_GO] = "GO to first packet of the buffer",
+    [ASKED_BUFFER] = "GO to OK of the buffer",
+    [ASKED_RESEND] = "RESEND to last packet asked for",
+    [ASKED_MESSAGE] = "Control message to acknowledgement",
 };
 
 static void start(struct register_srt *srt _U_, GArray *tables)
 {
-    /* Its histories live as long as the table, which never says when it ends; so they are made when needed, once. */
-    static struct nb_histories *all;
+    srt_stat_table *table = init_srt_table("NETBLT response times", NULL, tables, QUESTIONS, "Answer", NULL, NULL);
 
-    if (all == NULL) {
-        all = nb_histories_new(NB_KEEP_ALL);
-    }
-    nb_histories_reset(all);
-    srt_stat_table *table = init_srt_table("NETBLT response times", NULL, tables, NB_QUESTIONS, "Answer", NULL, all);
-    for (int i = 0; i < NB_QUESTIONS; i++) {
+    for (int i = 0; i < QUESTIONS; i++) {
         init_srt_table_row(table, i, question_names[i]);
+    }
+}
+
+/* A packet that answers. */
+struct answer {
+    srt_stat_table *table;
+    packet_info *pinfo;
+    const struct nb_record *record;
+    unsigned count;
+};
+
+static void add(struct answer *answer, enum question question, nb_moment asked)
+{
+    const int64_t took = answer->record->now_ns - nb_time_of(asked);
+    const nstime_t delta = {(time_t)(took / 1000000000), (int)(took % 1000000000)};
+    nstime_t when;
+
+    nstime_delta(&when, &answer->pinfo->abs_ts, &delta);
+    add_srt_table_data(answer->table, question, &when, answer->pinfo);
+    answer->count++;
+}
+
+/* RESPONSE and the first packet of a buffer. */
+static void add_links(struct answer *answer, uint8_t type)
+{
+    for (const struct nb_note *note = answer->record->notes; note != NULL; note = note->next) {
+        if (note->kind == NB_NOTE_ANSWER_TO && type == NB_RESPONSE) {
+            add(answer, ASKED_OPEN, note->other);
+        } else if (note->kind == NB_NOTE_STARTS) {
+            add(answer, ASKED_GO, note->other);
+        }
+    }
+}
+
+/* OKs that are captured for the first time. */
+static void add_buffers(struct answer *answer, const struct nb_stream *stream, const struct nb_packet *packet)
+{
+    const nb_moment now = nb_moment_of(answer->record);
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
+
+    while (nb_next_message(packet, &offset, &message) == NB_MESSAGE) {
+        const struct nb_message_life *life = nb_message_life(answer->record, message.seq);
+        const struct nb_buffer_life *buffer = nb_buffer_life_find(&stream->buffers, message.buffer);
+        if (message.type == NB_OK && life != NULL && nb_message_first(life) == now && buffer != NULL &&
+            buffer->ok == now && buffer->go != 0) {
+            add(answer, ASKED_BUFFER, buffer->go);
+        }
+    }
+}
+
+/* RESENDs of which this is the last packet that was missing. */
+static void add_requests(struct answer *answer, const struct nb_stream *stream, const struct nb_packet *packet)
+{
+    const struct nb_buffer_life *buffer = nb_buffer_life_find(&stream->buffers, packet->buffer);
+    const struct nb_asked *asked = buffer == NULL || buffer->requests == NULL ? NULL : buffer->requests->newest;
+
+    for (; asked != NULL; asked = asked->older) {
+        if (asked->missing == 0 && asked->effect == nb_moment_of(answer->record)) {
+            add(answer, ASKED_RESEND, asked->moment);
+        }
+    }
+}
+
+static void add_acknowledged(struct answer *answer, const struct nb_stream *stream)
+{
+    const nb_moment now = nb_moment_of(answer->record);
+    int64_t first, end;
+
+    nb_acknowledged_by(stream, now, &first, &end);
+    for (int64_t seq = first; seq < end; seq++) {
+        const struct nb_message_life *life = nb_message_find_any(&stream->messages, seq);
+        if (life != NULL && life->acked == now) {
+            add(answer, ASKED_MESSAGE, nb_message_first(life));
+        }
     }
 }
 
@@ -34,21 +106,25 @@ static tap_packet_status take(void *state, packet_info *pinfo, epan_dissect_t *e
                               tap_flags_t flags _U_)
 {
     const srt_data_t *srt = state;
-    srt_stat_table *table = g_array_index(srt->srt_array, srt_stat_table *, 0);
-    struct nb_histories *all = table->table_specific_data;
+    const struct nb_tap *tap = data;
+    const struct nb_stream *stream = nb_stream_of_record(tap->record);
+    struct answer answer = {
+        .table = g_array_index(srt->srt_array, srt_stat_table *, 0), .pinfo = pinfo, .record = tap->record};
 
-    if (nb_histories_note(all, pinfo, data) == NULL || all->answers->len == 0) {
+    if (stream == NULL || !tap->counts) {
         return TAP_PACKET_DONT_REDRAW;
     }
-    for (guint i = 0; i < all->answers->len; i++) {
-        const struct nb_answer *answer = &g_array_index(all->answers, struct nb_answer, i);
-        const double took = nstime_to_sec(&pinfo->rel_ts) - answer->asked.time;
-        const nstime_t delta = {(time_t)took, (int)((took - (double)(time_t)took) * 1e9 + 0.5)};
-        nstime_t asked;
-        nstime_delta(&asked, &pinfo->abs_ts, &delta);
-        add_srt_table_data(table, answer->question, &asked, pinfo);
+    add_links(&answer, tap->packet.type);
+    if (tap->packet.type == NB_CONTROL) {
+        add_buffers(&answer, stream, &tap->packet);
     }
-    return TAP_PACKET_REDRAW;
+    if (nb_is_data(tap->packet.type)) {
+        add_requests(&answer, stream, &tap->packet);
+    }
+    if (nb_has_high_seq(tap->packet.type)) {
+        add_acknowledged(&answer, stream);
+    }
+    return answer.count > 0 ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
 }
 
 void nb_register_response_times(int proto)

@@ -6,16 +6,18 @@
 enum { BITS_PER_BYTE = 8 };
 static const double BITS_PER_MEGABIT = 1e6;
 
-static guint one(const struct nb_history *history _U_)
+static guint one(struct nb_history *history _U_)
 {
     return 1;
 }
 
 /* Packets that must have been sent were never captured: all buffers up to the last one that was sent are full of
  * packets. Behind it a receiver may GO what never comes. */
-static bool has_holes(const struct nb_totals *totals)
+static bool has_holes(const struct nb_stream *stream)
 {
-    return totals->cut ||
+    const struct nb_totals *totals = &stream->buffers.totals;
+
+    return stream->account.exhausted_frame != 0 ||
            (totals->started > 0 && totals->complete != (uint64_t)totals->highest->number - totals->lowest->number + 1);
 }
 
@@ -23,38 +25,42 @@ static bool has_holes(const struct nb_totals *totals)
  * the last packet). */
 static struct nb_cell real_speed(const struct nb_history *history)
 {
-    const struct nb_totals *totals = &history->totals;
-    const double from = history->open.frame != 0 ? history->open.time : history->first.time;
-    const double until = history->done.frame != 0 ? history->done.time : history->last.time;
+    const struct nb_totals *totals = &history->stream->buffers.totals;
+    const nb_moment open = nb_first_of_type(history->stream, NB_OPEN);
+    const nb_moment done = nb_first_of_type(history->stream, NB_DONE);
+    const double from = open != 0 ? nb_seconds(nb_time_of(open)) : history->first_s;
+    const double until = done != 0 ? nb_seconds(nb_time_of(done)) : history->last_s;
     struct nb_cell cell = nb_cell_unknown();
 
     if (until > from && totals->bytes > 0) {
         cell = nb_cell_real((double)totals->bytes * BITS_PER_BYTE / (until - from) / BITS_PER_MEGABIT);
-        cell.estimate = history->open.frame == 0 || history->done.frame == 0 || has_holes(totals);
+        cell.estimate = open == 0 || done == 0 || has_holes(history->stream);
     }
     return cell;
 }
 
 /* When packet 0 of a buffer was first sent; of its first packet captured when that one is missing. */
-static double started(const struct nb_buffer_history *buffer)
+static double started(const struct nb_buffer_life *buffer)
 {
-    return buffer->packet_zero.frame != 0 ? buffer->packet_zero.time : buffer->first_data.time;
+    const nb_moment zero = nb_first_sent(buffer, 0);
+
+    return nb_seconds(nb_time_of(zero != 0 ? zero : buffer->first_data));
 }
 
 /* The bits of the full buffers but the last of these, by the time from the first transmission of their first packet to
  * that of the last one's. Setup and the recovery at the end drop out; retransmissions cost time and carry nothing. */
 static struct nb_cell steady_speed(const struct nb_history *history)
 {
-    const struct nb_totals *totals = &history->totals;
-    const uint32_t full = nb_history_terms(history)->buffer_size;
-    const struct nb_buffer_history *first = totals->lowest, *last = totals->highest;
+    const struct nb_totals *totals = &history->stream->buffers.totals;
+    const uint32_t full = nb_agreed_terms(history->stream)->buffer_size;
+    const struct nb_buffer_life *first = totals->lowest, *last = totals->highest;
     uint64_t bytes = totals->bytes;
 
     if (first == NULL) {
         return nb_cell_unknown();
     }
     bytes -= last->bytes;
-    if (totals->below_highest != NULL && (full != 0 ? last->bytes < full : last->last_of_transfer)) {
+    if (totals->below_highest != NULL && (full != 0 ? last->bytes < full : last->last)) {
         last = totals->below_highest;
         bytes -= last->bytes;
     }
@@ -63,30 +69,30 @@ static struct nb_cell steady_speed(const struct nb_history *history)
         return nb_cell_unknown();
     }
     struct nb_cell cell = nb_cell_real((double)bytes * BITS_PER_BYTE / seconds / BITS_PER_MEGABIT);
-    cell.estimate = first->packet_zero.frame == 0 || last->packet_zero.frame == 0 || has_holes(totals);
+    cell.estimate = nb_first_sent(first, 0) == 0 || nb_first_sent(last, 0) == 0 || has_holes(history->stream);
     return cell;
 }
 
-static struct nb_cell agreed(const struct nb_offer *terms, uint64_t value)
+static struct nb_cell agreed(const struct nb_terms *terms, uint64_t value)
 {
-    return terms->seen ? nb_cell_uint(value) : nb_cell_unknown();
+    return terms->frame != 0 ? nb_cell_uint(value) : nb_cell_unknown();
 }
 
 static struct nb_cell pace(const struct nb_history *history)
 {
-    const struct nb_offer *terms = nb_history_terms(history);
+    const struct nb_terms *terms = nb_agreed_terms(history->stream);
     struct nb_cell cell = nb_cell_unknown();
 
-    if (terms->seen) {
+    if (terms->frame != 0) {
         cell.kind = NB_CELL_TEXT;
-        cell.text = g_strdup_printf("%u/%u", terms->burst_size, terms->burst_interval_ms);
+        cell.text = g_strdup_printf("%u/%u", terms->burst_size, terms->burst_interval);
     }
     return cell;
 }
 
 static struct nb_cell end_of(const struct nb_history *history, int end)
 {
-    return (struct nb_cell){.kind = NB_CELL_TEXT, .text = nb_history_end(history, end)};
+    return (struct nb_cell){.kind = NB_CELL_TEXT, .text = nb_stream_end_text(history->stream, end)};
 }
 
 static const struct nb_column columns[] = {
@@ -110,7 +116,7 @@ static const struct nb_column columns[] = {
 
 static const char *how_it_ended(const struct nb_history *history)
 {
-    if (history->done.frame != 0) {
+    if (nb_first_of_type(history->stream, NB_DONE) != 0) {
         return "DONE";
     }
     return history->stream->closed ? "closed" : "open";
@@ -118,28 +124,28 @@ static const char *how_it_ended(const struct nb_history *history)
 
 static void row(const struct nb_history *history, guint i _U_, struct nb_cell *cells)
 {
-    const struct nb_offer *terms = nb_history_terms(history);
-    const struct nb_totals *totals = &history->totals;
-    const int sender = history->sender >= 0 ? history->sender : 0;
+    const struct nb_terms *terms = nb_agreed_terms(history->stream);
+    const struct nb_totals *totals = &history->stream->buffers.totals;
+    const int sender = history->stream->sender >= 0 ? history->stream->sender : 0;
     struct nb_cell *cell = cells;
 
-    *cell++ = nb_cell_uint(history->index);
+    *cell++ = nb_cell_uint(history->stream->index);
     *cell++ = nb_cell_estimate(end_of(history, sender));
     *cell++ = end_of(history, 1 - sender);
-    cells[1].estimate = history->sender < 0;
+    cells[1].estimate = history->stream->sender < 0;
     *cell++ = pace(history);
-    *cell++ = agreed(terms, terms->packet_size);
+    *cell++ = agreed(terms, terms->data_packet_size);
     *cell++ = agreed(terms, terms->buffer_size);
     *cell = nb_cell_real((double)totals->bytes / 1000);
-    (cell++)->estimate = has_holes(totals);
+    (cell++)->estimate = has_holes(history->stream);
     *cell++ = agreed(terms, terms->max_buffers);
     *cell++ = nb_cell_estimate(nb_cell_uint(totals->lost));
     *cell = nb_cell_uint(totals->retransmitted);
-    (cell++)->estimate = has_holes(totals) || totals->lost > totals->retransmitted;
+    (cell++)->estimate = has_holes(history->stream) || totals->lost > totals->retransmitted;
     *cell++ = nb_cell_estimate(nb_cell_uint(totals->resends));
     *cell++ = real_speed(history);
     *cell++ = steady_speed(history);
-    *cell++ = nb_cell_real(history->last.time - history->first.time);
+    *cell++ = nb_cell_real(history->last_s - history->first_s);
     *cell++ = nb_cell_uint(totals->started);
     *cell++ = nb_cell_text(how_it_ended(history));
 }
@@ -159,5 +165,4 @@ const struct nb_report nb_report_summary = {
     "cannot be known from this capture.\n",
     tables,
     array_length(tables),
-    NB_KEEP_TOTALS,
 };

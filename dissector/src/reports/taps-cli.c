@@ -80,7 +80,7 @@ static nb_tap_start_result start(const char *argument, void *user_data)
         NETBLT_TAP_NOT_STARTED;
     }
     listener->report = report;
-    listener->all = nb_histories_new(report->keeping);
+    listener->all = nb_histories_new();
     listener->filter = *filter ? g_strdup(filter) : NULL;
     GString *error = register_tap_listener(NB_TAP_NAME, listener, listener->filter, 0, reset, take, draw, finish);
     if (error != NULL) {

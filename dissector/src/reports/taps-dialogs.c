@@ -5,6 +5,7 @@
 
 #include <epan/stat_tap_ui.h>
 
+#include "connection/take.h"
 #include "reports/stats-report.h"
 #include "reports/taps.h"
 
@@ -96,16 +97,22 @@ static void set_item(struct dialog *dialog, guint row, guint column, stat_tap_ta
     stat_tap_set_field_data(dialog->table, row, column, &item);
 }
 
-/* Row number `i` of the history, which is about `subject`. */
-static void renew(struct dialog *dialog, const struct nb_history *history, const void *subject, guint i)
+/* Draws the row that is about `subject`: the connection, a buffer or a message of it. */
+static void renew(struct dialog *dialog, const struct nb_history *history, const void *subject)
 {
     const guint row = row_number(dialog, subject);
     struct nb_cell cells[NB_TABLE_COLUMNS_MAX] = {0};
     guint column = 0;
 
-    dialog->rows->row(history, i, cells);
+    if (dialog->rows == &nb_table_buffers) {
+        nb_buffer_row(subject, cells);
+    } else if (dialog->rows == &nb_table_messages) {
+        nb_message_row(history->stream, subject, cells);
+    } else {
+        dialog->rows->row(history, 0, cells);
+    }
     if (has_stream_column(dialog)) {
-        const struct nb_cell stream = nb_cell_uint(history->index);
+        const struct nb_cell stream = nb_cell_uint(history->stream->index);
         set_item(dialog, row, column++, item_of(&stream, &stream_column));
     }
     for (size_t n = 0; n < dialog->rows->n_columns; n++) {
@@ -116,19 +123,80 @@ static void renew(struct dialog *dialog, const struct nb_history *history, const
     nb_cells_free(cells, dialog->rows->n_columns);
 }
 
-static void renew_touched(struct dialog *dialog, const struct nb_history *history)
+static void renew_if_known(struct dialog *dialog, const struct nb_history *history, const void *subject)
 {
-    if (dialog->rows == &nb_table_summary) {
-        renew(dialog, history, history, 0);
+    if (subject != NULL) {
+        renew(dialog, history, subject);
+    }
+}
+
+/* The buffers that the packet names. */
+static void renew_buffers(struct dialog *dialog, const struct nb_history *history, const struct nb_packet *packet)
+{
+    const struct nb_buffers *buffers = &history->stream->buffers;
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
+
+    if (nb_is_data(packet->type)) {
+        renew_if_known(dialog, history, nb_buffer_life_find(buffers, packet->buffer));
+    }
+    while (packet->type == NB_CONTROL && nb_next_message(packet, &offset, &message) == NB_MESSAGE) {
+        renew_if_known(dialog, history, nb_buffer_life_find(buffers, message.buffer));
+    }
+}
+
+/* The messages whose effect the packet may be: the GO and the RESENDs of its buffer. */
+static void renew_causes(struct dialog *dialog, const struct nb_history *history, const struct nb_packet *packet)
+{
+    const struct nb_stream *stream = history->stream;
+    const struct nb_buffer_life *buffer = nb_buffer_life_find(&stream->buffers, packet->buffer);
+
+    if (buffer == NULL) {
         return;
     }
-    const bool buffers = dialog->rows == &nb_table_buffers;
-    const GPtrArray *touched = buffers ? dialog->all->touched_buffers : dialog->all->touched_messages;
-    for (guint i = 0; i < touched->len; i++) {
-        const void *subject = g_ptr_array_index(touched, i);
-        renew(dialog, history, subject,
-              buffers ? ((const struct nb_buffer_history *)subject)->row
-                      : ((const struct nb_message_history *)subject)->row);
+    if (buffer->go_message != 0 && buffer->packets == 1) {
+        renew_if_known(dialog, history,
+                       nb_message_find_any(&stream->messages, stream->messages.base + buffer->go_message - 1));
+    }
+    for (const struct nb_asked *asked = buffer->requests == NULL ? NULL : buffer->requests->newest; asked != NULL;
+         asked = asked->older) {
+        renew_if_known(dialog, history, nb_message_find_any(&stream->messages, asked->seq));
+    }
+}
+
+/* The messages in the packet, those that it acknowledges, and those that caused it. */
+static void renew_messages(struct dialog *dialog, const struct nb_history *history, const struct nb_tap *tap)
+{
+    const struct nb_stream *stream = history->stream;
+    const struct nb_packet *packet = &tap->packet;
+    struct nb_message message;
+    int offset = NB_HEADER_BYTES;
+    int64_t first, end;
+
+    while (packet->type == NB_CONTROL && nb_next_message(packet, &offset, &message) == NB_MESSAGE) {
+        renew_if_known(dialog, history, nb_message_life(tap->record, message.seq));
+    }
+    if (nb_has_high_seq(packet->type)) {
+        nb_acknowledged_by(stream, nb_moment_of(tap->record), &first, &end);
+        for (int64_t seq = first; seq < end; seq++) {
+            renew_if_known(dialog, history, nb_message_find_any(&stream->messages, seq));
+        }
+    }
+    if (nb_is_data(packet->type)) {
+        renew_causes(dialog, history, packet);
+    }
+}
+
+static void renew_touched(struct dialog *dialog, const struct nb_history *history, const struct nb_tap *tap)
+{
+    if (dialog->rows == &nb_table_summary) {
+        renew(dialog, history, history);
+    } else if (!tap->counts) {
+        return;
+    } else if (dialog->rows == &nb_table_buffers) {
+        renew_buffers(dialog, history, &tap->packet);
+    } else {
+        renew_messages(dialog, history, tap);
     }
 }
 
@@ -142,7 +210,7 @@ static tap_packet_status take(void *state, packet_info *pinfo, epan_dissect_t *e
     if (history == NULL) {
         return TAP_PACKET_DONT_REDRAW;
     }
-    renew_touched(dialog, history);
+    renew_touched(dialog, history, data);
     return TAP_PACKET_REDRAW;
 }
 
@@ -161,7 +229,7 @@ static void start(stat_tap_table_ui *ui)
             return;
         }
         if (dialog->all == NULL) {
-            dialog->all = nb_histories_new(NB_KEEP_ALL);
+            dialog->all = nb_histories_new();
             dialog->row_of = g_hash_table_new(g_direct_hash, g_direct_equal);
         }
         nb_histories_reset(dialog->all);

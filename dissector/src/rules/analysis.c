@@ -312,13 +312,12 @@ static void fill_record(struct nb_event *event, uint8_t position)
     struct nb_record *record = event->record;
     struct nb_stream *stream = event->stream;
 
-    record->stream = stream;
-    record->end = (int8_t)event->end;
+    record->stream = stream->index + 1;
+    record->end = event->end != 0;
     record->sender = stream->sender;
-    record->position =
-        position != NB_POSITION_AUTO ? position : (uint8_t)nb_infer_position(&stream->reaction, stream->sender);
+    record->position = position != NB_POSITION_AUTO ? position : nb_infer_position(&stream->reaction, stream->sender);
     record->data_checksummed = stream->data_checksummed;
-    record->dialect = (uint8_t)stream->dialect;
+    record->dialect = stream->dialect;
 }
 
 static void judge_data(struct nb_event *event, struct nb_packet *packet)
@@ -435,7 +434,8 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     nb_account_packet(&event.stream->account);
     nb_account_take(&event.stream->account, RECORD_BYTES);
     nb_memory_begin(&event.stream->account, pinfo->num);
-    event.ordinal = nb_record_count() - 1;
+    event.moment = nb_record_count();
+    event.record->now_ns = event.now_ns;
     learn_dialect(&event, packet);
     event.stream->doubts |= (carrier->irregular ? NB_DOUBT_DATAGRAM : 0) | (carrier->unseen ? NB_DOUBT_CUT : 0);
     if (is_cut(packet)) {

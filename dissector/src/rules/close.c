@@ -237,7 +237,7 @@ static void judge_boundary(const struct nb_event *event, const struct nb_buffer 
 {
     const struct nb_charge charge = {.rule = NB_RULE_QUIT_BOUNDARY,
                                      .offender = event->end,
-                                     .request_frame = open->life->first_data_frame,
+                                     .request_frame = nb_frame_of(open->life->first_data),
                                      .excuse = nb_is_unbroken(event->stream, event->end)
                                                    ? "with several buffers in transfer a boundary may be far (AMB-56)"
                                                    : "the LDATA may have escaped the capture"};

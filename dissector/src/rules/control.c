@@ -261,7 +261,7 @@ static bool came_together(const struct nb_event *event, int64_t first, int64_t s
     const struct nb_message_life *a = nb_message_find(&event->stream->messages, first);
     const struct nb_message_life *b = nb_message_find(&event->stream->messages, second);
 
-    return a == NULL || b == NULL || b->first_ns - a->first_ns < at_once_ns;
+    return a == NULL || b == NULL || nb_time_of(nb_message_first(b)) - nb_time_of(nb_message_first(a)) < at_once_ns;
 }
 
 /* TIMER-04: data of the buffer that came behind the first message show that it arrived; through a hole below it they

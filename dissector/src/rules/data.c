@@ -149,7 +149,7 @@ static void judge_type(const struct view *view)
         nb_blame(event, &charge, "packet %d of buffer %u, whose LDATA is packet %d", number, buffer->life->number,
                  buffer->last);
     } else if (view->ldata && number < buffer->life->highest) {
-        charge.request_frame = buffer->life->highest_frame;
+        charge.request_frame = nb_frame_of(nb_first_sent(buffer->life, (uint32_t)buffer->life->highest));
         nb_blame(event, &charge, "LDATA of buffer %u is packet %d, below packet %d", buffer->life->number, number,
                  buffer->life->highest);
     } else if (view->full > 0 && (uint32_t)number > view->full + may_end_empty(view)) { /* AMB-10: the base may be 1 */
@@ -196,7 +196,7 @@ static void judge_last_flag(const struct view *view)
 
     if (buffer->distinct > 0 && view->last != buffer->last_flagged) {
         stream->last.contested |= view->last || (stream->last.known && stream->last.buffer == buffer->life->number);
-        charge.request_frame = buffer->life->first_data_frame;
+        charge.request_frame = nb_frame_of(buffer->life->first_data);
         nb_blame(event, &charge, "packet %u of buffer %u has L %s, others of the buffer have it %s",
                  event->packet->packet, buffer->life->number, view->last ? "set" : "clear",
                  view->last ? "clear" : "set");
@@ -355,7 +355,7 @@ static void suspect_copy(const struct view *view)
         return;
     }
     part->flags |= NB_PART_DOUBLED;
-    part->record = event->ordinal + 1;
+    part->record = event->moment;
     nb_blame(event, &charge, "packet %u of buffer %u is sent again and no RESEND asks for it", event->packet->packet,
              view->buffer->life->number);
 }
@@ -383,7 +383,7 @@ static void judge_gap(const struct view *view)
     const double limit_s = INTERVALS * view->event->stream->agreed.interval / 1000.0 + slack_s;
     const struct nb_charge charge = {.rule = NB_RULE_ORDER_GAP,
                                      .offender = event->end,
-                                     .request_frame = buffer->life->go_frame,
+                                     .request_frame = nb_frame_of(buffer->life->go),
                                      .excuse = "its client may have been slow, or the first packets lost"};
 
     if (before == NULL || before->last < 0 || before->ask_seq != 0 ||
@@ -433,7 +433,7 @@ static void judge_own_go(const struct view *view)
     const struct nb_buffer *buffer = view->buffer;
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK,
                                      .offender = view->event->end,
-                                     .request_frame = buffer->life->go_frame,
+                                     .request_frame = nb_frame_of(buffer->life->go),
                                      .excuse = "it may not have known the GO (DATA-01)"};
 
     if (buffer->distinct == NB_PACKETS_TO_PROVE && buffer->go_seq > 0 && buffer->told_ack + 1 == buffer->go_seq &&
@@ -607,7 +607,7 @@ void nb_data_packet(const struct nb_event *event)
     suspect_copy(&view);
     view.part->frame = event->frame;
     if ((view.part->flags & NB_PART_DOUBLED) == 0) {
-        view.part->record = event->ordinal + 1;
+        view.part->record = event->moment;
     }
     nb_buffer_judge_size(event, view.buffer, false);
     if (!stream->highest_data_known || (int32_t)(packet->buffer - stream->highest_data) > 0) {

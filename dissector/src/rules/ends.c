@@ -16,7 +16,7 @@ void nb_buffer_ends_unmarked(const struct nb_event *event, struct nb_buffer *buf
     nb_blame(event, &charge, "packet %u ends buffer %u and is DATA, not LDATA", event->packet->packet,
              buffer->life->number);
     buffer->unmarked_frame = may_go_on ? event->frame : buffer->unmarked_frame;
-    buffer->unmarked_record = may_go_on ? event->ordinal + 1 : buffer->unmarked_record;
+    buffer->unmarked_record = may_go_on ? event->moment : buffer->unmarked_record;
 }
 
 void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer)

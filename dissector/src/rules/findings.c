@@ -4,15 +4,12 @@
 
 #include "wireshark/memory.h"
 
-struct nb_finding *nb_add_finding(struct nb_finding **list, const struct nb_finding *finding)
+struct nb_finding *nb_add_finding(struct nb_record *record, const struct nb_finding *finding)
 {
     struct nb_finding *copy = (struct nb_finding *)nb_file_new(sizeof(struct nb_finding));
 
     *copy = *finding;
-    copy->next = NULL;
-    while (*list != NULL) {
-        list = &(*list)->next;
-    }
-    *list = copy;
+    copy->note = (struct nb_note){.kind = NB_NOTE_FINDING};
+    nb_note_add(record, &copy->note);
     return copy;
 }

@@ -4,7 +4,7 @@
 #ifndef NETBLT_FINDINGS_H
 #define NETBLT_FINDINGS_H
 
-#include "wireshark/compat.h"
+#include "connection/record.h"
 
 /* What it takes: VIOLATION no loss, reordering, duplication, corruption or capture position explains the packets;
  * SUSPECTED something might; EVENT worth knowing, blames nobody. */
@@ -42,7 +42,7 @@ enum nb_event_kind {
 };
 
 struct nb_finding {
-    struct nb_finding *next;
+    struct nb_note note;      /* in the notes of its packet */
     uint16_t rule;            /* enum nb_rule; for an event enum nb_event_kind */
     uint8_t verdict;          /* enum nb_verdict */
     const char *text;         /* one sentence with the reason, without the requirement ID */
@@ -53,7 +53,22 @@ struct nb_finding {
     uint32_t proof_frame;     /* a suspicion that was proven later, in this frame: known on later passes only */
 };
 
-/* Adds a copy of *finding (file scope) to the end of *list. Its strings must be in file scope. Returns the copy. */
-struct nb_finding *nb_add_finding(struct nb_finding **list, const struct nb_finding *finding);
+/* Adds a copy of *finding (file scope) to the record. Its strings must be in file scope. Returns the copy. */
+struct nb_finding *nb_add_finding(struct nb_record *record, const struct nb_finding *finding);
+
+/* The first finding among the notes; NULL: there is none. */
+static inline struct nb_finding *nb_finding_in(struct nb_note *notes)
+{
+    while (notes != NULL && notes->kind != NB_NOTE_FINDING) {
+        notes = notes->next;
+    }
+    return (struct nb_finding *)notes;
+}
+
+/* The one behind it; NULL: there is none. */
+static inline struct nb_finding *nb_next_finding(const struct nb_finding *finding)
+{
+    return nb_finding_in(finding->note.next);
+}
 
 #endif

@@ -163,7 +163,7 @@ static struct nb_finding *report(const struct nb_event *event, const struct nb_c
     } else if (verdict == NB_SUSPECTED && standing->suspicions++ == 0) {
         standing->first_suspicion = broken;
     }
-    return nb_add_finding(&event->record->findings, &finding);
+    return nb_add_finding(event->record, &finding);
 }
 
 /* File scope. */
@@ -178,9 +178,9 @@ static void link_suspicion(const struct nb_event *event, const struct nb_charge 
     struct nb_finding *known = charge->suspicion;
 
     if (known == NULL && charge->suspected_key != 0) {
-        known = nb_record_at(charge->suspected_key - 1)->findings;
+        known = nb_finding_in(nb_record_at(charge->suspected_key - 1)->notes);
         while (known != NULL && (known->verdict != NB_SUSPECTED || known->rule != (uint16_t)charge->rule)) {
-            known = known->next;
+            known = nb_next_finding(known);
         }
     }
     if (known != NULL) {
@@ -394,5 +394,5 @@ void nb_remark(const struct nb_event *event, enum nb_event_kind kind, const char
     const struct nb_finding finding = {
         .rule = (uint16_t)kind, .verdict = NB_EVENT, .text = nb_file_vprintf(format, arguments)};
     va_end(arguments);
-    nb_add_finding(&event->record->findings, &finding);
+    nb_add_finding(event->record, &finding);
 }

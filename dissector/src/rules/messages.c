@@ -70,7 +70,7 @@ static void judge_go(const struct nb_event *event, const struct nb_message *mess
     struct nb_charge charge = {.rule = NB_RULE_CTRL_GO_ONCE, .offender = event->end};
 
     if (buffer == NULL || (buffer->go_seq != 0 && buffer->go_seq != seq)) {
-        charge.request_frame = buffer == NULL ? 0 : buffer->life->go_frame;
+        charge.request_frame = buffer == NULL ? 0 : nb_frame_of(buffer->life->go);
         nb_blame(event, &charge, "another GO for buffer %u, as message %u", message->buffer, (uint16_t)seq);
         return;
     }
@@ -152,8 +152,8 @@ static void judge_early_data(const struct nb_event *event, const struct nb_buffe
     const struct nb_charge charge = {.rule = NB_RULE_DATA_BEFORE_GO,
                                      .offender = 1 - event->end,
                                      .forgiven = NB_DOUBTS_OF_LOSS,
-                                     .offending_frame = buffer->life->first_data_frame,
-                                     .suspected_key = buffer->life->first_data_record};
+                                     .offending_frame = nb_frame_of(buffer->life->first_data),
+                                     .suspected_key = buffer->life->first_data};
 
     if (buffer->distinct >= NB_PACKETS_TO_PROVE && buffer->told_ack < seq &&
         came_together(event, buffer->told_ack + 1, seq)) {
@@ -305,7 +305,7 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
     if (done || (buffer != NULL && buffer->ok_seq != 0 && buffer->ok_seq != seq)) {
         const struct nb_charge twice = {.rule = NB_RULE_CTRL_OK,
                                         .offender = event->end,
-                                        .request_frame = buffer == NULL ? 0 : buffer->life->ok_frame};
+                                        .request_frame = buffer == NULL ? 0 : nb_frame_of(buffer->life->ok)};
         nb_blame(event, &twice, "another OK for buffer %u, as message %u", message->buffer, (uint16_t)seq);
         return;
     }
@@ -360,9 +360,9 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
                                      .absent = NB_ABSENT_ACK,
                                      .absent_number = buffer->go_seq,
                                      .answered_seq = seq,
-                                     .request_frame = buffer->life->go_frame};
+                                     .request_frame = nb_frame_of(buffer->life->go)};
 
-    if (buffer->life->go_frame == 0 && !stream->queue.cut) { /* not even as message 0 */
+    if (nb_frame_of(buffer->life->go) == 0 && !stream->queue.cut) { /* not even as message 0 */
         judge_missing_go(event, message, seq);
     }
     if (buffer->go_seq == 0 || stream->sender < 0) {
@@ -425,7 +425,7 @@ static double due_when(const struct nb_event *event, const struct nb_message *me
     }
     const unsigned bursts = highest / MAX(pace.size, 1U);
 
-    return nb_seconds(buffer->life->first_data_ns) + bursts * pace.interval / 1000.0;
+    return nb_seconds(nb_time_of(buffer->life->first_data)) + bursts * pace.interval / 1000.0;
 }
 
 /* TIMER-05, TIMER-09, R1030-07: whoever has got the first packet knows when the others are due. Noted only: a list may
@@ -435,7 +435,7 @@ static void judge_data_timer(const struct nb_event *event, const struct nb_messa
 {
     const double due = due_when(event, message, buffer);
 
-    if (buffer->life->first_data_frame == 0 || buffer->ask_seq != 0) {
+    if (nb_frame_of(buffer->life->first_data) == 0 || buffer->ask_seq != 0) {
         return;
     }
     nb_keep(event, NB_RULE_TIMER_TIGHT);
@@ -447,7 +447,7 @@ static void judge_data_timer(const struct nb_event *event, const struct nb_messa
     nb_keep(event, NB_RULE_TIMER_MAGNITUDE);
     if (buffer->last_frame != 0 && buffer->distinct > 1 &&
         event->now - buffer->last_when >=
-            (buffer->last_when - nb_seconds(buffer->life->first_data_ns)) / (buffer->distinct - 1)) {
+            (buffer->last_when - nb_seconds(nb_time_of(buffer->life->first_data))) / (buffer->distinct - 1)) {
         nb_keep(event, NB_RULE_R1030_ADAPTIVE);
     }
 }
@@ -474,7 +474,7 @@ static void take_resend(const struct nb_event *event, const struct nb_message *m
     if (done || (buffer != NULL && buffer->ok_seq != 0 && seq > buffer->ok_seq)) {
         const struct nb_charge charge = {.rule = NB_RULE_TIMER_COMPLETE,
                                          .offender = event->end,
-                                         .request_frame = buffer == NULL ? 0 : buffer->life->ok_frame};
+                                         .request_frame = buffer == NULL ? 0 : nb_frame_of(buffer->life->ok)};
         if (is_told_first(stream, message->buffer)) {
             nb_blame(event, &charge, "RESEND for buffer %u as message %u, after its OK", message->buffer,
                      (uint16_t)seq);

@@ -78,7 +78,7 @@ static void judge_settled(const struct nb_event *event, const struct nb_buffer *
 {
     struct bucket *bucket = bucket_of(event);
     struct nb_charge charge = {
-        .rule = NB_RULE_RATE_CHANGED, .offender = event->end, .request_frame = buffer->life->go_frame};
+        .rule = NB_RULE_RATE_CHANGED, .offender = event->end, .request_frame = nb_frame_of(buffer->life->go)};
 
     if (buffer->pace_seq == 0 || buffer->pace_seq < bucket->settled_from) {
         return;

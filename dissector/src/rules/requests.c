@@ -202,7 +202,7 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
                                .offending_frame = nb_record_at(part->record - 1)->frame,
                                .suspected_key = part->record,
                                .request_frame = buffer->ask_frame,
-                               .evidence_frame = buffer->life->ok_frame};
+                               .evidence_frame = nb_frame_of(buffer->life->ok)};
 
     if (excuse != NULL && part->flags & NB_PART_DOUBLED) {
         return; /* told when it came */
@@ -264,9 +264,9 @@ static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer
     const struct nb_terms *terms = nb_terms_by(stream, stream->active == 0);
     struct nb_charge charge = {.rule = NB_RULE_DATA_BEFORE_GO,
                                .offender = event->end,
-                               .offending_frame = buffer->life->first_data_frame,
-                               .suspected_key = buffer->life->first_data_record,
-                               .evidence_frame = buffer->life->ok_frame};
+                               .offending_frame = nb_frame_of(buffer->life->first_data),
+                               .suspected_key = buffer->life->first_data,
+                               .evidence_frame = nb_frame_of(buffer->life->ok)};
 
     if (buffer->life->highest < 0) {
         return;

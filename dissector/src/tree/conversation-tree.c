@@ -34,10 +34,9 @@ static void add_frame(const struct place *place, int hf, uint32_t frame)
 
 static void add_time(const struct place *place, int hf, int64_t ns)
 {
-    if (ns != NB_NO_TIME) {
-        const nstime_t time = {.secs = (time_t)(ns / NS_PER_SECOND), .nsecs = (int)(ns % NS_PER_SECOND)};
-        generated(proto_tree_add_time(place->tree, hf, place->tvb, 0, 0, &time));
-    }
+    const nstime_t time = {.secs = (time_t)(ns / NS_PER_SECOND), .nsecs = (int)(ns % NS_PER_SECOND)};
+
+    generated(proto_tree_add_time(place->tree, hf, place->tvb, 0, 0, &time));
 }
 
 static const char *describe_completeness(unsigned bits, packet_info *pinfo)
@@ -82,16 +81,16 @@ static void show_terms(const struct place *place, const struct nb_stream *stream
 
 static void show_stream(const struct place *place, const struct nb_record *record)
 {
-    const struct nb_conversation *conversation = &record->stream->conversation;
+    const struct nb_stream *stream = nb_stream_of_record(record);
+    const struct nb_conversation *conversation = &stream->conversation;
     const char *role = record->sender < 0 ? "unknown" : record->sender == record->end ? "sender" : "receiver";
-    proto_item *item =
-        generated(proto_tree_add_uint(place->tree, hf_netblt_stream, place->tvb, 0, 0, record->stream->index));
+    proto_item *item = generated(proto_tree_add_uint(place->tree, hf_netblt_stream, place->tvb, 0, 0, stream->index));
     const struct place inside = {
         .pinfo = place->pinfo, .tvb = place->tvb, .tree = proto_item_add_subtree(item, ett_nb_stream)};
 
     generated(proto_tree_add_string(inside.tree, hf_netblt_role, place->tvb, 0, 0, role));
-    if (record->stream->uid_known) {
-        add_uint(&inside, hf_nb_stream_uid, record->stream->uid);
+    if (stream->uid_known) {
+        add_uint(&inside, hf_nb_stream_uid, stream->uid);
     }
     if (!conversation->begun) {
         return;
@@ -99,15 +98,17 @@ static void show_stream(const struct place *place, const struct nb_record *recor
     generated(proto_tree_add_uint_format_value(
         inside.tree, hf_nb_completeness, place->tvb, 0, 0, conversation->completeness, "%s (%u)",
         describe_completeness(conversation->completeness, place->pinfo), conversation->completeness));
-    show_terms(&inside, record->stream, record->frame);
+    show_terms(&inside, stream, record->frame);
 }
 
-static void show_note(const struct place *place, const struct nb_note *note)
+/* A note and how long after the other packet this one was captured. */
+static void show_note(const struct place *place, const struct nb_record *record, const struct nb_note *note)
 {
     static const struct {
         int *frame, *time;
     } fields[] = {
         [NB_NOTE_FIRST_SENT] = {&hf_nb_first_sent, &hf_nb_since_first_sent},
+        [NB_NOTE_FIRST_DATA_SENT] = {&hf_nb_first_sent, NULL},
         [NB_NOTE_SENT_AGAIN] = {&hf_nb_sent_again, NULL},
         [NB_NOTE_ASKED_BY] = {&hf_nb_asked_by, &hf_nb_repair_time},
         [NB_NOTE_REPAIRED_BY] = {&hf_nb_repaired_by, NULL},
@@ -119,9 +120,12 @@ static void show_note(const struct place *place, const struct nb_note *note)
         [NB_NOTE_BURST_GAP] = {&hf_nb_burst_before, &hf_nb_burst_gap},
     };
 
-    add_frame(place, *fields[note->kind].frame, note->frame);
+    if (note->kind == NB_NOTE_FINDING) {
+        return;
+    }
+    add_frame(place, *fields[note->kind].frame, nb_frame_of(note->other));
     if (fields[note->kind].time != NULL) {
-        add_time(place, *fields[note->kind].time, note->time_ns);
+        add_time(place, *fields[note->kind].time, record->now_ns - nb_time_of(note->other));
     }
 }
 
@@ -133,7 +137,7 @@ static void show_facts(const struct place *place, const struct nb_record *record
     }
     add_uint(place, hf_nb_outstanding, record->outstanding);
     for (const struct nb_note *note = record->notes; note != NULL; note = note->next) {
-        show_note(place, note);
+        show_note(place, record, note);
     }
 }
 
@@ -174,11 +178,11 @@ static void show_buffer_life(const struct place *place, const struct nb_stream *
         return;
     }
     if (message->type == NB_GO) {
-        add_frame(place, hf_nb_first_data, buffer->first_data_frame);
-        add_frame(place, hf_nb_ok_frame, buffer->ok_frame);
-    } else if (message->type == NB_OK && buffer->go_frame != 0) {
-        add_frame(place, hf_nb_go_frame, buffer->go_frame);
-        add_time(place, hf_nb_buffer_time, buffer->ok_ns - buffer->go_ns);
+        add_frame(place, hf_nb_first_data, nb_frame_of(buffer->first_data));
+        add_frame(place, hf_nb_ok_frame, nb_frame_of(buffer->ok));
+    } else if (message->type == NB_OK && buffer->go != 0) {
+        add_frame(place, hf_nb_go_frame, nb_frame_of(buffer->go));
+        add_time(place, hf_nb_buffer_time, nb_time_of(buffer->ok) - nb_time_of(buffer->go));
     }
 }
 
@@ -193,24 +197,24 @@ static void show_message_life(const struct nb_view *view, const struct nb_messag
     if (life == NULL || life->type != message->type || life->buffer != message->buffer) {
         return;
     }
-    const uint32_t *frames = nb_message_frames(life);
+    const nb_moment *sendings = nb_message_sendings(life);
     /* Ascending, and most are among the first few. */
-    while (nth < life->sent && frames[nth] < pinfo->num) {
+    while (nth < life->sent && nb_frame_of(sendings[nth]) < pinfo->num) {
         nth++;
     }
-    if (nth == life->sent || frames[nth] != pinfo->num) {
+    if (nth == life->sent || nb_frame_of(sendings[nth]) != pinfo->num) {
         return;
     }
     if (nth > 0) {
-        add_frame(&place, hf_nb_message_first, frames[0]);
+        add_frame(&place, hf_nb_message_first, nb_frame_of(sendings[0]));
     }
     add_uint(&place, hf_nb_message_nth, nth + 1);
     add_uint(&place, hf_nb_message_sent, life->sent);
-    if (life->ack_frame != 0) {
-        add_frame(&place, hf_nb_message_acked, life->ack_frame);
-        add_time(&place, hf_nb_message_ack_time, life->ack_ns - life->first_ns);
+    if (life->acked != 0) {
+        add_frame(&place, hf_nb_message_acked, nb_frame_of(life->acked));
+        add_time(&place, hf_nb_message_ack_time, nb_time_of(life->acked) - nb_time_of(sendings[0]));
     }
-    show_buffer_life(&place, record->stream, message);
+    show_buffer_life(&place, nb_stream_of_record(record), message);
 }
 
 struct nb_known nb_known_of(const struct nb_record *record)
@@ -218,9 +222,11 @@ struct nb_known nb_known_of(const struct nb_record *record)
     if (record == NULL) {
         return (struct nb_known){0};
     }
+    const struct nb_stream *stream = nb_stream_of_record(record);
+
     return (struct nb_known){.record = record,
                              .data_checksummed = record->data_checksummed,
                              .data_spoilt = (record->facts & NB_DATA_SPOILT) != 0,
-                             .guarded = record->stream != NULL && record->stream->guarded,
+                             .guarded = stream != NULL && stream->guarded,
                              .show_message = show_message_life};
 }

@@ -82,7 +82,7 @@ static void show_findings(const struct nb_finding *list, packet_info *pinfo, pro
     proto_tree *sub = proto_item_add_subtree(item, ett_netblt_analysis);
 
     proto_item_set_generated(item);
-    for (; list != NULL; list = list->next) {
+    for (; list != NULL; list = nb_next_finding(list)) {
         show(list, pinfo, sub, tvb);
     }
 }
@@ -97,7 +97,7 @@ void nb_show_record(const struct nb_packet *packet, const struct nb_record *reco
         proto_tree_add_string(tree, hf_netblt_capture_position, packet->tvb, 0, 0, nb_position_name(record->position));
     proto_item_set_generated(item);
     proto_item_append_text(item, position != NB_POSITION_AUTO ? " (set by preference)" : " (inferred, proves nothing)");
-    show_findings(record->findings, pinfo, tree, packet->tvb);
+    show_findings(nb_finding_in(record->notes), pinfo, tree, packet->tvb);
 }
 
 static ei_register_info row(expert_field *field, const char *slug, int severity, const char *text)

@@ -16,7 +16,9 @@ static unsigned segment_of(uint32_t at, uint32_t *offset)
 
 static void *segment_at(const struct nb_series *series, unsigned segment)
 {
-    return segment < NB_SERIES_NEAR ? series->segment[segment] : series->more[segment - NB_SERIES_NEAR];
+    return segment < NB_SERIES_NEAR ? series->segment[segment]
+           : series->more == NULL   ? NULL
+                                    : series->more[segment - NB_SERIES_NEAR];
 }
 
 void *nb_series_at(const struct nb_series *series, uint32_t at, size_t size)
@@ -25,6 +27,18 @@ void *nb_series_at(const struct nb_series *series, uint32_t at, size_t size)
     const unsigned segment = segment_of(at, &offset);
 
     return (uint8_t *)segment_at(series, segment) + offset * size;
+}
+
+uint32_t nb_series_index(const struct nb_series *series, const void *entry, size_t size)
+{
+    for (unsigned segment = 0; segment < NB_SERIES_SEGMENTS; segment++) {
+        const uint8_t *from = (const uint8_t *)segment_at(series, segment);
+        const uint32_t entries = (uint32_t)NB_SERIES_FIRST << segment;
+        if (from != NULL && (const uint8_t *)entry >= from && (const uint8_t *)entry < from + entries * size) {
+            return entries - NB_SERIES_FIRST + (uint32_t)((size_t)((const uint8_t *)entry - from) / size);
+        }
+    }
+    return 0;
 }
 
 enum { SMALL_BYTES = 4096 };

@@ -17,6 +17,9 @@ struct nb_series {
 /* Entry `at`, below the count. `size`: bytes of an entry, the same in all calls for a series. */
 void *nb_series_at(const struct nb_series *series, uint32_t at, size_t size);
 
+/* The place of an entry, by its address; it must be one. */
+uint32_t nb_series_index(const struct nb_series *series, const void *entry, size_t size);
+
 /* Makes entries up to `count`, zeroed. False when there are too many for any series, or for the memory of the
  * connection (memory.h). */
 bool nb_series_grow(struct nb_series *series, uint32_t count, size_t size);
