@@ -51,8 +51,8 @@ struct nb_event {
     bool at_sender;   /* the user said so: capture order is the sender's emission order */
     bool sound_data;  /* false for DATA with a bad data checksum */
     /* what it adds to the model */
-    struct nb_opened opened; /* OPEN, RESPONSE */
-    struct nb_ack ack;       /* DATA, LDATA, NULL-ACK of the sender */
+    const struct nb_opened *opened; /* OPEN, RESPONSE; valid until the next packet, else NULL */
+    struct nb_ack ack;              /* DATA, LDATA, NULL-ACK of the sender */
     /* CONTROL of the receiver; valid until the next packet */
     const struct nb_heard *heard;
     unsigned heard_count;

@@ -72,10 +72,13 @@ static void take_response(const struct nb_event *event, const struct nb_terms *t
 
 void nb_take_opening(struct nb_event *event)
 {
-    event->opened = (struct nb_opened){.now = terms_of(event), .before = *nb_terms_by(event->stream, event->end)};
+    static struct nb_opened opened;
+
+    opened = (struct nb_opened){.now = terms_of(event), .before = *nb_terms_by(event->stream, event->end)};
+    event->opened = &opened;
     if (event->packet->type == NB_OPEN) {
-        take_open(event, &event->opened.now);
+        take_open(event, &opened.now);
     } else {
-        take_response(event, &event->opened.now);
+        take_response(event, &opened.now);
     }
 }

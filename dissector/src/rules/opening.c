@@ -209,13 +209,13 @@ static void take_open(const struct nb_event *event)
     if (stream->active != event->end) {
         return; /* both ends open at once: AMB-27 */
     }
-    if (event->opened.before.frame == 0) {
+    if (event->opened->before.frame == 0) {
         judge_request(event);
         if (stream->follows_another) {
             nb_keep(event, NB_RULE_DEMUX_REUSE);
         }
     } else {
-        judge_open_again(event, &event->opened.before, &event->opened.now);
+        judge_open_again(event, &event->opened->before, &event->opened->now);
     }
 }
 
@@ -343,16 +343,16 @@ static void take_response(const struct nb_event *event)
         judge_stray_response(event);
         return;
     }
-    if (event->opened.before.frame != 0) {
-        judge_response_again(event, &event->opened.before, &event->opened.now);
+    if (event->opened->before.frame != 0) {
+        judge_response_again(event, &event->opened->before, &event->opened->now);
         return;
     }
     judge_second_connection(event);
     nb_keep(event, NB_RULE_OPEN_HANDSHAKE);
     nb_keep(event, NB_RULE_OPEN_UID);
     nb_keep(event, NB_RULE_DEMUX_KEY);
-    judge_negotiation(event, proposed, &event->opened.now);
-    stream->agreed = (struct nb_pace){event->opened.now.burst_size, event->opened.now.burst_interval};
+    judge_negotiation(event, proposed, &event->opened->now);
+    stream->agreed = (struct nb_pace){event->opened->now.burst_size, event->opened->now.burst_interval};
     nb_rate_offer(event, stream->agreed);
 }
 

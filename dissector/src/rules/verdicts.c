@@ -34,9 +34,11 @@ enum nb_rule nb_rule_same(enum nb_rule rule)
 }
 
 struct verdicts {
-    struct nb_standing *blamed;    /* [NB_RULES]; made with the first finding */
-    uint32_t kept[NB_RULES];       /* how often */
-    uint32_t first_kept[NB_RULES]; /* frames */
+    struct nb_standing *blamed; /* [NB_RULES]; made with the first finding */
+    struct {
+        uint32_t count;
+        uint32_t first; /* frame */
+    } kept[NB_RULES];
 };
 
 static size_t place;
@@ -55,8 +57,8 @@ void nb_standing_keep(const struct nb_stream *stream, enum nb_rule rule, uint32_
 {
     struct verdicts *verdicts = verdicts_of(stream);
 
-    if (verdicts->kept[rule]++ == 0) {
-        verdicts->first_kept[rule] = frame;
+    if (verdicts->kept[rule].count++ == 0) {
+        verdicts->kept[rule].first = frame;
     }
 }
 
@@ -78,8 +80,8 @@ static struct nb_standing own_standing(const struct nb_stream *stream, enum nb_r
     if (verdicts->blamed != NULL) {
         standing = verdicts->blamed[rule];
     }
-    standing.observations = verdicts->kept[rule];
-    standing.first_kept = verdicts->first_kept[rule];
+    standing.observations = verdicts->kept[rule].count;
+    standing.first_kept = verdicts->kept[rule].first;
     return standing;
 }
 

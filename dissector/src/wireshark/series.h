@@ -6,7 +6,7 @@
 #include "wireshark/compat.h"
 
 /* Segment k holds NB_SERIES_FIRST << k entries: small for the thousands of connections that end soon. */
-enum { NB_SERIES_FIRST = 16, NB_SERIES_NEAR = 3, NB_SERIES_SEGMENTS = 24 };
+enum { NB_SERIES_FIRST = 4, NB_SERIES_NEAR = 3, NB_SERIES_SEGMENTS = 26 };
 
 struct nb_series {
     void *segment[NB_SERIES_NEAR]; /* file scope */
