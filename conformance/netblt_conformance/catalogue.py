@@ -24,7 +24,7 @@ AMBIGUITY_PATTERN = re.compile(r"AMB-\d{2}")
 TEXT_FIELDS = ("id", "title", "section", "strength", "binds", "requirement")
 OPTIONAL_TEXT_FIELDS = ("tester", "passive", "untested", "unmutated")
 LIST_FIELDS = ("ambiguities", "dialects")
-DIALECTS = ("rfc998", "etftp", "v4")
+DIALECTS = ("rfc998", "etftp", "v4")  # RFC 998, RFC 1986, version 4 (TACO2)
 
 
 class CatalogueError(Exception):
@@ -46,10 +46,10 @@ class Requirement:
     tester: str = ""
     passive: str = ""
     ambiguities: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = DIALECTS  # in which it holds as it is written
     untested: str = ""  # the reason why no case tests it
     unmutated: str = ""  # the reason why no mutant breaks it
     dissector: Rule | None = None  # what the Wireshark plugin can find of it
-    dialects: tuple[str, ...] = ("rfc998",)  # in which it holds
 
     @property
     def area(self) -> str:
@@ -88,23 +88,22 @@ def _mistakes_of(entry: dict[str, Any], where: str) -> list[str]:
     for item in entry.get("ambiguities", []):
         if not AMBIGUITY_PATTERN.fullmatch(str(item)):
             mistakes.append(f"{name}: ambiguity {item!r} does not look like AMB-04")
-    if entry.get("dialects") == []:
-        mistakes.append(f"{name}: field 'dialects' names no dialect")
-    if isinstance(entry.get("dialects"), list):
-        strange = [item for item in entry["dialects"] if item not in DIALECTS]
-        mistakes += [f"{name}: dialect {item!r} is none of {', '.join(DIALECTS)}" for item in strange]
-    return mistakes
+    return mistakes + _mistakes_of_dialects(entry.get("dialects", list(DIALECTS)), name)
 
 
-def _dialects(entry: dict[str, Any]) -> tuple[str, ...]:
-    """Where an entry names no dialects, RFC 1986's own requirements hold in ETFTP and all others in RFC 998."""
-    own = ("etftp",) if entry["id"].startswith("R1986-") else ("rfc998",)
-    return tuple(entry.get("dialects", own))
+def _mistakes_of_dialects(dialects: Any, name: str) -> list[str]:
+    """Of the field's own rules; that it is a list of strings was checked before."""
+    if not isinstance(dialects, list) or not all(isinstance(item, str) for item in dialects):
+        return []
+    if not dialects or len(set(dialects)) != len(dialects):
+        return [f"{name}: field 'dialects' must name each dialect once, and at least one"]
+    unknown = [item for item in dialects if item not in DIALECTS]
+    return [f"{name}: unknown dialect {item!r}; there are {', '.join(DIALECTS)}" for item in unknown]
 
 
 def _requirement(entry: dict[str, Any]) -> Requirement:
     rule = dissector_rule.rule_of(entry["dissector"], entry["title"]) if "dissector" in entry else None
-    lists = {"ambiguities": tuple(entry.get("ambiguities", ())), "dialects": _dialects(entry)}
+    lists = {key: tuple(entry[key]) for key in LIST_FIELDS if key in entry}
     return Requirement(**{**entry, **lists, "dissector": rule})
 
 

@@ -60,9 +60,11 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
         (GOOD + 'colour = "red"\n', "unknown field 'colour'"),
         (GOOD.replace("AMB-33", "33"), "does not look like AMB-04"),
         (GOOD.replace('"all of them"', '""'), "'requirement' must be a non-empty string"),
+        (GOOD + 'dialects = ["rfc998", "v5"]\n', "unknown dialect 'v5'; there are rfc998, etftp, v4"),
+        (GOOD + 'dialects = ["v4", "v4"]\n', "must name each dialect once"),
+        (GOOD + "dialects = []\n", "must name each dialect once, and at least one"),
+        (GOOD + 'dialects = "etftp"\n', "'dialects' must be a list of strings"),
         ("[[requirement", "area.toml"),
-        (GOOD + 'dialects = ["rfc969"]\n', "dialect 'rfc969' is none of rfc998, etftp, v4"),
-        (GOOD + "dialects = []\n", "'dialects' names no dialect"),
         (GOOD + 'dissector = "ctrl_redundancy"\n', "'dissector' must be a table"),
         (RULE.replace('slug = "ctrl_redundancy"\n', ""), "dissector: missing field 'slug'"),
         (RULE.replace("ctrl_redundancy", "CTRL-04"), "slug 'CTRL-04' does not look like"),
@@ -100,11 +102,20 @@ def test_a_rule_of_the_plugin_shows_the_title_unless_it_has_a_summary(tmp_path: 
     assert other.dissector.summary == "a part of it"
 
 
-def test_a_requirement_holds_in_the_dialect_of_its_document_unless_it_names_others(tmp_path: Path) -> None:
-    assert catalogue.load(write(tmp_path, GOOD))["CTRL-04"].dialects == ("rfc998",)
-    assert catalogue.load(write(tmp_path, GOOD.replace("CTRL-04", "R1986-04")))["R1986-04"].dialects == ("etftp",)
-    both = GOOD + 'dialects = ["rfc998", "etftp"]\n'
-    assert catalogue.load(write(tmp_path, both))["CTRL-04"].dialects == ("rfc998", "etftp")
+def test_a_requirement_holds_in_every_dialect_unless_it_says_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(
+        GOOD.replace("CTRL-04", "CTRL-05") + 'dialects = ["etftp"]\n', encoding="utf-8"
+    )
+    found = catalogue.load(write(tmp_path, GOOD))
+    assert found["CTRL-04"].dialects == catalogue.DIALECTS
+    assert found["CTRL-05"].dialects == ("etftp",)
+
+
+def test_rules_of_another_carrier_and_layout_are_none_of_etftp() -> None:
+    known = catalogue.requirements()
+    assert all(one.dialects == ("etftp",) for one in known.values() if one.area == "R1986")
+    assert "etftp" not in known["WIRE-01"].dialects + known["WIRE-09"].dialects + known["CLOSE-01"].dialects
+    assert "etftp" in known["CKSUM-01"].dialects
 
 
 def test_every_mistake_is_named_not_only_the_first(tmp_path: Path) -> None:
