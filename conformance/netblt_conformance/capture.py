@@ -23,7 +23,9 @@ class Frame:
 class Capture:
     """Interface "tester" of one case. Times are microseconds since the case began."""
 
-    def __init__(self) -> None:
+    def __init__(self, udp_ports: tuple[int, int] | None = None) -> None:
+        """`udp_ports`: of the implementation and of everybody else, where packets ride in UDP."""
+        self._udp_ports = udp_ports
         self.frames: list[Frame] = []
         self._identification: dict[bytes, int] = {}
 
@@ -31,7 +33,11 @@ class Capture:
         """Records a NETBLT packet that never had an IP header; IP IDs climb for each emitter. Answers the frame."""
         identification = self._identification.get(source, 0) + 1
         self._identification[source] = identification
-        return self.add_ip(time_us, ipv4.wrap(payload, source, destination, identification), sent=sent)
+        if self._udp_ports is None:
+            return self.add_ip(time_us, ipv4.wrap(payload, source, destination, identification), sent=sent)
+        iut, other = self._udp_ports
+        ports = (other, iut) if sent else (iut, other)
+        return self.add_ip(time_us, ipv4.wrap_udp(payload, source, destination, ports, identification), sent=sent)
 
     def add_ip(self, time_us: int, packet: bytes, *, sent: bool) -> int:
         self.frames.append(Frame(time_us, packet, sent))

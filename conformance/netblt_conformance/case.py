@@ -14,6 +14,7 @@ import pytest
 
 from netblt_conformance import tolerances
 from netblt_conformance.catalogue import Requirement
+from netblt_conformance.dialect import RFC998, Dialect
 from netblt_conformance.links.base import (
     IUT_ADDRESS,
     TESTER_ADDRESS,
@@ -101,8 +102,10 @@ class Case:
         seed: int,
         profile: Profile,
         variant: str = "",
+        dialect: Dialect = RFC998,
     ) -> None:
         self.name = name
+        self.dialect = dialect
         self.variant = variant
         self.judged = judged
         self.role = role
@@ -207,7 +210,7 @@ class Case:
     ) -> Setting:
         to_send = len(data) if self.role.sender else None
         session = Session(self.role, own_port, self._iut_port, self.link.delay_us, self.link.real_time, to_send)
-        monitor = Monitor(session, earlier)
+        monitor = Monitor(session, earlier, self.dialect.foreign)
         self.monitors.append(monitor)
         return Setting(
             link=self.link,
@@ -222,6 +225,7 @@ class Case:
             spelling=self.profile.spelling,
             data=data,
             monitor=monitor,
+            dialect=self.dialect,
         )
 
     # ---- judging ----

@@ -13,6 +13,7 @@ from netblt_conformance import __version__, commands
 from netblt_conformance.adapter import AdapterError
 from netblt_conformance.catalogue import CatalogueError
 from netblt_conformance.check import command as check
+from netblt_conformance.dialect import BY_NAME, RFC998
 from netblt_conformance.doctor import command as doctor
 from netblt_conformance.experiment import commands as experiment
 from netblt_conformance.judges.tshark import JudgeError
@@ -69,8 +70,16 @@ def _select_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _profile_option(parser: argparse.ArgumentParser, what: str) -> None:
+    names = "; ".join(f"{dialect.name}: {dialect.title}" for dialect in BY_NAME.values())
+    parser.add_argument(
+        "--profile", choices=sorted(BY_NAME), default=RFC998.name, help=f"{what} (default: %(default)s). {names}"
+    )
+
+
 def _run_parser(parser: argparse.ArgumentParser) -> None:
     _select_options(parser)
+    _profile_option(parser, "the dialect that the tester speaks: only cases of requirements that hold in it run")
     parser.add_argument(
         "--link",
         choices=LINKS,
@@ -122,6 +131,7 @@ def build_parser() -> argparse.ArgumentParser:
     watch.add_options(commands_parser.add_parser("watch", help="judge live traffic as it passes"))
     listing = commands_parser.add_parser("list", help="list the cases and what they judge")
     _select_options(listing)
+    _profile_option(listing, "the cases of a run in this dialect")
     listing.add_argument("--list-untested", action="store_true", help="requirements that no case tests, and why")
     coverage = commands_parser.add_parser("coverage", help="how each requirement is tested; what is missing")
     coverage.add_argument("--json", action="store_true", help="one JSON document instead of the table")
@@ -141,6 +151,7 @@ def build_parser() -> argparse.ArgumentParser:
     mutants = commands_parser.add_parser("mutants", help="prove that wrong implementations are caught")
     mutants.add_argument("name", nargs="*", metavar="NAME", help="only these mutants (default: all)")
     mutants.add_argument("--core", type=Path, metavar="DIR", help="core sources (default: reference_impl/core)")
+    _profile_option(mutants, "the mutants of the core as it speaks this dialect")
     what = mutants.add_mutually_exclusive_group()
     what.add_argument(
         "--matrix", type=Path, metavar="FILE", help="run every case on every mutant; write who kills whom"

@@ -10,9 +10,10 @@ import os
 import sys
 from pathlib import Path
 
-from netblt_conformance import catalogue, coverage, mutation, paths, target
+from netblt_conformance import catalogue, coverage, mutation, paths, subject, target
 from netblt_conformance.capture import Capture
 from netblt_conformance.check.command import command_check
+from netblt_conformance.dialect import BY_NAME, RFC998, Dialect
 from netblt_conformance.doctor.command import command_doctor
 from netblt_conformance.engine import Plan
 from netblt_conformance.experiment.commands import command_experiment
@@ -64,9 +65,9 @@ def _checked(loaded: Loaded) -> dict[str, tuple[str, ...]]:
     return cases
 
 
-def listing_plan(select: str = "", roles: tuple[Role, ...] = ALL_ROLES) -> Plan:
+def listing_plan(select: str = "", roles: tuple[Role, ...] = ALL_ROLES, dialect: Dialect = RFC998) -> Plan:
     """A plan that is only looked at."""
-    return Plan(NoLink(), 0, Selection(select), roles, Path())
+    return Plan(NoLink(), 0, Selection(select), roles, Path(), dialect=dialect)
 
 
 class NoLink(LinkFactory):
@@ -86,9 +87,12 @@ class NoLink(LinkFactory):
 
 
 def command_run(options: argparse.Namespace) -> int:
+    dialect = BY_NAME[options.profile]
     chosen = target.choose(options.link, options.adapter, options.iut_library)
     _refuse_foreign_options(options, chosen.link)
     options.link = chosen.link
+    if dialect is not RFC998 and chosen.adapter is None and chosen.library is None:
+        chosen = dataclasses.replace(chosen, library=subject.library(dialect))
     # The factory first: an adapter sets tolerances that the cases take over when they are loaded.
     plan = Plan(
         chosen.factory(options.delay_ms, options.trace),
@@ -96,6 +100,7 @@ def command_run(options: argparse.Namespace) -> int:
         Selection(options.select),
         _roles(options),
         options.report,
+        dialect=dialect,
     )
     return with_cases(lambda loaded: _run(options, plan, loaded))
 
@@ -106,6 +111,8 @@ def _refuse_foreign_options(options: argparse.Namespace, link: str) -> None:
         raise target.TargetError(f"--sweep-random is for --link sim; this run tests over --link {link}")
     if link != "pipe" and options.trace is not None:
         raise target.TargetError(f"--trace is for --link pipe; this run tests over --link {link}")
+    if link == "wire" and options.profile != RFC998.name:
+        raise target.TargetError(f"--profile {options.profile} is for --link sim and --link pipe")
     if link == "wire" and options.delay_ms is not None:
         raise target.TargetError("--delay-ms is for --link sim and --link pipe; the link wire has the real delay")
 
@@ -119,7 +126,10 @@ def _run(options: argparse.Namespace, plan: Plan, loaded: Loaded) -> int:
         keys = loaded.shared(plan, options.share)
         plan = dataclasses.replace(plan, only=frozenset(keys))
     if not keys and sweep is None:
-        raise SelectionError("nothing selected: these cases do not bind the chosen roles; see netblt-conformance list")
+        raise SelectionError(
+            f"nothing selected: these cases do not bind the chosen roles, or do not hold in {plan.dialect.title}; see "
+            f"netblt-conformance list --profile {plan.dialect.name}"
+        )
     plan.factory.check()
     listener = Listener(plan, keys, cases, options)
     for identifier in untested:
@@ -136,7 +146,7 @@ def sweep_candidates() -> list[Candidate]:
 
 def wanted_sweep(options: argparse.Namespace, plan: Plan) -> SweepPlan | None:
     """The sweeps of this run: on the sim link, unless the selection or --no-sweep leaves them out."""
-    if options.link != "sim" or options.no_sweep:
+    if options.link != "sim" or options.no_sweep or plan.dialect is not RFC998:  # they transfer as RFC 998 does
         return None
     if not any(plan.selection.picks(candidate, {}) for candidate in sweep_candidates()):
         return None
@@ -174,7 +184,8 @@ def command_list(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace, loaded: Loaded) -> int:
-    plan, cases = listing_plan(options.select, _roles(options)), _checked(loaded)
+    plan = listing_plan(options.select, _roles(options), BY_NAME[options.profile])
+    cases = _checked(loaded)
     selection, known = plan.selection, catalogue.requirements()
     selection.check(loaded.candidates(), known)
     keys = loaded.keys(plan)
@@ -195,14 +206,18 @@ def command_explain(options: argparse.Namespace) -> int:
 
 
 def command_mutants(options: argparse.Namespace) -> int:
-    core = options.core or paths.root() / "reference_impl" / "core"
+    core = options.core or paths.core()
     if options.results and not options.diagnosis:
         raise MutantError("--results goes with --diagnosis")
+    dialect = BY_NAME[options.profile]
+    if dialect is not RFC998 and (options.matrix or options.diagnosis or options.variants):
+        raise MutantError(f"--matrix, --variants and --diagnosis are for --profile {RFC998.name}")
     if options.matrix:
         return mutation.matrix(options.matrix, options.name, core, options.jobs)
     if options.diagnosis:
         from netblt_conformance.diagnosis import measure
 
         return measure.run(options.name, core, options.jobs, options.results)
-    judge = mutation.variants if options.variants else mutation.run
-    return judge(options.name, core, verbose=options.verbose, jobs=options.jobs)
+    if options.variants:
+        return mutation.variants(options.name, core, verbose=options.verbose, jobs=options.jobs)
+    return mutation.run(options.name, core, verbose=options.verbose, jobs=options.jobs, dialect=dialect)

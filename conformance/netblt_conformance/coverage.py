@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from netblt_conformance import catalogue, mutants, paths
+from netblt_conformance import catalogue, mutants
 from netblt_conformance.catalogue import Ambiguity, Requirement
 from netblt_conformance.dissector_rule import Rule
 from netblt_conformance.mutants import Mutant
@@ -35,7 +35,7 @@ class Coverage:
 
 def survey(cases: Mapping[str, Sequence[str]]) -> dict[str, Coverage]:
     """All requirements of the catalogue. `cases`: name -> requirement IDs."""
-    return cover(catalogue.requirements(), cases, mutants.load(paths.mutants()))
+    return cover(catalogue.requirements(), cases, mutants.every())
 
 
 def cover(

@@ -15,6 +15,7 @@ import pytest
 from netblt_conformance import catalogue, confirm, tolerances
 from netblt_conformance.capture import Capture
 from netblt_conformance.case import MARKER, Case, Profile
+from netblt_conformance.dialect import RFC998, Dialect
 from netblt_conformance.links.base import HarnessError, ImplementationError, LinkFactory, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Role
 from netblt_conformance.oracles.base import Violation, told_once
@@ -36,6 +37,7 @@ class Plan:
     roles: tuple[Role, ...]
     report: Path
     only: frozenset[str] | None = None  # of the selected runs these, by key; None: all
+    dialect: Dialect = RFC998
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class Engine:
     def _profile(self, role: Role) -> Profile:
         """Found out with the first case of each role: the silent choices that the tester has to follow."""
         if role not in self._profiles:
-            profile, observed = probe(self.plan.factory, role, self.plan.seed)
+            profile, observed = probe(self.plan.factory, role, self.plan.seed, self.plan.dialect)
             self._profiles[role] = profile
             found = profile.to_json()
             self.emit({"event": "observed", "role": str(role), "observed": observed, "profile": found})
@@ -168,7 +170,8 @@ class Engine:
 
     @contextlib.contextmanager
     def _case(self, run: Run, node: pytest.Item) -> Iterator[Case | None]:
-        capture = Capture()
+        dialect = self.plan.dialect
+        capture = Capture(dialect.udp_ports(active=run.role.active))
         judged = tuple(self.known[identifier] for identifier in run.requirements)
         if run.requirements[:1] and run.requirements[0] in self._unclaimed:
             why = f"the adapter's PICS does not claim it: {run.requirements[0]}"
@@ -196,7 +199,7 @@ class Engine:
                 self._emit_result(self._not_run(run, f"not available here: {words}"))
                 yield None
                 return
-            case = Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant)
+            case = Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant, dialect)
             if self.plan.factory.real_time:
                 link.watch = self._watch(run, case)
             case.on_note = lambda text: self.emit({"event": "note", "text": text})
@@ -329,7 +332,7 @@ class Engine:
     def _picks(self, plan: Plan, run: Run) -> bool:
         if run.role not in plan.roles or (plan.only is not None and run.key not in plan.only):
             return False
-        return plan.selection.picks(candidate(run), self.known)
+        return plan.dialect.holds(run.requirements) and plan.selection.picks(candidate(run), self.known)
 
     # ---- mistakes of the suite itself ----
 

@@ -43,7 +43,7 @@ def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterato
         hint = f"; this area has {near[0]} to {near[-1]}" if near else ""
         raise SelectionError(f"{identifier}: no such requirement{hint}")
     requirement = known[identifier]
-    breaking = mutants.load(paths.mutants())
+    breaking = mutants.every()
     judged = {name: words[1:] for name, words in cases.items()}
     found = coverage.cover({identifier: requirement}, judged, breaking)[identifier]
     yield "", [f"{requirement.id}  {requirement.title}"]

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 import pytest
 
 from netblt_conformance import paths
+from netblt_conformance.dialect import Dialect
 from netblt_conformance.engine import Emit, Engine, Order, Plan, candidate
 from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.schedule import Planned
@@ -70,6 +71,10 @@ class Loaded:
     def cases(self) -> dict[str, tuple[str, ...]]:
         """Name -> file and requirements of every case."""
         return {run.name: (run.file, *run.requirements) for _, run in self._engine.items}
+
+    def cases_in(self, dialect: Dialect) -> dict[str, tuple[str, ...]]:
+        """Those of them whose requirements hold in this dialect."""
+        return {name: words for name, words in self.cases.items() if dialect.holds(words[1:])}
 
     @property
     def kills_nothing(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from netblt_conformance import catalogue
+from netblt_conformance import catalogue, paths
 
 
 class MutantError(Exception):
@@ -148,18 +148,33 @@ def chosen(entries: Sequence[_Entry], names: Sequence[str]) -> list[_Entry]:
     return [entry for entry in entries if not names or entry.name in names]
 
 
-def apply(entry: Mutant | Variant, core: Path, copy: Path) -> None:
+def every() -> list[Mutant]:
+    """All mutants: of the reference, and of what it is in other dialects."""
+    others = [load(folder) for folder in sorted(paths.dialects().iterdir()) if folder.is_dir()]
+    return [*load(paths.mutants()), *(mutant for found in others for mutant in found)]
+
+
+def copy(core: Path, to: Path) -> None:
+    shutil.copytree(core, to)
+
+
+def apply(entry: Mutant | Variant, core: Path, to: Path) -> None:
     """Copies the core and edits it. MutantError unless each old text is there exactly once."""
-    shutil.copytree(core, copy)
-    for edit in entry.edits:
-        target = copy / edit.file
+    copy(core, to)
+    edit(entry, core, to)
+
+
+def edit(entry: Mutant | Variant, core: Path, copy: Path) -> None:
+    """Edits a copy of the core. MutantError unless each old text is there exactly once."""
+    for change in entry.edits:
+        target = copy / change.file
         if not target.is_file():
-            raise MutantError(f"mutant {entry.name}: {edit.file} is no file of {core}")
+            raise MutantError(f"mutant {entry.name}: {change.file} is no file of {core}")
         text = target.read_text(encoding="utf-8")
-        count = text.count(edit.old)
+        count = text.count(change.old)
         if count != 1:
             raise MutantError(
-                f"mutant {entry.name}: its old text is {count} times in {edit.file}, once is needed: the core has "
+                f"mutant {entry.name}: its old text is {count} times in {change.file}, once is needed: the core has "
                 "changed, so bring the mutant up to date"
             )
-        target.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
+        target.write_text(text.replace(change.old, change.new), encoding="utf-8")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import importlib.util
 import json
 import multiprocessing
 import os
@@ -15,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from netblt_conformance import catalogue, fuzz, paths
+from netblt_conformance.dialect import RFC998, Dialect
 from netblt_conformance.engine import Plan
 from netblt_conformance.judges.second import disagreements, findings
 from netblt_conformance.judges.tshark import Tshark
@@ -29,6 +28,7 @@ from netblt_conformance.model import ALL_ROLES, address_text
 from netblt_conformance.mutants import Mutant, MutantError, Variant, apply, chosen, load, load_variants
 from netblt_conformance.running import VIRTUAL_CASE_LIMIT_S
 from netblt_conformance.selection import Selection
+from netblt_conformance.subject import copy_core, iut_builder
 from netblt_conformance.verdicts import Cause, ExitCode, Origin, Result, Verdict
 from netblt_conformance.worker import Supervisor
 
@@ -62,6 +62,7 @@ class Workshop:
     core: Path
     library: Path
     objects: dict[str, Path]  # of the reference, by the name of the source
+    dialect: Dialect = RFC998
 
     def report(self, entry: Mutant | Variant) -> Path:
         """Where the captures of its cases go."""
@@ -83,37 +84,27 @@ class Workshop:
         return library
 
 
-def iut_builder() -> ModuleType:
-    """conformance/sim/build_iut.py, which is a script beside the package and no part of it."""
-    path = paths.sim_sources() / "build_iut.py"
-    spec = importlib.util.spec_from_file_location("netblt_build_iut", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise MutantError(f"{path} is not there")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _first_error(words: str) -> str:
     """The line of the compiler's words that names the mistake."""
     return next((line for line in words.splitlines() if "error:" in line), words)
 
 
 @contextmanager
-def workshop(core: Path) -> Iterator[Workshop]:
-    """Builds the reference; everything goes at the end."""
+def workshop(core: Path, dialect: Dialect = RFC998) -> Iterator[Workshop]:
+    """Builds the reference, edited to speak the dialect; everything goes at the end."""
     if not core.is_dir():
         raise MutantError(f"{core}: no folder with the core's sources")
     builder = iut_builder()
     with tempfile.TemporaryDirectory(prefix="netblt-mutants-") as name:
         folder = Path(name)
-        own, library = Path(shutil.copytree(core, folder / "core")), folder / "libreference.so"
+        own, library = folder / "core", folder / "libreference.so"
+        copy_core(core, own, dialect)
         try:
             objects = builder.compile_sources(builder.sources_of(own), folder / "objects", quick=True)
             builder.link_iut(list(objects.values()), library)
         except builder.CompileError as error:
             raise MutantError(f"the core does not compile:\n{error}") from None
-        yield Workshop(folder, own, library, objects)
+        yield Workshop(folder, own, library, objects, dialect)
 
 
 # ---- running cases ----
@@ -126,10 +117,11 @@ def run_cases(
     stop: Stop = lambda _result: False,
     jobs: int = 1,
     only: frozenset[str] | None = None,
+    dialect: Dialect = RFC998,
 ) -> Outcome:
     """The results of the selected cases on the sim link, up to the first one that `stop` picks. `only`: no other runs
     than these, by key."""
-    plan = Plan(SimLinkFactory(library), SEED, Selection(select), ALL_ROLES, report, only=only)
+    plan = Plan(SimLinkFactory(library), SEED, Selection(select), ALL_ROLES, report, only=only, dialect=dialect)
     report.mkdir(parents=True, exist_ok=True)
     return with_cases(lambda loaded: _run_plan(loaded, plan, stop, jobs))
 
@@ -172,7 +164,8 @@ def _check_tested(mutants: Sequence[Mutant], loaded: Loaded) -> None:
 def _check_reference(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop, jobs: int) -> None:
     """The reference itself passes what killed the mutants: else a kill means nothing."""
     keys = frozenset(outcome.killer.key for _, outcome in killed if outcome.killer is not None)
-    results = run_cases(made.library, "", made.folder / "reference", jobs=jobs, only=keys).results
+    report = made.folder / "reference"
+    results = run_cases(made.library, "", report, jobs=jobs, only=keys, dialect=made.dialect).results
     for result in results:
         if result.verdict > Verdict.WARN:
             raise MutantError(f"the reference itself does not pass: {result.case} ({result.role}): {result.reason}")
@@ -209,7 +202,9 @@ def _guarded(task: tuple[Callable[[Workshop, Any], Outcome], Workshop, Any]) -> 
 def _kill(made: Workshop, mutant: Mutant) -> Outcome:
     """Runs the cases of the requirement until one convicts the mutant."""
     library, report = made.build(mutant), made.report(mutant)
-    outcome = run_cases(library, mutant.requirement, report, lambda result: convicts(result, mutant))
+    outcome = run_cases(
+        library, mutant.requirement, report, lambda result: convicts(result, mutant), dialect=made.dialect
+    )
     outcome.killer = next((r for r in outcome.results if convicts(r, mutant)), None)
     return outcome
 
@@ -252,18 +247,22 @@ def number_of_jobs(jobs: int) -> int:
 # ---- the commands ----
 
 
-def run(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0) -> int:
-    """Judges the mutants; 1 when one survives, or is not found by the Wireshark plugin though it shows on the wire."""
-    wanted = chosen(load(paths.mutants()), names)
-    return with_cases(lambda loaded: _run(wanted, core, loaded, verbose=verbose, jobs=number_of_jobs(jobs)))
+def run(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0, dialect: Dialect = RFC998) -> int:
+    """Judges the mutants of the core in this dialect; 1 when one survives, or is not found by the Wireshark plugin
+    though it shows on the wire."""
+    folder = paths.mutants() if dialect is RFC998 else paths.dialect(dialect.name)
+    wanted, many = chosen(load(folder), names), number_of_jobs(jobs)
+    return with_cases(lambda loaded: _run(wanted, core, loaded, verbose=verbose, jobs=many, dialect=dialect))
 
 
-def _run(wanted: Sequence[Mutant], core: Path, loaded: Loaded, *, verbose: bool, jobs: int) -> int:
+def _run(
+    wanted: Sequence[Mutant], core: Path, loaded: Loaded, *, verbose: bool, jobs: int, dialect: Dialect = RFC998
+) -> int:
     began, stale = time.monotonic(), []
     killed: list[tuple[Mutant, Outcome]] = []
     _check_tested(wanted, loaded)
     fuzz.recipes(SEED)  # children of this process need not make them
-    with workshop(core) as made:
+    with workshop(core, dialect) as made:
         for mutant, outcome in zip(wanted, in_parallel(_kill, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
@@ -314,7 +313,7 @@ def _matrix(file: Path, wanted: Sequence[Mutant], core: Path, loaded: Loaded, jo
             print(f"{len(kills[mutant.name]):>4} cases kill {mutant.name}", flush=True)
     document = {"layout": 1, "seed": SEED, "kills": kills, "excused": loaded.kills_nothing}
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    return _verdict_of_matrix(kills, sorted(loaded.cases), loaded.kills_nothing)
+    return _verdict_of_matrix(kills, sorted(loaded.cases_in(RFC998)), loaded.kills_nothing)
 
 
 def _verdicts(results: Sequence[Result]) -> dict[str, Verdict]:

@@ -43,6 +43,19 @@ def dissector_sources() -> Path:
     return root() / "dissector" / "src"
 
 
+def dialects() -> Path:
+    return root() / "conformance" / "dialects"
+
+
+def dialect(name: str) -> Path:
+    """What makes the reference core speak this dialect, and its mutants."""
+    return dialects() / name
+
+
+def core() -> Path:
+    return root() / "reference_impl" / "core"
+
+
 def sim_sources() -> Path:
     return root() / "conformance" / "sim"
 

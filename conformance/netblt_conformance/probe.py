@@ -11,6 +11,7 @@ from typing import Any
 from netblt_conformance import tolerances
 from netblt_conformance.capture import Capture
 from netblt_conformance.case import Case, Profile
+from netblt_conformance.dialect import RFC998, Dialect
 from netblt_conformance.links.base import HarnessError, ImplementationError, LinkFactory, NotSupportedError
 from netblt_conformance.model import Role
 from netblt_conformance.packets import Kind
@@ -28,19 +29,19 @@ PROBE_BYTES = 2048
 SPELLINGS = (Spelling(first_packet=1), Spelling(covers=Covers.DATA), Spelling(1, Covers.DATA))
 
 
-def probe(factory: LinkFactory, role: Role, seed: int) -> tuple[Profile, dict[str, str]]:
+def probe(factory: LinkFactory, role: Role, seed: int, dialect: Dialect = RFC998) -> tuple[Profile, dict[str, str]]:
     """The profile to use and what was observed on the way. A dead implementation gives the defaults and a remark."""
     observed: dict[str, str] = {}
     versions = (VERSIONS[0],) if role.active else VERSIONS
     for version in versions:
         for first_buffer in FIRST_BUFFERS if role.sender else FIRST_BUFFERS[:1]:
             profile = Profile(first_buffer, version)
-            attempt = _attempt(factory, role, seed, profile)
+            attempt = _attempt(factory, role, seed, profile, dialect)
             if attempt.answered:
-                profile, attempt = _spelt_otherwise(factory, role, seed, profile, attempt)
+                profile, attempt = _spelt_otherwise(factory, role, seed, profile, dialect, attempt)
             if attempt.works:
                 factory.worked(role)
-                profile = dataclasses.replace(_spelt_with_sums(factory, role, seed, profile), works=True)
+                profile = dataclasses.replace(_spelt_with_sums(factory, role, seed, profile, dialect), works=True)
                 return profile, {**observed, **attempt.observed}
             if not attempt.supported:
                 return Profile(), {}  # the cases of this role are N/A
@@ -54,25 +55,31 @@ def probe(factory: LinkFactory, role: Role, seed: int) -> tuple[Profile, dict[st
 
 
 def _spelt_otherwise(
-    factory: LinkFactory, role: Role, seed: int, profile: Profile, before: _Attempt, **options: Any
+    factory: LinkFactory,
+    role: Role,
+    seed: int,
+    profile: Profile,
+    dialect: Dialect,
+    before: _Attempt,
+    **options: Any,
 ) -> tuple[Profile, _Attempt]:
     """The same once more with the other spellings that what came suggests; as it was when none of them works."""
     for spelling in before.spellings:
         other = dataclasses.replace(profile, spelling=spelling)
-        attempt = _attempt(factory, role, seed, other, tolerances.OTHER_SPELLING_MAX_US, **options)
+        attempt = _attempt(factory, role, seed, other, dialect, tolerances.OTHER_SPELLING_MAX_US, **options)
         if attempt.works:
             return other, attempt
     return profile, before
 
 
-def _spelt_with_sums(factory: LinkFactory, role: Role, seed: int, profile: Profile) -> Profile:
+def _spelt_with_sums(factory: LinkFactory, role: Role, seed: int, profile: Profile, dialect: Dialect) -> Profile:
     """The profile after a transfer with data checksums, which may be spelt otherwise (AMB-04)."""
     if profile.spelling.covers is not Covers.HEADER:
         return profile
-    attempt = _attempt(factory, role, seed, profile, data_checksum=True)
+    attempt = _attempt(factory, role, seed, profile, dialect, data_checksum=True)
     if any(spelling.covers is not Covers.HEADER for spelling in attempt.spellings):
         attempt.spellings = [dataclasses.replace(profile.spelling, covers=Covers.DATA_IF_SUMMED)]
-        return _spelt_otherwise(factory, role, seed, profile, attempt, data_checksum=True)[0]
+        return _spelt_otherwise(factory, role, seed, profile, dialect, attempt, data_checksum=True)[0]
     return profile
 
 
@@ -87,7 +94,13 @@ class _Attempt:
 
 
 def _attempt(
-    factory: LinkFactory, role: Role, seed: int, profile: Profile, within_us: int | None = None, **options: Any
+    factory: LinkFactory,
+    role: Role,
+    seed: int,
+    profile: Profile,
+    dialect: Dialect,
+    within_us: int | None = None,
+    **options: Any,
 ) -> _Attempt:
     """One transfer, which takes `within_us` at most (default: FIRST_TRANSFER_MAX_US)."""
     attempt = _Attempt()
@@ -95,7 +108,7 @@ def _attempt(
     with contextlib.closing(factory.make(Capture())) as link:
         # A name that no implementation can know: one that answers 127 to it answers 127 to everything.
         name = f"probe_{random.Random(seed).getrandbits(32):08x}"
-        case = Case(name, (), role, "stimulus", link, seed, profile)
+        case = Case(name, (), role, "stimulus", link, seed, profile, dialect=dialect)
         try:
             peer = case.peer(PROBE_BYTES, **options)
             if role.active or profile.version == VERSIONS[0]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from netblt_conformance import __version__, confirm, known, target
 from netblt_conformance.diagnosis.ranking import likely_causes
+from netblt_conformance.dialect import RFC998
 from netblt_conformance.engine import Plan
 from netblt_conformance.judges.tshark import JudgeError
 from netblt_conformance.links.base import LinkUnavailableError, SweepOrder
@@ -73,11 +74,12 @@ class Listener:
 
     @property
     def command(self) -> list[str]:
-        return target.command(self.plan.factory, self.plan.seed, self.options.delay_ms)
+        return target.command(self.plan.factory, self.plan.seed, self.options.delay_ms, self.plan.dialect)
 
     @functools.cached_property
     def testing(self) -> dict[str, str]:
-        return self.plan.factory.testing()
+        testing = self.plan.factory.testing()
+        return testing if self.plan.dialect is RFC998 else {**testing, "profile": self.plan.dialect.title}
 
     @functools.cached_property
     def versions(self) -> dict[str, str]:

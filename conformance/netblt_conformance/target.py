@@ -10,6 +10,7 @@ from pathlib import Path
 
 from netblt_conformance import adapter, paths
 from netblt_conformance.adapter import Adapter
+from netblt_conformance.dialect import RFC998, Dialect
 from netblt_conformance.links.base import LinkFactory, LinkUnavailableError
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US
 from netblt_conformance.model import MICROSECONDS_PER_MS
@@ -94,9 +95,9 @@ def _shown(path: Path) -> str:
         return str(path)
 
 
-def command(factory: LinkFactory, seed: int, delay_ms: float | None) -> list[str]:
+def command(factory: LinkFactory, seed: int, delay_ms: float | None, dialect: Dialect = RFC998) -> list[str]:
     """The command line that runs cases against what a factory makes links to."""
-    words = ["netblt-conformance", "run"]
+    words = ["netblt-conformance", "run"] + (["--profile", dialect.name] if dialect is not RFC998 else [])
     if factory.adapter is not None:
         words += ["--adapter", _shown(factory.adapter.path)]
         words += ["--link", factory.name] if len(factory.adapter.links) > 1 else []

@@ -25,8 +25,8 @@ from pathlib import Path
 
 from netblt_conformance import mutants, paths
 from netblt_conformance.mutants import Mutant, MutantError
-from netblt_conformance.mutation import iut_builder
 from netblt_conformance.report.causes_so_far import LIKELY_CAUSE
+from netblt_conformance.subject import iut_builder
 
 # Both ends, setup, transfer, timers and closing; each breaks many cases, or makes them wait.
 CHOSEN = (

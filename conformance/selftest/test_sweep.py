@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import mutants, mutation, paths
+from netblt_conformance import mutants, paths, subject
 from netblt_conformance.model import ROLES_BY_NAME
 from netblt_conformance.sweep import faults, schedule_file
 from netblt_conformance.sweep.shrink import shrink
@@ -136,7 +136,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> dic
         assert source.count(old) == 1, f"{file}: {old!r} is not there once"
         (core / file).write_text(source.replace(old, new))
         libraries[name] = folder / f"{name}.so"
-        mutation.iut_builder().build_iut(core, libraries[name], cache=folder)
+        subject.iut_builder().build_iut(core, libraries[name], cache=folder)
     return libraries
 
 
@@ -174,7 +174,7 @@ def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
     [mutant] = [m for m in mutants.load(paths.mutants()) if m.name == "only-new-messages"]
     mutants.apply(mutant, paths.root() / "reference_impl" / "core", tmp_path / "core")
     library = tmp_path / "mutant.so"
-    mutation.iut_builder().build_iut(tmp_path / "core", library, cache=tmp_path)
+    subject.iut_builder().build_iut(tmp_path / "core", library, cache=tmp_path)
     done = command("run", "--select", "sweep_pipelined", *ONE_ROLE, "--iut-library", str(library))
     assert done.status == 1
     assert any("CTRL-04" in result.reason and "dissector" in result.reason for result in done.results)

@@ -37,10 +37,12 @@ OPENING = (Type.OPEN, Type.RESPONSE, Type.REFUSED, Type.ABORT)
 class Monitor:
     """Collects violations; each is reported once per requirement and reason."""
 
-    def __init__(self, session: Session, earlier: Monitor | None = None) -> None:
-        """`earlier`: of the connection that the same ports had before."""
+    def __init__(self, session: Session, earlier: Monitor | None = None, foreign: frozenset[str] = frozenset()) -> None:
+        """`earlier`: of the connection that the same ports had before. `foreign`: requirements that do not hold in the
+        dialect of this one."""
         self.session = session
         self._earlier = earlier
+        self._foreign = foreign
         self.violations: list[Violation] = []
         self._known: set[tuple[str, str]] = set()
         self.disabled: set[str] = set()  # requirements that this case provokes on purpose
@@ -48,7 +50,7 @@ class Monitor:
 
     def _report(self, violation: Violation) -> None:
         key = (violation.requirement, violation.reason)
-        if key not in self._known and violation.requirement not in self.disabled:
+        if key not in self._known and violation.requirement not in self.disabled | self._foreign:
             self._known.add(key)
             self.violations.append(violation)
 

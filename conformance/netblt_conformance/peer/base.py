@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from netblt_conformance import packets, tolerances
+from netblt_conformance.dialect import RFC998, Dialect
+from netblt_conformance.etftp import Extras
 from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link, NotSupportedError
 from netblt_conformance.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
 from netblt_conformance.oracles import Monitor
@@ -57,6 +59,7 @@ class Seen:
     time_us: int
     frame: int
     source: bytes
+    wire: bytes = b""  # as it came, in the layout of its dialect
 
     def __str__(self) -> str:
         return f"{self.packet} at {self.time_us / MICROSECONDS_PER_S:.3f} s"
@@ -98,6 +101,7 @@ class Setting:
     spelling: Spelling
     data: bytes  # what is transferred
     monitor: Monitor
+    dialect: Dialect = RFC998
 
 
 class Peer:
@@ -116,6 +120,7 @@ class Peer:
         self.version = setting.parameters.version
         self.address = TESTER_ADDRESS
         self.agreed: Agreed | None = None
+        self.extras = Extras()  # what our packets say in ETFTP
         self.seen: list[Seen] = []
         self.opens: list[Seen] = []
         self.responses: list[Seen] = []
@@ -135,7 +140,8 @@ class Peer:
 
     def send(self, packet: bytes) -> int:
         """Sends bytes as they are, but for what the implementation spells otherwise. Answers the capture's frame."""
-        frame = self.link.send(self.setting.spelling.to_wire(packet, self._summed), self.address)
+        spelt = self.setting.spelling.to_wire(packet, self._summed)
+        frame = self.link.send(self.setting.dialect.to_wire(spelt, self.extras), self.address)
         # When it was on the wire; an answer may have come back before send() did.
         self._last_sent_us = self.link.capture.frames[frame].time_us
         self.monitor.sent(packets.read(packet), self._last_sent_us, frame)
@@ -238,9 +244,9 @@ class Peer:
         return self._take(arrival)
 
     def _take(self, arrival: Arrival) -> Seen:
-        spelt = self.setting.spelling.from_wire(arrival.payload, self._summed)
+        spelt = self.setting.spelling.from_wire(self.setting.dialect.from_wire(arrival.payload), self._summed)
         packet = self._without_padding(packets.read(spelt))
-        seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source)
+        seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source, arrival.payload)
         self.seen.append(seen)
         self.monitor.received(packet, arrival.time_us, arrival.frame)
         if self._is_ours(packet):
@@ -270,6 +276,11 @@ class Peer:
 
     def react(self, seen: Seen) -> None:
         """What the peer does by itself with a readable packet of this connection."""
+
+    @property
+    def quits(self) -> bool:
+        """Whether the implementation has quit where its dialect ends each transfer so: that acknowledges the rest."""
+        return self.setting.dialect.ends_with_quit and any(seen.packet.type is Type.QUIT for seen in self.seen)
 
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
         reason = f"{what}: {self._why(within_us)}; {self._saw(first)}"
@@ -461,6 +472,7 @@ class Peer:
             data_checksum=response.data_checksum_on,
             iut_death_timer_s=iut_death_timer_s,
         )
+        self.extras.packet_size = self.agreed.packet_size
         self.speak_regularly()
 
     def speak_regularly(self) -> None:

@@ -157,7 +157,7 @@ class ReceiverPeer(Peer):
         """The high consecutive sequence number reaches `seq`, or the newest message."""
         wanted = self.next_seq - 1 if seq is None else seq
         self.until(
-            lambda: self.high_seq >= wanted,
+            lambda: self.high_seq >= wanted or self.quits,
             within_us or self.ack_deadline_us,
             f"expected message {wanted} to be acknowledged (the acknowledgement stays at {self.high_seq})",
             Awaited.ACKNOWLEDGEMENT,
@@ -201,8 +201,15 @@ class ReceiverPeer(Peer):
                 seen = self._next(min(deadline_us, last_news_us + tolerances.TESTER_RETRY_US))
                 if seen is not None and seen.packet.is_data:
                     last_news_us = self.now_us
-        self.send_done()
+        self.end()
         return b"".join(self.buffers[n].data for n in sorted(self.buffers))
+
+    def end(self) -> None:
+        """Says that the transfer is over. In ETFTP the sender has to quit first, which it does when everything is
+        confirmed (R1986-10)."""
+        if self.setting.dialect.ends_with_quit and not self.quits:
+            self.expect_type(Type.QUIT)
+        self.send_done()
 
     def due_by(self, awaited: Awaited) -> str:
         """CTRL-10, CLOSE-03: nothing but the last acknowledgement of a transfer is missing, from an end that never or
@@ -246,7 +253,7 @@ class ReceiverPeer(Peer):
         return all(n in self.buffers and self.buffers[n].complete for n in range(self.last_buffer + 1))
 
     def _finished(self, confirmed: set[int]) -> bool:
-        if self.last_buffer is None or self.high_seq < self.next_seq - 1:
+        if self.last_buffer is None or (self.high_seq < self.next_seq - 1 and not self.quits):
             return False
         return all(self.first_buffer + n in confirmed for n in range(self.last_buffer + 1))
 

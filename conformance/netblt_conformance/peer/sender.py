@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import dataclasses
 import heapq
 import itertools
@@ -19,6 +20,7 @@ from netblt_conformance.waits import Awaited
 
 # On a real link the CONTROLs of one moment arrive within this.
 PARTS_US = 2_000
+QUITS = 5  # at the end of a transfer of ETFTP
 
 
 class SenderPeer(Peer):
@@ -343,6 +345,25 @@ class SenderPeer(Peer):
                     why = self._why(within_us if over_us == deadline_us else idle_us)
                     raise UnmetError(f"expected the transfer to finish: {why}; {self._progress()}", cause=Cause.ABSENCE)
         self.null_ack()
+        self.end()
+
+    def end(self) -> None:
+        """Ends a transfer that is confirmed. In ETFTP: QUIT, repeated like any sender would, until its answer comes
+        (R1986-10, R1986-27)."""
+        if not self.setting.dialect.ends_with_quit:
+            return
+        for _ in range(QUITS):
+            self.send_quit("")
+            with contextlib.suppress(UnmetError):
+                self.expect_answer_to_quit(tolerances.TESTER_RETRY_US)
+                return
+        raise UnmetError(f"expected DONE: none to {QUITS} QUITs at the end", None, Cause.ABSENCE, "R1986-10")
+
+    def expect_answer_to_quit(self, within_us: int | None = None) -> Seen:
+        """ETFTP: either of the two acknowledgements."""
+        within_us = within_us or tolerances.REACTION_MAX_US
+        answers = (Type.DONE, Type.QUITACK)
+        return self.expect(lambda packet: packet.type in answers, within_us, "expected an answer to QUIT")
 
     def _has_all_oks(self) -> bool:
         return all(self.find(Kind.OK, n) for n in range(self.buffer_count))
