@@ -211,6 +211,12 @@ class Peer:
         awaited = {Type.QUIT: Awaited.QUIT, Type.QUITACK: Awaited.QUITACK}.get(kind, Awaited.OTHER)
         return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}", awaited)
 
+    def expect_answer_to_quit(self, within_us: int | None = None) -> Seen:
+        """ETFTP: either of the two acknowledgements."""
+        within_us = within_us or tolerances.REACTION_MAX_US
+        answers = (Type.DONE, Type.QUITACK)
+        return self.expect(lambda packet: packet.type in answers, within_us, "expected an answer to QUIT")
+
     def listen(self, span_us: int) -> list[Seen]:
         """Everything that arrives in the next `span_us`."""
         deadline_us, first = self.now_us + span_us, len(self.seen)

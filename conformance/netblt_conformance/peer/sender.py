@@ -359,12 +359,6 @@ class SenderPeer(Peer):
                 return
         raise UnmetError(f"expected DONE: none to {QUITS} QUITs at the end", None, Cause.ABSENCE, "R1986-10")
 
-    def expect_answer_to_quit(self, within_us: int | None = None) -> Seen:
-        """ETFTP: either of the two acknowledgements."""
-        within_us = within_us or tolerances.REACTION_MAX_US
-        answers = (Type.DONE, Type.QUITACK)
-        return self.expect(lambda packet: packet.type in answers, within_us, "expected an answer to QUIT")
-
     def _has_all_oks(self) -> bool:
         return all(self.find(Kind.OK, n) for n in range(self.buffer_count))
 
