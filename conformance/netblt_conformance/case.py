@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 import pytest
 
 from netblt_conformance import tolerances
-from netblt_conformance.catalogue import Requirement
+from netblt_conformance.catalogue import DIALECTS, Requirement
 from netblt_conformance.dialect import RFC998, Dialect
 from netblt_conformance.links.base import (
     IUT_ADDRESS,
@@ -55,12 +55,20 @@ def case(
     needs: tuple[Feature, ...] = (),
     variants: tuple[str, ...] = ("",),
     kills_nothing: str = "",
+    dialects: tuple[str, ...] = DIALECTS,
 ) -> Callable[[_Function], _Function]:
     """Declares a case: the requirements it judges (the first grades it), the roles it binds, whether a control arm
-    (the same exchange without the stimulus) exists, what it needs of link and implementation, its variants, and, for
-    the few cases that no mutant of the reference can fail, why."""
+    (the same exchange without the stimulus) exists, what it needs of link and implementation, its variants, for the few
+    cases that no mutant of the reference can fail, why, and in which dialects its exchange means something (of those in
+    which all its requirements hold)."""
     mark = getattr(pytest.mark, MARKER)(
-        *requirements, roles=roles, control=control, needs=needs, variants=variants, kills_nothing=kills_nothing
+        *requirements,
+        roles=roles,
+        control=control,
+        needs=needs,
+        variants=variants,
+        kills_nothing=kills_nothing,
+        dialects=dialects,
     )
 
     def declare(function: _Function) -> _Function:

@@ -210,14 +210,13 @@ def command_mutants(options: argparse.Namespace) -> int:
     if options.results and not options.diagnosis:
         raise MutantError("--results goes with --diagnosis")
     dialect = BY_NAME[options.profile]
-    if dialect is not RFC998 and (options.matrix or options.diagnosis or options.variants):
-        raise MutantError(f"--matrix, --variants and --diagnosis are for --profile {RFC998.name}")
+    if dialect is not RFC998 and (options.matrix or options.diagnosis):
+        raise MutantError(f"--matrix and --diagnosis are for --profile {RFC998.name}")
     if options.matrix:
         return mutation.matrix(options.matrix, options.name, core, options.jobs)
     if options.diagnosis:
         from netblt_conformance.diagnosis import measure
 
         return measure.run(options.name, core, options.jobs, options.results)
-    if options.variants:
-        return mutation.variants(options.name, core, verbose=options.verbose, jobs=options.jobs)
-    return mutation.run(options.name, core, verbose=options.verbose, jobs=options.jobs, dialect=dialect)
+    judge = mutation.variants if options.variants else mutation.run
+    return judge(options.name, core, verbose=options.verbose, jobs=options.jobs, dialect=dialect)

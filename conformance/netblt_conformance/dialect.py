@@ -33,6 +33,8 @@ class Dialect:
     from_wire: Callable[[bytes], bytes] = _same_from_wire
     server_port: int | None = None  # it rides in UDP, and this is the passive end's port
     ends_with_quit: bool = False  # the sender quits after the last OK, the receiver answers with DONE
+    acknowledges_all: bool = True  # each CONTROL gets its acknowledgement, though nothing else is to be said
+    publishes_control_timer: bool = True  # the timer in OK is that of CONTROLs
 
     def holds(self, requirements: Iterable[str]) -> bool:
         """Whether all of these requirements hold in it; unknown ones are somebody else's complaint."""
@@ -56,5 +58,14 @@ def _foreign(name: str) -> frozenset[str]:
 
 
 RFC998 = Dialect("rfc998", "RFC 998")
-ETFTP = Dialect("etftp", "ETFTP (RFC 1986)", etftp.to_wire, etftp.from_wire, etftp.SERVER_PORT, ends_with_quit=True)
+ETFTP = Dialect(
+    "etftp",
+    "ETFTP (RFC 1986)",
+    etftp.to_wire,
+    etftp.from_wire,
+    etftp.SERVER_PORT,
+    ends_with_quit=True,
+    acknowledges_all=False,
+    publishes_control_timer=False,
+)
 BY_NAME = {dialect.name: dialect for dialect in (RFC998, ETFTP)}

@@ -65,6 +65,7 @@ class Run:
     arm: str
     variant: str = ""
     kills_nothing: str = ""
+    dialects: tuple[str, ...] = catalogue.DIALECTS
 
     @property
     def title(self) -> str:
@@ -89,6 +90,11 @@ Emit = Callable[[dict[str, Any]], None]
 def candidate(run: Run) -> Candidate:
     """What --select sees of a run."""
     return Candidate(run.name, run.file, run.requirements, run.variant, str(run.role))
+
+
+def runs_in(run: Run, dialect: Dialect) -> bool:
+    """Whether the run means something in this dialect."""
+    return dialect.name in run.dialects and dialect.holds(run.requirements)
 
 
 class Engine:
@@ -124,7 +130,8 @@ class Engine:
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line(
-            "markers", f"{MARKER}(*requirements, roles, control, needs, variants, kills_nothing): a conformance case"
+            "markers",
+            f"{MARKER}(*requirements, roles, control, needs, variants, kills_nothing, dialects): a conformance case",
         )
         reporter = config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
@@ -138,7 +145,7 @@ class Engine:
         name = metafunc.function.__name__.removeprefix("test_")
         file = Path(metafunc.module.__file__ or "").name
         runs = [
-            Run(name, file, tuple(mark.args), role, arm, variant, mark.kwargs["kills_nothing"])
+            Run(name, file, tuple(mark.args), role, arm, variant, mark.kwargs["kills_nothing"], mark.kwargs["dialects"])
             for variant in mark.kwargs["variants"]
             for role in mark.kwargs["roles"]
             for arm in arms
@@ -332,7 +339,7 @@ class Engine:
     def _picks(self, plan: Plan, run: Run) -> bool:
         if run.role not in plan.roles or (plan.only is not None and run.key not in plan.only):
             return False
-        return plan.dialect.holds(run.requirements) and plan.selection.picks(candidate(run), self.known)
+        return runs_in(run, plan.dialect) and plan.selection.picks(candidate(run), self.known)
 
     # ---- mistakes of the suite itself ----
 

@@ -12,7 +12,7 @@ import pytest
 
 from netblt_conformance import paths
 from netblt_conformance.dialect import Dialect
-from netblt_conformance.engine import Emit, Engine, Order, Plan, candidate
+from netblt_conformance.engine import Emit, Engine, Order, Plan, candidate, runs_in
 from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.schedule import Planned
 from netblt_conformance.selection import Candidate, Share
@@ -73,8 +73,9 @@ class Loaded:
         return {run.name: (run.file, *run.requirements) for _, run in self._engine.items}
 
     def cases_in(self, dialect: Dialect) -> dict[str, tuple[str, ...]]:
-        """Those of them whose requirements hold in this dialect."""
-        return {name: words for name, words in self.cases.items() if dialect.holds(words[1:])}
+        """Those of them that run in this dialect."""
+        names = {run.name for _, run in self._engine.items if runs_in(run, dialect)}
+        return {name: words for name, words in self.cases.items() if name in names}
 
     @property
     def kills_nothing(self) -> dict[str, str]:

@@ -233,7 +233,7 @@ def _everything(made: Workshop, entry: Mutant | Variant) -> Outcome:
 
 def _both_judges(made: Workshop, variant: Variant) -> Outcome:
     """Runs all cases, and the Wireshark plugin over their captures."""
-    outcome = run_cases(made.build(variant), "", made.report(variant))
+    outcome = run_cases(made.build(variant), "", made.report(variant), dialect=made.dialect)
     outcome.results += disagreements(outcome.results, made.report(variant))
     shutil.rmtree(made.report(variant), ignore_errors=True)
     return outcome
@@ -339,16 +339,17 @@ def _verdict_of_matrix(kills: dict[str, list[str]], cases: Sequence[str], excuse
     return ExitCode.FAILED if idle or immortal else ExitCode.HOLDS
 
 
-def variants(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0) -> int:
+def variants(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0, dialect: Dialect = RFC998) -> int:
     """Runs all cases against every legal variant; 1 when something fails one, or its choice is not reported."""
-    wanted = chosen(load_variants(paths.variants()), names)
-    return with_cases(lambda _loaded: _variants(wanted, core, verbose=verbose, jobs=number_of_jobs(jobs)))
+    folder = paths.variants() if dialect is RFC998 else paths.dialect(dialect.name) / "legal"
+    wanted, many = chosen(load_variants(folder), names), number_of_jobs(jobs)
+    return with_cases(lambda _loaded: _variants(wanted, core, verbose=verbose, jobs=many, dialect=dialect))
 
 
-def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int) -> int:
+def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int, dialect: Dialect) -> int:
     began, wronged = time.monotonic(), 0
     stale: list[str] = []
-    with workshop(core) as made:
+    with workshop(core, dialect) as made:
         for variant, outcome in zip(wanted, in_parallel(_both_judges, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)

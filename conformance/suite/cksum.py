@@ -216,7 +216,7 @@ def test_a_null_ack_with_a_bad_checksum_acknowledges_nothing(t: Case) -> None:
     t.must(go.seq in held, f"CONTROL holds {held}, message {go.seq} was never acknowledged", repeat.frame)
 
 
-@case("CKSUM-06", roles=SENDERS)
+@case("CKSUM-06", roles=SENDERS, dialects=("rfc998",))
 def test_a_done_with_a_bad_checksum_does_not_end_the_dally(t: Case) -> None:
     peer = t.receiver(1000)  # of a full buffer it may not know that it is the last (AMB-41)
     with t.preamble():

@@ -124,6 +124,7 @@ class Peer:
         self.seen: list[Seen] = []
         self.opens: list[Seen] = []
         self.responses: list[Seen] = []
+        self._has_quit = False
         self._keepalive_us: int | None = None  # between two packets of ours
         self._last_sent_us = 0
         self._wait: Wait | None = None  # the one under way
@@ -140,6 +141,7 @@ class Peer:
 
     def send(self, packet: bytes) -> int:
         """Sends bytes as they are, but for what the implementation spells otherwise. Answers the capture's frame."""
+        self._has_quit |= packet[3:4] == bytes([Type.QUIT])
         spelt = self.setting.spelling.to_wire(packet, self._summed)
         frame = self.link.send(self.setting.dialect.to_wire(spelt, self.extras), self.address)
         # When it was on the wire; an answer may have come back before send() did.
@@ -214,8 +216,7 @@ class Peer:
     def expect_answer_to_quit(self, within_us: int | None = None) -> Seen:
         """ETFTP: either of the two acknowledgements."""
         within_us = within_us or tolerances.REACTION_MAX_US
-        answers = (Type.DONE, Type.QUITACK)
-        return self.expect(lambda packet: packet.type in answers, within_us, "expected an answer to QUIT")
+        return self.expect(lambda packet: packet.type is Type.QUITACK, within_us, "expected an answer to QUIT")
 
     def listen(self, span_us: int) -> list[Seen]:
         """Everything that arrives in the next `span_us`."""
@@ -251,7 +252,7 @@ class Peer:
 
     def _take(self, arrival: Arrival) -> Seen:
         spelt = self.setting.spelling.from_wire(self.setting.dialect.from_wire(arrival.payload), self._summed)
-        packet = self._without_padding(packets.read(spelt))
+        packet = self._as_answer(self._without_padding(packets.read(spelt)))
         seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source, arrival.payload)
         self.seen.append(seen)
         self.monitor.received(packet, arrival.time_us, arrival.frame)
@@ -274,6 +275,12 @@ class Peer:
         if not known or not 0 < full < size <= full + -full % 4 or any(packet.data[full:]):
             return packet
         return dataclasses.replace(packet, data=packet.data[:full])
+
+    def _as_answer(self, packet: Packet) -> Packet:
+        """ETFTP: DONE acknowledges a QUIT as well, which RFC 998 calls QUITACK (R1986-27)."""
+        if not self.setting.dialect.ends_with_quit or packet.type is not Type.DONE or not self._has_quit:
+            return packet
+        return dataclasses.replace(packet, type=Type.QUITACK)
 
     def _is_ours(self, packet: Packet) -> bool:
         if packet.error is not None or packet.foreign_port != self.own_port:

@@ -154,14 +154,21 @@ class ReceiverPeer(Peer):
         return lambda: bool(buffer.packets) and self.now_us - max(began_us, self._data_us) >= timer_us
 
     def expect_ack(self, seq: int | None = None, within_us: int | None = None) -> None:
-        """The high consecutive sequence number reaches `seq`, or the newest message."""
+        """The high consecutive sequence number reaches `seq`, or the newest message. In ETFTP only data and changed
+        values carry it (R1986-06): where it does not come, the exchange is not possible."""
         wanted = self.next_seq - 1 if seq is None else seq
-        self.until(
-            lambda: self.high_seq >= wanted or self.quits,
-            within_us or self.ack_deadline_us,
-            f"expected message {wanted} to be acknowledged (the acknowledgement stays at {self.high_seq})",
-            Awaited.ACKNOWLEDGEMENT,
-        )
+        what = f"expected message {wanted} to be acknowledged (the acknowledgement stays at {self.high_seq})"
+        try:
+            self.until(
+                lambda: self.high_seq >= wanted or self.quits,
+                within_us or self.ack_deadline_us,
+                what,
+                Awaited.ACKNOWLEDGEMENT,
+            )
+        except UnmetError:
+            if self.setting.dialect.acknowledges_all:
+                raise
+            raise NotSupportedError("it acknowledges only with data, which ETFTP allows (R1986-06)") from None
 
     def expect_copies(self, buffer: int, packet: int, count: int = 2, within_us: int | None = None) -> None:
         """This packet has come so many times."""

@@ -213,6 +213,8 @@ class SenderPeer(Peer):
     def repeat_max_us(self) -> int:
         """By then a CONTROL that is not acknowledged is repeated: the newest CONTROL with an OK publishes the control
         timer (CLOSE-07)."""
+        if not self.setting.dialect.publishes_control_timer:
+            return tolerances.CONTROL_REPEAT_MAX_US
         oks = (m for seen in reversed(self.controls) for m in seen.packet.messages if m.kind is Kind.OK)
         newest = next(oks, None)
         return tolerances.control_repeat_max_us(newest.control_timer_ms) if newest else tolerances.CONTROL_REPEAT_MAX_US
