@@ -60,6 +60,6 @@ def sim_sources() -> Path:
     return root() / "conformance" / "sim"
 
 
-def iut_library() -> Path:
-    """The reference endpoint as an in-process implementation under test."""
-    return build() / "lib" / "libnetblt_iut.so"
+def iut_library(dialect: str = "rfc998") -> Path:
+    """The reference endpoint as an in-process implementation under test, edited to speak a dialect."""
+    return build() / "lib" / ("libnetblt_iut.so" if dialect == "rfc998" else f"libnetblt_iut_{dialect}.so")

@@ -36,9 +36,9 @@ def copy_core(core: Path, copy: Path, dialect: Dialect) -> None:
 def library(dialect: Dialect) -> Path:
     """What a run in this dialect tests when nothing else is named. Of another dialect than RFC 998 it is brought up to
     date with the core first; MutantError when that fails."""
+    output = paths.iut_library(dialect.name)
     if dialect is RFC998:
-        return paths.iut_library()
-    output = paths.build() / "lib" / f"libnetblt_iut_{dialect.name}.so"
+        return output
     output.parent.mkdir(parents=True, exist_ok=True)
     builder = iut_builder()
     with tempfile.TemporaryDirectory(prefix=f"netblt-{dialect.name}-") as name:

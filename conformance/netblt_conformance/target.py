@@ -101,7 +101,7 @@ def command(factory: LinkFactory, seed: int, delay_ms: float | None, dialect: Di
     if factory.adapter is not None:
         words += ["--adapter", _shown(factory.adapter.path)]
         words += ["--link", factory.name] if len(factory.adapter.links) > 1 else []
-    elif factory.subject is not None and factory.subject.resolve() != paths.iut_library():
+    elif factory.subject is not None and factory.subject.resolve() != paths.iut_library(dialect.name):
         words += ["--iut-library", _shown(factory.subject.resolve())]
     words += ["--delay-ms", f"{delay_ms:g}"] if delay_ms is not None else []
     return words + (["--seed", str(seed)] if seed != DEFAULT_SEED else [])
