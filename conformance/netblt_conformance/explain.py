@@ -50,6 +50,7 @@ def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterato
     yield "section", [requirement.section]
     yield "strength", [requirement.strength]
     yield "binds", [requirement.binds]
+    yield "holds in", [", ".join(requirement.dialects)]
     yield "says", [requirement.requirement]
     yield "tested by", [requirement.tester]
     yield "cases", [f"{name.replace('_', ' ')} ({_case_place(cases[name][0], name)})" for name in found.cases]

@@ -17,7 +17,7 @@ from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.mutants import MutantError
 from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
 from netblt_conformance.verdicts import Verdict
-from netblt_conformance.wire import ETFTP as Layer
+from netblt_conformance.wire import ETFTP as LAYER
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -61,15 +61,15 @@ def test_a_checksum_stays_as_good_or_bad_as_it_was(octets: bytes, spoilt: bool) 
 
 
 def test_an_open_on_the_wire_has_what_rfc_1986_has() -> None:
-    body = Layer(etftp.to_wire(opening(flags=3), EXTRAS)).payload
+    body = LAYER(etftp.to_wire(opening(flags=3), EXTRAS)).payload
     assert (body.radio_delay_s, body.pad, body.string.rstrip(b"\0")) == (7, 0, b"/a/file")
     assert {name: getattr(body, name) for name in VALUES} == VALUES
     assert int(body.flags) == 0x0002 | etftp.BINARY | etftp.RENEGOTIATE  # WRITE is 1 in RFC 998 and 0 here
 
 
 def test_null_ack_and_every_ok_carry_the_packet_size() -> None:
-    assert Layer(etftp.to_wire(WHOLE["NULL-ACK"], EXTRAS)).payload.packet_size == 512
-    messages = Layer(etftp.to_wire(WHOLE["CONTROL"], EXTRAS)).payload.messages
+    assert LAYER(etftp.to_wire(WHOLE["NULL-ACK"], EXTRAS)).payload.packet_size == 512
+    messages = LAYER(etftp.to_wire(WHOLE["CONTROL"], EXTRAS)).payload.messages
     assert [m.packet_size for m in messages if m.type == Kind.OK] == [512, 512]
     assert messages[1].packets == [4, 5, 6]
 
