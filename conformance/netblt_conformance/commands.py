@@ -90,6 +90,7 @@ def command_run(options: argparse.Namespace) -> int:
     dialect = BY_NAME[options.profile]
     chosen = target.choose(options.link, options.adapter, options.iut_library)
     _refuse_foreign_options(options, chosen.link)
+    chosen.check_carrier(dialect)
     options.link = chosen.link
     if dialect is not RFC998 and chosen.adapter is None and chosen.library is None:
         chosen = dataclasses.replace(chosen, library=subject.library(dialect))
@@ -111,8 +112,6 @@ def _refuse_foreign_options(options: argparse.Namespace, link: str) -> None:
         raise target.TargetError(f"--sweep-random is for --link sim; this run tests over --link {link}")
     if link != "pipe" and options.trace is not None:
         raise target.TargetError(f"--trace is for --link pipe; this run tests over --link {link}")
-    if link == "wire" and options.profile != RFC998.name:
-        raise target.TargetError(f"--profile {options.profile} is for --link sim and --link pipe")
     if link == "wire" and options.delay_ms is not None:
         raise target.TargetError("--delay-ms is for --link sim and --link pipe; the link wire has the real delay")
 

@@ -12,6 +12,7 @@ from netblt_conformance import adapter, paths
 from netblt_conformance.adapter import Adapter
 from netblt_conformance.dialect import RFC998, Dialect
 from netblt_conformance.links.base import LinkFactory, LinkUnavailableError
+from netblt_conformance.links.transport import Encapsulation
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US
 from netblt_conformance.model import MICROSECONDS_PER_MS
 
@@ -33,6 +34,17 @@ class Target:
     link: str  # of LINKS
     adapter: Adapter | None = None  # pipe and wire
     library: Path | None = None  # sim
+
+    def check_carrier(self, dialect: Dialect) -> None:
+        """TargetError when the program does not say that it speaks the dialect's carrier on a real link."""
+        if self.link != "wire" or dialect.server_port is None:
+            return
+        carriers = self.adapter.encapsulations if self.adapter is not None else ()
+        if carriers != (Encapsulation.UDP,) or self.adapter is None or self.adapter.udp_port != dialect.server_port:
+            raise TargetError(
+                f"--profile {dialect.name} over --link wire needs an adapter of a program that speaks it: with "
+                f'encapsulation = "udp" and udp_port = {dialect.server_port}'
+            )
 
     def factory(self, delay_ms: float | None = None, trace: Path | None = None) -> LinkFactory:
         """Makes its links. Links are imported here: each needs parts that others do not. `delay_ms`: one way, on

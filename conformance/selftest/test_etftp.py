@@ -131,9 +131,22 @@ def test_a_requirement_that_does_not_hold_in_the_dialect_has_no_runs(command: Co
     assert command("run", "--select", "R1986-02").status == 2
 
 
-def test_no_profile_is_played_over_real_packets(command: Command) -> None:
+def test_over_real_packets_the_adapter_must_say_that_it_speaks_etftp(command: Command, tmp_path: Path) -> None:
     done = command("run", "--profile", "etftp", "--link", "wire")
-    assert (done.status, "--link sim and --link pipe" in done.errors) == (2, True)
+    assert (done.status, 'encapsulation = "udp" and udp_port = 1818' in done.errors) == (2, True)
+    other = tmp_path / "other.toml"
+    other.write_text((paths.adapters() / "etftp.toml").read_text().replace("udp_port = 1818", "udp_port = 1819"))
+    assert command("run", "--profile", "etftp", "--adapter", str(other)).status == 2
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("wire_is_possible")
+def test_a_program_that_speaks_etftp_passes_over_udp(command: Command) -> None:
+    roles = [word for role in ("active-sender", "passive-sender") for word in ("--role", role)]
+    adapter = str(paths.adapters() / "etftp.toml")
+    done = command("run", "--profile", "etftp", "--adapter", adapter, *roles, "--select", "R1986-01,R1986-10")
+    assert done.status == 0, done.output
+    assert {result.verdict for result in done.results} == {Verdict.PASS}
 
 
 def test_the_list_shows_the_cases_of_the_profile(command: Command) -> None:

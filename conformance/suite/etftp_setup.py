@@ -4,7 +4,7 @@
 import itertools
 from typing import Any
 
-from netblt_conformance import etftp, tolerances
+from netblt_conformance import etftp, ipv4, tolerances
 from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
 from netblt_conformance.links.base import Feature
 from netblt_conformance.model import MICROSECONDS_PER_S as S
@@ -15,6 +15,7 @@ from netblt_conformance.peer.base import Seen, UnmetError
 from netblt_conformance.wire import ETFTP
 
 FILE = "/maps/overlay.img"
+OF_THE_HOST = (1, 2)  # ICMP and IGMP
 OPENING_BYTES = 40
 RESERVED = 0xFFF0
 SMALLEST, LARGEST, LARGEST_MEASURED = 16, 1448, 2048
@@ -30,6 +31,27 @@ def opening_of(peer: ReceiverPeer | SenderPeer) -> Seen:
 def body_of(seen: Seen) -> Any:
     """The body of a packet as the scapy layer of ETFTP reads it."""
     return ETFTP(seen.wire).payload
+
+
+@case(
+    "R1986-01",
+    roles=ALL_ROLES,
+    needs=(Feature.DATAGRAMS,),
+    kills_nothing="what carries a packet lies outside the core, and virtual links have no UDP",
+)
+def test_every_packet_rides_in_udp_with_the_port_of_the_server(t: Case) -> None:
+    peer = t.peer(1024)
+    peer.connect()
+    peer.finish()
+    peer.expect_success()
+    for number, frame in enumerate(t.link.capture.frames):
+        if frame.sent or frame.packet[9] in OF_THE_HOST:
+            continue
+        datagram = ipv4.unwrap_udp(ipv4.unwrap(frame.packet))
+        t.must(datagram is not None, f"a packet of IP protocol {frame.packet[9]} came", number)
+        assert datagram is not None
+        port = datagram.destination_port if t.role.active else datagram.source_port
+        t.must(port == etftp.SERVER_PORT, f"the server's UDP port is {port} instead of {etftp.SERVER_PORT}", number)
 
 
 @case("R1986-02", roles=ALL_ROLES)

@@ -48,6 +48,7 @@ class Feature(enum.Enum):
     QUIT = "quit"  # the client can be asked to quit
     ABORT = "abort"  # the NETBLT layer can be told to abort
     REAL_PACKETS = "real IP packets"  # what carries NETBLT is the implementation's work
+    DATAGRAMS = "real UDP datagrams"  # the same, where the carrier is UDP
     SECOND_ADDRESS = "second address"  # the tester can speak from another address
     REPLAY = "tcpreplay"  # prepared packets can be sent at once, as fast as the machine can
 

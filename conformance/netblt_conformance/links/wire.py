@@ -46,7 +46,8 @@ class MonotonicClock:
 
 
 def features(adapter: Adapter, transport: Transport) -> frozenset[Feature]:
-    found = {Feature.REAL_PACKETS} if transport.encapsulation is Encapsulation.IP else set()
+    raw = transport.encapsulation is Encapsulation.IP
+    found = {Feature.REAL_PACKETS if raw else Feature.DATAGRAMS}
     if transport.second_address:
         found.add(Feature.SECOND_ADDRESS)
     if transport.can_replay:
