@@ -268,7 +268,7 @@ def _later_stages(plan: Plan, listener: Listener, limit_s: float, sweep: SweepPl
     _second_judge(plan, listener)
     if sweep is not None:
         _sweep(sweep, listener)
-    elif not listener.options.no_sweep:
+    elif not listener.options.no_sweep and plan.dialect is RFC998:  # sweeps transfer as RFC 998 does
         _own_sweep(plan, listener)
     if plan.factory.adapter is not None:
         everything = not (listener.options.select or listener.options.role or listener.options.share)

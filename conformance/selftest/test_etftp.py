@@ -124,6 +124,23 @@ def test_an_end_that_speaks_rfc_998_fails(command: Command, built_library: Path)
     assert Verdict.PASS not in {result.verdict for result in done.results if result.requirements == ["R1986-02"]}
 
 
+def test_the_pipe_link_plays_it_and_no_sweep_of_rfc_998(command: Command, tmp_path: Path, built_library: Path) -> None:
+    del built_library
+    endpoint = paths.build() / "bin" / "pipe_endpoint"
+    if not endpoint.is_file():
+        pytest.skip("pipe_endpoint is not built: run tools/build")
+    adapter = tmp_path / "etftp.toml"
+    library = subject.library(ETFTP)
+    adapter.write_text(
+        f'name = "edited"\n[environment]\nLD_PRELOAD = "{library}"\n[pipe]\ncommand = ["{endpoint}"]\n',
+        encoding="utf-8",
+    )
+    select = "R1986-02,sweep pipelined"
+    done = command("run", "--profile", "etftp", "--adapter", str(adapter), "--select", select)
+    assert done.status == 0, done.output
+    assert [result.case for result in done.results if "sweep" in result.case] == []
+
+
 def test_a_requirement_that_does_not_hold_in_the_dialect_has_no_runs(command: Command) -> None:
     done = command("run", "--profile", "etftp", "--select", "WIRE-09")
     assert done.status == 2
