@@ -23,6 +23,8 @@ OTHER_SPELLING_MAX_US = 5 * S
 ACK_DEADLINE_MIN_US = 1 * S
 # TIMER-01: the initial control timer "can be an arbitrary number"; beyond this nobody would use it.
 CONTROL_REPEAT_MAX_US = 20 * S
+# R1986-11: the last of ten retransmissions waits for max(2 round trips, 4 radio delays) + 5 s, and 5 s for each before.
+ETFTP_REPEAT_MAX_US = 60 * S
 # A control timer that is published waits for no more than so many times of what it says, and in any case for so long.
 PUBLISHED_FACTOR = 10
 PUBLISHED_REPEAT_MIN_US = 5 * S

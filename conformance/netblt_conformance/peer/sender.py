@@ -214,10 +214,16 @@ class SenderPeer(Peer):
         """By then a CONTROL that is not acknowledged is repeated: the newest CONTROL with an OK publishes the control
         timer (CLOSE-07)."""
         if not self.setting.dialect.publishes_control_timer:
-            return tolerances.CONTROL_REPEAT_MAX_US
+            return self._repeat_limit_us
         oks = (m for seen in reversed(self.controls) for m in seen.packet.messages if m.kind is Kind.OK)
         newest = next(oks, None)
-        return tolerances.control_repeat_max_us(newest.control_timer_ms) if newest else tolerances.CONTROL_REPEAT_MAX_US
+        return tolerances.control_repeat_max_us(newest.control_timer_ms) if newest else self._repeat_limit_us
+
+    @property
+    def _repeat_limit_us(self) -> int:
+        """The same where nothing is published."""
+        published = self.setting.dialect.publishes_control_timer
+        return tolerances.CONTROL_REPEAT_MAX_US if published else tolerances.ETFTP_REPEAT_MAX_US
 
     def requests(self, buffer: int) -> list[Message]:
         """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
@@ -316,7 +322,8 @@ class SenderPeer(Peer):
         """By then every data timer has expired (TIMER-07, TIMER-09)."""
         terms = self.terms
         outstanding = terms.packets_per_buffer * terms.max_buffers
-        return tolerances.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
+        limit_us = tolerances.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
+        return limit_us + self._repeat_limit_us - tolerances.CONTROL_REPEAT_MAX_US
 
     # ---- a whole transfer ----
 
@@ -326,8 +333,8 @@ class SenderPeer(Peer):
         """Sends whatever is left like a well-behaved sender; `lose` picks packets that the network swallows."""
         self._held_ack, self._answers = None, True
         # What is lost is said again by the control timer, as late as the adapter says, or asked for by a data timer.
-        idle_us = within_us or max(tolerances.CONTROL_REPEAT_MAX_US, self.data_timer_max_us)
-        within_us = within_us or 3 * tolerances.CONTROL_REPEAT_MAX_US + self.pace_us
+        idle_us = within_us or max(self._repeat_limit_us, self.data_timer_max_us)
+        within_us = within_us or 3 * self._repeat_limit_us + self.pace_us
         deadline_us = self.now_us + within_us
         over_us = min(deadline_us, self.now_us + idle_us)
         resends = [m for m in self.messages.values() if m.kind is Kind.RESEND]
