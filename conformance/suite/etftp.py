@@ -440,22 +440,6 @@ def test_a_receiver_answers_the_quit_at_the_end_with_done(t: Case) -> None:
     t.observe("the QUIT at the end said again is", "answered" if again else "not answered")
 
 
-@case("R1986-11", roles=SENDERS)
-def test_a_quit_without_an_answer_comes_again_after_five_seconds(t: Case) -> None:
-    peer = t.receiver(BUFFER, buffer_size=BUFFER, death_timer_s=120)
-    with t.preamble():
-        peer.connect()
-        peer.go(0)
-        peer.expect_buffer(0)
-        peer.ok(0)
-        first = peer.expect_type(Type.QUIT)
-        again = peer.expect_type(Type.QUIT, 60 * S)
-    gap_us = again.time_us - first.time_us
-    t.should(gap_us >= 5 * S, f"the QUIT came again after {gap_us / S:.1f} s, 5 s are the least", again.frame)
-    peer.end()
-    peer.expect_success()
-
-
 @case("R1986-27", roles=ALL_ROLES)
 def test_a_quit_in_the_middle_is_answered_each_time(t: Case) -> None:
     peer = t.peer(4 * BUFFER, buffer_size=BUFFER, max_buffers=1)

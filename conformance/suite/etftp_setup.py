@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """R1986: what RFC 1986 changes in OPEN and RESPONSE. Runs with --profile etftp."""
 
-import itertools
 from typing import Any
 
 from netblt_conformance import etftp, ipv4, tolerances
@@ -20,7 +19,6 @@ OPENING_BYTES = 40
 RESERVED = 0xFFF0
 SMALLEST, LARGEST, LARGEST_MEASURED = 16, 1448, 2048
 LARGEST_BUFFER = 524_288
-FIRST_TIMEOUT_S = BACK_OFF_S = 5
 
 
 def opening_of(peer: ReceiverPeer | SenderPeer) -> Seen:
@@ -224,27 +222,3 @@ def test_a_response_keeps_the_largest_buffer(t: Case) -> None:
     seen = answer_to(peer, buffer_size=1 << 20, packet_size=1024)
     if seen is not None:
         judge_buffer(t, seen)
-
-
-# ---- time ----
-
-
-def expect_patience(t: Case, seen: list[Seen], wait_s: int) -> None:
-    """What got no answer comes again after `wait_s`, and 5 s later each time (2.5)."""
-    gaps = [after.time_us - before.time_us for before, after in itertools.pairwise(seen)]
-    words = ", ".join(f"{gap / S:.1f}" for gap in gaps)
-    slack_us = tolerances.CROSSING_US
-    t.should(gaps[0] >= wait_s * S - slack_us, f"it came again after {words} s, {wait_s} s are due", seen[1].frame)
-    grows = all(after - before >= BACK_OFF_S * S - slack_us for before, after in itertools.pairwise(gaps))
-    t.should(grows, f"it came again after {words} s: each wait is {BACK_OFF_S} s longer than the one before")
-
-
-@case("R1986-11", roles=ACTIVE)
-def test_an_open_without_an_answer_waits_for_the_radios(t: Case) -> None:
-    peer = t.peer(1024)
-    with t.preamble():
-        first = peer.await_open()
-        wait_s = 4 * body_of(first).radio_delay_s + FIRST_TIMEOUT_S
-        most_us = (wait_s + 2 * BACK_OFF_S) * S + tolerances.OPEN_RETRY_MAX_US
-        again = [peer.expect_type(Type.OPEN, most_us) for _ in range(3)]
-    expect_patience(t, [first, *again], wait_s)
