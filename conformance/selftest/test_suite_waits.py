@@ -311,7 +311,7 @@ def test_what_is_waited_for_inside_a_wait_is_a_part_of_it() -> None:
 class EndlessTransfer(SenderPeer):
     """The implementation asks for more at every moment and completes nothing; a step takes a second."""
 
-    data_timer_max_us = 20 * S
+    data_timer_max_us = _repeat_limit_us = 20 * S
     pace_us = buffer_count = 0
     steps = 0
 
