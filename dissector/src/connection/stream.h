@@ -114,6 +114,7 @@ struct nb_stream {
     bool follows_another;      /* the same ports carried another connection before */
     bool data_checksummed;     /* C in the RESPONSE */
     bool guarded;              /* nb_is_guarded of the RESPONSE */
+    bool reads_as_version4;    /* an OPEN or RESPONSE does, and not as RFC 998, which leaves the version byte open */
     int8_t sender;             /* end (0 or 1) that sends data; -1 unknown */
     int8_t active;             /* end that opened; -1 unknown */
     uint16_t data_packet_size; /* of the RESPONSE; 0 unknown */

@@ -7,21 +7,23 @@
 uint32_t nb_summed_hash(const struct nb_packet *packet)
 {
     enum { SAMPLE_BYTES = 8 };
-    const int bytes = packet->end - NB_DATA_HEADER_BYTES;
+    const int start = packet->layout->data;
+    const int sum = packet->layout->high_seq + 4;
+    const int bytes = packet->end - start;
     const uint8_t *p = tvb_get_ptr(packet->tvb, 0, packet->end);
     uint64_t first = 0;
     uint64_t last = 0;
 
-    memcpy(&first, p + NB_DATA_HEADER_BYTES, (size_t)MIN(bytes, SAMPLE_BYTES));
+    memcpy(&first, p + start, (size_t)MIN(bytes, SAMPLE_BYTES));
     memcpy(&last, p + packet->end - MIN(bytes, SAMPLE_BYTES), (size_t)MIN(bytes, SAMPLE_BYTES));
     const uint64_t mixed = (first ^ last * 0xD6E8FEB86659FD93U) * 0x9FB21C651E98DF25U;
-    return (uint32_t)(mixed >> 32) << 16 | (uint32_t)(p[20] << 8 | p[21]);
+    return (uint32_t)(mixed >> 32) << 16 | (uint32_t)(p[sum] << 8 | p[sum + 1]);
 }
 
 uint32_t nb_content_hash(const struct nb_packet *packet)
 {
-    const int bytes = packet->end - NB_DATA_HEADER_BYTES;
-    const uint8_t *p = tvb_get_ptr(packet->tvb, NB_DATA_HEADER_BYTES, bytes);
+    const int bytes = packet->end - packet->layout->data;
+    const uint8_t *p = tvb_get_ptr(packet->tvb, packet->layout->data, bytes);
     /* Lanes that do not wait for each other: this runs over every byte of the transfer. */
     enum { LANES = 4, LANE_BYTES = 8, ROUND = LANES * LANE_BYTES };
     uint64_t lane[LANES] = {0x9E3779B97F4A7C15U ^ (uint64_t)bytes, 0xC2B2AE3D27D4EB4FU, 0x165667B19E3779F9U,

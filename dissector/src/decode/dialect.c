@@ -57,6 +57,16 @@ bool nb_active_sends(enum nb_dialect dialect, uint16_t flags)
     return ((flags & NB_OPEN_WRITE) != 0) == (dialect != NB_ETFTP);
 }
 
+const char *nb_mode_name(enum nb_dialect dialect, uint16_t flags)
+{
+    const bool active_sends = nb_active_sends(dialect, flags);
+
+    if (dialect == NB_ETFTP) {
+        return active_sends ? "PUT" : "GET";
+    }
+    return active_sends ? "WRITE" : "READ";
+}
+
 int nb_type_of_code(enum nb_dialect dialect, uint8_t version, uint8_t code)
 {
     if (dialect != NB_VERSION4) {
@@ -108,6 +118,13 @@ bool nb_strings_as_rfc998(tvbuff_t *tvb, int end)
     bool text;
 
     return is_text_field(tvb, layouts[NB_RFC998].client_string, end, &text);
+}
+
+bool nb_strings_as_version4(tvbuff_t *tvb, int end)
+{
+    bool text;
+
+    return is_text_field(tvb, layouts[NB_VERSION4].client_string, end, &text);
 }
 
 bool nb_strings_as_etftp(tvbuff_t *tvb, int end)

@@ -46,6 +46,9 @@ const struct nb_layout *nb_layout_of(enum nb_dialect dialect);
 /* What M in the flags of an OPEN or RESPONSE says: does the end that opened send? RFC 1986 turns it (R1986-04). */
 bool nb_active_sends(enum nb_dialect dialect, uint16_t flags);
 
+/* READ or WRITE; ETFTP's commands are GET and PUT. */
+const char *nb_mode_name(enum nb_dialect dialect, uint16_t flags);
+
 /* The enum nb_type of a type code; -1 when the dialect does not know it. `version` tells version 5 from 4. */
 int nb_type_of_code(enum nb_dialect dialect, uint8_t version, uint8_t code);
 
@@ -58,5 +61,9 @@ bool nb_strings_as_etftp(tvbuff_t *tvb, int end);
 
 /* Does it make sense where RFC 998 has it? */
 bool nb_strings_as_rfc998(tvbuff_t *tvb, int end);
+
+/* Does it make sense where version 4 has it? An OPEN of RFC 998 has its flags and the number of buffers there, which
+ * are no text. */
+bool nb_strings_as_version4(tvbuff_t *tvb, int end);
 
 #endif

@@ -115,16 +115,6 @@ static void add_open_fields(const struct nb_view *view)
     add_string(view, hf_netblt_client_string, layout->client_string);
 }
 
-static const char *mode_of(const struct nb_packet *packet)
-{
-    const bool active_sends = nb_active_sends(packet->dialect, packet->open_flags);
-
-    if (packet->dialect == NB_ETFTP) {
-        return active_sends ? "PUT" : "GET";
-    }
-    return active_sends ? "WRITE" : "READ";
-}
-
 /* WIRE-08 */
 static void show_open(const struct nb_view *view)
 {
@@ -134,10 +124,10 @@ static void show_open(const struct nb_view *view)
     const char *name = string_at(view, packet->layout->client_string);
     nb_info(view, wmem_strdup_printf(
                       view->pinfo->pool, " %u -> %u %s buf %u pkt %u burst %u/%u ms, %u buffers%s%s%s%s uid 0x%08x",
-                      packet->local_port, packet->foreign_port, mode_of(packet), packet->buffer_size,
-                      packet->data_packet_size, packet->burst_size, packet->burst_interval, packet->max_buffers,
-                      packet->open_flags & NB_OPEN_DATA_CHECKSUM ? ", data checksummed" : "", *name ? " \"" : "", name,
-                      *name ? "\"" : "", packet->uid));
+                      packet->local_port, packet->foreign_port, nb_mode_name(packet->dialect, packet->open_flags),
+                      packet->buffer_size, packet->data_packet_size, packet->burst_size, packet->burst_interval,
+                      packet->max_buffers, packet->open_flags & NB_OPEN_DATA_CHECKSUM ? ", data checksummed" : "",
+                      *name ? " \"" : "", name, *name ? "\"" : "", packet->uid));
 }
 
 /* KEEPALIVE, QUITACK, DONE: the header is all there is (WIRE-06). */

@@ -18,6 +18,7 @@
 #include "rules/rate.h"
 #include "rules/redundancy.h"
 #include "rules/robust.h"
+#include "rules/sizes.h"
 #include "rules/wire.h"
 
 void nb_register_analysis(void)
@@ -38,6 +39,7 @@ void nb_register_analysis(void)
     nb_close_register();
     nb_redundancy_register();
     nb_robust_register();
+    nb_sizes_register();
     nb_etftp_register();
     nb_order_register();
 }
@@ -229,13 +231,16 @@ static void learn_anyway(struct nb_event *event)
     }
 }
 
+/* RFC 998 assigns no version: a version byte does not show that version 4 is spoken, only the layout does. */
+static bool is_judged(const struct nb_stream *stream)
+{
+    return stream->dialect != NB_VERSION4 || stream->reads_as_version4;
+}
+
 static void apply_rules(struct nb_event *event)
 {
-    if (event->stream->dialect != NB_RFC998) {
-        learn_anyway(event); /* other dialects have other rules */
-        if (event->stream->dialect == NB_ETFTP) {
-            nb_etftp_packet(event);
-        }
+    if (!is_judged(event->stream)) {
+        learn_anyway(event);
         return;
     }
     if (is_transfer(event->packet->type) && !(event->stream->open_seen && event->stream->response_seen) &&
@@ -272,6 +277,9 @@ static void apply_rules(struct nb_event *event)
     }
     if (event->end == event->stream->sender && !nb_has_high_seq(event->packet->type)) {
         nb_redundancy_passed(event);
+    }
+    if (event->stream->dialect == NB_ETFTP) {
+        nb_etftp_packet(event);
     }
     nb_settle(event);
 }
@@ -342,6 +350,10 @@ static void learn_dialect(struct nb_event *event, struct nb_packet *packet)
         stream->dialect = packet->dialect;
     }
     nb_read_as(packet, stream->dialect);
+    if (is_opening(packet->type) && packet->dialect == NB_VERSION4 && packet->status == NB_SOUND && !is_cut(packet) &&
+        packet->header_checksum != NB_BAD && nb_strings_as_version4(packet->tvb, packet->end)) {
+        stream->reads_as_version4 = true;
+    }
 }
 
 /* WIRE-13: a RESPONSE whose ports stand as in the OPEN belongs to no connection, but for its unique ID. */
@@ -368,10 +380,11 @@ static void judge_ports(const struct nb_event *event, const struct nb_packet *pa
     nb_blame(&turned, &charge, "RESPONSE with the ports as the OPEN has them, not as its own emitter sees them");
 }
 
-/* In a connection of RFC 998: the type code has another meaning than in its other packets. */
+/* The type code has another meaning than in the other packets of the connection. */
 static bool is_of_another_dialect(const struct nb_event *event)
 {
-    return event->stream->dialect == NB_RFC998 && event->packet->dialect != NB_RFC998;
+    return is_judged(event->stream) &&
+           (event->stream->dialect == NB_VERSION4) != (event->packet->dialect == NB_VERSION4);
 }
 
 /* Changes no state but for what its IP ID tells: no packet is missing here. */
@@ -384,7 +397,7 @@ static void stateless_packet(struct nb_event *event, const struct nb_carrier *ca
         if (intact) {
             nb_wire_version(event);
         }
-    } else if (event->stream->dialect == NB_RFC998) {
+    } else if (is_judged(event->stream)) {
         nb_wire_broken(event, verified);
     }
 }

@@ -13,6 +13,7 @@
 #include "rules/outstanding.h"
 #include "rules/rate.h"
 #include "rules/robust.h"
+#include "rules/sizes.h"
 
 /* What is reported once in a connection. */
 struct told_once {
@@ -56,6 +57,14 @@ static bool fits_size(int length, int size)
     return length == size || (length > size && length - size <= 3 && (length + NB_DATA_HEADER_BYTES) % 4 == 0);
 }
 
+/* Data bytes in a full packet of the size that this one has. */
+static int size_of(const struct view *view)
+{
+    const int agreed = view->terms == NULL ? 0 : view->terms->data_packet_size;
+
+    return agreed == 0 ? 0 : nb_sizes_in_force(view->event->stream, agreed, view->length, view->ldata);
+}
+
 /* The last packet of a full buffer, but DATA, not LDATA: that is what is wrong with it (DATA-04). */
 static bool is_unmarked_end(const struct view *view)
 {
@@ -69,7 +78,7 @@ static bool is_unmarked_end(const struct view *view)
 static void judge_packet_size(const struct view *view)
 {
     const struct nb_event *event = view->event;
-    const int size = view->terms->data_packet_size;
+    const int size = size_of(view);
     const int proposed = nb_terms_by(view->event->stream, view->event->stream->active == 1)->data_packet_size;
     struct nb_charge charge = {
         .rule = NB_RULE_DATA_PACKET_SIZE, .offender = event->end, .request_frame = view->terms->frame};
@@ -93,6 +102,7 @@ static void judge_packet_size(const struct view *view)
         nb_blame(event, &charge, "%d bytes as the OPEN proposed, the RESPONSE made it %d", view->length, size);
     }
     charge.rule = NB_RULE_DATA_PACKET_SIZE;
+    charge.excuse = nb_sizes_are_open(event->stream) ? "an OK that offers it may have escaped the capture" : NULL;
     nb_blame(event, &charge, "%s of %d bytes, the data packet size is %d%s", view->ldata ? "LDATA" : "DATA",
              view->length, size, view->length + NB_DATA_HEADER_BYTES == size ? " (it counts the header)" : "");
 }
@@ -421,7 +431,7 @@ static void begin_buffer(const struct view *view)
 /* Without what AMB-02 (c) rounds up. */
 static int clipped_length(const struct view *view)
 {
-    const int size = view->terms == NULL ? 0 : view->terms->data_packet_size;
+    const int size = size_of(view);
 
     return size > 0 && fits_size(view->length, size) ? size : view->length;
 }
@@ -529,9 +539,10 @@ static void judge_mode(const struct nb_event *event)
         return;
     }
     told_once(event)->mode = true;
-    if (((nb_terms_by(stream, stream->active)->flags & NB_OPEN_WRITE) != 0) != (stream->active == event->end)) {
+    if (nb_active_sends(stream->dialect, nb_terms_by(stream, stream->active)->flags) !=
+        (stream->active == event->end)) {
         nb_blame(event, &charge, "this end sends, though the OPEN was for %s",
-                 stream->active == event->end ? "READ" : "WRITE");
+                 nb_mode_name(stream->dialect, nb_terms_by(stream, stream->active)->flags));
     } else {
         nb_keep(event, NB_RULE_OPEN_MODE);
     }
@@ -567,7 +578,7 @@ void nb_data_packet(const struct nb_event *event)
     struct view view = {.event = event,
                         .terms = terms,
                         .ack = event->ack.now,
-                        .length = packet->length - NB_DATA_HEADER_BYTES,
+                        .length = packet->length - packet->layout->data,
                         .last = (packet->data_flags & NB_DATA_LAST_BUFFER) != 0,
                         .ldata = packet->type == NB_LDATA,
                         .known = is_whole(packet)};
@@ -587,9 +598,7 @@ void nb_data_packet(const struct nb_event *event)
         pass_over(event, event->ack.now);
         return;
     }
-    if (terms != NULL && terms->data_packet_size > 0) {
-        view.full = terms->buffer_size / terms->data_packet_size + (terms->buffer_size % terms->data_packet_size != 0);
-    }
+    view.full = nb_sizes_full_count(stream);
     const bool again = (view.part->flags & NB_PART_SEEN) != 0;
 
     stream->buffers.from_zero |= packet->packet == 0;

@@ -3,6 +3,7 @@
 #include "rules/ends.h"
 
 #include "rules/judge.h"
+#include "rules/sizes.h"
 
 void nb_buffer_ends_unmarked(const struct nb_event *event, struct nb_buffer *buffer, bool may_go_on)
 {
@@ -56,7 +57,7 @@ void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer
     const struct nb_charge charge = {
         .rule = NB_RULE_DATA_BUFFER_SIZE, .offender = event->end, .offending_frame = from_one ? buffer->last_frame : 0};
 
-    if (terms == NULL || buffer->sized || buffer->life->highest != buffer->last ||
+    if (terms == NULL || nb_sizes_vary(stream) || buffer->sized || buffer->life->highest != buffer->last ||
         !nb_buffer_is_whole(&stream->buffers, buffer, from_one)) {
         return;
     }

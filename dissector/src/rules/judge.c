@@ -44,7 +44,15 @@ static struct claims *claims_of(const struct nb_event *event)
 
 void nb_keep(const struct nb_event *event, enum nb_rule rule)
 {
-    nb_standing_keep(event->stream, rule, event->frame);
+    if (nb_rule_holds(event->stream, rule)) {
+        nb_standing_keep(event->stream, rule, event->frame);
+    }
+}
+
+bool nb_may_repeat_unasked(const struct nb_stream *stream)
+{
+    return !nb_rule_holds(stream, NB_RULE_DATA_UNREQUESTED) &&
+           (stream->sender < 0 || !nb_is_unbroken(stream, stream->sender));
 }
 
 bool nb_is_unbroken(const struct nb_stream *stream, int end)
@@ -193,6 +201,9 @@ struct nb_finding *nb_blame(const struct nb_event *event, const struct nb_charge
     const char *why = charge->excuse;
     va_list arguments;
 
+    if (!nb_rule_holds(event->stream, charge->rule)) {
+        return NULL;
+    }
     if (why == NULL && !charge->alone) {
         why = doubt_of(event, charge->forgiven);
     }
@@ -222,9 +233,12 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
 {
     struct nb_stream *stream = event->stream;
     struct claims *claims = claims_of(event);
-    const char *offender = offender_of(event, charge->offender);
     va_list arguments;
 
+    if (!nb_rule_holds(stream, charge->rule)) {
+        return;
+    }
+    const char *offender = offender_of(event, charge->offender);
     va_start(arguments, format);
     const char *text = nb_file_vprintf(format, arguments);
     va_end(arguments);
@@ -388,8 +402,16 @@ void nb_settle(const struct nb_event *event)
 
 void nb_remark(const struct nb_event *event, enum nb_event_kind kind, const char *format, ...)
 {
+    static const char *const ids[] = {
+#define NB_EVENT_ID(name, id, slug, severity, text) id,
+        NB_EVENT_LIST(NB_EVENT_ID)
+#undef NB_EVENT_ID
+    };
     va_list arguments;
 
+    if (!nb_rule_holds(event->stream, nb_rule_of(ids[kind]))) {
+        return;
+    }
     va_start(arguments, format);
     const struct nb_finding finding = {
         .rule = (uint16_t)kind, .verdict = NB_EVENT, .text = nb_file_vprintf(format, arguments)};

@@ -42,11 +42,12 @@ struct nb_charge {
     uint32_t suspected_key;       /* the same by the record's ordinal + 1, when there is no pointer */
 };
 
-/* The rule was put to the test and kept. */
+/* The rule was put to the test and kept. This and what follows drops what is said of a rule that does not hold in the
+ * dialect of the connection. */
 void nb_keep(const struct nb_event *event, enum nb_rule rule);
 
 /* Reports a violation when nothing excuses it and the capture tells the whole story, else a suspicion with the reason.
- * The text is one sentence without the requirement ID. Returns what was told. */
+ * The text is one sentence without the requirement ID. Returns what was told; NULL: nothing. */
 struct nb_finding *nb_blame(const struct nb_event *event, const struct nb_charge *charge, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
@@ -68,6 +69,10 @@ void nb_buffer_leaves(const struct nb_event *event, const struct nb_buffer *buff
 
 /* Worth knowing, blames nobody. */
 void nb_remark(const struct nb_event *event, enum nb_event_kind kind, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* RFC 1986 lets the sender send packets again without being asked (R1986-13): the first copy that was captured of a
+ * packet may be a later one. */
+bool nb_may_repeat_unasked(const struct nb_stream *stream);
 
 /* Every packet that this end emitted since it opened the connection was captured, in order and once. */
 bool nb_is_unbroken(const struct nb_stream *stream, int end);

@@ -155,8 +155,8 @@ static void judge_early_data(const struct nb_event *event, const struct nb_buffe
                                      .offending_frame = nb_frame_of(buffer->life->first_data),
                                      .suspected_key = buffer->life->first_data};
 
-    if (buffer->distinct >= NB_PACKETS_TO_PROVE && buffer->told_ack < seq &&
-        came_together(event, buffer->told_ack + 1, seq)) {
+    if (nb_rule_holds(event->stream, NB_RULE_CTRL_ACK) && buffer->distinct >= NB_PACKETS_TO_PROVE &&
+        buffer->told_ack < seq && came_together(event, buffer->told_ack + 1, seq)) {
         nb_blame(event, &charge, "data of buffer %u acknowledge messages up to %u, their GO is message %u",
                  buffer->life->number, (uint16_t)buffer->told_ack, (uint16_t)seq);
     }

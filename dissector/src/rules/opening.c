@@ -73,7 +73,8 @@ static void judge_flags(const struct nb_event *event, const struct nb_terms *pro
     const uint16_t changed = proposed->flags ^ answered->flags;
 
     if (changed & NB_OPEN_WRITE) {
-        nb_blame(event, &charge, "RESPONSE turns the mode into %s", answered->flags & NB_OPEN_WRITE ? "WRITE" : "READ");
+        nb_blame(event, &charge, "RESPONSE turns the mode into %s",
+                 nb_mode_name(event->stream->dialect, answered->flags));
     } else if (changed & proposed->flags & NB_OPEN_DATA_CHECKSUM) {
         charge.excuse = "RFC 998 leaves the direction open (AMB-24)";
         nb_blame(event, &charge, "RESPONSE drops the data checksums that the OPEN asked for");

@@ -76,7 +76,7 @@ static bool take_packet(struct request *request, uint16_t packet)
 
 static void report_unseen_repair(const struct nb_event *event, struct request *request)
 {
-    if (!request->passed || request->reported) {
+    if (!request->passed || request->reported || nb_may_repeat_unasked(event->stream)) {
         return;
     }
     const struct nb_charge charge = {.rule = NB_RULE_BUFFER_ORDER,
@@ -244,7 +244,7 @@ static void judge_repair(const struct nb_event *event, struct request *request, 
         nb_keep(event, NB_RULE_BUFFER_ORDER);
         return;
     }
-    if (request->reported || ack < request->seq) {
+    if (request->reported || ack < request->seq || nb_may_repeat_unasked(event->stream)) {
         return;
     }
     if (!event->at_sender && counted && event->emitted.number < request->passed_number) {

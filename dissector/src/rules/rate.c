@@ -179,6 +179,7 @@ void nb_rate_packet(const struct nb_event *event, const struct nb_buffer *buffer
     } else if (event->at_sender) {
         nb_keep(event, NB_RULE_RATE_BURST);
         nb_keep(event, NB_RULE_RATE_INTERVAL);
+        nb_keep(event, NB_RULE_R1986_INTERVAL);
         if (repeated) {
             nb_keep(event, NB_RULE_RATE_REPAIRS);
         }

@@ -142,7 +142,7 @@ static void find_gap(const struct nb_event *event, const bool *present, int64_t 
 
 unsigned nb_redundancy_capacity(const struct nb_stream *stream)
 {
-    const unsigned full_data = NB_DATA_HEADER_BYTES + stream->data_packet_size;
+    const unsigned full_data = nb_layout_of(stream->dialect)->data + stream->data_packet_size;
 
     return MAX(state_of(stream)->largest_bytes, MIN(full_data, PATH_LIMIT_BYTES));
 }
@@ -491,6 +491,9 @@ static bool is_proven(const struct nb_event *event, const struct pending *pendin
 
     if (may_be_part(state_of(stream))) {
         return false;
+    }
+    if (!nb_rule_holds(stream, NB_RULE_CTRL_ACK) && !nb_is_unbroken(stream, event->end)) {
+        return false; /* it may acknowledge less than before (R1986-14) */
     }
     if (event->at_sender) {
         return pending->below > 0;

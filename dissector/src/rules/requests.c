@@ -13,6 +13,7 @@
 #include "decode/netblt.h"
 #include "rules/ends.h"
 #include "rules/judge.h"
+#include "rules/sizes.h"
 
 /* One bit per packet number. */
 enum { NAMED_BYTES = (UINT16_MAX + 1) / 8, STACK_ENTRIES = 64 };
@@ -43,21 +44,10 @@ static bool names_twice(const struct nb_event *event, const struct nb_message *m
     return twice;
 }
 
-/* Packets that a full buffer has; 0 when not known. */
-static uint32_t full_count(const struct nb_stream *stream)
-{
-    const struct nb_terms *terms = nb_terms_of(stream);
-
-    if (terms == NULL || terms->data_packet_size == 0) {
-        return 0;
-    }
-    return terms->buffer_size / terms->data_packet_size + (terms->buffer_size % terms->data_packet_size != 0);
-}
-
 /* RESEND-05: an LDATA that never came must be asked for; for the length of a short last buffer see AMB-32. */
 static void judge_ldata(const struct nb_event *event, const struct nb_message *message, const struct nb_buffer *buffer)
 {
-    const uint32_t full = full_count(event->stream);
+    const uint32_t full = nb_sizes_full_count(event->stream);
     int highest = -1;
 
     for (unsigned i = 0; i < message->count; i++) {
@@ -87,7 +77,7 @@ static void judge_ldata(const struct nb_event *event, const struct nb_message *m
 /* RESEND-01. A sender that numbers packets beyond the buffer is asked for what it left out below (DATA-05). */
 static void judge_list(const struct nb_event *event, const struct nb_message *message, const struct nb_buffer *buffer)
 {
-    const uint32_t full = full_count(event->stream);
+    const uint32_t full = nb_sizes_full_count(event->stream);
     struct nb_charge charge = {.rule = NB_RULE_RESEND_LIST, .offender = event->end};
 
     if (message->count == 0) {
@@ -233,7 +223,9 @@ static void judge_early_request(const struct nb_event *event, const struct nb_bu
 static void judge_misplaced(const struct nb_event *event, const struct nb_buffer *buffer, enum nb_rule rule,
                             const struct nb_misplaced *misplaced, const char *what)
 {
-    const struct nb_part *part = misplaced->frame == 0 ? NULL : nb_buffer_known_part(buffer, misplaced->packet);
+    const struct nb_part *part = misplaced->frame == 0 || nb_may_repeat_unasked(event->stream)
+                                     ? NULL
+                                     : nb_buffer_known_part(buffer, misplaced->packet);
     const struct nb_standing copies = nb_standing_of(event->stream, NB_RULE_DATA_UNREQUESTED);
     const bool ordered =
         misplaced->proven && nb_emission_counts(&event->stream->end[event->end].flow, NB_EVIDENCE_BITS);
@@ -278,7 +270,7 @@ static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer
         nb_keep(event, NB_RULE_DATA_NUMBERS);
         nb_buffer_judge_size(event, buffer, nb_is_unbroken(stream, event->end));
     } else if (nb_is_unbroken(stream, event->end) && buffer->last >= 0 && stream->active >= 0 &&
-               !buffer->last_flagged && buffer->bytes == terms->buffer_size) {
+               !buffer->last_flagged && buffer->bytes == terms->buffer_size && !nb_sizes_vary(stream)) {
         charge = (struct nb_charge){.rule = NB_RULE_DATA_NUMBERS,
                                     .offender = event->end,
                                     .offending_frame = buffer->last_frame,
@@ -295,7 +287,9 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
     nb_buffer_judge_end(event, buffer);
     judge_numbers(event, buffer);
     const uint32_t counted = buffer->not_counted == 0 ? buffer->room : MIN(buffer->room, buffer->not_counted);
-    for (int i = 0; i <= buffer->life->highest && i < (int)counted; i++) {
+    /* Where packets may be sent again without being asked for, nothing shows why one is. */
+    const bool telling = nb_rule_holds(event->stream, NB_RULE_DATA_UNREQUESTED);
+    for (int i = 0; telling && i <= buffer->life->highest && i < (int)counted; i++) {
         const struct nb_part *part = &buffer->parts[i];
         if (part->copies > part->asked + 1 && nb_buffer_counts_requests(buffer, (uint32_t)i) &&
             part->copies > nb_buffer_requests(buffer, (uint32_t)i) + 1) {
@@ -305,7 +299,7 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
             judge_early_request(event, buffer, (uint32_t)i);
         }
     }
-    if (kept && buffer->life->highest >= 0) {
+    if (telling && kept && buffer->life->highest >= 0) {
         nb_keep(event, NB_RULE_DATA_UNREQUESTED);
         if (buffer->ask_seq != 0) {
             nb_keep(event, NB_RULE_RESEND_SERVED);

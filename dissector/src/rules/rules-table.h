@@ -102,7 +102,7 @@
     X(ORDER_BUFFERS, "ORDER-01", "order_buffers", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "The lowest buffer is sent first") \
     X(BUFFER_ORDER, "ORDER-02", "buffer_order", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "Repairs precede later buffers") \
     X(ORDER_PACKETS, "ORDER-03", "order_packets", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "A buffer goes out in order, LDATA last") \
-    X(ORDER_GAP, "ORDER-04", "order_gap", SUSPECTED, NB_IN(RFC998) | NB_IN(ETFTP), "The next buffer follows without a gap") \
+    X(ORDER_GAP, "ORDER-04", "order_gap", SUSPECTED, NB_IN(RFC998), "The next buffer follows without a gap") \
     X(RATE_BURST, "RATE-01", "rate_burst", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "No more than a burst per interval") \
     X(RATE_INTERVAL, "RATE-02", "rate_interval", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "Bursts keep their interval") \
     X(RATE_REPAIRS, "RATE-03", "rate_repairs", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "Repairs are paced too") \
@@ -150,18 +150,32 @@
     X(R1030_CONTROLS, "R1030-10", "r1030_controls", OBSERVED, NB_IN(RFC998), "About one CONTROL per buffer") \
     X(R1030_ODD_SIZES, "R1030-11", "r1030_odd_sizes", OBSERVED, NB_IN(RFC998) | NB_IN(ETFTP), "Packet sizes need not be multiples of 4") \
     X(R1986_CARRIER, "R1986-01", "r1986_carrier", OBSERVED, NB_IN(ETFTP), "ETFTP rides in UDP") \
-    X(R1986_OPEN, "R1986-02", "r1986_open", OBSERVED, NB_IN(ETFTP), "OPEN and RESPONSE hold a radio delay") \
-    X(R1986_FLAGS, "R1986-03", "r1986_flags", OBSERVED, NB_IN(ETFTP), "T tells binary from netascii, R allows other sizes") \
+    X(R1986_OPEN, "R1986-02", "r1986_open", VIOLATION, NB_IN(ETFTP), "OPEN and RESPONSE hold a radio delay") \
+    X(R1986_FLAGS, "R1986-03", "r1986_flags", VIOLATION, NB_IN(ETFTP), "T tells binary from netascii, R allows other sizes") \
     X(R1986_MODE, "R1986-04", "r1986_mode", OBSERVED, NB_IN(ETFTP), "M is 0 where the active end sends") \
     X(R1986_SIZE, "R1986-05", "r1986_size", SUSPECTED, NB_IN(ETFTP), "OK and NULL-ACK carry the packet size when R is set") \
-    X(R1986_NULL_ACK, "R1986-06", "r1986_null_ack", OBSERVED, NB_IN(ETFTP), "NULL-ACK confirms changed parameters") \
-    X(R1986_NUMBERS, "R1986-07", "r1986_numbers", VIOLATION, NB_IN(ETFTP), "The first buffer is 0") \
+    X(R1986_NULL_ACK, "R1986-06", "r1986_null_ack", SUSPECTED, NB_IN(ETFTP), "NULL-ACK confirms changed parameters") \
+    X(R1986_NUMBERS, "R1986-07", "r1986_numbers", VIOLATION, NB_IN(ETFTP), "The first buffer is 0, and the first packet of each") \
     X(R1986_BACK_OFF, "R1986-08", "r1986_back_off", OBSERVED, NB_IN(ETFTP), "Much loss makes packets or bursts smaller") \
     X(R1986_RANGE, "R1986-09", "r1986_range", VIOLATION, NB_IN(ETFTP), "Packets hold 16 to 1448 bytes of data") \
     X(R1986_CLOSE, "R1986-10", "r1986_close", OBSERVED, NB_IN(ETFTP), "QUIT is answered with DONE") \
-    X(R1986_TIMERS, "R1986-11", "r1986_timers", OBSERVED, NB_IN(ETFTP), "What is repeated waits for 5 s at least") \
+    X(R1986_TIMERS, "R1986-11", "r1986_timers", SUSPECTED, NB_IN(ETFTP), "What is repeated waits for 5 s at least") \
     X(R1986_REPEAT, "R1986-13", "r1986_repeat", OBSERVED, NB_IN(ETFTP), "The sender repeats until the OK") \
-    X(R1986_ACK, "R1986-14", "r1986_ack", SUSPECTED, NB_IN(ETFTP), "High-seq never goes back")
+    X(R1986_ACK, "R1986-14", "r1986_ack", SUSPECTED, NB_IN(ETFTP), "High-seq never goes back") \
+    X(R1986_FORMATS, "R1986-15", "r1986_formats", VIOLATION, NB_IN(ETFTP), "Formats of the other packets") \
+    X(R1986_TYPES, "R1986-16", "r1986_types", OBSERVED, NB_IN(ETFTP), "Type codes") \
+    X(R1986_ALIGNED, "R1986-17", "r1986_aligned", OBSERVED, NB_IN(ETFTP), "Longword alignment") \
+    X(R1986_STRINGS, "R1986-18", "r1986_strings", OBSERVED, NB_IN(ETFTP), "Strings end in NUL and are padded") \
+    X(R1986_NAME, "R1986-19", "r1986_name", SUSPECTED, NB_IN(ETFTP), "The client string names the file") \
+    X(R1986_CHECKSUMS, "R1986-20", "r1986_checksums", OBSERVED, NB_IN(ETFTP), "Checksums") \
+    X(R1986_LDATA, "R1986-21", "r1986_ldata", OBSERVED, NB_IN(ETFTP), "LDATA ends each buffer") \
+    X(R1986_LAST_FLAG, "R1986-22", "r1986_last_flag", OBSERVED, NB_IN(ETFTP), "L on each packet of the last buffer") \
+    X(R1986_TIGHT_TIMER, "R1986-23", "r1986_tight_timer", SUSPECTED, NB_IN(ETFTP), "OK returns the tight timer") \
+    X(R1986_BLOCKS, "R1986-24", "r1986_blocks", VIOLATION, NB_IN(ETFTP), "A buffer is whole blocks") \
+    X(R1986_BUFFER, "R1986-25", "r1986_buffer", SUSPECTED, NB_IN(ETFTP), "A buffer has at most 524,288 bytes") \
+    X(R1986_INTERVAL, "R1986-26", "r1986_interval", OBSERVED, NB_IN(ETFTP), "Burst rate is in milliseconds") \
+    X(R1986_QUIT, "R1986-27", "r1986_quit", SUSPECTED, NB_IN(ETFTP), "QUIT is acknowledged") \
+    X(R1986_FIXED_SIZE, "R1986-28", "r1986_fixed_size", VIOLATION, NB_IN(ETFTP), "Without R the packet size stays")
 
 /* A rule, and one that says the same: only the second one is reported when it is broken. */
 #define NB_SAME_LIST(SAME) \
@@ -173,4 +187,16 @@
     SAME(R1030_ORDER, BUFFER_ORDER) \
     SAME(R1030_REARM, TIMER_PATIENCE) \
     SAME(R1030_INTERVAL, RATE_INTERVAL) \
-    SAME(R1030_SIZE, DATA_PACKET_SIZE)
+    SAME(R1030_SIZE, DATA_PACKET_SIZE) \
+    SAME(R1986_FORMATS, WIRE_HEADER_ONLY) \
+    SAME(R1986_FORMATS, WIRE_DATA) \
+    SAME(R1986_FORMATS, WIRE_CONTROL) \
+    SAME(R1986_TYPES, WIRE_TYPE) \
+    SAME(R1986_ALIGNED, WIRE_MULTIPLE) \
+    SAME(R1986_STRINGS, WIRE_STRING) \
+    SAME(R1986_CHECKSUMS, CKSUM_ALL) \
+    SAME(R1986_CHECKSUMS, CKSUM_ALGORITHM) \
+    SAME(R1986_CHECKSUMS, CKSUM_COVERAGE) \
+    SAME(R1986_CHECKSUMS, CKSUM_DATA) \
+    SAME(R1986_LDATA, DATA_LDATA) \
+    SAME(R1986_LAST_FLAG, DATA_LAST_FLAG)

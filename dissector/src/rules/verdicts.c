@@ -14,6 +14,16 @@ const struct nb_rule_info *nb_rule_info(unsigned rule)
     return &rules[rule];
 }
 
+unsigned nb_rule_of(const char *id)
+{
+    unsigned rule = 0;
+
+    while (rule < NB_RULES && strcmp(rules[rule].id, id) != 0) {
+        rule++;
+    }
+    return rule;
+}
+
 static const struct {
     enum nb_rule same;
     enum nb_rule as;
@@ -23,10 +33,20 @@ static const struct {
 #undef NB_SAME_ROW
 };
 
-enum nb_rule nb_rule_same(enum nb_rule rule)
+static bool holds_in(unsigned rule, enum nb_dialect dialect)
+{
+    return (rules[rule].dialects & 1U << dialect) != 0;
+}
+
+bool nb_rule_holds(const struct nb_stream *stream, unsigned rule)
+{
+    return holds_in(rule, stream->dialect);
+}
+
+enum nb_rule nb_rule_same(enum nb_rule rule, enum nb_dialect dialect)
 {
     for (size_t i = 0; i < array_length(same); i++) {
-        if (same[i].as == rule) {
+        if (same[i].as == rule && holds_in(same[i].same, dialect)) {
             return same[i].same;
         }
     }
@@ -110,6 +130,9 @@ struct nb_standing nb_standing_of(const struct nb_stream *stream, unsigned rule)
 {
     const struct nb_standing standing = own_standing(stream, (enum nb_rule)rule);
 
+    if (!nb_rule_holds(stream, rule)) {
+        return (struct nb_standing){0}; /* the dialect may have become known late */
+    }
     return nb_conclude(&standing) != NB_NOT_OBSERVED ? standing : held_together(stream, (enum nb_rule)rule);
 }
 

@@ -36,10 +36,17 @@ struct nb_rule_info {
 /* rule: 0 .. NB_RULES-1 */
 const struct nb_rule_info *nb_rule_info(unsigned rule);
 
-/* The rule that says the same as this one; NB_RULES when none does. RFC 1030 tells as experience what RFC 998 demands:
- * who breaks that is blamed for that alone, and this is found by its filter. It is held as long as none of those is
- * blamed. */
-enum nb_rule nb_rule_same(enum nb_rule rule);
+/* The rule of a requirement ("CTRL-04"); NB_RULES when it has none. */
+unsigned nb_rule_of(const char *id);
+
+/* It holds in the dialect of this connection. What is told of other rules is dropped, so that one piece of code judges
+ * every dialect. */
+bool nb_rule_holds(const struct nb_stream *stream, unsigned rule);
+
+/* The rule that says the same as this one in this dialect; NB_RULES when none does. RFC 1030 tells as experience what
+ * RFC 998 demands, and RFC 1986 demands some of it again: who breaks that is blamed for that alone, and this is found
+ * by its filter. It is held as long as none of those is blamed. */
+enum nb_rule nb_rule_same(enum nb_rule rule, enum nb_dialect dialect);
 
 /* How a connection stands with a rule. Frames are 0 when there is none. */
 struct nb_standing {

@@ -113,15 +113,17 @@ static void judge_string(const struct nb_event *event, int offset, bool unstruct
 static void judge_open(const struct nb_event *event)
 {
     const struct nb_packet *packet = event->packet;
-    const uint16_t reserved = packet->open_flags & NB_OPEN_RESERVED;
+    const uint16_t reserved = packet->open_flags & packet->layout->open_reserved;
     const struct nb_charge etftp = {
         .rule = NB_RULE_WIRE_OPEN_FLAGS, .offender = event->end, .excuse = "ETFTP has flags there"};
 
     nb_keep(event, NB_RULE_WIRE_OPEN);
     if (reserved == 0) {
         nb_keep(event, NB_RULE_WIRE_OPEN_FLAGS);
+        nb_keep(event, NB_RULE_R1986_FLAGS);
     } else {
         nb_robust_odd(event, NB_ODD_RESERVED);
+        accuse(event, NB_RULE_R1986_FLAGS, "reserved flags are set");
         if (event->over_udp && (packet->open_flags & NB_ETFTP_RESERVED) == 0) {
             nb_blame(event, &etftp, "reserved flags 0x%04x are set", reserved);
         } else {
@@ -197,8 +199,9 @@ static void judge_body(const struct nb_event *event)
         }
         break;
     case NB_NULL_ACK:
-        if (packet->length != NB_NULL_ACK_BYTES) {
+        if (packet->length != packet->layout->null_ack) {
             accuse(event, NB_RULE_WIRE_NULL_ACK, "NULL-ACK is not 20 bytes long");
+            accuse(event, NB_RULE_R1986_FORMATS, "NULL-ACK is not 20 bytes long");
         } else {
             nb_keep(event, NB_RULE_WIRE_NULL_ACK);
         }
@@ -284,8 +287,8 @@ static void judge_data_checksum(const struct nb_event *event)
     if (packet->data_checksum != NB_BAD) {
         return;
     }
-    const uint16_t field = tvb_get_ntohs(packet->tvb, 20);
-    const uint16_t sum = nb_sum(packet->tvb, NB_DATA_HEADER_BYTES, packet->end - NB_DATA_HEADER_BYTES);
+    const uint16_t field = tvb_get_ntohs(packet->tvb, packet->layout->high_seq + 4);
+    const uint16_t sum = nb_sum(packet->tvb, packet->layout->data, packet->end - packet->layout->data);
     const char *like = field == 0                         ? "zero"
                        : field == sum                     ? "the sum itself"
                        : field == swapped((uint16_t)~sum) ? "right with its bytes swapped"
@@ -379,7 +382,6 @@ bool nb_wire_is_miscomputed(const struct nb_packet *packet)
 /* -1: damage is the likeliest. */
 static int likely_mistake(const struct nb_event *event)
 {
-    enum { DATA_CHECKSUM_OFFSET = 20 };
     const struct nb_packet *packet = event->packet;
     const uint16_t expected = nb_expected_checksum(packet->header_sum, packet->checksum);
     const int plain = plain_mistake(packet);
@@ -392,7 +394,7 @@ static int likely_mistake(const struct nb_event *event)
     }
     if (nb_is_data(packet->type) && (packet->data_flags & NB_DATA_RESERVED) == 0 && event->stream->data_checksummed &&
         packet->captured >= packet->end && nb_data_checksum_fits(packet) &&
-        nb_sum_fits(nb_sum(packet->tvb, 0, DATA_CHECKSUM_OFFSET))) {
+        nb_sum_fits(nb_sum(packet->tvb, 0, packet->layout->high_seq + 4))) {
         return STOPS_EARLY;
     }
     return packet->checksum == (uint16_t)(expected + 1) ? CARRY_LOST : -1;
@@ -500,6 +502,10 @@ void nb_wire_broken(const struct nb_event *event, bool verified)
                    : packet->type <= NB_RESPONSE ? NB_RULE_WIRE_OPEN
                                                  : NB_RULE_WIRE_LENGTH,
                    "Length is below the minimum of the type");
+            if (packet->type == NB_NULL_ACK || packet->type <= NB_RESPONSE) {
+                accuse(event, packet->type == NB_NULL_ACK ? NB_RULE_R1986_FORMATS : NB_RULE_R1986_OPEN,
+                       "Length is below the minimum of the type");
+            }
         }
         break;
     case NB_LENGTH_BEYOND:

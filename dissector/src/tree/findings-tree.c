@@ -45,7 +45,8 @@ static void add_same(proto_tree *tree, tvbuff_t *tvb, enum nb_rule rule)
     }
 }
 
-static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb)
+static void show(const struct nb_finding *finding, enum nb_dialect dialect, packet_info *pinfo, proto_tree *tree,
+                 tvbuff_t *tvb)
 {
     const bool event = finding->verdict == NB_EVENT;
     const char *id = event ? events[finding->rule].id : nb_rule_info(finding->rule)->id;
@@ -65,7 +66,7 @@ static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tre
         add_string(sub, tvb, hf_netblt_analysis_requirement, id);
         add_string(sub, tvb, hf_netblt_analysis_verdict, verdict_names[finding->verdict]);
         add_string(sub, tvb, hf_netblt_analysis_offender, finding->offender);
-        add_same(sub, tvb, nb_rule_same((enum nb_rule)finding->rule));
+        add_same(sub, tvb, nb_rule_same((enum nb_rule)finding->rule, dialect));
     }
     add_frame(sub, tvb, hf_netblt_analysis_offending, finding->offending_frame);
     add_frame(sub, tvb, hf_netblt_analysis_request, finding->request_frame);
@@ -73,8 +74,10 @@ static void show(const struct nb_finding *finding, packet_info *pinfo, proto_tre
     add_frame(sub, tvb, hf_netblt_analysis_proof, finding->proof_frame);
 }
 
-static void show_findings(const struct nb_finding *list, packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb)
+static void show_findings(const struct nb_record *record, packet_info *pinfo, proto_tree *tree, tvbuff_t *tvb)
 {
+    const struct nb_finding *list = nb_finding_in(record->notes);
+
     if (list == NULL) {
         return;
     }
@@ -83,7 +86,7 @@ static void show_findings(const struct nb_finding *list, packet_info *pinfo, pro
 
     proto_item_set_generated(item);
     for (; list != NULL; list = nb_next_finding(list)) {
-        show(list, pinfo, sub, tvb);
+        show(list, (enum nb_dialect)record->dialect, pinfo, sub, tvb);
     }
 }
 
@@ -97,7 +100,7 @@ void nb_show_record(const struct nb_packet *packet, const struct nb_record *reco
         proto_tree_add_string(tree, hf_netblt_capture_position, packet->tvb, 0, 0, nb_position_name(record->position));
     proto_item_set_generated(item);
     proto_item_append_text(item, position != NB_POSITION_AUTO ? " (set by preference)" : " (inferred, proves nothing)");
-    show_findings(nb_finding_in(record->notes), pinfo, tree, packet->tvb);
+    show_findings(record, pinfo, tree, packet->tvb);
 }
 
 static ei_register_info row(expert_field *field, const char *slug, int severity, const char *text)
