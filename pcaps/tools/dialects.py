@@ -26,6 +26,24 @@ V4_CODES = {
 UID = 0x5EAF00D5
 BUFFER_BYTES, PACKET_BYTES = 2048, 512
 
+TERMS: Fields = {
+    "unique_id": UID,
+    "buffer_size": BUFFER_BYTES,
+    "transfer_size": 0,
+    "packet_size": PACKET_BYTES,
+    "burst_size": 2,
+    "burst_interval_ms": 50,
+    "death_timer_s": 60,
+    "active_sends": True,
+    "data_checksum_flag": True,
+    "binary": True,
+    "renegotiate": True,
+    "reserved_flags": 0,
+    "max_buffers": 2,
+    "radio_delay_s": 4,
+    "string": "",
+}
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -48,24 +66,44 @@ class Dialect:
     def setup(
         self, kind: str, ports: tuple[int, int], string: str, transfer_bytes: int, packet_bytes: int = PACKET_BYTES
     ) -> Packet:
-        """OPEN or RESPONSE: the active end sends, data checksummed. RFC 1986 turns M (R1986-04)."""
-        write = self.name == "version4"
-        fields: dict[str, Any] = {"unique_id": UID, "buffer_size": BUFFER_BYTES, "packet_size": packet_bytes}
-        fields |= {"burst_size": 2, "burst_interval_ms": 50, "death_timer_s": 60, "max_buffers": 2}
-        fields |= {"write": write, "data_checksum_flag": True, "string": string}
+        """OPEN or RESPONSE: the active end sends, data checksummed."""
+        terms = {"string": string, "transfer_size": transfer_bytes, "packet_size": packet_bytes}
+        return self.opening(kind, ports, {**TERMS, **terms})
+
+    def opening(self, kind: str, ports: tuple[int, int], terms: Fields) -> Packet:
+        """OPEN or RESPONSE; `active_sends` and not M, which RFC 1986 turns (R1986-04)."""
+        write = terms["active_sends"] == (self.name == "version4")
+        common = ("unique_id", "buffer_size", "packet_size", "burst_size", "burst_interval_ms", "death_timer_s")
+        fields: dict[str, Any] = {key: terms[key] for key in (*common, "max_buffers")}
+        fields |= {"write": write, "data_checksum_flag": terms["data_checksum_flag"], "string": terms["string"]}
+        flags = terms["reserved_flags"] | (1 if write else 0) | (2 if terms["data_checksum_flag"] else 0)
+        pace = tuple(fields[key] for key in common[2:])
         if self.name == "version4":
-            body = struct.pack(">IIHHHHHH", UID, BUFFER_BYTES, packet_bytes, 2, 50, 60, 0x0003, 2)
+            body = struct.pack(
+                ">IIHHHHHH", fields["unique_id"], fields["buffer_size"], *pace, flags, fields["max_buffers"]
+            )
         else:
-            fields |= {"transfer_size": transfer_bytes, "binary": True, "renegotiate": True, "radio_delay_s": 4}
-            sizes = (UID, BUFFER_BYTES, transfer_bytes, packet_bytes, 2, 50, 60)
-            body = struct.pack(">IIIHHHHHHHH", *sizes, 0x000E, 2, 4, 0)
-        return self.packet(kind, body + text_field(string), fields, ports)
+            fields |= {key: terms[key] for key in ("transfer_size", "binary", "renegotiate", "radio_delay_s")}
+            flags |= (4 if terms["binary"] else 0) | (8 if terms["renegotiate"] else 0)
+            sizes = (fields["unique_id"], fields["buffer_size"], fields["transfer_size"])
+            rest = (flags, fields["max_buffers"], fields["radio_delay_s"], 0)
+            body = struct.pack(">IIIHHHHHHHH", *sizes, *pace, *rest)
+        text = terms["string"]
+        return self.packet(kind, body + (text_field(text) if isinstance(text, str) else text), fields, ports)
 
     def data(
-        self, kind: str, ports: tuple[int, int], buffer: int, number: int, high_seq: int, octets: bytes, last: bool
+        self,
+        kind: str,
+        ports: tuple[int, int],
+        buffer: int,
+        number: int,
+        high_seq: int,
+        octets: bytes,
+        last: bool,
+        data_checksum: int | None = None,
     ) -> Packet:
-        """DATA or LDATA."""
-        value = checksum(octets)
+        """DATA or LDATA; `data_checksum` overrules the right one."""
+        value = checksum(octets) if data_checksum is None else data_checksum
         fields: dict[str, Any] = {"buffer": buffer, "high_seq": high_seq, "packet": number, "data_checksum": value}
         fields |= {"last_buffer": last, "data_hex": octets.hex()}
         if self.name == "version4":
@@ -75,14 +113,21 @@ class Dialect:
             body = struct.pack(">IHHHH", buffer, high_seq, number, value, int(last))
         return self.packet(kind, body + octets, fields, ports)
 
-    def null_ack(self, ports: tuple[int, int], high_seq: int, touched: int) -> Packet:
-        """NULL-ACK."""
-        fields: dict[str, Any] = {"high_seq": high_seq, "burst_size": 2, "burst_interval_ms": 50}
+    def null_ack(
+        self,
+        ports: tuple[int, int],
+        high_seq: int,
+        touched: int,
+        packet_bytes: int = 256,
+        pace: tuple[int, int] = (2, 50),
+    ) -> Packet:
+        """NULL-ACK; `pace` is burst size and burst interval."""
+        fields: dict[str, Any] = {"high_seq": high_seq, "burst_size": pace[0], "burst_interval_ms": pace[1]}
         if self.name == "version4":
             fields |= {"last_touched": touched, "last_buffer": False}
-            return self.packet("NULL-ACK", struct.pack(">IHHHH", touched, high_seq, 2, 50, 0), fields, ports)
-        fields["packet_size"] = 256
-        return self.packet("NULL-ACK", struct.pack(">HHHH", high_seq, 2, 50, 256), fields, ports)
+            return self.packet("NULL-ACK", struct.pack(">IHHHH", touched, high_seq, *pace, 0), fields, ports)
+        fields["packet_size"] = packet_bytes
+        return self.packet("NULL-ACK", struct.pack(">HHHH", high_seq, *pace, packet_bytes), fields, ports)
 
     def control(self, ports: tuple[int, int], *messages: Message) -> Packet:
         """CONTROL."""

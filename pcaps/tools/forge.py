@@ -21,6 +21,7 @@ from pcaps.tools import (
     forged_control,
     forged_ctrl04,
     forged_data,
+    forged_dialects,
     forged_etftp,
     forged_order02,
     forged_out_of_step,
@@ -39,7 +40,7 @@ def all_scripts() -> dict[str, Callable[[], Exchange]]:
     homes = (
         *(forged_wire, forged_setup, forged_control, forged_ctrl04),
         *(forged_data, forged_order02, forged_rate, forged_close, forged_out_of_step),
-        *(forged_consequences, forged_choices, forged_etftp),
+        *(forged_consequences, forged_choices, forged_etftp, forged_dialects),
         *(forged_absence, forged_permitted),
     )
     return {name: script for home in homes for name, script in home.SCRIPTS.items()}

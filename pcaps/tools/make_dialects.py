@@ -25,7 +25,7 @@ SENDER, RECEIVER = bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2))
 PORTS = (1024, 1)
 BACK = (1, 1024)
 TRANSFER_BYTES = 3000  # one full buffer and a short one
-NAMES = {"etftp": "maps/overlay.img", "version4": "order-of-battle.txt"}
+NAMES = {"etftp": "/maps/overlay.img", "version4": "order-of-battle.txt"}
 
 
 def transfer_data() -> bytes:
