@@ -179,7 +179,7 @@ def test_what_cannot_be_judged_is_named_and_is_neither_pass_nor_failure(command:
         (str(text), "text.pcap"),
         ("/no/such/file", "No such file"),
         (str(empty), "holds no capture"),
-        (str(PCAPS / "dialects" / "etftp-transfer.pcapng"), "ETFTP"),
+        (str(PCAPS / "violations" / "v4-like-rfc998-opening.pcapng"), "version byte"),
     ):
         done = command("check", name)
         assert done.status == 2, done.output
@@ -188,10 +188,20 @@ def test_what_cannot_be_judged_is_named_and_is_neither_pass_nor_failure(command:
         assert complaint not in done.output, "an error is printed once"
 
 
-def test_of_etftp_a_breach_of_its_own_rules_is_told(command: Command) -> None:
-    status, document = checked(command, str(PCAPS / "violations" / "r198609-too-small.pcapng"))
-    assert status == 1
-    assert {finding["requirement"] for finding in findings(document)} == {"R1986-09"}
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("r198609-too-small", {"R1986-09"}),
+        ("etftp-neg02-packet-size", {"NEG-02"}),
+        ("v4-neg02-packet-size", {"NEG-02"}),
+        ("etftp-like-998-kept", set()),
+        ("v4-like-998-kept", set()),
+    ],
+)
+def test_other_dialects_are_judged(command: Command, name: str, told: set[str]) -> None:
+    status, document = checked(command, str(PCAPS / "violations" / f"{name}.pcapng"))
+    assert status == bool(told)
+    assert {finding["requirement"] for finding in findings(document)} == told
 
 
 def test_a_file_that_is_cut_short_is_judged_up_to_there_and_in_error(command: Command, tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "captures"
     (made / "below").mkdir(parents=True)
     shutil.copy(CLEAN, made / "clean.pcapng")
-    shutil.copy(PCAPS / "dialects" / "etftp-transfer.pcapng", made / "etftp.pcapng")
+    shutil.copy(PCAPS / "violations" / "v4-like-rfc998-opening.pcapng", made / "foreign.pcapng")
     (made / "below" / "no-suffix").write_bytes(gzip.compress(VIOLATING.read_bytes()))
     pcap(made / "below" / "old.pcap", frames(), ETHERNET)
     (made / "notes.pcap").write_text("this is no capture", encoding="utf-8")
@@ -282,7 +282,7 @@ def test_a_folder_is_judged_with_all_captures_in_it(command: Command, folder: Pa
     verdicts = {str(Path(file["file"]).relative_to(folder)): file["verdict"] for file in document["files"]}
     assert verdicts == {"clean.pcapng": "PASS", "below/no-suffix": "FAIL", "below/old.pcap": "PASS"}
     skipped = {str(Path(one["file"]).relative_to(folder)): one["reason"] for one in document["skipped"]}
-    assert set(skipped) == {"empty", "notes.pcap", "etftp.pcapng"}
+    assert set(skipped) == {"empty", "notes.pcap", "foreign.pcapng"}
     assert skipped["notes.pcap"] == "not a capture"
     text = command("check", str(folder)).output
     assert f"{folder / 'notes.pcap'}: skipped: not a capture" in text
@@ -312,7 +312,7 @@ def test_captures_are_told_by_their_content_and_links_are_not_followed(folder: P
     found = listed([str(folder), "named"])
     assert [Path(name).name for name in found.captures] == [
         "clean.pcapng",
-        "etftp.pcapng",
+        "foreign.pcapng",
         "no-suffix",
         "old.pcap",
         "named",

@@ -249,10 +249,16 @@ class VersionByte4(Talk):
         return {**super().ports(emitter), "version": 4}
 
 
-def only_looks_like_version4() -> Exchange:
+def only_opens_like_version4() -> VersionByte4:
     talk = VersionByte4("RFC 998 with the version byte 4, and a RESPONSE that makes what was proposed less.")
     talk.opens(packet_size=128, burst_size=16, burst_interval_ms=5, max_buffers=4, buffer_size=4096)
     talk.responds(packet_size=64)
+    return talk
+
+
+def only_looks_like_version4() -> Exchange:
+    talk = only_opens_like_version4()
+    talk.about = f"{talk.about.rstrip('.')}; the whole transfer."
     talk.says(*talk.grants(2))
     return talk.finish(0)
 
@@ -293,4 +299,5 @@ SCRIPTS: dict[str, Script] = {
     **{f"etftp-{name}": told(story, EtftpTalk) for name, story in {**IN_BOTH, **IN_ETFTP}.items()},
     **{f"v4-{name}": told(story, Version4Talk) for name, story in IN_BOTH.items()},
     "v4-like-rfc998": only_looks_like_version4,
+    "v4-like-rfc998-opening": only_opens_like_version4,
 }

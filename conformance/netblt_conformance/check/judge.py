@@ -97,8 +97,8 @@ def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = Non
     conclude(checked, sightings.transfers(tshark, file, connections), reader, position)
     if not checked.transfers and not checked.error:
         checked.error, checked.foreign = "holds no NETBLT packet", True
-    elif not checked.error and not any(_speaks_of_rfc_998(row) for row in checked.results):
-        checked.error = "holds nothing that the rules of RFC 998 can judge; is it ETFTP or version 4?"
+    elif not checked.error and all(row.verdict is Verdict.NA for row in checked.results):
+        checked.error = "holds nothing that can be judged; is it RFC 998 with the version byte of version 4?"
         checked.foreign = True
     return checked
 
@@ -133,12 +133,6 @@ def _told_elsewhere(standing: Standing, named: dict[str, set[int]]) -> bool:
     if standing.conclusion not in (standings.VIOLATED, standings.SUSPECTED):
         return False
     return not named.get(standing.requirement, set()).isdisjoint(standing.frames)
-
-
-def _speaks_of_rfc_998(row: Result) -> bool:
-    """Or shows a breach of what RFC 1986 says. That its few rules hold does not make a capture one of RFC 998's."""
-    keeps_rfc_1986 = row.verdict is Verdict.PASS and row.requirements[:1] and row.requirements[0].startswith("R1986-")
-    return row.verdict is not Verdict.NA and not keeps_rfc_1986
 
 
 def _case(connection: Connection) -> str:

@@ -223,9 +223,7 @@ static void judge_early_request(const struct nb_event *event, const struct nb_bu
 static void judge_misplaced(const struct nb_event *event, const struct nb_buffer *buffer, enum nb_rule rule,
                             const struct nb_misplaced *misplaced, const char *what)
 {
-    const struct nb_part *part = misplaced->frame == 0 || nb_may_repeat_unasked(event->stream)
-                                     ? NULL
-                                     : nb_buffer_known_part(buffer, misplaced->packet);
+    const struct nb_part *part = misplaced->frame == 0 ? NULL : nb_buffer_known_part(buffer, misplaced->packet);
     const struct nb_standing copies = nb_standing_of(event->stream, NB_RULE_DATA_UNREQUESTED);
     const bool ordered =
         misplaced->proven && nb_emission_counts(&event->stream->end[event->end].flow, NB_EVIDENCE_BITS);
@@ -240,7 +238,7 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
 
     if (part == NULL) {
         nb_keep(event, rule);
-    } else if (nb_buffer_requests(buffer, misplaced->packet) == 0 &&
+    } else if (!nb_may_repeat_unasked(event->stream) && nb_buffer_requests(buffer, misplaced->packet) == 0 &&
                nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a repair */
         nb_blame(event, &charge,
                  "packet %u of buffer %u was sent for the first time behind frame "
