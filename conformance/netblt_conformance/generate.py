@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -113,13 +114,21 @@ TABLES: dict[str, Callable[[Iterable[Row]], str]] = {
 }
 
 
+def _holding(found: Iterable[Row], dialect: str) -> str:
+    """The rules of RFC 998 that hold in another dialect, by area: a list of IDs."""
+    held = [one for one, _ in found if {"rfc998", dialect} <= set(one.dialects)]
+    lines = [f"{area}-{', '.join(one.id[-2:] for one in held if one.area == area)}" for area in AREAS]
+    return textwrap.fill("; ".join(line for line in lines if not line.endswith("-")), width=120)
+
+
 def document(known: Mapping[str, Requirement], template: str) -> str:
     """The template with each line `@TABLE DIALECT@` replaced by this table of the rules that hold in this dialect.
 
-    A rule that holds in several is listed in the first one of catalogue.DIALECTS.
+    A rule that holds in several is listed in the first one of catalogue.DIALECTS; `@holding DIALECT@` lists the others.
     """
     found = rows(known)
     for dialect in catalogue.DIALECTS:
+        template = template.replace(f"@holding {dialect}@\n", _holding(found, dialect) + "\n")
         mine = [row for row in found if min(row[0].dialects, key=catalogue.DIALECTS.index) == dialect]
         for name, table in TABLES.items():
             template = template.replace(f"@{name} {dialect}@\n", table(mine) + "\n")

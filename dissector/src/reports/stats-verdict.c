@@ -159,7 +159,7 @@ const struct nb_report nb_report_verdict = {
     "capture.\n"
     "VIOLATED IN: frames where a violation was shown; PROVEN IN: what completed the first proof. "
     "Filter: netblt.analysis.flags.\n"
-    "DIALECT: of RFC 1986 is judged what it adds and changes, and RFC 998 is not; of version 4 nothing.\n",
+    "DIALECT: in RFC 1986 and version 4 those rules of RFC 998 are judged that hold there.\n",
     tables,
     array_length(tables),
 };
