@@ -13,6 +13,7 @@ struct granted {
     bool begun;  /* data of it were captured */
     bool zero;   /* packet 0, too */
     bool judged; /* its OK was captured */
+    bool timed;  /* the CONTROL that said the GO first was captured, if none of its end is missing */
     uint32_t number;
     double when; /* its GO was captured first, s since the first frame */
 };
@@ -20,6 +21,7 @@ struct granted {
 struct numbers {
     struct granted granted[BUFFERS_KEPT]; /* by the last bits of the number */
     bool told;                            /* the first GO was judged */
+    bool begun;                           /* a CONTROL was captured; the first one may be a repetition */
     uint32_t buffer;                      /* the highest data packet */
     uint16_t packet;
     bool data_known;
@@ -63,7 +65,7 @@ static void take_go(const struct nb_event *event, struct numbers *state, const s
     judge_first_go(event, state, message);
     if (granted_of(state, message->buffer) == NULL) {
         state->granted[message->buffer % BUFFERS_KEPT] =
-            (struct granted){.used = true, .number = message->buffer, .when = event->now};
+            (struct granted){.used = true, .number = message->buffer, .when = event->now, .timed = state->begun};
     }
 }
 
@@ -93,7 +95,7 @@ static void judge_tight_timer(const struct nb_event *event, const struct granted
 
     if (ABS(field / 1000.0 - since) <= off_s || ABS(field - since) <= off_s) {
         nb_keep(event, NB_RULE_R1986_TIGHT_TIMER);
-    } else if (nb_is_unbroken(event->stream, event->end)) { /* else the first GO may have escaped the capture */
+    } else if (granted->timed && nb_is_unbroken(event->stream, event->end)) {
         nb_blame(event, &charge, "OK of buffer %u with a timer of %u, its GO is %.1f s old", granted->number, field,
                  since);
     }
@@ -123,6 +125,7 @@ static void take_control(const struct nb_event *event, struct numbers *state)
             take_ok(event, state, &message);
         }
     }
+    state->begun = true;
 }
 
 /* R1986-14: "It should contain the ID number of the current CONTROL message being processed" (2.1), which may be one of

@@ -33,7 +33,7 @@ static void take_opening(const struct nb_event *event, struct offers *state)
     const struct nb_packet *packet = event->packet;
 
     nb_sizes_flags(event);
-    if (packet->type == NB_RESPONSE) {
+    if (packet->type == NB_RESPONSE && state->confirmed.packet_size == 0) {
         state->offer = (struct offer){packet->data_packet_size, packet->burst_size, packet->burst_interval};
         state->confirmed = state->offer;
         state->buffer_packets = packet->data_packet_size == 0 ? 0 : packet->buffer_size / packet->data_packet_size;
@@ -61,10 +61,12 @@ static void judge_size(const struct nb_event *event, uint16_t size, const char *
         } else {
             nb_keep(event, NB_RULE_R1986_SIZE);
         }
-    } else if (size != 0 && agreed != 0 && size != agreed) {
+    } else if (!stream->open_seen || !stream->response_seen) {
+        return; /* the one that was not captured may set R */
+    } else if (size != 0 && size != agreed) {
         nb_blame(event, &other, "%s with packets of %u bytes, %u were agreed, and not both ends set R", what, size,
                  agreed);
-    } else if (agreed != 0) {
+    } else {
         nb_keep(event, NB_RULE_R1986_FIXED_SIZE);
     }
 }
@@ -94,7 +96,8 @@ static void take_ok(const struct nb_event *event, struct offers *state, const st
     judge_back_off(event, state, &offer);
     state->offer = offer;
     nb_sizes_offer(event, offer.packet_size);
-    if (offer.packet_size != 0 && offer.packet_size != state->confirmed.packet_size) {
+    if (offer.packet_size != 0 && state->confirmed.packet_size != 0 &&
+        offer.packet_size != state->confirmed.packet_size) {
         state->offered = offer.packet_size;
         state->offered_frame = event->frame;
     }
