@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
-from pcaps.tools.octets import go
+from pcaps.tools.octets import go, setup
 from pcaps.tools.talk import Talk
 
 MIDDLE = 12  # both ends have emitted so much by then that their IP IDs prove something
@@ -449,6 +449,21 @@ def fragmented() -> Exchange:
     return talk.finish(MIDDLE + 1)
 
 
+def response_held_up() -> Exchange:
+    """Look-alike: what was captured before the RESPONSE was not checked, the same packet behind it is."""
+    talk = Talk("The RESPONSE is captured behind the first packets; one of them is lost and sent again.", summed=True)
+    talk.opens()
+    held_up = talk.emit(RECEIVER, setup("RESPONSE", **talk.terms(), **talk.ports(RECEIVER)))
+    talk.says(*talk.grants(2))
+    talk.may_look_like("OPEN-01", talk.sends_buffer(0, lost=[1])[-1], RECEIVER)
+    talk.capture(held_up)
+    talk.wait(50)
+    talk.says(talk.missing(0, [1]))
+    talk.sends_piece(0, 1)
+    talk.accepts(0)
+    return talk.finish(1)
+
+
 SCRIPTS = {
     "data01-before-go": before_go,
     "data01-before-go-answered": before_go_then_answered,
@@ -475,6 +490,7 @@ SCRIPTS = {
     "resend02-neighbour": neighbour_repaired,
     "resend03-ldata-becomes-data": ldata_becomes_data,
     "resend03-content-changes": content_changes,
+    "resend03-like-response-held-up": response_held_up,
     "resend03-like-content-damaged": content_damaged,
     "resend05-ldata-not-asked-for": ldata_not_asked_for,
     "resend06-two-requests": two_requests,

@@ -240,13 +240,15 @@ static void judge_identity(const struct view *view, uint32_t hash)
 {
     const struct nb_event *event = view->event;
     const struct nb_part *part = view->part;
-    const bool sure = event->packet->data_checksum == NB_GOOD && (part->flags & NB_PART_CHECKED);
+    const bool checked = event->packet->data_checksum == NB_GOOD;
+    const bool sure = checked && (part->flags & NB_PART_CHECKED);
     struct nb_charge charge = {.rule = NB_RULE_RESEND_IDENTITY, .offender = event->end, .request_frame = part->frame};
 
     if (part->length != view->length) {
         nb_blame(event, &charge, "packet %u of buffer %u has %d bytes now and had %u before", event->packet->packet,
                  view->buffer->life->number, view->length, part->length);
-    } else if ((part->flags & NB_PART_HASHED) && part->hash != hash && sure == ((part->flags & NB_PART_CHECKED) != 0)) {
+    } else if ((part->flags & NB_PART_HASHED) && part->hash != hash &&
+               checked == ((part->flags & NB_PART_CHECKED) != 0)) { /* else it is another hash */
         charge.excuse = sure ? NULL : "no data checksum excludes damage on the way";
         nb_blame(event, &charge, "packet %u of buffer %u has other content than in frame %u", event->packet->packet,
                  view->buffer->life->number, part->frame);
