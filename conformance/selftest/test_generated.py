@@ -50,6 +50,12 @@ def test_the_table_of_the_plugin_holds_each_rule_in_the_order_of_the_areas() -> 
     ]
 
 
+def test_the_rules_of_rfc_998_that_hold_in_another_dialect_are_listed() -> None:
+    template = "before\n@holding v4@\n@holding etftp@\nafter\n"
+    more = {"QUIT-04": requirement("QUIT-04", PROVEN, "rfc998", "etftp", "v4")}
+    assert generate.document({**KNOWN, **more}, template) == "before\nQUIT-03, 04\nQUIT-04\nafter\n"
+
+
 def test_each_line_of_a_macro_but_its_last_one_goes_on() -> None:
     lines = generate.c_table(KNOWN).splitlines()
     for line, following in itertools.pairwise(lines):

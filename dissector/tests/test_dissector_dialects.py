@@ -109,7 +109,7 @@ def test_a_whole_transfer_is_followed(reader: Reader, name: str, passes: tuple[s
         "retransmitted_frames"
     ]
     assert {status for row in found for status in row["netblt.data_checksum.status"]} == {"1"}
-    assert not any(row["netblt.analysis.flags"] for row in found)  # RFC 998's rules are not theirs
+    assert not any(row["netblt.analysis.flags"] for row in found)
 
 
 def etftp_open(string: bytes, *, flags: int = 0x000D, delay: int = 4, kind: int = forge.OPEN) -> bytes:
@@ -260,3 +260,44 @@ def test_other_traffic_is_left_alone(reader: Reader, capture: Path) -> None:
     version = forge.packet(forge.KEEPALIVE, b"", 1000, 1, version=9)
     frames = [over_udp(payload, 40_000, 40_001) for payload in (zeros, ones, text, version)]
     assert shown(reader, capture, frames) == [False] * 4
+
+
+# --- rules ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "slugs"),
+    [
+        ("etftp-wire05-not-a-multiple", {"wire_multiple", "r1986_aligned"}),
+        ("v4-wire05-not-a-multiple", {"wire_multiple"}),
+        ("wire05-not-a-multiple", {"wire_multiple"}),
+        ("etftp-ctrl03-newest-first", {"ctrl_fifo", "r1030_redundant"}),
+        ("v4-ctrl03-newest-first", {"ctrl_fifo"}),
+    ],
+)
+def test_a_breach_is_found_by_every_rule_of_its_dialect_that_says_the_same(
+    reader: Reader, name: str, slugs: set[str]
+) -> None:
+    all_of_them = ("wire_multiple", "r1986_aligned", "ctrl_fifo", "r1030_redundant")
+    columns = [f"netblt.analysis.{slug}" for slug in all_of_them]
+    rows = reader.rows(ROOT / "pcaps" / "violations" / f"{name}.pcapng", *columns)
+    found = {slug for slug, column in zip(all_of_them, columns, strict=True) if any(row[column] for row in rows)}
+    assert found == slugs
+
+
+@pytest.mark.parametrize(
+    ("name", "silent", "held"),
+    [
+        ("etftp-like-998-kept", {"CTRL-06", "DATA-13", "TIMER-03", "CLOSE-03", "WIRE-09"}, {"CTRL-04", "R1986-20"}),
+        ("v4-like-998-lossy", {"CTRL-04", "WIRE-03", "R1986-20"}, {"CTRL-02", "DATA-09", "WIRE-02", "CKSUM-04"}),
+        ("v4-like-rfc998", {"CTRL-02", "DATA-09", "WIRE-02", "NEG-02"}, set()),
+    ],
+)
+def test_a_rule_that_does_not_hold_in_the_dialect_is_not_put_to_the_test(
+    reader: Reader, name: str, silent: set[str], held: set[str]
+) -> None:
+    path = ROOT / "pcaps" / "violations" / f"{name}.pcapng"
+    document = json.loads(reader.tshark(path, "-q", "-z", "netblt,verdict,json"))
+    verdicts = {rule["requirement"]: rule["verdict"] for rule in document["connections"][0]["requirements"]}
+    assert {verdicts[rule] for rule in silent} == {"not observable"}
+    assert {verdicts[rule] for rule in held} <= {"held"}

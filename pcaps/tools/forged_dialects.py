@@ -116,12 +116,31 @@ def left_out_unsure(kind: type[DialectTalk]) -> Exchange:
     talk.says(*first)
     talk.piece(MIDDLE + 1, 0)  # acknowledges both, delivered, and not captured
     talk.sends_buffer(MIDDLE + 1, skip=[0], high_seq=seq)
+    talk.wait(100)
     frame = talk.says(*talk.grants(1))
     talk.may_look_like("CTRL-04", frame, RECEIVER)
     talk.may_look_like("DATA-12", frame, RECEIVER)
     for _ in range(20):
         talk.answers(seq)
         talk.wait(50)
+    return talk
+
+
+def goes_on_with_an_older_number(kind: type[DialectTalk]) -> Exchange:
+    """R1986-14: what the data acknowledge does not tell which GO their sender had."""
+    talk = half_way(kind, "data name an older message than their GO, and are captured before it, out of step.")
+    talk.sends_buffer(MIDDLE)
+    talk.sends_buffer(MIDDLE + 1)
+    known = talk.seq
+    late = talk.queue(talk.accept(MIDDLE), *talk.grants(1))
+    frames = talk.sends_buffer(MIDDLE + 2, high_seq=known)
+    talk.may_look_like("DATA-01", frames[0], SENDER)
+    talk.may_look_like("DATA-12", frames[0], SENDER)
+    talk.capture(late)
+    talk.answers()
+    talk.says(talk.accept(MIDDLE + 1), talk.accept(MIDDLE + 2))
+    talk.answers()
+    talk.closes()
     return talk
 
 
@@ -288,6 +307,7 @@ IN_BOTH: dict[str, Story] = {
 IN_ETFTP: dict[str, Story] = {
     "ctrl04-left-out": left_out,
     "ctrl04-like-ack-not-captured": left_out_unsure,
+    "data01-like-older-number": goes_on_with_an_older_number,
 }
 
 

@@ -253,6 +253,34 @@ def control_timer() -> Exchange:
     return talk.finish(MIDDLE + 2)
 
 
+def first_control_lost() -> Exchange:
+    """Look-alike: the GO is older than the CONTROL that was captured first."""
+    talk = EtftpTalk("The capture missed the first RESPONSE and CONTROL; the OKs count from that CONTROL on.")
+    talk.opens()
+    terms = {**talk.terms(), "string": ""}
+    talk.emit(RECEIVER, ETFTP.opening("RESPONSE", talk.pair(RECEIVER), terms))
+    messages = talk.grants(2)
+    talk.queue(*messages)
+    talk.wait(15_000)
+    talk.opens()
+    talk.responds()
+    talk.says(*messages)
+    return talk.finish(0)
+
+
+def open_not_captured() -> Exchange:
+    """Look-alike: the OPEN may have R."""
+    talk = EtftpTalk("The capture missed the OPEN; an OK offers another packet size.")
+    talk.emit(SENDER, ETFTP.opening("OPEN", talk.pair(SENDER), talk.terms()))
+    talk.responds()
+    talk.says(*talk.grants(2))
+    talk.sends_buffer(0)
+    talk.says(talk.accept(0, packet_size=SMALLER), *talk.grants(1))
+    talk.answers(packet_size=SMALLER)
+    talk.run(1, 4)
+    return talk
+
+
 def unanswered_quit() -> Exchange:
     talk = EtftpTalk("The sender quits, and quits again, and nothing answers.", buffers=4)
     talk.start()
@@ -293,6 +321,7 @@ SCRIPTS: dict[str, Callable[[], Exchange]] = {
     "r198615-long-null-ack": long_null_ack,
     "r198619-relative-path": relative_path,
     "r198623-control-timer": control_timer,
+    "r198623-like-first-control-lost": first_control_lost,
     "r198624-no-whole-blocks": proposed(
         "R1986-24", "OPEN and RESPONSE agree on buffers of 250 bytes in packets of 64.", proven=True, buffer_size=250
     ),
@@ -300,5 +329,6 @@ SCRIPTS: dict[str, Callable[[], Exchange]] = {
         "R1986-25", "OPEN and RESPONSE agree on buffers of 1 MiB.", proven=False, buffer_size=1 << 20
     ),
     "r198627-unanswered": unanswered_quit,
+    "r198628-like-open-not-captured": open_not_captured,
     "r198628-size-without-r": size_without_r,
 }

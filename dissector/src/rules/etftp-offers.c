@@ -145,7 +145,7 @@ static void judge_confirmation(const struct nb_event *event, struct offers *stat
                                      .excuse = "a NULL-ACK may have been sent before the capture"};
 
     if (event->packet->type == NB_DATA && state->offered != 0 && length == state->offered &&
-        length != state->confirmed.packet_size && nb_is_unbroken(event->stream, event->end)) {
+        nb_is_unbroken(event->stream, event->end)) {
         state->offered = 0;
         nb_blame(event, &charge, "DATA of %d bytes, which frame %u offered and no NULL-ACK has confirmed", length,
                  state->offered_frame);
