@@ -23,7 +23,7 @@ VECTORS: list[dict[str, Any]] = [
 A, B = "10.0.0.1", "10.0.0.2"
 FIELDS = {
     "version": "version",
-    "type_code": "type",
+    "type_code": "type.code",
     "length": "length",
     "unique_id": "uid",
     "buffer_size": "buffer_size",
@@ -44,6 +44,22 @@ FIELDS = {
     "last_buffer": "flags.last_buffer",
     "last_touched": "last_touched",
 }
+# RFC 998 section 8: the number of a type is its place, and the same in every dialect. MESSAGE comes after them.
+TYPES = [
+    "OPEN",
+    "RESPONSE",
+    "KEEPALIVE",
+    "QUIT",
+    "QUITACK",
+    "ABORT",
+    "DATA",
+    "LDATA",
+    "NULL-ACK",
+    "CONTROL",
+    "REFUSED",
+    "DONE",
+    "MESSAGE",
+]
 MESSAGE = {
     "seq": "seq",
     "buffer": "buffer",
@@ -67,6 +83,7 @@ def rows(reader: Reader) -> list[dict[str, list[str]]]:
         frames.append(over_udp(octets, 1818, 20_000 + number) if udp else Frame(forge.NS, forge.ipv4(octets, A, B, 1)))
     path = forge.write_pcapng(reader.home / "dialects.pcapng", frames)
     names = {"dialect", "client_string", "reason", "data", "checksum.status", "control.resend.packet", "undecoded"}
+    names.add("type")
     names |= set(FIELDS.values()) | {f"control.{name}" for name in MESSAGE.values()} | {"padding_set", "reserved_set"}
     return reader.rows(path, *(f"netblt.{name}" for name in sorted(names)))
 
@@ -78,6 +95,7 @@ def test_a_packet_of_another_dialect_is_read_as_it_is_meant(index: int, rows: li
     fields = vector["fields"]
     assert row["dialect"] == [NAMES[vector["dialect"]]]
     assert row["checksum.status"] == ["1"]
+    assert row["type"] == [str(TYPES.index(vector["type"]))]
     assert row["undecoded"] == row["padding_set"] == row["reserved_set"] == []
     for key, name in FIELDS.items():
         assert [int(value, 0) for value in row[name]] == ([int(fields[key])] if key in fields else []), key
@@ -110,6 +128,24 @@ def test_a_whole_transfer_is_followed(reader: Reader, name: str, passes: tuple[s
     ]
     assert {status for row in found for status in row["netblt.data_checksum.status"]} == {"1"}
     assert not any(row["netblt.analysis.flags"] for row in found)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("kind", ["DATA", "LDATA", "CONTROL", "DONE"])
+def test_the_name_of_a_type_finds_the_same_packets_in_every_dialect(reader: Reader, name: str, kind: str) -> None:
+    facts = json.loads((DIALECTS / f"{name}-transfer.facts.json").read_text(encoding="utf-8"))
+    path = DIALECTS / f"{name}-transfer.pcapng"
+    found = reader.rows(path, "frame.number", options=("-Y", f'netblt.type == "{kind}"'))
+    wanted = [number for number, one in enumerate(facts["types"], 1) if one == kind]
+    assert wanted
+    assert [int(row["frame.number"][0]) for row in found] == wanted
+
+
+def test_a_code_that_no_dialect_knows_is_no_type(reader: Reader, capture: Path) -> None:
+    """12 is the place of MESSAGE, which only version 5 has."""
+    frame = Frame(forge.NS, forge.ipv4(forge.packet(12, b"", 1000, 1), A, B, 1))
+    (row,) = reader.rows(forge.write_pcapng(capture, [frame]), "netblt.type", "netblt.type.code")
+    assert row == {"netblt.type": [], "netblt.type.code": ["12"]}
 
 
 def etftp_open(string: bytes, *, flags: int = 0x000D, delay: int = 4, kind: int = forge.OPEN) -> bytes:

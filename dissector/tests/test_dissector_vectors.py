@@ -19,7 +19,7 @@ VECTORS: list[dict[str, Any]] = [vector for path in FILES for vector in json.loa
 HEADER = {
     "checksum": "checksum",
     "version": "version",
-    "type_code": "type",
+    "type_code": "type.code",
     "length": "length",
     "local_port": "local_port",
     "foreign_port": "foreign_port",
@@ -49,6 +49,21 @@ MESSAGE = {
     "count": "resend.count",
 }
 DIALECTS = {"rfc998": "RFC 998", "etftp": "RFC 1986 (ETFTP)", "version4": "version 4"}
+# RFC 998 section 8: the number of a type is its place.
+TYPES = [
+    "OPEN",
+    "RESPONSE",
+    "KEEPALIVE",
+    "QUIT",
+    "QUITACK",
+    "ABORT",
+    "DATA",
+    "LDATA",
+    "NULL-ACK",
+    "CONTROL",
+    "REFUSED",
+    "DONE",
+]
 COMPLAINTS = {
     "short": {"netblt.short"},
     "length": {"netblt.length_beyond", "netblt.length_below"},
@@ -62,7 +77,7 @@ NAMES = sorted(
     | {name for names in COMPLAINTS.values() for name in names}
     | {"netblt", "netblt.padding", "netblt.flags", "netblt.client_string", "netblt.reason", "netblt.data"}
     | {"netblt.control.type", "netblt.control.resend.packet", "netblt.checksum.status", "netblt.data_checksum.status"}
-    | {"netblt.dialect", "_ws.malformed", "netblt.string_unterminated"}
+    | {"netblt.type", "netblt.dialect", "_ws.malformed", "netblt.string_unterminated"}
 )
 
 
@@ -125,6 +140,7 @@ def check_fields(row: dict[str, list[str]], vector: dict[str, Any]) -> None:
     for key, name in {**HEADER, **BODY}.items():
         if key in fields:
             assert [number(value) for value in row[f"netblt.{name}"]] == [fields[key]], key
+    assert row["netblt.type"] == [str(TYPES.index(kind))]
     if "padding" in fields:
         assert number(row["netblt.padding"][0]) == fields["padding"]
     for key, name in FLAGS.items():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 from pathlib import Path
@@ -101,23 +102,47 @@ def test_every_field_that_the_profile_names_exists(reader: Reader) -> None:
 
 
 @pytest.fixture(scope="module")
-def coloured(reader: Reader, all_kinds: Path) -> dict[int, str]:
-    """The rule that coloured each frame, when Wireshark itself reads the profile."""
+def profile(reader: Reader) -> str:
+    """Its name, when Wireshark finds it."""
     folder = reader.home / ".config" / "wireshark" / "profiles" / "NETBLT"
     shutil.copytree(PROFILE, folder, dirs_exist_ok=True)
-    out: dict[int, str] = {}
-    for path, base in ((all_kinds, 0), (ROOT / "pcaps/violations/ctrl04-new-messages-alone.pcapng", 1000)):
-        shutil.copy(path, reader.home / "coloured.pcapng")
-        done = reader.run(
-            *("tshark", "-C", "NETBLT", "-n", "--color", "-r", str(reader.home / "coloured.pcapng")),
-            *("-T", "fields", "-e", "frame.number", "-e", "frame.coloring_rule.name"),
-        )
-        assert done.returncode == 0, done.stderr
-        assert "profile" not in done.stderr.lower(), done.stderr
-        for line in done.stdout.splitlines():
-            number, name = re.sub(r"\x1b\[[0-9;]*m", "", line).split("\t")
-            out[base + int(number)] = name
-    return out
+    return folder.name
+
+
+def rules_of(reader: Reader, profile: str, path: Path) -> dict[int, str]:
+    """The rule that coloured each frame, when Wireshark itself reads the profile."""
+    done = reader.run(
+        *("tshark", "-C", profile, "-n", "--color", "-r", str(reader.readable(path))),
+        *("-T", "fields", "-e", "frame.number", "-e", "frame.coloring_rule.name"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "profile" not in done.stderr.lower(), done.stderr
+    rows = [re.sub(r"\x1b\[[0-9;]*m", "", line).split("\t") for line in done.stdout.splitlines()]
+    return {int(number): name for number, name in rows}
+
+
+@pytest.fixture(scope="module")
+def coloured(reader: Reader, profile: str, all_kinds: Path) -> dict[int, str]:
+    violation = rules_of(reader, profile, ROOT / "pcaps/violations/ctrl04-new-messages-alone.pcapng")
+    return rules_of(reader, profile, all_kinds) | {1000 + frame: name for frame, name in violation.items()}
+
+
+@pytest.mark.parametrize("dialect", ["etftp", "version4"])
+def test_colours_mean_the_same_in_every_dialect(reader: Reader, profile: str, dialect: str) -> None:
+    folder = ROOT / "pcaps" / "dialects"
+    facts = json.loads((folder / f"{dialect}-transfer.facts.json").read_text())
+    found = rules_of(reader, profile, folder / f"{dialect}-transfer.pcapng")
+    wanted = {
+        "LDATA": "NETBLT last packet of a buffer",
+        "DONE": "NETBLT opening and end",
+        "OPEN": "NETBLT opening and end",
+        "DATA": "NETBLT data",
+    }
+    again = facts["retransmitted_frames"]
+    frames = [n for n, kind in enumerate(facts["types"], 1) if kind in wanted and n not in again]
+    assert {facts["types"][frame - 1] for frame in frames} == set(wanted)
+    for frame in frames:
+        assert found[frame] == wanted[facts["types"][frame - 1]], frame
 
 
 def test_each_colour_finds_its_packets(coloured: dict[int, str]) -> None:
@@ -140,9 +165,8 @@ def test_no_rule_is_hidden_by_the_ones_before(coloured: dict[int, str]) -> None:
     assert set(coloured.values()) == {name for name, _ in colours()}
 
 
-def test_wireshark_shows_the_columns(reader: Reader, all_kinds: Path, coloured: dict[int, str]) -> None:
-    assert coloured
-    done = reader.run("tshark", "-C", "NETBLT", "-n", "-r", str(all_kinds), "-T", "psml")
+def test_wireshark_shows_the_columns(reader: Reader, profile: str, all_kinds: Path) -> None:
+    done = reader.run("tshark", "-C", profile, "-n", "-r", str(all_kinds), "-T", "psml")
     sections = re.findall(r"<section>(.*?)</section>", done.stdout.split("</structure>")[0])
     wanted = re.findall(r'^\t?"([^"]+)", "%', (PROFILE / "preferences").read_text(), re.MULTILINE)
     assert sections == wanted

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "decode/fields.h"
 
-#include "decode/netblt.h"
+#include <epan/unit_strings.h>
+
+#include "decode/parse.h"
 
 int hf_netblt_checksum = -1, hf_netblt_checksum_status = -1, hf_netblt_version = -1, hf_netblt_type = -1,
-    hf_netblt_length = -1, hf_netblt_local_port = -1, hf_netblt_foreign_port = -1, hf_netblt_port = -1,
-    hf_netblt_padding = -1, hf_netblt_alignment = -1, hf_netblt_dialect = -1;
+    hf_netblt_type_code = -1, hf_netblt_length = -1, hf_netblt_local_port = -1, hf_netblt_foreign_port = -1,
+    hf_netblt_port = -1, hf_netblt_padding = -1, hf_netblt_alignment = -1, hf_netblt_dialect = -1;
 int hf_netblt_uid = -1, hf_netblt_buffer_size = -1, hf_netblt_transfer_size = -1, hf_netblt_packet_size = -1,
     hf_netblt_burst_size = -1, hf_netblt_burst_interval = -1, hf_netblt_death_timer = -1, hf_netblt_flags = -1,
     hf_netblt_flags_write = -1, hf_netblt_flags_write_etftp = -1, hf_netblt_flags_data_checksum = -1,
@@ -32,20 +34,6 @@ expert_field ei_netblt_checksum_bad = EI_INIT, ei_netblt_checksum_variant = EI_I
              ei_netblt_string_tail = EI_INIT, ei_netblt_reserved = EI_INIT, ei_netblt_padding = EI_INIT,
              ei_netblt_trailing = EI_INIT, ei_netblt_cut = EI_INIT;
 
-static const value_string type_names[] = {{NB_OPEN, "OPEN"},
-                                          {NB_RESPONSE, "RESPONSE"},
-                                          {NB_KEEPALIVE, "KEEPALIVE"},
-                                          {NB_QUIT, "QUIT"},
-                                          {NB_QUITACK, "QUITACK"},
-                                          {NB_ABORT, "ABORT"},
-                                          {NB_DATA, "DATA"},
-                                          {NB_LDATA, "LDATA"},
-                                          {NB_NULL_ACK, "NULL-ACK"},
-                                          {NB_CONTROL, "CONTROL"},
-                                          {NB_REFUSED, "REFUSED"},
-                                          {NB_DONE, "DONE"},
-                                          {0, NULL}};
-
 static const value_string message_names[] = {{NB_GO, "GO"}, {NB_OK, "OK"}, {NB_RESEND, "RESEND"}, {0, NULL}};
 
 static const true_false_string write_read = {"WRITE: the end that opened sends", "READ: the end that opened receives"};
@@ -59,7 +47,11 @@ static void register_wire_fields(int proto)
         {&hf_netblt_checksum_status,
          {"Checksum Status", "netblt.checksum.status", FT_UINT8, BASE_NONE, VALS(proto_checksum_vals), 0, NULL, HFILL}},
         {&hf_netblt_version, {"Version", "netblt.version", FT_UINT8, BASE_DEC, NULL, 0, NULL, HFILL}},
-        {&hf_netblt_type, {"Type", "netblt.type", FT_UINT8, BASE_DEC, VALS(type_names), 0, NULL, HFILL}},
+        {&hf_netblt_type,
+         {"Type", "netblt.type", FT_UINT8, BASE_DEC, VALS(nb_type_names), 0, "As RFC 998 numbers it, in every dialect",
+          HFILL}},
+        {&hf_netblt_type_code,
+         {"Type Code", "netblt.type.code", FT_UINT8, BASE_DEC, NULL, 0, "As it stands in the packet", HFILL}},
         {&hf_netblt_dialect,
          {"Dialect", "netblt.dialect", FT_STRING, BASE_NONE, NULL, 0, "RFC 998, RFC 1986 (ETFTP) or version 4", HFILL}},
         {&hf_netblt_length,

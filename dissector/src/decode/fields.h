@@ -7,9 +7,9 @@
 
 extern int proto_netblt;
 
-extern int hf_netblt_checksum, hf_netblt_checksum_status, hf_netblt_version, hf_netblt_type, hf_netblt_length,
-    hf_netblt_local_port, hf_netblt_foreign_port, hf_netblt_port, hf_netblt_padding, hf_netblt_alignment,
-    hf_netblt_dialect;
+extern int hf_netblt_checksum, hf_netblt_checksum_status, hf_netblt_version, hf_netblt_type, hf_netblt_type_code,
+    hf_netblt_length, hf_netblt_local_port, hf_netblt_foreign_port, hf_netblt_port, hf_netblt_padding,
+    hf_netblt_alignment, hf_netblt_dialect;
 extern int hf_netblt_uid, hf_netblt_buffer_size, hf_netblt_transfer_size, hf_netblt_packet_size, hf_netblt_burst_size,
     hf_netblt_burst_interval, hf_netblt_death_timer, hf_netblt_flags, hf_netblt_flags_write,
     hf_netblt_flags_write_etftp, hf_netblt_flags_data_checksum, hf_netblt_flags_reserved_open, hf_netblt_max_buffers,

@@ -3,11 +3,20 @@
 
 #include "decode/checksum.h"
 
-static const char *const type_names[] = {
-    [NB_OPEN] = "OPEN",           [NB_RESPONSE] = "RESPONSE", [NB_KEEPALIVE] = "KEEPALIVE", [NB_QUIT] = "QUIT",
-    [NB_QUITACK] = "QUITACK",     [NB_ABORT] = "ABORT",       [NB_DATA] = "DATA",           [NB_LDATA] = "LDATA",
-    [NB_NULL_ACK] = "NULL-ACK",   [NB_CONTROL] = "CONTROL",   [NB_REFUSED] = "REFUSED",     [NB_DONE] = "DONE",
-    [NB_TEXT_MESSAGE] = "MESSAGE"};
+const value_string nb_type_names[] = {{NB_OPEN, "OPEN"},
+                                      {NB_RESPONSE, "RESPONSE"},
+                                      {NB_KEEPALIVE, "KEEPALIVE"},
+                                      {NB_QUIT, "QUIT"},
+                                      {NB_QUITACK, "QUITACK"},
+                                      {NB_ABORT, "ABORT"},
+                                      {NB_DATA, "DATA"},
+                                      {NB_LDATA, "LDATA"},
+                                      {NB_NULL_ACK, "NULL-ACK"},
+                                      {NB_CONTROL, "CONTROL"},
+                                      {NB_REFUSED, "REFUSED"},
+                                      {NB_DONE, "DONE"},
+                                      {NB_TEXT_MESSAGE, "MESSAGE"},
+                                      {0, NULL}};
 
 bool nb_is_data(uint8_t type)
 {
@@ -21,7 +30,7 @@ bool nb_has_high_seq(uint8_t type)
 
 const char *nb_type_name(uint8_t type)
 {
-    return type < array_length(type_names) ? type_names[type] : NULL;
+    return type <= NB_TEXT_MESSAGE ? nb_type_names[type].strptr : NULL;
 }
 
 static enum nb_status judge_header(struct nb_packet *packet)

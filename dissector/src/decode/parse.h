@@ -97,6 +97,9 @@ uint16_t nb_resend_entry(const struct nb_packet *packet, const struct nb_message
  * (docs/security.md): NULL-ACKs of this connection hold a hash in their padding. */
 bool nb_is_guarded(const struct nb_packet *packet);
 
+/* The names of enum nb_type, in its order: element `type` is the name of that type. */
+extern const value_string nb_type_names[];
+
 /* Name of an enum nb_type; NULL for others. */
 const char *nb_type_name(uint8_t type);
 

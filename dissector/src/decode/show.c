@@ -35,12 +35,26 @@ static void add_header_checksum(const struct nb_view *view)
     }
 }
 
-/* WIRE-02. The type is shown under the name that it has in the dialect. */
+/* The type as RFC 998 numbers it; the code of the packet too where that is another one, or none that is known. */
+static void add_type(const struct nb_view *view)
+{
+    const struct nb_packet *packet = view->packet;
+    const bool known = packet->status != NB_UNKNOWN_TYPE;
+
+    if (known) {
+        proto_tree_add_uint(view->tree, hf_netblt_type, packet->tvb, 3, 1, packet->type);
+    }
+    proto_item *code = proto_tree_add_item(view->tree, hf_netblt_type_code, packet->tvb, 3, 1, ENC_BIG_ENDIAN);
+    if (known && packet->type == packet->type_code) {
+        proto_item_set_hidden(code);
+    }
+}
+
+/* WIRE-02 */
 static void show_header(const struct nb_view *view)
 {
     const struct nb_packet *packet = view->packet;
     tvbuff_t *tvb = packet->tvb;
-    const char *name = packet->status == NB_UNKNOWN_TYPE ? NULL : nb_type_name(packet->type);
     proto_item *item;
 
     if (view->tree == NULL && packet->header_checksum == NB_GOOD && tvb_get_ntohs(tvb, 10) == 0) {
@@ -52,8 +66,7 @@ static void show_header(const struct nb_view *view)
         item = proto_tree_add_string(view->tree, hf_netblt_dialect, tvb, 0, 0, packet->layout->name);
         proto_item_set_generated(item);
     }
-    proto_tree_add_uint_format_value(view->tree, hf_netblt_type, tvb, 3, 1, packet->type_code, "%s (%u)",
-                                     name == NULL ? "Unknown" : name, packet->type_code);
+    add_type(view);
     proto_tree_add_item(view->tree, hf_netblt_length, tvb, 4, 2, ENC_BIG_ENDIAN);
     proto_tree_add_item(view->tree, hf_netblt_local_port, tvb, 6, 2, ENC_BIG_ENDIAN);
     proto_tree_add_item(view->tree, hf_netblt_foreign_port, tvb, 8, 2, ENC_BIG_ENDIAN);
