@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 from pathlib import Path
 
@@ -57,10 +58,19 @@ def test_the_info_column_tells_each_packet_in_one_line(reader: Reader, capture: 
         "DATA buf 2 pkt 7 ack 12",
         "LDATA buf 3 pkt 8 ack 12 last buffer",
         "NULL-ACK ack 12 burst 5/40 ms",
-        "CONTROL OK 3, GO 5, RESEND 4 {2,9}",
+        "CONTROL #3 OK 3, #4 GO 5, #5 RESEND 4 {2,9}",
         'REFUSED "no room"',
         "DONE",
     ]
+
+
+def test_the_tree_calls_messages_as_the_info_column_does(reader: Reader, capture: Path) -> None:
+    (text,) = re.findall(
+        r"^\S.*, CONTROL.*(?:\n .*)*", reader.tshark(save(capture, every_type()[9]), "-V"), re.MULTILINE
+    )
+    root, *lines = text.splitlines()
+    assert root.endswith(", CONTROL #3 OK 3, #4 GO 5, #5 RESEND 4 {2,9}")
+    assert [line.strip() for line in lines if "#" in line] == ["#3 OK 3", "#4 GO 5", "#5 RESEND 4 {2,9}"]
 
 
 RESPONSE = 1  # in the list above; it comes from the end that opened (OPEN-01), which is no matter of its format

@@ -322,7 +322,7 @@ def test_response_times_are_measured_from_request_to_answer(reader: Reader, forg
 
 def test_the_flow_graph_shows_the_info_column(reader: Reader, forged: Forged) -> None:
     text = reader.tshark(forged.path, "-q", "-z", "flow,netblt,network")
-    assert text.count("CONTROL RESEND 0 {2}") >= 1
+    assert text.count("CONTROL #3 RESEND 0 {2}") >= 1
     assert text.count("NETBLT: ") == len(forged.trace.frames)
 
 

@@ -64,12 +64,12 @@ static void dissect_resend(const struct nb_packet *packet, packet_info *pinfo, p
     check_zero(packet, pinfo, tree, list + list_bytes, at + message->bytes - list - list_bytes);
 }
 
-/* `GO 5`, `OK 3`, `RESEND 4 {2,9}` */
+/* `#7 GO 5`, `#8 OK 3`, `#9 RESEND 4 {2,9}`: findings name messages by these numbers too. */
 static const char *describe(const struct nb_packet *packet, packet_info *pinfo, const struct nb_message *message)
 {
-    wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, message_name(message->type));
+    wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
-    wmem_strbuf_append_printf(text, " %u", message->buffer);
+    wmem_strbuf_append_printf(text, "#%u %s %u", message->seq, message_name(message->type), message->buffer);
     if (message->type == NB_RESEND) {
         const unsigned shown = MIN(message->count, INFO_LIST_ENTRIES);
 
@@ -89,7 +89,7 @@ static proto_tree *dissect_message(const struct nb_packet *packet, packet_info *
     proto_item *item = proto_tree_add_item(tree, hf_netblt_control_message, packet->tvb, at, message->bytes, ENC_NA);
     proto_tree *sub = proto_item_add_subtree(item, ett_netblt_message);
 
-    proto_item_set_text(item, "%s, sequence number %u", description, message->seq);
+    proto_item_set_text(item, "%s", description);
     proto_tree_add_item(sub, hf_netblt_control_type, packet->tvb, at, 1, ENC_BIG_ENDIAN);
     check_zero(packet, pinfo, sub, at + 1, 1);
     proto_tree_add_item(sub, hf_netblt_control_seq, packet->tvb, at + 2, 2, ENC_BIG_ENDIAN);
