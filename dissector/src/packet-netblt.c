@@ -73,6 +73,7 @@ static void dissect_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
     if (record != NULL) {
         nb_read_as(&packet, (enum nb_dialect)record->dialect);
     }
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, packet.layout->protocol);
     view.known = nb_known_of(record);
     nb_show_packet(&view, tree);
     nb_show_conversation(&packet, record, pinfo, view.tree);
@@ -89,7 +90,6 @@ static int dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
     const uint32_t occurrence = pinfo->curr_proto_layer_num;
     int start = 0;
 
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "NETBLT");
     col_clear(pinfo->cinfo, COL_INFO);
     if (carrier->udp && !pinfo->fragmented) {
         nb_split_datagram(&datagram, tvb, pinfo->pool);
@@ -215,7 +215,7 @@ static void register_preferences(void)
 
 void netblt_register_protocol(void)
 {
-    proto_netblt = proto_register_protocol("Bulk Data Transfer Protocol", "NETBLT", "netblt");
+    proto_netblt = proto_register_protocol("NETBLT Bulk Data Transfer Protocol", "NETBLT", "netblt");
     netblt_register_fields(proto_netblt);
     nb_register_analysis_fields(proto_netblt);
     nb_register_rules(proto_netblt);

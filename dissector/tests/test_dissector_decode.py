@@ -69,7 +69,7 @@ def test_the_tree_calls_messages_as_the_info_column_does(reader: Reader, capture
         r"^\S.*, CONTROL.*(?:\n .*)*", reader.tshark(save(capture, every_type()[9]), "-V"), re.MULTILINE
     )
     root, *lines = text.splitlines()
-    assert root.endswith(", CONTROL #3 OK 3, #4 GO 5, #5 RESEND 4 {2,9}")
+    assert root == ("NETBLT Bulk Data Transfer Protocol, CONTROL #3 OK 3, #4 GO 5, #5 RESEND 4 {2,9}")
     assert [line.strip() for line in lines if "#" in line] == ["#3 OK 3", "#4 GO 5", "#5 RESEND 4 {2,9}"]
 
 

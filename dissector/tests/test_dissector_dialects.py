@@ -17,6 +17,7 @@ from dissector.tests.reader import ROOT, Reader
 
 DIALECTS = ROOT / "pcaps" / "dialects"
 NAMES = {"etftp": "RFC 1986 (ETFTP)", "version4": "version 4"}
+PROTOCOLS = {"etftp": "ETFTP", "version4": "NETBLTv4"}
 VECTORS: list[dict[str, Any]] = [
     vector for name in NAMES for vector in json.loads((DIALECTS / f"{name}.json").read_text(encoding="utf-8"))
 ]
@@ -119,9 +120,10 @@ def test_a_whole_transfer_is_followed(reader: Reader, name: str, passes: tuple[s
     path = reader.home / f"{name}-transfer.pcapng"
     path.write_bytes((DIALECTS / path.name).read_bytes())
     columns = ("netblt.dialect", "netblt.stream", "netblt.analysis.retransmission", "netblt.data_checksum.status")
-    found = reader.rows(path, "_ws.col.Info", *columns, "netblt.analysis.flags", options=passes)
+    found = reader.rows(path, "_ws.col.Info", "_ws.col.Protocol", *columns, "netblt.analysis.flags", options=passes)
     assert [row["_ws.col.Info"][0].split()[0] for row in found] == facts["types"]
     assert {row["netblt.dialect"][0] for row in found} == {NAMES[name]}
+    assert [row["_ws.col.Protocol"] for row in found] == [[PROTOCOLS[name]]] * len(facts["types"])
     assert {row["netblt.stream"][0] for row in found} == {"0"}
     assert [n for n, row in enumerate(found, 1) if row["netblt.analysis.retransmission"]] == facts[
         "retransmitted_frames"

@@ -24,7 +24,7 @@ FORWARD = {
     *("netblt.completeness", "netblt.stream.uid", "netblt.analysis.proof_frame"),
 }
 FORWARD_TREE = {"netblt.reassembled_in", "netblt.fragment", "netblt.fragments"}  # reassembly, as every protocol's
-PROTOCOL = "Bulk Data Transfer Protocol"
+PROTOCOL = "NETBLT Bulk Data Transfer Protocol"
 
 
 @pytest.fixture(scope="module")

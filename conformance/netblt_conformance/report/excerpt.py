@@ -144,7 +144,7 @@ def _dissect(folder: Path, results: Sequence[Result], found: dict[int, Excerpt])
     trees = {int(tree.split(":", 1)[0]): tree for tree in re.split(r"^Frame (?=\d+:)", text, flags=re.MULTILINE)[1:]}
     for number, frame in zip(numbers, frames, strict=True):
         lines = trees.get(frame, "").splitlines()
-        netblt = [at for at, line in enumerate(lines) if line.startswith("Bulk Data Transfer")]
+        netblt = [at for at, line in enumerate(lines) if line.startswith("NETBLT ")]
         one = found[number]
         tree = "\n".join(lines[netblt[0] :]).strip() if netblt else ""
         found[number] = Excerpt(one.lines, one.deciding, tree)

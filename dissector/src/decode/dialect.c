@@ -5,6 +5,7 @@
 
 static const struct nb_layout layouts[NB_DIALECTS] = {
     [NB_RFC998] = {.name = "RFC 998",
+                   .protocol = "NETBLT",
                    .transfer_size = 20,
                    .data_packet_size = 24,
                    .client_string = NB_OPEN_BYTES,
@@ -15,6 +16,7 @@ static const struct nb_layout layouts[NB_DIALECTS] = {
                    .null_ack = NB_NULL_ACK_BYTES,
                    .resend_list = NB_RESEND_HEADER_BYTES},
     [NB_ETFTP] = {.name = "RFC 1986 (ETFTP)",
+                  .protocol = "ETFTP",
                   .transfer_size = 20,
                   .data_packet_size = 24,
                   .radio_delay = 36,
@@ -28,6 +30,7 @@ static const struct nb_layout layouts[NB_DIALECTS] = {
                   .ok_packet_size = 14,
                   .resend_list = NB_RESEND_HEADER_BYTES},
     [NB_VERSION4] = {.name = "version 4",
+                     .protocol = "NETBLTv4",
                      .data_packet_size = 20,
                      .client_string = 32,
                      .open_reserved = NB_OPEN_RESERVED,

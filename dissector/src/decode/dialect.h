@@ -17,6 +17,7 @@ enum nb_dialect {
 /* Offsets from the first byte of the packet; 0 means that the dialect has no such field. */
 struct nb_layout {
     const char *name;
+    const char *protocol; /* in Wireshark's Protocol column */
     /* OPEN, RESPONSE */
     uint8_t transfer_size;
     uint8_t data_packet_size; /* then burst size, burst interval, death timer, flags, maximum of outstanding buffers */
