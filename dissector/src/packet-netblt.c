@@ -179,7 +179,7 @@ static nb_heur_result dissect_unasked(tvbuff_t *tvb, packet_info *pinfo, proto_t
 
 static void register_preferences(void)
 {
-    static const enum_val_t dialects[] = {{"auto", "Found out", NB_AUTO},
+    static const enum_val_t dialects[] = {{"auto", "Auto-detect", NB_AUTO},
                                           {"rfc998", "RFC 998", NB_RFC998},
                                           {"etftp", "RFC 1986 (ETFTP)", NB_ETFTP},
                                           {"v4", "Version 4 (TACO2), also 5", NB_VERSION4},
@@ -205,7 +205,7 @@ static void register_preferences(void)
                                    "not judged any further.",
                                    10, &nb_memory_limit_mib);
     prefs_register_enum_preference(module, "dialect", "Dialect",
-                                   "Which layout packets have. Found out: by version, port, and what makes sense.",
+                                   "Which layout packets have. Auto-detect: by version, port, and what makes sense.",
                                    &pref_dialect, dialects, FALSE);
     prefs_register_enum_preference(module, "capture_position", "Capture position",
                                    "Where this capture was taken. A capture at the sender proves the order in which "

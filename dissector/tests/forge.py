@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 OPEN, RESPONSE, KEEPALIVE, QUIT, QUITACK, ABORT, DATA, LDATA, NULL_ACK, CONTROL, REFUSED, DONE = range(12)
+# The number of a type is its place, in every dialect; MESSAGE comes after those of RFC 998.
+TYPE_NAMES = (
+    *("OPEN", "RESPONSE", "KEEPALIVE", "QUIT", "QUITACK", "ABORT", "DATA"),
+    *("LDATA", "NULL-ACK", "CONTROL", "REFUSED", "DONE", "MESSAGE"),
+)
 GO, OK, RESEND = range(3)
 NS = 1_000_000_000
 LINKTYPE_ETHERNET = 1

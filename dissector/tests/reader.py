@@ -20,6 +20,8 @@ KEPT_BYTES = 64_000
 EXTRA = ("_ws.expert.severity", "_ws.expert.message")  # what tests ask for besides the plugin's own fields
 BETWEEN = "|"  # between several values of one field
 BOOLEANS = {"False": "0", "True": "1"}  # Wireshark 4.4 and later write words
+# Fields whose numbers tests know by their names.
+NAMED = ("netblt.dialect", "netblt.role", "netblt.capture_position", "netblt.analysis.verdict")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Reader:
     def __init__(self, home: Path, plugins: Path = PLUGINS) -> None:
         self.home = home
         self.known_fields: dict[str, str] = {}
+        self.known_names: dict[str, dict[str, str]] = {}
         self.kept: dict[tuple[bytes, tuple[str, ...]], list[dict[str, list[str]]]] = {}
         self._copies: dict[tuple[Path, int, int], Path] = {}
         home.chmod(0o755)
@@ -95,6 +98,16 @@ class Reader:
             self.known_fields = {column[2]: column[3] for column in columns}
         return self.known_fields
 
+    def names_of(self, field: str) -> dict[str, str]:
+        """The names of the numbers of a field in NAMED, as Wireshark lists them; of others nothing."""
+        if field in NAMED and not self.known_names:
+            lines = (line.split("\t") for line in self.run("tshark", "-G", "values").stdout.splitlines())
+            self.known_names = {name: {} for name in NAMED}
+            for line in lines:
+                if line[0] == "V" and line[1] in NAMED:
+                    self.known_names[line[1]][str(int(line[2], 0))] = line[3]
+        return self.known_names.get(field, {})
+
     def fields(self) -> list[str]:
         return list(self.field_types())
 
@@ -117,7 +130,8 @@ class Reader:
             self.kept[capture, options] = rows
 
     def rows(self, path: Path, *names: str, options: tuple[str, ...] = ()) -> list[dict[str, list[str]]]:
-        """For each frame the values of the named fields; booleans as 0 and 1 whatever this Wireshark calls them.
+        """For each frame the values of the named fields; booleans as 0 and 1 whatever this Wireshark calls them, NAMED
+        numbers as their names.
 
         A start of tshark takes much longer than a small capture: of such a one everything is read at once and kept."""
         if path.stat().st_size > KEPT_BYTES:
@@ -134,10 +148,11 @@ class Reader:
         """As rows(), by a tshark of its own."""
         wanted = [argument for name in names for argument in ("-e", name)]
         text = self.tshark(path, *options, "-T", "fields", "-E", f"aggregator={BETWEEN}", *wanted)
+        words = [BOOLEANS | self.names_of(name) for name in names]
         return [
             {
-                name: [BOOLEANS.get(one, one) for one in value.split(BETWEEN)] if value else []
-                for name, value in zip(names, line.split("\t"), strict=True)
+                name: [word.get(one, one) for one in value.split(BETWEEN)] if value else []
+                for name, word, value in zip(names, words, line.split("\t"), strict=True)
             }
             for line in text.splitlines()
         ]

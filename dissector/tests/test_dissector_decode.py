@@ -64,13 +64,64 @@ def test_the_info_column_tells_each_packet_in_one_line(reader: Reader, capture: 
     ]
 
 
+def control_tree(reader: Reader, capture: Path) -> str:
+    text = reader.tshark(save(capture, every_type()[9]), "-V")
+    (tree,) = re.findall(r"^\S.*, CONTROL.*(?:\n .*)*", text, re.MULTILINE)
+    return str(tree)
+
+
 def test_the_tree_calls_messages_as_the_info_column_does(reader: Reader, capture: Path) -> None:
-    (text,) = re.findall(
-        r"^\S.*, CONTROL.*(?:\n .*)*", reader.tshark(save(capture, every_type()[9]), "-V"), re.MULTILINE
-    )
-    root, *lines = text.splitlines()
+    root, *lines = control_tree(reader, capture).splitlines()
     assert root == ("NETBLT Bulk Data Transfer Protocol, CONTROL #3 OK 3, #4 GO 5, #5 RESEND 4 {2,9}")
     assert [line.strip() for line in lines if "#" in line] == ["#3 OK 3", "#4 GO 5", "#5 RESEND 4 {2,9}"]
+
+
+ENUMERATIONS = {
+    "netblt.type": list(forge.TYPE_NAMES),
+    "netblt.dialect": ["RFC 998", "RFC 1986 (ETFTP)", "version 4"],
+    "netblt.role": ["unknown", "sender", "receiver"],
+    "netblt.capture_position": ["unknown", "sender", "receiver", "between"],
+    "netblt.analysis.verdict": ["suspected", "violation"],
+    "netblt.control.type": ["GO", "OK", "RESEND"],
+}
+
+
+@pytest.mark.parametrize("field", sorted(ENUMERATIONS))
+def test_an_enumeration_is_a_number_with_names(reader: Reader, field: str) -> None:
+    lines = [line.split("\t") for line in reader.run("tshark", "-G", "values").stdout.splitlines()]
+    assert [line[3] for line in lines if line[:2] == ["V", field]] == ENUMERATIONS[field]
+    assert reader.field_types()[field] == "FT_UINT8"
+
+
+@pytest.mark.parametrize(
+    ("names", "frames"), [('"sender"', [4]), ('"receiver"', [3]), ('"unknown", "sender"', [1, 2, 4])]
+)
+def test_a_filter_takes_the_name_of_a_number(reader: Reader, names: str, frames: list[int]) -> None:
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(forge.go(1, 0))
+    trace.data(0, 0, 1)
+    path = trace.save(reader.home / "roles.pcapng")
+    rows = reader.rows(path, "frame.number", options=("-Y", f"netblt.role in {{{names}}}"))
+    assert [int(row["frame.number"][0]) for row in rows] == frames
+
+
+UNITS = {
+    "Buffer Size": "bytes",
+    "DATA Packet Size": "bytes",
+    "Burst Size": "packets",
+    "Burst Interval": "ms",
+    "Death Timer": "s",
+}
+
+
+def test_amounts_have_units(reader: Reader, capture: Path) -> None:
+    """In the OPEN, and what was agreed, in the connection."""
+    text = reader.tshark(save(capture, every_type()[0], every_type()[1]), "-V")
+    for label, unit in UNITS.items():
+        assert re.findall(rf"{label}: \d+ ?([a-z]+)", text) == [unit] * 3, label
+    assert re.findall(r"Offered Burst Interval: 10 ?ms\n *Control Timer: 100 ?ms", control_tree(reader, capture))
 
 
 RESPONSE = 1  # in the list above; it comes from the end that opened (OPEN-01), which is no matter of its format

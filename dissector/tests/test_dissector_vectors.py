@@ -49,21 +49,6 @@ MESSAGE = {
     "count": "resend.count",
 }
 DIALECTS = {"rfc998": "RFC 998", "etftp": "RFC 1986 (ETFTP)", "version4": "version 4"}
-# RFC 998 section 8: the number of a type is its place.
-TYPES = [
-    "OPEN",
-    "RESPONSE",
-    "KEEPALIVE",
-    "QUIT",
-    "QUITACK",
-    "ABORT",
-    "DATA",
-    "LDATA",
-    "NULL-ACK",
-    "CONTROL",
-    "REFUSED",
-    "DONE",
-]
 COMPLAINTS = {
     "short": {"netblt.short"},
     "length": {"netblt.length_beyond", "netblt.length_below"},
@@ -140,7 +125,7 @@ def check_fields(row: dict[str, list[str]], vector: dict[str, Any]) -> None:
     for key, name in {**HEADER, **BODY}.items():
         if key in fields:
             assert [number(value) for value in row[f"netblt.{name}"]] == [fields[key]], key
-    assert row["netblt.type"] == [str(TYPES.index(kind))]
+    assert row["netblt.type"] == [str(forge.TYPE_NAMES.index(kind))]
     if "padding" in fields:
         assert number(row["netblt.padding"][0]) == fields["padding"]
     for key, name in FLAGS.items():

@@ -56,14 +56,8 @@ enum nb_position nb_infer_position(const struct nb_reaction *reaction, int sende
     return NB_POSITION_BETWEEN;
 }
 
-const char *nb_position_name(enum nb_position position)
-{
-    static const char *const names[] = {
-        [NB_POSITION_AUTO] = "unknown",
-        [NB_POSITION_SENDER] = "sender",
-        [NB_POSITION_RECEIVER] = "receiver",
-        [NB_POSITION_BETWEEN] = "between",
-    };
-
-    return names[position];
-}
+const value_string nb_position_names[] = {{NB_POSITION_AUTO, "unknown"},
+                                          {NB_POSITION_SENDER, "sender"},
+                                          {NB_POSITION_RECEIVER, "receiver"},
+                                          {NB_POSITION_BETWEEN, "between"},
+                                          {0, NULL}};

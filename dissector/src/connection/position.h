@@ -33,6 +33,6 @@ double nb_round_trip_s(const struct nb_reaction *reaction);
 /* `sender` is the end that sends data (0 or 1), negative when not known. */
 enum nb_position nb_infer_position(const struct nb_reaction *reaction, int sender);
 
-const char *nb_position_name(enum nb_position position);
+extern const value_string nb_position_names[]; /* of enum nb_position as result */
 
 #endif

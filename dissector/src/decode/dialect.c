@@ -4,8 +4,7 @@
 #include "decode/netblt.h"
 
 static const struct nb_layout layouts[NB_DIALECTS] = {
-    [NB_RFC998] = {.name = "RFC 998",
-                   .protocol = "NETBLT",
+    [NB_RFC998] = {.protocol = "NETBLT",
                    .transfer_size = 20,
                    .data_packet_size = 24,
                    .client_string = NB_OPEN_BYTES,
@@ -15,8 +14,7 @@ static const struct nb_layout layouts[NB_DIALECTS] = {
                    .null_ack_high_seq = 12,
                    .null_ack = NB_NULL_ACK_BYTES,
                    .resend_list = NB_RESEND_HEADER_BYTES},
-    [NB_ETFTP] = {.name = "RFC 1986 (ETFTP)",
-                  .protocol = "ETFTP",
+    [NB_ETFTP] = {.protocol = "ETFTP",
                   .transfer_size = 20,
                   .data_packet_size = 24,
                   .radio_delay = 36,
@@ -29,8 +27,7 @@ static const struct nb_layout layouts[NB_DIALECTS] = {
                   .null_ack = NB_NULL_ACK_BYTES,
                   .ok_packet_size = 14,
                   .resend_list = NB_RESEND_HEADER_BYTES},
-    [NB_VERSION4] = {.name = "version 4",
-                     .protocol = "NETBLTv4",
+    [NB_VERSION4] = {.protocol = "NETBLTv4",
                      .data_packet_size = 20,
                      .client_string = 32,
                      .open_reserved = NB_OPEN_RESERVED,
@@ -49,6 +46,9 @@ static const struct nb_layout layouts[NB_DIALECTS] = {
 /* KEEPALIVE is gone, so every later code moves down by one; REFUSED and DONE keep their order. */
 static const uint8_t version4_types[] = {NB_OPEN,  NB_RESPONSE, NB_QUIT,    NB_QUITACK, NB_ABORT, NB_DATA,
                                          NB_LDATA, NB_NULL_ACK, NB_CONTROL, NB_REFUSED, NB_DONE,  NB_TEXT_MESSAGE};
+
+const value_string nb_dialect_names[] = {
+    {NB_RFC998, "RFC 998"}, {NB_ETFTP, "RFC 1986 (ETFTP)"}, {NB_VERSION4, "version 4"}, {0, NULL}};
 
 const struct nb_layout *nb_layout_of(enum nb_dialect dialect)
 {

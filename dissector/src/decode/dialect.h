@@ -16,7 +16,6 @@ enum nb_dialect {
 
 /* Offsets from the first byte of the packet; 0 means that the dialect has no such field. */
 struct nb_layout {
-    const char *name;
     const char *protocol; /* in Wireshark's Protocol column */
     /* OPEN, RESPONSE */
     uint8_t transfer_size;
@@ -40,6 +39,8 @@ struct nb_layout {
     uint8_t resend_burst;
     uint8_t resend_list;
 };
+
+extern const value_string nb_dialect_names[]; /* of enum nb_dialect, but for NB_AUTO */
 
 /* Never NULL for a dialect other than NB_AUTO. */
 const struct nb_layout *nb_layout_of(enum nb_dialect dialect);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "decode/fields.h"
 
-#include <epan/unit_strings.h>
-
 #include "decode/parse.h"
 
 int hf_netblt_checksum = -1, hf_netblt_checksum_status = -1, hf_netblt_version = -1, hf_netblt_type = -1,
@@ -34,6 +32,8 @@ expert_field ei_netblt_checksum_bad = EI_INIT, ei_netblt_checksum_variant = EI_I
              ei_netblt_string_tail = EI_INIT, ei_netblt_reserved = EI_INIT, ei_netblt_padding = EI_INIT,
              ei_netblt_trailing = EI_INIT, ei_netblt_cut = EI_INIT;
 
+const unit_name_string nb_units_packets = {" packet", " packets"};
+
 static const value_string message_names[] = {{NB_GO, "GO"}, {NB_OK, "OK"}, {NB_RESEND, "RESEND"}, {0, NULL}};
 
 static const true_false_string write_read = {"WRITE: the end that opened sends", "READ: the end that opened receives"};
@@ -53,10 +53,10 @@ static void register_wire_fields(int proto)
         {&hf_netblt_type_code,
          {"Type Code", "netblt.type.code", FT_UINT8, BASE_DEC, NULL, 0, "As it stands in the packet", HFILL}},
         {&hf_netblt_dialect,
-         {"Dialect", "netblt.dialect", FT_STRING, BASE_NONE, NULL, 0, "RFC 998, RFC 1986 (ETFTP) or version 4", HFILL}},
+         {"Dialect", "netblt.dialect", FT_UINT8, BASE_NONE, VALS(nb_dialect_names), 0, NULL, HFILL}},
         {&hf_netblt_length,
-         {"Length", "netblt.length", FT_UINT16, BASE_DEC, NULL, 0, "Header and data, without trailing alignment",
-          HFILL}},
+         {"Length", "netblt.length", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &units_byte_bytes, 0,
+          "Header and data, without trailing alignment", HFILL}},
         {&hf_netblt_local_port,
          {"Local Port", "netblt.local_port", FT_UINT16, BASE_DEC, NULL, 0, "Port of the end that emitted this", HFILL}},
         {&hf_netblt_foreign_port, {"Foreign Port", "netblt.foreign_port", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
@@ -66,17 +66,22 @@ static void register_wire_fields(int proto)
          {"Alignment padding", "netblt.alignment", FT_BYTES, BASE_NONE, NULL, 0, "Bytes beyond Length", HFILL}},
         {&hf_netblt_uid, {"Connection Unique ID", "netblt.uid", FT_UINT32, BASE_HEX, NULL, 0, NULL, HFILL}},
         {&hf_netblt_buffer_size,
-         {"Buffer Size", "netblt.buffer_size", FT_UINT32, BASE_DEC, NULL, 0, "Bytes per buffer", HFILL}},
+         {"Buffer Size", "netblt.buffer_size", FT_UINT32, BASE_DEC | BASE_UNIT_STRING, &units_byte_bytes, 0, NULL,
+          HFILL}},
         {&hf_netblt_transfer_size,
-         {"Transfer Size", "netblt.transfer_size", FT_UINT32, BASE_DEC, NULL, 0, "Bytes; 0 when not given", HFILL}},
+         {"Transfer Size", "netblt.transfer_size", FT_UINT32, BASE_DEC | BASE_UNIT_STRING, &units_byte_bytes, 0,
+          "0 when not given", HFILL}},
         {&hf_netblt_packet_size,
-         {"DATA Packet Size", "netblt.packet_size", FT_UINT16, BASE_DEC, NULL, 0, "Data bytes, no header", HFILL}},
+         {"DATA Packet Size", "netblt.packet_size", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &units_byte_bytes, 0,
+          "Without the header", HFILL}},
         {&hf_netblt_burst_size,
-         {"Burst Size", "netblt.burst_size", FT_UINT16, BASE_DEC, NULL, 0, "Packets per burst", HFILL}},
+         {"Burst Size", "netblt.burst_size", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &nb_units_packets, 0, NULL,
+          HFILL}},
         {&hf_netblt_burst_interval,
-         {"Burst Interval (ms)", "netblt.burst_interval", FT_UINT16, BASE_DEC, NULL, 0,
+         {"Burst Interval", "netblt.burst_interval", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &units_milliseconds, 0,
           "Start of burst to start of burst; RFC 998 calls it burst rate", HFILL}},
-        {&hf_netblt_death_timer, {"Death Timer (s)", "netblt.death_timer", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
+        {&hf_netblt_death_timer,
+         {"Death Timer", "netblt.death_timer", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &units_seconds, 0, NULL, HFILL}},
         {&hf_netblt_flags, {"Flags", "netblt.flags", FT_UINT16, BASE_HEX, NULL, 0, NULL, HFILL}},
         {&hf_netblt_flags_write,
          {"M", "netblt.flags.write", FT_BOOLEAN, 16, TFS(&write_read), NB_OPEN_WRITE, NULL, HFILL}},
@@ -95,7 +100,8 @@ static void register_wire_fields(int proto)
         {&hf_netblt_flags_reserved_etftp,
          {"Reserved", "netblt.flags.reserved", FT_UINT16, BASE_HEX, NULL, NB_ETFTP_RESERVED, NULL, HFILL}},
         {&hf_netblt_radio_delay,
-         {"Radio Delay (s)", "netblt.radio_delay", FT_UINT16, BASE_DEC, NULL, 0, "RFC 1986", HFILL}},
+         {"Radio Delay", "netblt.radio_delay", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &units_seconds, 0, "RFC 1986",
+          HFILL}},
         {&hf_netblt_last_touched,
          {"Last Buffer Touched", "netblt.last_touched", FT_UINT32, BASE_DEC, NULL, 0, "Version 4", HFILL}},
         {&hf_netblt_max_buffers,
@@ -135,13 +141,17 @@ static void register_control_fields(int proto)
         {&hf_netblt_control_buffer,
          {"Buffer Number", "netblt.control.buffer", FT_UINT32, BASE_DEC, NULL, 0, NULL, HFILL}},
         {&hf_netblt_control_burst_size,
-         {"Offered Burst Size", "netblt.control.burst_size", FT_UINT16, BASE_DEC, NULL, 0, "Packets", HFILL}},
+         {"Offered Burst Size", "netblt.control.burst_size", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &nb_units_packets,
+          0, NULL, HFILL}},
         {&hf_netblt_control_burst_interval,
-         {"Offered Burst Interval (ms)", "netblt.control.burst_interval", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
+         {"Offered Burst Interval", "netblt.control.burst_interval", FT_UINT16, BASE_DEC | BASE_UNIT_STRING,
+          &units_milliseconds, 0, NULL, HFILL}},
         {&hf_netblt_control_timer,
-         {"Control Timer (ms)", "netblt.control.timer", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
+         {"Control Timer", "netblt.control.timer", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &units_milliseconds, 0, NULL,
+          HFILL}},
         {&hf_netblt_control_packet_size,
-         {"New DATA Packet Size", "netblt.control.packet_size", FT_UINT16, BASE_DEC, NULL, 0, "RFC 1986", HFILL}},
+         {"New DATA Packet Size", "netblt.control.packet_size", FT_UINT16, BASE_DEC | BASE_UNIT_STRING,
+          &units_byte_bytes, 0, "RFC 1986", HFILL}},
         {&hf_netblt_control_padding, {"Padding", "netblt.control.padding", FT_BYTES, BASE_NONE, NULL, 0, NULL, HFILL}},
         {&hf_netblt_resend_count,
          {"Missing Packets", "netblt.control.resend.count", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},

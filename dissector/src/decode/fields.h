@@ -5,6 +5,8 @@
 
 #include "wireshark/compat.h"
 
+#include <epan/unit_strings.h>
+
 extern int proto_netblt;
 
 extern int hf_netblt_checksum, hf_netblt_checksum_status, hf_netblt_version, hf_netblt_type, hf_netblt_type_code,
@@ -29,6 +31,8 @@ extern expert_field ei_netblt_checksum_bad, ei_netblt_checksum_variant, ei_netbl
     ei_netblt_type_unknown, ei_netblt_message_residue, ei_netblt_message_unknown, ei_netblt_message_overrun,
     ei_netblt_string_unterminated, ei_netblt_string_tail, ei_netblt_reserved, ei_netblt_padding, ei_netblt_trailing,
     ei_netblt_cut;
+
+extern const unit_name_string nb_units_packets;
 
 void netblt_register_fields(int proto);
 

@@ -63,7 +63,7 @@ static void show_header(const struct nb_view *view)
     add_header_checksum(view);
     proto_tree_add_item(view->tree, hf_netblt_version, tvb, 2, 1, ENC_BIG_ENDIAN);
     if (view->tree != NULL) {
-        item = proto_tree_add_string(view->tree, hf_netblt_dialect, tvb, 0, 0, packet->layout->name);
+        item = proto_tree_add_uint(view->tree, hf_netblt_dialect, tvb, 0, 0, packet->dialect);
         proto_item_set_generated(item);
     }
     add_type(view);

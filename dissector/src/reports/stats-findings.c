@@ -35,7 +35,7 @@ static void add_finding(GString *out, const packet_info *pinfo, const struct nb_
     begin_line(out, pinfo);
     g_string_append_printf(out, ", \"stream\": %u", record->stream - 1);
     add_text(out, "requirement", nb_rule_info(finding->rule)->id);
-    add_text(out, "verdict", finding->verdict == NB_VIOLATION ? "violation" : "suspected");
+    add_text(out, "verdict", val_to_str_const(finding->verdict, nb_verdict_names, ""));
     add_text(out, "offender", finding->offender);
     add_text(out, "text", finding->text);
     g_string_append_printf(out, ", \"offending_frame\": %u, \"request_frame\": %u, \"evidence_frame\": %u}\n",

@@ -142,7 +142,7 @@ static void total_row(const struct nb_history *history, guint i _U_, struct nb_c
     cells[1] = nb_cell_uint(count[NB_WAS_SUSPECTED]);
     cells[2] = nb_cell_uint(count[NB_WAS_HELD]);
     cells[3] = nb_cell_uint(count[NB_NOT_OBSERVED]);
-    cells[4] = dialect == NB_AUTO ? nb_cell_none() : nb_cell_text(nb_layout_of(dialect)->name);
+    cells[4] = dialect == NB_AUTO ? nb_cell_none() : nb_cell_text(val_to_str_const(dialect, nb_dialect_names, "?"));
 }
 
 static const struct nb_table table_totals = {"totals", NULL,      total_columns, array_length(total_columns),

@@ -4,6 +4,8 @@
 
 #include "wireshark/memory.h"
 
+const value_string nb_verdict_names[] = {{NB_SUSPECTED, "suspected"}, {NB_VIOLATION, "violation"}, {0, NULL}};
+
 struct nb_finding *nb_add_finding(struct nb_record *record, const struct nb_finding *finding)
 {
     struct nb_finding *copy = (struct nb_finding *)nb_file_new(sizeof(struct nb_finding));

@@ -10,6 +10,8 @@
  * SUSPECTED something might; EVENT worth knowing, blames nobody. */
 enum nb_verdict { NB_EVENT, NB_SUSPECTED, NB_VIOLATION };
 
+extern const value_string nb_verdict_names[]; /* of enum nb_verdict, but for NB_EVENT, which is none */
+
 /* NAME, ID, slug, severity, text */
 #define NB_EVENT_LIST(X)                                                                                               \
     X(CTRL_TAIL, "CTRL-04", "ctrl_tail", PI_NOTE, "CONTROL ends below the newest unacknowledged message")              \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tree/conversation-fields.h"
 
+#include "decode/fields.h"
+
 int hf_nb_stream_uid = -1, hf_nb_completeness = -1;
 int hf_nb_agreed_buffer_size = -1, hf_nb_agreed_transfer_size = -1, hf_nb_agreed_packet_size = -1,
     hf_nb_agreed_burst_size = -1, hf_nb_agreed_burst_interval = -1, hf_nb_agreed_death_timer = -1,
@@ -20,6 +22,13 @@ expert_field ei_nb_retransmission = EI_INIT, ei_nb_out_of_order = EI_INIT, ei_nb
         &(hf),                                                                                                         \
         {                                                                                                              \
             label, "netblt." filter, type, BASE_DEC, NULL, 0, about, HFILL                                             \
+        }                                                                                                              \
+    }
+#define AMOUNT(hf, label, filter, type, unit, about)                                                                   \
+    {                                                                                                                  \
+        &(hf),                                                                                                         \
+        {                                                                                                              \
+            label, "netblt." filter, type, BASE_DEC | BASE_UNIT_STRING, &(unit), 0, about, HFILL                       \
         }                                                                                                              \
     }
 #define FRAME(hf, label, filter, kind, about)                                                                          \
@@ -44,12 +53,17 @@ static void register_stream_fields(int proto)
          {"Connection Unique ID", "netblt.stream.uid", FT_UINT32, BASE_HEX, NULL, 0, "Of the stream's OPEN", HFILL}},
         UINT(hf_nb_completeness, "Completeness", "completeness", FT_UINT8,
              "1 OPEN, 2 RESPONSE, 4 data, 8 last buffer, 16 DONE, 32 QUIT, ABORT or REFUSED"),
-        UINT(hf_nb_agreed_buffer_size, "Buffer Size", "agreed.buffer_size", FT_UINT32, "Bytes, of the RESPONSE"),
-        UINT(hf_nb_agreed_transfer_size, "Transfer Size", "agreed.transfer_size", FT_UINT32, "Bytes; 0 not given"),
-        UINT(hf_nb_agreed_packet_size, "DATA Packet Size", "agreed.packet_size", FT_UINT16, "Data bytes"),
-        UINT(hf_nb_agreed_burst_size, "Burst Size", "agreed.burst_size", FT_UINT16, "Packets, of the RESPONSE"),
-        UINT(hf_nb_agreed_burst_interval, "Burst Interval (ms)", "agreed.burst_interval", FT_UINT16, NULL),
-        UINT(hf_nb_agreed_death_timer, "Death Timer (s)", "agreed.death_timer", FT_UINT16, NULL),
+        AMOUNT(hf_nb_agreed_buffer_size, "Buffer Size", "agreed.buffer_size", FT_UINT32, units_byte_bytes,
+               "Of the RESPONSE"),
+        AMOUNT(hf_nb_agreed_transfer_size, "Transfer Size", "agreed.transfer_size", FT_UINT32, units_byte_bytes,
+               "0 when not given"),
+        AMOUNT(hf_nb_agreed_packet_size, "DATA Packet Size", "agreed.packet_size", FT_UINT16, units_byte_bytes,
+               "Without the header"),
+        AMOUNT(hf_nb_agreed_burst_size, "Burst Size", "agreed.burst_size", FT_UINT16, nb_units_packets,
+               "Of the RESPONSE"),
+        AMOUNT(hf_nb_agreed_burst_interval, "Burst Interval", "agreed.burst_interval", FT_UINT16, units_milliseconds,
+               NULL),
+        AMOUNT(hf_nb_agreed_death_timer, "Death Timer", "agreed.death_timer", FT_UINT16, units_seconds, NULL),
         UINT(hf_nb_agreed_max_buffers, "Maximum Outstanding Buffers", "agreed.max_buffers", FT_UINT16, NULL),
         {&hf_nb_agreed_data_checksum,
          {"Data checksummed", "netblt.agreed.data_checksum", FT_BOOLEAN, BASE_NONE, NULL, 0, NULL, HFILL}},

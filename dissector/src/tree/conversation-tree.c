@@ -83,12 +83,14 @@ static void show_stream(const struct place *place, const struct nb_record *recor
 {
     const struct nb_stream *stream = nb_stream_of_record(record);
     const struct nb_conversation *conversation = &stream->conversation;
-    const char *role = record->sender < 0 ? "unknown" : record->sender == record->end ? "sender" : "receiver";
+    const enum nb_role role = record->sender < 0                   ? NB_ROLE_UNKNOWN
+                              : record->sender == (int)record->end ? NB_ROLE_SENDER
+                                                                   : NB_ROLE_RECEIVER;
     proto_item *item = generated(proto_tree_add_uint(place->tree, hf_netblt_stream, place->tvb, 0, 0, stream->index));
     const struct place inside = {
         .pinfo = place->pinfo, .tvb = place->tvb, .tree = proto_item_add_subtree(item, ett_nb_stream)};
 
-    generated(proto_tree_add_string(inside.tree, hf_netblt_role, place->tvb, 0, 0, role));
+    add_uint(&inside, hf_netblt_role, role);
     if (stream->uid_known) {
         add_uint(&inside, hf_nb_stream_uid, stream->uid);
     }

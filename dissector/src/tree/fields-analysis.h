@@ -12,6 +12,9 @@ extern int hf_netblt_analysis, hf_netblt_analysis_requirement, hf_netblt_analysi
 
 extern int ett_netblt_analysis, ett_netblt_finding;
 
+/* netblt.role: what the emitter does with the data. */
+enum nb_role { NB_ROLE_UNKNOWN, NB_ROLE_SENDER, NB_ROLE_RECEIVER };
+
 void nb_register_analysis_fields(int proto);
 
 #endif

@@ -22,9 +22,6 @@ static expert_field ei_violation[NB_RULES];
 static expert_field ei_suspected[NB_RULES];
 static expert_field ei_event[NB_EVENT_KINDS];
 
-static const char *const verdict_names[] = {
-    [NB_EVENT] = "event", [NB_SUSPECTED] = "suspected", [NB_VIOLATION] = "violation"};
-
 static void add_string(proto_tree *tree, tvbuff_t *tvb, int hf, const char *text)
 {
     proto_item_set_generated(proto_tree_add_string(tree, hf, tvb, 0, 0, text));
@@ -54,7 +51,7 @@ static void show(const struct nb_finding *finding, enum nb_dialect dialect, pack
                                           finding->verdict == NB_SUSPECTED ? "Suspected: " : "", finding->text, id);
     proto_item *item;
     proto_tree *sub = proto_tree_add_subtree_format(tree, tvb, 0, 0, ett_netblt_finding, &item, "%s: %s", id,
-                                                    verdict_names[finding->verdict]);
+                                                    val_to_str_const(finding->verdict, nb_verdict_names, "note"));
 
     proto_item_set_generated(item);
     expert_add_info_format(pinfo, item,
@@ -64,7 +61,7 @@ static void show(const struct nb_finding *finding, enum nb_dialect dialect, pack
                            "%s", text);
     if (!event) {
         add_string(sub, tvb, hf_netblt_analysis_requirement, id);
-        add_string(sub, tvb, hf_netblt_analysis_verdict, verdict_names[finding->verdict]);
+        proto_item_set_generated(proto_tree_add_uint(sub, hf_netblt_analysis_verdict, tvb, 0, 0, finding->verdict));
         add_string(sub, tvb, hf_netblt_analysis_offender, finding->offender);
         add_same(sub, tvb, nb_rule_same((enum nb_rule)finding->rule, dialect));
     }
@@ -96,8 +93,7 @@ void nb_show_record(const struct nb_packet *packet, const struct nb_record *reco
     if (record == NULL) {
         return;
     }
-    proto_item *item =
-        proto_tree_add_string(tree, hf_netblt_capture_position, packet->tvb, 0, 0, nb_position_name(record->position));
+    proto_item *item = proto_tree_add_uint(tree, hf_netblt_capture_position, packet->tvb, 0, 0, record->position);
     proto_item_set_generated(item);
     proto_item_append_text(item, position != NB_POSITION_AUTO ? " (set by preference)" : " (inferred, proves nothing)");
     show_findings(record, pinfo, tree, packet->tvb);
