@@ -165,6 +165,32 @@ def test_no_rule_is_hidden_by_the_ones_before(coloured: dict[int, str]) -> None:
     assert set(coloured.values()) == {name for name, _ in colours()}
 
 
+def test_the_last_column_shows_what_was_found_and_why(reader: Reader, profile: str) -> None:
+    path = ROOT / "pcaps/violations/ctrl04-new-messages-alone.pcapng"
+    names = ("netblt.analysis.requirement", "netblt.analysis.verdict", "_ws.expert.message")
+    done = reader.run("tshark", "-C", profile, "-n", "-r", str(reader.readable(path)), "-T", "psml")
+    shown = [re.findall(r"<section>(.*?)</section>", packet)[-1] for packet in done.stdout.split("<packet>")[1:]]
+    rows = reader.rows(path, *names)
+    wanted = []
+    for requirements, verdicts, texts in (tuple(row[name] for name in names) for row in rows):
+        reasons = [text.removeprefix("Suspected: ").rsplit(" [", 1)[0] for text in texts if "CTRL-04" in text]
+        found = zip(requirements, verdicts, reasons, strict=True)
+        wanted.append(",".join(f"{requirement} {verdict}: {reason}" for requirement, verdict, reason in found))
+    assert [one.replace("&gt;", ">") for one in shown] == wanted
+    assert any(one.startswith("CTRL-04 violation: ") for one in wanted)
+
+
+def test_each_column_has_a_width(profile: str) -> None:
+    """In the order of the columns: a width that is missing clips its column."""
+    assert profile
+    formats = re.findall(r'^\t"[^"]+", "(%[^"]+)"', (PROFILE / "preferences").read_text(), re.MULTILINE)
+    (widths,) = re.findall(r"^column\.width: (.+)$", (PROFILE / "recent").read_text(), re.MULTILINE)
+    parts = widths.split(", ")
+    assert parts[::2] == formats
+    assert all(int(part) >= 50 for part in parts[1::2])
+    assert formats[-1].startswith("%Cus:netblt.finding:"), "the last column takes the rest of the window"
+
+
 def test_wireshark_shows_the_columns(reader: Reader, profile: str, all_kinds: Path) -> None:
     done = reader.run("tshark", "-C", profile, "-n", "-r", str(all_kinds), "-T", "psml")
     sections = re.findall(r"<section>(.*?)</section>", done.stdout.split("</structure>")[0])

@@ -5,9 +5,10 @@
 #include "rules/findings.h"
 
 int hf_netblt_stream = -1, hf_netblt_capture_position = -1, hf_netblt_role = -1;
-int hf_netblt_analysis = -1, hf_netblt_analysis_requirement = -1, hf_netblt_analysis_offender = -1,
-    hf_netblt_analysis_verdict = -1, hf_netblt_analysis_copy_of = -1, hf_netblt_analysis_evidence = -1,
-    hf_netblt_analysis_offending = -1, hf_netblt_analysis_request = -1, hf_netblt_analysis_proof = -1;
+int hf_netblt_analysis = -1, hf_netblt_finding = -1, hf_netblt_analysis_requirement = -1,
+    hf_netblt_analysis_offender = -1, hf_netblt_analysis_verdict = -1, hf_netblt_analysis_copy_of = -1,
+    hf_netblt_analysis_evidence = -1, hf_netblt_analysis_offending = -1, hf_netblt_analysis_request = -1,
+    hf_netblt_analysis_proof = -1;
 
 int ett_netblt_analysis = -1, ett_netblt_finding = -1;
 
@@ -25,6 +26,9 @@ void nb_register_analysis_fields(int proto)
          {"Capture position", "netblt.capture_position", FT_UINT8, BASE_NONE, VALS(nb_position_names), 0,
           "Where on the path this was captured: sender, receiver, between or unknown", HFILL}},
         {&hf_netblt_analysis, {"Analysis", "netblt.analysis.flags", FT_NONE, BASE_NONE, NULL, 0, NULL, HFILL}},
+        {&hf_netblt_finding,
+         {"Finding", "netblt.finding", FT_STRING, BASE_NONE, NULL, 0, "Requirement, verdict and reason in one line",
+          HFILL}},
         {&hf_netblt_analysis_requirement,
          {"Requirement", "netblt.analysis.requirement", FT_STRING, BASE_NONE, NULL, 0, NULL, HFILL}},
         {&hf_netblt_analysis_offender,

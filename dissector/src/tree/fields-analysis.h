@@ -6,9 +6,9 @@
 #include "wireshark/compat.h"
 
 extern int hf_netblt_stream, hf_netblt_capture_position, hf_netblt_role;
-extern int hf_netblt_analysis, hf_netblt_analysis_requirement, hf_netblt_analysis_offender, hf_netblt_analysis_verdict,
-    hf_netblt_analysis_copy_of, hf_netblt_analysis_evidence, hf_netblt_analysis_offending, hf_netblt_analysis_request,
-    hf_netblt_analysis_proof;
+extern int hf_netblt_analysis, hf_netblt_finding, hf_netblt_analysis_requirement, hf_netblt_analysis_offender,
+    hf_netblt_analysis_verdict, hf_netblt_analysis_copy_of, hf_netblt_analysis_evidence, hf_netblt_analysis_offending,
+    hf_netblt_analysis_request, hf_netblt_analysis_proof;
 
 extern int ett_netblt_analysis, ett_netblt_finding;
 

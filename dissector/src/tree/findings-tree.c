@@ -42,25 +42,46 @@ static void add_same(proto_tree *tree, tvbuff_t *tvb, enum nb_rule rule)
     }
 }
 
+static const char *id_of(const struct nb_finding *finding)
+{
+    return finding->verdict == NB_EVENT ? events[finding->rule].id : nb_rule_info(finding->rule)->id;
+}
+
+/* `CTRL-04: violation`. Of a violation or suspicion the value of the field holds the reason too, for a column. */
+static proto_item *add_title(proto_tree *tree, tvbuff_t *tvb, packet_info *pinfo, const struct nb_finding *finding)
+{
+    const char *id = id_of(finding);
+    proto_item *item;
+
+    if (finding->verdict == NB_EVENT) {
+        proto_tree_add_subtree_format(tree, tvb, 0, 0, ett_netblt_finding, &item, "%s: note", id);
+    } else {
+        const char *verdict = val_to_str_const(finding->verdict, nb_verdict_names, "");
+        item = proto_tree_add_string_format(tree, hf_netblt_finding, tvb, 0, 0,
+                                            wmem_strdup_printf(pinfo->pool, "%s %s: %s", id, verdict, finding->text),
+                                            "%s: %s", id, verdict);
+    }
+    proto_item_set_generated(item);
+    return item;
+}
+
+static expert_field *expert_of(const struct nb_finding *finding)
+{
+    return finding->verdict == NB_EVENT       ? &ei_event[finding->rule]
+           : finding->verdict == NB_VIOLATION ? &ei_violation[finding->rule]
+                                              : &ei_suspected[finding->rule];
+}
+
 static void show(const struct nb_finding *finding, enum nb_dialect dialect, packet_info *pinfo, proto_tree *tree,
                  tvbuff_t *tvb)
 {
-    const bool event = finding->verdict == NB_EVENT;
-    const char *id = event ? events[finding->rule].id : nb_rule_info(finding->rule)->id;
-    const char *text = wmem_strdup_printf(pinfo->pool, "%s%s [%s]",
-                                          finding->verdict == NB_SUSPECTED ? "Suspected: " : "", finding->text, id);
-    proto_item *item;
-    proto_tree *sub = proto_tree_add_subtree_format(tree, tvb, 0, 0, ett_netblt_finding, &item, "%s: %s", id,
-                                                    val_to_str_const(finding->verdict, nb_verdict_names, "note"));
+    proto_item *item = add_title(tree, tvb, pinfo, finding);
+    proto_tree *sub = proto_item_add_subtree(item, ett_netblt_finding);
 
-    proto_item_set_generated(item);
-    expert_add_info_format(pinfo, item,
-                           event                              ? &ei_event[finding->rule]
-                           : finding->verdict == NB_VIOLATION ? &ei_violation[finding->rule]
-                                                              : &ei_suspected[finding->rule],
-                           "%s", text);
-    if (!event) {
-        add_string(sub, tvb, hf_netblt_analysis_requirement, id);
+    expert_add_info_format(pinfo, item, expert_of(finding), "%s%s [%s]",
+                           finding->verdict == NB_SUSPECTED ? "Suspected: " : "", finding->text, id_of(finding));
+    if (finding->verdict != NB_EVENT) {
+        add_string(sub, tvb, hf_netblt_analysis_requirement, id_of(finding));
         proto_item_set_generated(proto_tree_add_uint(sub, hf_netblt_analysis_verdict, tvb, 0, 0, finding->verdict));
         add_string(sub, tvb, hf_netblt_analysis_offender, finding->offender);
         add_same(sub, tvb, nb_rule_same((enum nb_rule)finding->rule, dialect));
