@@ -142,10 +142,10 @@ def test_a_connection_beside_a_hostile_one_is_judged_as_if_it_were_alone(reader:
     beside = judged(reader, hostile.write(capture.with_suffix(".both.pcap"), flood + story))
     assert beside.limits.keys() == {0}
     assert conclusions(beside, "10.9.0.1") == conclusions(alone, "10.9.0.1")
-    assert conclusions(alone, "10.9.0.1")["CTRL-14"] == "violated"
+    assert conclusions(alone, "10.9.0.1")["CTRL-14"] == "violation"
 
 
-@pytest.mark.parametrize(("limit_mib", "verdict"), [(4, "not observable"), (256, "violated")])
+@pytest.mark.parametrize(("limit_mib", "verdict"), [(4, "not observable"), (256, "violation")])
 def test_what_comes_when_there_is_no_memory_is_not_judged(
     reader: Reader, capture: Path, limit_mib: int, verdict: str
 ) -> None:
@@ -160,5 +160,5 @@ def test_what_comes_when_there_is_no_memory_is_not_judged(
     (row,) = done.reports["verdict"]["connections"]
     (rule,) = (rule for rule in row["requirements"] if rule["requirement"] == "CTRL-02")
     assert rule["verdict"] == verdict
-    assert (rule["violation_frames"] or []) == ([changed] if verdict == "violated" else [])
-    assert ("limit" in row) == (verdict != "violated")
+    assert (rule["violation_frames"] or []) == ([changed] if verdict == "violation" else [])
+    assert ("limit" in row) == (verdict != "violation")

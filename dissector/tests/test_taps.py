@@ -247,33 +247,33 @@ def test_the_verdict_sums_up_what_the_frames_say(reader: Reader) -> None:
         for row in connection["requirements"]:
             requirement = row["requirement"]
             assert set(row["suspicion_frames"] or []) >= frames.get((stream, requirement, "suspected"), set())
-            assert bool(row["violation_frames"]) == (row["verdict"] == "violated")
-            assert row["verdict"] == "violated" or (stream, requirement, "violation") not in frames
-            assert row["verdict"] in ("violated", "suspected") or (stream, requirement, "suspected") not in frames
+            assert bool(row["violation_frames"]) == (row["verdict"] == "violation")
+            assert row["verdict"] == "violation" or (stream, requirement, "violation") not in frames
+            assert row["verdict"] in ("violation", "suspected") or (stream, requirement, "suspected") not in frames
             assert set((row["offender"] or "").split(", ")) - {""} == blamed.get((stream, requirement), set())
             said |= {(requirement, frame) for frame in row["suspicion_frames"] or []}
-            violated_rules |= {requirement} if row["verdict"] == "violated" else set()
+            violated_rules |= {requirement} if row["verdict"] == "violation" else set()
         verdicts = [row["verdict"] for row in connection["requirements"]]
-        assert connection["totals"][0]["violated"] == verdicts.count("violated")
+        assert connection["totals"][0]["violations"] == verdicts.count("violation")
     assert said == {
         (rule, frame) for (_, rule, verdict), numbers in frames.items() for frame in numbers if verdict == "suspected"
     }
     assert violated_rules == {rule for _, rule, verdict in frames if verdict == "violation"}
     text = reader.tshark(path, "-q", "-z", "netblt,verdict")
-    violated = [r["requirement"] for c in connections for r in c["requirements"] if r["verdict"] == "violated"]
-    assert re.findall(r"^([A-Z0-9]+-\d+) +violated ", text, re.MULTILINE) == violated
+    violated = [r["requirement"] for c in connections for r in c["requirements"] if r["verdict"] == "violation"]
+    assert re.findall(r"^([A-Z0-9]+-\d+) +violation ", text, re.MULTILINE) == violated
 
 
 def test_the_verdict_tells_kept_from_never_tested(reader: Reader, forged: Forged) -> None:
     (connection,) = report(reader, forged.path, "verdict")
     standing = {row["requirement"]: row for row in connection["requirements"]}
-    assert standing["CTRL-04"]["verdict"] == "held"
+    assert standing["CTRL-04"]["verdict"] == "passed"
     assert standing["CTRL-04"]["observations"] >= 3
-    assert standing["CTRL-04"]["first_kept_frame"] == forged.go
+    assert standing["CTRL-04"]["first_passed_frame"] == forged.go
     assert standing["QUIT-01"]["verdict"] == "not observable"
     (totals,) = connection["totals"]
     counted = [row["verdict"] for row in connection["requirements"]]
-    assert totals["held"] == counted.count("held")
+    assert totals["passed"] == counted.count("passed")
     assert totals["not_observable"] == counted.count("not observable")
 
 

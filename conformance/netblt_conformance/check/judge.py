@@ -173,7 +173,7 @@ def _without_finding(connection: Connection, standing: Standing, name: str) -> R
     if standing.conclusion in (standings.VIOLATED, standings.SUSPECTED):
         count = standing.violations or standing.suspicions
         row.role = standing.offender or "-"
-        row.reason = f"{standing.title or 'the rule'}: {standing.conclusion} {count} times"
+        row.reason = f"{standing.title or 'the rule'}: {standing.conclusion} ({count} times)"
         row.capture, row.frame = name, next(iter(standing.frames), None)
     return row
 

@@ -14,7 +14,7 @@ from netblt_conformance.judges.findings import Finding, Kind
 
 REPORT = "verdict"
 SUMMARY = "summary"
-VIOLATED, SUSPECTED, HELD, NOT_OBSERVED = "violated", "suspected", "held", "not observable"
+VIOLATED, SUSPECTED, HELD, NOT_OBSERVED = "violation", "suspected", "passed", "not observable"
 # What a rule can come to at worst, by its reach.
 REACH_VIOLATION = "violation"
 # A capture of more connections is a crowd: of each, only what was put to the test is reported.
@@ -26,7 +26,7 @@ class Standing:
     """One rule in one connection."""
 
     requirement: str
-    conclusion: str  # violated, suspected, held, not observable
+    conclusion: str  # violation, suspected, passed, not observable
     observations: int = 0  # how often the rule was put to the test and kept
     violations: int = 0
     suspicions: int = 0
@@ -99,7 +99,7 @@ class Reports:
             int(row.get("violations", 0)),
             int(row.get("suspicions", 0)),
             reach,
-            int(row.get("first_kept_frame", 0)),
+            int(row.get("first_passed_frame", 0)),
             title,
             tuple(row.get("violation_frames") or row.get("suspicion_frames") or ()),
             sys.intern(row.get("offender") or ""),

@@ -6,9 +6,9 @@
 #include "rules/verdicts.h"
 
 static const char *const conclusions[] = {[NB_NOT_OBSERVED] = "not observable",
-                                          [NB_WAS_HELD] = "held",
+                                          [NB_WAS_HELD] = "passed",
                                           [NB_WAS_SUSPECTED] = "suspected",
-                                          [NB_WAS_VIOLATED] = "violated"};
+                                          [NB_WAS_VIOLATED] = "violation"};
 
 static const char *const reaches[] = {
     [NB_REACH_VIOLATION] = "violation", [NB_REACH_SUSPECTED] = "suspected", [NB_REACH_OBSERVED] = "observed"};
@@ -21,13 +21,13 @@ static guint count_rules(struct nb_history *history _U_)
 static const struct nb_column rule_columns[] = {
     {"REQUIREMENT", "requirement", 0, NB_LEFT},
     {"VERDICT", "verdict", 0, NB_LEFT},
-    {"VIOLATED", "violations", 0, NB_RIGHT},
+    {"VIOLATIONS", "violations", 0, NB_RIGHT},
     {"SUSPECTED", "suspicions", 0, NB_RIGHT},
-    {"HELD", "observations", 0, NB_RIGHT},
-    {"VIOLATED IN", "violation_frames", 0, NB_LEFT},
+    {"PASSED", "observations", 0, NB_RIGHT},
+    {"VIOLATION IN", "violation_frames", 0, NB_LEFT},
     {"PROVEN IN", "proof_frame", 0, NB_RIGHT},
     {"SUSPECTED IN", "suspicion_frames", 0, NB_LEFT},
-    {"HELD IN", "first_kept_frame", 0, NB_RIGHT},
+    {"PASSED IN", "first_passed_frame", 0, NB_RIGHT},
     {"BY", "offender", 0, NB_LEFT},
     {"WHAT", "summary", 0, NB_CONSTANT},
     {NULL, "filter", 0, NB_CONSTANT},
@@ -124,8 +124,8 @@ static guint one(struct nb_history *history _U_)
 }
 
 static const struct nb_column total_columns[] = {
-    {"VIOLATED", "violated", 0, NB_RIGHT}, {"SUSPECTED", "suspected", 0, NB_RIGHT},
-    {"HELD", "held", 0, NB_RIGHT},         {"NOT OBSERVABLE", "not_observable", 0, NB_RIGHT},
+    {"VIOLATIONS", "violations", 0, NB_RIGHT}, {"SUSPECTED", "suspected", 0, NB_RIGHT},
+    {"PASSED", "passed", 0, NB_RIGHT},         {"NOT OBSERVABLE", "not_observable", 0, NB_RIGHT},
     {"DIALECT", "dialect", 0, NB_LEFT},
 };
 
@@ -153,11 +153,11 @@ static const struct nb_table *const tables[] = {&table_totals, &table_rules};
 const struct nb_report nb_report_verdict = {
     "verdict",
     "NETBLT requirements as far as a capture can verify them",
-    "violated: no loss, reordering, duplication or corruption, in the network or in the capture, explains these "
+    "violation: no loss, reordering, duplication or corruption, in the network or in the capture, explains these "
     "frames. "
-    "suspected: something may.\nheld: put to the test and kept. not observable: never put to the test in this "
+    "suspected: something may.\npassed: tested, and no packet speaks against it. not observable: never tested in this "
     "capture.\n"
-    "VIOLATED IN: frames where a violation was shown; PROVEN IN: what completed the first proof. "
+    "VIOLATION IN: frames where a violation was shown; PROVEN IN: what completed the first proof. "
     "Filter: netblt.analysis.flags.\n"
     "DIALECT: in RFC 1986 and version 4 those rules of RFC 998 are judged that hold there.\n",
     tables,

@@ -137,11 +137,12 @@ void nb_register_rules(int proto)
 
     for (unsigned i = 0; i < NB_RULES; i++) {
         const struct nb_rule_info *rule = nb_rule_info(i);
-        const char *text = wmem_strdup_printf(wmem_epan_scope(), "Broken: %s [%s]", rule->summary, rule->id);
+        const char *text = wmem_strdup_printf(wmem_epan_scope(), "%s [%s]", rule->summary, rule->id);
 
         ei_violation[i] = (expert_field)EI_INIT;
         ei_suspected[i] = (expert_field)EI_INIT;
-        rows[count++] = row(&ei_violation[i], rule->slug, PI_ERROR, text);
+        rows[count++] =
+            row(&ei_violation[i], rule->slug, PI_ERROR, wmem_strdup_printf(wmem_epan_scope(), "Violation: %s", text));
         rows[count++] =
             row(&ei_suspected[i], rule->slug, PI_WARN, wmem_strdup_printf(wmem_epan_scope(), "Suspected: %s", text));
     }
