@@ -107,6 +107,14 @@ def test_a_filter_takes_the_name_of_a_number(reader: Reader, names: str, frames:
     assert [int(row["frame.number"][0]) for row in rows] == frames
 
 
+def test_each_kind_of_message_has_a_field_of_its_own_for_its_buffer(reader: Reader, capture: Path) -> None:
+    """For graphs and filters: one CONTROL holds several messages."""
+    names = tuple(f"netblt.control.{kind}" for kind in ("ok", "go", "resend"))
+    rows = reader.rows(save(capture, every_type()[9]), *names)
+    assert [rows[0][name] for name in names] == [["3"], ["5"], ["4"]]
+    assert "Buffer of the" not in control_tree(reader, capture), "they repeat what is shown"
+
+
 UNITS = {
     "Buffer Size": "bytes",
     "DATA Packet Size": "bytes",
@@ -387,7 +395,7 @@ def test_the_capture_position_is_inferred_from_response_times(
 
 
 FUTURE = (
-    *("Completeness", "Sent again in", "First repair in", "Answered in", "Times sent", "Acknowledged in"),
+    *("Completeness", "Retransmitted in", "First retransmission in", "Answered in", "Times sent", "Acknowledged in"),
     *("Time to acknowledgement", "First DATA in", "OK of this buffer in"),
 )
 

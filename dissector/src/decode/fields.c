@@ -17,9 +17,10 @@ int hf_netblt_buffer = -1, hf_netblt_high_seq = -1, hf_netblt_packet = -1, hf_ne
     hf_netblt_data_checksum_status = -1, hf_netblt_flags_last_buffer = -1, hf_netblt_flags_reserved_data = -1,
     hf_netblt_data = -1;
 int hf_netblt_control_message = -1, hf_netblt_control_type = -1, hf_netblt_control_seq = -1,
-    hf_netblt_control_buffer = -1, hf_netblt_control_burst_size = -1, hf_netblt_control_burst_interval = -1,
-    hf_netblt_control_timer = -1, hf_netblt_control_padding = -1, hf_netblt_resend_count = -1,
-    hf_netblt_resend_packet = -1, hf_netblt_control_packet_size = -1;
+    hf_netblt_control_buffer = -1, hf_netblt_control_go = -1, hf_netblt_control_ok = -1, hf_netblt_control_resend = -1,
+    hf_netblt_control_burst_size = -1, hf_netblt_control_burst_interval = -1, hf_netblt_control_timer = -1,
+    hf_netblt_control_padding = -1, hf_netblt_resend_count = -1, hf_netblt_resend_packet = -1,
+    hf_netblt_control_packet_size = -1;
 int hf_netblt_undecoded = -1;
 
 int ett_netblt = -1, ett_netblt_flags = -1, ett_netblt_message = -1, ett_netblt_resend = -1;
@@ -140,6 +141,10 @@ static void register_control_fields(int proto)
         {&hf_netblt_control_seq, {"Sequence Number", "netblt.control.seq", FT_UINT16, BASE_DEC, NULL, 0, NULL, HFILL}},
         {&hf_netblt_control_buffer,
          {"Buffer Number", "netblt.control.buffer", FT_UINT32, BASE_DEC, NULL, 0, NULL, HFILL}},
+        {&hf_netblt_control_go, {"Buffer of the GO", "netblt.control.go", FT_UINT32, BASE_DEC, NULL, 0, NULL, HFILL}},
+        {&hf_netblt_control_ok, {"Buffer of the OK", "netblt.control.ok", FT_UINT32, BASE_DEC, NULL, 0, NULL, HFILL}},
+        {&hf_netblt_control_resend,
+         {"Buffer of the RESEND", "netblt.control.resend", FT_UINT32, BASE_DEC, NULL, 0, NULL, HFILL}},
         {&hf_netblt_control_burst_size,
          {"Offered Burst Size", "netblt.control.burst_size", FT_UINT16, BASE_DEC | BASE_UNIT_STRING, &nb_units_packets,
           0, NULL, HFILL}},

@@ -21,8 +21,9 @@ extern int hf_netblt_reason;
 extern int hf_netblt_buffer, hf_netblt_high_seq, hf_netblt_packet, hf_netblt_data_checksum,
     hf_netblt_data_checksum_status, hf_netblt_flags_last_buffer, hf_netblt_flags_reserved_data, hf_netblt_data;
 extern int hf_netblt_control_message, hf_netblt_control_type, hf_netblt_control_seq, hf_netblt_control_buffer,
-    hf_netblt_control_burst_size, hf_netblt_control_burst_interval, hf_netblt_control_timer, hf_netblt_control_padding,
-    hf_netblt_resend_count, hf_netblt_resend_packet, hf_netblt_control_packet_size;
+    hf_netblt_control_go, hf_netblt_control_ok, hf_netblt_control_resend, hf_netblt_control_burst_size,
+    hf_netblt_control_burst_interval, hf_netblt_control_timer, hf_netblt_control_padding, hf_netblt_resend_count,
+    hf_netblt_resend_packet, hf_netblt_control_packet_size;
 extern int hf_netblt_undecoded;
 extern int ett_netblt, ett_netblt_flags, ett_netblt_message, ett_netblt_resend;
 

@@ -82,6 +82,17 @@ static const char *describe(const struct nb_packet *packet, packet_info *pinfo, 
     return wmem_strbuf_get_str(text);
 }
 
+/* The buffer number once more, under a name that tells the kind of message: one CONTROL holds several, and a graph or
+ * filter wants those of one kind. */
+static void add_buffer_of(const struct nb_packet *packet, proto_tree *tree, const struct nb_message *message)
+{
+    const int hf = message->type == NB_GO   ? hf_netblt_control_go
+                   : message->type == NB_OK ? hf_netblt_control_ok
+                                            : hf_netblt_control_resend;
+
+    proto_item_set_hidden(proto_tree_add_item(tree, hf, packet->tvb, message->offset + 4, 4, ENC_BIG_ENDIAN));
+}
+
 static proto_tree *dissect_message(const struct nb_packet *packet, packet_info *pinfo, proto_tree *tree,
                                    const struct nb_message *message, const char *description)
 {
@@ -94,6 +105,7 @@ static proto_tree *dissect_message(const struct nb_packet *packet, packet_info *
     check_zero(packet, pinfo, sub, at + 1, 1);
     proto_tree_add_item(sub, hf_netblt_control_seq, packet->tvb, at + 2, 2, ENC_BIG_ENDIAN);
     proto_tree_add_item(sub, hf_netblt_control_buffer, packet->tvb, at + 4, 4, ENC_BIG_ENDIAN);
+    add_buffer_of(packet, sub, message);
     if (message->type == NB_OK) {
         dissect_ok(packet, pinfo, sub, at);
     } else if (message->type == NB_RESEND) {
