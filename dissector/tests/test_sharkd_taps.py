@@ -22,6 +22,7 @@ TAPS = {
     "tap5": "conv:NETBLT",
     "tap6": "endpt:NETBLT",
     "tap7": "seqa:netblt",
+    "tap8": "nstat:netblt,table,verdict",
 }
 
 
@@ -77,6 +78,45 @@ def test_the_other_tables_have_a_row_for_each(
     report = json.loads(reader.tshark(golden, "-q", "-z", f"netblt,{table},json"))["connections"]
     expected = [(str(c["stream"]), str(row[key])) for c in report for row in c[name]]
     assert sorted((row[0], row[1]) for row in rows(taps[f"nstat:netblt,table,{name}"])) == sorted(expected)
+
+
+ORDER = ("not observable", "passed", "suspected", "violation")  # from good to bad
+
+
+def summed_up(reader: Reader, path: Path) -> dict[str, list[str]]:
+    """The rows of the verdict table, from the report of each connection: the worst verdict, counts, first frames."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for connection in json.loads(reader.tshark(path, "-q", "-z", "netblt,verdict,json"))["connections"]:
+        for row in connection["requirements"]:
+            found.setdefault(row["requirement"], []).append(row)
+    table = {}
+    for requirement, same in found.items():
+        proofs, passed = ([row[key] for row in same if row[key]] for key in ("proof_frame", "first_passed_frame"))
+        offenders = list(dict.fromkeys(one for row in same for one in (row["offender"] or "").split(", ") if one))
+        cells = [
+            max((row["verdict"] for row in same), key=ORDER.index),
+            *(sum(row[key] for row in same) for key in ("violations", "suspicions", "observations")),
+            min(proofs, default="-"),
+            min(passed, default="-"),
+            ", ".join(offenders) or "-",
+            same[0]["summary"],
+        ]
+        table[requirement] = [str(cell) for cell in cells]
+    return table
+
+
+@pytest.mark.parametrize(
+    "name", ["golden/lossy-transfer", "violations/ctrl04-new-messages-alone", "violations/order02-progress-first"]
+)
+def test_the_verdict_table_sums_up_the_report(reader: Reader, name: str) -> None:
+    path = reader.readable(ROOT / "pcaps" / f"{name}.pcapng")
+    tap = {"method": "tap", "params": {"tap0": "nstat:netblt,table,verdict"}}
+    shown = rows(tables(ask(reader, path, tap)[0])["nstat:netblt,table,verdict"])
+    wanted = summed_up(reader, path)
+    assert [row[0] for row in shown] == list(wanted)
+    assert {row[0]: [*row[1:5], row[6], *row[8:]] for row in shown} == wanted
+    assert "passed" in {row[1] for row in shown}
+    assert ("violation" in {row[1] for row in shown}) == name.startswith("violations")
 
 
 def test_response_times_and_counts_come_too(reader: Reader, golden: Path, taps: dict[str, Any]) -> None:

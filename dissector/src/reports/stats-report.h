@@ -65,6 +65,11 @@ extern const struct nb_table nb_table_summary, nb_table_buffers, nb_table_messag
 void nb_buffer_row(const struct nb_buffer_life *buffer, struct nb_cell *cells);
 void nb_message_row(const struct nb_stream *stream, const struct nb_message_life *message, struct nb_cell *cells);
 
+extern const char *const nb_conclusion_names[]; /* of enum nb_conclusion */
+
+/* How a connection stands with a rule, with what the packets of the listener say. */
+struct nb_standing nb_history_standing(const struct nb_history *history, guint rule);
+
 struct nb_cell nb_cell_none(void);
 struct nb_cell nb_cell_unknown(void);
 struct nb_cell nb_cell_uint(uint64_t number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Statistics > NETBLT > Packet counter, tshark -z netblt,tree: packets by type, control messages, repetitions. */
+/* Statistics > NETBLT Packet Counter, tshark -z netblt,tree: packets by type, control messages, repetitions. */
 #include "reports/tap.h"
 
 #include <epan/stats_tree.h>
@@ -54,6 +54,5 @@ static tap_packet_status take(stats_tree *tree, packet_info *pinfo _U_, epan_dis
 
 void nb_register_stats_tree(void)
 {
-    stats_tree_register_plugin(NB_TAP_NAME, "netblt", "NETBLT" STATS_TREE_MENU_SEPARATOR "Packet counter", 0, take,
-                               start, NULL);
+    stats_tree_register_plugin(NB_TAP_NAME, "netblt", "NETBLT Packet Counter", 0, take, start, NULL);
 }

@@ -5,10 +5,10 @@
 
 #include "rules/verdicts.h"
 
-static const char *const conclusions[] = {[NB_NOT_OBSERVED] = "not observable",
-                                          [NB_WAS_HELD] = "passed",
-                                          [NB_WAS_SUSPECTED] = "suspected",
-                                          [NB_WAS_VIOLATED] = "violation"};
+const char *const nb_conclusion_names[] = {[NB_NOT_OBSERVED] = "not observable",
+                                           [NB_WAS_HELD] = "passed",
+                                           [NB_WAS_SUSPECTED] = "suspected",
+                                           [NB_WAS_VIOLATED] = "violation"};
 
 static const char *const reaches[] = {
     [NB_REACH_VIOLATION] = "violation", [NB_REACH_SUSPECTED] = "suspected", [NB_REACH_OBSERVED] = "observed"};
@@ -71,7 +71,7 @@ static struct nb_cell offenders(const struct nb_history *history, guint rule)
 
 /* A packet can break a rule of a connection that it does not name: a RESPONSE whose ports were not swapped. Then both
  * connections say so, that of the packet because it shows the finding. */
-static struct nb_standing standing_of(const struct nb_history *history, guint rule)
+struct nb_standing nb_history_standing(const struct nb_history *history, guint rule)
 {
     struct nb_standing standing = nb_standing_of(history->stream, rule);
     const struct nb_rule_history *broken = nb_history_rule(history, rule);
@@ -88,11 +88,11 @@ static struct nb_standing standing_of(const struct nb_history *history, guint ru
 static void rule_row(const struct nb_history *history, guint i, struct nb_cell *cells)
 {
     const struct nb_rule_info *info = nb_rule_info(i);
-    const struct nb_standing standing = standing_of(history, i);
+    const struct nb_standing standing = nb_history_standing(history, i);
     struct nb_cell *cell = cells;
 
     *cell++ = nb_cell_text(info->id);
-    *cell++ = nb_cell_text(conclusions[nb_conclude(&standing)]);
+    *cell++ = nb_cell_text(nb_conclusion_names[nb_conclude(&standing)]);
     *cell++ = nb_cell_uint(standing.violations);
     *cell++ = nb_cell_uint(standing.suspicions);
     *cell++ = nb_cell_uint(standing.observations);
@@ -110,7 +110,7 @@ static void rule_row(const struct nb_history *history, guint i, struct nb_cell *
 /* The rule was put to the test. */
 static bool was_tested(const struct nb_history *history, guint rule)
 {
-    const struct nb_standing standing = standing_of(history, rule);
+    const struct nb_standing standing = nb_history_standing(history, rule);
 
     return nb_conclude(&standing) != NB_NOT_OBSERVED;
 }
@@ -132,10 +132,10 @@ static const struct nb_column total_columns[] = {
 static void total_row(const struct nb_history *history, guint i _U_, struct nb_cell *cells)
 {
     const enum nb_dialect dialect = history->stream->dialect;
-    uint64_t count[array_length(conclusions)] = {0};
+    uint64_t count[NB_CONCLUSIONS] = {0};
 
     for (unsigned rule = 0; rule < NB_RULES; rule++) {
-        const struct nb_standing standing = standing_of(history, rule);
+        const struct nb_standing standing = nb_history_standing(history, rule);
         count[nb_conclude(&standing)]++;
     }
     cells[0] = nb_cell_uint(count[NB_WAS_VIOLATED]);

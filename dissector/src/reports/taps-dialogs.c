@@ -6,6 +6,7 @@
 #include <epan/stat_tap_ui.h>
 
 #include "connection/take.h"
+#include "reports/dialog-table.h"
 #include "reports/stats-report.h"
 #include "reports/taps.h"
 
@@ -54,30 +55,6 @@ static guint columns_of(const struct dialog *dialog)
     return count;
 }
 
-/* Dialogs sort texts as texts. So numbers stand right-aligned in a fixed width, where that is the order of numbers, and
- * the mark of an estimate follows. */
-static stat_tap_table_item_type item_of(const struct nb_cell *cell, const struct nb_column *column)
-{
-    enum { WIDTH = 12 };
-    struct nb_cell plain = *cell;
-    stat_tap_table_item_type item = {.type = TABLE_ITEM_STRING};
-
-    plain.estimate = false;
-    char *text = nb_cell_show(&plain, column);
-    item.value.string_value =
-        column->style == NB_LEFT ? g_strdup(text) : g_strdup_printf("%*s%s", WIDTH, text, cell->estimate ? "~" : " ");
-    g_free(text);
-    return item;
-}
-
-static void free_item(stat_tap_table *table _U_, guint row _U_, guint column _U_, stat_tap_table_item_type *item)
-{
-    if (item->type == TABLE_ITEM_STRING) {
-        g_free((char *)item->value.string_value);
-    }
-    item->type = TABLE_ITEM_NONE;
-}
-
 static guint row_number(struct dialog *dialog, const void *subject)
 {
     guint row = GPOINTER_TO_UINT(g_hash_table_lookup(dialog->row_of, subject));
@@ -89,12 +66,6 @@ static guint row_number(struct dialog *dialog, const void *subject)
         g_hash_table_insert(dialog->row_of, (gpointer)subject, GUINT_TO_POINTER(row));
     }
     return row - 1;
-}
-
-static void set_item(struct dialog *dialog, guint row, guint column, stat_tap_table_item_type item)
-{
-    free_item(dialog->table, row, column, stat_tap_get_field_data(dialog->table, row, column));
-    stat_tap_set_field_data(dialog->table, row, column, &item);
 }
 
 /* Draws the row that is about `subject`: the connection, a buffer or a message of it. */
@@ -113,11 +84,11 @@ static void renew(struct dialog *dialog, const struct nb_history *history, const
     }
     if (has_stream_column(dialog)) {
         const struct nb_cell stream = nb_cell_uint(history->stream->index);
-        set_item(dialog, row, column++, item_of(&stream, &stream_column));
+        nb_dialog_set(dialog->table, row, column++, nb_dialog_item(&stream, &stream_column));
     }
     for (size_t n = 0; n < dialog->rows->n_columns; n++) {
         if (dialog->rows->columns[n].style != NB_FINAL) {
-            set_item(dialog, row, column++, item_of(&cells[n], &dialog->rows->columns[n]));
+            nb_dialog_set(dialog->table, row, column++, nb_dialog_item(&cells[n], &dialog->rows->columns[n]));
         }
     }
     nb_cells_free(cells, dialog->rows->n_columns);
@@ -244,15 +215,7 @@ static void reset(stat_tap_table *table)
 {
     struct dialog *dialog = dialog_of(table);
 
-    for (guint row = 0; row < table->num_elements; row++) {
-        for (guint column = 0; column < table->num_fields; column++) {
-            free_item(table, row, column, stat_tap_get_field_data(table, row, column));
-        }
-        g_free(table->elements[row]);
-    }
-    g_free(table->elements); /* now it is as stat_tap_init_table made it; rows come back with their packets */
-    table->elements = NULL;
-    table->num_elements = 0;
+    nb_dialog_empty(table);
     if (dialog != NULL) {
         nb_histories_reset(dialog->all);
         g_hash_table_remove_all(dialog->row_of);
@@ -289,7 +252,7 @@ void nb_register_dialogs(void)
                                      .stat_tap_init_cb = start,
                                      .packet_func = take,
                                      .stat_tap_reset_table_cb = reset,
-                                     .stat_tap_free_table_item_cb = free_item,
+                                     .stat_tap_free_table_item_cb = nb_dialog_free_item,
                                      .nfields = columns_of(&dialogs[i]),
                                      .fields = dialogs[i].items,
                                      .nparams = array_length(parameters),

@@ -35,6 +35,7 @@ void nb_register_statistics(int proto)
     nb_register_cli_reports();
     nb_register_findings_report();
     nb_register_dialogs();
+    nb_register_verdict_dialog();
     nb_register_response_times(proto);
     nb_register_stats_tree();
     nb_register_conversation_table(proto);

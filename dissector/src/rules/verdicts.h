@@ -59,7 +59,7 @@ struct nb_standing {
     uint32_t first_suspicion;
 };
 
-enum nb_conclusion { NB_NOT_OBSERVED, NB_WAS_HELD, NB_WAS_SUSPECTED, NB_WAS_VIOLATED };
+enum nb_conclusion { NB_NOT_OBSERVED, NB_WAS_HELD, NB_WAS_SUSPECTED, NB_WAS_VIOLATED, NB_CONCLUSIONS };
 
 /* To be called once when the protocol is registered. */
 void nb_register_verdicts(void);
