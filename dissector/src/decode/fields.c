@@ -41,7 +41,7 @@ static const true_false_string write_read = {"WRITE: the end that opened sends",
 /* R1986-04 */
 static const true_false_string get_put = {"GET: the end that opened receives", "PUT: the end that opened sends"};
 
-static void register_wire_fields(int proto)
+static void register_header_fields(int proto)
 {
     static hf_register_info hf[] = {
         {&hf_netblt_checksum, {"Checksum", "netblt.checksum", FT_UINT16, BASE_HEX, NULL, 0, NULL, HFILL}},
@@ -65,6 +65,14 @@ static void register_wire_fields(int proto)
         {&hf_netblt_padding, {"Padding", "netblt.padding", FT_UINT16, BASE_HEX, NULL, 0, NULL, HFILL}},
         {&hf_netblt_alignment,
          {"Alignment padding", "netblt.alignment", FT_BYTES, BASE_NONE, NULL, 0, "Bytes beyond Length", HFILL}},
+    };
+
+    proto_register_field_array(proto, hf, array_length(hf));
+}
+
+static void register_body_fields(int proto)
+{
+    static hf_register_info hf[] = {
         {&hf_netblt_uid, {"Connection Unique ID", "netblt.uid", FT_UINT32, BASE_HEX, NULL, 0, NULL, HFILL}},
         {&hf_netblt_buffer_size,
          {"Buffer Size", "netblt.buffer_size", FT_UINT32, BASE_DEC | BASE_UNIT_STRING, &units_byte_bytes, 0, NULL,
@@ -219,7 +227,8 @@ static void register_expert_items(int proto)
 
 void netblt_register_fields(int proto)
 {
-    register_wire_fields(proto);
+    register_header_fields(proto);
+    register_body_fields(proto);
     register_control_fields(proto);
     register_trees();
     register_expert_items(proto);
