@@ -132,6 +132,7 @@ def test_a_code_that_no_dialect_knows_is_no_type(reader: Reader, capture: Path) 
     frame = Frame(forge.NS, forge.ipv4(forge.packet(12, b"", 1000, 1), A, B, 1))
     (row,) = reader.rows(forge.write_pcapng(capture, [frame]), "netblt.type", "netblt.type.code")
     assert row == {"netblt.type": [], "netblt.type.code": ["12"]}
+    assert "Type Code: 12 (unknown)" in reader.tshark(capture, "-V")
 
 
 def etftp_open(string: bytes, *, flags: int = 0x000D, delay: int = 4, kind: int = forge.OPEN) -> bytes:

@@ -45,7 +45,9 @@ static void add_type(const struct nb_view *view)
         proto_tree_add_uint(view->tree, hf_netblt_type, packet->tvb, 3, 1, packet->type);
     }
     proto_item *code = proto_tree_add_item(view->tree, hf_netblt_type_code, packet->tvb, 3, 1, ENC_BIG_ENDIAN);
-    if (known && packet->type == packet->type_code) {
+    if (!known) {
+        proto_item_append_text(code, " (unknown)");
+    } else if (packet->type == packet->type_code) {
         proto_item_set_hidden(code);
     }
 }
