@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs each checker that Wireshark's tree brings along on our files, and counts what it reports.
+
+Which of them end with a status and which only print differs, so each has a pattern for the lines that are reports.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+WORDS_PACKAGE = "pyspellchecker==0.9.1"  # what tools/check_spelling.py imports
+DISSECTORS = "epan/dissectors"
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a checker runs and on what."""
+
+    tree: Path
+    build: Path
+    state: Path  # for what we make
+    names: Sequence[str]  # of our files in epan/dissectors
+    commits: Sequence[str]
+    environment: dict[str, str]
+
+    @property
+    def sources(self) -> list[str]:
+        return [name for name in self.names if name.endswith(".c")]
+
+    def paths(self, names: Sequence[str]) -> list[str]:
+        return [f"{DISSECTORS}/{name}" for name in names]
+
+    def each(self, names: Sequence[str]) -> list[str]:
+        """As the newer checkers want them."""
+        return [part for path in self.paths(names) for part in ("--file", path)]
+
+
+@dataclass(frozen=True)
+class Checker:
+    """One checker of Wireshark's tree."""
+
+    name: str
+    about: str
+    script: str  # below the tree; the checker is skipped in versions that do not have it
+    commands: Callable[[Context], list[list[str]]]
+    reports: str  # a line of output that matches is a report
+    warns: str = r"(?!)"  # a report that matches fails nothing
+
+
+@dataclass
+class Result:
+    """What a checker said of our files."""
+
+    name: str
+    about: str
+    verdict: str  # passed, failed, not run
+    reports: list[str] = field(default_factory=list)
+    detail: str = ""
+
+
+def joined(context: Context) -> list[list[str]]:
+    """checkhf.pl reads one file at a time and misses what another one registers: all of them as one."""
+    whole = context.state / "packet-netblt.c"
+    parts = [(context.tree / DISSECTORS / name).read_text(encoding="utf-8") for name in context.sources]
+    whole.write_text("\n".join(parts), encoding="utf-8")
+    return [["perl", "tools/checkhf.pl", str(whole)]]
+
+
+def spelling(context: Context) -> list[list[str]]:
+    """In a Python environment of its own."""
+    python = context.state / "words" / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(context.state / "words")], check=True)
+        pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check", "install", WORDS_PACKAGE]
+        subprocess.run(pip, check=True)
+    return [[str(python), "tools/check_spelling.py", *context.each(context.sources)]]
+
+
+def scan_all(script: str, *options: str) -> Callable[[Context], list[list[str]]]:
+    """One call for all sources, each behind --file."""
+    return lambda c: [["python3", script, *options, *c.each(c.sources)]]
+
+
+def perl_all(script: str, *options: str, headers: bool = False) -> Callable[[Context], list[list[str]]]:
+    return lambda c: [["perl", script, *options, *c.paths(c.names if headers else c.sources)]]
+
+
+GROUPS = ("prohibited", "deprecated", "soft-deprecated", "dissectors-prohibited", "dissectors-restricted:5")
+API = [part for group in GROUPS for part in ("--group", group)]
+CHECKERS = [
+    Checker("checkAPIs.pl", "API use, registration arrays, encodings", "tools/checkAPIs.pl",
+            perl_all("tools/checkAPIs.pl", *API, headers=True), r"^(Error|Warning)\b", r"^Warning\b"),
+    Checker("checkhf.pl", "fields and expert items are registered and used; each file by itself",
+            "tools/checkhf.pl", perl_all("tools/checkhf.pl"), r"^(ERROR|Unused entry)\b"),
+    Checker("checkhf.pl, joined", "the same over all files as one, the dissector being one",
+            "tools/checkhf.pl", joined, r"^(ERROR|Unused entry)\b"),
+    Checker("checkfiltername.pl", "filter names begin with the protocol's", "tools/checkfiltername.pl",
+            perl_all("tools/checkfiltername.pl"), r"doesn't match|duplicate|INVALID|contains"),
+    Checker("fix-encoding-args.pl", "encoding arguments", "tools/fix-encoding-args.pl",
+            perl_all("tools/fix-encoding-args.pl"), r"\S"),
+    Checker("check_typed_item_calls.py", "field types fit the calls; masks, labels, neighbours, missing items",
+            "tools/check_typed_item_calls.py",
+            scan_all("tools/check_typed_item_calls.py", "--consecutive", "--label", "--mask", "--missing-items"),
+            r"^(Error|Warning|Note)\b", r"^(Warning|Note)\b"),
+    Checker("check_tfs.py", "true_false_strings that Wireshark has already", "tools/check_tfs.py",
+            scan_all("tools/check_tfs.py", "--common"), r"^(Error|Warning|\S+\.c)\b.*\bcould\b|^Error"),
+    Checker("check_val_to_str.py", "fallback formats of val_to_str", "tools/check_val_to_str.py",
+            scan_all("tools/check_val_to_str.py"), r"^(Error|Warning)"),
+    Checker("check_static.py", "functions that nothing else calls", "tools/check_static.py",
+            lambda c: [["python3", "tools/check_static.py", "--build", str(c.build), *c.each(c.sources)]],
+            r"could be static"),
+    Checker("check_spelling.py", "words in strings", "tools/check_spelling.py", spelling,
+            r"^\S*packet-netblt\S*.*->", ),
+    Checker("checklicenses.py", "the licence of every file", "tools/checklicenses.py",
+            lambda _: [["python3", "tools/checklicenses.py", DISSECTORS]], r"^(ERROR|FAIL)|unexpected"),
+    Checker("detect_bad_alloc_patterns.py", "sizeof that does not fit what is allocated",
+            "tools/detect_bad_alloc_patterns.py",
+            lambda c: [["sh", "-c", 'printf "%s\\n" "$@" | python3 tools/detect_bad_alloc_patterns.py', "sh",
+                        *c.paths(c.sources)]], r"\S"),
+    Checker("validate-commit.py", "author and message of each patch", "tools/validate-commit.py",
+            lambda c: [["python3", "tools/validate-commit.py", commit] for commit in c.commits],
+            r"^(ERROR|WARNING|Warning|Disallowed|The commit)", r"^WARNING: name"),
+    Checker("git diff --check", "white space", "tools/pre-commit",
+            lambda _: [["git", "diff", "--check", "baseline", "HEAD", "--", DISSECTORS, "test", "docbook"]], r"\S"),
+    Checker("tshark -v", "filters of one name fit together (ENABLE_CHECKHF_CONFLICT)", "tshark.c",
+            lambda c: [[str(c.build / "run" / "tshark"), "-v"]], r"netblt"),
+]  # fmt: skip
+
+
+def carry_out(checker: Checker, context: Context, log: Path) -> Result:
+    """Runs a checker; its whole output goes to the log."""
+    result = Result(checker.name, checker.about, "passed")
+    if not (context.tree / checker.script).exists():
+        result.verdict, result.detail = "not run", "this version of Wireshark does not have it"
+        return result
+    with log.open("a", encoding="utf-8") as out:
+        out.write(f"\n=== {checker.name}\n")
+        try:
+            commands = checker.commands(context)
+        except (OSError, subprocess.CalledProcessError) as problem:
+            result.verdict, result.detail = "not run", str(problem)
+            return result
+        for command in commands:
+            done = subprocess.run(
+                command,
+                cwd=context.tree,
+                env=context.environment,
+                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            out.write(done.stdout)
+            said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()
+            result.reports += [line.strip() for line in said if re.search(checker.reports, line)]
+            if done.returncode != 0:
+                result.verdict, result.detail = "failed", f"exit status {done.returncode}"
+    if any(not re.search(checker.warns, line) for line in result.reports):
+        result.verdict = "failed"
+    return result

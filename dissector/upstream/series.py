@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes the commits of the series: which files belong to which patch, and what they look like in Wireshark's tree."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dissector.upstream import edits, flatten, versions
+from dissector.upstream.repository import Repository
+
+HERE = Path(__file__).resolve().parent
+DISSECTORS = Path("epan") / "dissectors"
+
+
+@dataclass(frozen=True)
+class Patch:
+    """What one patch of the series brings in."""
+
+    name: str
+    folders: tuple[str, ...]  # of src/
+    author_of: str  # for AUTHORS.src
+    message: str
+    captures: Mapping[str, str]  # name in test/captures: path in our repository
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The whole series."""
+
+    title: str  # for the release note
+    without: tuple[str, ...]
+    patches: tuple[Patch, ...]
+
+
+def read_plan(file: Path = HERE / "series.toml") -> Plan:
+    told = tomllib.loads(file.read_text(encoding="utf-8"))
+    patches = tuple(
+        Patch(
+            one["name"],
+            tuple(one["folders"]),
+            one["author_of"],
+            f"{one['subject']}\n\n{one['body'].strip()}\n",
+            one["captures"],
+        )
+        for one in told["patch"]
+    )
+    return Plan(told["title"], tuple(told["without"]), patches)
+
+
+def sort_into(patches: Sequence[Patch], sources: Sequence[flatten.Source]) -> dict[str, list[flatten.Source]]:
+    """The files of each patch, by their folder."""
+    home = {folder: patch.name for patch in patches for folder in patch.folders}
+    sorted_sources: dict[str, list[flatten.Source]] = {patch.name: [] for patch in patches}
+    for source in sources:
+        folder = str(source.path.parent)
+        if folder not in home:
+            raise flatten.LayoutError(f"no patch of series.toml brings in the folder {folder} ({source.path})")
+        sorted_sources[home[folder]].append(source)
+    return sorted_sources
+
+
+def wireshark_text(source: flatten.Source, names: Mapping[str, str], version: tuple[int, int]) -> str:
+    """The file as it is in the tree of this version."""
+    try:
+        text = versions.resolve(flatten.rewrite_includes(source, names), version)
+    except versions.VersionError as problem:
+        raise flatten.LayoutError(f"{source.path}: {problem}") from None
+    return flatten.rewrite_heading(source.name, text)
+
+
+def rewrite(file: Path, text: str) -> None:
+    """Writes it where it is another one: what is written, ninja builds again."""
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        file.write_text(text, encoding="utf-8")
+
+
+def edit_tree(tree: Path, root: Path, plan: Plan, patch: Patch, texts: dict[str, str], author: tuple[str, str]) -> None:
+    """Everything that the patch changes."""
+    for name, text in texts.items():
+        rewrite(tree / DISSECTORS / name, text)
+    listed = tree / DISSECTORS / "CMakeLists.txt"
+    rewrite(listed, edits.add_sources(listed.read_text(encoding="utf-8"), texts))
+    authors = tree / "AUTHORS.src"
+    rewrite(authors, edits.add_author(authors.read_text(encoding="utf-8"), *author, patch.author_of))
+    if patch is plan.patches[0]:
+        notes = tree / "docbook" / "release-notes.adoc"
+        rewrite(notes, edits.add_release_note(notes.read_text(encoding="utf-8"), plan.title))
+    suite = tree / "test" / "suite_dissection.py"
+    tests = (HERE / "suite" / f"{patch.name}.py.in").read_text(encoding="utf-8")
+    rewrite(suite, edits.add_tests(suite.read_text(encoding="utf-8"), tests))
+    for name, path in patch.captures.items():
+        shutil.copyfile(root / path, tree / "test" / "captures" / name)
+
+
+def commit_series(repository: Repository, root: Path, version: tuple[int, int], plan: Plan) -> dict[str, list[str]]:
+    """One commit for each patch, from the baseline on; the names of the files of each in epan/dissectors."""
+    sources = flatten.read_sources(root / "dissector" / "src", plan.without)
+    names = {str(source.path): source.name for source in sources}
+    made: dict[str, list[str]] = {}
+    repository.reset()
+    for patch in plan.patches:
+        mine = sort_into(plan.patches, sources)[patch.name]
+        texts = {source.name: wireshark_text(source, names, version) for source in mine}
+        edit_tree(repository.tree, root, plan, patch, texts, repository.author())
+        repository.commit(patch.message)
+        made[patch.name] = sorted(texts)
+    return made
