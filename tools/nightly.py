@@ -151,6 +151,8 @@ JOBS = [
     Job("tests", "all C tests, the slow ones too", HOUR_S,
         lambda _: [["ctest", "--test-dir", str(BUILD), "--output-on-failure", "--timeout", "1800", "-j2"]]),
     Job("dissector", "what lies in dissector/nightly", 3 * HOUR_S, dissector, keep_going=True),
+    Job("upstream", "Wireshark with the dissector built in: its checkers, its tests, patches", 3 * HOUR_S,
+        lambda _: [[str(ROOT / "dissector" / "upstream" / "prepare")]]),
     Job("conformance", "every case on the links sim, pipe and wire", HOUR_S, conformance, keep_going=True),
     Job("wire-repeated", "the wire link 20 times: every verdict the same; three times more beside four busy loops",
         3 * HOUR_S, wire_repeated, keep_going=True),

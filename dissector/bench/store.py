@@ -20,7 +20,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from dissector.bench.run import MANY_CONNECTIONS, Bench, Cost
 from dissector.tests.reader import Reader
 
-WAYS = {"record.c": 1, "p_add_proto_data": 2, "stream.c": 3, "find_conversation_full": 4, "find_conversation": 5}
+WAYS = {
+    "record.c": 1,
+    "p_add_proto_data": 2,
+    "stream.c": 3,
+    "find_conversation_full": 4,
+    "find_conversation": 5,
+    "fragment_add_seq_check": 6,
+}
 SOURCE = Path(__file__).resolve().parent / "store"
 
 

@@ -4,6 +4,7 @@
 #include "compat.h"
 
 #include <epan/conversation.h>
+#include <epan/reassemble.h>
 
 #include "arena.h"
 #include "memory.h"
@@ -17,6 +18,7 @@ enum way {
     WAY_STREAM,     /* the packet's connection: stream.c */
     WAY_FULL,       /* the packet's connection: find_conversation_full, with the key that stream.c has */
     WAY_ENDPOINTS,  /* the packet's connection: find_conversation, which knows addresses and ports only */
+    WAY_REASSEMBLE, /* the data of each buffer: fragment_add_seq_check */
 };
 
 WS_DLL_PUBLIC_DEF const gchar plugin_version[] = "1";
@@ -26,6 +28,7 @@ WS_DLL_PUBLIC void plugin_register(void);
 
 static int proto_store = -1;
 static guint way = WAY_NOTHING;
+static reassembly_table buffers;
 
 static void keep_record(const packet_info *pinfo)
 {
@@ -96,6 +99,17 @@ static void find_by_endpoints(const struct nb_packet *packet, packet_info *pinfo
     keep_state(found);
 }
 
+/* Buffers of one connection: the table tells connections apart by addresses, and not by ports. */
+static void reassemble(const struct nb_packet *packet, packet_info *pinfo)
+{
+    if (nb_is_data(packet->type)) {
+        const int at = packet->layout->data;
+
+        fragment_add_seq_check(&buffers, packet->tvb, at, pinfo, packet->buffer, NULL, packet->packet,
+                               (guint32)(packet->end - at), packet->type == NB_DATA);
+    }
+}
+
 static int dissect_store(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree _U_, void *data _U_)
 {
     static const struct nb_reading reading = {.verify = true};
@@ -121,6 +135,9 @@ static int dissect_store(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree _U_
     case WAY_ENDPOINTS:
         find_by_endpoints(&packet, pinfo);
         break;
+    case WAY_REASSEMBLE:
+        reassemble(&packet, pinfo);
+        break;
     case WAY_NOTHING:
         break;
     }
@@ -131,6 +148,7 @@ static void register_store(void)
 {
     proto_store = proto_register_protocol("Ways to keep state", "Store", "store");
     prefs_register_uint_preference(prefs_register_protocol(proto_store, NULL), "way", "Way", "enum way", 10, &way);
+    reassembly_table_register(&buffers, &addresses_reassembly_table_functions);
     nb_register_memory();
     nb_register_arena();
     nb_register_records();
