@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from dissector.tests.reader import ROOT
-from dissector.upstream import edits, flatten, series, source, versions
+from dissector.upstream import edits, flatten, joined, series, source, versions
 
 NAMES = {"decode/parse.h": "packet-netblt-decode-parse.h", "wireshark/compat.h": "packet-netblt-wireshark-compat.h"}
 
@@ -92,6 +92,11 @@ older
 #elif NETBLT_WIRESHARK_AT_LEAST(4, 6)
 newest
 #endif
+#if NETBLT_WIRESHARK_AT_LEAST(4, 4)
+first
+#elif NETBLT_WIRESHARK_AT_LEAST(4, 2)
+second
+#endif
 #ifndef OTHER
 always
 #else
@@ -104,10 +109,10 @@ never
     ("version", "kept"),
     [
         ((4, 0), "old\nolder\n"),
-        ((4, 2), "old\n"),
-        ((4, 4), "new\n#ifdef OTHER\ninner new\n#endif\n"),
-        ((4, 6), "new\n#ifdef OTHER\ninner new\n#endif\nnewest\n"),
-        ((5, 0), "new\n#ifdef OTHER\ninner new\n#endif\nnewest\n"),
+        ((4, 2), "old\nsecond\n"),
+        ((4, 4), "new\n#ifdef OTHER\ninner new\n#endif\nfirst\n"),
+        ((4, 6), "new\n#ifdef OTHER\ninner new\n#endif\nnewest\nfirst\n"),
+        ((5, 0), "new\n#ifdef OTHER\ninner new\n#endif\nnewest\nfirst\n"),
     ],
 )
 def test_one_version_stays(version: tuple[int, int], kept: str) -> None:
@@ -184,13 +189,63 @@ def test_configured_entries_become_source_entries() -> None:
     assert source.source_entries(stanzas, True) == "Types: deb-src\nURIs: u\n\nTypes: deb-src\nURIs: w\n\n"
 
 
+def test_joined_definitions_are_static_and_one_to_a_line() -> None:
+    text = """#include "config.h"
+#include "packet-netblt-fields.h"
+int hf_a = -1, hf_b = -1,
+    hf_c = -1;
+static int ett_d = -1;
+expert_field ei_e = EI_INIT, ei_f = EI_INIT;
+static expert_field ei_rows[3];
+int other = -1, another = -1;
+"""
+    assert joined.join([text]).splitlines() == [
+        '#include "config.h"',
+        *(f"static int hf_{letter} = -1;" for letter in "abc"),
+        "static int ett_d = -1;",
+        "static expert_field ei_e = EI_INIT;",
+        "static expert_field ei_f = EI_INIT;",
+        "static expert_field ei_rows[3];",
+        "int other = -1, another = -1;",
+    ]
+
+
+def test_joined_calls_have_plain_arguments() -> None:
+    text = "f(view->packet->tvb, NB_BIT, NB_OTHER);"
+    assert joined.join([text], ["#define NB_BIT 0x0002 /* x */\n"]) == "f(view_packet_tvb, 0x0002, NB_OTHER);"
+
+
+def test_shared_file_comes_with_the_first_patch_that_needs_it(tmp_path: Path) -> None:
+    files = {
+        "low/one.c": '#include "shared/a.h"\n',
+        "high/two.c": '#include "shared/b.h"\n#include "shared/a.h"\n',
+        "shared/a.h": "",
+        "shared/b.h": "",
+        "shared/b.c": '#include "shared/c.h"\n',
+        "shared/c.h": "",
+    }
+    patches = [series.Patch(name, (name,), "", "", {}) for name in ("low", "high")]
+    sources = flatten.read_sources(written(tmp_path, files), ())
+    made = series.sort_into(series.Plan("", (), ("shared",), tuple(patches)), sources)
+    assert {name: sorted(str(one.path) for one in mine) for name, mine in made.items()} == {
+        "low": ["low/one.c", "shared/a.h"],
+        "high": ["high/two.c", "shared/b.c", "shared/b.h", "shared/c.h"],
+    }
+
+
+def test_folder_of_no_patch_is_refused(tmp_path: Path) -> None:
+    sources = flatten.read_sources(written(tmp_path, {"new/one.c": ""}), ())
+    with pytest.raises(flatten.LayoutError, match=r"new/one\.c"):
+        series.sort_into(series.Plan("", (), (), ()), sources)
+
+
 def test_each_patch_needs_only_itself_and_those_before() -> None:
     """What prepare builds every night, patch after patch, as far as the includes show it."""
     plan = series.read_plan()
     sources = flatten.read_sources(ROOT / "dissector" / "src", plan.without)
     names = {str(one.path): one.name for one in sources}
     known: set[str] = set()
-    for patch, mine in series.sort_into(plan.patches, sources).items():
+    for patch, mine in series.sort_into(plan, sources).items():
         assert mine, f"the patch {patch} is empty"
         known |= {one.name for one in mine}
         for one in mine:

@@ -12,10 +12,12 @@ from pathlib import Path
 JOBS = 2
 PROGRAMS = ("tshark", "text2pcap")  # text2pcap: suite_dissectors makes captures with it
 OPTION = re.compile(r"^\s*option\(BUILD_(\w+)", re.MULTILINE)
+WARNING = re.compile(r"^\S*packet-netblt\S*: warning: .*$", re.MULTILINE)
+COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
 SKIPPED = re.compile(r"skipped=(\d+)")
-# Errors in our files must stop the build, and so must filters of one name that do not fit together.
-SETTINGS = ("-DENABLE_CCACHE=ON", "-DENABLE_WERROR=ON", "-DENABLE_CHECKHF_CONFLICT=ON", "-DCMAKE_BUILD_TYPE=Debug")
+# Not -Werror: what Debian changed in other files gives warnings. Those in our files are counted.
+SETTINGS = ("-DENABLE_CCACHE=ON", "-DENABLE_WERROR=OFF", "-DENABLE_CHECKHF_CONFLICT=ON", "-DCMAKE_BUILD_TYPE=Debug")
 FLAGS = "-O2"  # what Wireshark's warnings are adjusted to; no symbols, which take most of the time of linking
 
 
@@ -56,9 +58,12 @@ def configure(tree: Path, folder: Path, log: Path) -> None:
     noted.write_text("\n".join(settings), encoding="utf-8")
 
 
-def build(folder: Path, log: Path) -> None:
+def build(folder: Path, log: Path) -> list[str]:
+    """The compiler's warnings in our files, as far as they were compiled this time."""
+    before = log.stat().st_size
     if run(["ninja", f"-j{JOBS}", *PROGRAMS], folder, log) != 0:
         raise BuildError(f"ninja failed: see {log}")
+    return WARNING.findall(COLOUR.sub("", log.read_bytes()[before:].decode(errors="replace")))
 
 
 def test(tree: Path, folder: Path, log: Path, names: list[str]) -> TestRun:

@@ -10,8 +10,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from dissector.upstream import joined
 
 WORDS_PACKAGE = "pyspellchecker==0.9.1"  # what tools/check_spelling.py imports
 DISSECTORS = "epan/dissectors"
@@ -27,6 +29,11 @@ class Context:
     names: Sequence[str]  # of our files in epan/dissectors
     commits: Sequence[str]
     environment: dict[str, str]
+
+    @property
+    def whole(self) -> Path:
+        """The tree that holds our sources as one file."""
+        return self.state / "joined"
 
     @property
     def sources(self) -> list[str]:
@@ -50,6 +57,7 @@ class Checker:
     commands: Callable[[Context], list[list[str]]]
     reports: str  # a line of output that matches is a report
     warns: str = r"(?!)"  # a report that matches fails nothing
+    joined: bool = False  # runs once more on all sources as one file: see joined.py
 
 
 @dataclass
@@ -61,14 +69,6 @@ class Result:
     verdict: str  # passed, failed, not run
     reports: list[str] = field(default_factory=list)
     detail: str = ""
-
-
-def joined(context: Context) -> list[list[str]]:
-    """checkhf.pl reads one file at a time and misses what another one registers: all of them as one."""
-    whole = context.state / "packet-netblt.c"
-    parts = [(context.tree / DISSECTORS / name).read_text(encoding="utf-8") for name in context.sources]
-    whole.write_text("\n".join(parts), encoding="utf-8")
-    return [["perl", "tools/checkhf.pl", str(whole)]]
 
 
 def spelling(context: Context) -> list[list[str]]:
@@ -92,30 +92,30 @@ def perl_all(script: str, *options: str, headers: bool = False) -> Callable[[Con
 
 GROUPS = ("prohibited", "deprecated", "soft-deprecated", "dissectors-prohibited", "dissectors-restricted:5")
 API = [part for group in GROUPS for part in ("--group", group)]
+# Arrays of expert items, one for each rule, which a loop registers (tree/findings-tree.c); checkhf.pl reads no loops.
+BY_RULE = r"\bei_(violation|suspected|event)$"
+TYPED = ("--consecutive", "--label", "--mask", "--missing-items")
+
 CHECKERS = [
     Checker("checkAPIs.pl", "API use, registration arrays, encodings", "tools/checkAPIs.pl",
-            perl_all("tools/checkAPIs.pl", *API, headers=True), r"^(Error|Warning)\b", r"^Warning\b"),
-    Checker("checkhf.pl", "fields and expert items are registered and used; each file by itself",
-            "tools/checkhf.pl", perl_all("tools/checkhf.pl"), r"^(ERROR|Unused entry)\b"),
-    Checker("checkhf.pl, joined", "the same over all files as one, the dissector being one",
-            "tools/checkhf.pl", joined, r"^(ERROR|Unused entry)\b"),
+            perl_all("tools/checkAPIs.pl", *API, headers=True), r"^(Error|Warning)\b", r"^Warning\b", joined=True),
+    Checker("checkhf.pl", "fields and expert items are registered and used", "tools/checkhf.pl",
+            perl_all("tools/checkhf.pl"), r"^(ERROR|Unused entry)\b", BY_RULE, joined=True),
     Checker("checkfiltername.pl", "filter names begin with the protocol's", "tools/checkfiltername.pl",
-            perl_all("tools/checkfiltername.pl"), r"doesn't match|duplicate|INVALID|contains"),
+            perl_all("tools/checkfiltername.pl"), r"doesn't match|duplicate|INVALID|contains", joined=True),
     Checker("fix-encoding-args.pl", "encoding arguments", "tools/fix-encoding-args.pl",
             perl_all("tools/fix-encoding-args.pl"), r"\S"),
     Checker("check_typed_item_calls.py", "field types fit the calls; masks, labels, neighbours, missing items",
-            "tools/check_typed_item_calls.py",
-            scan_all("tools/check_typed_item_calls.py", "--consecutive", "--label", "--mask", "--missing-items"),
-            r"^(Error|Warning|Note)\b", r"^(Warning|Note)\b"),
+            "tools/check_typed_item_calls.py", scan_all("tools/check_typed_item_calls.py", *TYPED),
+            r"^(Error|Warning|Note)\b", r"^(Warning|Note)\b", joined=True),
     Checker("check_tfs.py", "true_false_strings that Wireshark has already", "tools/check_tfs.py",
-            scan_all("tools/check_tfs.py", "--common"), r"^(Error|Warning|\S+\.c)\b.*\bcould\b|^Error"),
+            scan_all("tools/check_tfs.py", "--common"), r"^Error|\bcould\b", joined=True),
     Checker("check_val_to_str.py", "fallback formats of val_to_str", "tools/check_val_to_str.py",
-            scan_all("tools/check_val_to_str.py"), r"^(Error|Warning)"),
+            scan_all("tools/check_val_to_str.py"), r"^(Error|Warning)", joined=True),
     Checker("check_static.py", "functions that nothing else calls", "tools/check_static.py",
             lambda c: [["python3", "tools/check_static.py", "--build", str(c.build), *c.each(c.sources)]],
             r"could be static"),
-    Checker("check_spelling.py", "words in strings", "tools/check_spelling.py", spelling,
-            r"^\S*packet-netblt\S*.*->", ),
+    Checker("check_spelling.py", "words in strings", "tools/check_spelling.py", spelling, r"packet-netblt.*->"),
     Checker("checklicenses.py", "the licence of every file", "tools/checklicenses.py",
             lambda _: [["python3", "tools/checklicenses.py", DISSECTORS]], r"^(ERROR|FAIL)|unexpected"),
     Checker("detect_bad_alloc_patterns.py", "sizeof that does not fit what is allocated",
@@ -132,23 +132,30 @@ CHECKERS = [
 ]  # fmt: skip
 
 
-def carry_out(checker: Checker, context: Context, log: Path) -> Result:
-    """Runs a checker; its whole output goes to the log."""
-    result = Result(checker.name, checker.about, "passed")
+def carry_out(checker: Checker, context: Context, log: Path) -> list[Result]:
+    """Runs a checker on the tree, and where it reads single files, on all our sources as one."""
     if not (context.tree / checker.script).exists():
-        result.verdict, result.detail = "not run", "this version of Wireshark does not have it"
-        return result
+        return [Result(checker.name, checker.about, "not run", detail="this version of Wireshark does not have it")]
+    results = [run_in(context.tree, checker, context, log)]
+    if checker.joined:
+        one = replace(context, tree=context.whole, names=[joined.NAME])
+        results.append(run_in(one.tree, replace(checker, name=f"{checker.name}, joined"), one, log))
+    return results
+
+
+def run_in(folder: Path, checker: Checker, context: Context, log: Path) -> Result:
+    """Runs a checker once; its whole output goes to the log."""
+    result = Result(checker.name, checker.about, "passed")
     with log.open("a", encoding="utf-8") as out:
         out.write(f"\n=== {checker.name}\n")
         try:
             commands = checker.commands(context)
         except (OSError, subprocess.CalledProcessError) as problem:
-            result.verdict, result.detail = "not run", str(problem)
-            return result
+            return replace(result, verdict="not run", detail=str(problem))
         for command in commands:
             done = subprocess.run(
                 command,
-                cwd=context.tree,
+                cwd=folder,
                 env=context.environment,
                 check=False,
                 stdout=subprocess.PIPE,
@@ -159,7 +166,9 @@ def carry_out(checker: Checker, context: Context, log: Path) -> Result:
             said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()
             result.reports += [line.strip() for line in said if re.search(checker.reports, line)]
             if done.returncode != 0:
-                result.verdict, result.detail = "failed", f"exit status {done.returncode}"
-    if any(not re.search(checker.warns, line) for line in result.reports):
+                result.detail = f"exit status {done.returncode}"
+    grave = [line for line in result.reports if not re.search(checker.warns, line)]
+    # A status without a report is a crash of the checker.
+    if grave or (result.detail and not result.reports):
         result.verdict = "failed"
     return result

@@ -21,7 +21,7 @@ def insert_sorted(cmake: str, variable: str, names: Sequence[str]) -> str:
     if begin < 0 or end < 0:
         raise EditError(f"epan/dissectors/CMakeLists.txt has no list {variable}")
     head, *lines = cmake[begin:end].split("\n")
-    for name in sorted(names):
+    for name in names:
         after = (i for i, line in enumerate(lines) if line.startswith(LISTED) and line > LISTED + name)
         place = next(after, len(lines))
         lines.insert(place, LISTED + name)

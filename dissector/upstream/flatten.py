@@ -52,18 +52,18 @@ def read_sources(folder: Path, without: tuple[str, ...]) -> list[Source]:
     return found
 
 
+def included(source: Source, wanted: str, names: Mapping[str, str]) -> str:
+    """The path below src/ of the file that an include of ours means: beside the file itself, or from src/ on."""
+    beside = posixpath.normpath(posixpath.join(str(source.path.parent), wanted))
+    for candidate in (beside, posixpath.normpath(wanted)):
+        if candidate in names:
+            return candidate
+    raise LayoutError(f'{source.path} includes "{wanted}", which is not in src/')
+
+
 def rewrite_includes(source: Source, names: Mapping[str, str]) -> str:
     """The text with each include of one of our files under its new name. `names`: new names by path below src/."""
-
-    def new_line(match: re.Match[str]) -> str:
-        wanted = match[2]
-        beside = posixpath.normpath(posixpath.join(str(source.path.parent), wanted))
-        for candidate in (beside, posixpath.normpath(wanted)):
-            if candidate in names:
-                return f'{match[1]}"{names[candidate]}"'
-        raise LayoutError(f'{source.path} includes "{wanted}", which is not in src/')
-
-    return INCLUDE.sub(new_line, source.text)
+    return INCLUDE.sub(lambda match: f'{match[1]}"{names[included(source, match[2], names)]}"', source.text)
 
 
 def rewrite_heading(name: str, text: str) -> str:

@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from dissector.upstream import build, checkers, flatten, series, source
+from dissector.upstream import build, checkers, flatten, joined, series, source
 from dissector.upstream.repository import BASELINE, Repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,7 @@ class PatchResult:
     files: int
     lines: int
     built: bool = False
+    warnings: list[str] = field(default_factory=list)  # of the compiler, in our files
     tests: build.TestRun | None = None
 
 
@@ -45,7 +46,10 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        patches = all(patch.built and patch.tests and patch.tests.passed and patch.tests.ran for patch in self.patches)
+        patches = all(
+            patch.built and not patch.warnings and patch.tests and patch.tests.passed and patch.tests.ran
+            for patch in self.patches
+        )
         checked = all(result.verdict != "failed" for result in self.checkers)
         return patches and checked and self.suites is not None and self.suites.passed
 
@@ -53,7 +57,7 @@ class Report:
         lines = [f"Wireshark {self.wireshark}"]
         for patch in self.patches:
             tests = f"{patch.tests.ran} tests {verdict(patch.tests.passed)}" if patch.tests else "not tested"
-            built = "builds" if patch.built else "DOES NOT BUILD"
+            built = f"builds with {len(patch.warnings)} warnings" if patch.built else "DOES NOT BUILD"
             lines.append(f"{patch.file:<64} {patch.files:3} files {patch.lines:6} lines  {built}, {tests}")
         if self.suites is not None:
             suites = self.suites
@@ -98,7 +102,7 @@ def try_patches(repository: Repository, home: Path, files: list[Path], report: R
         result = PatchResult(file.name, *repository.size_of(file))
         report.patches.append(result)
         repository.apply(file)
-        build.build(folder, log)
+        result.warnings = build.build(folder, log)
         result.built = True
         result.tests = build.test(repository.tree, folder, log, [OUR_TESTS])
         print(report.text().splitlines()[-2], flush=True)
@@ -111,7 +115,10 @@ def check(repository: Repository, home: Path, names: list[str]) -> list[checkers
     log.write_text("", encoding="utf-8")
     state.mkdir(exist_ok=True)
     context = checkers.Context(repository.tree, home / "build", state, names, commits, repository.environment)
-    return [checkers.carry_out(checker, context, log) for checker in checkers.CHECKERS]
+    texts = {name: (repository.tree / checkers.DISSECTORS / name).read_text(encoding="utf-8") for name in names}
+    headers = [text for name, text in texts.items() if name not in context.sources]
+    joined.make_tree(context.whole, repository.tree, [texts[name] for name in context.sources], headers)
+    return [result for checker in checkers.CHECKERS for result in checkers.carry_out(checker, context, log)]
 
 
 def short_version(version: str) -> tuple[int, int]:

@@ -33,6 +33,7 @@ class Plan:
 
     title: str  # for the release note
     without: tuple[str, ...]
+    shared: tuple[str, ...]  # folders whose files come with the first patch that needs them
     patches: tuple[Patch, ...]
 
 
@@ -48,19 +49,39 @@ def read_plan(file: Path = HERE / "series.toml") -> Plan:
         )
         for one in told["patch"]
     )
-    return Plan(told["title"], tuple(told["without"]), patches)
+    return Plan(told["title"], tuple(told["without"]), tuple(told["shared"]), patches)
 
 
-def sort_into(patches: Sequence[Patch], sources: Sequence[flatten.Source]) -> dict[str, list[flatten.Source]]:
+def needed(mine: Sequence[flatten.Source], shared: Sequence[flatten.Source]) -> list[flatten.Source]:
+    """Of the shared files, those that these include, directly or not: headers, and the sources of the same name."""
+    found: list[flatten.Source] = []
+    ahead = list(mine)
+    while ahead:
+        text = ahead.pop().text
+        stems = {match[2].removesuffix(".h") for match in flatten.INCLUDE.finditer(text)}
+        new = [one for one in shared if str(one.path.with_suffix("")) in stems and one not in found]
+        found += new
+        ahead += new
+    return found
+
+
+def sort_into(plan: Plan, sources: Sequence[flatten.Source]) -> dict[str, list[flatten.Source]]:
     """The files of each patch, by their folder."""
-    home = {folder: patch.name for patch in patches for folder in patch.folders}
-    sorted_sources: dict[str, list[flatten.Source]] = {patch.name: [] for patch in patches}
+    shared = [source for source in sources if str(source.path.parent) in plan.shared]
+    home = {folder: patch.name for patch in plan.patches for folder in patch.folders}
     for source in sources:
         folder = str(source.path.parent)
-        if folder not in home:
+        if folder not in home and source not in shared:
             raise flatten.LayoutError(f"no patch of series.toml brings in the folder {folder} ({source.path})")
-        sorted_sources[home[folder]].append(source)
-    return sorted_sources
+    made: dict[str, list[flatten.Source]] = {}
+    for patch in plan.patches:
+        mine = [source for source in sources if home.get(str(source.path.parent)) == patch.name]
+        with_them = needed(mine, shared)
+        shared = [source for source in shared if source not in with_them]
+        made[patch.name] = mine + with_them
+    if shared:
+        raise flatten.LayoutError(f"no patch needs {shared[0].path}")
+    return made
 
 
 def wireshark_text(source: flatten.Source, names: Mapping[str, str], version: tuple[int, int]) -> str:
@@ -103,7 +124,7 @@ def commit_series(repository: Repository, root: Path, version: tuple[int, int], 
     made: dict[str, list[str]] = {}
     repository.reset()
     for patch in plan.patches:
-        mine = sort_into(plan.patches, sources)[patch.name]
+        mine = sort_into(plan, sources)[patch.name]
         texts = {source.name: wireshark_text(source, names, version) for source in mine}
         edit_tree(repository.tree, root, plan, patch, texts, repository.author())
         repository.commit(patch.message)
