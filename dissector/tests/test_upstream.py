@@ -119,6 +119,11 @@ def test_one_version_stays(version: tuple[int, int], kept: str) -> None:
     assert versions.resolve(CONDITIONS, version) == kept + "#ifndef OTHER\nalways\n#else\nnever\n#endif\n"
 
 
+def test_plugins_own_lines_go_and_those_for_a_tree_stay() -> None:
+    text = "#ifdef NETBLT_IN_TREE /* x */\ntree\n#else\nplugin\n#endif\n#ifndef NETBLT_IN_TREE\nplugin\n#endif\nboth\n"
+    assert versions.resolve(text, (4, 0)) == "tree\nboth\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -182,6 +187,10 @@ def test_tests_are_appended_without_their_own_heading() -> None:
     assert edits.add_tests("old\n", "# SPDX\n# About\n\n@x\nclass y:\n") == "old\n\n\n@x\nclass y:\n"
 
 
+def test_words_are_put_in_their_places() -> None:
+    assert edits.add_words("a\ne\nc\n", ["f", "b", "a", "d"]) == "a\nb\nd\ne\nc\nf\n"
+
+
 def test_configured_entries_become_source_entries() -> None:
     lines = "# a deb comment\ndeb [arch=amd64] uri suite main\ndeb-src uri suite main\n"
     assert source.source_entries(lines, False) == "deb-src [arch=amd64] uri suite main\n"
@@ -224,7 +233,7 @@ def test_shared_file_comes_with_the_first_patch_that_needs_it(tmp_path: Path) ->
         "shared/b.c": '#include "shared/c.h"\n',
         "shared/c.h": "",
     }
-    patches = [series.Patch(name, (name,), "", "", {}) for name in ("low", "high")]
+    patches = [series.Patch(name, (name,), "", "", (), {}) for name in ("low", "high")]
     sources = flatten.read_sources(written(tmp_path, files), ())
     made = series.sort_into(series.Plan("", (), ("shared",), tuple(patches)), sources)
     assert {name: sorted(str(one.path) for one in mine) for name, mine in made.items()} == {

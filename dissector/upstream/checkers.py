@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from dissector.upstream import joined
 
@@ -57,7 +58,7 @@ class Checker:
     commands: Callable[[Context], list[list[str]]]
     reports: str  # a line of output that matches is a report
     warns: str = r"(?!)"  # a report that matches fails nothing
-    joined: bool = False  # runs once more on all sources as one file: see joined.py
+    joined: Literal["no", "also", "only"] = "no"  # runs on all sources as one file: see joined.py
 
 
 @dataclass
@@ -94,28 +95,31 @@ GROUPS = ("prohibited", "deprecated", "soft-deprecated", "dissectors-prohibited"
 API = [part for group in GROUPS for part in ("--group", group)]
 # Arrays of expert items, one for each rule, which a loop registers (tree/findings-tree.c); checkhf.pl reads no loops.
 BY_RULE = r"\bei_(violation|suspected|event)$"
+# The checker splits RESENDs into RESEN and Ds.
+PLURALS = r" (RESEN|CONTRO|QUITAC|OPE)  ->"
 TYPED = ("--consecutive", "--label", "--mask", "--missing-items")
 
 CHECKERS = [
     Checker("checkAPIs.pl", "API use, registration arrays, encodings", "tools/checkAPIs.pl",
-            perl_all("tools/checkAPIs.pl", *API, headers=True), r"^(Error|Warning)\b", r"^Warning\b", joined=True),
+            perl_all("tools/checkAPIs.pl", *API, headers=True), r"^(Error|Warning)\b", r"^Warning\b", joined="also"),
     Checker("checkhf.pl", "fields and expert items are registered and used", "tools/checkhf.pl",
-            perl_all("tools/checkhf.pl"), r"^(ERROR|Unused entry)\b", BY_RULE, joined=True),
+            perl_all("tools/checkhf.pl"), r"^(ERROR|Unused entry)\b", BY_RULE, joined="also"),
     Checker("checkfiltername.pl", "filter names begin with the protocol's", "tools/checkfiltername.pl",
-            perl_all("tools/checkfiltername.pl"), r"doesn't match|duplicate|INVALID|contains", joined=True),
+            perl_all("tools/checkfiltername.pl"), r"doesn't match|duplicate|INVALID|contains", joined="also"),
     Checker("fix-encoding-args.pl", "encoding arguments", "tools/fix-encoding-args.pl",
             perl_all("tools/fix-encoding-args.pl"), r"\S"),
     Checker("check_typed_item_calls.py", "field types fit the calls; masks, labels, neighbours, missing items",
             "tools/check_typed_item_calls.py", scan_all("tools/check_typed_item_calls.py", *TYPED),
-            r"^(Error|Warning|Note)\b", r"^(Warning|Note)\b", joined=True),
+            r"^(Error|Warning|Note)\b", r"^(Warning|Note)\b", joined="also"),
     Checker("check_tfs.py", "true_false_strings that Wireshark has already", "tools/check_tfs.py",
-            scan_all("tools/check_tfs.py", "--common"), r"^Error|\bcould\b", joined=True),
+            scan_all("tools/check_tfs.py", "--common"), r"^Error|\bcould\b", joined="also"),
     Checker("check_val_to_str.py", "fallback formats of val_to_str", "tools/check_val_to_str.py",
-            scan_all("tools/check_val_to_str.py"), r"^(Error|Warning)", joined=True),
+            scan_all("tools/check_val_to_str.py"), r"^(Error|Warning)", joined="also"),
     Checker("check_static.py", "functions that nothing else calls", "tools/check_static.py",
             lambda c: [["python3", "tools/check_static.py", "--build", str(c.build), *c.each(c.sources)]],
-            r"could be static"),
-    Checker("check_spelling.py", "words in strings", "tools/check_spelling.py", spelling, r"packet-netblt.*->"),
+            r"could be static", r"\bnb_stream_count\b"),  # what only later versions call
+    Checker("check_spelling.py", "words in strings", "tools/check_spelling.py", spelling, r"packet-netblt.*->", PLURALS,
+            "only"),
     Checker("checklicenses.py", "the licence of every file", "tools/checklicenses.py",
             lambda _: [["python3", "tools/checklicenses.py", DISSECTORS]], r"^(ERROR|FAIL)|unexpected"),
     Checker("detect_bad_alloc_patterns.py", "sizeof that does not fit what is allocated",
@@ -136,8 +140,8 @@ def carry_out(checker: Checker, context: Context, log: Path) -> list[Result]:
     """Runs a checker on the tree, and where it reads single files, on all our sources as one."""
     if not (context.tree / checker.script).exists():
         return [Result(checker.name, checker.about, "not run", detail="this version of Wireshark does not have it")]
-    results = [run_in(context.tree, checker, context, log)]
-    if checker.joined:
+    results = [] if checker.joined == "only" else [run_in(context.tree, checker, context, log)]
+    if checker.joined != "no":
         one = replace(context, tree=context.whole, names=[joined.NAME])
         results.append(run_in(one.tree, replace(checker, name=f"{checker.name}, joined"), one, log))
     return results

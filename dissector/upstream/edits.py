@@ -72,3 +72,12 @@ def add_tests(suite: str, tests: str) -> str:
     """test/suite_dissection.py with these classes at its end; without the lines that only our file needs."""
     body = re.sub(r"\A(?:#.*\n)*\n*", "", tests)
     return f"{suite.rstrip()}\n\n\n{body.rstrip()}\n"
+
+
+def add_words(known: str, words: Sequence[str]) -> str:
+    """tools/wireshark_words.txt with these words, each before the first that sorts after it."""
+    lines = known.splitlines()
+    for word in words:
+        if word not in lines:
+            lines.insert(next((i for i, line in enumerate(lines) if line > word), len(lines)), word)
+    return "".join(f"{line}\n" for line in lines)

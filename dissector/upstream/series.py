@@ -24,6 +24,7 @@ class Patch:
     folders: tuple[str, ...]  # of src/
     author_of: str  # for AUTHORS.src
     message: str
+    words: tuple[str, ...]  # that Wireshark's spelling checker does not know
     captures: Mapping[str, str]  # name in test/captures: path in our repository
 
 
@@ -45,6 +46,7 @@ def read_plan(file: Path = HERE / "series.toml") -> Plan:
             tuple(one["folders"]),
             one["author_of"],
             f"{one['subject']}\n\n{one['body'].strip()}\n",
+            tuple(one["words"]),
             one["captures"],
         )
         for one in told["patch"]
@@ -110,6 +112,8 @@ def edit_tree(tree: Path, root: Path, plan: Plan, patch: Patch, texts: dict[str,
     if patch is plan.patches[0]:
         notes = tree / "docbook" / "release-notes.adoc"
         rewrite(notes, edits.add_release_note(notes.read_text(encoding="utf-8"), plan.title))
+    words = tree / "tools" / "wireshark_words.txt"
+    rewrite(words, edits.add_words(words.read_text(encoding="utf-8"), patch.words))
     suite = tree / "test" / "suite_dissection.py"
     tests = (HERE / "suite" / f"{patch.name}.py.in").read_text(encoding="utf-8")
     rewrite(suite, edits.add_tests(suite.read_text(encoding="utf-8"), tests))

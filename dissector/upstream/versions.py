@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Keeps of the sources what one version of Wireshark needs: a tree holds exactly one version of the API.
 
-Evaluates #if lines that ask NETBLT_WIRESHARK_AT_LEAST(major, minor) and nothing else; all other lines stay.
+Evaluates #if lines that ask NETBLT_WIRESHARK_AT_LEAST(major, minor) and nothing else, and #ifdef and #ifndef of
+NETBLT_IN_TREE, which stands for what only a plugin needs or only a source tree has. All other lines stay.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+IN_TREE = "NETBLT_IN_TREE"
 ASKED = re.compile(r"(!?)\s*NETBLT_WIRESHARK_AT_LEAST\((\d+),\s*(\d+)\)")
 DIRECTIVE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b(.*)$")
 DEFINITION = re.compile(r"^#define NETBLT_WIRESHARK_AT_LEAST\(.*\n(?:.*\\\n)*(?:.*\n)?\n?", re.MULTILINE)
@@ -27,8 +29,10 @@ class Conditional:
     decided: bool = False  # a branch that stays was there
 
 
-def answer(condition: str, version: tuple[int, int]) -> bool | None:
-    """Whether the condition holds; None when it does not ask for the version."""
+def answer(word: str, condition: str, version: tuple[int, int]) -> bool | None:
+    """Whether the condition holds; None when it asks for something else."""
+    if word != "if" and word != "elif":
+        return (word == "ifdef") if condition.split()[:1] == [IN_TREE] else None
     if "NETBLT_WIRESHARK_AT_LEAST" not in condition:
         return None
     match = ASKED.fullmatch(condition.strip())
@@ -40,7 +44,7 @@ def answer(condition: str, version: tuple[int, int]) -> bool | None:
 def take_branch(stack: list[Conditional], word: str, condition: str, version: tuple[int, int]) -> bool:
     """Goes over one directive; whether its line stays."""
     if word.startswith("if"):
-        holds = answer(condition, version) if word == "if" else None
+        holds = answer(word, condition, version)
         stack.append(Conditional(holds is not None, holds is not False, bool(holds)))
         return holds is None
     if not stack:
@@ -55,7 +59,7 @@ def take_branch(stack: list[Conditional], word: str, condition: str, version: tu
     elif word == "else":
         top.kept = not top.decided
     else:
-        holds = answer(condition, version)
+        holds = answer(word, condition, version)
         if holds is None:
             raise VersionError(f"#elif of another kind: {condition.strip()}")
         top.kept = holds and not top.decided
@@ -65,7 +69,7 @@ def take_branch(stack: list[Conditional], word: str, condition: str, version: tu
 
 def resolve(text: str, version: tuple[int, int]) -> str:
     """The text as it is for this version (major, minor)."""
-    if "NETBLT_WIRESHARK_AT_LEAST" not in text:
+    if "NETBLT_WIRESHARK_AT_LEAST" not in text and IN_TREE not in text:
         return text
     kept: list[str] = []
     stack: list[Conditional] = []
