@@ -17,12 +17,12 @@
 
 #include "decode/checksum.h"
 #include "decode/netblt.h"
-#include "packet-netblt.h"
 
 #if NETBLT_WIRESHARK_AT_LEAST(4, 6)
 #error "epan_dissect_run takes other arguments since 4.6: fuzz with an older Wireshark, or adapt run()"
 #endif
 
+void plugin_register(void); /* plugin.c */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -77,15 +77,13 @@ static tap_packet_status listen(void *state _U_, packet_info *pinfo _U_, epan_di
 
 int LLVMFuzzerInitialize(int *argc _U_, char ***argv)
 {
-    static const proto_plugin plugin = {netblt_register_protocol, netblt_register_handoff};
-
     setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", 1);
     setenv("WIRESHARK_DEBUG_WMEM_OVERRIDE", "simple", 1); /* so that AddressSanitizer sees every allocation */
     ws_log_init("netblt_fuzz", NULL);
     init_process_policies();
     g_free(configuration_init((*argv)[0], NULL));
     wtap_init(FALSE);
-    proto_register_plugin(&plugin);
+    plugin_register();
     if (!epan_init(NULL, NULL, FALSE)) {
         abort();
     }

@@ -2,7 +2,9 @@
 /* What Wireshark looks up when it loads the shared object. */
 #include "wireshark/compat.h"
 
-#include "packet-netblt.h"
+#include "decode/packet-netblt.h"
+#include "reports/reports-stage.h"
+#include "tree/analysis-stage.h"
 
 WS_DLL_PUBLIC_DEF const gchar plugin_version[] = NETBLT_PLUGIN_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
@@ -10,12 +12,26 @@ WS_DLL_PUBLIC_DEF const int plugin_want_minor = WIRESHARK_VERSION_MINOR;
 
 WS_DLL_PUBLIC void plugin_register(void);
 
+/* Each layer behind the one that it needs. */
+static void register_layers(void)
+{
+    proto_register_netblt();
+    proto_register_netblt_analysis();
+    proto_register_netblt_reports();
+}
+
+static void hand_off_layers(void)
+{
+    proto_reg_handoff_netblt();
+    proto_reg_handoff_netblt_reports();
+}
+
 void plugin_register(void)
 {
     static proto_plugin netblt;
 
-    netblt.register_protoinfo = netblt_register_protocol;
-    netblt.register_handoff = netblt_register_handoff;
+    netblt.register_protoinfo = register_layers;
+    netblt.register_handoff = hand_off_layers;
     proto_register_plugin(&netblt);
 }
 

@@ -1,38 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How NETBLT packets reach the plugin: over IP protocol 30 and UDP, one or several to a datagram; the preferences. What
- * they look like is show.c's business, what happened between them analysis.c's and conversation.c's. */
-#include "packet-netblt.h"
+/* How NETBLT packets reach the dissector: over IP protocol 30 and UDP, one or several to a datagram; the preferences of
+ * the decoder. What they look like is in show.c. What happened between them is the business of the stages above. */
+#include "decode/packet-netblt.h"
 
 #include "wireshark/compat.h"
 
 #include <epan/conversation.h>
 #include <epan/dissectors/packet-ip.h>
 
-#include "connection/position.h"
-#include "connection/record.h"
 #include "decode/datagram.h"
 #include "decode/fields.h"
-#include "decode/parse.h"
-#include "decode/show.h"
-#include "reports/payload.h"
-#include "reports/tap.h"
-#include "rules/analysis.h"
-#include "tree/conversation-fields.h"
-#include "tree/conversation-tree.h"
-#include "tree/fields-analysis.h"
-#include "tree/findings-tree.h"
-#include "wireshark/arena.h"
-#include "wireshark/memory.h"
+#include "decode/stage.h"
 
 int proto_netblt = -1;
 
 static dissector_handle_t netblt_handle;
 static dissector_handle_t netblt_over_udp;
 static nb_pref_bool pref_check_checksum = TRUE;
-static gint pref_position = NB_POSITION_AUTO;
-
 static gint pref_dialect = NB_AUTO;
-static nb_pref_bool pref_reassemble = FALSE;
 
 /* DATA-14. Wireshark keeps what it put together apart from the frame, under a name. */
 static bool came_in_fragments(tvbuff_t *tvb, packet_info *pinfo)
@@ -52,9 +37,9 @@ static bool came_in_fragments(tvbuff_t *tvb, packet_info *pinfo)
     return false;
 }
 
-/* One NETBLT packet. `key` (nb_record_key) tells it from others in the frame. */
+/* One NETBLT packet. `occurrence` and `idx` tell it from others in the frame. */
 static void dissect_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const struct nb_carrier *carrier,
-                           uint32_t key)
+                           uint32_t occurrence, uint32_t idx)
 {
     const struct nb_reading reading = {.fragment = pinfo->fragmented,
                                        .verify = pref_check_checksum,
@@ -63,24 +48,22 @@ static void dissect_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
                                            carrier->udp_source == NB_ETFTP_PORT || carrier->udp_target == NB_ETFTP_PORT,
                                        .dialect = (enum nb_dialect)pref_dialect};
     struct nb_packet packet;
+    const struct nb_incoming incoming = {.packet = &packet,
+                                         .carrier = carrier,
+                                         .pinfo = pinfo,
+                                         .occurrence = occurrence,
+                                         .idx = idx,
+                                         .verify = pref_check_checksum};
     struct nb_view view = {.packet = &packet, .pinfo = pinfo, .verify = pref_check_checksum};
 
     nb_parse(&packet, tvb, &reading);
     packet.in_fragments = came_in_fragments(tvb, pinfo);
     packet.ipv4 = carrier->ipv4;
     packet.ip_id = carrier->ip_id;
-    const struct nb_record *record = nb_analyse(&packet, carrier, pinfo, key, pref_check_checksum, pref_position);
-    if (record != NULL) {
-        nb_read_as(&packet, (enum nb_dialect)record->dialect);
-    }
+    nb_learn(&incoming, &view.known);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, packet.layout->protocol);
-    view.known = nb_known_of(record);
     nb_show_packet(&view, tree);
-    nb_show_conversation(&packet, record, pinfo, view.tree);
-    nb_show_record(&packet, record, pinfo, view.tree, pref_position);
-    nb_tell_events(record, pinfo, view.root);
-    nb_payload(&packet, record, pinfo, view.tree, pref_reassemble);
-    nb_tap_packet(pinfo, &packet, record);
+    nb_show_stages(&view);
 }
 
 /* Linux numbers the segments of one datagram upwards from the IP ID of the large one. */
@@ -100,7 +83,7 @@ static int dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
         const int end = nb_packet_end(&datagram, tvb, i);
         tvbuff_t *one = datagram.packets == 1 ? tvb : tvb_new_subset_length(tvb, start, end - start);
 
-        dissect_packet(one, pinfo, tree, carrier, nb_record_key(occurrence, i));
+        dissect_packet(one, pinfo, tree, carrier, occurrence, i);
         carrier->ip_id++;
         carrier->inside = true;
         start = end;
@@ -184,57 +167,29 @@ static void register_preferences(void)
                                           {"etftp", "RFC 1986 (ETFTP)", NB_ETFTP},
                                           {"v4", "Version 4 (TACO2), also 5", NB_VERSION4},
                                           {NULL, NULL, -1}};
-    static const enum_val_t positions[] = {{"auto", "Inferred", NB_POSITION_AUTO},
-                                           {"sender", "At the sender of the data", NB_POSITION_SENDER},
-                                           {"receiver", "At the receiver of the data", NB_POSITION_RECEIVER},
-                                           {"between", "Somewhere between", NB_POSITION_BETWEEN},
-                                           {NULL, NULL, -1}};
     module_t *module = prefs_register_protocol(proto_netblt, NULL);
 
     prefs_register_bool_preference(module, "check_checksum", "Validate checksums",
                                    "Verify packet and data checksums. Without it no finding is more than suspected.",
                                    &pref_check_checksum);
-    prefs_register_bool_preference(module, "reassemble", "Reassemble buffers",
-                                   "Show each buffer whole, in the order of the transfer, with the packet that "
-                                   "completes it. Takes memory for all the data. Follow stream and export objects need "
-                                   "no such setting.",
-                                   &pref_reassemble);
-    prefs_register_uint_preference(module, "memory_limit", "Memory limit (MiB)",
-                                   "What the analysis and the reports of a file may take together, beside 200 bytes "
-                                   "for each packet and 20 KB for each connection. A connection that needs more is "
-                                   "not judged any further.",
-                                   10, &nb_memory_limit_mib);
     prefs_register_enum_preference(module, "dialect", "Dialect",
                                    "Which layout packets have. Auto-detect: by version, port, and what makes sense.",
                                    &pref_dialect, dialects, FALSE);
-    prefs_register_enum_preference(module, "capture_position", "Capture position",
-                                   "Where this capture was taken. A capture at the sender proves the order in which "
-                                   "packets left it; say so only if it is true.",
-                                   &pref_position, positions, FALSE);
 }
 
-void netblt_register_protocol(void)
+void proto_register_netblt(void)
 {
     proto_netblt = proto_register_protocol("NETBLT Bulk Data Transfer Protocol", "NETBLT", "netblt");
     netblt_register_fields(proto_netblt);
-    nb_register_analysis_fields(proto_netblt);
-    nb_register_rules(proto_netblt);
-    nb_register_conversation_fields(proto_netblt);
     register_preferences();
-    nb_register_memory();
-    nb_register_arena();
-    nb_register_analysis();
-    nb_register_payload(proto_netblt);
-    nb_register_tap();
     netblt_handle = register_dissector("netblt", dissect_over_ip, proto_netblt);
 }
 
-void netblt_register_handoff(void)
+void proto_reg_handoff_netblt(void)
 {
     netblt_over_udp = create_dissector_handle(dissect_over_udp, proto_netblt);
     dissector_add_uint("ip.proto", NB_IP_PROTOCOL, netblt_handle);
     dissector_add_uint_with_preference("udp.port", NB_UDP_PORT, netblt_over_udp);
     dissector_add_uint("udp.port", NB_ETFTP_PORT, netblt_over_udp);
     heur_dissector_add("udp", dissect_unasked, "NETBLT over UDP", "netblt_udp", proto_netblt, HEURISTIC_ENABLE);
-    nb_register_statistics(proto_netblt);
 }
