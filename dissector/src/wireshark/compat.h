@@ -4,9 +4,11 @@
 #ifndef NETBLT_COMPAT_H
 #define NETBLT_COMPAT_H
 
+#ifndef NETBLT_IN_TREE
 /* Makes WS_DLL_PUBLIC mean "export": the plugin entry points below must be visible, all else is hidden. */
 #ifndef WS_BUILD_DLL
 #define WS_BUILD_DLL
+#endif
 #endif
 #include <wireshark.h>
 #include <ws_version.h>
@@ -41,17 +43,19 @@ typedef gboolean nb_walk_result;
 
 /* 4.2 asks for two more functions, which tell how many streams there are. */
 #if NETBLT_WIRESHARK_AT_LEAST(4, 2)
-#define NETBLT_REGISTER_FOLLOW(proto, tap, conversation, index, address, port, handler)                                \
-    register_follow_stream(proto, tap, conversation, index, address, port, handler, nb_stream_count, NULL)
+#define NETBLT_REGISTER_FOLLOW(proto, tap, conversation, number, address, port, handler)                               \
+    register_follow_stream(proto, tap, conversation, number, address, port, handler, nb_stream_count, NULL)
 #else
-#define NETBLT_REGISTER_FOLLOW(proto, tap, conversation, index, address, port, handler)                                \
-    register_follow_stream(proto, tap, conversation, index, address, port, handler)
+#define NETBLT_REGISTER_FOLLOW(proto, tap, conversation, number, address, port, handler)                               \
+    register_follow_stream(proto, tap, conversation, number, address, port, handler)
 #endif
 
+#ifndef NETBLT_IN_TREE
 /* From 4.4 on a plugin says what it is; <wsutil/plugins.h> is not installed before. */
 #if NETBLT_WIRESHARK_AT_LEAST(4, 4)
 #include <wsutil/plugins.h>
 #define NETBLT_HAVE_PLUGIN_DESCRIBE 1
+#endif
 #endif
 
 /* The older names are deprecated from 4.4 on, the newer ones unknown before. */
