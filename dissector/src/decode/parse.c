@@ -323,7 +323,7 @@ enum nb_walk nb_next_message(const struct nb_packet *packet, int *offset, struct
     return NB_MESSAGE;
 }
 
-uint16_t nb_resend_entry(const struct nb_packet *packet, const struct nb_message *message, unsigned index)
+uint16_t nb_resend_entry(const struct nb_packet *packet, const struct nb_message *message, unsigned entry)
 {
-    return tvb_get_ntohs(packet->tvb, message->list + 2 * (int)index);
+    return tvb_get_ntohs(packet->tvb, message->list + 2 * (int)entry);
 }

@@ -90,8 +90,8 @@ void nb_read_as(struct nb_packet *packet, enum nb_dialect dialect);
 /* Steps through the messages of a CONTROL: start with *offset = 12, call until the result is not NB_MESSAGE. */
 enum nb_walk nb_next_message(const struct nb_packet *packet, int *offset, struct nb_message *message);
 
-/* Packet number `index` (0..count-1) of a RESEND message returned by nb_next_message. */
-uint16_t nb_resend_entry(const struct nb_packet *packet, const struct nb_message *message, unsigned index);
+/* Packet number `entry` (0..count-1) of a RESEND message returned by nb_next_message. */
+uint16_t nb_resend_entry(const struct nb_packet *packet, const struct nb_message *message, unsigned entry);
 
 /* The client string of a RESPONSE ends in the token with which two netblt commands recognize each other
  * (docs/security.md): NULL-ACKs of this connection hold a hash in their padding. */

@@ -34,9 +34,9 @@ static void add_frame(const struct place *place, int hf, uint32_t frame)
 
 static void add_time(const struct place *place, int hf, int64_t ns)
 {
-    const nstime_t time = {.secs = (time_t)(ns / NS_PER_SECOND), .nsecs = (int)(ns % NS_PER_SECOND)};
+    const nstime_t since = {.secs = (time_t)(ns / NS_PER_SECOND), .nsecs = (int)(ns % NS_PER_SECOND)};
 
-    generated(proto_tree_add_time(place->tree, hf, place->tvb, 0, 0, &time));
+    generated(proto_tree_add_time(place->tree, hf, place->tvb, 0, 0, &since));
 }
 
 static const char *describe_completeness(unsigned bits, packet_info *pinfo)
