@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Measures ways to keep what is known of packets and connections: the plugin's own, and Wireshark's. A dissector for IP
  * protocol 30 that parses each packet and keeps something of it in the way that the preference names, and no more. */
-#include "compat.h"
+#include "wireshark/compat.h"
 
 #include <epan/conversation.h>
 #include <epan/reassemble.h>
 
-#include "arena.h"
-#include "memory.h"
-#include "record.h"
-#include "stream.h"
+#include "connection/record.h"
+#include "connection/stream.h"
+#include "wireshark/arena.h"
+#include "wireshark/memory.h"
 
 enum way {
     WAY_NOTHING,    /* parses only: what the others are compared with */

@@ -37,6 +37,10 @@ struct slot {
     struct nb_stream *opening; /* a new UID was seen, its RESPONSE not yet */
 };
 
+/* Not Wireshark's conversations: find_conversation knows addresses and two ports, and a capture may hold one connection
+ * several times (interface, section) or several over UDP. find_conversation_full takes such keys, and 650 to 2,000 ns
+ * more for each packet than this table, find_conversation 80 to 580 ns (dissector/bench/store.py). */
+
 /* GLib keeps the hashes side by side: with thousands of connections a wmem_map waits for memory at each entry that it
  * looks at. */
 static GHashTable *slots;

@@ -106,7 +106,8 @@ static int dissect_over_ip(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
     return dissect_payload(tvb, pinfo, tree, &carrier);
 }
 
-/* UDP hands over nothing, so the IPv4 header is looked up before the datagram in the frame's bytes. */
+/* packet-udp.c hands over nothing, and packet-ip.c keeps no identification for those above UDP. So the IPv4 header is
+ * looked up before the datagram in the frame's bytes. */
 static void find_ip_id(tvbuff_t *tvb, packet_info *pinfo, struct nb_carrier *carrier)
 {
     enum { UDP_BYTES = 8, IP_MIN = 20, IP_MAX = 60 };

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Puts the data of a transfer together: packets into buffers, buffers into their order, each byte once. */
+/* Puts the data of a transfer together: packets into buffers, buffers into their order, each byte once.
+ *
+ * Wireshark's reassembly (fragment_add_seq_check) takes as long, 1.0 us a packet (dissector/bench/store.py), and keeps
+ * the data of the file as long as the file is open. Here a buffer is freed when its turn has come, so that follow
+ * stream and export objects work without the preference that keeps buffers for the tree. A buffer that was OK'd and is
+ * not complete in the capture is handed out too, which Wireshark's reassembly cannot. */
 #ifndef NETBLT_ASSEMBLY_H
 #define NETBLT_ASSEMBLY_H
 
