@@ -101,12 +101,6 @@ bool nb_is_apart(const struct nb_event *event, uint32_t frame)
     return event->frame != frame;
 }
 
-bool nb_seems_before(const struct nb_event *event, const struct nb_mark *mark)
-{
-    return mark->frame != 0 && mark->ordered && event->emitted.arrival != NB_NO_ORDER &&
-           event->emitted.number < mark->number;
-}
-
 /* DEMUX-04: a late packet of the connection before must not be taken for one of this. */
 static bool of_this_connection(const struct nb_event *event)
 {

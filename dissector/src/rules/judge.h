@@ -84,7 +84,4 @@ bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark);
  * nothing about their emission. */
 bool nb_is_apart(const struct nb_event *event, uint32_t frame);
 
-/* By the IP IDs, or in the order of the capture when they tell nothing: emitted before the marked one. */
-bool nb_seems_before(const struct nb_event *event, const struct nb_mark *mark);
-
 #endif

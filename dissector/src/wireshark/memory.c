@@ -80,13 +80,13 @@ void nb_account_take(struct nb_account *account, size_t bytes)
     settle(account);
 }
 
-void nb_account_give(struct nb_account *account, size_t bytes)
+static void give(struct nb_account *account, size_t bytes)
 {
     account->used -= MIN(account->used, bytes);
     settle(account);
 }
 
-bool nb_account_allows(const struct nb_account *account, size_t bytes)
+static bool allows(const struct nb_account *account, size_t bytes)
 {
     const uint64_t needed = beyond_quota(account, account->used + bytes);
     const uint64_t of_others = account->file == file ? pooled - account->pooled : pooled;
@@ -96,7 +96,7 @@ bool nb_account_allows(const struct nb_account *account, size_t bytes)
 
 bool nb_account_ask(struct nb_account *account, size_t bytes, uint32_t frame)
 {
-    if (account->exhausted_frame == 0 && nb_account_allows(account, bytes)) {
+    if (account->exhausted_frame == 0 && allows(account, bytes)) {
         return true;
     }
     if (account->exhausted_frame == 0) {
@@ -118,7 +118,7 @@ void nb_memory_end(void)
 
 bool nb_memory_allows(size_t bytes)
 {
-    return current == NULL || nb_account_allows(current, bytes);
+    return current == NULL || allows(current, bytes);
 }
 
 bool nb_memory_ask(size_t bytes)
@@ -154,7 +154,7 @@ void *nb_file_realloc(void *memory, size_t before, size_t bytes)
 void nb_file_free(void *memory, size_t bytes)
 {
     if (memory != NULL && current != NULL) {
-        nb_account_give(current, bytes);
+        give(current, bytes);
     }
     wmem_free(wmem_file_scope(), memory);
 }
