@@ -18,6 +18,7 @@ OPTION = re.compile(r"^\s*option\(BUILD_(\w+)", re.MULTILINE)
 WARNING = re.compile(r"^\S*packet-netblt\S*: warning: .*$", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAIL|ERROR): (\S+)", re.MULTILINE)
 SKIPPED = re.compile(r"skipped=(\d+)")
 # Not -Werror: what Debian changed in other files gives warnings. Those in our files are counted.
 SETTINGS = ("-DENABLE_CCACHE=ON", "-DENABLE_WERROR=OFF", "-DENABLE_CHECKHF_CONFLICT=ON", "-DCMAKE_BUILD_TYPE=Debug")
@@ -34,7 +35,11 @@ class TestRun:
 
     ran: int
     skipped: int
-    passed: bool
+    failed: list[str]
+
+    @property
+    def passed(self) -> bool:
+        return self.ran > 0 and not self.failed
 
 
 def run(command: list[str], folder: Path, log: Path) -> int:
@@ -64,7 +69,7 @@ def configure(tree: Path, folder: Path, log: Path) -> None:
 def build(folder: Path, log: Path) -> list[str]:
     """The compiler's warnings in our files, as far as they were compiled this time."""
     before = log.stat().st_size
-    if run(["ninja", f"-j{JOBS}", *PROGRAMS], folder, log) != 0:
+    if run(["ninja", f"-j{JOBS}", *PROGRAMS, "copy_data_files"], folder, log) != 0:
         raise BuildError(f"ninja failed: see {log}")
     return WARNING.findall(COLOUR.sub("", log.read_bytes()[before:].decode(errors="replace")))
 
@@ -83,4 +88,5 @@ def test(tree: Path, folder: Path, log: Path, names: list[str]) -> TestRun:
         status = run([*quiet, *command], Path(place), log)
     said = log.read_bytes()[before:].decode(errors="replace")
     ran, skipped = RAN.search(said), SKIPPED.search(said)
-    return TestRun(int(ran[1]) if ran else 0, int(skipped[1]) if skipped else 0, status == 0 and ran is not None)
+    failed = sorted(FAILED.findall(said)) or (["what ran"] if status != 0 else [])
+    return TestRun(int(ran[1]) if ran else 0, int(skipped[1]) if skipped else 0, failed)

@@ -96,7 +96,7 @@ API = [part for group in GROUPS for part in ("--group", group)]
 # Arrays of expert items, one for each rule, which a loop registers (tree/findings-tree.c); checkhf.pl reads no loops.
 BY_RULE = r"\bei_(violation|suspected|event)$"
 # The checker splits RESENDs into RESEN and Ds.
-PLURALS = r" (RESEN|CONTRO|QUITAC|OPE)  ->"
+PLURALS = r" (RESEN|CONTRO|QUITAC) +->"
 TYPED = ("--consecutive", "--label", "--mask", "--missing-items")
 
 CHECKERS = [
