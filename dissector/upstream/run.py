@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from dissector.upstream import build, checkers, flatten, joined, series, source
+from dissector.upstream import build, checkers, compare, flatten, joined, series, source
 from dissector.upstream.repository import BASELINE, Repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +43,7 @@ class Report:
     checkers: list[checkers.Result] = field(default_factory=list)
     suites: build.TestRun | None = None
     known: list[str] = field(default_factory=list)  # tests of Wireshark that fail without the dissector, too
+    compared: compare.Comparison | None = None  # with the plugin
     seconds: float = 0.0
 
     @property
@@ -52,7 +53,8 @@ class Report:
             for patch in self.patches
         )
         checked = all(result.verdict != "failed" for result in self.checkers)
-        return patches and checked and self.suites is not None and self.suites.ran > 0 and not self.broken
+        same = self.compared is not None and not self.compared.differ
+        return patches and checked and same and self.suites is not None and self.suites.ran > 0 and not self.broken
 
     @property
     def broken(self) -> list[str]:
@@ -69,6 +71,11 @@ class Report:
             failed = f"{len(self.suites.failed)} failed, {len(self.known)} of them without the dissector, too"
             lines.append(f"{' '.join(SUITES)}: {self.suites.ran} run, {self.suites.skipped} skipped, {failed}")
             lines += [f"    {name}" for name in self.broken]
+        if self.compared is not None:
+            found = f"{self.compared.captures} captures, {self.compared.characters} characters"
+            differ = f"{found}, {len(self.compared.differ)} captures differ"
+            lines.append(f"as the plugin prints: {self.compared.not_run or differ}")
+            lines += [f"    {name}" for name in self.compared.differ[:20]]
         for result in self.checkers:
             detail = f"  {result.detail}" if result.detail else ""
             lines.append(
@@ -155,6 +162,7 @@ def make_series(home: Path, wanted: str | None, report: Report) -> None:
     files = repository.write_patches(home / "patches")
     try_patches(repository, home, files, report)
     report.checkers = check(repository, home, sorted(name for names in made.values() for name in names))
+    report.compared = compare.compare(home / "build" / "run" / "tshark")
     report.suites = build.test(repository.tree, home / "build", home / "build.log", list(SUITES))
 
 
