@@ -4,10 +4,10 @@
 
 char *nb_stream_end_text(const struct nb_stream *stream, int end)
 {
-    char *address = address_to_str(NULL, &stream->end[end].address);
-    char *text = g_strdup_printf(strchr(address, ':') != NULL ? "[%s]:%u" : "%s:%u", address, stream->end[end].port);
+    char *host = address_to_str(NULL, &stream->end[end].address);
+    char *text = g_strdup_printf(strchr(host, ':') != NULL ? "[%s]:%u" : "%s:%u", host, stream->end[end].port);
 
-    wmem_free(NULL, address);
+    wmem_free(NULL, host);
     return text;
 }
 
