@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records lie in blocks in capture order, found over a table of frames. Wireshark's own per-frame store
- * (p_add_proto_data) takes 95 to 116 bytes a packet for the same record, these blocks 52 to 63, and 50 to 75 ns more
- * (dissector/bench/store.py). It gives the data of the frame in hand only, and the links between packets (retransmitted
- * in, acknowledged in, proven in) are written into records of earlier frames. */
+ * (p_add_proto_data) needs 95 to 116 bytes a packet for the same record, these blocks 46 to 51, and 90 to 170 ns a
+ * packet more (dissector/bench/store.py). It returns the data of the present frame only; the links between packets
+ * (retransmitted in, acknowledged in, proven in) are written into records of earlier frames. */
 #include "connection/record.h"
 
 #include "wireshark/arena.h"
