@@ -97,11 +97,14 @@ API = [part for group in GROUPS for part in ("--group", group)]
 BY_RULE = r"\bei_(violation|suspected|event)$"
 # The checker splits RESENDs into RESEN and Ds.
 PLURALS = r" (RESEN|CONTRO|QUITAC) +->"
+# Both ports of a packet are one filter, as with TCP.
+PORTS = r"hf_netblt_port called consecutively"
 TYPED = ("--consecutive", "--label", "--mask", "--missing-items")
 
 CHECKERS = [
     Checker("checkAPIs.pl", "API use, registration arrays, encodings", "tools/checkAPIs.pl",
-            perl_all("tools/checkAPIs.pl", *API, headers=True), r"^(Error|Warning)\b", r"^Warning\b", joined="also"),
+            perl_all("tools/checkAPIs.pl", *API, headers=True), r"^(Error|Warning)\b", r"Found shadow variable",
+            joined="also"),
     Checker("checkhf.pl", "fields and expert items are registered and used", "tools/checkhf.pl",
             perl_all("tools/checkhf.pl"), r"^(ERROR|Unused entry)\b", BY_RULE, joined="also"),
     Checker("checkfiltername.pl", "filter names begin with the protocol's", "tools/checkfiltername.pl",
@@ -110,7 +113,7 @@ CHECKERS = [
             perl_all("tools/fix-encoding-args.pl"), r"\S"),
     Checker("check_typed_item_calls.py", "field types fit the calls; masks, labels, neighbours, missing items",
             "tools/check_typed_item_calls.py", scan_all("tools/check_typed_item_calls.py", *TYPED),
-            r"^(Error|Warning|Note)\b", r"^(Warning|Note)\b", joined="also"),
+            r"^(Error|Warning|Note)\b", PORTS, joined="also"),
     Checker("check_tfs.py", "true_false_strings that Wireshark has already", "tools/check_tfs.py",
             scan_all("tools/check_tfs.py", "--common"), r"^Error|\bcould\b", joined="also"),
     Checker("check_val_to_str.py", "fallback formats of val_to_str", "tools/check_val_to_str.py",
