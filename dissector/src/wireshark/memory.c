@@ -94,7 +94,7 @@ static bool allows(const struct nb_account *account, size_t bytes)
     return needed == 0 || of_others + needed <= pool_bytes();
 }
 
-bool nb_account_ask(struct nb_account *account, size_t bytes, uint32_t frame)
+static bool ask(struct nb_account *account, size_t bytes, uint32_t frame)
 {
     if (account->exhausted_frame == 0 && allows(account, bytes)) {
         return true;
@@ -123,7 +123,7 @@ bool nb_memory_allows(size_t bytes)
 
 bool nb_memory_ask(size_t bytes)
 {
-    return current == NULL || nb_account_ask(current, bytes, current_frame);
+    return current == NULL || ask(current, bytes, current_frame);
 }
 
 void nb_memory_take(size_t bytes)

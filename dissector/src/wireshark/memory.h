@@ -47,15 +47,12 @@ void nb_account_packet(struct nb_account *account);
 /* Takes the bytes, whatever is left. */
 void nb_account_take(struct nb_account *account, size_t bytes);
 
-/* There is memory for so many bytes more; when there is none, the account is exhausted in this frame. */
-bool nb_account_ask(struct nb_account *account, size_t bytes, uint32_t frame);
-
 /* The analysis of a packet begins: until nb_memory_end, nb_file_* and nb_arena_new0 take from this account. */
 void nb_memory_begin(struct nb_account *account, uint32_t frame);
 void nb_memory_end(void);
 
-/* There is memory for so many bytes more in the account that nb_memory_begin named; true when there is none. The second
- * is nb_account_ask. */
+/* There is memory for so many bytes more in the account that nb_memory_begin named; true when there is none. When there
+ * is no memory, the second makes the account exhausted in this frame. */
 bool nb_memory_allows(size_t bytes);
 bool nb_memory_ask(size_t bytes);
 
