@@ -56,7 +56,7 @@ def test_statistics_of_mutated_packets_come_to_an_end(strict: Reader, seed: int)
         "NETBLT connections, in the columns",
         '"report": "buffers"',
         "NETBLT SRT Statistics",
-        "Packet counter",
+        "NETBLT Packet Counter",
     ):
         assert title in done.stdout
 

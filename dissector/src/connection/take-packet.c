@@ -160,30 +160,32 @@ static void take_high_seq(struct nb_event *event)
     nb_note_ack(event);
 }
 
-void nb_take_packet(struct nb_event *event)
+bool nb_take_packet(struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     const struct nb_packet *packet = event->packet;
 
     stream->conversation.begun = true;
-    if (!is_copy(event)) {
-        learn_completeness(&stream->conversation, packet);
-        if (nb_is_data(packet->type) && !event->sound_data) {
-            event->record->facts |= NB_DATA_SPOILT;
-        }
-        if (came_late(event)) {
-            event->record->facts |= NB_OUT_OF_ORDER;
-        }
-        if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
-            nb_take_opening(event);
-            learn_pace(event);
-        }
-        if (is_sent_again(packet->type)) {
-            link_single(event);
-        } else if (packet->type == NB_CONTROL) {
-            nb_take_control(event);
-        } else if (nb_has_high_seq(packet->type)) {
-            take_high_seq(event);
-        }
+    if (is_copy(event)) {
+        return false;
     }
+    learn_completeness(&stream->conversation, packet);
+    if (nb_is_data(packet->type) && !event->sound_data) {
+        event->record->facts |= NB_DATA_SPOILT;
+    }
+    if (came_late(event)) {
+        event->record->facts |= NB_OUT_OF_ORDER;
+    }
+    if (packet->type == NB_OPEN || packet->type == NB_RESPONSE) {
+        nb_take_opening(event);
+        learn_pace(event);
+    }
+    if (is_sent_again(packet->type)) {
+        link_single(event);
+    } else if (packet->type == NB_CONTROL) {
+        nb_take_control(event);
+    } else if (nb_has_high_seq(packet->type)) {
+        take_high_seq(event);
+    }
+    return true;
 }

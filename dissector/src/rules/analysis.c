@@ -286,14 +286,19 @@ static void apply_rules(struct nb_event *event)
 
 static void take_and_judge(struct nb_event *event)
 {
-    if (event->emitted.arrival != NB_COPY && !is_stray(event)) {
+    bool copy = event->emitted.arrival == NB_COPY;
+
+    if (!copy && !is_stray(event)) {
         if (may_be_of_the_next(event)) {
             event->stream->doubts |= NB_DOUBT_EPOCH;
         }
         learn_roles(event);
-        nb_take_packet(event);
-        apply_rules(event);
-    } else if (event->emitted.arrival == NB_COPY && nb_is_data(event->packet->type)) {
+        copy = !nb_take_packet(event);
+        if (!copy) {
+            apply_rules(event);
+        }
+    }
+    if (copy && nb_is_data(event->packet->type)) {
         nb_data_copy(event);
     }
     event->record->outstanding = (uint16_t)CLAMP(event->stream->buffers.outstanding, 0, 0xFFFF);
