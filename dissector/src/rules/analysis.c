@@ -327,6 +327,7 @@ static void fill_record(struct nb_event *event, uint8_t position)
 
     record->stream = stream->index + 1;
     record->end = event->end != 0;
+    /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c) */
     record->sender = stream->sender;
     record->position = position != NB_POSITION_AUTO ? position : nb_infer_position(&stream->reaction, stream->sender);
     record->data_checksummed = stream->data_checksummed;
