@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tshark shows of NETBLT in every committed capture (-V, -2 -V, the verdicts as JSON): kept as digests, so that a
+change that was not meant is seen, and compared in full with another plugin.
+
+    dissected.py                   which captures are shown in another way than pcaps/dissected.json says
+    dissected.py --write           makes pcaps/dissected.json anew: name each change in the commit
+    dissected.py --against FOLDER  differences to the plugin in FOLDER (it holds <version>/epan/netblt.so)
+
+Exit code 1: there are differences. The digests say what is shown, not what is right: that lies beside each capture."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from dissector.tests.reader import PLUGINS, ROOT, Reader
+
+DIGESTS = ROOT / "pcaps" / "dissected.json"
+FOLDERS = ("dialects", "golden", "offload", "violations")
+ONE_PASS = ("-O", "netblt")
+TWO_PASSES = ("-2", "-O", "netblt", "-z", "netblt,verdict,json")
+LINES_SHOWN = 20
+
+
+def captures() -> list[Path]:
+    return sorted(path for folder in FOLDERS for path in (ROOT / "pcaps" / folder).glob("*.pcapng"))
+
+
+def shown(reader: Reader, path: Path) -> tuple[str, str]:
+    """The text of one pass, and that of two."""
+    return reader.tshark(path, *ONE_PASS), reader.tshark(path, *TWO_PASSES)
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT / "pcaps"))
+
+
+def digests(reader: Reader, paths: Iterable[Path]) -> dict[str, list[str]]:
+    """A digest of each text, by the name of the capture."""
+
+    def one(path: Path) -> list[str]:
+        return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in shown(reader, path)]
+
+    listed = list(paths)
+    for path in listed:
+        reader.readable(path)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(map(name, listed), pool.map(one, listed), strict=True))
+
+
+def wireshark(reader: Reader) -> str:
+    """Its version, without the last number: other versions lay out their trees otherwise."""
+    return ".".join(reader.run("tshark", "--version").stdout.split()[2].split(".")[:2])
+
+
+def changed(known: dict[str, list[str]], found: dict[str, list[str]]) -> list[str]:
+    """Captures that are shown in another way, are new, or are gone."""
+    return sorted(key for key in known.keys() | found.keys() if known.get(key) != found.get(key))
+
+
+def differences(old: Reader, new: Reader, path: Path) -> list[str]:
+    """Lines of the first text that differs; none when both plugins show the same."""
+    for before, after in zip(shown(old, path), shown(new, path), strict=True):
+        if before != after:
+            return list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))
+    return []
+
+
+def compare(old: Reader, new: Reader, paths: Iterable[Path]) -> int:
+    """Prints what differs. The number of captures that do."""
+    count = 0
+    for path in paths:
+        if lines := differences(old, new, path):
+            count += 1
+            print(f"{name(path)}:", *lines[:LINES_SHOWN], sep="\n  ")
+    return count
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--against", type=Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="netblt-dissected-") as home:
+        os.umask(0o022)
+        folders = [Path(home) / which for which in ("new", "old")]
+        Path(home).chmod(0o755)
+        for folder in folders:
+            folder.mkdir()
+        reader = Reader(folders[0], PLUGINS)
+        if arguments.against:
+            count = compare(Reader(folders[1], arguments.against), reader, captures())
+            print(f"{count} of {len(captures())} captures differ")
+            sys.exit(count > 0)
+        version, found = wireshark(reader), digests(reader, captures())
+    if arguments.write:
+        DIGESTS.write_text(json.dumps({"wireshark": version, "captures": found}, indent=1) + "\n", encoding="utf-8")
+        return
+    known = json.loads(DIGESTS.read_text(encoding="utf-8"))
+    if known["wireshark"] != version:
+        raise SystemExit(f"dissected: {DIGESTS.name} was made with Wireshark {known['wireshark']}")
+    differing = changed(known["captures"], found)
+    print(*differing, f"{len(differing)} captures are shown in another way", sep="\n")
+    sys.exit(bool(differing))
+
+
+if __name__ == "__main__":
+    main()
