@@ -93,7 +93,7 @@ static inline const char *nb_interface_name(const packet_info *pinfo)
     if (pinfo->rec == NULL || !(pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID)) {
         return NULL;
     }
-#if NETBLT_WIRESHARK_AT_LEAST(4, 2)
+#if NETBLT_WIRESHARK_AT_LEAST(4, 4)
     return epan_get_interface_name(pinfo->epan, pinfo->rec->rec_header.packet_header.interface_id,
                                    pinfo->rec->presence_flags & WTAP_HAS_SECTION_NUMBER ? pinfo->rec->section_number
                                                                                         : 0);
