@@ -32,10 +32,10 @@ struct emitter {
     bool clashed;    /* acts as sender and as receiver: reported once */
     uint8_t bad_data;
     uint8_t data_left_out;
-    unsigned bad_header; /* packets with a bad checksum */
-    uint8_t bad_of_type[NB_DONE + 1];
-    unsigned like[array_length(mistakes)]; /* of these, what a known mistake explains */
-    uint16_t good_types;                   /* bits: types of which one had a good checksum */
+    unsigned bad_header;                      /* packets with a bad checksum */
+    uint8_t bad_of_type[NB_TEXT_MESSAGE + 1]; /* version 4 has one type more */
+    unsigned like[array_length(mistakes)];    /* of these, what a known mistake explains */
+    uint16_t good_types;                      /* bits: types of which one had a good checksum */
     bool good_data;
 };
 
