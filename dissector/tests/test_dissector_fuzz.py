@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 
 import pytest
 
@@ -88,3 +89,25 @@ def test_mutation_reaches_the_far_corners() -> None:
     assert any(raw[3] == forge.CONTROL and len(raw) > 300 for raw in payloads)
     repaired = sum(raw == mutate.repaired(raw) for raw in payloads)
     assert 0.5 < repaired / len(payloads) < 0.98
+
+
+@pytest.mark.parametrize("dialect", ["rfc998", "etftp", "version4"])
+def test_bad_checksums_of_every_type_are_counted_within_bounds(strict: Reader, dialect: str) -> None:
+    """Each type code follows an intact OPEN and RESPONSE, six times with a wrong header checksum."""
+    types = range(1, 16)
+    version = {"rfc998": 2, "etftp": 3, "version4": 5}[dialect]
+    frames = []
+    for code in types:
+        ports = 2000 + code, 3000 + code
+        for sender, kind in ((0, 1), (1, 2), *[(side, code) for _ in range(6) for side in (0, 1)]):
+            here, there = ports[sender], ports[1 - sender]
+            body = bytes(2) + struct.pack(">BBHHHH", version, kind, 48, here, there, 0) + bytes(36)
+            checksum = forge.checksum(body) ^ (0 if kind < 3 else 0x0101)
+            payload = struct.pack(">H", checksum) + body[2:]
+            addresses = ("10.0.0.1", "10.0.0.2") if sender == 0 else ("10.0.0.2", "10.0.0.1")
+            frames.append(forge.Frame(forge.NS, forge.ipv4(payload, *addresses, len(frames))))
+    capture = forge.write_pcapng(strict.home / f"bad-{dialect}.pcapng", frames)
+    done = strict.run("tshark", "-n", "-2", "-r", str(capture), "-O", "netblt", **sanitized.environment())
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert sanitized.complaints(done.stderr) == []
+    assert done.stdout.count("Checksum Status: Bad") + done.stdout.count("[incorrect") >= 6 * len(types)
