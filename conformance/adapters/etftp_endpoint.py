@@ -15,8 +15,8 @@ import sys
 import time
 from pathlib import Path
 
-from netblt_conformance import paths
-from netblt_conformance.model import ROLES_BY_NAME, Status
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import ROLES_BY_NAME, Status
 from netblt_conformance.simlib import Iut, IutError, IutLibrary, IutParams
 
 SERVER_PORT = 1818
@@ -63,7 +63,8 @@ def library() -> Path:
     """Built by whoever runs the suite on the sim link, or now."""
     built = paths.iut_library("etftp")
     if not built.is_file():
-        from netblt_conformance import dialect, subject  # they take a second to load
+        from netblt_conformance.mutants import subject  # they take a second to load
+        from netblt_conformance.packets import dialect
 
         subject.library(dialect.ETFTP)
     return built

@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PairEnd, run_pair
 
 HEADER = struct.Struct(">HBBHHHIHHIHH")  # WIRE-02 and WIRE-10: as many fields as DATA has

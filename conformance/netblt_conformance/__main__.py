@@ -3,7 +3,7 @@
 
 import sys
 
-from netblt_conformance.cli import main
+from netblt_conformance.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -23,10 +23,11 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from netblt_conformance import mutants, paths
-from netblt_conformance.mutants import Mutant, MutantError
+from netblt_conformance.common import paths
+from netblt_conformance.mutants import mutants
+from netblt_conformance.mutants.mutants import Mutant, MutantError
+from netblt_conformance.mutants.subject import iut_builder
 from netblt_conformance.report.causes_so_far import LIKELY_CAUSE
-from netblt_conformance.subject import iut_builder
 
 # Both ends, setup, transfer, timers and closing; each breaks many cases, or makes them wait.
 CHOSEN = (

@@ -14,11 +14,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from netblt_conformance import mutants, paths
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.diagnosis.evidence import SOURCES
+from netblt_conformance.mutants import mutants
 from netblt_conformance.report.causes_so_far import AGREE
-from netblt_conformance.schedule import FIRST_RUNS
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.run.schedule import FIRST_RUNS
 
 # A run that takes longer until it fails is of no use among the first ones, unless nothing else shows the mutant.
 SOON_S = 3.0

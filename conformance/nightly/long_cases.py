@@ -10,9 +10,9 @@ import json
 import sys
 from pathlib import Path
 
-from netblt_conformance import paths
-from netblt_conformance.schedule import DURATIONS
-from netblt_conformance.verdicts import Origin
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import Origin
+from netblt_conformance.run.schedule import DURATIONS
 
 LONG_S = 5.0  # shorter cases fill the gaps that the long ones leave, in whatever order they run
 HEAD = """\

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from covertable import make
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 
 ROWS = "pairs.toml"
 FACTORS: dict[str, list[Any]] = {

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from netblt_conformance import paths
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import Result
 from netblt_conformance.report.files import JSON_LINES, JUNIT
-from netblt_conformance.verdicts import Result
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
 # Under nohup and in the background of a shell these are ignored, by children too; the tests send them to programs.

@@ -7,7 +7,7 @@ import importlib.util
 import sys
 from types import ModuleType
 
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 
 
 def nightly_script(name: str) -> ModuleType:

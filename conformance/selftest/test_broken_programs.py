@@ -7,8 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from netblt_conformance import adapter, mutants, paths
-from netblt_conformance.model import ALL_ROLES
+from netblt_conformance.adapter import adapter_file
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import ALL_ROLES
+from netblt_conformance.mutants import mutants
 from selftest.scripts import nightly_script
 
 broken = nightly_script("broken_programs")
@@ -62,7 +64,7 @@ def test_a_mutant_is_built_as_a_program_with_an_adapter_of_its_own(tmp_path: Pat
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "netblt" in done.stdout
-    found = adapter.load(broken.write_adapter(entry.name, folder))
+    found = adapter_file.read(broken.write_adapter(entry.name, folder))
     assert found.name == "netblt, no-null-ack"
     assert set(found.roles) == set(ALL_ROLES)
     commands = [found.expand(role.command[:1], {}) for role in found.roles.values()]

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from netblt_conformance import ipv4, nobody, paths
 from netblt_conformance.check.judge import exit_code
-from netblt_conformance.judges.findings import FindingReader, JudgeError
+from netblt_conformance.common import nobody, paths
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
+from netblt_conformance.judges.findings import FindingReader
 from netblt_conformance.judges.tshark import plugin_folder
-from netblt_conformance.packets import seal
-from netblt_conformance.verdicts import ExitCode, Result, Verdict
+from netblt_conformance.packets import ipv4
+from netblt_conformance.packets.packets import seal
 
 if TYPE_CHECKING:
     from selftest.conftest import Command

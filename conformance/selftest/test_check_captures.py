@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from netblt_conformance import paths
 from netblt_conformance.check.folders import is_capture, listed
 from netblt_conformance.check.judge import Checked, rows_of
-from netblt_conformance.judges.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.judges.standings import VIOLATED, Connection, Standing
 from netblt_conformance.judges.tshark import plugin_folder
-from netblt_conformance.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type, seal
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.packets.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.packets.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type, seal
 from netblt_conformance.watch.pcapng import packet
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
 VIOLATION = paths.root() / "pcaps" / "violations" / "ctrl01-from-zero.pcapng"

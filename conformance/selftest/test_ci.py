@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 from netblt_conformance.judges.tshark import plugin_folder
 
 CI = paths.root() / "conformance" / "ci"

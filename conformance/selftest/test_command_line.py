@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable
 
 import pytest
-from netblt_conformance import catalogue, mutants, paths
-from netblt_conformance.cli import main
-from netblt_conformance.commands import checked_cases
-from netblt_conformance.explain import explain
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.commands.cli import main
+from netblt_conformance.commands.commands import checked_cases
+from netblt_conformance.commands.explain import explain
+from netblt_conformance.common import paths
+from netblt_conformance.mutants import mutants
 
 
 @pytest.mark.parametrize(("command", "words"), [("run", []), ("doctor", []), ("explain", ["CTRL-04"]), ("mutants", [])])

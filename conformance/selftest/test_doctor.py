@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from netblt_conformance import paths, words
+from netblt_conformance.common import paths, words
+from netblt_conformance.common.model import ACTIVE_SENDER, ALL_ROLES
 from netblt_conformance.doctor import advice, child, frames
 from netblt_conformance.doctor.transfer import Examined, Stage
-from netblt_conformance.ipv4 import wrap
 from netblt_conformance.links.base import Account, LinkFactory
-from netblt_conformance.model import ACTIVE_SENDER, ALL_ROLES
+from netblt_conformance.packets.ipv4 import wrap
 from selftest.conftest import Command, Outcome
 
 WIRE = 'name = "mine"\n[wire]\nencapsulation = "ip"\n'

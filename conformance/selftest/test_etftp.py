@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from netblt_conformance import catalogue, coverage, etftp, ipv4, mutants, mutation, packets, paths, subject
-from netblt_conformance.capture import Capture
-from netblt_conformance.commands import checked_cases
-from netblt_conformance.dialect import ETFTP, RFC998
-from netblt_conformance.etftp import Extras
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.commands.commands import checked_cases
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
-from netblt_conformance.mutants import MutantError
-from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.mutants import coverage, mutants, mutation, subject
+from netblt_conformance.mutants.mutants import MutantError
+from netblt_conformance.packets import etftp, ipv4, packets
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.dialect import ETFTP, RFC998
+from netblt_conformance.packets.etftp import Extras
+from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
 from netblt_conformance.wire import ETFTP as LAYER
 
 if TYPE_CHECKING:

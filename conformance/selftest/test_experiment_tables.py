@@ -11,7 +11,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from netblt_conformance import cli, paths
+from netblt_conformance.commands import cli
+from netblt_conformance.common import paths
 from netblt_conformance.experiment import best, running, scenario
 from netblt_conformance.experiment.running import Result, error_percent
 from netblt_conformance.experiment.simulate import simulate

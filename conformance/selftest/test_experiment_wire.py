@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from netblt_conformance import cli
+from netblt_conformance.commands import cli
 from netblt_conformance.experiment import compare, scenario, wire
 from netblt_conformance.experiment.compare import Line, as_csv, as_json, table
 from netblt_conformance.experiment.scenario import ScenarioError

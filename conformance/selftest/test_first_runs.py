@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import ModuleType
 
 import pytest
-from netblt_conformance.verdicts import Origin, Result, Verdict
+from netblt_conformance.common.verdicts import Origin, Result, Verdict
 from selftest.scripts import nightly_script
 
 

@@ -8,9 +8,11 @@ import re
 from pathlib import Path
 
 import pytest
-from netblt_conformance import catalogue, generate, paths
-from netblt_conformance.catalogue import CatalogueError, Requirement
-from netblt_conformance.dissector_rule import Rule
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.catalogue.catalogue import CatalogueError, Requirement
+from netblt_conformance.catalogue.dissector_rule import Rule
+from netblt_conformance.commands import generate
+from netblt_conformance.common import paths
 
 
 @pytest.mark.parametrize("file", ["rules-table.h", "dissector-rules.md"])

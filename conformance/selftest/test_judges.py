@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import catalogue
-from netblt_conformance.capture import Capture
-from netblt_conformance.judges import frames, second, standings
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.verdicts import Cause, Result, Verdict
+from netblt_conformance.judges import second, standings
 from netblt_conformance.judges.comparable import COMPARABLE
 from netblt_conformance.judges.findings import Finding
 from netblt_conformance.judges.second import disagreements, position_options
 from netblt_conformance.judges.tshark import Tshark, plugin_folder
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
-from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
-from netblt_conformance.verdicts import Cause, Result, Verdict
+from netblt_conformance.packets import frames
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
 
 if TYPE_CHECKING:
     from selftest.conftest import Command

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from netblt_conformance import nobody
+from netblt_conformance.common import nobody
 from selftest.netblt_command_helpers import (
     DONE,
     KEYS,

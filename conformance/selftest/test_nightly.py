@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 
 PROGRAM = """
 import os, sys

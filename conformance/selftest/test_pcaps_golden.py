@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 from netblt_conformance.wire import NETBLT, checksum_ok, data_checksum_ok, peek
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

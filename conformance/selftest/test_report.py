@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from netblt_conformance import paths
-from netblt_conformance.report import covered, files, html, progress
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import ExitCode, Origin, Result, Verdict, exit_code, harden
+from netblt_conformance.mutants import covered
+from netblt_conformance.report import files, html, progress
 from netblt_conformance.report.excerpt import excerpt
-from netblt_conformance.verdicts import ExitCode, Origin, Result, Verdict, exit_code, harden
 from selftest.xsd import is_valid
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from netblt_conformance.common.verdicts import Cause, Result, Verdict
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH
 from netblt_conformance.report.causes_so_far import AGREE, AGREE_LATE, LIKELY_CAUSE, LINES_MAX, PATIENCE_S, CausesSoFar
-from netblt_conformance.verdicts import Cause, Result, Verdict
 
 
 def failed(case: str, requirement: str = "CTRL-01", cause: Cause = Cause.JUDGEMENT, held_up_us: int = 0) -> Result:

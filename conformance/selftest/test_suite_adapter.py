@@ -7,11 +7,20 @@ import re
 from pathlib import Path
 
 import pytest
-from netblt_conformance import adapter, known, paths
-from netblt_conformance.links.base import Feature, NotSupportedError
-from netblt_conformance.links.transport import Encapsulation
-from netblt_conformance.model import ACTIVE_SENDER, ALL_ROLES, PASSIVE_RECEIVER, Parameters, Start
-from netblt_conformance.verdicts import Result, Verdict, exit_code
+from netblt_conformance.adapter import adapter, adapter_file
+from netblt_conformance.common import paths
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import (
+    ACTIVE_SENDER,
+    ALL_ROLES,
+    PASSIVE_RECEIVER,
+    Encapsulation,
+    Feature,
+    Parameters,
+    Start,
+)
+from netblt_conformance.common.verdicts import Result, Verdict, exit_code
+from netblt_conformance.run import known
 
 GOOD = """
 name = "example"
@@ -39,16 +48,16 @@ message = "only the news"
 def loaded(tmp_path: Path, text: str) -> adapter.Adapter:
     path = tmp_path / "x.toml"
     path.write_text(text, encoding="utf-8")
-    return adapter.load(path)
+    return adapter_file.read(path)
 
 
 @pytest.mark.parametrize("path", sorted(paths.adapters().glob("*.toml")), ids=lambda path: path.stem)
 def test_a_shipped_adapter_loads(path: Path) -> None:
-    assert adapter.load(path).name
+    assert adapter_file.read(path).name
 
 
 def test_the_reference_adapter_describes_every_role() -> None:
-    assert set(adapter.load(paths.adapters() / "reference.toml").roles) == set(ALL_ROLES)
+    assert set(adapter_file.read(paths.adapters() / "reference.toml").roles) == set(ALL_ROLES)
 
 
 def after_name(text: str) -> str:
@@ -104,7 +113,7 @@ def test_a_mistake_is_named(tmp_path: Path, text: str, complaint: str) -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(adapter.AdapterError, match="No such file"):
-        adapter.load(tmp_path / "none.toml")
+        adapter_file.read(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize(("on", "last"), [("1", ["--sum", "192.0.2.1"]), ("", [])])

@@ -6,8 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from netblt_conformance import catalogue, paths
-from netblt_conformance.selection import Candidate, Selection, SelectionError
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common import paths
+from netblt_conformance.run.selection import Candidate, Selection, SelectionError
 
 GOOD = """
 [[requirement]]

@@ -7,11 +7,10 @@ import dataclasses
 import shlex
 from typing import TYPE_CHECKING
 
-from netblt_conformance import catalogue
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.verdicts import KNOWN, Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
-from netblt_conformance.known import KNOWN
 from netblt_conformance.report import alike, causes
-from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netblt_conformance import confirm
-from netblt_conformance.confirm import Keyed
-from netblt_conformance.verdicts import Cause, Result, Verdict
+from netblt_conformance.common.verdicts import Cause, Result, Verdict
+from netblt_conformance.run import confirm
+from netblt_conformance.run.confirm import Keyed
 
 
 def run(key: str, verdict: Verdict, reason: str = "", capture: str | None = None, *, disturbed: bool = False) -> Keyed:

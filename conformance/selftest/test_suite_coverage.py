@@ -10,9 +10,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from netblt_conformance import catalogue, coverage, mutants
-from netblt_conformance.catalogue import Requirement
-from netblt_conformance.commands import checked_cases
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.catalogue.catalogue import Requirement
+from netblt_conformance.commands.commands import checked_cases
+from netblt_conformance.mutants import coverage, mutants
 
 if TYPE_CHECKING:
     from selftest.conftest import Outcome

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from netblt_conformance import mutants, paths
-from netblt_conformance.diagnosis import measure
-from netblt_conformance.diagnosis.measure import Diagnosed, Figures
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.diagnosis.ranking import LikelyCause, likely_causes
-from netblt_conformance.mutants import Mutant
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.mutants import measure, mutants
+from netblt_conformance.mutants.measure import Diagnosed, Figures
+from netblt_conformance.mutants.mutants import Mutant
 
 
 def diagnosed(planted: str, *causes: tuple[str, ...], found_as: str = "") -> Diagnosed:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from netblt_conformance import mutants, mutation, paths
-from netblt_conformance.packets import Packet, Type
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import Cause, Result, Verdict
+from netblt_conformance.common.waits import Awaited
+from netblt_conformance.mutants import mutants, mutation
+from netblt_conformance.packets.packets import Packet, Type
 from netblt_conformance.peer.base import Peer, Seen
-from netblt_conformance.verdicts import Cause, Result, Verdict
-from netblt_conformance.waits import Awaited
 
 
 @pytest.fixture(scope="module")

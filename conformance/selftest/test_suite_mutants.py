@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from netblt_conformance import mutants, mutation, paths
-from netblt_conformance.engine import Plan
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import PASSIVE_SENDER
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.links.sim import SimLinkFactory
-from netblt_conformance.model import PASSIVE_SENDER
-from netblt_conformance.selection import Selection
-from netblt_conformance.verdicts import Verdict
-from netblt_conformance.worker import Supervisor
+from netblt_conformance.mutants import mutants, mutation
+from netblt_conformance.run.engine import Plan
+from netblt_conformance.run.selection import Selection
+from netblt_conformance.run.worker import Supervisor
 
 if TYPE_CHECKING:
     from selftest.conftest import Command

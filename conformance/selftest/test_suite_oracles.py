@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from netblt_conformance import packets, tolerances
-from netblt_conformance.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.oracles.session import Session
-from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
 
 TESTER_PORT, IUT_PORT = 4000, 5000
 DELAY_US = 1_000

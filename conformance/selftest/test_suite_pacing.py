@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from netblt_conformance.pacing import complaint, first_too_early
+from netblt_conformance.packets.pacing import complaint, first_too_early
 
 BURST, INTERVAL_US = 3, 100_000
 PACKETS = 36

@@ -8,8 +8,9 @@ import random
 from typing import Any
 
 import pytest
-from netblt_conformance import fuzz, packets, paths
-from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
+from netblt_conformance.common import paths
+from netblt_conformance.packets import fuzz, packets
+from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
 from netblt_conformance.wire import NETBLT
 from scapy.packet import Padding
 

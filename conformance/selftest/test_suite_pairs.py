@@ -7,7 +7,7 @@ import itertools
 import tomllib
 from typing import Any
 
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 from selftest.scripts import nightly_script
 
 FILE = paths.suite() / "pairs.toml"

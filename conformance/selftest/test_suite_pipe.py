@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import paths
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import ACTIVE_SENDER, Parameters, Start, Stop
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.links import pipeframes
-from netblt_conformance.model import ACTIVE_SENDER, Parameters, Start, Stop
-from netblt_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from selftest.conftest import Command

@@ -7,14 +7,16 @@ import functools
 from collections.abc import Callable, Iterator
 
 import pytest
-from netblt_conformance import mutants, mutation, paths
-from netblt_conformance.capture import Capture
+from netblt_conformance.cases.probe import OPENS_OF_OTHER_VERSIONS, SPELLINGS, VERSIONS, probe
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Role
+from netblt_conformance.common.verdicts import FIRST_TRANSFER
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.links.virtual import VirtualLink
-from netblt_conformance.model import ALL_ROLES, ROLES_BY_NAME, Role
-from netblt_conformance.mutants import Edit, Mutant
-from netblt_conformance.probe import FIRST_TRANSFER, OPENS_OF_OTHER_VERSIONS, SPELLINGS, VERSIONS, probe
-from netblt_conformance.spelling import Covers, Spelling
+from netblt_conformance.mutants import mutants, mutation
+from netblt_conformance.mutants.mutants import Edit, Mutant
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.spelling import Covers, Spelling
 
 ACTIVE_RECEIVER, PASSIVE_RECEIVER = ROLES_BY_NAME["active-receiver"], ROLES_BY_NAME["passive-receiver"]
 Probed = tuple[str, int]  # why the first transfer failed, and the number of transfers that were tried

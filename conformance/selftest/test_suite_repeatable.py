@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 
 if TYPE_CHECKING:
     from selftest.conftest import Command, Outcome

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from netblt_conformance import catalogue
-from netblt_conformance.running import Listener
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.run.running import Listener
 
 if TYPE_CHECKING:
-    from netblt_conformance.engine import Plan
+    from netblt_conformance.run.engine import Plan
     from selftest.conftest import Command, Outcome
 
 # All that virtual time cannot show.

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from netblt_conformance import paths
-from netblt_conformance.engine import Plan
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import ALL_ROLES
 from netblt_conformance.links.sim import SimLinkFactory
-from netblt_conformance.loaded import with_cases
-from netblt_conformance.model import ALL_ROLES
-from netblt_conformance.schedule import Planned, Schedule, deciding, durations, first_runs
-from netblt_conformance.selection import Selection
-from netblt_conformance.worker import Supervisor
+from netblt_conformance.run.engine import Plan
+from netblt_conformance.run.loaded import with_cases
+from netblt_conformance.run.schedule import Planned, Schedule, deciding, durations, first_runs
+from netblt_conformance.run.selection import Selection
+from netblt_conformance.run.worker import Supervisor
 
 SENDER, RECEIVER = "active-sender", "active-receiver"
 

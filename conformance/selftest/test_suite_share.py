@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from netblt_conformance.engine import Plan
+from netblt_conformance.common.model import ALL_ROLES
 from netblt_conformance.links.sim import SimLinkFactory
-from netblt_conformance.loaded import Loaded, with_cases
-from netblt_conformance.model import ALL_ROLES
-from netblt_conformance.selection import Selection, Share
+from netblt_conformance.run.engine import Plan
+from netblt_conformance.run.loaded import Loaded, with_cases
+from netblt_conformance.run.selection import Selection, Share
 
 PARTS = 3
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from netblt_conformance import packets
-from netblt_conformance.packets import Forge, Kind, Message, Packet, Type
-from netblt_conformance.spelling import PLAIN, Covers, Spelling, spelling_of
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
+from netblt_conformance.packets.spelling import PLAIN, Covers, Spelling, spelling_of
 from netblt_conformance.wire import checksum_ok
 from netblt_conformance.wire.fast import sums_to_ffff
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.common.model import ROLES_BY_NAME
+from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.report import table
-from netblt_conformance.verdicts import Result, Verdict
 
 
 def results(*roles: str, verdict: Verdict = Verdict.PASS, reason: str = "", arm: str = "stimulus") -> list[Result]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from netblt_conformance.verdicts import GRADED, ExitCode, Judgement, Result, Verdict, exit_code
+from netblt_conformance.common.verdicts import GRADED, ExitCode, Judgement, Result, Verdict, exit_code
 
 
 def result(verdict: Verdict, role: str = "active-sender") -> Result:

@@ -8,18 +8,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from netblt_conformance import catalogue, tolerances
-from netblt_conformance.case import Case, Profile
-from netblt_conformance.engine import Plan
-from netblt_conformance.links.base import Link
-from netblt_conformance.model import Role
-from netblt_conformance.oracles import Monitor
-from netblt_conformance.oracles.base import Violation
-from netblt_conformance.peer import SenderPeer
-from netblt_conformance.peer.base import Peer, UnmetError
-from netblt_conformance.schedule import Planned, Schedule
-from netblt_conformance.verdicts import Cause, Result, Verdict
-from netblt_conformance.waits import (
+from netblt_conformance.cases.case import Case, Profile
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import Role
+from netblt_conformance.common.verdicts import Cause, Result, Verdict
+from netblt_conformance.common.waits import (
     LONGER_THAN_EVER,
     OVERDUE_RUNS,
     OVERDUE_S,
@@ -33,7 +27,14 @@ from netblt_conformance.waits import (
     Wait,
     Watch,
 )
-from netblt_conformance.worker import Supervisor, Worker
+from netblt_conformance.links.base import Link
+from netblt_conformance.oracles import Monitor
+from netblt_conformance.oracles.base import Violation
+from netblt_conformance.peer import SenderPeer
+from netblt_conformance.peer.base import Peer, UnmetError
+from netblt_conformance.run.engine import Plan
+from netblt_conformance.run.schedule import Planned, Schedule
+from netblt_conformance.run.worker import Supervisor, Worker
 
 ROLE, OTHER_ROLE = "active-receiver", "passive-receiver"
 S = 1_000_000

@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import nobody, paths
-from netblt_conformance.adapter import load
+from netblt_conformance.adapter.adapter_file import read
+from netblt_conformance.common import nobody, paths
+from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.links import netns, places
-from netblt_conformance.links.base import LinkUnavailableError
 from netblt_conformance.links.program import remove_leftovers
-from netblt_conformance.packets import Forge, Type
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.packets.packets import Forge, Type
 
 if TYPE_CHECKING:
-    from netblt_conformance.verdicts import Result
+    from netblt_conformance.common.verdicts import Result
     from selftest.conftest import Command, Outcome
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
@@ -436,7 +436,7 @@ def test_without_rights_the_other_links_are_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(LinkUnavailableError, match="--link sim and --link pipe need no rights"):
         netns.become_root_of_a_user_namespace()
     # The whole factory: with an adapter that can do UDP there is a way left.
-    assert places.WireLinkFactory(load(paths.adapters() / "reference.toml"))._find_place().words == places.LOOPBACK
+    assert places.WireLinkFactory(read(paths.adapters() / "reference.toml"))._find_place().words == places.LOOPBACK
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.common.verdicts import Verdict
 
 if TYPE_CHECKING:
     from selftest.conftest import Command

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from netblt_conformance.adapter import Adapter
-from netblt_conformance.capture import Capture
+from netblt_conformance.adapter.adapter import Adapter
+from netblt_conformance.common.model import Encapsulation
 from netblt_conformance.links import wire
-from netblt_conformance.links.transport import Encapsulation, Heard, Transport
+from netblt_conformance.links.transport import Heard, Transport
 from netblt_conformance.links.wire import AFTER_END_US, WireLink
+from netblt_conformance.packets.capture import Capture
 
 S = 1_000_000
 NS = 1000

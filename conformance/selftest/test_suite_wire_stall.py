@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.links.client import SlowReader, SlowWriter, StallingClient
 from netblt_conformance.links.process import Process
-from netblt_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from selftest.conftest import Command, Outcome

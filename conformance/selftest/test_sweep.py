@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import mutants, paths, subject
-from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import ROLES_BY_NAME
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.sweep import faults, schedule_file
 from netblt_conformance.sweep.shrink import shrink
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
-from netblt_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from selftest.conftest import Command

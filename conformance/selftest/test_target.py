@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from netblt_conformance import paths, target
-from netblt_conformance.adapter import AdapterError
+from netblt_conformance.adapter.adapter import AdapterError
+from netblt_conformance.common import paths
+from netblt_conformance.run import target
 from selftest.conftest import Command
 
 PIPE = '[pipe]\ncommand = ["/bin/false"]\n'

@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from netblt_conformance import ipv4, packets, paths, replayed
+from netblt_conformance.cases import replayed
+from netblt_conformance.common import paths
+from netblt_conformance.common.errors import HarnessError, NotSupportedError
+from netblt_conformance.common.model import Encapsulation
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.judges.tshark import Tshark, plugin_folder
 from netblt_conformance.links import netns, replay
-from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS, HarnessError, NotSupportedError
-from netblt_conformance.links.transport import Encapsulation
+from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.links.veth import VethTransport
-from netblt_conformance.packets import Forge, Type
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.packets import ipv4, packets
+from netblt_conformance.packets.packets import Forge, Type
 
 if TYPE_CHECKING:
     from selftest.conftest import Command

@@ -14,9 +14,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from netblt_conformance import ipv4, paths
+from netblt_conformance.common import paths
 from netblt_conformance.judges.tshark import plugin_folder
-from netblt_conformance.packets import Forge, Packet, Type
+from netblt_conformance.packets import ipv4
+from netblt_conformance.packets.packets import Forge, Packet, Type
 from netblt_conformance.watch import pcapng
 from netblt_conformance.watch.command import careful
 from netblt_conformance.watch.tracker import Tracker

@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import paths
-from netblt_conformance.judges.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.common import paths
+from netblt_conformance.packets.frames import ENHANCED_PACKET, blocks
 from netblt_conformance.watch.pcapng import packet
 
 SENDING, WATCHED = "sending", "watched"

@@ -2,9 +2,9 @@
 """A second connection between the same two ports: after the end of the first one, and while its sender still dallies
 (RFC 998 5.1, 5.3.1)."""
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import PASSIVE, Case, case
-from netblt_conformance.packets import Type
+from netblt_conformance.cases.case import PASSIVE, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
 

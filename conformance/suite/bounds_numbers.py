@@ -2,11 +2,11 @@
 """Both sides of each bound of numbers and lengths in a transfer: data at the edges of packets and buffers, packet,
 buffer and control sequence numbers, entries of a RESEND (RFC 998 3, 5.2, 8)."""
 
-from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import NotSupportedError
-from netblt_conformance.packets import Kind, Message, Type
+from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US
 
 PACKET_BYTES, BUFFER_BYTES = 256, 1024
 # One byte beside each edge of a packet and of a buffer: the last packet has one byte, all but one, or all.

@@ -4,14 +4,14 @@ size and client string (RFC 998 4, 5.1, 8). docs/conformance.md has the table of
 
 import dataclasses
 
-from netblt_conformance import packets
-from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Type
+from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US
 
 # What the implementation is told that it can do at most, and what an active one is told to propose.
 LIMITS = {"buffer_size": 1000, "packet_size": 200, "burst_size": 5, "burst_interval_ms": 20, "max_buffers": 3}

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CKSUM: what checksums protect."""
 
-from netblt_conformance import packets, tolerances
-from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Message, Type
+from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US
 from netblt_conformance.wire import data_checksum_ok
 
 

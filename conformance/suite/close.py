@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CLOSE: the end of a successful transfer (RFC 998 5.3.1)."""
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer.receiver import CONTROL_TIMER_MS
-from netblt_conformance.tolerances import QUIET_US
 
 REPEATS_OF_OK = 3
 FEWER = 1000  # of a full buffer a sender may not know that it is the last (AMB-41)

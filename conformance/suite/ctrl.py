@@ -7,14 +7,15 @@ it, and may be acted upon, but not acknowledged (AMB-36).
 
 from collections.abc import Iterator
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import RECEIVERS, Case, case
-from netblt_conformance.links.base import Feature, NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind
+from netblt_conformance.cases.case import RECEIVERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature
+from netblt_conformance.common.tolerances import QUIET_US, REACTION_MAX_US
+from netblt_conformance.packets.packets import Kind
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US, REACTION_MAX_US
 
 BUFFER_BYTES = 512
 BUFFERS = 4

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CTRL, sending implementation: how it takes control messages in and acknowledges them (RFC 998 5.2.1)."""
 
-from netblt_conformance.case import SENDERS, Case, case
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.cases.case import SENDERS, Case, case
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US
 
 
 @case("CTRL-06", roles=SENDERS)

@@ -4,14 +4,15 @@
 import contextlib
 import itertools
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import Feature, NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US
 
 BEYOND_16_BITS = 0x0001_2345
 # Transfer lengths around the edges of packets (256 bytes) and buffers (1024 bytes).

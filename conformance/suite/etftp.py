@@ -4,16 +4,17 @@
 import dataclasses
 from typing import Any
 
-from netblt_conformance import etftp, pacing, packets, tolerances
-from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import Feature, NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_MS as MS
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.model import Stop
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_MS as MS
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature, Stop
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets import etftp, pacing, packets
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
-from netblt_conformance.tolerances import QUIET_US
 from netblt_conformance.wire import ETFTP, data_checksum_ok
 from netblt_conformance.wire.fast import checksum_ok
 

@@ -3,12 +3,12 @@
 
 from typing import Any
 
-from netblt_conformance import etftp, ipv4, tolerances
-from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
-from netblt_conformance.links.base import Feature
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.model import Stop
-from netblt_conformance.packets import Type
+from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature, Stop
+from netblt_conformance.packets import etftp, ipv4
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen, UnmetError
 from netblt_conformance.wire import ETFTP

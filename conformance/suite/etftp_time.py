@@ -3,10 +3,10 @@
 
 import itertools
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import ACTIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Type
+from netblt_conformance.cases.case import ACTIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
 from netblt_conformance.wire import ETFTP

@@ -5,15 +5,16 @@ when it dies, the verdict names the packet that it died of."""
 import dataclasses
 from collections.abc import Callable
 
-from netblt_conformance import fuzz, packets, tolerances
-from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
-from netblt_conformance.links.base import Feature, NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.model import Stop
-from netblt_conformance.packets import Kind, Message, Packet, Type
+from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature, Stop
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.common.waits import Awaited
+from netblt_conformance.packets import fuzz, packets
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.tolerances import QUIET_US
-from netblt_conformance.waits import Awaited
 
 COUNT = 150  # packets of a kind and role; each is another one
 

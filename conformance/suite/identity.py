@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The unique ID of a connection request, from one start of an active end to the next (RFC 998 5.1)."""
 
-from netblt_conformance.case import ACTIVE, Case, case
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Type
+from netblt_conformance.cases.case import ACTIVE, Case, case
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.packets.packets import Type
 
 # In virtual time a start costs nothing: so many that an ID of one byte repeats itself.
 STARTS, REAL_STARTS = 48, 3

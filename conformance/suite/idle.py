@@ -2,12 +2,13 @@
 """Long waits: KEEPALIVE over many periods of the death timer, and a buffer under way whose client has stopped
 (RFC 998 4, 5.2.3)."""
 
-from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import Feature, NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.tolerances import QUIET_US
 
 # Periods of the death timer for which an idle end is listened to; on a real link nobody waits so long.
 PERIODS, REAL_PERIODS = 60, 2

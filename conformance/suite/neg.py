@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """NEG: negotiation (RFC 998 section 4). The monitor compares every RESPONSE with its OPEN, field by field."""
 
-from netblt_conformance import pacing, packets, tolerances
-from netblt_conformance.case import ACTIVE, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.packets import Kind, Packet, Type
+from netblt_conformance.cases.case import ACTIVE, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.packets import pacing, packets
+from netblt_conformance.packets.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.wire import data_checksum_ok

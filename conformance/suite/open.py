@@ -3,14 +3,14 @@
 
 import dataclasses
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, Case, case
-from netblt_conformance.links.base import NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Type, different_for_clients, different_terms
+from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Type, different_for_clients, different_terms
 from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.peer.base import Seen, UnmetError
-from netblt_conformance.tolerances import QUIET_US
 from netblt_conformance.wire import data_checksum_ok
 
 OTHER_ID = 0x0BADCAFE

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ORDER: the lowest buffer goes first (RFC 998 5.2)."""
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import SENDERS, Case, case
-from netblt_conformance.links.base import NotSupportedError
-from netblt_conformance.packets import Kind
+from netblt_conformance.cases.case import SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.packets.packets import Kind
 from netblt_conformance.peer import ReceiverPeer
 
 SLOW = {"buffer_size": 2048, "burst_size": 1, "burst_interval_ms": 20, "max_buffers": 3}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance.case import Case, case
-from netblt_conformance.model import (
+from netblt_conformance.cases.case import Case, case
+from netblt_conformance.common.model import (
     ACTIVE_RECEIVER,
     ACTIVE_SENDER,
     PASSIVE_RECEIVER,

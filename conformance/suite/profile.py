@@ -2,14 +2,15 @@
 """What an implementation chose where RFC 998 leaves a choice. Nothing here fails a choice: each case reports it, under
 the name that catalogue/ambiguities.toml gives it, and only asks that the connection bears it."""
 
-from netblt_conformance import packets, tolerances
-from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Packet, Type
+from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Kind, Packet, Type
+from netblt_conformance.packets.spelling import Covers
 from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.spelling import Covers
-from netblt_conformance.tolerances import QUIET_US
 
 
 @case("WIRE-08", "WIRE-02", roles=ALL_ROLES)

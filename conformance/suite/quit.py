@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """QUIT and ABORT (RFC 998 5.3.2, 5.3.3)."""
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import ALL_ROLES, SENDERS, Case, case
-from netblt_conformance.links.base import Feature, NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.model import Stop
-from netblt_conformance.packets import Type
+from netblt_conformance.cases.case import ALL_ROLES, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature, Stop
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.tolerances import QUIET_US
 
 SLOW = {"burst_size": 1, "burst_interval_ms": 50}
 

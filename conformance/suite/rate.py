@@ -3,9 +3,10 @@
 
 import dataclasses
 
-from netblt_conformance import pacing, tolerances
-from netblt_conformance.case import SENDERS, Case, case
-from netblt_conformance.model import MICROSECONDS_PER_MS
+from netblt_conformance.cases.case import SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import MICROSECONDS_PER_MS
+from netblt_conformance.packets import pacing
 from netblt_conformance.peer import ReceiverPeer
 
 # Not a multiple of any tick; and longer than a byte can say.

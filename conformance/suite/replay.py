@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from netblt_conformance import replayed, tolerances
-from netblt_conformance.case import Case, case
-from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS, Feature
+from netblt_conformance.cases import replayed
+from netblt_conformance.cases.case import Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import Feature
+from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """RESEND: asking for what is missing and serving it (RFC 998 5.2, 5.2.2)."""
 
-from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
-from netblt_conformance.packets import Kind, Message, Type
+from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common.tolerances import CROSSING_US, QUIET_US, REACTION_MAX_US
+from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.receiver import ReceivedBuffer
-from netblt_conformance.tolerances import CROSSING_US, QUIET_US, REACTION_MAX_US
 
 # A data timer may have run out when the tester took longer than this for a few packets on a busy machine.
 HELD_UP_US = 15_000

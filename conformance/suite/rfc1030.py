@@ -4,11 +4,11 @@ sends; and its rules for an implementation that works well there."""
 
 from collections.abc import Callable, Iterable
 
-from netblt_conformance.case import RECEIVERS, SENDERS, Case, case
-from netblt_conformance.packets import Kind, Packet
+from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Kind, Packet
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US
 
 DELAY_MS = 600  # the one-way delay over the satellites of RFC 1030
 PACED = {"buffer_size": 2048, "burst_size": 4, "burst_interval_ms": 20}

@@ -3,14 +3,15 @@
 
 import dataclasses
 
-from netblt_conformance import packets, tolerances
-from netblt_conformance.case import ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS, Feature
-from netblt_conformance.model import Digest
-from netblt_conformance.packets import Kind, Packet, Type
+from netblt_conformance.cases.case import ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import Digest, Feature
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
-from netblt_conformance.tolerances import QUIET_US
 
 
 def one_of_each_type(peer: ReceiverPeer | SenderPeer) -> dict[Type, bytes]:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """TIMER: control, data and death timers, KEEPALIVE (RFC 998 5.2)."""
 
-from netblt_conformance import tolerances
-from netblt_conformance.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import Feature
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
-from netblt_conformance.tolerances import QUIET_US
 
 
 @case("TIMER-01", roles=RECEIVERS)

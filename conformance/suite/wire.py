@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """WIRE: formats (RFC 998 section 8). Each case provokes the packets that it is about; the monitor reads every one."""
 
-from netblt_conformance import packets, tolerances
-from netblt_conformance.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.links.base import Feature
-from netblt_conformance.model import MICROSECONDS_PER_S as S
-from netblt_conformance.packets import Kind, Type
+from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import MICROSECONDS_PER_S as S
+from netblt_conformance.common.model import Feature
+from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.tolerances import QUIET_US
 
 
 def lossy_transfer(peer: ReceiverPeer | SenderPeer) -> None:

@@ -20,7 +20,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from netblt_conformance import nobody
+from netblt_conformance.common import nobody
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 

@@ -25,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from netblt_conformance import mutants as machinery
+from netblt_conformance.mutants import mutants as machinery
 
 from dissector.tests.forge import write_pcapng
 from dissector.tests.reader import Reader

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import nobody
+from netblt_conformance.common import nobody
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = Path(os.environ.get("NETBLT_PLUGIN_DIR", ROOT / "build" / "plugins"))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from netblt_conformance import catalogue
+from netblt_conformance.catalogue import catalogue
 
 from dissector.tests import forge
 from dissector.tests.forge import Trace, go, ok, resend

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netblt_conformance import nobody
+from netblt_conformance.common import nobody
 
 from dissector.tests import forge, hostile
 from dissector.tests.forge import Trace

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netblt_conformance import catalogue
+from netblt_conformance.catalogue import catalogue
 
 from dissector.tests.reader import ROOT, Finding, Reader
 

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 
 try:
     from netblt_conformance.simlib import (

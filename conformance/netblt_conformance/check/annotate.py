@@ -9,9 +9,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from netblt_conformance.check.judge import Checked
-from netblt_conformance.judges.findings import JudgeError
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.words import fit_lines
 from netblt_conformance.judges.limits import last_line
-from netblt_conformance.words import fit_lines
 
 # A command line holds no more; whoever has more findings has seen enough.
 COMMENTED_FRAMES = 1000

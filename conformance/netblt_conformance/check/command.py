@@ -18,11 +18,12 @@ from typing import IO
 from netblt_conformance.check import annotate, report
 from netblt_conformance.check.folders import Listed, listed
 from netblt_conformance.check.judge import POSITIONS, Checked, exit_code, judge
-from netblt_conformance.judges.tshark import JudgeError, Tshark, opened
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.words import fit
+from netblt_conformance.judges.tshark import Tshark, opened
 from netblt_conformance.report import files
 from netblt_conformance.report.deliver import deliver
 from netblt_conformance.report.progress import Progress
-from netblt_conformance.words import fit
 
 STANDARD_INPUT = "-"
 PROGRESS_S = 0.2

@@ -7,7 +7,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.common.verdicts import Result, Verdict
 
 # Rows of one rule and verdict that are listed; the others are counted.
 LISTED_ALIKE = 100

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.judges.findings import DATA_SUM, HEADER_SUM, Damaged, Finding
 from netblt_conformance.judges.standings import Connection
-from netblt_conformance.verdicts import Result, Verdict
 
 NAMED_FRAMES = 10
 # A flood with forged addresses has a direction for each packet.

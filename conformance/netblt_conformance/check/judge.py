@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
-from netblt_conformance import catalogue
+from netblt_conformance.catalogue import catalogue
 from netblt_conformance.check import crowd, damage, sightings
 from netblt_conformance.check.damage import Direction
+from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Finding, FindingReader
 from netblt_conformance.judges.standings import Connection, Reports, Standing
 from netblt_conformance.judges.tshark import Tshark, UnreadableError
-from netblt_conformance.verdicts import ExitCode, Result, Verdict
 
 VERDICT_OF = {
     standings.VIOLATED: Verdict.FAIL,

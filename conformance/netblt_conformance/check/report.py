@@ -8,14 +8,15 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from netblt_conformance import __version__, catalogue
+from netblt_conformance import __version__
+from netblt_conformance.catalogue import catalogue
 from netblt_conformance.check.damage import Direction
 from netblt_conformance.check.judge import VERDICT_OF, Checked
+from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
+from netblt_conformance.common.words import fit, fit_lines
 from netblt_conformance.judges.findings import Finding
 from netblt_conformance.judges.standings import CROWD, Connection, Standing
 from netblt_conformance.report import table
-from netblt_conformance.verdicts import ExitCode, Result, Verdict
-from netblt_conformance.words import fit, fit_lines
 
 LAYOUT_VERSION = 2
 

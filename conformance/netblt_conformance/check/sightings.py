@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from netblt_conformance.judges.findings import JudgeError
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.verdicts import GRADED, Result, Verdict
 from netblt_conformance.judges.limits import Watched
 from netblt_conformance.judges.standings import Connection
 from netblt_conformance.judges.tshark import Tshark
-from netblt_conformance.verdicts import GRADED, Result, Verdict
 
 _BETWEEN = "|"
 # Transfers between the same ends, one after the other, that another sighting is compared with.

@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from netblt_conformance import catalogue
-from netblt_conformance.known import KNOWN
-from netblt_conformance.model import MICROSECONDS_PER_S
-from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.model import MICROSECONDS_PER_S
+from netblt_conformance.common.verdicts import KNOWN, Cause, Origin, Result, Verdict
 
 # Only these rows are evidence: the dissector and the sweeps see the same faults again, and not every run has them.
 SOURCES = (Origin.CASE, Origin.MONITOR)

@@ -13,8 +13,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.diagnosis.evidence import Contrast, Run, contrasts, reliable, runs_of, weigh
-from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
 
 # A requirement that only the cases of the best one accuse, with at least this share of its score, may be meant as well.
 ALIKE_SHARE = 0.4

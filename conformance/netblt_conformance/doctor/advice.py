@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import signal
 
-from netblt_conformance.case import Profile
+from netblt_conformance.cases.case import Profile
+from netblt_conformance.common.words import last_lines, printable
 from netblt_conformance.doctor.transfer import Examined, Stage
 from netblt_conformance.links.base import Account
-from netblt_conformance.words import last_lines, printable
 
 _BY_STAGE = {
     Stage.NOT_STARTED: "correct the command of this role in the adapter; run the command line above by hand",

@@ -7,15 +7,15 @@ import argparse
 import shlex
 from pathlib import Path
 
-from netblt_conformance import target
-from netblt_conformance.capture import Capture
+from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME
+from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.common.words import fit, fit_lines, shown_lines
 from netblt_conformance.doctor import advice, frames
 from netblt_conformance.doctor.child import Findings, look_at
 from netblt_conformance.doctor.transfer import Stage
-from netblt_conformance.links.base import LinkUnavailableError
-from netblt_conformance.model import ALL_ROLES, ROLES_BY_NAME
-from netblt_conformance.verdicts import ExitCode
-from netblt_conformance.words import fit, fit_lines, shown_lines
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.run import target
 
 # Lines of an output, packets of a transfer: what a screen holds of the beginning and of the end.
 OUTPUT_LINES = 12

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from netblt_conformance import ipv4, packets
-from netblt_conformance.model import MICROSECONDS_PER_S, address_text
-from netblt_conformance.packets import OPENING_TYPES, Packet
-from netblt_conformance.words import printable
+from netblt_conformance.common.model import MICROSECONDS_PER_S, address_text
+from netblt_conformance.common.words import printable
+from netblt_conformance.packets import ipv4, packets
+from netblt_conformance.packets.packets import OPENING_TYPES, Packet
 
 _ICMP = 1
 _PROTOCOLS = {_ICMP: "ICMP", 6: "TCP"}

@@ -8,21 +8,16 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from netblt_conformance import tolerances
-from netblt_conformance.capture import Capture, Frame
-from netblt_conformance.case import Case, Profile
-from netblt_conformance.links.base import (
-    Account,
-    HarnessError,
-    ImplementationError,
-    LinkFactory,
-    NotSupportedError,
-)
-from netblt_conformance.model import Role
-from netblt_conformance.packets import Type
+from netblt_conformance.cases.case import Case, Profile
+from netblt_conformance.cases.probe import probe
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.common.model import Role
+from netblt_conformance.common.verdicts import Cause, Verdict
+from netblt_conformance.links.base import Account, LinkFactory
+from netblt_conformance.packets.capture import Capture, Frame
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.probe import probe
-from netblt_conformance.verdicts import Cause, Verdict
 
 # Two buffers of four packets with the default parameters.
 TRANSFER_BYTES = 2048

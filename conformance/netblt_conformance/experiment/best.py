@@ -8,7 +8,8 @@ import dataclasses
 import math
 
 from netblt_conformance.experiment import metrics
-from netblt_conformance.experiment.scenario import Run, ScenarioError, Tables
+from netblt_conformance.experiment.scenario import Run, ScenarioError
+from netblt_conformance.experiment.tables import Tables
 
 # Shares of the path's capacity that are tried: just below it, at it, and where queues and hosts need more room.
 _SHARES = (0.85, 0.92, 0.96, 0.98, 0.99, 1.0)

@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.experiment import scenario as scenarios
 from netblt_conformance.experiment.native import WorldError
 from netblt_conformance.experiment.scenario import Run, Scenario, ScenarioError
-from netblt_conformance.verdicts import ExitCode
 
 DEFAULT_SEED = 1
 DEFAULT_COMPARED = "geostationary"

@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from netblt_conformance.experiment import fields
-
-if TYPE_CHECKING:
-    from netblt_conformance.experiment.scenario import Tables
+from netblt_conformance.experiment.tables import Tables
 
 IP_AND_NETBLT_BYTES = 44  # IPv4 header and DATA header
 _IP_HEADER_BYTES = 20

@@ -11,7 +11,7 @@ from typing import Any
 
 import cffi
 
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 
 NEVER = 2**64 - 1
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netblt_conformance.experiment.native import Sample
+from netblt_conformance.experiment.outcome import Outcome
 from netblt_conformance.experiment.running import RunResult, error_percent
 from netblt_conformance.experiment.scenario import Run
-from netblt_conformance.experiment.simulate import Outcome
 from netblt_conformance.experiment.svg import COLOURS, Chart, Point, Series
 
 SENT, RESENT, ARRIVED, OUTSTANDING, COMPLETE, RATE = range(6)  # world.h: enum world_sample_kind

@@ -5,12 +5,9 @@ and what is wrong with it, or None."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from netblt_conformance.experiment import fields, line
-
-if TYPE_CHECKING:
-    from netblt_conformance.experiment.scenario import Expectation, Tables
+from netblt_conformance.experiment.tables import Expectation, Tables
 
 Wrong = tuple[str, str]
 _PACKETS_PER_BUFFER_MAX = 65_535  # the packet number has 16 bits

@@ -11,8 +11,9 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from netblt_conformance.experiment import best
+from netblt_conformance.experiment.outcome import Outcome
 from netblt_conformance.experiment.scenario import Band, Run, Scenario
-from netblt_conformance.experiment.simulate import Outcome, simulate
+from netblt_conformance.experiment.simulate import simulate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

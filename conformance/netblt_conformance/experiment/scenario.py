@@ -11,28 +11,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import paths
+from netblt_conformance.common import paths
 from netblt_conformance.experiment import fields, line, possible
 from netblt_conformance.experiment.fields import Check
 from netblt_conformance.experiment.native import World, WorldError
-
-Tables = dict[str, Any]
+from netblt_conformance.experiment.tables import Expectation, Tables
 
 
 class ScenarioError(Exception):
     """The scenario file cannot be used; one line that says what is wrong and where."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Expectation:
-    """A metric and the band that it must lie in. With `of`, its ratio to the same metric of another run."""
-
-    metric: str
-    low: float
-    high: float
-    of: str | None = None
-    value: float | None = None
-    source: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

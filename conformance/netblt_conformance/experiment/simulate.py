@@ -3,42 +3,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 from netblt_conformance.experiment import fields, metrics
-from netblt_conformance.experiment.native import NEVER, Buffer, Sample, World, WorldError
+from netblt_conformance.experiment.native import NEVER, World, WorldError
+from netblt_conformance.experiment.outcome import FlowOutcome, Outcome
 from netblt_conformance.experiment.possible import CROSS_BYTES
-from netblt_conformance.experiment.scenario import Run, ScenarioError, Tables
+from netblt_conformance.experiment.scenario import Run, ScenarioError
+from netblt_conformance.experiment.tables import Tables
 
 _DIRECTIONS = {"forward": "a>b", "back": "b>a"}
 _AS_PROFILE = 2**32 - 1
-
-
-@dataclasses.dataclass(slots=True)
-class FlowOutcome:
-    """What one flow did with one seed. `early` is its state where measuring begins."""
-
-    name: str
-    settings: Tables
-    stats: dict[str, int]
-    early: dict[str, int]
-    buffers: list[Buffer]
-    reason: str
-
-
-@dataclasses.dataclass(slots=True)
-class Outcome:
-    """One run with one seed."""
-
-    end: str
-    seconds: float
-    flows: list[FlowOutcome]
-    links: dict[str, list[dict[str, int]]]  # by name: forward, back; since measuring began
-    hosts: dict[str, dict[str, int]]
-    samples: list[Sample]
-    metrics: dict[str, float]
 
 
 def statements(link: Tables) -> list[str]:

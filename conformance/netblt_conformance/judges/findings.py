@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from netblt_conformance.common.errors import JudgeError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO
@@ -21,10 +23,6 @@ _FRAME = re.compile(r"\bframe (\d+)")
 ALIKE_MOST = 1000
 # The plugin writes no line that is as long; a program that does is not tshark with the plugin.
 LINE_BYTES_MOST = 64 << 20
-
-
-class JudgeError(Exception):
-    """tshark or the plugin cannot be used, or cannot read a capture; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)

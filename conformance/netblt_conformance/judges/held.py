@@ -16,15 +16,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from netblt_conformance.common.model import address_text
+from netblt_conformance.common.verdicts import Result
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.comparable import COMPARABLE
 from netblt_conformance.judges.findings import FindingReader
-from netblt_conformance.judges.frames import cut, emitter
 from netblt_conformance.judges.merged import FILES_AT_A_TIME, merge
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
-from netblt_conformance.model import address_text
-from netblt_conformance.verdicts import Result
+from netblt_conformance.packets.frames import cut, emitter
 
 _VIEWS = 3  # captures for each accusation
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from netblt_conformance.judges.findings import JudgeError
-from netblt_conformance.words import printable
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.words import printable
 
 MEMORY_VARIABLE, TIME_VARIABLE = "NETBLT_TSHARK_MEMORY_MIB", "NETBLT_TSHARK_SECONDS"
 # Twice what a capture of 200,000 connections takes, and a fraction of what a machine for tests has.

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from netblt_conformance.judges.findings import JudgeError
-from netblt_conformance.judges.frames import count_packets
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.packets.frames import count_packets
 
 # mergecap holds all its inputs open; a process may open 1024 files.
 FILES_AT_A_TIME = 400

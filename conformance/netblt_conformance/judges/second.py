@@ -13,13 +13,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from netblt_conformance.common.model import ROLES_BY_NAME, address_text
+from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.judges import held
 from netblt_conformance.judges.findings import Finding
 from netblt_conformance.judges.merged import FILES_AT_A_TIME, Part, merge
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
-from netblt_conformance.model import ROLES_BY_NAME, address_text
-from netblt_conformance.verdicts import Cause, Origin, Result, Verdict
 
 IUT = address_text(IUT_ADDRESS)
 # So many accused packets of one requirement, role and origin are looked at: what a broken implementation does in

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from netblt_conformance import nobody, paths
-from netblt_conformance.judges.findings import Finding, FindingReader, JudgeError, read_findings
+from netblt_conformance.common import nobody, paths
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.judges.findings import Finding, FindingReader, read_findings
 from netblt_conformance.judges.limits import Watched, limits
 
 __all__ = ["Finding", "JudgeError", "Tshark", "plugin_folder"]

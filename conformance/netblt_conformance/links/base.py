@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-import enum
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from netblt_conformance.capture import Capture
-from netblt_conformance.model import Digest, Role, Start, Status, Stop
-from netblt_conformance.waits import Watch
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import Digest, Feature, Role, Start, Status, Stop
+from netblt_conformance.common.waits import Watch
+from netblt_conformance.packets.capture import Capture
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from netblt_conformance.adapter import Adapter
-    from netblt_conformance.verdicts import Result
+    from netblt_conformance.adapter.adapter import Adapter
 
 # Documentation addresses (RFC 5737): nothing real can be hit by mistake.
 TESTER_ADDRESS = bytes([192, 0, 2, 1])
@@ -25,32 +24,6 @@ IUT_ADDRESS = bytes([192, 0, 2, 2])
 STRANGER_ADDRESS = bytes([192, 0, 2, 3])  # a second host played by the tester
 
 NEVER_US = 2**64 - 1
-
-
-class LinkUnavailableError(Exception):
-    """This link cannot run here; the text says what to do. The run ends with exit code 2."""
-
-
-class HarnessError(Exception):
-    """The suite, the adapter or the machine is at fault: verdict ERROR."""
-
-
-class ImplementationError(Exception):
-    """The implementation crashed, hung or was reported by a sanitizer: verdict FAIL."""
-
-
-class NotSupportedError(Exception):
-    """The implementation or the link lacks what the case needs: verdict N/A."""
-
-
-class Feature(enum.Enum):
-    CLIENT_STALL = "client stall"  # the client can withhold buffers until a time
-    QUIT = "quit"  # the client can be asked to quit
-    ABORT = "abort"  # the NETBLT layer can be told to abort
-    REAL_PACKETS = "real IP packets"  # what carries NETBLT is the implementation's work
-    DATAGRAMS = "real UDP datagrams"  # the same, where the carrier is UDP
-    SECOND_ADDRESS = "second address"  # the tester can speak from another address
-    REPLAY = "tcpreplay"  # prepared packets can be sent at once, as fast as the machine can
 
 
 class Clock(Protocol):
@@ -177,17 +150,6 @@ class Link(ABC):
         """Ends the implementation and frees everything. Never fails, may be called twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepOrder:
-    """What is to be swept."""
-
-    picks: Callable[[str], bool]  # sweeps whose name it takes
-    roles: Sequence[Role]
-    seed: int
-    report: Path
-    progress: Callable[[int, int], None]  # schedules done, of how many
-
-
 class LinkFactory(ABC):
     """Makes one link for each case. `name` is what the user chose; `describe` goes into the report."""
 
@@ -221,11 +183,6 @@ class LinkFactory(ABC):
     def schedule(self) -> dict[str, str]:
         """What decides, beside the seed, which packets go when."""
         return {}
-
-    def sweep(self, wanted: SweepOrder) -> list[Result]:
-        """The sweeps that this link makes by itself."""
-        del wanted
-        return []
 
     def worked(self, role: Role) -> None:
         """A transfer in this role has run."""

@@ -12,7 +12,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 
-from netblt_conformance.model import Start
+from netblt_conformance.common.model import Start
 
 _LOOK_AGAIN_S = 0.05
 _CHUNK_BYTES = 1 << 16

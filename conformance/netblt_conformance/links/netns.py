@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from netblt_conformance.links.base import HarnessError, LinkUnavailableError
+from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000

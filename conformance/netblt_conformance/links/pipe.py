@@ -7,28 +7,19 @@ import os
 import select
 import time
 
-from netblt_conformance import __version__, tolerances
-from netblt_conformance.adapter import Adapter, capped
-from netblt_conformance.capture import Capture
+from netblt_conformance import __version__
+from netblt_conformance.adapter.adapter import Adapter, capped
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import HarnessError, ImplementationError, LinkUnavailableError, NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_MS, Digest, Feature, Role, Start, Status, Stop
+from netblt_conformance.common.words import WORDS_MAX, printable
 from netblt_conformance.links import pipeframes as frames
-from netblt_conformance.links.base import (
-    NEVER_US,
-    Account,
-    Feature,
-    HarnessError,
-    ImplementationError,
-    LinkFactory,
-    LinkUnavailableError,
-    NotSupportedError,
-    SweepOrder,
-)
+from netblt_conformance.links.base import NEVER_US, Account, LinkFactory
 from netblt_conformance.links.pipeframes import FeatureBit, Kind
 from netblt_conformance.links.pipetrace import PipeTrace
 from netblt_conformance.links.process import Process
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
-from netblt_conformance.model import MICROSECONDS_PER_MS, Digest, Role, Start, Status, Stop
-from netblt_conformance.verdicts import Result
-from netblt_conformance.words import WORDS_MAX, printable
+from netblt_conformance.packets.capture import Capture
 
 # An endpoint only has to compute: an answer that takes longer than this is a hang.
 ANSWER_TIMEOUT_S = 20.0
@@ -290,7 +281,7 @@ class PipeLinkFactory(LinkFactory):
         found = {"name": self.adapter.name, "program": program, "version": version, "link": self.name}
         return {key: value for key, value in found.items() if value}
 
-    def _running(self) -> PipeEndpoint:
+    def endpoint(self) -> PipeEndpoint:
         if self._endpoint is None or not self._endpoint.alive:
             if self._endpoint is not None:
                 self._endpoint.end()
@@ -302,17 +293,8 @@ class PipeLinkFactory(LinkFactory):
         return {"delay": f"{self._delay_us / MICROSECONDS_PER_MS:g} ms"}
 
     def make(self, capture: Capture) -> VirtualLink:
-        return VirtualLink("pipe", self._running(), capture, self._delay_us)
+        return VirtualLink("pipe", self.endpoint(), capture, self._delay_us)
 
-    def sweep(self, wanted: SweepOrder) -> list[Result]:
-        from netblt_conformance.sweep.stepped import SteppedSweep, picked
-
-        transfers = picked(wanted.picks)
-        if not transfers:
-            return []
-        try:
-            return SteppedSweep(self._running, wanted.seed, wanted.report).run(transfers, wanted.roles, wanted.progress)
-        finally:
-            if self._endpoint is not None:
-                self._endpoint.end()
-                self._endpoint = None
+    def end_endpoint(self) -> None:
+        if self._endpoint is not None:
+            self._endpoint.end()

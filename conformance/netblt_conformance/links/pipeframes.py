@@ -7,8 +7,8 @@ import enum
 import struct
 from dataclasses import dataclass
 
-from netblt_conformance.links.base import ImplementationError
-from netblt_conformance.model import Digest, Start, Status, Stop
+from netblt_conformance.common.errors import ImplementationError
+from netblt_conformance.common.model import Digest, Start, Status, Stop
 
 PIPE_VERSION = 1
 LENGTH = struct.Struct(">I")

@@ -7,12 +7,13 @@ import os
 import struct
 from pathlib import Path
 
-from netblt_conformance import packets
+from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_conformance.common.model import address_text
+from netblt_conformance.common.words import printable
 from netblt_conformance.links import pipeframes as frames
-from netblt_conformance.links.base import NEVER_US, LinkUnavailableError
+from netblt_conformance.links.base import NEVER_US
 from netblt_conformance.links.pipeframes import FrameError, Kind
-from netblt_conformance.model import address_text
-from netblt_conformance.words import printable
+from netblt_conformance.packets import packets
 
 _REQUEST, _ANSWER = ">", "<"
 _HEAD_BYTES = 5  # length and kind

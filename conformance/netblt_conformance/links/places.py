@@ -12,15 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from netblt_conformance import tolerances
-from netblt_conformance.adapter import Adapter
-from netblt_conformance.capture import Capture
+from netblt_conformance.adapter.adapter import Adapter
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_conformance.common.model import Encapsulation, Role
 from netblt_conformance.links import netns, sockets, veth
-from netblt_conformance.links.base import LinkFactory, LinkUnavailableError
+from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.links.program import remove_leftovers
-from netblt_conformance.links.transport import Encapsulation, Transport
+from netblt_conformance.links.transport import Transport
 from netblt_conformance.links.wire import WireLink
-from netblt_conformance.model import Role
+from netblt_conformance.packets.capture import Capture
 
 NAMESPACES = "network namespaces"
 USER_NAMESPACES = "network namespaces of an ordinary user"

@@ -12,9 +12,9 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from netblt_conformance.common.kept import Kept
+from netblt_conformance.common.words import last_lines, printable
 from netblt_conformance.links.base import Account
-from netblt_conformance.links.kept import Kept
-from netblt_conformance.words import last_lines, printable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36

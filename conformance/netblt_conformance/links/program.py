@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from netblt_conformance.adapter import Adapter, WireRole
-from netblt_conformance.links.base import Account, HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.adapter.adapter import Adapter, WireRole
+from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.common.model import Digest, Start, Status, Stop
+from netblt_conformance.links.base import Account
 from netblt_conformance.links.client import StallingClient, stalling_client
 from netblt_conformance.links.process import Process, adopt_orphans, children, die_with_parent
 from netblt_conformance.links.stamps import StallMeter
 from netblt_conformance.links.transport import Transport
-from netblt_conformance.model import Digest, Start, Status, Stop
 
 EXIT_NOT_SUPPORTED = 127
 _LOOK_AGAIN_S = 0.002

@@ -7,18 +7,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netblt_conformance import paths
-from netblt_conformance.capture import Capture
-from netblt_conformance.links.base import (
-    NEVER_US,
-    Feature,
-    HarnessError,
-    LinkFactory,
-    LinkUnavailableError,
-    NotSupportedError,
-)
+from netblt_conformance.common import paths
+from netblt_conformance.common.errors import HarnessError, LinkUnavailableError, NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_MS, Digest, Feature, Start, Status, Stop, address_text
+from netblt_conformance.links.base import NEVER_US, LinkFactory
 from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Output, SteppedEndpoint, VirtualLink
-from netblt_conformance.model import MICROSECONDS_PER_MS, Digest, Start, Status, Stop, address_text
+from netblt_conformance.packets.capture import Capture
 
 if TYPE_CHECKING:
     from netblt_conformance.simlib import Iut, IutLibrary

@@ -13,16 +13,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from netblt_conformance import ipv4
+from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
+from netblt_conformance.common.model import DEFAULT_UDP_PORT, Encapsulation
 from netblt_conformance.links import stamps
-from netblt_conformance.links.base import (
-    IUT_ADDRESS,
-    STRANGER_ADDRESS,
-    TESTER_ADDRESS,
-    HarnessError,
-    LinkUnavailableError,
-)
-from netblt_conformance.links.transport import DEFAULT_UDP_PORT, Encapsulation, Heard, Transport
+from netblt_conformance.links.base import IUT_ADDRESS, STRANGER_ADDRESS, TESTER_ADDRESS
+from netblt_conformance.links.transport import Heard, Transport
+from netblt_conformance.packets import ipv4
 
 LOOPBACK_MTU = 1500  # what a packet may have on Ethernet: no case needs more
 _BUFFER_BYTES = 4 * 1024 * 1024

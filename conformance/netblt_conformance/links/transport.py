@@ -4,20 +4,11 @@ know the implementation as 192.0.2.2, whatever address it really has; a transpor
 
 from __future__ import annotations
 
-import enum
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
-class Encapsulation(enum.Enum):
-    """RFC 998's own place above IP (WIRE-01), or the project's way through networks that let only UDP pass."""
-
-    IP = "ip"
-    UDP = "udp"
-
-
-DEFAULT_UDP_PORT = 9980
+from netblt_conformance.common.model import Encapsulation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from netblt_conformance import ipv4
+from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
+from netblt_conformance.common.model import DEFAULT_UDP_PORT, Encapsulation, address_text
 from netblt_conformance.links import netns, replay, stamps
-from netblt_conformance.links.base import (
-    IUT_ADDRESS,
-    STRANGER_ADDRESS,
-    TESTER_ADDRESS,
-    HarnessError,
-    LinkUnavailableError,
-)
-from netblt_conformance.links.transport import DEFAULT_UDP_PORT, Encapsulation, Heard, Transport
-from netblt_conformance.model import address_text
+from netblt_conformance.links.base import IUT_ADDRESS, STRANGER_ADDRESS, TESTER_ADDRESS
+from netblt_conformance.links.transport import Heard, Transport
+from netblt_conformance.packets import ipv4
 
 ETHERTYPE_ALL = 0x0003
 ETHERTYPE_IPV4 = 0x0800

@@ -7,20 +7,12 @@ import heapq
 import itertools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-from netblt_conformance.capture import Capture
-from netblt_conformance.links.base import (
-    IUT_ADDRESS,
-    NEVER_US,
-    TESTER_ADDRESS,
-    Account,
-    Arrival,
-    Feature,
-    HarnessError,
-    ImplementationError,
-    Link,
-)
-from netblt_conformance.model import Digest, Start, Status, Stop
+from netblt_conformance.common.errors import HarnessError, ImplementationError
+from netblt_conformance.common.model import Digest, Feature, Start, Status, Stop
+from netblt_conformance.links.base import IUT_ADDRESS, NEVER_US, TESTER_ADDRESS, Account, Arrival, Link
+from netblt_conformance.packets.capture import Capture
 
 DEFAULT_DELAY_US = 1_000
 # A deadline that stays in the past this often without a packet means that time cannot go on: a hang.
@@ -68,6 +60,17 @@ class SteppedEndpoint(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Steppable(Protocol):
+    """A link factory whose endpoint can also be stepped outside of a link."""
+
+    def endpoint(self) -> SteppedEndpoint:
+        """A living endpoint: the present one, or a new one where it has ended."""
+
+    def end_endpoint(self) -> None:
+        """Ends the present endpoint, if there is one."""
 
 
 class VirtualClock:

@@ -9,22 +9,24 @@ import struct
 import time
 from collections.abc import Callable, Sequence
 
-from netblt_conformance.adapter import Adapter, WireRole, capped
-from netblt_conformance.capture import Capture
-from netblt_conformance.links.base import (
-    TESTER_ADDRESS,
-    Account,
-    Arrival,
+from netblt_conformance.adapter.adapter import Adapter, WireRole, capped
+from netblt_conformance.common.errors import HarnessError, NotSupportedError
+from netblt_conformance.common.model import (
+    MICROSECONDS_PER_S,
+    Digest,
+    Encapsulation,
     Feature,
-    HarnessError,
-    Link,
-    NotSupportedError,
+    Role,
+    Start,
+    Status,
+    Stop,
 )
+from netblt_conformance.links.base import TESTER_ADDRESS, Account, Arrival, Link
 from netblt_conformance.links.program import Program
 from netblt_conformance.links.stamps import NANOSECONDS_PER_US, StallMeter
-from netblt_conformance.links.transport import Encapsulation, Heard, Transport
-from netblt_conformance.model import MICROSECONDS_PER_S, Digest, Role, Start, Status, Stop
-from netblt_conformance.packets import Forge, Type
+from netblt_conformance.links.transport import Heard, Transport
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.packets import Forge, Type
 
 # How often a wait looks whether the program has ended.
 POLL_S = 0.05

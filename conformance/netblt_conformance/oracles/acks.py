@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from netblt_conformance import tolerances
+from netblt_conformance.common import tolerances
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session, after
-from netblt_conformance.packets import Kind, Packet
+from netblt_conformance.packets.packets import Kind, Packet
 
 
 class AckOracle(Oracle):

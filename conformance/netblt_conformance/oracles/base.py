@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.session import Session
-from netblt_conformance.packets import Packet
-from netblt_conformance.verdicts import Verdict
+from netblt_conformance.packets.packets import Packet
 
 
 @dataclass(frozen=True, slots=True)

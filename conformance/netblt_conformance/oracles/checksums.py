@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from netblt_conformance.oracles.base import Oracle
-from netblt_conformance.packets import HEADER_BYTES, Packet, data_checksum
+from netblt_conformance.packets.packets import HEADER_BYTES, Packet, data_checksum
 from netblt_conformance.wire import data_checksum_ok
 from netblt_conformance.wire.fast import sums_to_ffff
 

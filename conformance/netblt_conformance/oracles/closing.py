@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session
-from netblt_conformance.packets import Packet, Type
+from netblt_conformance.packets.packets import Packet, Type
 
 LATE_ANSWERS = (Type.ABORT, Type.REFUSED, Type.RESPONSE, Type.QUITACK)
 TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session, after
-from netblt_conformance.packets import HEADER_BYTES, Kind, Message, Packet, Type
+from netblt_conformance.packets.packets import HEADER_BYTES, Kind, Message, Packet, Type
 
 
 def listed(sequences: list[int]) -> str:

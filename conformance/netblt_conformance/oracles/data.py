@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session
-from netblt_conformance.packets import Kind, Packet, Type
+from netblt_conformance.packets.packets import Kind, Packet, Type
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from netblt_conformance.oracles.base import Oracle
-from netblt_conformance.packets import (
+from netblt_conformance.packets.packets import (
     DATA_TYPES,
     HEADER_BYTES,
     MINIMUM_BYTES,

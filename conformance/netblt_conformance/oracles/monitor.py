@@ -15,7 +15,7 @@ from netblt_conformance.oracles.order import OrderOracle
 from netblt_conformance.oracles.rate import RateOracle
 from netblt_conformance.oracles.requests import RequestOracle
 from netblt_conformance.oracles.session import Session
-from netblt_conformance.packets import Packet, Type
+from netblt_conformance.packets.packets import Packet, Type
 
 ORACLES: tuple[type[Oracle], ...] = (
     ChecksumOracle,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from netblt_conformance.oracles.base import Oracle
-from netblt_conformance.packets import Packet, Type, different_terms
+from netblt_conformance.packets.packets import Packet, Type, different_terms
 
 
 class OpeningOracle(Oracle):

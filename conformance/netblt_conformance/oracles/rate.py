@@ -6,10 +6,10 @@ from __future__ import annotations
 import collections
 import itertools
 
-from netblt_conformance.model import MICROSECONDS_PER_MS
+from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session
-from netblt_conformance.packets import Kind, Packet
+from netblt_conformance.packets.packets import Kind, Packet
 
 # Spans that reach back further than this many packets say nothing that shorter ones did not.
 HISTORY_PACKETS = 128

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import SentData, Session, after
-from netblt_conformance.packets import Kind, Message, Packet, Type
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 
 
 @dataclass(slots=True)

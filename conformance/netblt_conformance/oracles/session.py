@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from netblt_conformance import tolerances
-from netblt_conformance.model import Role
-from netblt_conformance.packets import Kind, Message, Packet, Type, data_checksum
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import Role
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type, data_checksum
 
 
 def after(a: int, b: int) -> bool:

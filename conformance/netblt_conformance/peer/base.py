@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from netblt_conformance import packets, tolerances
-from netblt_conformance.dialect import RFC998, Dialect
-from netblt_conformance.etftp import Extras
-from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link, NotSupportedError
-from netblt_conformance.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
+from netblt_conformance.common.verdicts import Cause
+from netblt_conformance.common.waits import DUE_BY, Awaited, Wait
+from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link
 from netblt_conformance.oracles import Monitor
-from netblt_conformance.packets import Forge, Packet, Type
-from netblt_conformance.spelling import Spelling
-from netblt_conformance.verdicts import Cause
-from netblt_conformance.waits import DUE_BY, Awaited, Wait
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.dialect import RFC998, Dialect
+from netblt_conformance.packets.etftp import Extras
+from netblt_conformance.packets.packets import Forge, Packet, Type
+from netblt_conformance.packets.spelling import Spelling
 
 # How often a condition is looked at while no packet comes; later, after this share of what has been waited already.
 LOOK_AGAIN_US = 20_000

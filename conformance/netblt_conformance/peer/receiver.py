@@ -7,12 +7,12 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from netblt_conformance import tolerances
-from netblt_conformance.links.base import NotSupportedError
-from netblt_conformance.packets import Kind, Message, Packet, Type
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.verdicts import Cause
+from netblt_conformance.common.waits import Awaited
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
-from netblt_conformance.verdicts import Cause
-from netblt_conformance.waits import Awaited
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
 FINISH_US = 30_000_000  # a transfer of a few buffers

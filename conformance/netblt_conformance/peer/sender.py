@@ -11,12 +11,13 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from netblt_conformance import packets, tolerances
-from netblt_conformance.links.base import NotSupportedError
-from netblt_conformance.packets import Kind, Message, Packet, Type
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.verdicts import Cause
+from netblt_conformance.common.waits import Awaited
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
-from netblt_conformance.verdicts import Cause
-from netblt_conformance.waits import Awaited
 
 # On a real link the CONTROLs of one moment arrive within this.
 PARTS_US = 2_000

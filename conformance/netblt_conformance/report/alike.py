@@ -8,7 +8,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
 
-from netblt_conformance.verdicts import Origin, Result, Verdict
+from netblt_conformance.common.verdicts import Origin, Result, Verdict
 
 # Rows of these say what was seen in the capture of a case, whatever the case is about.
 SEEN_ASIDE = (Origin.MONITOR, Origin.DISSECTOR, Origin.JUDGES)

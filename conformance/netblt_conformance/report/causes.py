@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from netblt_conformance import catalogue
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.model import ROLES_BY_NAME
+from netblt_conformance.common.verdicts import FIRST_TRANSFER, Result
 from netblt_conformance.diagnosis.ranking import LikelyCause
-from netblt_conformance.model import ROLES_BY_NAME
-from netblt_conformance.probe import FIRST_TRANSFER
-from netblt_conformance.verdicts import Result
 
 # Of the rest the numbers of results say enough.
 SHOWN_MAX = 5

@@ -6,10 +6,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.diagnosis.evidence import reliable
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
 from netblt_conformance.report import causes
-from netblt_conformance.verdicts import Result, Verdict
 
 # How each line begins.
 LIKELY_CAUSE = "likely cause so far:"

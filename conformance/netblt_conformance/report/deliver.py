@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from netblt_conformance.links.base import LinkUnavailableError
+from netblt_conformance.common.errors import LinkUnavailableError
 
 
 def deliver(text: str, where: str | None) -> bool:

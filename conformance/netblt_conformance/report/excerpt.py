@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from netblt_conformance import packets
-from netblt_conformance.judges.findings import JudgeError
-from netblt_conformance.judges.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.model import address_text
+from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.judges.merged import FILES_AT_A_TIME, merge
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
-from netblt_conformance.model import address_text
-from netblt_conformance.verdicts import Result, Verdict
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.frames import ENHANCED_PACKET, blocks
 
 # Packets shown before and after the deciding one.
 BEFORE, AFTER = 6, 3

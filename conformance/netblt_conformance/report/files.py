@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance.verdicts import Result, Verdict
-from netblt_conformance.words import fit, fit_lines
+from netblt_conformance.common.verdicts import Result, Verdict
+from netblt_conformance.common.words import fit, fit_lines
 
 LAYOUT_VERSION = 1
 JSON_LINES = "results.jsonl"

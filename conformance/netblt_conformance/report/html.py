@@ -10,16 +10,16 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance import catalogue
-from netblt_conformance.catalogue import Requirement
-from netblt_conformance.model import ROLES_BY_NAME
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.catalogue.catalogue import Requirement
+from netblt_conformance.common.model import ROLES_BY_NAME
+from netblt_conformance.common.verdicts import GRADED, Origin, Result, Verdict, exit_code
+from netblt_conformance.common.words import fit_lines
 from netblt_conformance.report import causes as causes_text
 from netblt_conformance.report import versions
 from netblt_conformance.report.excerpt import Excerpt, Progress, excerpts
 from netblt_conformance.report.files import VIRTUAL_LINKS
 from netblt_conformance.report.style import SCRIPT, STYLE
-from netblt_conformance.verdicts import GRADED, Origin, Result, Verdict, exit_code
-from netblt_conformance.words import fit_lines
 
 NAME = "report.html"
 _SWEEP = "sweep_"

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TextIO
 
-from netblt_conformance.words import fit
+from netblt_conformance.common.words import fit
 
 # A line that changes faster than this is read by nobody.
 REFRESH_S = 0.1

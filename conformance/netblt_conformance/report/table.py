@@ -7,9 +7,9 @@ import collections
 import dataclasses
 from collections.abc import Sequence
 
-from netblt_conformance.model import ROLES_BY_NAME
-from netblt_conformance.verdicts import GRADED, Result, Verdict
-from netblt_conformance.words import fit
+from netblt_conformance.common.model import ROLES_BY_NAME
+from netblt_conformance.common.verdicts import GRADED, Result, Verdict
+from netblt_conformance.common.words import fit
 
 _COLOURS = {
     Verdict.PASS: "32",

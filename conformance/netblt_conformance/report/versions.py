@@ -10,7 +10,8 @@ from importlib import metadata
 from pathlib import Path
 
 from netblt_conformance import __version__
-from netblt_conformance.judges.tshark import JudgeError, Tshark
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.judges.tshark import Tshark
 
 _LIBRARIES = ("scapy", "hypothesis", "pytest")
 _DIGITS = 16  # of a SHA-256 that tells two files apart

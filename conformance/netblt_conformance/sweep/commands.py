@@ -6,11 +6,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from netblt_conformance import paths
-from netblt_conformance.links.base import LinkUnavailableError
+from netblt_conformance.common import paths
+from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_conformance.common.verdicts import ExitCode, Verdict
+from netblt_conformance.common.words import fit
 from netblt_conformance.links.sim import SimLinkFactory
-from netblt_conformance.verdicts import ExitCode, Verdict
-from netblt_conformance.words import fit
 
 
 def _libraries(options: argparse.Namespace) -> tuple[Path, Path]:

@@ -7,11 +7,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netblt_conformance.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.common.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.simlib import Flakeway, IutParams, IutStatus, PairEnd, run_pair
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.transfers import Transfer
-from netblt_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from netblt_conformance.simlib import Iut, IutLibrary, PcapngWriter

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from netblt_conformance.model import Role
+from netblt_conformance.common.model import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance.model import ROLES_BY_NAME, Role
+from netblt_conformance.common.model import ROLES_BY_NAME, Role
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME, Transfer
 

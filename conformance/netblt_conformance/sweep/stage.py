@@ -9,9 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from netblt_conformance import paths
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import Role
+from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.judges.tshark import Finding, Tshark
-from netblt_conformance.model import Role
 from netblt_conformance.simlib import IutLibrary
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
@@ -21,7 +22,6 @@ from netblt_conformance.sweep.schedule_file import ScheduleFile
 from netblt_conformance.sweep.shrink import shrink
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
 from netblt_conformance.sweep.workers import JOB_SCHEDULES, Job, Outcome, Pool, captures
-from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
 
 # What a sweep shows: every byte in its place, whatever two faults did (RFC 998 2, 3, 5.2).
 REQUIREMENTS = ("DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02")

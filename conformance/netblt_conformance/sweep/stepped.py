@@ -10,17 +10,19 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from netblt_conformance import ipv4, paths
-from netblt_conformance.judges.tshark import JudgeError, Tshark
-from netblt_conformance.links.base import NEVER_US, HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.common import paths
+from netblt_conformance.common.errors import HarnessError, ImplementationError, JudgeError, NotSupportedError
+from netblt_conformance.common.model import Digest, Parameters, Role, Start, Status
+from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
+from netblt_conformance.judges.tshark import Tshark
+from netblt_conformance.links.base import NEVER_US
 from netblt_conformance.links.virtual import STUCK_STEPS, SteppedEndpoint
-from netblt_conformance.model import Digest, Parameters, Role, Start, Status
+from netblt_conformance.packets import ipv4
 from netblt_conformance.simlib import Direction, Flakeway, Iut, IutLibrary, IutParams, IutStatus, PcapngWriter
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import DEATH_TIMER_S, LATENCY, LIMIT_PACKETS, LIMIT_US, Bench, addresses, run
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
-from netblt_conformance.verdicts import Cause, Judgement, Origin, Result, Verdict
 
 REQUIREMENTS = ["DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02"]
 # Crashes and hangs after which the rest of a transfer and role is left alone: it would tell nothing new.

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from netblt_conformance.links.kept import kept_file, kept_text
+from netblt_conformance.common.kept import kept_file, kept_text
+from netblt_conformance.common.model import Role
+from netblt_conformance.common.verdicts import Cause, Verdict
+from netblt_conformance.common.words import last_lines
 from netblt_conformance.links.process import die_with_parent, sanitizer_report
-from netblt_conformance.model import Role
 from netblt_conformance.simlib import IutLibrary, PcapngWriter
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import Bench, run
 from netblt_conformance.sweep.transfers import Transfer
-from netblt_conformance.verdicts import Cause, Verdict
-from netblt_conformance.words import last_lines
 
 # Real time after which one schedule, which takes well under a millisecond, counts as hung.
 SCHEDULE_LIMIT_S = 20.0

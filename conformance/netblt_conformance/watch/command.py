@@ -16,13 +16,14 @@ from typing import IO
 
 from netblt_conformance.check import report
 from netblt_conformance.check.judge import Checked, conclude, exit_code
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.words import fit
 from netblt_conformance.judges import standings
-from netblt_conformance.judges.tshark import JudgeError, Tshark
+from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.watch.capture import BUFFER_MIB, FILTER, Dumpcap
 from netblt_conformance.watch.judge import LiveJudge
 from netblt_conformance.watch.pcapng import BrokenStreamError, Interface
 from netblt_conformance.watch.session import Session, Voice
-from netblt_conformance.words import fit
 
 
 def _positive(text: str) -> float:

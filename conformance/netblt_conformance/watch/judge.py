@@ -10,8 +10,9 @@ import tempfile
 import threading
 from collections.abc import Callable
 
+from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.judges import standings
-from netblt_conformance.judges.findings import Finding, FindingReader, JudgeError
+from netblt_conformance.judges.findings import Finding, FindingReader
 from netblt_conformance.judges.limits import failure, limits
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.process import die_with_parent

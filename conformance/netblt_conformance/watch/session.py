@@ -11,14 +11,14 @@ import time
 from typing import IO
 
 from netblt_conformance.check import report
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.common.words import fit
 from netblt_conformance.judges.findings import Finding
 from netblt_conformance.report import table
-from netblt_conformance.verdicts import Verdict
 from netblt_conformance.watch import pcapng
 from netblt_conformance.watch.capture import Dumpcap
 from netblt_conformance.watch.judge import LiveJudge
 from netblt_conformance.watch.tracker import Flow, Tracker
-from netblt_conformance.words import fit
 
 WAIT_S = 0.2
 THROUGHPUT_EVERY_S = 5.0

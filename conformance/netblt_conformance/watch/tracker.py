@@ -8,8 +8,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from netblt_conformance.ipv4 import internet_checksum
-from netblt_conformance.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type
+from netblt_conformance.packets.ipv4 import internet_checksum
+from netblt_conformance.packets.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type
 
 NETBLT_PROTOCOL, UDP_PROTOCOL = 30, 17
 UDP_HEADER_BYTES = 8

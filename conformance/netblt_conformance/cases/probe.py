@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A first small transfer in each role: finds what the implementation chose where RFC 998 is silent."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+from typing import Any
+
+from netblt_conformance.cases.case import Case, Profile
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.common.model import Role
+from netblt_conformance.common.verdicts import FIRST_TRANSFER, Verdict
+from netblt_conformance.links.base import LinkFactory
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.dialect import RFC998, Dialect
+from netblt_conformance.packets.packets import Kind
+from netblt_conformance.packets.spelling import Covers, Spelling, spelling_of
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
+from netblt_conformance.peer.base import Peer, UnmetError
+
+VERSIONS = (2, 1, 0)  # AMB-01: tried in this order with a passive end
+OPENS_OF_OTHER_VERSIONS = 2  # most likely nobody is there at all
+FIRST_BUFFERS = (0, 1)  # AMB-09: tried in this order with a sender
+PROBE_BYTES = 2048
+# AMB-04, AMB-10: a receiver that spells otherwise than the tester only says that nothing useful came.
+SPELLINGS = (Spelling(first_packet=1), Spelling(covers=Covers.DATA), Spelling(1, Covers.DATA))
+
+
+def probe(factory: LinkFactory, role: Role, seed: int, dialect: Dialect = RFC998) -> tuple[Profile, dict[str, str]]:
+    """The profile to use and what was observed on the way. A dead implementation gives the defaults and a remark."""
+    observed: dict[str, str] = {}
+    versions = (VERSIONS[0],) if role.active else VERSIONS
+    for version in versions:
+        for first_buffer in FIRST_BUFFERS if role.sender else FIRST_BUFFERS[:1]:
+            profile = Profile(first_buffer, version)
+            attempt = _attempt(factory, role, seed, profile, dialect)
+            if attempt.answered:
+                profile, attempt = _spelt_otherwise(factory, role, seed, profile, dialect, attempt)
+            if attempt.works:
+                factory.worked(role)
+                profile = dataclasses.replace(_spelt_with_sums(factory, role, seed, profile, dialect), works=True)
+                return profile, {**observed, **attempt.observed}
+            if not attempt.supported:
+                return Profile(), {}  # the cases of this role are N/A
+            if attempt.answered or FIRST_TRANSFER not in observed:
+                observed[FIRST_TRANSFER] = attempt.reason
+            if not attempt.answered:
+                break  # another buffer number cannot help
+        if attempt.answered:
+            break  # another version cannot help
+    return Profile(), observed
+
+
+def _spelt_otherwise(
+    factory: LinkFactory,
+    role: Role,
+    seed: int,
+    profile: Profile,
+    dialect: Dialect,
+    before: _Attempt,
+    **options: Any,
+) -> tuple[Profile, _Attempt]:
+    """The same once more with the other spellings that what came suggests; as it was when none of them works."""
+    for spelling in before.spellings:
+        other = dataclasses.replace(profile, spelling=spelling)
+        attempt = _attempt(factory, role, seed, other, dialect, tolerances.OTHER_SPELLING_MAX_US, **options)
+        if attempt.works:
+            return other, attempt
+    return profile, before
+
+
+def _spelt_with_sums(factory: LinkFactory, role: Role, seed: int, profile: Profile, dialect: Dialect) -> Profile:
+    """The profile after a transfer with data checksums, which may be spelt otherwise (AMB-04)."""
+    if profile.spelling.covers is not Covers.HEADER:
+        return profile
+    attempt = _attempt(factory, role, seed, profile, dialect, data_checksum=True)
+    if any(spelling.covers is not Covers.HEADER for spelling in attempt.spellings):
+        attempt.spellings = [dataclasses.replace(profile.spelling, covers=Covers.DATA_IF_SUMMED)]
+        return _spelt_otherwise(factory, role, seed, profile, dialect, attempt, data_checksum=True)[0]
+    return profile
+
+
+@dataclasses.dataclass(slots=True)
+class _Attempt:
+    works: bool = False
+    answered: bool = False
+    supported: bool = True  # the implementation plays this role
+    reason: str = ""
+    spellings: list[Spelling] = dataclasses.field(default_factory=list)  # what else may be tried
+    observed: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def _attempt(
+    factory: LinkFactory,
+    role: Role,
+    seed: int,
+    profile: Profile,
+    dialect: Dialect,
+    within_us: int | None = None,
+    **options: Any,
+) -> _Attempt:
+    """One transfer, which takes `within_us` at most (default: FIRST_TRANSFER_MAX_US)."""
+    attempt = _Attempt()
+    peer: Peer | None = None
+    with contextlib.closing(factory.make(Capture())) as link:
+        # A name that no implementation can know: one that answers 127 to it answers 127 to everything.
+        name = f"probe_{random.Random(seed).getrandbits(32):08x}"
+        case = Case(name, (), role, "stimulus", link, seed, profile, dialect=dialect)
+        try:
+            peer = case.peer(PROBE_BYTES, **options)
+            if role.active or profile.version == VERSIONS[0]:
+                peer.connect()
+            else:
+                peer.open(attempts=OPENS_OF_OTHER_VERSIONS)
+            attempt.answered = True
+            _transfer(peer, within_us or tolerances.FIRST_TRANSFER_MAX_US)
+            attempt.works = True
+            attempt.observed = _observe(peer, profile)
+        except NotSupportedError:
+            attempt.supported = False
+        except (UnmetError, ImplementationError, HarnessError) as error:
+            attempt.reason = "; ".join([str(error), *_first_violation(case)])
+        if peer is not None and peer.agreed is not None:
+            attempt.spellings = _spellings(peer, profile.spelling, attempt.works)
+    return attempt
+
+
+def _first_violation(case: Case) -> list[str]:
+    """The first packet that an oracle accuses."""
+    found = [one for one in case.settle() if one.verdict is Verdict.FAIL and one.frame is not None]
+    first = min(found, key=lambda one: one.frame or 0, default=None)
+    return [] if first is None else [f"{first.requirement}: {first.reason}"]
+
+
+def _spellings(peer: Peer, tried: Spelling, works: bool) -> list[Spelling]:
+    if isinstance(peer, SenderPeer):
+        return [] if works or peer.first_buffer is None else _spellings_of_receiver(peer)
+    data = [seen.packet for seen in peer.seen if seen.packet.is_data]
+    numbers = {packet.buffer for packet in data}
+    first = [packet for packet in data if packet.buffer == min(numbers)]
+    found = spelling_of(first, peer.terms.data_checksum, tried)
+    return [] if found == tried else [found]
+
+
+def _spellings_of_receiver(peer: SenderPeer) -> list[Spelling]:
+    """The other spellings that agree with what it asked for and confirmed. Who says OK has taken data in, so only the
+    numbers may be spelt otherwise. Who asks for packet 0 counts from 0, and for the one behind the last, from 1."""
+    packets_per_buffer = peer.terms.packets_per_buffer
+    asked = {number for message in peer.messages.values() for number in message.packets}
+    took_data = any(message.kind is Kind.OK for message in peer.messages.values())
+    from_one = packets_per_buffer in asked
+    return [
+        spelling
+        for spelling in SPELLINGS
+        if not (took_data and (spelling.covers is not Covers.HEADER or not from_one))
+        and not (spelling.first_packet == 1 and 0 in asked)
+        and not (spelling.first_packet == 0 and from_one)
+    ]
+
+
+def _transfer(peer: Peer, within_us: int) -> None:
+    if isinstance(peer, ReceiverPeer):
+        peer.go(0)
+        peer.expect_buffer(0, tolerances.ACK_DEADLINE_MIN_US + tolerances.REACTION_MAX_US)
+    elif isinstance(peer, SenderPeer):
+        peer.until(lambda: peer.first_buffer is not None, within_us, "expected a GO")
+        peer.finish(within_us=within_us + peer.pace_us)
+
+
+def _observe(peer: Peer, profile: Profile) -> dict[str, str]:
+    """Choices that the specification leaves open: "your profile"."""
+    emitted = [seen.packet for seen in peer.seen if seen.packet.error is None]
+    observed = {"version byte": str(emitted[0].version)}
+    if isinstance(peer, ReceiverPeer):
+        observed["first buffer number"] = str(peer.first_buffer)
+    elif isinstance(peer, SenderPeer):
+        observed["first buffer number"] = str(peer.first_buffer)
+        timers = [m.control_timer_ms for m in peer.messages.values() if m.kind is Kind.OK]
+        observed["published control timer"] = f"{timers[0]} ms" if timers else "none"
+    observed["first packet number"] = str(profile.spelling.first_packet)
+    return observed

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command `explain ID`: a requirement or an ambiguity, and where each part of its test is in the sources."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.catalogue.dissector_rule import Rule
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.mutants import coverage, mutants
+from netblt_conformance.run.selection import SelectionError
+
+LABEL_WIDTH, LINE_WIDTH = 18, 80
+
+
+def explain(identifier: str, cases: Mapping[str, Sequence[str]]) -> ExitCode:
+    """Prints what is known of `identifier`. `cases`: name -> file and requirement IDs. SelectionError: no such ID."""
+    wanted = identifier.upper()
+    fields = _ambiguity(wanted) if wanted.startswith("AMB-") else _requirement(wanted, cases)
+    for label, lines in fields:
+        _show(label, lines)
+    return ExitCode.HOLDS
+
+
+def _show(label: str, lines: Sequence[str]) -> None:
+    """A heading (no label), or a label with its lines behind it, wrapped. Nothing to say is a dash."""
+    if not label:
+        print("\n".join(lines))
+        return
+    room = LINE_WIDTH - LABEL_WIDTH - 3
+    wrapped = [part for line in lines or ["-"] for part in textwrap.wrap(line or "-", room, break_on_hyphens=False)]
+    for number, line in enumerate(wrapped):
+        print(f"  {label if number == 0 else '':<{LABEL_WIDTH}} {line}")
+
+
+def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
+    known = catalogue.requirements()
+    if identifier not in known:
+        near = [other for other in known if other.startswith(identifier.split("-")[0] + "-")]
+        hint = f"; this area has {near[0]} to {near[-1]}" if near else ""
+        raise SelectionError(f"{identifier}: no such requirement{hint}")
+    requirement = known[identifier]
+    breaking = mutants.every()
+    judged = {name: words[1:] for name, words in cases.items()}
+    found = coverage.cover({identifier: requirement}, judged, breaking)[identifier]
+    yield "", [f"{requirement.id}  {requirement.title}"]
+    yield "section", [requirement.section]
+    yield "strength", [requirement.strength]
+    yield "binds", [requirement.binds]
+    yield "holds in", [", ".join(requirement.dialects)]
+    yield "says", [requirement.requirement]
+    yield "tested by", [requirement.tester]
+    yield "cases", [f"{name.replace('_', ' ')} ({_case_place(cases[name][0], name)})" for name in found.cases]
+    if not found.cases:
+        yield "not tested because", [requirement.untested]
+    yield "seen in a capture", [requirement.passive]
+    yield "in Wireshark", [f'netblt.analysis.requirement == "{identifier}"', *_reach(found.rule)]
+    yield "dissector rule", _rule_places(found.rule)
+    yield "mutants", [_mutant(one) for one in breaking if identifier in one.planted]
+    choices = catalogue.ambiguities()
+    yield "ambiguities", [f"{each}: {choices[each].title} (explain {each})" for each in requirement.ambiguities]
+
+
+def _reach(rule: Rule | None) -> list[str]:
+    """How much the plugin can prove, and what is a breach."""
+    if rule is None:
+        return []
+    said = {
+        "violation": "a breach can be proven",
+        "suspected": "a breach is never more than suspected",
+        "observed": "only that it was kept can be shown",
+    }
+    lines = [said[rule.reach]]
+    if rule.breach:
+        lines.append(f"violation: {rule.breach} (proof: {rule.proof})")
+    if rule.suspected:
+        lines.append(f"suspected: {rule.suspected}")
+    if rule.same_as:
+        lines.append(f"a breach is reported for {', '.join(rule.same_as)}")
+    return lines
+
+
+def _mutant(one: mutants.Mutant) -> str:
+    return f"{one.name}: {one.about} ({', '.join(dict.fromkeys(edit.file for edit in one.edits))})"
+
+
+def _case_place(file: str, name: str) -> str:
+    """FILE:LINE of the function that is this case."""
+    return next(_places(paths.suite() / file, rf"^def test_{name}\b"), file)
+
+
+def _rule_places(rule: Rule | None) -> list[str]:
+    """FILE:LINE of each place in the plugin's sources that reports a breach or that the rule was kept."""
+    if rule is None:
+        return []
+    return [
+        place
+        for file in sorted(paths.dissector_sources().rglob("*.c"))
+        for place in _places(file, rf"\bNB_RULE_{rule.name}\b")
+    ]
+
+
+def _places(file: Path, pattern: str) -> Iterator[str]:
+    """FILE:LINE of each line that holds the pattern."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if re.search(pattern, line):
+            yield f"{file.relative_to(paths.root())}:{number}"
+
+
+def _ambiguity(identifier: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Where RFC 998 leaves a choice, which the reports name by an ID of this kind."""
+    known = catalogue.ambiguities()
+    if identifier not in known:
+        raise SelectionError(f"{identifier}: no such ambiguity; there are {min(known)} to {max(known)}")
+    found = known[identifier]
+    yield "", [f"{found.id}  {found.title}"]
+    yield "accepted", [found.accepted]
+    yield "reported as", [found.observed_as or ""]
+    yield "not observed", [found.unobserved or ""]
+    concerned = [one for one in catalogue.requirements().values() if identifier in one.ambiguities]
+    yield "concerns", [f"{one.id}: {one.title}" for one in concerned]
+    chosen = [one for one in mutants.load_variants(paths.variants()) if identifier in one.ambiguities]
+    yield "legal variants", [f"{one.name}: {one.about}" for one in chosen]

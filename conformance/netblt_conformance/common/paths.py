@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the parts of the project lie. NETBLT_ROOT and NETBLT_BUILD override what is found beside the package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def root() -> Path:
+    """The project's top folder."""
+    override = os.environ.get("NETBLT_ROOT")
+    return Path(override).resolve() if override else Path(__file__).resolve().parents[3]
+
+
+def build() -> Path:
+    """Where built artefacts lie: bin/, lib/, python/."""
+    override = os.environ.get("NETBLT_BUILD")
+    return Path(override).resolve() if override else root() / "build"
+
+
+def catalogue() -> Path:
+    return root() / "conformance" / "catalogue"
+
+
+def suite() -> Path:
+    return root() / "conformance" / "suite"
+
+
+def adapters() -> Path:
+    return root() / "conformance" / "adapters"
+
+
+def mutants() -> Path:
+    return root() / "conformance" / "mutants"
+
+
+def variants() -> Path:
+    return root() / "conformance" / "variants"
+
+
+def dissector_sources() -> Path:
+    return root() / "dissector" / "src"
+
+
+def dialects() -> Path:
+    return root() / "conformance" / "dialects"
+
+
+def dialect(name: str) -> Path:
+    """What makes the reference core speak this dialect, and its mutants."""
+    return dialects() / name
+
+
+def core() -> Path:
+    return root() / "reference_impl" / "core"
+
+
+def sim_sources() -> Path:
+    return root() / "conformance" / "sim"
+
+
+def iut_library(dialect: str = "rfc998") -> Path:
+    """The reference endpoint as an in-process implementation under test, edited to speak a dialect."""
+    return build() / "lib" / ("libnetblt_iut.so" if dialect == "rfc998" else f"libnetblt_iut_{dialect}.so")

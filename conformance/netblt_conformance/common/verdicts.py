@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Verdicts only get worse, and the first reason of the worst one stays."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+# Keys of what was observed: the URL of a known failure; why the first transfer of a role failed.
+KNOWN = "known failure"
+FIRST_TRANSFER = "first transfer"
+
+
+class Verdict(enum.IntEnum):
+    PASS = 0
+    WARN = 1  # a should is not met
+    INCONC = 2  # the preamble did not come about, nothing was learnt
+    FAIL = 3  # a must is not met, or the implementation crashed or hung
+    ERROR = 4  # the suite or its surroundings are at fault
+    NA = -1  # the implementation or the link does not have what the case needs
+    OBSERVED = -2  # the specification is silent: reported, never judged
+
+    @property
+    def label(self) -> str:
+        return "N/A" if self is Verdict.NA else self.name
+
+
+VERDICTS_BY_LABEL = {verdict.label: verdict for verdict in Verdict}
+GRADED = (Verdict.PASS, Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR)
+
+
+class Cause(enum.StrEnum):
+    """The kind of evidence that a result rests on."""
+
+    JUDGEMENT = "judgement"  # a packet, a state or an outcome of the implementation
+    ABSENCE = "absence"  # something that was expected did not come; the frame is the last one before the wait ended
+    CRASH = "crash"  # the implementation ended, hung, broke the protocol of the link, or a sanitizer reported it
+    SUITE = "suite"  # the suite, the adapter or the machine failed: nothing is known about the implementation
+
+
+class Origin(enum.StrEnum):
+    """Who made a result."""
+
+    CASE = "case"  # the case itself, or an oracle for a requirement that the case judges
+    MONITOR = "monitor"  # an oracle, for a requirement that the case does not judge
+    DISSECTOR = "dissector"  # the Wireshark plugin, in the capture of a case that failed
+    JUDGES = "judges"  # the comparison of both judges
+    SWEEP = "sweep"  # transfers under every fault
+    KNOWN = "known"  # an entry of the adapter's known failures
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the name of the case in a table."""
+        return _PREFIXES.get(self, "")
+
+
+_PREFIXES = {Origin.MONITOR: "monitor in ", Origin.DISSECTOR: "dissector on ", Origin.JUDGES: "judges on "}
+
+
+@dataclass(slots=True)
+class Judgement:
+    """One verdict on its way down."""
+
+    verdict: Verdict = Verdict.PASS
+    reason: str = ""
+    frame: int | None = None  # the capture's frame that decided, counted from 0
+    cause: Cause = Cause.JUDGEMENT
+    requirement: str = ""  # the one that an oracle or the case found violated; empty: the first one of the case
+    due_by: str = ""  # of an absence: the requirement by which it was due; empty: one of the case
+
+    def worsen(
+        self,
+        verdict: Verdict,
+        reason: str,
+        frame: int | None = None,
+        cause: Cause = Cause.JUDGEMENT,
+        due_by: str = "",
+    ) -> bool:
+        """Takes the verdict over if it is worse. N/A and OBSERVED are no steps on this ladder."""
+        if verdict not in GRADED:
+            raise ValueError(f"{verdict.label} cannot worsen a judgement")
+        if verdict <= self.verdict:
+            return False
+        self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, cause
+        self.requirement, self.due_by = "", due_by
+        return True
+
+    def take_violation(self, requirement: str, verdict: Verdict, reason: str, frame: int | None) -> None:
+        """What an oracle saw of a requirement that the case judges. A packet says more than what did not come: the
+        violation replaces an absence of the same verdict. Of the packet that the case accuses it says which requirement
+        is violated."""
+        if verdict is self.verdict and self.cause is Cause.ABSENCE:
+            self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, Cause.JUDGEMENT
+            self.due_by = ""
+        elif not self.worsen(verdict, reason, frame):
+            same_packet = frame is not None and (verdict, frame) == (self.verdict, self.frame)
+            if not same_packet or self.requirement:
+                return
+        self.requirement = requirement
+
+
+@dataclass(slots=True)
+class Result:
+    """One row of the verdict table."""
+
+    case: str  # name of the case, with its variant
+    requirements: list[str]
+    role: str
+    verdict: Verdict
+    reason: str = ""
+    arm: str = "stimulus"  # or "control": the same exchange without the stimulus
+    capture: str | None = None  # file name inside the report
+    frame: int | None = None  # deciding frame, counted from 1 as Wireshark does
+    seconds: float = 0.0  # on the link's own clock: virtual on sim and pipe
+    observed: dict[str, str] = field(default_factory=dict)
+    origin: Origin = Origin.CASE
+    cause: Cause = Cause.JUDGEMENT
+    violated: str = ""  # of several requirements the one that an oracle or the case found violated
+    due_by: str = ""  # of an absence: the requirement by which it was due; empty: one of the case
+    # One row for all the runs in which the same was seen: how many, and capture -> frame of those besides the first.
+    runs: int = 1
+    also_in: dict[str, int | None] = field(default_factory=dict)
+    # Real time, for a result that is no PASS: how much the machine may have added to any interval, in microseconds.
+    # 0: less than two events may lie apart.
+    held_up_us: int = 0
+    # What the tester itself made undecidable in this capture (`Case.provokes`): no judge may hold it against anyone.
+    provoked: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """The run that this is a result of: case, variant, role and arm."""
+        arm = "" if self.arm == "stimulus" else f"-{self.arm}"
+        return f"{self.case}[{self.role}{arm}]"
+
+    @property
+    def base_name(self) -> str:
+        """The name of the case without its variant."""
+        return self.case.partition(": ")[0]
+
+    @property
+    def requirement(self) -> str:
+        """The requirement that the verdict is about: the violated one, else the first of the case."""
+        return self.violated or (self.requirements[0] if self.requirements else "")
+
+    @property
+    def label(self) -> str:
+        """What tables call it: who made it, and the case."""
+        return self.origin.prefix + self.case
+
+    @property
+    def disturbed(self) -> bool:
+        """The machine may have caused it: nothing is known about the implementation."""
+        return self.held_up_us > 0
+
+    @classmethod
+    def of_run(cls, key: str, cases: Mapping[str, Sequence[str]], verdict: Verdict, why: str, cause: Cause) -> Result:
+        """For a run that left no result of its own. `cases`: name -> file and requirements."""
+        title, _, rest = key.rstrip("]").partition("[")
+        role, arm = (rest.removesuffix("-control"), "control") if rest.endswith("-control") else (rest, "stimulus")
+        return cls(title, list(cases[title.partition(": ")[0]][1:]), role, verdict, why, arm, cause=cause)
+
+    def to_json(self) -> dict[str, Any]:
+        row = asdict(self)
+        row["verdict"] = self.verdict.label
+        for name in ("violated", "due_by", "also_in", "provoked", "held_up_us"):
+            if not row[name]:
+                del row[name]
+        if self.runs == 1:
+            del row["runs"]
+        return row
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Result:
+        typed = {
+            "verdict": VERDICTS_BY_LABEL[row["verdict"]],
+            "origin": Origin(row["origin"]),
+            "cause": Cause(row["cause"]),
+        }
+        return cls(**{**row, **typed})
+
+
+def harden(result: Result) -> Result:
+    """--strict: a should that does not hold is a failure too."""
+    if result.verdict is not Verdict.WARN:
+        return result
+    return replace(result, verdict=Verdict.FAIL, reason=f"{result.reason} (a should; --strict)")
+
+
+class ExitCode(enum.IntEnum):
+    HOLDS = 0
+    FAILED = 1
+    COULD_NOT_RUN = 2
+
+
+def exit_code(results: list[Result]) -> ExitCode:
+    """1: something failed. 2: the suite erred, nothing passed, or a whole role stayed inconclusive. Else 0."""
+    verdicts = {result.verdict for result in results}
+    if Verdict.FAIL in verdicts:
+        return ExitCode.FAILED
+    if Verdict.ERROR in verdicts or not verdicts & {Verdict.PASS, Verdict.WARN}:
+        return ExitCode.COULD_NOT_RUN
+    by_role: dict[str, set[Verdict]] = {}
+    for result in results:
+        if result.verdict in GRADED:
+            by_role.setdefault(result.role, set()).add(result.verdict)
+    if any(seen == {Verdict.INCONC} for seen in by_role.values()):
+        return ExitCode.COULD_NOT_RUN
+    return ExitCode.HOLDS

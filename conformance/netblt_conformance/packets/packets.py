@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the suite reads in a packet and what it forges. Reading never raises: `error` says what could not be read."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from scapy.packet import Raw
+
+from netblt_conformance.common.words import printable
+from netblt_conformance.packets.ipv4 import internet_checksum
+from netblt_conformance.wire import (
+    NETBLT,
+    NETBLTControl,
+    NETBLTData,
+    NETBLTGo,
+    NETBLTLData,
+    NETBLTNullAck,
+    NETBLTOk,
+    NETBLTOpen,
+    NETBLTResend,
+    NETBLTResponse,
+    Verbatim,
+    checksum_ok,
+)
+
+HEADER_BYTES = 12
+DATA_HEADER_BYTES = 24
+OPENING_BYTES = 36
+# The layers take versions 4 and 5 for other dialects; whatever byte the implementation chose is read as RFC 998 here.
+READ_AS_VERSION = 2
+_VERSION_AT = 2
+
+
+class Type(enum.IntEnum):
+    OPEN = 0
+    RESPONSE = 1
+    KEEPALIVE = 2
+    QUIT = 3
+    QUITACK = 4
+    ABORT = 5
+    DATA = 6
+    LDATA = 7
+    NULL_ACK = 8
+    CONTROL = 9
+    REFUSED = 10
+    DONE = 11
+
+
+class Kind(enum.IntEnum):
+    GO = 0
+    OK = 1
+    RESEND = 2
+
+
+DATA_TYPES = (Type.DATA, Type.LDATA)
+ACKING_TYPES = (Type.DATA, Type.LDATA, Type.NULL_ACK)
+OPENING_TYPES = (Type.OPEN, Type.RESPONSE)
+STRING_TYPES = (Type.QUIT, Type.ABORT, Type.REFUSED)
+MINIMUM_BYTES = {Type.OPEN: 36, Type.RESPONSE: 36, Type.DATA: 24, Type.LDATA: 24, Type.NULL_ACK: 20}
+
+_OPENING_FIELDS = (
+    "unique_id",
+    "buffer_size",
+    "transfer_size",
+    "packet_size",
+    "burst_size",
+    "burst_interval_ms",
+    "death_timer_s",
+    "flags",
+    "max_buffers",
+)
+# Of these the transfer size, like the string, is the client's and no NETBLT's (RFC 998 3): copies may differ in it.
+_CLIENT_FIELDS = ("transfer_size",)
+_DATA_FIELDS = ("buffer", "high_seq", "packet", "data_checksum", "flags")
+_NULL_ACK_FIELDS = ("high_seq", "burst_size", "burst_interval_ms")
+_HEADER_FIELDS = (
+    "checksum",
+    "version",
+    "type_code",
+    "length",
+    "local_port",
+    "foreign_port",
+    "header_padding",
+)
+_HEADER = struct.Struct(">HBBHHHH")
+_OPENING = struct.Struct(">IIIHHHHHH")
+_DATA = struct.Struct(">IHHHH")
+_NULL_ACK = struct.Struct(">HHH")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One control message."""
+
+    kind: Kind
+    seq: int
+    buffer: int
+    burst_size: int = 0
+    burst_interval_ms: int = 0
+    control_timer_ms: int = 0
+    packets: tuple[int, ...] = ()
+    padding: bytes = b""  # every byte that should be zero
+
+    @property
+    def identity(self) -> tuple[int, int, tuple[int, ...]]:
+        """What a repetition must not change (CTRL-02): an OK may carry a fresher offer and timer."""
+        return self.kind, self.buffer, self.packets
+
+    def is_disjoint_from(self, other: Message) -> bool:
+        """Two requests that name no packet in common may be parts of one (AMB-33)."""
+        return not set(self.packets) & set(other.packets)
+
+    @property
+    def size(self) -> int:
+        return {Kind.GO: 8, Kind.OK: 16, Kind.RESEND: 12 + (len(self.packets) + 1) // 2 * 4}[self.kind]
+
+    def layer(self) -> Any:
+        """As a scapy layer."""
+        if self.kind is Kind.OK:
+            offer = {"burst_size": self.burst_size, "burst_interval_ms": self.burst_interval_ms}
+            return NETBLTOk(seq=self.seq, buffer=self.buffer, control_timer_ms=self.control_timer_ms, **offer)
+        if self.kind is Kind.RESEND:
+            return NETBLTResend(seq=self.seq, buffer=self.buffer, packets=list(self.packets))
+        return NETBLTGo(seq=self.seq, buffer=self.buffer)
+
+    def __str__(self) -> str:
+        listed = ":" + ",".join(map(str, self.packets)) if self.kind is Kind.RESEND else ""
+        return f"#{self.seq} {self.kind.name}({self.buffer}{listed})"
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A NETBLT packet as read. Fields that its type does not have stay at their defaults."""
+
+    raw: bytes  # the whole IP payload
+    type: Type | None = None
+    type_code: int = -1
+    checksum: int = 0
+    version: int = 0
+    length: int = 0
+    local_port: int = 0
+    foreign_port: int = 0
+    header_padding: int = 0
+    error: str | None = None  # why the rest could not be read
+    unique_id: int = 0
+    buffer_size: int = 0
+    transfer_size: int = 0
+    packet_size: int = 0
+    burst_size: int = 0
+    burst_interval_ms: int = 0
+    death_timer_s: int = 0
+    flags: int = 0
+    max_buffers: int = 0
+    string: bytes = b""  # the field as it is on the wire
+    buffer: int = 0
+    high_seq: int = 0
+    packet: int = 0
+    data_checksum: int = 0
+    data: bytes = b""
+    padding: bytes = b""
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.string.split(b"\0")[0].decode("utf-8", "replace")
+
+    @property
+    def writes(self) -> bool:
+        """OPEN, RESPONSE: the M bit."""
+        return bool(self.flags & 1)
+
+    @property
+    def data_checksum_on(self) -> bool:
+        """OPEN, RESPONSE: the C bit."""
+        return bool(self.flags & 2)
+
+    @property
+    def last_buffer(self) -> bool:
+        """DATA, LDATA: the L bit."""
+        return bool(self.flags & 1)
+
+    @property
+    def is_data(self) -> bool:
+        return self.type in DATA_TYPES
+
+    def holds(self, seq: int) -> bool:
+        """Whether this control message is in the packet."""
+        return any(message.seq == seq for message in self.messages)
+
+    @property
+    def acks(self) -> bool:
+        return self.type in ACKING_TYPES
+
+    @property
+    def checksum_good(self) -> bool:
+        """CKSUM-01, CKSUM-03."""
+        return checksum_ok(self.raw)
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"unreadable packet ({self.error})"
+        name = self.type.name if self.type is not None else f"type {self.type_code}"
+        if self.is_data:
+            return f"{name}(buffer {self.buffer}, packet {self.packet}, ack {self.high_seq})"
+        if self.type is Type.NULL_ACK:
+            return f"NULL-ACK(ack {self.high_seq})"
+        if self.type is Type.CONTROL:
+            return f"CONTROL({', '.join(map(str, self.messages))})"
+        if self.type in STRING_TYPES and self.text:
+            return f"{name}({printable(self.text)!r})"
+        return name
+
+
+@functools.lru_cache(maxsize=4096)  # repetitions are equal, and every monitor reads what its peer has read
+def read(raw: bytes) -> Packet:
+    """Reads the IP payload `raw`. Any version byte is read as RFC 998 (AMB-01). What stands at fixed places is unpacked
+    here, which takes a tenth of the layers' time; the layers read control messages."""
+    if len(raw) < HEADER_BYTES:
+        return Packet(raw, error=f"{len(raw)} bytes are no header")
+    header = _HEADER.unpack_from(raw)
+    fields = dict(zip(_HEADER_FIELDS, header, strict=True))
+    code, length = fields["type_code"], fields["length"]
+    kind = Type(code) if code in Type._value2member_map_ else None
+    minimum = MINIMUM_BYTES.get(kind, HEADER_BYTES) if kind is not None else HEADER_BYTES
+    if not minimum <= length <= len(raw):
+        return Packet(raw, kind, **fields, error=f"Length {length}, {minimum}..{len(raw)} possible")
+    return Packet(raw, kind, **fields, **_read_body(kind, raw[HEADER_BYTES:length]))
+
+
+def _read_body(kind: Type | None, body: bytes) -> dict[str, Any]:
+    if kind in OPENING_TYPES:
+        fields = _unpacked(_OPENING, _OPENING_FIELDS, body)
+        return {**fields, "string": body[_OPENING.size :]}
+    if kind in DATA_TYPES:
+        return {**_unpacked(_DATA, _DATA_FIELDS, body), "data": body[_DATA.size :]}
+    if kind is Type.NULL_ACK:
+        return {**_unpacked(_NULL_ACK, _NULL_ACK_FIELDS, body), "padding": body[_NULL_ACK.size : _NULL_ACK.size + 2]}
+    if kind is Type.CONTROL:
+        messages = tuple(_read_message(message) for message in NETBLTControl(body).messages)
+        rest = len(body) - sum(message.size for message in messages)
+        error = f"{rest} bytes behind message {len(messages)} are no control message" if rest else None
+        return {"messages": messages, "error": error}
+    if kind in STRING_TYPES:
+        return {"string": body}
+    return {}
+
+
+def _unpacked(layout: struct.Struct, names: tuple[str, ...], body: bytes) -> dict[str, int]:
+    return dict(zip(names, layout.unpack_from(body), strict=True))
+
+
+def _read_message(layer: Any) -> Message:
+    padding = bytes([layer.pad])
+    if isinstance(layer, NETBLTOk):
+        padding += layer.tail.to_bytes(2, "big")
+        offer = (layer.burst_size, layer.burst_interval_ms, layer.control_timer_ms)
+        return Message(Kind.OK, layer.seq, layer.buffer, *offer, padding=padding)
+    if isinstance(layer, NETBLTResend):
+        padding += layer.pad2.to_bytes(2, "big") + (layer.fill or 0).to_bytes(2, "big")
+        return Message(Kind.RESEND, layer.seq, layer.buffer, packets=tuple(layer.packets), padding=padding)
+    return Message(Kind.GO, layer.seq, layer.buffer, padding=padding)
+
+
+# ---- forging ----
+
+
+def seal(raw: bytes | bytearray) -> bytes:
+    """Writes the right header checksum into a packet whose Length and type are set."""
+    packet = bytearray(raw)
+    packet[0:2] = b"\0\0"
+    length = int.from_bytes(packet[4:6], "big")
+    covered = packet[:DATA_HEADER_BYTES] if packet[3] in DATA_TYPES else packet[:length]
+    packet[0:2] = internet_checksum(bytes(covered)).to_bytes(2, "big")
+    return bytes(packet)
+
+
+def spoil(packet: bytes) -> bytes:
+    """The same packet with a header checksum that is wrong (CKSUM-06)."""
+    spoilt = bytearray(packet)
+    spoilt[0] ^= 0x5A
+    return bytes(spoilt)
+
+
+def text_field(text: str | bytes) -> bytes:
+    """A string field: at least one NUL, NUL-filled to a multiple of 4 (WIRE-07)."""
+    raw = (text.encode() if isinstance(text, str) else text) + b"\0"
+    return raw + b"\0" * (-len(raw) % 4)
+
+
+def different_terms(copy: Packet, first: Packet) -> list[str]:
+    """In which fields a repeated OPEN or RESPONSE says something else to the peer than the first one (AMB-63)."""
+    names = [name for name in _OPENING_FIELDS if name not in _CLIENT_FIELDS]
+    return [name.replace("_", " ") for name in names if getattr(copy, name) != getattr(first, name)]
+
+
+def different_for_clients(copy: Packet, first: Packet) -> list[str]:
+    """In which fields they differ that only concern the clients."""
+    names = [*_CLIENT_FIELDS, "string"]
+    return [name.replace("_", " ") for name in names if getattr(copy, name) != getattr(first, name)]
+
+
+def low_byte_first(value: int) -> int:
+    """What a reader of the network's byte order makes of a 16-bit field that was written in the other one."""
+    return value >> 8 | (value & 0xFF) << 8
+
+
+def data_checksum(data: bytes) -> int:
+    """The Data Area Checksum of `data` (CKSUM-04)."""
+    return internet_checksum(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Forge:
+    """Makes packets of one end: its version byte and its ports."""
+
+    version: int
+    local_port: int
+    foreign_port: int
+
+    def _build(self, kind: int, body: Any = None) -> bytes:
+        # Built as version 2, sealed with ours: scapy binds layers by version.
+        packet = NETBLT(type=kind, local_port=self.local_port, foreign_port=self.foreign_port)
+        if body is not None:
+            packet.add_payload(body)
+        layer = packet
+        while layer:  # each field has one value: scapy need not look for the first of several packets
+            layer.explicit = 1
+            layer = layer.payload
+        raw = bytearray(bytes(packet))
+        raw[_VERSION_AT] = self.version
+        return seal(raw)
+
+    def packet(self, kind: int, body: bytes = b"") -> bytes:
+        """Any type with any body."""
+        return self._build(kind, Raw(body)) if body else self._header(kind)
+
+    @functools.lru_cache(maxsize=1024)  # noqa: B019  # the fields are the key, and a cache this small may keep them
+    def _header(self, kind: int) -> bytes:
+        """A packet without body, which a peer that is waiting sends thousands of times."""
+        return self._build(kind)
+
+    def opening(self, kind: Type, values: Packet) -> bytes:
+        """OPEN or RESPONSE with the fields of `values`; its string is taken as the whole field."""
+        layer = NETBLTOpen if kind is Type.OPEN else NETBLTResponse
+        fields = {name: getattr(values, name) for name in _OPENING_FIELDS}
+        return self._build(kind, layer(**fields, string=Verbatim(values.string)))
+
+    def reason(self, kind: Type, text: str) -> bytes:
+        return self.packet(kind, text_field(text))
+
+    def data(self, values: Packet) -> bytes:
+        """DATA or LDATA; padding of form (a) of AMB-02 follows behind Length."""
+        layer = NETBLTLData if values.type is Type.LDATA else NETBLTData
+        fields = {name: getattr(values, name) for name in _DATA_FIELDS}
+        body = layer(**fields)
+        if values.data:
+            body.add_payload(Raw(values.data))
+        return self._build(values.type or Type.DATA, body)
+
+    def null_ack(self, high_seq: int, burst_size: int, burst_interval_ms: int) -> bytes:
+        offer = {"burst_size": burst_size, "burst_interval_ms": burst_interval_ms}
+        return self._build(Type.NULL_ACK, NETBLTNullAck(high_seq=high_seq, **offer))
+
+    def control(self, messages: tuple[Message, ...] | list[Message]) -> bytes:
+        return self._build(Type.CONTROL, NETBLTControl(messages=[message.layer() for message in messages]))

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pytest plugin that runs cases: parametrises them by role and arm, judges them, writes their captures."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from netblt_conformance.cases.case import MARKER, Case, Profile
+from netblt_conformance.cases.probe import probe
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common import tolerances
+from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Role
+from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
+from netblt_conformance.common.waits import Awaited, Watch
+from netblt_conformance.links.base import LinkFactory
+from netblt_conformance.oracles.base import Violation, told_once
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.dialect import RFC998, Dialect
+from netblt_conformance.run import confirm
+from netblt_conformance.run.selection import Candidate, Selection
+
+STIMULUS, CONTROL = "stimulus", "control"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run, decided before pytest starts."""
+
+    factory: LinkFactory
+    seed: int
+    selection: Selection
+    roles: tuple[Role, ...]
+    report: Path
+    only: frozenset[str] | None = None  # of the selected runs these, by key; None: all
+    dialect: Dialect = RFC998
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a worker is to run next, and what is known by now of the roles."""
+
+    key: str
+    profiles: dict[Role, Profile]
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> Order:
+        return cls(
+            given["key"], {ROLES_BY_NAME[role]: Profile.from_json(row) for role, row in given["profiles"].items()}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One case in one role and arm."""
+
+    name: str
+    file: str
+    requirements: tuple[str, ...]
+    role: Role
+    arm: str
+    variant: str = ""
+    kills_nothing: str = ""
+    dialects: tuple[str, ...] = catalogue.DIALECTS
+
+    @property
+    def title(self) -> str:
+        """The case's name with its variant: what the reports show."""
+        return self.name + (f": {self.variant}" if self.variant else "")
+
+    @property
+    def key(self) -> str:
+        return f"{self.title}[{self.role}{'' if self.arm == STIMULUS else '-' + self.arm}]"
+
+    @property
+    def capture_name(self) -> str:
+        identifier = self.requirements[0] if self.requirements else "none"
+        arm = "" if self.arm == STIMULUS else f".{self.arm}"
+        variant = "." + self.variant.replace(" ", "_") if self.variant else ""
+        return f"{identifier}.{self.name}{variant}.{self.role}{arm}.pcapng"
+
+
+Emit = Callable[[dict[str, Any]], None]
+
+
+def candidate(run: Run) -> Candidate:
+    """What --select sees of a run."""
+    return Candidate(run.name, run.file, run.requirements, run.variant, str(run.role))
+
+
+def runs_in(run: Run, dialect: Dialect) -> bool:
+    """Whether the run means something in this dialect."""
+    return dialect.name in run.dialects and dialect.holds(run.requirements)
+
+
+class Engine:
+    """Registered with pytest. Everything it finds goes out through `emit`, one event at a time."""
+
+    def __init__(self) -> None:
+        self.plan: Plan  # given when something is to be run
+        self.emit: Emit = lambda _event: None
+        self.known = catalogue.requirements()
+        self.items: list[tuple[pytest.Item, Run]] = []  # everything that there is
+        self.broken: list[str] = []  # files of the suite that cannot be loaded
+        self._profiles: dict[Role, Profile] = {}
+        self._postponed: Callable[[], bool] = lambda: False
+        self._held: list[Result] | None = None  # results of a run that is postponed
+
+    def run(
+        self, plan: Plan, emit: Emit, next_order: Callable[[], Order | None], postponed: Callable[[], bool]
+    ) -> None:
+        """Runs what it is given until there is no more. `postponed`: whether the run under way is to end."""
+        self.plan, self.emit, self._profiles, self._postponed = plan, emit, {}, postponed
+        items = {run.key: item for item, run in self.items}
+        while (order := next_order()) is not None:
+            for role in order.profiles.keys() - self._profiles.keys():
+                self._adopt(role, order.profiles[role])
+            item = items[order.key]
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+
+    def chosen(self, plan: Plan) -> list[tuple[pytest.Item, Run]]:
+        """What the plan picks, in the order of the suite."""
+        plan.selection.knowing(candidate(run) for _, run in self.items)
+        return [(item, run) for item, run in self.items if self._picks(plan, run)]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.addinivalue_line(
+            "markers",
+            f"{MARKER}(*requirements, roles, control, needs, variants, kills_nothing, dialects): a conformance case",
+        )
+        reporter = config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            config.pluginmanager.unregister(reporter)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        mark = metafunc.definition.get_closest_marker(MARKER)
+        if mark is None:
+            return
+        arms = (CONTROL, STIMULUS) if mark.kwargs["control"] else (STIMULUS,)
+        name = metafunc.function.__name__.removeprefix("test_")
+        file = Path(metafunc.module.__file__ or "").name
+        runs = [
+            Run(name, file, tuple(mark.args), role, arm, variant, mark.kwargs["kills_nothing"], mark.kwargs["dialects"])
+            for variant in mark.kwargs["variants"]
+            for role in mark.kwargs["roles"]
+            for arm in arms
+        ]
+        metafunc.parametrize("t", runs, indirect=True, ids=[run.key for run in runs])
+
+    @pytest.fixture
+    def t(self, request: pytest.FixtureRequest) -> Iterator[Case | None]:
+        """The case under way; made here, judged in pytest_pyfunc_call."""
+        run: Run = request.param
+        self.emit({"event": "start", "key": run.key})
+        with self._case(run, request.node) as case:
+            yield case
+
+    def _profile(self, role: Role) -> Profile:
+        """Found out with the first case of each role: the silent choices that the tester has to follow."""
+        if role not in self._profiles:
+            profile, observed = probe(self.plan.factory, role, self.plan.seed, self.plan.dialect)
+            self._profiles[role] = profile
+            found = profile.to_json()
+            self.emit({"event": "observed", "role": str(role), "observed": observed, "profile": found})
+        return self._profiles[role]
+
+    def _adopt(self, role: Role, profile: Profile) -> None:
+        """Another worker has found out how the implementation plays this role."""
+        self._profiles[role] = profile
+        if profile.works:
+            self.plan.factory.worked(role)
+
+    @contextlib.contextmanager
+    def _case(self, run: Run, node: pytest.Item) -> Iterator[Case | None]:
+        dialect = self.plan.dialect
+        capture = Capture(dialect.udp_ports(active=run.role.active))
+        judged = tuple(self.known[identifier] for identifier in run.requirements)
+        if run.requirements[:1] and run.requirements[0] in self._unclaimed:
+            why = f"the adapter's PICS does not claim it: {run.requirements[0]}"
+            self._emit_result(self._not_run(run, why))
+            yield None
+            return
+        try:
+            profile = self._profile(run.role)
+            link = self.plan.factory.make(capture)
+        except ImplementationError as fault:
+            self._emit_result(
+                self._result(run, Judgement(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH))
+            )
+            yield None
+            return
+        except HarnessError as fault:
+            self._emit_result(self._result(run, Judgement(Verdict.ERROR, str(fault), cause=Cause.SUITE)))
+            yield None
+            return
+        try:
+            needs = node.get_closest_marker(MARKER)
+            missing = [feature for feature in needs.kwargs["needs"] if feature not in link.features] if needs else []
+            if missing:
+                words = ", ".join(feature.value for feature in missing)
+                self._emit_result(self._not_run(run, f"not available here: {words}"))
+                yield None
+                return
+            case = Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant, dialect)
+            if self.plan.factory.real_time:
+                link.watch = self._watch(run, case)
+            case.on_note = lambda text: self.emit({"event": "note", "text": text})
+            yield case
+        finally:
+            link.close()
+
+    def _watch(self, run: Run, case: Case) -> Watch:
+        def report(state: str, awaited: Awaited, seconds: float, limit_s: float) -> None:
+            what = {"state": state, "awaited": awaited.name, "seconds": seconds, "limit_s": limit_s}
+            self.emit({"event": "wait", "key": run.key, "role": str(run.role), **what})
+
+        return Watch(report, self._postponed, lambda: case.is_decided)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        if "t" not in pyfuncitem.funcargs:
+            return None
+        case = cast("Case | None", pyfuncitem.funcargs["t"])
+        if case is None:
+            return True
+        run = cast("Run", pyfuncitem.callspec.params["t"])
+        try:
+            case.run(functools.partial(pyfuncitem.obj, t=case))
+        except NotSupportedError as reason:
+            self._emit_result(self._not_run(run, str(reason)))
+            return True
+        finally:
+            self._close(case)
+        self._held = []
+        self._finish(run, case)
+        held, self._held = self._held, None
+        if case.postponed is not None and case.judgement.verdict is Verdict.INCONC:
+            rows = [result.to_json() for result in held]
+            what = {"role": str(run.role), "awaited": case.postponed.name}
+            self.emit({"event": "postponed", "key": run.key, **what, "results": rows})
+        else:
+            for result in held:
+                self._emit_result(result)
+        return True
+
+    def _close(self, case: Case) -> None:
+        """Ends the implementation first: what it says while dying belongs to the case."""
+        try:
+            case.link.close()
+        except ImplementationError as fault:
+            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH)
+
+    @property
+    def _unclaimed(self) -> tuple[str, ...]:
+        """Requirements that the implementation does not claim to meet."""
+        adapter = self.plan.factory.adapter
+        return adapter.pics.unsupported if adapter else ()
+
+    def _finish(self, run: Run, case: Case) -> None:
+        others = [violation for violation in case.settle() if violation.requirement not in self._unclaimed]
+        held_up_us, bearable_us = case.link.held_up_us, tolerances.CROSSING_US
+        judgement = case.judgement
+        if run.arm == CONTROL and judgement.verdict is Verdict.FAIL:
+            # Without the stimulus nothing is proven about the requirement: the exchange itself does not work.
+            case.judgement = judgement = Judgement(
+                Verdict.INCONC,
+                f"the control arm, without the stimulus, fails too: {judgement.reason}",
+                judgement.frame,
+                judgement.cause,
+                judgement.requirement,
+            )
+        self._write_capture(run, case, others)
+        seconds = case.link.clock.now_us() / MICROSECONDS_PER_S
+        result = self._result(run, judgement, seconds)
+        result.capture, result.observed = run.capture_name, case.observed
+        result.provoked = sorted(set().union(*(monitor.disabled for monitor in case.monitors)))
+        confirm.note_disturbance(result, held_up_us, bearable_us)
+        self._emit_result(result)
+        for violation in told_once(others):
+            row = self._result(run, Judgement(violation.verdict, violation.reason, violation.frame), seconds)
+            row.origin, row.requirements, row.capture = Origin.MONITOR, [violation.requirement], run.capture_name
+            confirm.note_disturbance(row, held_up_us, bearable_us)
+            self._emit_result(row)
+
+    def _write_capture(self, run: Run, case: Case, others: list[Violation]) -> None:
+        capture = case.link.capture
+        marks = [
+            (case.judgement.frame, f"{case.judgement.verdict.label} {run.requirements[0]}: {case.judgement.reason}")
+        ]
+        marks += [(v.frame, f"{v.verdict.label} {v.requirement}: {v.reason}") for v in others]
+        for frame, text in marks:
+            if frame is not None:
+                capture.comment(frame, text)
+        capture.write(self.plan.report / run.capture_name)
+
+    def _not_run(self, run: Run, why: str) -> Result:
+        """What the case needs is missing: N/A."""
+        return self._result(run, Judgement(Verdict.NA, why))
+
+    def _result(self, run: Run, judgement: Judgement, seconds: float = 0.0) -> Result:
+        frame = judgement.frame
+        return Result(
+            case=run.title,
+            requirements=list(run.requirements),
+            role=str(run.role),
+            verdict=judgement.verdict,
+            reason=judgement.reason,
+            arm=run.arm,
+            frame=None if frame is None else frame + 1,
+            seconds=round(seconds, 6),
+            cause=judgement.cause,
+            violated=judgement.requirement,
+            due_by=judgement.due_by,
+        )
+
+    def _emit_result(self, result: Result) -> None:
+        if self._held is not None:
+            self._held.append(result)
+        else:
+            self.emit({"event": "result", "result": result.to_json()})
+
+    # ---- selection ----
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.items = [(item, run) for item in items if (run := self._run_of(item)) is not None]
+
+    @staticmethod
+    def _run_of(item: pytest.Item) -> Run | None:
+        callspec = getattr(item, "callspec", None)
+        run = callspec.params.get("t") if callspec is not None else None
+        return run if isinstance(run, Run) else None
+
+    def _picks(self, plan: Plan, run: Run) -> bool:
+        if run.role not in plan.roles or (plan.only is not None and run.key not in plan.only):
+            return False
+        return runs_in(run, plan.dialect) and plan.selection.picks(candidate(run), self.known)
+
+    # ---- mistakes of the suite itself ----
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.broken.append(f"{report.nodeid}: {str(report.longrepr).strip().splitlines()[-1]}")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            key = next((run.key for item, run in self.items if item.nodeid == report.nodeid), "")
+            crash = getattr(report.longrepr, "reprcrash", None)
+            why = crash.message.splitlines()[0] if crash is not None and crash.message else ""
+            what = f"{report.nodeid} ({report.when}):\n{report.longreprtext}"
+            self.emit({"event": "trace", "what": what, "key": key, "why": why})

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Known failures of an implementation: on file, so they do not fail a run; and no longer there, so they do."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from netblt_conformance.adapter.adapter import Adapter, KnownFailure
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.verdicts import KNOWN, Cause, Origin, Result, Verdict
+from netblt_conformance.run.selection import Candidate, Selection
+
+Keyed = tuple[str, Result]
+
+
+class _Entry:
+    def __init__(self, failure: KnownFailure) -> None:
+        self.failure = failure
+        self._selection = Selection(failure.case)
+        self._known = catalogue.requirements()
+
+    def covers(self, result: Result) -> bool:
+        if self.failure.role not in (None, result.role):
+            return False
+        return self._selection.picks(Candidate(result.base_name, "", tuple(result.requirements)), self._known)
+
+    def judge(self, result: Result) -> Result:
+        """A failure that it covers."""
+        url = self.failure.url
+        if self.failure.message.search(result.reason):
+            reason = f"known failure, {url}: {result.reason}"
+            return dataclasses.replace(
+                result, verdict=Verdict.WARN, reason=reason, observed={**result.observed, KNOWN: url}
+            )
+        pattern = self.failure.message.pattern
+        return dataclasses.replace(result, reason=f"{result.reason} (known is another failure, {pattern!r}, {url})")
+
+
+def settle(results: list[Keyed], adapter: Adapter, *, everything: bool) -> list[Keyed]:
+    """Failures that are on file become WARN; an entry whose cases all pass fails the run, and so does one that fits no
+    case when `everything` was run."""
+    entries = [_Entry(failure) for failure in adapter.known_failures]
+    settled: list[Keyed] = []
+    for key, result in results:
+        if result.verdict is Verdict.FAIL:
+            for entry in entries:
+                if entry.covers(result):
+                    result = entry.judge(result)
+                    break
+        settled.append((key, result))
+    extra = [
+        row for number, entry in enumerate(entries, 1) for row in _stale(number, entry, settled, adapter, everything)
+    ]
+    return [*settled, *extra]
+
+
+def _stale(number: int, entry: _Entry, settled: list[Keyed], adapter: Adapter, everything: bool) -> list[Keyed]:
+    covered = [result for _, result in settled if entry.covers(result)]
+    name = f"known failure {number}"
+    where = f"{adapter.path.name}: known_failure {number} ({entry.failure.case}, {entry.failure.url})"
+    if not covered:
+        why = f"{where} fits no case"
+        return [(name, _of_entry(name, [], entry, Verdict.ERROR, why))] if everything else []
+    if {result.verdict for result in covered} <= {Verdict.PASS, Verdict.NA} and any(
+        result.verdict is Verdict.PASS for result in covered
+    ):
+        first = covered[0]
+        why = f"{where} passes now: remove the entry"
+        return [(name, _of_entry(name, list(first.requirements), entry, Verdict.FAIL, why))]
+    return []
+
+
+def _of_entry(name: str, requirements: list[str], entry: _Entry, verdict: Verdict, why: str) -> Result:
+    return Result(name, requirements, entry.failure.role or "all", verdict, why, origin=Origin.KNOWN, cause=Cause.SUITE)

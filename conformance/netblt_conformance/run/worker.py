@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs cases in child processes, so that an implementation that crashes or hangs in process costs one case only. Each
+child asks for the next run when it has done one."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import mmap
+import os
+import select
+import signal
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from netblt_conformance.common import paths
+from netblt_conformance.common.kept import kept_file, kept_text
+from netblt_conformance.common.verdicts import Origin, Result, Verdict
+from netblt_conformance.common.waits import Awaited, Kind, LongWaits
+from netblt_conformance.links.process import die_with_parent, sanitizer_report
+from netblt_conformance.run.engine import Order, Plan
+from netblt_conformance.run.loaded import Loaded, with_cases
+from netblt_conformance.run.schedule import Schedule, deciding, durations, first_runs
+
+# A case counts as hung beyond its limit when it has worked for this share of it, or waited for so many times as long.
+HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
+LOOK_S = 0.5  # between two looks whether a case hangs, or waits for what others wait for
+_NUMBER = struct.Struct("@Q")
+
+
+class Worker:
+    """One child that runs what it is given and reports events over a pipe."""
+
+    def __init__(self, loaded: Loaded, plan: Plan, case_limit_s: float) -> None:
+        self.plan = plan
+        self._loaded = loaded
+        self._limit_s = case_limit_s
+        self._errors: IO[bytes] = kept_file()  # read when the child has died
+        self.assigned: str | None = None  # what it was told to run, and has not done
+        self.running: str | None = None
+        self.note = ""  # what the case was doing, in its own words
+        self._since = time.monotonic()
+        self._worked_s = 0.0
+        self._buffer = b""
+        self._given = 0  # runs so far
+        self._to_end = mmap.mmap(-1, _NUMBER.size)  # the number of the run that is to end early; shared with the child
+        reader, writer = os.pipe()
+        orders, self._orders = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(reader)
+            os.close(self._orders)
+            self._child(writer, orders)
+        os.close(writer)
+        os.close(orders)
+        self.descriptor = reader
+
+    def order(self, key: str | None, profiles: dict[str, Any]) -> None:
+        """Gives the child the next run, or the end of its work."""
+        self.assigned = key
+        self._given += 1
+        line = json.dumps({"key": key, "profiles": profiles}).encode() + b"\n"
+        with contextlib.suppress(BrokenPipeError):  # it died since it asked
+            _write_all(self._orders, line)
+
+    def postpone(self) -> None:
+        """The run under way is to end as soon as it waits."""
+        self._to_end[:] = _NUMBER.pack(self._given)
+
+    def _child(self, writer: int, orders: int) -> None:
+        """Never returns. No buffer of the parent may be flushed twice, hence _exit."""
+        die_with_parent()
+        faulthandler.disable()  # whoever runs us may have asked for it: a crash here is the implementation's
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.dup2(self._errors.fileno(), 2)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+
+        def emit(event: dict[str, Any]) -> None:
+            _write_all(writer, json.dumps({**event, "at_s": time.monotonic()}).encode() + b"\n")
+
+        source = os.fdopen(orders, "rb")
+
+        def next_order() -> Order | None:
+            emit({"event": "ready"})
+            given = json.loads(source.readline() or "{}")
+            self._given += 1
+            return Order.from_json(given) if given.get("key") else None
+
+        def postponed() -> bool:
+            return self._to_end[:] == _NUMBER.pack(self._given)
+
+        status = 3
+        try:
+            self._loaded.run(self.plan, emit, next_order, postponed)
+            status = 0
+            emit({"event": "done"})
+        except BaseException as error:
+            emit({"event": "trace", "what": f"{type(error).__name__}: {error}"})
+        finally:
+            os._exit(status)
+
+    def events(self) -> list[dict[str, Any]] | None:
+        """What has come; None when the child has closed its end."""
+        chunk = os.read(self.descriptor, 1 << 16)
+        if not chunk:
+            return None
+        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
+        events = [json.loads(line) for line in lines]
+        for event in events:
+            if event["event"] == "start":
+                self.running, self._since, self.note = event["key"], time.monotonic(), ""
+                self._worked_s = _processor_s(self.pid)
+            elif event["event"] == "note":
+                self.note = event["text"]
+            elif event["event"] in ("ready", "done"):
+                self.running = self.assigned = None
+        return events
+
+    @property
+    def overdue(self) -> bool:
+        """A busy machine makes any case take long: one that hangs also works, or sleeps for much longer."""
+        waited_s = time.monotonic() - self._since
+        if self.running is None or waited_s <= self._limit_s:
+            return False
+        worked_s = _processor_s(self.pid) - self._worked_s
+        return worked_s > self._limit_s * HANG_LEAST_WORK or waited_s > self._limit_s * HANG_LONGEST_WAIT
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def reap(self) -> int:
+        """The wait status' exit code, negative for a signal."""
+        os.close(self.descriptor)
+        os.close(self._orders)
+        self._to_end.close()
+        _, status = os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(status)
+
+    def errors(self) -> str:
+        text = kept_text(self._errors)
+        self._errors.close()
+        return text
+
+
+def _processor_s(pid: int) -> float:
+    """Processor time that a process has used; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+class Supervisor:
+    """Keeps workers going until every run has a result."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        jobs: int,
+        case_limit_s: float,
+        on_event: Callable[[dict[str, Any]], None],
+        skip: frozenset[str] = frozenset(),
+        spare: int = 0,
+    ) -> None:
+        """`jobs`: runs at a time; up to `spare` more run while as many wait long. `skip`: runs that are left out, by
+        key."""
+        self._plan = plan
+        self._skip = skip
+        self._jobs = jobs
+        self._spare = spare
+        self._limit_s = case_limit_s
+        self._on_event = on_event
+        self._workers: list[Worker] = []
+        self._free: dict[Worker, None] = {}  # those that wait for a run, the longest waiting first
+        self._profiles: dict[str, Any] = {}  # what was found out about each role, for the workers
+        self._waits = LongWaits()
+        self._usual_s: dict[str, float] = {}  # how long a run takes, by key, where that is long
+        self._held: dict[str, list[dict[str, Any]]] = {}  # the events with the results of postponed runs
+        self._failed: set[str] = set()  # runs whose own verdict is worse than PASS
+        self._explained: set[str] = set()  # postponed runs whose failure others confirm
+
+    def run(self) -> None:
+        with_cases(self._run)
+
+    def _run(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        loaded.prepare(self._plan)
+        planned = [run for run in loaded.planned(self._plan) if run.key not in self._skip]
+        real_time = self._plan.factory.real_time
+        seconds = durations(paths.suite()) if real_time else None
+        first = first_runs(paths.suite()) if real_time else ()
+        self._schedule = Schedule(planned, self._jobs, seconds, first)
+        self._waits = LongWaits(deciding(planned))
+        self._usual_s = {run.key: seconds[run.case] for run in planned if run.case in seconds} if seconds else {}
+        self._workers = [self._start() for _ in range(min(self._jobs, len(planned)))]
+        try:
+            while self._workers:
+                self._turn()
+            self._on_event({"event": "confirmed", "keys": sorted(self._waits.confirmed | self._explained)})
+        except BaseException:
+            for worker in self._workers:
+                worker.kill()
+                worker.reap()
+            raise
+
+    def _start(self) -> Worker:
+        return Worker(self._loaded, self._plan, self._limit_s)
+
+    def _turn(self) -> None:
+        """Takes in what the workers report, ends those that hang, and gives those that are free something to do."""
+        ready, _, _ = select.select([worker.descriptor for worker in self._workers], [], [], LOOK_S)
+        for worker in list(self._workers):
+            if worker.overdue:
+                worker.kill()
+            if worker.descriptor in ready and not self._serve(worker):
+                self._workers.remove(worker)
+                self._free.pop(worker, None)
+                self._after(worker)
+        self._look_at_long_waits()
+        self._give_work()
+
+    def _give_work(self) -> None:
+        """As many runs as may run at a time are under way, besides those that wait long."""
+        most = self._jobs + min(self._waits.long, self._spare)
+        if not self._free and len(self._workers) < most and self._schedule.left:
+            self._workers.append(self._start())
+        for worker in list(self._free):
+            if len(self._workers) - len(self._free) >= most:
+                break
+            key = self._schedule.take()
+            if key is None and (self._schedule.left or self._waits.open):
+                break  # what is left waits for the first run of its role, or for what others wait for
+            del self._free[worker]
+            worker.order(key, self._profiles)
+
+    def _look_at_long_waits(self) -> None:
+        late = set(self._waits.to_postpone(time.monotonic()))
+        for worker in self._workers:
+            if worker.assigned in late:
+                worker.postpone()
+        for awaited, keys in self._waits.overdue(time.monotonic(), self._usual_s):
+            self._on_event({"event": "overdue", "awaited": awaited.name, "keys": keys})
+        settled, again = self._waits.decided()
+        for key in again:
+            del self._held[key]
+            self._schedule.again(key)
+        for key, kind, witnesses in settled:
+            self._explained.add(key)
+            for event in self._held.pop(key):
+                if event["result"]["origin"] == Origin.CASE:
+                    event["result"]["reason"] = _explanation(kind, witnesses)
+                self._on_event(event)
+
+    def _serve(self, worker: Worker) -> bool:
+        """Passes events on; False when the worker is gone."""
+        done = worker.assigned
+        events = worker.events()
+        if events is None:
+            return False
+        for event in events:
+            if event["event"] == "ready":
+                if done is not None:
+                    self._schedule.ended(done)
+                    self._waits.ended(done, failed=done in self._failed)
+                self._free[worker] = None
+                continue
+            if event["event"] == "wait":
+                now_s, awaited = time.monotonic(), Awaited[event["awaited"]]
+                spans = event["seconds"], event["limit_s"]
+                self._waits.reported(event["key"], event["role"], event["state"], awaited, *spans, now_s)
+                continue
+            if event["event"] == "postponed":
+                self._held[event["key"]] = [
+                    {"event": "result", "result": row, "at_s": event["at_s"]} for row in event["results"]
+                ]
+                self._waits.postponed(event["key"], event["role"], Awaited[event["awaited"]])
+                continue
+            if event["event"] == "result":
+                self._note_result(Result.from_json(event["result"]))
+            if event["event"] == "observed":
+                self._profiles[event["role"]] = event["profile"]
+                self._schedule.known(event["role"])
+            self._on_event(event)
+        return True
+
+    def _note_result(self, result: Result) -> None:
+        if result.origin is Origin.CASE and result.verdict not in (Verdict.PASS, Verdict.NA):
+            self._failed.add(result.key)
+
+    def _after(self, worker: Worker) -> None:
+        """A worker that ended early broke in the case it was running: that is its verdict, and the rest goes on."""
+        overdue, running = worker.overdue, worker.running
+        code = worker.reap()
+        words = worker.errors()
+        if worker.assigned is not None:
+            self._schedule.ended(worker.assigned)
+            self._waits.ended(worker.assigned, failed=False)
+        if running is None:
+            if code != 0:
+                self._on_event({"event": "trace", "what": words or f"a worker ended with exit code {code}"})
+            return
+        report = sanitizer_report(words)
+        if overdue:
+            why = f"hangs, or sends without end: the case took more than {self._limit_s:g} s of real time"
+        elif report:
+            why = f"was reported by a sanitizer: {report}"
+        elif code < 0:
+            why = f"crashed with {signal.Signals(-code).name}"
+        else:
+            why = f"ended the process with exit code {code}"
+        after = f", after {worker.note}" if worker.note else ""
+        what = f"the implementation {why}{after}"
+        self._on_event({"event": "crash", "key": running, "why": what, "signal": -code if code < 0 else 0})
+        if self._schedule.left:
+            self._workers.append(self._start())
+
+
+def _explanation(kind: Kind, witnesses: list[str]) -> str:
+    """The reason of a case that was ended while it waited."""
+    _, awaited = kind
+    return (
+        f"not waited for to the end: {awaited.value}; {len(witnesses)} runs have waited for it in vain: "
+        + ", ".join(witnesses)
+    )

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The folders of the Python package have a direction: a folder imports only folders below it, and no module imports
+itself by way of others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+from netblt_conformance.common import paths
+
+PACKAGE = "netblt_conformance"
+SOURCES = paths.root() / "conformance" / PACKAGE
+# From the top downwards; folders of one row do not import each other.
+FLOORS = (
+    (".",),
+    ("commands",),
+    ("mutants", "doctor", "watch"),
+    ("run", "check"),
+    ("cases", "sweep", "report"),
+    ("peer", "judges"),
+    ("links", "oracles"),
+    ("packets", "adapter", "diagnosis"),
+    ("catalogue", "experiment"),
+    ("common", "wire", "simlib"),
+)
+
+Graph = dict[str, set[str]]
+
+
+def _imported(tree: ast.AST, modules: Mapping[str, Path]) -> Iterator[str]:
+    """Modules of the package that a module names, wherever the import stands in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                yield whole if whole in modules else str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.split(".")[0] == PACKAGE)
+
+
+def read(sources: Path) -> Graph:
+    """Each module, and those that it imports. A folder's __init__ is the folder's name."""
+    files = {
+        ".".join([PACKAGE, *file.relative_to(sources).with_suffix("").parts]).removesuffix(".__init__"): file
+        for file in sorted(sources.rglob("*.py"))
+    }
+    return {
+        name: set(_imported(ast.parse(file.read_text(encoding="utf-8")), files)) - {name}
+        for name, file in files.items()
+    }
+
+
+def folder(module: str) -> str:
+    parts = module.split(".")
+    inside = len(parts) > 2 or (len(parts) == 2 and (SOURCES / parts[1]).is_dir())
+    return parts[1] if inside else "."
+
+
+def upward(graph: Mapping[str, set[str]], floors: tuple[tuple[str, ...], ...] = FLOORS) -> list[str]:
+    """Imports of a folder above one's own, or beside it."""
+    floor = {name: number for number, row in enumerate(floors) for name in row}
+    return [
+        f"{module} imports {other}"
+        for module, others in sorted(graph.items())
+        for other in sorted(others)
+        # The version stands in the package itself.
+        if other != PACKAGE and folder(module) != folder(other) and floor[folder(other)] <= floor[folder(module)]
+    ]
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """One circle of modules; empty when there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
+def test_each_folder_has_a_floor() -> None:
+    assert {folder(module) for module in read(SOURCES)} == {name for row in FLOORS for name in row}
+
+
+def test_no_folder_imports_a_folder_above_or_beside_it() -> None:
+    assert upward(read(SOURCES)) == []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    assert circle(read(SOURCES)) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "other"), [("links.base", "peer.base"), ("watch.judge", "doctor.command"), ("common.paths", "wire.data")]
+)
+def test_an_import_upwards_or_sideways_is_found(module: str, other: str) -> None:
+    module, other = f"{PACKAGE}.{module}", f"{PACKAGE}.{other}"
+    assert upward({module: {other}}) == [f"{module} imports {other}"]
+
+
+def test_a_circle_inside_one_folder_is_found() -> None:
+    assert len(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})) == 4
+
+
+def test_imports_inside_functions_count(tmp_path: Path) -> None:
+    (tmp_path / "upper.py").write_text(f"def late():\n    from {PACKAGE} import lower\n", encoding="utf-8")
+    (tmp_path / "lower.py").write_text(f"import {PACKAGE}.upper\n", encoding="utf-8")
+    graph = read(tmp_path)
+    assert graph == {f"{PACKAGE}.upper": {f"{PACKAGE}.lower"}, f"{PACKAGE}.lower": {f"{PACKAGE}.upper"}}
+    assert circle(graph)
+
+
+def test_the_architecture_names_each_folder() -> None:
+    text = (paths.root() / "docs" / "architecture.md").read_text(encoding="utf-8")
+    names = [name for row in FLOORS for name in row if name != "."]
+    assert [name for name in names if f"`netblt_conformance/{name}`" not in text] == []
