@@ -96,7 +96,7 @@ def test_bad_checksums_of_every_type_are_counted_within_bounds(strict: Reader, d
     """Each type code follows an intact OPEN and RESPONSE, six times with a wrong header checksum."""
     types = range(1, 16)
     version = {"rfc998": 2, "etftp": 3, "version4": 5}[dialect]
-    frames = []
+    frames: list[forge.Frame] = []
     for code in types:
         ports = 2000 + code, 3000 + code
         for sender, kind in ((0, 1), (1, 2), *[(side, code) for _ in range(6) for side in (0, 1)]):
