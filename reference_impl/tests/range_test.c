@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
-#include "connection.h"
-#include "endpoint_internal.h"
+#include "connection/connection.h"
+#include "connection/endpoint_internal.h"
 
 #include <string.h>
 
