@@ -2,8 +2,13 @@
 #include "connection/close.h"
 
 #include "base/bytes.h"
-#include "connection/endpoint_internal.h"
+#include "connection/demux.h"
+#include "connection/endpoint_state.h"
 #include "connection/observe.h"
+#include "connection/pending_end.h"
+#include "connection/receive_buffers.h"
+#include "connection/send_buffers.h"
+#include "connection/validation.h"
 #include "wire/params.h"
 
 #include <string.h>
@@ -34,10 +39,24 @@ void nb_close_finish(netblt_connection *connection, enum netblt_result result, c
         connection->client->finished(connection->context, connection, &outcome);
 }
 
+/* No timer runs any more. */
+static void stop_timers(netblt_connection *connection)
+{
+    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at, NETBLT_TIME_NEVER);
+    nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until, NETBLT_TIME_NEVER);
+    nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at, NETBLT_TIME_NEVER);
+    if (connection->started && connection->role == NETBLT_RECEIVER)
+        nb_receiver_stop_timers(connection);
+    if (connection->started && !connection->death_told) {
+        connection->death_told = true;
+        nb_observe_timer(connection, NETBLT_EVENT_TIMER_CLEARED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
+    }
+}
+
 void nb_close_now(netblt_connection *connection)
 {
     nb_set_state(connection, NETBLT_STATE_CLOSED);
-    nb_connection_stop_timers(connection);
+    stop_timers(connection);
     nb_validation_forget(connection);
     connection->owed = 0;
     nb_touch(connection);
@@ -133,19 +152,6 @@ void nb_close_abort(netblt_connection *connection, const char *reason)
     nb_close_now(connection);
 }
 
-void nb_close_evict(netblt_connection *connection)
-{
-    nb_log(connection->endpoint, "too many connections with unvalidated peers: the oldest one ends");
-    nb_close_abort(connection, "too many half-open connections");
-}
-
-void nb_close_unreachable(netblt_connection *connection)
-{
-    nb_set_state(connection, NETBLT_STATE_CLOSED);
-    nb_close_finish(connection, NETBLT_PEER_DEAD, "the network reports that packets do not reach the peer");
-    nb_close_now(connection);
-}
-
 static void end_by_abort(netblt_connection *connection, const char *reason)
 {
     nb_set_state(connection, NETBLT_STATE_CLOSED);
@@ -159,6 +165,45 @@ void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *pa
     nb_text_copy(reason, packet->reason);
     if (nb_pending_end_judge(connection, NB_ABORT, reason, now) == NB_END_BELIEVED)
         end_by_abort(connection, reason);
+}
+
+/* ---- unvalidated peers ----------------------------------------------------------------------------------------- */
+
+static void evict(netblt_connection *connection)
+{
+    nb_log(connection->endpoint, "too many connections with unvalidated peers: the oldest one ends");
+    nb_close_abort(connection, "too many half-open connections");
+}
+
+void nb_close_make_room(netblt_endpoint *endpoint)
+{
+    const struct nb_unvalidated_connections *all = &endpoint->unvalidated;
+    uint32_t most = endpoint->config.unvalidated_connections;
+    if (most != 0 && all->count >= most)
+        evict(all->silent.oldest != NULL ? all->silent.oldest : all->talking.oldest);
+}
+
+static void close_unreachable(netblt_connection *connection)
+{
+    nb_set_state(connection, NETBLT_STATE_CLOSED);
+    nb_close_finish(connection, NETBLT_PEER_DEAD, "the network reports that packets do not reach the peer");
+    nb_close_now(connection);
+}
+
+static void end_unreachable(struct nb_connection_list *list, const netblt_address *foreign, uint16_t local_port)
+{
+    netblt_connection *next;
+    for (netblt_connection *at = list->oldest; at != NULL; at = next) {
+        next = at->unvalidated.next;
+        if (nb_demux_same_address(&at->path.foreign, foreign) && (local_port == 0 || at->local_port == local_port))
+            close_unreachable(at);
+    }
+}
+
+void nb_close_unreachable(netblt_endpoint *endpoint, const netblt_address *foreign, uint16_t local_port)
+{
+    end_unreachable(&endpoint->unvalidated.silent, foreign, local_port);
+    end_unreachable(&endpoint->unvalidated.talking, foreign, local_port);
 }
 
 /* ---- QUIT ------------------------------------------------------------------------------------------------------ */

@@ -22,10 +22,11 @@ void nb_close_extend_dally(netblt_connection *connection, netblt_time now);
 /* This end found its peer malfunctioning, or itself: one ABORT, closed (ABORT-01). */
 void nb_close_abort(netblt_connection *connection, const char *reason);
 
-/* An unvalidated peer makes room for another (validation.h). */
-void nb_close_evict(netblt_connection *connection);
-/* The network reports that packets do not reach the peer: closed, without a packet. */
-void nb_close_unreachable(netblt_connection *connection);
+/* Before a connection is accepted: ends one unvalidated connection if there are as many as may be. */
+void nb_close_make_room(netblt_endpoint *endpoint);
+/* The network reports that nobody at `foreign` takes our packets, or those from `local_port` (0 = any): ends
+ * unvalidated connections with it, without a packet. */
+void nb_close_unreachable(netblt_endpoint *endpoint, const netblt_address *foreign, uint16_t local_port);
 
 /* The client wants to quit (netblt_quit). While opening there is nothing to be agreed upon: the attempt ends at once.
  */

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* One connection: what it remembers, and what both roles and all stages share. Set-up is in open.c, the ends are in
+ * close.c, the data phase in sender*.c and receiver*.c. */
 #ifndef NETBLT_CORE_CONNECTION_H
 #define NETBLT_CORE_CONNECTION_H
 
 #include "base/deadlines.h"
-#include "connection/pending_end.h"
-#include "connection/validation.h"
-#include "receiver/receiver.h"
-#include "sender/sender.h"
+#include "connection/receiver_state.h"
+#include "connection/sender_state.h"
 #include "wire/wire.h"
 
 #include <netblt/endpoint.h>
-
-/* One connection: what both roles and all stages share. Set-up is in open.c, the ends are in close.c, the data phase in
- * sender*.c and receiver*.c. */
 
 /* Packets that are to leave as soon as possible, in the order in which they leave. DATA is not among them. */
 enum nb_owed {
@@ -23,6 +20,27 @@ enum nb_owed {
     NB_OWED_CONTROL = 1 << 4,
     NB_OWED_NULL_ACK = 1 << 5,
     NB_OWED_KEEPALIVE = 1 << 6,
+};
+
+/* The peer of a passive end before it has shown that packets reach it (validation.h). */
+struct nb_unvalidated {
+    bool listed; /* among the endpoint's unvalidated connections; without it the rest has no meaning */
+    bool talks;  /* it has sent more than OPENs */
+    netblt_connection *next, *before;
+    uint64_t credit_bytes;  /* of its own: three times what was received, less what was sent */
+    uint64_t started_bytes; /* of the buffers that were started, in packets */
+    double chance;          /* that the RESENDs so far named the withheld packets by chance */
+};
+
+/* An ABORT, QUIT or REFUSED that is not believed yet (pending_end.h). */
+struct nb_pending_end {
+    bool waiting;
+    bool quiet;   /* nothing is sent meanwhile */
+    bool refuted; /* packets have shown once already that such a packet was forged */
+    enum nb_type type;
+    netblt_time listen_from; /* packets before may have been under way when the peer ended the connection */
+    netblt_time until;       /* NETBLT_TIME_NEVER when nothing is waited for */
+    char reason[NETBLT_STRING_MAX_BYTES + 1]; /* of the newest such packet */
 };
 
 struct netblt_connection {
@@ -91,21 +109,6 @@ struct netblt_connection {
     };
 };
 
-/* A packet for this connection; its checksum holds. */
-void nb_connection_input(netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
-/* Runs the timers that are due. */
-void nb_connection_timeout(netblt_connection *connection, netblt_time now);
-/* Follows up on whatever happened. */
-void nb_connection_step(netblt_connection *connection, netblt_time now);
-/* The next moment at which a timer is due or DATA may leave. */
-netblt_time nb_connection_deadline(const netblt_connection *connection, netblt_time now);
-bool nb_connection_has_output(const netblt_connection *connection, netblt_time now);
-/* No timer runs any more. */
-void nb_connection_stop_timers(netblt_connection *connection);
-/* One run of packets; 0 when nothing may leave or nothing fits. */
-size_t nb_connection_output(netblt_connection *connection, uint8_t *packets, size_t capacity, netblt_output *output,
-                            netblt_time now);
-
 /* Whether data may flow: open, not quitting. */
 static inline bool nb_connection_transfers(const netblt_connection *connection)
 {
@@ -115,10 +118,5 @@ static inline bool nb_connection_transfers(const netblt_connection *connection)
 /* Packets a second that this end's client allows at most: netblt_options.rate_limit_bps. */
 double nb_connection_rate_limit(const netblt_connection *connection);
 struct nb_emitter nb_connection_emitter(const netblt_connection *connection);
-
-static inline netblt_time nb_earlier(netblt_time a, netblt_time b)
-{
-    return a < b ? a : b;
-}
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connection/observe.h"
 
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 
 static bool observed(const netblt_endpoint *endpoint)
 {

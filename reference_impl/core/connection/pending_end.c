@@ -2,7 +2,7 @@
 /* Whether an ABORT, QUIT or REFUSED is to be believed: see pending_end.h. */
 #include "connection/pending_end.h"
 
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/observe.h"
 #include "security/guard.h"
 

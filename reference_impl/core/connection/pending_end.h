@@ -3,23 +3,12 @@
 #ifndef NETBLT_CORE_PENDING_END_H
 #define NETBLT_CORE_PENDING_END_H
 
-#include "wire/wire.h"
-
-#include <netblt/endpoint.h>
+#include "connection/connection.h"
 
 /* RFC 998 lets anybody end a connection who guesses its two port numbers: none of these packets carries an ID. With a
  * secret (netblt_config.secret) this end believes such a packet at once when it holds the proof of guard.h, ignores it
  * without when the peer is known to send the proof, and otherwise waits a moment in silence, as RFC 5961 does for RST:
  * a peer that goes on transferring has not sent it. */
-struct nb_pending_end {
-    bool waiting;
-    bool quiet;   /* nothing is sent meanwhile */
-    bool refuted; /* packets have shown once already that such a packet was forged */
-    enum nb_type type;
-    netblt_time listen_from; /* packets before may have been under way when the peer ended the connection */
-    netblt_time until;       /* NETBLT_TIME_NEVER when nothing is waited for */
-    char reason[NETBLT_STRING_MAX_BYTES + 1]; /* of the newest such packet */
-};
 
 enum nb_end_belief {
     NB_END_BELIEVED, /* end the connection now */

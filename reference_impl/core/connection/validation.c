@@ -3,9 +3,8 @@
 #include "connection/validation.h"
 
 #include "base/bytes.h"
-#include "connection/close.h"
-#include "connection/demux.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
+#include "connection/send_buffers.h"
 #include "wire/params.h"
 
 /* An unvalidated peer gets KEEPALIVEs until our own death timer ends the connection (TIMER-11), four in the time of its
@@ -95,30 +94,6 @@ void nb_validation_done(netblt_connection *connection)
     nb_touch(connection);
     if (was_missing && connection->client->validated != NULL)
         connection->client->validated(connection->context, connection);
-}
-
-void nb_validation_make_room(netblt_endpoint *endpoint)
-{
-    const struct nb_unvalidated_connections *all = &endpoint->unvalidated;
-    uint32_t most = endpoint->config.unvalidated_connections;
-    if (most != 0 && all->count >= most)
-        nb_close_evict(all->silent.oldest != NULL ? all->silent.oldest : all->talking.oldest);
-}
-
-static void end_unreachable(struct nb_connection_list *list, const netblt_address *foreign, uint16_t local_port)
-{
-    netblt_connection *next;
-    for (netblt_connection *at = list->oldest; at != NULL; at = next) {
-        next = at->unvalidated.next;
-        if (nb_demux_same_address(&at->path.foreign, foreign) && (local_port == 0 || at->local_port == local_port))
-            nb_close_unreachable(at);
-    }
-}
-
-void nb_validation_unreachable(netblt_endpoint *endpoint, const netblt_address *foreign, uint16_t local_port)
-{
-    end_unreachable(&endpoint->unvalidated.silent, foreign, local_port);
-    end_unreachable(&endpoint->unvalidated.talking, foreign, local_port);
 }
 
 /* ---- how much -------------------------------------------------------------------------------------------------- */

@@ -4,9 +4,7 @@
 #ifndef NETBLT_CORE_VALIDATION_H
 #define NETBLT_CORE_VALIDATION_H
 
-#include "wire/wire.h"
-
-#include <netblt/endpoint.h>
+#include "connection/connection.h"
 
 /* RFC 998 cannot tell who sent an OPEN: its source address may be forged, and then everything that we send goes to a
  * victim. A peer is validated when it has named something that it can only know from our packets (guard.h,
@@ -22,24 +20,6 @@
  * An endpoint has a bounded number of unvalidated peers. One more ends the one that has sent nothing but its OPEN for
  * the longest time, or else the oldest. */
 
-struct nb_unvalidated {
-    bool listed; /* among the endpoint's unvalidated connections; without it the rest has no meaning */
-    bool talks;  /* it has sent more than OPENs */
-    netblt_connection *next, *before;
-    uint64_t credit_bytes;  /* of its own: three times what was received, less what was sent */
-    uint64_t started_bytes; /* of the buffers that were started, in packets */
-    double chance;          /* that the RESENDs so far named the withheld packets by chance */
-};
-
-struct nb_connection_list {
-    netblt_connection *oldest, *newest;
-};
-
-struct nb_unvalidated_connections {
-    struct nb_connection_list silent, talking;
-    uint32_t count;
-};
-
 /* A passive connection has been made, by an OPEN of `open_bytes` bytes. */
 void nb_validation_begin(netblt_connection *connection, size_t open_bytes);
 /* The peer is validated. The client, which is notified, may close the connection. */
@@ -49,11 +29,6 @@ void nb_validation_forget(netblt_connection *connection);
 bool nb_validation_is_missing(const netblt_connection *connection);
 /* Whether the peer has got our RESPONSE, as far as this end knows. */
 bool nb_validation_response_was_seen(const netblt_connection *connection);
-/* Before a connection is accepted: ends one unvalidated connection if there are as many as may be. */
-void nb_validation_make_room(netblt_endpoint *endpoint);
-/* The network reports that nobody at `foreign` takes our packets, or those from `local_port` (0 = any): ends
- * unvalidated connections with it, without a packet. */
-void nb_validation_unreachable(netblt_endpoint *endpoint, const netblt_address *foreign, uint16_t local_port);
 
 /* Any packet has arrived for the connection. */
 void nb_validation_received(netblt_connection *connection, const struct nb_packet *packet);

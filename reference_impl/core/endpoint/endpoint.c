@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connection/close.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/observe.h"
+#include "connection/receive_buffers.h"
+#include "connection/send_buffers.h"
+#include "connection/validation.h"
 #include "endpoint/open.h"
+#include "endpoint/stages.h"
+#include "receiver/receiver.h"
 #include "wire/params.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,77 +66,15 @@ void netblt_endpoint_free(netblt_endpoint *endpoint)
     free(endpoint);
 }
 
-void nb_log(const netblt_endpoint *endpoint, const char *format, ...)
-{
-    if (endpoint->config.log == NULL)
-        return;
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    endpoint->config.log(endpoint->config.log_context, line);
-}
+/* ---- enter, leave ----------------------------------------------------------------------------------- */
 
-netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port,
-                                     uint16_t foreign_port)
-{
-    netblt_connection *connection = calloc(1, sizeof *connection);
-    if (connection == NULL)
-        return NULL;
-    connection->endpoint = endpoint;
-    connection->path = *path;
-    connection->version = endpoint->config.version;
-    connection->local_port = local_port;
-    connection->foreign_port = foreign_port;
-    connection->deadline = (struct nb_deadline){NETBLT_TIME_NEVER, NB_NOT_SCHEDULED};
-    connection->open_retry_at = NETBLT_TIME_NEVER;
-    connection->dally_until = NETBLT_TIME_NEVER;
-    connection->quit_retry_at = NETBLT_TIME_NEVER;
-    connection->quit_latest_at = NETBLT_TIME_NEVER;
-    connection->pending_end.until = NETBLT_TIME_NEVER;
-    if (!nb_deadlines_reserve(&endpoint->deadlines, endpoint->demux.connections + 1) ||
-        !nb_demux_add(&endpoint->demux, connection)) {
-        free(connection);
-        return NULL;
-    }
-    return connection;
-}
-
-bool nb_client_fits(const netblt_client *client, enum netblt_role role)
-{
-    if (client == NULL)
-        return false;
-    return role == NETBLT_SENDER ? client->supply != NULL : role == NETBLT_RECEIVER && client->provide != NULL;
-}
-
-bool nb_too_long(uint64_t transfer_size, const netblt_options *options)
-{
-    return transfer_size > NETBLT_TRANSFER_MAX_BYTES && (options == NULL || !options->beyond_4g);
-}
-
-/* ---- enter, touch, leave ----------------------------------------------------------------------------------- */
-
-netblt_time nb_enter(netblt_endpoint *endpoint, netblt_time now)
+/* Returns the time to go on with: never earlier than any that was named before. */
+static netblt_time enter(netblt_endpoint *endpoint, netblt_time now)
 {
     if (now > endpoint->now)
         endpoint->now = now;
     endpoint->depth++;
     return endpoint->now;
-}
-
-void nb_touch(netblt_connection *connection)
-{
-    netblt_endpoint *endpoint = connection->endpoint;
-    if (connection->touched)
-        return;
-    connection->touched = true;
-    connection->touched_next = NULL;
-    if (endpoint->touched_last == NULL)
-        endpoint->touched_first = connection;
-    else
-        endpoint->touched_last->touched_next = connection;
-    endpoint->touched_last = connection;
 }
 
 static netblt_connection *take_touched(netblt_endpoint *endpoint)
@@ -240,7 +181,7 @@ static void settle(netblt_endpoint *endpoint)
     }
 }
 
-void nb_leave(netblt_endpoint *endpoint)
+static void leave(netblt_endpoint *endpoint)
 {
     assert(endpoint->depth > 0);
     if (endpoint->depth == 1)
@@ -263,7 +204,7 @@ int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t loc
         return NETBLT_ERR_INVALID_ARGUMENT;
     if (nb_demux_find(&endpoint->demux, path, local_port, foreign_port) != NULL)
         return NETBLT_ERR_PORT_IN_USE;
-    now = nb_enter(endpoint, now);
+    now = enter(endpoint, now);
     netblt_connection *opened = nb_connection_new(endpoint, path, local_port, foreign_port);
     if (opened != NULL) {
         opened->active = true;
@@ -281,7 +222,7 @@ int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t loc
         nb_touch(opened);
         *connection = opened;
     }
-    nb_leave(endpoint);
+    leave(endpoint);
     return opened == NULL ? NETBLT_ERR_NO_MEMORY : 0;
 }
 
@@ -320,7 +261,7 @@ static void count_fault(netblt_connection *connection, enum nb_fault fault)
 }
 
 /* Whose the packet is. The packets of a run nearly always belong to one connection: `last` is that of the packet
- * before, which nb_enter() keeps alive. */
+ * before, which enter() keeps alive. */
 static netblt_connection *find_connection(const netblt_endpoint *endpoint, const netblt_path *path,
                                           const struct nb_packet *packet, netblt_connection **last)
 {
@@ -378,14 +319,14 @@ int netblt_input(netblt_endpoint *endpoint, const netblt_path *path, const uint8
         return NETBLT_ERR_MALFORMED;
     int result = 0;
     netblt_connection *last = NULL;
-    now = nb_enter(endpoint, now);
+    now = enter(endpoint, now);
     for (size_t offset = 0; offset < length; offset += segment_bytes) {
         size_t size = length - offset < segment_bytes ? length - offset : segment_bytes;
         int error = input_one(endpoint, path, packets + offset, size, &last, now);
         if (error != 0)
             result = error;
     }
-    nb_leave(endpoint);
+    leave(endpoint);
     return result;
 }
 
@@ -405,9 +346,9 @@ static void run_timers(netblt_endpoint *endpoint, netblt_time now)
 
 void netblt_timeout(netblt_endpoint *endpoint, netblt_time now)
 {
-    now = nb_enter(endpoint, now);
+    now = enter(endpoint, now);
     run_timers(endpoint, now);
-    nb_leave(endpoint);
+    leave(endpoint);
 }
 
 /* Nothing was written: was there something that did not fit? */
@@ -446,11 +387,11 @@ size_t netblt_output_burst(netblt_endpoint *endpoint, uint8_t *packets, size_t c
                            netblt_time now)
 {
     netblt_timeout(endpoint, now);
-    now = nb_enter(endpoint, now);
+    now = enter(endpoint, now);
     size_t bytes = nb_farewell_write(&endpoint->farewells, packets, capacity, output);
     if (bytes == 0)
         bytes = output_of_connections(endpoint, packets, capacity, output, now);
-    nb_leave(endpoint);
+    leave(endpoint);
     return bytes;
 }
 
@@ -464,21 +405,21 @@ netblt_time netblt_deadline(const netblt_endpoint *endpoint)
 
 void netblt_unreachable(netblt_endpoint *endpoint, const netblt_address *foreign, uint16_t local_port, netblt_time now)
 {
-    nb_enter(endpoint, now);
-    nb_validation_unreachable(endpoint, foreign, local_port);
-    nb_leave(endpoint);
+    enter(endpoint, now);
+    nb_close_unreachable(endpoint, foreign, local_port);
+    leave(endpoint);
 }
 
 void netblt_resume(netblt_connection *connection, netblt_time now)
 {
     netblt_endpoint *endpoint = connection->endpoint;
-    nb_enter(endpoint, now);
+    enter(endpoint, now);
     if (connection->started && connection->role == NETBLT_SENDER)
         connection->sender.client_waits = false;
     else if (connection->started)
         connection->receiver.client_waits = false;
     nb_touch(connection);
-    nb_leave(endpoint);
+    leave(endpoint);
 }
 
 static bool still_open(const netblt_connection *connection)
@@ -494,10 +435,10 @@ int netblt_quit(netblt_connection *connection, const char *reason, netblt_time n
     if (!still_open(connection) || connection->quit_wanted)
         return NETBLT_ERR_WRONG_STATE;
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
-    now = nb_enter(endpoint, now);
+    now = enter(endpoint, now);
     nb_close_want_quit(connection, reason, now);
     nb_touch(connection);
-    nb_leave(endpoint);
+    leave(endpoint);
     return 0;
 }
 
@@ -507,10 +448,10 @@ int netblt_confirm(netblt_connection *connection, netblt_time now)
         connection->quit_wanted || !connection->receiver.awaits_confirmation)
         return NETBLT_ERR_WRONG_STATE;
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
-    nb_enter(endpoint, now);
+    enter(endpoint, now);
     nb_receiver_confirm(connection);
     nb_touch(connection);
-    nb_leave(endpoint);
+    leave(endpoint);
     return 0;
 }
 
@@ -521,10 +462,10 @@ int netblt_abort(netblt_connection *connection, const char *reason, netblt_time 
     if (connection->state == NETBLT_STATE_CLOSED || connection->finished)
         return NETBLT_ERR_WRONG_STATE;
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
-    nb_enter(endpoint, now);
+    enter(endpoint, now);
     nb_close_abort(connection, reason);
     nb_touch(connection);
-    nb_leave(endpoint);
+    leave(endpoint);
     return 0;
 }
 

@@ -3,17 +3,59 @@
 
 #include "base/bytes.h"
 #include "connection/close.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/observe.h"
+#include "connection/pending_end.h"
+#include "connection/validation.h"
+#include "receiver/receiver.h"
+#include "sender/sender.h"
 #include "wire/params.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* M says who sends: 1 = the active end (AMB-08). */
 static bool mode_is_write(const netblt_connection *connection)
 {
     return (connection->role == NETBLT_SENDER) == connection->active;
+}
+
+netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port,
+                                     uint16_t foreign_port)
+{
+    netblt_connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL)
+        return NULL;
+    connection->endpoint = endpoint;
+    connection->path = *path;
+    connection->version = endpoint->config.version;
+    connection->local_port = local_port;
+    connection->foreign_port = foreign_port;
+    connection->deadline = (struct nb_deadline){NETBLT_TIME_NEVER, NB_NOT_SCHEDULED};
+    connection->open_retry_at = NETBLT_TIME_NEVER;
+    connection->dally_until = NETBLT_TIME_NEVER;
+    connection->quit_retry_at = NETBLT_TIME_NEVER;
+    connection->quit_latest_at = NETBLT_TIME_NEVER;
+    connection->pending_end.until = NETBLT_TIME_NEVER;
+    if (!nb_deadlines_reserve(&endpoint->deadlines, endpoint->demux.connections + 1) ||
+        !nb_demux_add(&endpoint->demux, connection)) {
+        free(connection);
+        return NULL;
+    }
+    return connection;
+}
+
+bool nb_client_fits(const netblt_client *client, enum netblt_role role)
+{
+    if (client == NULL)
+        return false;
+    return role == NETBLT_SENDER ? client->supply != NULL : role == NETBLT_RECEIVER && client->provide != NULL;
+}
+
+bool nb_too_long(uint64_t transfer_size, const netblt_options *options)
+{
+    return transfer_size > NETBLT_TRANSFER_MAX_BYTES && (options == NULL || !options->beyond_4g);
 }
 
 /* ---- active end ------------------------------------------------------------------------------------------------ */
@@ -327,7 +369,7 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
         return "the client cannot play this role";
     if (nb_too_long(agreed.transfer_size, &answer->options))
         return NB_BEYOND_4G_REASON;
-    nb_validation_make_room(endpoint);
+    nb_close_make_room(endpoint);
     netblt_connection *connection =
         nb_connection_new(endpoint, &request->path, request->local_port, request->foreign_port);
     if (connection == NULL)

@@ -6,6 +6,14 @@
 
 /* Connection setup (RFC 998 5.1; OPEN-01..12). */
 
+/* A connection with its place in demux and deadlines, or NULL when memory is short. */
+netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port,
+                                     uint16_t foreign_port);
+/* Whether the client has the one callback that its role cannot do without. */
+bool nb_client_fits(const netblt_client *client, enum netblt_role role);
+/* Whether an announced size is beyond what RFC 998 allows and `options`, which may be NULL, do not (DATA-14). */
+bool nb_too_long(uint64_t transfer_size, const netblt_options *options);
+
 /* Sends the first OPEN. */
 void nb_open_start(netblt_connection *connection, netblt_time now);
 /* The OPEN timer: the next OPEN, or the end of the attempt (OPEN-03). */

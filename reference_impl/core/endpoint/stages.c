@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "connection/connection.h"
+#include "endpoint/stages.h"
 
 #include "connection/close.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/observe.h"
+#include "connection/pending_end.h"
+#include "connection/validation.h"
 #include "endpoint/open.h"
+#include "receiver/receiver.h"
+#include "sender/sender.h"
 
 #include <string.h>
-
-struct nb_emitter nb_connection_emitter(const netblt_connection *connection)
-{
-    return (struct nb_emitter){connection->version, connection->local_port, connection->foreign_port};
-}
-
-/* No pair of burst size and interval says more than 65535 packets a millisecond. */
-#define RATE_UNLIMITED 1e12
-
-double nb_connection_rate_limit(const netblt_connection *connection)
-{
-    uint64_t bps = connection->options.rate_limit_bps;
-    return bps == 0 ? RATE_UNLIMITED : (double)bps / 8 / connection->agreed.packet_size;
-}
 
 /* ---- input --------------------------------------------------------------------------------------------------- */
 
@@ -107,6 +97,11 @@ void nb_connection_input(netblt_connection *connection, const struct nb_packet *
 
 /* ---- time ---------------------------------------------------------------------------------------------------- */
 
+static netblt_time nb_earlier(netblt_time a, netblt_time b)
+{
+    return a < b ? a : b;
+}
+
 /* KEEPALIVE goes out when nothing else did for a share of the peer's death timer (TIMER-11, AMB-51). A quitting end
  * repeats QUIT instead, and an end that has acknowledged a QUIT is silent (QUIT-05). */
 static netblt_time keepalive_at(const netblt_connection *connection)
@@ -138,19 +133,6 @@ void nb_connection_timeout(netblt_connection *connection, netblt_time now)
     connection->owed |= NB_OWED_KEEPALIVE;
     connection->keepalive_runs = false;
     nb_observe_timer(connection, NETBLT_EVENT_TIMER_EXPIRED, NETBLT_TIMER_KEEPALIVE, NB_NO_BUFFER, NETBLT_TIME_NEVER);
-}
-
-void nb_connection_stop_timers(netblt_connection *connection)
-{
-    nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at, NETBLT_TIME_NEVER);
-    nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until, NETBLT_TIME_NEVER);
-    nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at, NETBLT_TIME_NEVER);
-    if (connection->started && connection->role == NETBLT_RECEIVER)
-        nb_receiver_stop_timers(connection);
-    if (connection->started && !connection->death_told) {
-        connection->death_told = true;
-        nb_observe_timer(connection, NETBLT_EVENT_TIMER_CLEARED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
-    }
 }
 
 /* Tells the observer that KEEPALIVE's timer runs, or that it does not. */

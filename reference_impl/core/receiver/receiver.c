@@ -4,9 +4,11 @@
 #include "base/bitmap.h"
 #include "base/bytes.h"
 #include "connection/close.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/footprint.h"
 #include "connection/observe.h"
+#include "connection/receive_buffers.h"
+#include "connection/validation.h"
 #include "wire/params.h"
 
 #include <assert.h>
@@ -96,51 +98,6 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
     nb_ring_init(&receiver->buffers, sizeof(struct nb_receive_buffer));
 }
 
-struct nb_receive_buffer *nb_receiver_buffer(const struct nb_receiver *receiver, size_t i)
-{
-    return nb_ring_at(&receiver->buffers, i);
-}
-
-static void discard(netblt_connection *connection, uint64_t index, uint8_t *memory)
-{
-    if (connection->client->discard != NULL)
-        connection->client->discard(connection->context, connection, index, memory);
-}
-
-static void discard_buffer(netblt_connection *connection, uint64_t index, struct nb_receive_buffer *buffer)
-{
-    uint8_t *memory = buffer->memory;
-    buffer->memory = NULL;
-    if (memory != NULL)
-        discard(connection, index, memory);
-}
-
-void nb_receiver_discard_all(netblt_connection *connection)
-{
-    struct nb_receiver *receiver = &connection->receiver;
-    for (size_t i = 0; i < receiver->buffers.count; i++)
-        discard_buffer(connection, receiver->first + i, nb_receiver_buffer(receiver, i));
-}
-
-void nb_receiver_free(netblt_connection *connection)
-{
-    struct nb_receiver *receiver = &connection->receiver;
-    for (size_t i = 0; i < receiver->buffers.count; i++)
-        free(nb_receiver_buffer(receiver, i)->got);
-    nb_ring_free(&receiver->buffers);
-    nb_control_queue_free(&receiver->queue);
-}
-
-void nb_receiver_stop_timers(netblt_connection *connection)
-{
-    struct nb_receiver *receiver = &connection->receiver;
-    nb_set_timer(connection, NETBLT_TIMER_CONTROL, NB_NO_BUFFER, &receiver->control_at, NETBLT_TIME_NEVER);
-    for (size_t i = 0; i < receiver->buffers.count; i++)
-        nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + i, &nb_receiver_buffer(receiver, i)->timer_at,
-                     NETBLT_TIME_NEVER);
-    receiver->data_timer_from = NETBLT_TIME_NEVER;
-}
-
 void nb_receiver_out_of_memory(netblt_connection *connection)
 {
     nb_close_abort(connection, "out of memory");
@@ -217,11 +174,11 @@ static void issue_gos(netblt_connection *connection)
             return;
         }
         if (!nb_connection_transfers(connection)) { /* it aborted meanwhile */
-            discard(connection, index, memory);
+            nb_receiver_discard(connection, index, memory);
             return;
         }
         if (!add_buffer(connection, index, memory)) {
-            discard(connection, index, memory);
+            nb_receiver_discard(connection, index, memory);
             nb_receiver_out_of_memory(connection);
             return;
         }
@@ -334,7 +291,7 @@ void nb_receiver_end_at(netblt_connection *connection, size_t i)
         size_t top = receiver->buffers.count - 1;
         struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, top);
         nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + top, &buffer->timer_at, NETBLT_TIME_NEVER);
-        discard_buffer(connection, receiver->first + top, buffer);
+        nb_receiver_discard_buffer(connection, receiver->first + top, buffer);
         free(buffer->got);
         receiver->outstanding--;
         nb_ring_pop_back(&receiver->buffers);
@@ -360,17 +317,6 @@ void nb_receiver_step(netblt_connection *connection)
     /* CLOSE-01: L seen, no buffer with missing packets, and every control message acknowledged. */
     if (receiver->last_known && receiver->buffers.count == 0 && nb_control_queue_is_empty(&receiver->queue))
         nb_close_receiver_done(connection);
-}
-
-bool nb_receiver_at_boundary(const netblt_connection *connection)
-{
-    const struct nb_receiver *receiver = &connection->receiver;
-    for (size_t i = 0; i < receiver->buffers.count; i++) {
-        const struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
-        if (buffer->state != NB_RECEIVED && buffer->received > 0 && buffer->packets == 0)
-            return false;
-    }
-    return true;
 }
 
 size_t nb_receiver_write_control(netblt_connection *connection, uint8_t *packet, size_t capacity, netblt_time now)

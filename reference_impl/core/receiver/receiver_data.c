@@ -2,8 +2,10 @@
 #include "base/bitmap.h"
 #include "base/bytes.h"
 #include "base/serial.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/observe.h"
+#include "connection/receive_buffers.h"
+#include "connection/validation.h"
 #include "receiver/receiver.h"
 #include "wire/checksum.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/bitmap.h"
 #include "base/serial.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/observe.h"
+#include "connection/receive_buffers.h"
 #include "receiver/receiver.h"
 
 #include <stdlib.h>

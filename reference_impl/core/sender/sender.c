@@ -3,8 +3,10 @@
 
 #include "base/bitmap.h"
 #include "connection/close.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/footprint.h"
+#include "connection/send_buffers.h"
+#include "connection/validation.h"
 #include "wire/params.h"
 
 #include <assert.h>
@@ -46,83 +48,6 @@ void nb_sender_start(netblt_connection *connection)
     limit_memory(sender, agreed);
 }
 
-struct nb_send_buffer *nb_sender_buffer(const netblt_connection *connection, uint64_t index)
-{
-    const struct nb_sender *sender = &connection->sender;
-    if (index < sender->first || index - sender->first >= sender->buffers.count)
-        return NULL;
-    return nb_ring_at(&sender->buffers, (size_t)(index - sender->first));
-}
-
-bool nb_send_buffer_has_work(const struct nb_send_buffer *buffer)
-{
-    return !buffer->sent && (buffer->repairs_queued > 0 || buffer->next_new < buffer->packets);
-}
-
-void nb_send_buffer_skip_withheld(struct nb_send_buffer *buffer)
-{
-    while (buffer->withheld != NULL && buffer->next_new < buffer->packets &&
-           nb_withheld_has(buffer->withheld, buffer->next_new))
-        buffer->next_new++;
-}
-
-void nb_send_buffer_queue_repair(struct nb_send_buffer *buffer, uint32_t packet)
-{
-    if (packet >= buffer->next_new || nb_bitmap_test(buffer->repairs, packet))
-        return;
-    nb_bitmap_set(buffer->repairs, packet);
-    if (buffer->repairs_queued == 0 || packet < buffer->repairs_from)
-        buffer->repairs_from = packet;
-    buffer->repairs_queued++;
-}
-
-static void release(netblt_connection *connection, uint64_t index, const uint8_t *data)
-{
-    if (connection->client->release != NULL)
-        connection->client->release(connection->context, connection, index, data);
-}
-
-void nb_sender_release_all(netblt_connection *connection)
-{
-    struct nb_sender *sender = &connection->sender;
-    for (size_t i = 0; i < sender->buffers.count; i++) {
-        struct nb_send_buffer *buffer = nb_ring_at(&sender->buffers, i);
-        if (buffer->sent)
-            continue;
-        buffer->sent = true;
-        sender->outstanding--;
-        release(connection, sender->first + i, buffer->data);
-    }
-}
-
-void nb_sender_free(netblt_connection *connection)
-{
-    struct nb_sender *sender = &connection->sender;
-    while (sender->buffers.count > 0) {
-        struct nb_send_buffer *front = nb_ring_at(&sender->buffers, 0);
-        free(front->repairs);
-        nb_withheld_free(front->withheld);
-        nb_ring_pop_front(&sender->buffers);
-    }
-    nb_ring_free(&sender->buffers);
-}
-
-void nb_sender_pop_sent(netblt_connection *connection)
-{
-    struct nb_sender *sender = &connection->sender;
-    while (sender->buffers.count > 0) {
-        struct nb_send_buffer *front = nb_ring_at(&sender->buffers, 0);
-        if (!front->sent)
-            return;
-        free(front->repairs);
-        nb_withheld_free(front->withheld);
-        nb_ring_pop_front(&sender->buffers);
-        sender->first++;
-        if (sender->work_from < sender->first)
-            sender->work_from = sender->first;
-    }
-}
-
 /* ---- the client's buffers -------------------------------------------------------------------------------------- */
 
 /* DATA-01: only with a GO; DATA-12: never more than negotiated, even if the peer sent more GOs; CTRL-15: none past the
@@ -153,26 +78,13 @@ static void withhold(netblt_connection *connection, struct nb_send_buffer *buffe
     buffer->withheld = nb_withheld_choose(buffer->packets, &key);
 }
 
-/* What was passed over already waits for its RESEND: behind its LDATA nothing is sent for the first time (ORDER-03). */
-void nb_sender_release_withheld(netblt_connection *connection)
-{
-    struct nb_sender *sender = &connection->sender;
-    for (size_t i = 0; i < sender->buffers.count; i++) {
-        struct nb_send_buffer *buffer = nb_ring_at(&sender->buffers, i);
-        if (buffer->withheld == NULL || buffer->sent)
-            continue;
-        for (uint32_t packet = buffer->next_new; packet < buffer->packets; packet++)
-            nb_withheld_sent(buffer->withheld, packet); /* it leaves in its turn */
-    }
-}
-
 static void take_buffer(netblt_connection *connection, uint64_t index, const uint8_t *data, uint32_t length, bool last)
 {
     struct nb_sender *sender = &connection->sender;
     const char *mistake = supply_mistake(sender, length, last);
     struct nb_send_buffer *buffer = mistake == NULL ? nb_ring_push(&sender->buffers) : NULL;
     if (buffer == NULL) {
-        release(connection, index, data);
+        nb_sender_release(connection, index, data);
         nb_close_abort(connection, mistake != NULL ? mistake : "out of memory");
         return;
     }
@@ -205,11 +117,11 @@ static void ask_client(netblt_connection *connection, netblt_time now)
             return;
         }
         if (!nb_connection_transfers(connection)) { /* it aborted meanwhile */
-            release(connection, index, data);
+            nb_sender_release(connection, index, data);
             return;
         }
         if (nb_close_beyond_4g(connection, index * sender->buffer_size + length, now)) {
-            release(connection, index, data);
+            nb_sender_release(connection, index, data);
             return;
         }
         take_buffer(connection, index, data, length, last);
@@ -247,18 +159,6 @@ void nb_sender_step(netblt_connection *connection, netblt_time now)
         nb_connection_transfers(connection) || (connection->state == NETBLT_STATE_DALLYING && !connection->quit_dally);
     if (answers)
         settle_ack(connection, now);
-}
-
-bool nb_sender_at_boundary(const netblt_connection *connection)
-{
-    const struct nb_sender *sender = &connection->sender;
-    for (size_t i = 0; i < sender->buffers.count; i++) {
-        const struct nb_send_buffer *buffer = nb_ring_at(&sender->buffers, i);
-        bool whole = buffer->next_new == buffer->packets && (buffer->withheld == NULL || buffer->withheld->unsent == 0);
-        if (!buffer->sent && buffer->next_new > 0 && !whole)
-            return false;
-    }
-    return true;
 }
 
 size_t nb_sender_write_null_ack(netblt_connection *connection, uint8_t *packet)

@@ -2,8 +2,10 @@
 #include "base/bitmap.h"
 #include "base/serial.h"
 #include "connection/close.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
 #include "connection/observe.h"
+#include "connection/send_buffers.h"
+#include "connection/validation.h"
 #include "rate_control.h"
 #include "sender/sender.h"
 
@@ -77,8 +79,7 @@ static void buffer_is_sent(netblt_connection *connection, struct nb_send_buffer 
     buffer->repairs = NULL;
     buffer->repairs_queued = 0;
     nb_observe_buffer_done(connection, index, buffer->length);
-    if (connection->client->release != NULL)
-        connection->client->release(connection->context, connection, index, data);
+    nb_sender_release(connection, index, data);
     nb_sender_pop_sent(connection);
 }
 

@@ -2,7 +2,9 @@
 #include "base/bitmap.h"
 #include "base/bytes.h"
 #include "connection/connection.h"
-#include "connection/endpoint_internal.h"
+#include "connection/endpoint_state.h"
+#include "connection/send_buffers.h"
+#include "connection/validation.h"
 #include "sender/sender.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef NETBLT_CORE_ENDPOINT_INTERNAL_H
-#define NETBLT_CORE_ENDPOINT_INTERNAL_H
+/* An endpoint: what it remembers, its log, and the list of connections that something happened to. */
+#ifndef NETBLT_CORE_ENDPOINT_STATE_H
+#define NETBLT_CORE_ENDPOINT_STATE_H
 
 #include "connection/connection.h"
 #include "connection/demux.h"
@@ -11,9 +12,19 @@
 
 #include <netblt/endpoint.h>
 
-/* One host. Every public function runs between nb_enter() and nb_leave(); the outermost nb_leave() steps all
- * connections that were touched, schedules them anew, and only then frees those that have closed. So no pointer to a
- * connection dies while code that uses it is on the stack, whatever the client's callbacks call. */
+/* The unvalidated peers of an endpoint (validation.h). */
+struct nb_connection_list {
+    netblt_connection *oldest, *newest;
+};
+
+struct nb_unvalidated_connections {
+    struct nb_connection_list silent, talking;
+    uint32_t count;
+};
+
+/* One host. Every public function runs between enter() and leave() of endpoint.c; the outermost leave() steps
+ * all connections that were touched, schedules them anew, and only then frees those that have closed. So no pointer to
+ * a connection dies while code that uses it is on the stack, whatever the client's callbacks call. */
 struct netblt_endpoint {
     netblt_config config;
     struct nb_demux demux;
@@ -34,18 +45,9 @@ struct netblt_endpoint {
     size_t arrived_bytes;
 };
 
-/* Answers the time to go on with: never earlier than any that was named before. */
-netblt_time nb_enter(netblt_endpoint *endpoint, netblt_time now);
-void nb_leave(netblt_endpoint *endpoint);
 /* Something happened to this connection: step it before the outermost call returns. */
 void nb_touch(netblt_connection *connection);
-/* A connection with its place in demux and deadlines, or NULL when memory is short. */
-netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port,
-                                     uint16_t foreign_port);
-/* Whether the client has the one callback that its role cannot do without. */
-bool nb_client_fits(const netblt_client *client, enum netblt_role role);
-/* Whether an announced size is beyond what RFC 998 allows and `options`, which may be NULL, do not (DATA-14). */
-bool nb_too_long(uint64_t transfer_size, const netblt_options *options);
+/* Writes a line to the log of the client (netblt_config.log). */
 void nb_log(const netblt_endpoint *endpoint, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif
