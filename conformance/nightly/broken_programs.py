@@ -74,7 +74,7 @@ def build_program(entry: Mutant, folder: Path, objects: Path) -> Path:
         raise MutantError(f"{build} has no objects of netblt: run tools/build first")
     program = folder / "netblt"
     try:
-        own = builder.compile_sources(sorted(core.glob("*.c")), objects)
+        own = builder.compile_sources(core, sorted(core.rglob("*.c")), objects)
     except builder.CompileError as error:
         raise MutantError(f"mutant {entry.name} does not compile: {error}") from None
     words = [*shlex.split(os.environ.get("CC", "cc")), *map(str, rest), *map(str, own.values())]

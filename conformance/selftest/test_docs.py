@@ -31,7 +31,7 @@ def exists(name: str, files: list[str]) -> bool:
     name = name.rstrip("/")
     if name.startswith(BUILT):
         return True
-    return any(fnmatch(file, name) or fnmatch(file, f"*/{name}") or fnmatch(file, f"{name}/*") for file in files)
+    return any(fnmatch(f"/{file}", f"*/{name}") or fnmatch(f"/{file}", f"*/{name}/*") for file in files)
 
 
 def test_the_architecture_names_what_is_there() -> None:
@@ -51,7 +51,7 @@ def test_the_architecture_mentions_every_part_of_the_endpoint(folder: str) -> No
     """A source file of the core or of the drivers that nobody finds his way to is a gap in the map."""
     text = (REPOSITORY / "docs" / "architecture.md").read_text()
     quoted = re.findall(r"`([^`\s]+)`", text)
-    parts = [path.name for path in (REPOSITORY / folder).glob("*.c")]
+    parts = [path.name for path in (REPOSITORY / folder).rglob("*.c")]
 
     assert [part for part in sorted(parts) if not any(fnmatch(part, name) for name in quoted)] == []
 

@@ -198,7 +198,7 @@ def test_every_requirement_of_rfc_1986_that_has_a_case_has_a_mutant() -> None:
 def test_an_edit_that_no_longer_fits_the_core_is_named(tmp_path: Path) -> None:
     core = tmp_path / "core"
     shutil.copytree(paths.core(), core)
-    header = core / "wire.h"
+    header = mutants.source_file(core, "wire.h")
     header.write_text(header.read_text().replace("NB_OPEN_BYTES = 36,", "NB_OPEN_BYTES = 4 * 9,"))
     with pytest.raises(MutantError, match=r"etftp-formats: its old text is 0 times in wire\.h"):
         subject.copy_core(core, tmp_path / "copy", ETFTP)

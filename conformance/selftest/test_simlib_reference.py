@@ -27,7 +27,7 @@ CORE = REPOSITORY / "reference_impl" / "core"
 A, B = "10.0.0.1", "10.0.0.2"
 LOSSY = ("latency 10ms", "loss 3%", "reorder 2% by 7ms", "duplicate 1%", "corrupt 1%")
 
-pytestmark = pytest.mark.skipif(not any(CORE.glob("*.c")), reason="the reference core is not there")
+pytestmark = pytest.mark.skipif(not any(CORE.rglob("*.c")), reason="the reference core is not there")
 
 
 def build_iut(core: Path, output: Path) -> subprocess.CompletedProcess[str]:
@@ -120,7 +120,7 @@ def test_a_client_that_stalls_is_waited_for(library: IutLibrary) -> None:
 def test_a_mutant_beside_the_reference_differs_only_where_it_was_changed(library: IutLibrary, tmp_path: Path) -> None:
     copy = tmp_path / "core"
     shutil.copytree(CORE, copy)
-    names = copy / "names.c"
+    names = copy / "endpoint" / "names.c"
     text = names.read_text()
     assert '"done"' in text
     names.write_text(text.replace('"done"', '"dune"'))

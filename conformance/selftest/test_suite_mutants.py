@@ -171,7 +171,8 @@ def test_what_kills_the_reference_too_kills_nothing(tmp_path: Path) -> None:
     [mutant] = [m for m in mutants.load(paths.mutants()) if m.name == "only-new-messages"]
     [edit] = mutant.edits
     core = shutil.copytree(CORE, tmp_path / "core")
-    broken = (core / edit.file).read_text(encoding="utf-8").replace(edit.old, edit.new)
-    (core / edit.file).write_text(f"{broken}\n/* {edit.old} */\n", encoding="utf-8")
+    source = mutants.source_file(core, edit.file)
+    broken = source.read_text(encoding="utf-8").replace(edit.old, edit.new)
+    source.write_text(f"{broken}\n/* {edit.old} */\n", encoding="utf-8")
     with pytest.raises(mutants.MutantError, match="the reference itself does not pass"):
         mutation.run([mutant.name], core, verbose=False)

@@ -133,9 +133,10 @@ def broken(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> dic
     for name, (file, old, new) in edits.items():
         core = folder / name
         shutil.copytree(paths.root() / "reference_impl" / "core", core)
-        source = (core / file).read_text()
-        assert source.count(old) == 1, f"{file}: {old!r} is not there once"
-        (core / file).write_text(source.replace(old, new))
+        source = mutants.source_file(core, file)
+        text = source.read_text()
+        assert text.count(old) == 1, f"{file}: {old!r} is not there once"
+        source.write_text(text.replace(old, new))
         libraries[name] = folder / f"{name}.so"
         subject.iut_builder().build_iut(core, libraries[name], cache=folder)
     return libraries

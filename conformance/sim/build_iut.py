@@ -4,10 +4,10 @@
 
     conformance/sim/build_iut.py SRC_DIR OUT.so [--sanitize]
 
-SRC_DIR holds the core's .c and .h files, like reference_impl/core; subfolders are not looked at. What it does is
+SRC_DIR holds the core's .c and .h files in its folders, like reference_impl/core. What it does is
 
-    cc -std=gnu17 -O1 -fPIC -shared -Wl,-Bsymbolic -I reference_impl/include -I conformance/sim \\
-       SRC_DIR/*.c conformance/sim/reference_iut.c -o OUT.so
+    cc -std=gnu17 -O1 -fPIC -shared -Wl,-Bsymbolic -I reference_impl/include -I conformance/sim -I SRC_DIR \\
+       SRC_DIR/**/*.c conformance/sim/reference_iut.c -o OUT.so
 
 with one compiler process for each source. Objects are kept in a cache beside OUT.so, by their content after
 preprocessing, so that a mutant costs the compilation of what it touches. Exit status: 0 built, 1 the sources do not
@@ -47,17 +47,18 @@ def _run(command: list[str]) -> str:
     return done.stdout
 
 
-def _object(command: list[str], source: Path, cache: Path) -> Path:
+def _object(command: list[str], core: Path, source: Path, cache: Path) -> Path:
     """The object file of a source, from the cache when an equal translation unit was compiled before."""
+    include = f"-I{core}"  # no part of the digest: equal sources in another folder are equal
     # Line markers would make equal code in another folder look different; -P leaves them out.
-    text = _run([*command, "-E", "-P", str(source)])
+    text = _run([*command, include, "-E", "-P", str(source)])
     digest = hashlib.sha256("\0".join([*command, text]).encode()).hexdigest()
     result = cache / f"{source.stem}-{digest[:24]}.o"
     if not result.is_file():
         with tempfile.NamedTemporaryFile(dir=cache, suffix=".o", delete=False) as fresh:
             temporary = Path(fresh.name)
         try:
-            _run([*command, "-c", str(source), "-o", str(temporary)])
+            _run([*command, include, "-c", str(source), "-o", str(temporary)])
             temporary.replace(result)
         finally:
             temporary.unlink(missing_ok=True)
@@ -65,21 +66,20 @@ def _object(command: list[str], source: Path, cache: Path) -> Path:
 
 
 def _command(sanitize: bool, quick: bool = False) -> list[str]:
-    # SRC_DIR needs no -I: #include "..." looks beside the source first. So equal sources in another folder are equal.
     compiler = shlex.split(os.environ.get("CC", "cc"))
     flags = [*_FLAGS, *(_QUICK if quick else _OPTIMIZED), *(_SANITIZE if sanitize else [])]
     return [*compiler, *flags, f"-I{INCLUDE}", f"-I{SIM}"]
 
 
 def compile_sources(
-    sources: list[Path], cache: Path, *, sanitize: bool = False, quick: bool = False
+    core: Path, sources: list[Path], cache: Path, *, sanitize: bool = False, quick: bool = False
 ) -> dict[str, Path]:
-    """The object of each source, by the source's name. CompileError when one does not compile. `quick`: what takes the
-    least time to build, for code that runs for milliseconds."""
+    """The object of each source, by the source's name. Sources include headers by their path in `core`. CompileError
+    when one does not compile. `quick`: what takes the least time to build, for code that runs for milliseconds."""
     cache.mkdir(parents=True, exist_ok=True)
     command = _command(sanitize, quick)
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
-        objects = pool.map(lambda source: _object(command, source, cache), sources)
+        objects = pool.map(lambda source: _object(command, core, source, cache), sources)
         return {source.name: built for source, built in zip(sources, objects, strict=True)}
 
 
@@ -98,7 +98,7 @@ def link_iut(objects: list[Path], output: Path, *, sanitize: bool = False) -> No
 
 def sources_of(source_directory: Path) -> list[Path]:
     """Everything that an implementation under test is compiled from. CompileError when the folder holds no sources."""
-    sources = sorted(source_directory.glob("*.c"))
+    sources = sorted(source_directory.rglob("*.c"), key=lambda source: source.name)
     if not sources:
         raise CompileError(f"{source_directory} holds no .c files")
     return [*sources, SIM / "reference_iut.c"]
@@ -107,13 +107,15 @@ def sources_of(source_directory: Path) -> list[Path]:
 def build_iut(source_directory: Path, output: Path, *, sanitize: bool = False, cache: Path | None = None) -> None:
     """Builds `output`. CompileError when the sources do not compile."""
     store = cache or output.parent / ".objects"
-    objects = compile_sources(sources_of(source_directory), store, sanitize=sanitize)
+    objects = compile_sources(source_directory, sources_of(source_directory), store, sanitize=sanitize)
     link_iut(list(objects.values()), output, sanitize=sanitize)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Builds an implementation under test from core sources.")
-    parser.add_argument("source", type=Path, metavar="SRC_DIR", help="folder with the core's .c and .h files")
+    parser.add_argument(
+        "source", type=Path, metavar="SRC_DIR", help="folder with the core's .c and .h files, in folders"
+    )
     parser.add_argument("output", type=Path, metavar="OUT.so")
     parser.add_argument("--sanitize", action="store_true", help="with ASan and UBSan; the process needs LD_PRELOAD")
     parser.add_argument("--cache", type=Path, help="folder for object files (default: .objects beside OUT.so)")

@@ -6,7 +6,7 @@
 
 #include <netblt/netblt.h>
 
-#include "core/checksum.h"
+#include "core/wire/checksum.h"
 #include "peers/meter.h"
 
 #define STAGING_BYTES 65507

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "core/wire.h"
+#include "core/wire/wire.h"
 
 #define PACKETS_LISTED_MAX 64 /* of a RESEND: its whole list may have 65535 */
 

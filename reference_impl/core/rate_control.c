@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rate_control.h"
 
+#include "base/serial.h"
 #include "rate_decide.h"
 #include "rate_loss.h"
 #include "rate_pair.h"
 #include "rate_path.h"
 #include "rate_queue.h"
-#include "serial.h"
 
 #define SECOND_US 1e6
 #define PER_MS 1000.0

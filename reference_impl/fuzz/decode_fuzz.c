@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fuzz.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <stdlib.h>
 #include <string.h>

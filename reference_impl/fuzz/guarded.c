@@ -2,7 +2,7 @@
 /* Oracle of guarded connections: see guarded.h. */
 #include "guarded.h"
 
-#include "guard.h"
+#include "security/guard.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* A scripted hostile peer: see hostile.h. */
 #include "hostile.h"
 
-#include "guard.h"
 #include "guarded.h"
+#include "security/guard.h"
 
 #include <string.h>
 

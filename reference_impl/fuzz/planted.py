@@ -68,14 +68,16 @@ def load(path: Path) -> list[Planted]:
 def apply(planted: Planted, core: Path) -> None:
     """Edits a copy of the core."""
     for edit in planted.edits:
-        target = core / edit.file
-        text = target.read_text(encoding="utf-8") if target.is_file() else ""
-        if text.count(edit.old) != 1:
+        # A file is named without its folder.
+        texts = {target: target.read_text(encoding="utf-8") for target in core.rglob(edit.file)}
+        count = sum(text.count(edit.old) for text in texts.values())
+        if count != 1:
             raise PlantedError(
-                f"{planted.name}: an edit does not apply: its old text is {text.count(edit.old)} times in {edit.file}, "
+                f"{planted.name}: an edit does not apply: its old text is {count} times in {edit.file}, "
                 f"once is needed. Bring planted.toml up to date: {edit.old!r}"
             )
-        target.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
+        for target, text in texts.items():
+            target.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
 
 
 def check_edits(planted: list[Planted]) -> None:
@@ -111,14 +113,13 @@ class Builder:
         objects = self.compile(shared + own, CORE, folder / "fuzz")
         self.shared = objects[: len(shared)]
         self.own = dict(zip([path.name for path in own], objects[len(shared) :], strict=True))
-        self.core = dict(
-            zip(self.sources(CORE), self.compile([CORE / n for n in self.sources(CORE)], CORE, folder / "core"),
-                strict=True)
-        )  # fmt: skip
+        sources = self.sources(CORE)
+        built = self.compile(sources, CORE, folder / "core")
+        self.core = dict(zip([source.name for source in sources], built, strict=True))
 
     @staticmethod
-    def sources(core: Path) -> list[str]:
-        return sorted(path.name for path in core.glob("*.c"))
+    def sources(core: Path) -> list[Path]:
+        return sorted(core.rglob("*.c"))
 
     def run(self, command: list[str]) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -126,7 +127,7 @@ class Builder:
             raise PlantedError(f"{' '.join(command[:1])} failed:\n{done.stderr[-2000:]}")
 
     def compile(self, sources: list[Path], core: Path, into: Path) -> list[Path]:
-        counted = self.counted if sources[0].parent == core else []
+        counted = self.counted if sources[0].is_relative_to(core) else []
         into.mkdir(parents=True, exist_ok=True)
         objects = [into / f"{source.stem}.o" for source in sources]
         commands = [
@@ -146,9 +147,11 @@ class Builder:
             shutil.copytree(CORE, place / "core")
             apply(planted, place / "core")
             files = {edit.file for edit in planted.edits}
-            changed = self.sources(CORE) if any(file.endswith(".h") for file in files) else sorted(files)
-            new = self.compile([place / "core" / file for file in changed], place / "core", place / "objects")
-            objects.update(zip(changed, new, strict=True))
+            changed = self.sources(place / "core")
+            if not any(file.endswith(".h") for file in files):
+                changed = [source for source in changed if source.name in files]
+            new = self.compile(changed, place / "core", place / "objects")
+            objects.update(zip([source.name for source in changed], new, strict=True))
         programs = {}
         for target, sources in TARGETS.items():
             linked = [*self.shared, *(self.own[source] for source in sources), *objects.values()]

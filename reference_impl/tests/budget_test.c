@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The limit on what all unvalidated peers of an endpoint are sent together (core/budget.h,
+/* The limit on what all unvalidated peers of an endpoint are sent together (core/security/budget.h,
  * netblt_config.unvalidated_bytes_per_s). */
-#include "budget.h"
 #include "check.h"
 #include "peer.h"
 #include "random.h"
+#include "security/budget.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The vectorised checksum against its definition (CKSUM-02), byte by byte. */
 #include "check.h"
-#include "checksum.h"
 #include "random.h"
+#include "wire/checksum.h"
 
 #include <string.h>
 

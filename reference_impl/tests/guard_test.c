@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* core/guard.h and core/keyed_hash.h by themselves: the hash, and the texts that carry tokens and proofs. */
+/* core/security/guard.h and core/base/keyed_hash.h by themselves: the hash, and the texts that carry tokens and proofs.
+ */
 #include "check.h"
-#include "guard.h"
+#include "security/guard.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guarded connections at one end of ours (core/guard.h): what it sends to a peer that knows them, and which packets it
- * ignores then. guarded_test.c has two ends. */
+/* Guarded connections at one end of ours (core/security/guard.h): what it sends to a peer that knows them, and which
+ * packets it ignores then. guarded_test.c has two ends. */
 #include "check.h"
-#include "guard.h"
 #include "peer.h"
+#include "security/guard.h"
 
 #include <string.h>
 

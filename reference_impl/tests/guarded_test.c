@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guarded connections between two endpoints of ours in virtual time (core/guard.h), also while somebody who does not
- * see their packets forges some. */
+/* Guarded connections between two endpoints of ours in virtual time (core/security/guard.h), also while somebody who
+ * does not see their packets forges some. */
 #include "check.h"
 #include "peer.h"
 #include "random.h"

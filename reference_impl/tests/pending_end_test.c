@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ABORT, QUIT and REFUSED from a foreign peer, to an end with a secret: believed when nothing else arrives any more
- * (core/pending_end.h). */
+ * (core/connection/pending_end.h). */
 #include "check.h"
-#include "guard.h"
 #include "peer.h"
+#include "security/guard.h"
 
 #include <string.h>
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
-#include "connection.h"
-#include "endpoint_internal.h"
+#include "connection/connection.h"
+#include "connection/endpoint_state.h"
+#include "connection/receive_buffers.h"
+#include "connection/validation.h"
 
 #include <string.h>
 

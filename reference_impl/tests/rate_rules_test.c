@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
-#include "control_queue.h"
+#include "control/control_queue.h"
+#include "control/timers.h"
 #include "pacing.h"
 #include "peer.h"
 #include "rate_control.h"
 #include "receiver_peer.h"
-#include "timers.h"
 
 /* Rates and long round trips, seen from the other end of a connection. Standard buffers: 4 packets of 100 bytes. */
 

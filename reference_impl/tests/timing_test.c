@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
-#include "control_queue.h"
+#include "control/control_queue.h"
+#include "control/timers.h"
 #include "pacing.h"
 #include "random.h"
-#include "timers.h"
 
 /* Control queue, pacing, timers: modules without a connection that live by the clock. */
 

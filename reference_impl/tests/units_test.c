@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "bitmap.h"
+#include "base/bitmap.h"
+#include "base/deadlines.h"
+#include "base/ring.h"
+#include "base/serial.h"
 #include "check.h"
-#include "checksum.h"
-#include "deadlines.h"
-#include "farewell.h"
-#include "params.h"
+#include "connection/farewell.h"
+#include "control/sequence.h"
 #include "random.h"
 #include "rate_control.h"
-#include "ring.h"
-#include "sequence.h"
-#include "serial.h"
+#include "wire/checksum.h"
+#include "wire/params.h"
 
 #include <string.h>
 

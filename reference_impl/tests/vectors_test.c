@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
-#include "checksum.h"
 #include "vectors.h"
-#include "wire.h"
+#include "wire/checksum.h"
+#include "wire/wire.h"
 
 #include <netblt/netblt.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Address validation of a receiver that knows nothing of it, by packets that are withheld from it (core/withheld.h). */
+/* Address validation of a receiver that knows nothing of it, by packets that are withheld from it
+ * (core/security/withheld.h). */
 #include "check.h"
 #include "peer.h"
 #include "random.h"
-#include "withheld.h"
+#include "security/withheld.h"
 
 #include <math.h>
 #include <string.h>

@@ -24,7 +24,7 @@ class MutantError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    file: str
+    file: str  # without its folder
     old: str
     new: str
 
@@ -159,18 +159,27 @@ def copy(core: Path, to: Path) -> None:
     shutil.copytree(core, to)
 
 
+def source_file(core: Path, name: str) -> Path:
+    """The file of the core with this name, in whichever folder it lies. MutantError unless there is exactly one."""
+    found = sorted(core.rglob(name))
+    if len(found) != 1:
+        raise MutantError(f"{len(found)} files of {core} are named {name!r}, one is needed")
+    return found[0]
+
+
 def apply(entry: Mutant | Variant, core: Path, to: Path) -> None:
     """Copies the core and edits it. MutantError unless each old text is there exactly once."""
     copy(core, to)
-    edit(entry, core, to)
+    edit(entry, to)
 
 
-def edit(entry: Mutant | Variant, core: Path, copy: Path) -> None:
+def edit(entry: Mutant | Variant, copy: Path) -> None:
     """Edits a copy of the core. MutantError unless each old text is there exactly once."""
     for change in entry.edits:
-        target = copy / change.file
-        if not target.is_file():
-            raise MutantError(f"mutant {entry.name}: {change.file} is no file of {core}")
+        try:
+            target = source_file(copy, change.file)
+        except MutantError as error:
+            raise MutantError(f"mutant {entry.name}: {error}") from None
         text = target.read_text(encoding="utf-8")
         count = text.count(change.old)
         if count != 1:

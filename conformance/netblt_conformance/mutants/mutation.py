@@ -24,7 +24,16 @@ from netblt_conformance.judges.second import disagreements, findings
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.links.sim import SimLinkFactory
-from netblt_conformance.mutants.mutants import Mutant, MutantError, Variant, apply, chosen, load, load_variants
+from netblt_conformance.mutants.mutants import (
+    Mutant,
+    MutantError,
+    Variant,
+    apply,
+    chosen,
+    load,
+    load_variants,
+    source_file,
+)
 from netblt_conformance.mutants.subject import copy_core, iut_builder
 from netblt_conformance.packets import fuzz
 from netblt_conformance.packets.dialect import RFC998, Dialect
@@ -73,13 +82,14 @@ class Workshop:
     def build(self, entry: Mutant | Variant) -> Path:
         """The library with the edits. MutantError when an old text is stale or the result does not compile."""
         folder = self.folder / entry.name
-        apply(entry, self.core, folder / "core")
+        core = folder / "core"
+        apply(entry, self.core, core)
         builder, library = iut_builder(), folder / "libmutant.so"
-        sources = builder.sources_of(folder / "core")
+        sources = builder.sources_of(core)
         if all(edit.file.endswith(_LOCAL_SUFFIX) for edit in entry.edits):
-            sources = [folder / "core" / name for name in sorted({edit.file for edit in entry.edits})]
+            sources = [source_file(core, name) for name in sorted({edit.file for edit in entry.edits})]
         try:
-            own = builder.compile_sources(sources, self.folder / "objects", quick=True)
+            own = builder.compile_sources(core, sources, self.folder / "objects", quick=True)
             builder.link_iut(list({**self.objects, **own}.values()), library)
         except builder.CompileError as error:
             raise MutantError(f"mutant {entry.name} does not compile: {_first_error(str(error))}") from None
@@ -102,7 +112,7 @@ def workshop(core: Path, dialect: Dialect = RFC998) -> Iterator[Workshop]:
         own, library = folder / "core", folder / "libreference.so"
         copy_core(core, own, dialect)
         try:
-            objects = builder.compile_sources(builder.sources_of(own), folder / "objects", quick=True)
+            objects = builder.compile_sources(own, builder.sources_of(own), folder / "objects", quick=True)
             builder.link_iut(list(objects.values()), library)
         except builder.CompileError as error:
             raise MutantError(f"the core does not compile:\n{error}") from None

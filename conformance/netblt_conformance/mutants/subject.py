@@ -31,7 +31,7 @@ def copy_core(core: Path, copy: Path, dialect: Dialect) -> None:
     mutants.copy(core, copy)
     if dialect is not RFC998:
         for variant in mutants.load_variants(paths.dialect(dialect.name)):
-            mutants.edit(variant, core, copy)
+            mutants.edit(variant, copy)
 
 
 def library(dialect: Dialect) -> Path:

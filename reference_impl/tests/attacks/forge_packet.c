@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "checksum.h"
+#include "base/bytes.h"
 #include "forge.h"
-#include "wire.h"
+#include "wire/checksum.h"
+#include "wire/wire.h"
 
 enum {
     IP_HEADER_BYTES = 20,

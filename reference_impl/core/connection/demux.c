@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "connection/demux.h"
+
+#include "connection/connection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BUCKETS 64
+
+/* Keyed: peers choose ports, and with UDP addresses too, and could make all connections share a bucket. */
+static size_t bucket_of(const struct nb_demux *demux, const netblt_path *path, uint16_t local_port,
+                        uint16_t foreign_port)
+{
+    uint8_t bytes[4 + 2 * NETBLT_ADDRESS_MAX_BYTES] = {(uint8_t)(local_port >> 8), (uint8_t)local_port,
+                                                       (uint8_t)(foreign_port >> 8), (uint8_t)foreign_port};
+    size_t length = 4;
+    memcpy(bytes + length, path->local.bytes, path->local.length);
+    length += path->local.length;
+    memcpy(bytes + length, path->foreign.bytes, path->foreign.length);
+    length += path->foreign.length;
+    return (size_t)nb_keyed_hash(&demux->key, bytes, length) & (demux->bucket_count - 1);
+}
+
+bool nb_demux_same_address(const netblt_address *a, const netblt_address *b)
+{
+    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+void nb_demux_free(struct nb_demux *demux)
+{
+    while (demux->listeners != NULL)
+        nb_demux_unlisten(demux, demux->listeners->port);
+    free(demux->buckets);
+    *demux = (struct nb_demux){0};
+}
+
+netblt_connection *nb_demux_find(const struct nb_demux *demux, const netblt_path *path, uint16_t local_port,
+                                 uint16_t foreign_port)
+{
+    if (demux->bucket_count == 0)
+        return NULL;
+    netblt_connection *at = demux->buckets[bucket_of(demux, path, local_port, foreign_port)];
+    for (; at != NULL; at = at->hash_next)
+        if (at->local_port == local_port && at->foreign_port == foreign_port &&
+            nb_demux_same_address(&at->path.local, &path->local) &&
+            nb_demux_same_address(&at->path.foreign, &path->foreign))
+            return at;
+    return NULL;
+}
+
+static netblt_connection **bucket_for(struct nb_demux *demux, const netblt_connection *connection)
+{
+    return &demux->buckets[bucket_of(demux, &connection->path, connection->local_port, connection->foreign_port)];
+}
+
+static void insert(struct nb_demux *demux, netblt_connection *connection)
+{
+    netblt_connection **bucket = bucket_for(demux, connection);
+    connection->hash_next = *bucket;
+    *bucket = connection;
+}
+
+static bool grow(struct nb_demux *demux)
+{
+    struct nb_demux bigger = *demux;
+    bigger.bucket_count = demux->bucket_count == 0 ? FIRST_BUCKETS : demux->bucket_count * 2;
+    bigger.buckets = calloc(bigger.bucket_count, sizeof *bigger.buckets);
+    if (bigger.buckets == NULL)
+        return false;
+    for (size_t i = 0; i < demux->bucket_count; i++) {
+        while (demux->buckets[i] != NULL) {
+            netblt_connection *connection = demux->buckets[i];
+            demux->buckets[i] = connection->hash_next;
+            insert(&bigger, connection);
+        }
+    }
+    free(demux->buckets);
+    *demux = bigger;
+    return true;
+}
+
+bool nb_demux_add(struct nb_demux *demux, netblt_connection *connection)
+{
+    if (demux->connections >= demux->bucket_count && !grow(demux))
+        return false;
+    insert(demux, connection);
+    demux->connections++;
+    return true;
+}
+
+void nb_demux_remove(struct nb_demux *demux, netblt_connection *connection)
+{
+    netblt_connection **at = bucket_for(demux, connection);
+    while (*at != connection)
+        at = &(*at)->hash_next;
+    *at = connection->hash_next;
+    demux->connections--;
+}
+
+netblt_connection *nb_demux_any(const struct nb_demux *demux)
+{
+    for (size_t i = 0; demux->connections > 0 && i < demux->bucket_count; i++)
+        if (demux->buckets[i] != NULL)
+            return demux->buckets[i];
+    return NULL;
+}
+
+struct nb_listener *nb_demux_listener(const struct nb_demux *demux, uint16_t port)
+{
+    for (struct nb_listener *at = demux->listeners; at != NULL; at = at->next)
+        if (at->port == port)
+            return at;
+    return NULL;
+}
+
+int nb_demux_listen(struct nb_demux *demux, uint16_t port, netblt_accept_fn *accept, void *context)
+{
+    if (nb_demux_listener(demux, port) != NULL)
+        return NETBLT_ERR_PORT_IN_USE;
+    struct nb_listener *listener = malloc(sizeof *listener);
+    if (listener == NULL)
+        return NETBLT_ERR_NO_MEMORY;
+    *listener = (struct nb_listener){demux->listeners, port, accept, context};
+    demux->listeners = listener;
+    return 0;
+}
+
+void nb_demux_unlisten(struct nb_demux *demux, uint16_t port)
+{
+    for (struct nb_listener **at = &demux->listeners; *at != NULL; at = &(*at)->next) {
+        if ((*at)->port == port) {
+            struct nb_listener *gone = *at;
+            *at = gone->next;
+            free(gone);
+            return;
+        }
+    }
+}

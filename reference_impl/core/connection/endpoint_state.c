@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "connection/endpoint_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void nb_log(const netblt_endpoint *endpoint, const char *format, ...)
+{
+    if (endpoint->config.log == NULL)
+        return;
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    endpoint->config.log(endpoint->config.log_context, line);
+}
+
+void nb_touch(netblt_connection *connection)
+{
+    netblt_endpoint *endpoint = connection->endpoint;
+    if (connection->touched)
+        return;
+    connection->touched = true;
+    connection->touched_next = NULL;
+    if (endpoint->touched_last == NULL)
+        endpoint->touched_first = connection;
+    else
+        endpoint->touched_last->touched_next = connection;
+    endpoint->touched_last = connection;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An endpoint: what it remembers, its log, and the list of connections that something happened to. */
+#ifndef NETBLT_CORE_ENDPOINT_STATE_H
+#define NETBLT_CORE_ENDPOINT_STATE_H
+
+#include "connection/connection.h"
+#include "connection/demux.h"
+#include "connection/farewell.h"
+#include "connection/gone.h"
+#include "security/budget.h"
+#include "security/guard.h"
+
+#include <netblt/endpoint.h>
+
+/* The unvalidated peers of an endpoint (validation.h). */
+struct nb_connection_list {
+    netblt_connection *oldest, *newest;
+};
+
+struct nb_unvalidated_connections {
+    struct nb_connection_list silent, talking;
+    uint32_t count;
+};
+
+/* One host. Every public function runs between enter() and leave() of endpoint.c; the outermost leave() steps
+ * all connections that were touched, schedules them anew, and only then frees those that have closed. So no pointer to
+ * a connection dies while code that uses it is on the stack, whatever the client's callbacks call. */
+struct netblt_endpoint {
+    netblt_config config;
+    struct nb_demux demux;
+    struct nb_deadlines deadlines;
+    struct nb_farewells farewells;
+    struct nb_secret secret;
+    struct nb_budget budget;
+    struct nb_unvalidated_connections unvalidated;
+    struct nb_gone gone;
+    netblt_connection *ready_first; /* connections with packets to send, served in turn */
+    netblt_connection *ready_last;
+    netblt_connection *touched_first;
+    netblt_connection *touched_last;
+    netblt_connection *closed; /* by touched_next: to be freed */
+    unsigned depth;
+    netblt_time now;        /* the latest moment that a caller named */
+    const uint8_t *arrived; /* the packet that is being taken in */
+    size_t arrived_bytes;
+};
+
+/* Something happened to this connection: step it before the outermost call returns. */
+void nb_touch(netblt_connection *connection);
+/* Writes a line to the log of the client (netblt_config.log). */
+void nb_log(const netblt_endpoint *endpoint, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

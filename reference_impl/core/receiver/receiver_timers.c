@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/bitmap.h"
+#include "base/serial.h"
+#include "connection/endpoint_state.h"
+#include "connection/observe.h"
+#include "connection/receive_buffers.h"
+#include "receiver/receiver.h"
+
+#include <stdlib.h>
+
+/* Control and data timers at the data receiver (RFC 998 5.2.1, 5.2.2). */
+
+static const netblt_profile *profile_of(const netblt_connection *connection)
+{
+    return connection->endpoint->config.profile;
+}
+
+/* ---- data timers ----------------------------------------------------------------------------------------------- */
+
+/* Packets that have still to arrive for buffer i: all of it while its LDATA has not been seen. */
+static uint32_t missing(const struct nb_receiver *receiver, const struct nb_receive_buffer *buffer)
+{
+    uint32_t packets = buffer->packets != 0 ? buffer->packets : receiver->most_packets;
+    return buffer->state == NB_RECEIVED ? 0 : packets - buffer->received;
+}
+
+/* TIMER-09: the buffer's own packets and those of all lower buffers, which come first (ORDER-01). */
+static netblt_time expected_time(const struct nb_receiver *receiver, size_t i)
+{
+    uint64_t packets = 0;
+    for (size_t k = 0; k <= i; k++)
+        packets += missing(receiver, nb_receiver_buffer(receiver, k));
+    return nb_transfer_time(packets, receiver->burst, &receiver->spacing);
+}
+
+static void arm(netblt_connection *connection, size_t i, netblt_time at)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + i, &nb_receiver_buffer(receiver, i)->timer_at, at);
+    receiver->data_timer_from = at < receiver->data_timer_from ? at : receiver->data_timer_from;
+}
+
+void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    uint64_t packets = 0;
+    for (size_t k = 0; k <= i; k++) {
+        struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, k);
+        packets += missing(receiver, buffer);
+        if (buffer->state != NB_ACKED && buffer->state != NB_RECEIVING)
+            continue; /* TIMER-06: buffers below that wait still, or for a rest, are due soon, but not now */
+        netblt_time expected = nb_transfer_time(packets, receiver->burst, &receiver->spacing);
+        netblt_time at = now + nb_data_timer_tight(profile_of(connection), expected);
+        /* Only ever tighter: were it armed anew by every buffer that begins, it would never expire. */
+        if (k == i || at < buffer->timer_at)
+            arm(connection, k, at);
+    }
+}
+
+/* Repairs of buffer i will precede what was expected of the buffers above it, whose timers must allow for them. */
+static void postpone_above(netblt_connection *connection, size_t i)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    uint32_t packets = missing(receiver, nb_receiver_buffer(receiver, i));
+    netblt_time delay = nb_share_of_transfer(packets, receiver->burst, &receiver->spacing);
+    for (size_t k = i + 1; k < receiver->buffers.count; k++) {
+        struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, k);
+        if (buffer->timer_at != NETBLT_TIME_NEVER)
+            nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + k, &buffer->timer_at,
+                         buffer->timer_at + delay);
+    }
+}
+
+/* TIMER-04: the buffer's GO or RESEND is acknowledged and its timer starts: loose as long as nothing of the buffer was
+ * seen, else for what is missing (AMB-45). A packet that came before the ack did is as good as one that comes after. */
+static void leave_ack_wait(netblt_connection *connection, size_t i, bool asked, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+    buffer->state = buffer->fresh ? NB_RECEIVING : NB_ACKED;
+    if (buffer->fresh)
+        buffer->repeats = 0;
+    bool loose = buffer->received == 0;
+    netblt_time expected = expected_time(receiver, i);
+    arm(connection, i, now + nb_data_timer_waiting(profile_of(connection), expected, loose, buffer->repeats));
+    if (asked)
+        postpone_above(connection, i);
+    buffer->fresh = false;
+}
+
+/* ---- RESEND ---------------------------------------------------------------------------------------------------- */
+
+/* Fills `list` with missing packet numbers from `from` on; *next is the first that did not fit, or 0. When the LDATA
+ * was not seen the list runs up to the last number that a full buffer has (AMB-32, RESEND-05). */
+static uint16_t list_missing(const struct nb_receiver *receiver, const struct nb_receive_buffer *buffer, uint32_t from,
+                             uint16_t *list, uint16_t room, uint32_t *next)
+{
+    uint32_t packets = buffer->packets != 0 ? buffer->packets : receiver->most_packets;
+    uint16_t count = 0;
+    uint32_t packet = nb_bitmap_next(buffer->got, from, packets, false);
+    for (; packet < packets && count < room; packet = nb_bitmap_next(buffer->got, packet + 1, packets, false))
+        list[count++] = (uint16_t)packet;
+    *next = packet < packets ? packet : 0;
+    return count;
+}
+
+/* Asks for what is missing from number `from` on. What does not fit one message is asked for when that is acknowledged
+ * (AMB-33), so there is one open request per buffer (RESEND-06). */
+static void request(netblt_connection *connection, size_t i, uint32_t from)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+    uint16_t room = nb_control_queue_resend_room(&receiver->queue);
+    if (room > missing(receiver, buffer))
+        room = (uint16_t)missing(receiver, buffer);
+    uint16_t *list = malloc((room + 1u) * sizeof *list); /* nothing may be missing any more */
+    uint32_t next = 0;
+    uint16_t count = list == NULL ? 0 : list_missing(receiver, buffer, from, list, room, &next);
+    uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
+    bool queued = count > 0 && nb_control_queue_resend(&receiver->queue, number, list, count, &buffer->awaited);
+    free(list);
+    if (!queued && (list == NULL || count > 0)) {
+        nb_receiver_out_of_memory(connection);
+        return;
+    }
+    buffer->ask_from = next;
+    buffer->more_to_ask = next != 0;
+    if (!queued)
+        return;
+    buffer->state = NB_ACK_WAIT;
+    buffer->asked = true;
+    connection->stats.resends_sent++;
+}
+
+/* TIMER-07 */
+static void data_timer_expired(netblt_connection *connection, size_t i)
+{
+    struct nb_receive_buffer *buffer = nb_receiver_buffer(&connection->receiver, i);
+    nb_timer_expired(connection, NETBLT_TIMER_DATA, connection->receiver.first + i, &buffer->timer_at);
+    connection->stats.data_timeouts++;
+    buffer->repeats = buffer->state == NB_RECEIVING ? 0 : buffer->repeats + 1;
+    buffer->fresh = false;
+    request(connection, i, 0);
+}
+
+/* ---- acknowledgements ------------------------------------------------------------------------------------------ */
+
+static void message_acked(netblt_connection *connection, const struct nb_control_message *message, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    if (message->type == NB_OK)
+        return;
+    uint32_t i = nb_buffer_distance(message->buffer, receiver->base + (uint32_t)receiver->first);
+    if (i >= receiver->buffers.count)
+        return; /* delivered, or past the last buffer */
+    struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+    if (buffer->state != NB_ACK_WAIT || buffer->awaited != message->seq)
+        return;
+    if (message->type == NB_RESEND && buffer->more_to_ask)
+        request(connection, i, buffer->ask_from);
+    else
+        leave_ack_wait(connection, i, message->type == NB_RESEND, now);
+    /* what was left to ask for may have arrived meanwhile */
+    if (connection->state == NETBLT_STATE_OPEN && buffer->state == NB_ACK_WAIT && buffer->awaited == message->seq)
+        leave_ack_wait(connection, i, true, now);
+}
+
+/* Karn, per packet: the message that was the highest of exactly one CONTROL times that one's round trip. */
+static void measure_round_trip(struct nb_receiver *receiver, const struct nb_control_message *message, netblt_time now)
+{
+    if (message->led == 1) {
+        nb_control_timer_sample(&receiver->control_timer, now - message->led_at);
+        nb_rate_control_round_trip(&receiver->rate, now - message->led_at, now);
+    } else if (nb_control_timer_guess(&receiver->control_timer, now - message->first_led_at)) {
+        nb_rate_control_round_trip_guess(&receiver->rate, now - message->first_led_at);
+    }
+}
+
+void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    if (!nb_control_queue_ack_is_news(&receiver->queue, ack))
+        return;
+    nb_rate_control_acked(&receiver->rate, ack);
+    const struct nb_control_message *message;
+    while ((message = nb_control_queue_acked(&receiver->queue, ack)) != NULL) {
+        if (message->seq == ack && message->led > 0)
+            measure_round_trip(receiver, message, now);
+        struct nb_control_message copy = *message;
+        copy.packets = NULL;
+        nb_control_queue_pop(&receiver->queue);
+        message_acked(connection, &copy, now);
+        if (connection->state == NETBLT_STATE_CLOSED)
+            return;
+    }
+    if (receiver->queue.sent == 0)
+        nb_set_timer(connection, NETBLT_TIMER_CONTROL, NB_NO_BUFFER, &receiver->control_at,
+                     NETBLT_TIME_NEVER); /* TIMER-02: all that was sent is acknowledged */
+}
+
+/* ---- expiry ---------------------------------------------------------------------------------------------------- */
+
+netblt_time nb_receiver_deadline(const netblt_connection *connection)
+{
+    const struct nb_receiver *receiver = &connection->receiver;
+    return receiver->control_at < receiver->data_timer_from ? receiver->control_at : receiver->data_timer_from;
+}
+
+static void run_data_timers(netblt_connection *connection, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    receiver->data_timer_from = NETBLT_TIME_NEVER;
+    for (size_t i = 0; i < receiver->buffers.count && nb_connection_transfers(connection); i++) {
+        struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+        if (buffer->timer_at <= now)
+            data_timer_expired(connection, i);
+        if (buffer->timer_at < receiver->data_timer_from)
+            receiver->data_timer_from = buffer->timer_at;
+    }
+}
+
+void nb_receiver_timeout(netblt_connection *connection, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    if (now >= receiver->control_at) {
+        /* TIMER-01: the whole control packet again; nothing but the death timer ends this. */
+        nb_control_timer_back_off(&receiver->control_timer);
+        nb_rate_control_timeout(&receiver->rate);
+        nb_timer_expired(connection, NETBLT_TIMER_CONTROL, NB_NO_BUFFER,
+                         &receiver->control_at); /* armed when it leaves */
+        connection->stats.control_timeouts++;
+        connection->owed |= NB_OWED_CONTROL;
+    }
+    if (now >= receiver->data_timer_from)
+        run_data_timers(connection, now);
+}
