@@ -191,7 +191,7 @@ def test_frames_in_the_words_of_a_finding_are_those_of_its_capture(tmp_path: Pat
         (one.capture, one.frame, one.reason) for one in disagreements(rows, tmp_path) if "CTRL-02" in one.requirements
     ]
     assert [(capture, frame) for capture, frame, _ in told] == [("0.pcapng", 7), ("1.pcapng", 7)]
-    assert all("not what it was in frame 5" in words for *_, words in told), told
+    assert all("differs from its copy in frame 5" in words for *_, words in told), told
 
 
 def test_every_comparable_rule_is_known_and_provable() -> None:

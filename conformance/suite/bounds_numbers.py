@@ -26,7 +26,7 @@ def test_lengths_beside_the_edges_of_packets_and_buffers_arrive(t: Case) -> None
         return
     beyond = received[length:]  # up to three zeros of padding may count as data at the very end: AMB-02
     t.must(received[:length] == peer.data, f"{len(received)} bytes came, they are not the {length} that are due")
-    t.must(len(beyond) <= 3 and not any(beyond), f"{len(beyond)} bytes came behind the {length} that are due")
+    t.must(len(beyond) <= 3 and not any(beyond), f"{len(beyond)} bytes arrived after the {length} that are due")
 
 
 @case("DATA-05", "DATA-07", roles=ALL_ROLES, variants=("255", "256", "257"))
@@ -126,7 +126,7 @@ def test_a_message_far_behind_a_hole_is_not_acknowledged(t: Case) -> None:
     peer.send_control([stray])
     for seen in peer.listen(peer.ack_deadline_us):
         acked = seen.packet.high_seq if seen.packet.acks else newest
-        text = f"message {acked} was acknowledged; of those behind {newest} only {stray.seq} came"
+        text = f"message {acked} was acknowledged; of those after {newest} only {stray.seq} came"
         t.must(acked == newest, text, seen.frame)
     if stray.seq == hole + 1:  # the hole is filled, and the stray counts unless it was thrown away (AMB-36)
         peer.queue.append(stray)

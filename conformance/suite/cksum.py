@@ -282,7 +282,7 @@ def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
             t.must(bool(asked & wanted), f"{request} asks for none of the packets whose data were damaged")
             peer.send_packets(0, [number for number in request.packets if number < size])
         lacking = sorted(wanted - asked)
-        t.must(not lacking, f"packets {lacking}, whose data were damaged, are not asked for")
+        t.must(not lacking, f"packets {lacking}, whose data were damaged, are not requested")
         t.must(not peer.find(Kind.OK, 0), "OK for a buffer with damaged data")
     peer.finish()
     t.expect_delivered_by(peer)

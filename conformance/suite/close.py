@@ -200,7 +200,9 @@ def test_ok_publishes_the_control_timer(t: Case) -> None:
         times_us.append(repeat.time_us)
     t.observe("published control timer and first repeat, ms", f"{ok.control_timer_ms} and {gaps_us[0] // 1000}")
     text = f"OK publishes a control timer of {ok.control_timer_ms} ms, but is repeated "
-    late = f"{text}after {gaps_us[0] / 1000:g} ms only: a sender that dallies for what was published is gone by then"
+    late = (
+        f"{text}after {gaps_us[0] / 1000:g} ms only: the dally of a sender with the published value has ended by then"
+    )
     t.must(gaps_us[0] <= 2 * published_us + slack_us, late, repeat.frame)
     early = f"{text}every {max(gaps_us) / 1000:g} ms (milliseconds, high byte first, are due)"
     t.must(max(gaps_us) >= published_us // 2 - slack_us, early, repeat.frame)

@@ -111,7 +111,7 @@ def stay_the_same(t: Case, peer: SenderPeer) -> None:
     for seen in peer.controls:
         for message in seen.packet.messages:
             first = peer.messages[message.seq]
-            t.must(message.identity == first.identity, f"message {first} came again as {message}", seen.frame)
+            t.must(message.identity == first.identity, f"message {first} was repeated as {message}", seen.frame)
 
 
 @case("CTRL-02", roles=RECEIVERS)
@@ -250,10 +250,10 @@ def test_no_go_without_a_client_buffer(t: Case) -> None:
     with t.preamble():
         peer.connect()
     served = serve_while_it_asks(peer, stalled_until_us)
-    if t.link.real_time:  # a program has memory of its own, and how much is its own affair
+    if t.link.real_time:  # a program has memory of its own, and may choose how much
         t.observe("bytes taken while the client does not read", served * peer.terms.buffer_size)
         if peer.now_us > stalled_until_us - death_timer_s * S or served == peer.buffer_count:
-            t.inconclusive(f"{served} buffers were asked for and taken although its client reads nothing")
+            t.inconclusive(f"{served} buffers were requested and accepted although its client reads nothing")
     else:
         t.must(not peer.messages, "the client has no buffer yet, but a CONTROL came")
     began_us, gos = peer.now_us, len(peer.messages)
@@ -269,7 +269,7 @@ def test_no_go_without_a_client_buffer(t: Case) -> None:
 @case("CTRL-13", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,))
 def test_buffers_behind_the_first_ones_wait_for_the_client_too(t: Case) -> None:
     if t.link.real_time:
-        raise NotSupportedError("a program has memory of its own, and how much is its own affair")
+        raise NotSupportedError("a program has memory of its own, and may choose how much")
     stalled_until_us = 20 * S
     stall = {"client_stall_from": 2, "client_stall_until_us": stalled_until_us}
     peer = t.sender(4 * 1024, max_buffers=2, iut=stall)
@@ -369,5 +369,5 @@ def test_buffers_beyond_the_last_one_do_not_block_the_end(t: Case) -> None:
     peer.expect_success()
     t.expect_delivered(peer.data)
     beyond = [m for m in peer.messages.values() if m.kind is Kind.RESEND and m.buffer > (peer.first_buffer or 0)]
-    t.observe("requests behind the last buffer", len(beyond))
-    t.should(not beyond, f"RESEND for a buffer behind the last one: {beyond[0] if beyond else ''} (AMB-30)")
+    t.observe("requests beyond the last buffer", len(beyond))
+    t.should(not beyond, f"RESEND for a buffer beyond the last one: {beyond[0] if beyond else ''} (AMB-30)")

@@ -63,7 +63,7 @@ def test_a_message_behind_a_hole_is_not_acknowledged(t: Case) -> None:
         t.must(acked <= first.seq, f"message {acked} was acknowledged, message 2 never arrived", seen.frame)
     peer.send_control([second])
     peer.expect_ack(second.seq)
-    t.observe("messages behind a hole", "kept" if peer.high_seq == third.seq else "thrown away")
+    t.observe("messages beyond a hole", "kept" if peer.high_seq == third.seq else "thrown away")
     peer.finish()
     peer.expect_success()
 

@@ -82,13 +82,13 @@ def test_packet_numbers_go_on_beyond_one_byte(t: Case) -> None:
         peer.require(buffer_size=count * 64, packet_size=64)
     peer.go(0)
     numbers = sorted(peer.expect_buffer(0).packets)
-    t.must(numbers == list(range(count)), f"{count} packets bear {len(numbers)} numbers from 0 to {max(numbers)}")
+    t.must(numbers == list(range(count)), f"{count} packets have {len(numbers)} numbers from 0 to {max(numbers)}")
     peer.resend(0, asked)
     for number in asked:
         peer.expect_copies(0, number)
     peer.listen(QUIET_US)
     again = [number for number, copies in sorted(peer.buffer(0).copies.items()) if copies > 1]
-    t.must(again == list(asked), f"RESEND of {list(asked)}: sent again were {again}")
+    t.must(again == list(asked), f"RESEND of {list(asked)}: retransmitted were {again}")
     peer.finish()
     peer.expect_success()
 
@@ -281,7 +281,7 @@ def test_any_packet_of_the_last_buffer_tells_that_it_is_the_last(t: Case) -> Non
     peer.send_buffer(0)
     peer.expect_ok(0)
     peer.listen(QUIET_US)
-    text = "GO for buffer 2 although a packet of buffer 1 said that it is the last (AMB-30)"
+    text = "GO for buffer 2 although a packet of buffer 1 had the last-buffer flag (AMB-30)"
     t.should(not peer.find(Kind.GO, 2), text)
     peer.finish()
     peer.expect_success()
@@ -446,5 +446,5 @@ def test_nothing_is_sent_again_without_a_request(t: Case) -> None:
         peer.require(buffer_size=1000)
         peer.go(0)
         buffer = peer.expect_buffer(0)
-    peer.silence([Type.DATA, Type.LDATA], 6 * S, "nothing was asked for")
+    peer.silence([Type.DATA, Type.LDATA], 6 * S, "nothing was requested")
     t.must(set(buffer.copies.values()) == {1}, f"copies are {buffer.copies}")

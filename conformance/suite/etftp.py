@@ -72,7 +72,7 @@ def judge_reserved(t: Case, seen: Seen, kind: Type) -> None:
         t.must(not int(body.flags) & ~1, f"reserved bits of {kind.name} are set", seen.frame)
     if kind is Type.CONTROL:
         rest = bytes(body.payload)
-        t.must(not rest, f"{len(rest)} bytes behind the last message are no control message", seen.frame)
+        t.must(not rest, f"{len(rest)} bytes after the last message are no control message", seen.frame)
         clean = not any(message.pad for message in body.messages)
         t.should(clean, "the padding of a control message is not zero", seen.frame)
 
@@ -128,7 +128,7 @@ def test_data_with_a_wrong_checksum_are_asked_for_again(t: Case) -> None:
     peer.send_packet(0, 0, data_checksum=good ^ 0x0101)
     peer.send_buffer(0, omit=[0])
     t.must(
-        peer.expect_resend(0).packets == (0,), "the packet with the wrong data area checksum was not asked for alone"
+        peer.expect_resend(0).packets == (0,), "the packet with the wrong data area checksum was not requested alone"
     )
     peer.repair(0, [0])
     peer.finish()
@@ -438,7 +438,7 @@ def test_a_receiver_answers_the_quit_at_the_end_with_done(t: Case) -> None:
     t.expect_delivered_by(peer)
     peer.send_quit("")
     again = [one for one in peer.listen(tolerances.REACTION_MAX_US) if one.packet.type is Type.QUITACK]
-    t.observe("the QUIT at the end said again is", "answered" if again else "not answered")
+    t.observe("the QUIT at the end, repeated, is", "answered" if again else "not answered")
 
 
 @case("R1986-27", roles=ALL_ROLES)

@@ -61,11 +61,11 @@ def test_open_and_response_hold_a_radio_delay_before_the_string(t: Case) -> None
     size = seen.packet.length + (len(seen.wire) - len(seen.packet.raw))
     t.must(size >= OPENING_BYTES, f"{size} bytes have no room for a radio delay", seen.frame)
     body = body_of(seen)
-    t.should(body.pad == 0, f"the padding behind the radio delay is {body.pad:#06x}", seen.frame)
+    t.should(body.pad == 0, f"the padding after the radio delay is {body.pad:#06x}", seen.frame)
     t.observe("radio delay", f"{body.radio_delay_s} s")
     if t.role.active:
         text = bytes(seen.wire[OPENING_BYTES:size]).split(b"\0")[0]
-        t.must(text == FILE.encode(), f"at byte {OPENING_BYTES} stands {text!r}, the file is {FILE}", seen.frame)
+        t.must(text == FILE.encode(), f"the name at byte {OPENING_BYTES} is {text!r}, the file is {FILE}", seen.frame)
     peer.finish()
     peer.expect_success()
 

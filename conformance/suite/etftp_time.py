@@ -26,9 +26,9 @@ def expect_patience(t: Case, seen: list[Seen], wait_s: int) -> None:
     gaps = [after.time_us - before.time_us for before, after in itertools.pairwise(seen)]
     words = ", ".join(f"{gap / S:.1f}" for gap in gaps)
     slack_us = tolerances.CROSSING_US
-    t.should(gaps[0] >= wait_s * S - slack_us, f"it came again after {words} s, {wait_s} s are due", seen[1].frame)
+    t.should(gaps[0] >= wait_s * S - slack_us, f"repeated after {words} s; expected {wait_s} s or more", seen[1].frame)
     grows = all(after - before >= BACK_OFF_S * S - slack_us for before, after in itertools.pairwise(gaps))
-    t.should(grows, f"it came again after {words} s: each wait is {BACK_OFF_S} s longer than the one before")
+    t.should(grows, f"repeated after {words} s; expected each wait to be {BACK_OFF_S} s longer than the one before")
 
 
 @case("R1986-11", roles=ACTIVE)
@@ -53,7 +53,7 @@ def test_a_quit_without_an_answer_comes_again_after_five_seconds(t: Case) -> Non
         first = peer.expect_type(Type.QUIT)
         again = peer.expect_type(Type.QUIT, 60 * S)
     gap_us = again.time_us - first.time_us
-    t.should(gap_us >= 5 * S, f"the QUIT came again after {gap_us / S:.1f} s, 5 s are the least", again.frame)
+    t.should(gap_us >= 5 * S, f"the QUIT was repeated after {gap_us / S:.1f} s; expected 5 s or more", again.frame)
     peer.end()
     peer.expect_success()
 

@@ -84,7 +84,7 @@ def test_impossible_packets_with_good_checksums_never_make_a_false_success(t: Ca
     for monitor in t.monitors:  # what the implementation makes of nonsense is its own business, as long as it lives
         monitor.disabled.update(requirement for requirement in FREE)
     throw(t, peer, fuzz.generate(t.seed, t.random, sound, COUNT, sealed=True))
-    t.note("the packets thrown at it")
+    t.note("the impossible packets")
     if t.link.status().failed:
         t.observe("impossible packets with good checksums", "end the connection")
         return
@@ -145,10 +145,10 @@ def harmless(t: Case, peer: ReceiverPeer | SenderPeer) -> list[fuzz.Mutated]:
     forge, stranger = peer.forge, peer.opening_values(unique_id=peer.unique_id ^ 0x00FF00FF)
     far = Packet(b"", type=Type.DATA, buffer=t.profile.first_buffer + 70_000, packet=3, data=b"\x5a" * 256)
     made = {
-        "OPEN of a stranger": forge.opening(Type.OPEN, stranger),
-        "RESPONSE of a stranger": forge.opening(Type.RESPONSE, stranger),
+        "OPEN from another address": forge.opening(Type.OPEN, stranger),
+        "RESPONSE from another address": forge.opening(Type.RESPONSE, stranger),
         "KEEPALIVE": forge.packet(Type.KEEPALIVE),
-        "QUITACK that nobody asked for": forge.packet(Type.QUITACK),
+        "QUITACK without a QUIT": forge.packet(Type.QUITACK),
         "DATA far away": forge.data(far),
         "LDATA far away": forge.data(dataclasses.replace(far, type=Type.LDATA)),
         "NULL-ACK of nothing": forge.null_ack(0, 8, 10),
@@ -200,7 +200,7 @@ def test_after_the_end_old_packets_do_no_harm_and_the_ports_are_free_again(t: Ca
         peer.expect_success()
         peer.expect_closed()
     if t.link.real_time:
-        return  # its program has ended: there is nobody left
+        return  # its program has ended
     old += [frame.packet[20:] for frame in t.link.capture.frames if frame.sent][len(old) :]
     if not t.role.active:  # one that listens on takes an old OPEN for a new one: all that it says then, it says again
         t.provokes("OPEN-02", "CTRL-05", "CTRL-06", "CTRL-13", "DATA-13", "TIMER-02", "CLOSE-06")
@@ -330,7 +330,7 @@ def _end(t: Case, peer: TesterEnd) -> None:
 
 def _everything(t: Case, peer: TesterEnd) -> None:
     if t.link.real_time:
-        raise NotSupportedError("its program has ended: there is nobody left")
+        raise NotSupportedError("its program has ended")
     peer.connect()
     _complete(t, peer)
     peer.expect_closed()

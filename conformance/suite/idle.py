@@ -47,7 +47,7 @@ def test_keepalives_go_on_for_many_periods_before_the_first_buffer(t: Case) -> N
     """A sender has no GO; a receiver's GO is acknowledged, and no data come: it may ask for them, and must not stop."""
     own_s, iut_s = TIMERS_S[t.variant]
     if t.link.real_time and own_s > 2:
-        raise NotSupportedError("on a real link nobody waits for so many periods of this timer")
+        raise NotSupportedError("so many periods of this timer take too long on a real link")
     peer = t.peer(2048, own={"death_timer_s": own_s}, iut={"death_timer_s": iut_s})
     with t.preamble():
         peer.connect()
@@ -58,7 +58,9 @@ def test_keepalives_go_on_for_many_periods_before_the_first_buffer(t: Case) -> N
 @case("TIMER-11", "TIMER-10", roles=ALL_ROLES, needs=(Feature.CLIENT_STALL,), variants=tuple(TIMERS_S))
 def test_keepalives_go_on_for_many_periods_while_the_client_stalls(t: Case) -> None:
     if t.link.real_time:
-        raise NotSupportedError("a program has memory of its own: when its client's stall begins nobody can say")
+        raise NotSupportedError(
+            "a program has memory of its own: the moment at which its client's stall begins is not known"
+        )
     own_s, iut_s = TIMERS_S[t.variant]
     stall = {"client_stall_from": 0, "client_stall_until_us": (PERIODS + 3) * own_s * S}
     peer = t.peer(2048, own={"death_timer_s": own_s}, iut={"death_timer_s": iut_s, **stall})
@@ -74,7 +76,9 @@ def test_keepalives_go_on_for_many_periods_while_the_client_stalls(t: Case) -> N
 @case("TIMER-11", "TIMER-10", roles=ALL_ROLES, needs=(Feature.CLIENT_STALL,), variants=tuple(TIMERS_S))
 def test_keepalives_go_on_for_many_periods_between_two_buffers(t: Case) -> None:
     if t.link.real_time:
-        raise NotSupportedError("a program has memory of its own: when its client's stall begins nobody can say")
+        raise NotSupportedError(
+            "a program has memory of its own: the moment at which its client's stall begins is not known"
+        )
     own_s, iut_s = TIMERS_S[t.variant]
     stall = {"client_stall_from": 1, "client_stall_until_us": (PERIODS + 3) * own_s * S}
     peer = t.peer(3 * 1024, max_buffers=1, own={"death_timer_s": own_s}, iut={"death_timer_s": iut_s, **stall})
@@ -95,7 +99,9 @@ def test_keepalives_go_on_for_many_periods_between_two_buffers(t: Case) -> None:
 @case("DATA-15", roles=SENDERS, needs=(Feature.CLIENT_STALL,))
 def test_what_is_asked_for_of_a_buffer_under_way_is_sent_again_while_the_client_stalls(t: Case) -> None:
     if t.link.real_time:
-        raise NotSupportedError("a program has memory of its own: when its client's stall begins nobody can say")
+        raise NotSupportedError(
+            "a program has memory of its own: the moment at which its client's stall begins is not known"
+        )
     stall = {"client_stall_from": 2, "client_stall_until_us": 60 * S}
     peer = t.receiver(4 * 1024, max_buffers=3, iut=stall)
     with t.preamble():
@@ -116,7 +122,9 @@ def test_what_is_asked_for_of_a_buffer_under_way_is_sent_again_while_the_client_
 def test_a_buffer_under_way_is_received_to_its_end_while_the_client_stalls(t: Case) -> None:
     """Its client has no second buffer: what is missing of the first one is asked for, and it is confirmed."""
     if t.link.real_time:
-        raise NotSupportedError("a program has memory of its own: when its client's stall begins nobody can say")
+        raise NotSupportedError(
+            "a program has memory of its own: the moment at which its client's stall begins is not known"
+        )
     stall = {"client_stall_from": 1, "client_stall_until_us": 120 * S}
     peer = t.sender(2 * 1024, max_buffers=2, iut=stall)
     with t.preamble():
@@ -129,7 +137,7 @@ def test_a_buffer_under_way_is_received_to_its_end_while_the_client_stalls(t: Ca
     peer.send_buffer(0, omit=lost)
     peer.repair(0, lost)
     peer.expect_ok(0)
-    t.must(peer.now_us < 120 * S, "the buffer was confirmed only when the client went on")
+    t.must(peer.now_us < 120 * S, "the buffer was confirmed only after the client continued")
     t.must(not peer.find(Kind.GO, 1), "a GO came although the client has no second buffer")
     peer.finish(within_us=180 * S)
     t.expect_delivered_by(peer)

@@ -140,7 +140,7 @@ def test_the_mode_is_echoed_and_data_checksums_are_not_turned_off(t: Case) -> No
     t.must(answer.packet.writes == bool(flags & 1), "RESPONSE changes the M bit", answer.frame)
     if not flags & 2:
         on = answer.packet.data_checksum_on
-        t.observe("data checksums that were not asked for", "turned on" if on else "left off")
+        t.observe("data checksums that were not requested", "turned on" if on else "left off")
     else:
         t.should(answer.packet.data_checksum_on, "RESPONSE turns data checksums off (AMB-24)", answer.frame)
 

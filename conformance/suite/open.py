@@ -96,9 +96,9 @@ def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
     ]
     t.must(not turned, "the ports of the answer are those of the OPEN", turned[0].frame if turned else None)
     answers = [seen.packet.type for seen in heard if seen.packet.local_port == unserved.foreign_port]
-    t.observe("OPEN for a port that nobody serves", ", ".join(str(a and a.name) for a in answers) or "silence")
-    t.must(Type.RESPONSE not in answers, "an OPEN for a port that nobody serves was accepted")
-    t.should(Type.REFUSED in answers, "an OPEN for a port that nobody serves was not answered by REFUSED (AMB-26)")
+    t.observe("OPEN for a port that is not served", ", ".join(str(a and a.name) for a in answers) or "silence")
+    t.must(Type.RESPONSE not in answers, "an OPEN for a port that is not served was accepted")
+    t.should(Type.REFUSED in answers, "an OPEN for a port that is not served was not answered by REFUSED (AMB-26)")
     peer.connect()
     peer.finish()
     peer.expect_success()
@@ -228,7 +228,7 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
             t.should(False, unmet.reason, unmet.frame)
             return
         t.observe("foreign unique ID is answered with", seen.packet.type and seen.packet.type.name)
-        t.should(seen.packet.type is Type.ABORT, "answered REFUSED where RFC 998 says ABORT (AMB-18)", seen.frame)
+        t.should(seen.packet.type is Type.ABORT, "answered REFUSED where RFC 998 requires ABORT (AMB-18)", seen.frame)
         if not t.role.active:  # the connection keeps its own ID
             answers_before = len(peer.responses)
             peer.send_open()
@@ -238,7 +238,7 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
                 "expected RESPONSE to a repetition of the OPEN that opened the connection",
             )
             same = peer.responses[-1].packet.unique_id == peer.unique_id
-            t.must(same, "the foreign unique ID took the connection over", peer.responses[-1].frame)
+            t.must(same, "the packet with the foreign unique ID replaced the connection", peer.responses[-1].frame)
     peer.finish()
     peer.expect_success()
 

@@ -64,7 +64,7 @@ def test_repairs_come_before_any_packet_of_a_later_buffer(t: Case) -> None:
             if p.buffer == peer.first_buffer:
                 waiting.discard(p.packet)
             elif waiting:
-                text = f"{p} while packets {sorted(waiting)} of buffer 0 wait to be repaired"
+                text = f"{p} while packets {sorted(waiting)} of buffer 0 wait to be retransmitted"
                 t.must(False, text, seen.frame)
     peer.finish()
     peer.expect_success()
@@ -83,7 +83,7 @@ def test_repairs_of_the_lower_buffer_come_first_whichever_was_asked_for_first(t:
     later = peer.message(Kind.RESEND, peer.first_buffer + 1, range(8))
     if t.variant == "one after the other":
         peer.send_control([later])
-        peer.until(lambda: peer.copies(1, 0) > 1, tolerances.REACTION_MAX_US, "expected repairs of buffer 1")
+        peer.until(lambda: peer.copies(1, 0) > 1, tolerances.REACTION_MAX_US, "expected retransmissions of buffer 1")
     request = peer.resend(0, asked)
     before = len(peer.seen)
     peer.expect_copies(1, 7, within_us=tolerances.REACTION_MAX_US + 24 * peer.ms(peer.terms.burst_interval_ms))
@@ -93,7 +93,7 @@ def test_repairs_of_the_lower_buffer_come_first_whichever_was_asked_for_first(t:
         if p.is_data and p.buffer == peer.first_buffer:
             waiting.discard(p.packet)
         elif p.is_data and p.high_seq >= request.seq:
-            t.must(not waiting, f"{p} while packets {sorted(waiting)} of buffer 0 wait to be repaired", seen.frame)
+            t.must(not waiting, f"{p} while packets {sorted(waiting)} of buffer 0 wait to be retransmitted", seen.frame)
     peer.finish()
     peer.expect_success()
 
@@ -106,7 +106,7 @@ def test_the_ldata_ends_the_first_pass_of_a_buffer(t: Case) -> None:
     peer.go(0)
     buffer = peer.expect_buffer(0)
     if (0, buffer.last_packet) in left_out(peer):
-        raise NotSupportedError("it leaves the LDATA out of the first transmission until it is asked for (AMB-72)")
+        raise NotSupportedError("it leaves the LDATA out of the first transmission until a RESEND names it (AMB-72)")
     order = [number for _, number in first_pass(peer)]
     t.must(order[-1] == buffer.last_packet, f"the first pass went out as {order}, LDATA is {buffer.last_packet}")
 

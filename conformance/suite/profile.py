@@ -64,7 +64,8 @@ def test_packets_are_numbered_from_zero(t: Case) -> None:
     first = t.profile.spelling.first_packet
     t.observe("first packet number", first)
     t.should(
-        first == 0, f"the packets of a buffer are numbered from {first}; who numbers from 0 cannot talk to it (AMB-10)"
+        first == 0,
+        f"packets of a buffer are numbered from {first}; peers that number from 0 cannot interoperate with it (AMB-10)",
     )
 
 
@@ -82,7 +83,10 @@ def test_the_header_checksum_of_data_covers_the_header_alone(t: Case) -> None:
     covers = t.profile.spelling.covers
     t.observe("header checksum of data covers", covers.value)
     whole = covers is Covers.DATA or (covers is Covers.DATA_IF_SUMMED and peer.terms.data_checksum)
-    t.should(not whole, f"it covers {covers.value}; who sums the header alone cannot talk to it (AMB-04)")
+    t.should(
+        not whole,
+        f"it covers {covers.value}; peers that sum the header alone cannot interoperate with it (AMB-04)",
+    )
 
 
 OTHER_VERSION = 7
@@ -114,7 +118,7 @@ def test_a_new_message_behind_an_unacknowledged_one_leaves_some_time(t: Case) ->
     began_us = peer.now_us
     peer.expect_ok(0)
     at_once = peer.now_us - began_us <= QUIET_US
-    t.observe("a new message behind an unacknowledged one leaves", "at once" if at_once else "with a repetition")
+    t.observe("a new message after an unacknowledged one leaves", "at once" if at_once else "with a repetition")
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -134,7 +138,7 @@ def test_a_receiver_whose_last_acknowledgement_never_comes_ends_somehow(t: Case)
     within_us = tolerances.death_max_us(peer.terms.iut_death_timer_s)
     peer.until(lambda: t.link.status().succeeded or t.link.status().failed, within_us, "expected some outcome")
     success = t.link.status().succeeded
-    t.observe("without the last acknowledgement the client learns of", "success" if success else "failure")
+    t.observe("without the last acknowledgement the client is given", "success" if success else "failure")
     if success:
         t.expect_delivered(peer.data)
 
@@ -187,7 +191,7 @@ def test_an_empty_control_does_no_harm(t: Case) -> None:
     peer.send_control([])
     heard = peer.listen(QUIET_US)
     answered = any(seen.packet.type is Type.NULL_ACK for seen in heard)
-    t.observe("an empty CONTROL is", "acknowledged" if answered else "taken for a KEEPALIVE")
+    t.observe("an empty CONTROL is", "acknowledged" if answered else "processed as a KEEPALIVE")
     peer.finish()
     peer.expect_success()
 
@@ -228,7 +232,7 @@ def test_a_peer_that_declares_a_death_timer_of_zero_is_borne(t: Case) -> None:
         return
     heard = peer.listen(3 * S)
     t.observe("death timer 0 of the peer", f"{len(heard)} packets in 3 s")
-    t.must(not t.link.status().failed, "gave up although the tester speaks")
+    t.must(not t.link.status().failed, "gave up although the tester sends packets")
     peer.finish()
     peer.expect_success()
 
@@ -258,7 +262,7 @@ def test_the_header_of_useless_data_may_acknowledge(t: Case) -> None:
     peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + 500, high_seq=go.seq)
     peer.listen(tolerances.CROSSING_US)
     heard = peer.listen(4 * S)
-    if t.was_aborted(peer, "data of a buffer that was not asked for"):
+    if t.was_aborted(peer, "data of a buffer that was not requested"):
         return
     repeated = any(seen.packet.holds(go.seq) for seen in heard)
     t.observe("the acknowledgement in useless data is", "not used" if repeated else "used")

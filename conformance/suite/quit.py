@@ -88,7 +88,7 @@ def test_quit_is_not_repeated_before_a_quitack_can_have_come(t: Case) -> None:
     early = [seen for seen in again if seen.time_us - first.time_us <= 2 * t.link.delay_us]
     t.must(not early, "QUIT was repeated without a time-out", early[0].frame if early else None)
     late = [seen for seen in again if seen not in early]
-    text = "QUIT was repeated although its QUITACK had come"
+    text = "QUIT was repeated although its QUITACK had arrived"
     t.must(not late or (t.link.real_time and len(late) == 1), text, late[0].frame if late else None)
     peer.expect_failure()
 
@@ -197,7 +197,7 @@ def expect_quit_between_buffers(peer: ReceiverPeer | SenderPeer) -> None:
         peer.listen(QUIET_US)
         if not quitted():
             peer.ok(0)
-    peer.until(quitted, 15 * S, "expected QUIT behind the buffer")
+    peer.until(quitted, 15 * S, "expected QUIT after the buffer")
 
 
 @case("QUIT-05", roles=ALL_ROLES, needs=(Feature.QUIT,))
@@ -214,7 +214,7 @@ def test_nothing_is_transferred_behind_its_own_quit(t: Case) -> None:
         peer.send_packets(0, [2, 3])
     expect_quit_between_buffers(peer)
     transfer = (Type.DATA, Type.LDATA, Type.CONTROL)
-    peer.silence(transfer, 2 * QUIET_US, "nothing may be transferred behind QUIT")
+    peer.silence(transfer, 2 * QUIET_US, "nothing may be transferred after QUIT")
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.expect_failure()
 
@@ -263,7 +263,7 @@ def test_the_reason_of_a_quit_is_terminated_and_filled(t: Case) -> None:
     t.must(sound, f"the reason field is {field!r}", seen.frame)
     t.observe("reason of QUIT", seen.packet.text)
     if not t.link.real_time:  # there the client says what it likes
-        t.must(seen.packet.text in ("four", ""), f"the client's reason is 'four', QUIT says {seen.packet.text!r}")
+        t.must(seen.packet.text in ("four", ""), f"the client's reason is 'four', QUIT has {seen.packet.text!r}")
         t.should(seen.packet.text == "four", "the client's reason is not in the QUIT (AMB-03)", seen.frame)
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.expect_failure()
@@ -301,7 +301,7 @@ def test_abort_closes_without_any_answer(t: Case) -> None:
     answers = (Type.ABORT, Type.QUIT, Type.QUITACK, Type.REFUSED, Type.DONE)
     peer.silence(answers, tolerances.CROSSING_US, "ABORT must not be answered")
     if t.link.tells_outcome:
-        t.observe("an ABORT is believed", "at once" if t.link.status().failed else "after a wait")
+        t.observe("an ABORT is accepted", "at once" if t.link.status().failed else "after a wait")
     peer.silence(Type, S, "nothing may follow ABORT")
     peer.expect_failure()
 

@@ -97,7 +97,7 @@ def test_repairs_keep_type_flag_and_content(t: Case) -> None:
     for seen in again:
         p, first = seen.packet, buffer.packets[seen.packet.packet].packet
         same = (p.type, p.flags, p.data, p.data_checksum) == (first.type, first.flags, first.data, first.data_checksum)
-        t.must(same, f"packet {p.packet} changed when it was sent again", seen.frame)
+        t.must(same, f"packet {p.packet} changed in its retransmission", seen.frame)
     peer.finish()
     peer.expect_success()
 
@@ -153,7 +153,7 @@ def test_a_lost_ldata_is_asked_for(t: Case) -> None:
     t.expect_delivered_by(peer)
 
 
-BEYOND = {"at the end": [1, 2, 3], "in the middle": [1, 3, 2], "far behind": [1, 200]}
+BEYOND = {"at the end": [1, 2, 3], "in the middle": [1, 3, 2], "far beyond": [1, 200]}
 
 
 @case("RESEND-05", "RESEND-02", roles=SENDERS, variants=tuple(BEYOND))
@@ -173,7 +173,7 @@ def test_numbers_behind_the_ldata_are_ignored_and_the_others_served(t: Case) -> 
     text = f"RESEND of {asked}, the LDATA is 2: copies are {buffer.copies}"
     due = {number: 2 if number in asked else 1 for number in range(3)}
     replies = buffer.copies[2] - due[2]
-    t.observe("a number behind the LDATA is", "replied to by the LDATA" if replies else "ignored")
+    t.observe("a number beyond the LDATA is", "replied to with the LDATA" if replies else "ignored")
     t.must(0 <= replies <= sum(number > 2 for number in asked), text)  # AMB-32
     t.must({**buffer.copies, 2: due[2]} == due, text)
     peer.finish()

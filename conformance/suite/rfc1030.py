@@ -140,7 +140,7 @@ def test_a_receiver_that_answers_1200_ms_late_gets_every_packet_once(t: Case) ->
         peer.ok(number)
         peer.listen(peer.ms(DELAY_MS))
     copies = {n: dict(buffer.copies) for n, buffer in peer.buffers.items()}
-    t.must(all(set(c.values()) == {1} for c in copies.values()), f"nothing was asked for: copies are {copies}")
+    t.must(all(set(c.values()) == {1} for c in copies.values()), f"nothing was requested: copies are {copies}")
     peer.finish()
     peer.expect_success()
 
@@ -179,7 +179,7 @@ def test_ok_and_the_next_go_share_a_control_and_there_is_about_one_for_each_buff
         for n in range(buffers - 1)
     )
     t.observe("OK and next GO in one CONTROL", f"{together} of {buffers - 1}")
-    t.should(together >= (buffers - 1) * 3 // 4, f"OK(n) and GO(n+1) shared a CONTROL {together} times only")
+    t.should(together >= (buffers - 1) * 3 // 4, f"OK(n) and GO(n+1) were in one CONTROL {together} times only")
     limit = buffers * 6 // 5 + (buffers if t.link.real_time else 2)
     t.should(len(peer.controls) <= limit, f"{len(peer.controls)} CONTROLs for {buffers} buffers without any loss")
 
@@ -202,7 +202,7 @@ def test_a_slow_sender_is_not_asked_again_once_its_pace_is_known(t: Case) -> Non
     late = [m for n in range(buffers // 2, buffers) for m in peer.find(Kind.RESEND, n)]
     early = [m for n in range(buffers // 2) for m in peer.find(Kind.RESEND, n)]
     t.observe("RESENDs at a third of the pace, first and second half", f"{len(early)} and {len(late)}")
-    t.should(not late, f"still asks for packets that come at a steady pace: {late[0] if late else ''}")
+    t.should(not late, f"still requests packets that arrive at a steady pace: {late[0] if late else ''}")
     t.expect_delivered_by(peer)
 
 
@@ -230,7 +230,7 @@ def test_no_packet_is_asked_for_while_data_flow_on_schedule(t: Case) -> None:
     peer.send_buffer(0)
     peer.expect_ok(0)
     early = peer.find(Kind.RESEND, 0)
-    t.should(not early, f"asked for packets that were not due yet: {early[0] if early else ''}")
+    t.should(not early, f"requested packets that were not due yet: {early[0] if early else ''}")
     t.expect_delivered_by(peer)
 
 
@@ -285,8 +285,8 @@ def test_data_of_a_later_buffer_make_earlier_ones_due_soon_but_not_at_once(t: Ca
     began_us = peer.now_us
     peer.send_buffer(3)
     waited_us = time_until_asked(peer, 2, began_us)
-    t.observe("buffer 2 asked for after data of buffer 3, ms", waited_us // 1000)
-    t.should(waited_us > 2 * t.link.delay_us + peer.ms(5), "asked at once: reordering is taken for loss")
+    t.observe("buffer 2 requested after data of buffer 3, ms", waited_us // 1000)
+    t.should(waited_us > 2 * t.link.delay_us + peer.ms(5), "requested at once: reordering is treated as loss")
     text = f"asked after {waited_us / 1000:g} ms; with no sign of loss it took {loose_us / 1000:g} ms"
     if not t.link.real_time:  # a busy machine stretches both
         t.should(waited_us < loose_us * 9 // 10, text)

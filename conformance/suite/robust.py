@@ -102,12 +102,10 @@ def test_an_unreadable_message_is_neither_acted_upon_nor_acknowledged(t: Case) -
         fate = "dropped with it"
         peer.send_control([go])
         peer.until(lambda: bool(peer.buffer(0).packets), tolerances.REACTION_MAX_US, "expected data of buffer 0")
-    t.observe(f"the message in front of an unreadable one ({t.variant})", fate)
+    t.observe(f"the message before an unreadable one ({t.variant})", fate)
     if t.variant == "unknown type":
         kept = fate == "acted upon"
-        t.should(
-            kept, "the GO in front of a message of unknown type was dropped with it, instead of that message alone"
-        )
+        t.should(kept, "the GO before a message of unknown type was dropped with it, instead of that message alone")
     peer.listen(QUIET_US + 2 * peer.pace_us)
     rule = "ROBUST-02" if t.variant == "unknown type" else "ROBUST-03"
     t.must(peer.high_seq <= go.seq, f"the unreadable message {bad.seq} was acknowledged", violated=rule)
@@ -133,7 +131,7 @@ def test_a_message_that_its_packet_cuts_short_is_not_acknowledged(t: Case) -> No
     peer.send(packets.seal(raw))
     peer.listen(QUIET_US)
     t.must(peer.high_seq < message.seq, f"{t.variant} was acknowledged")
-    t.must(not peer.buffer(1).packets, f"{t.variant} was taken for a whole one")
+    t.must(not peer.buffer(1).packets, f"{t.variant} was processed as a whole one")
     peer.send_control([message])
     peer.finish()
     peer.expect_success()
@@ -261,7 +259,7 @@ def test_a_quit_without_a_proper_string_is_survived(t: Case) -> None:
         return
     peer.expect_failure()
     told = t.link.reason()
-    t.must("beyond" not in told, f"the client was told {told!r}, which was never in the packet")
+    t.must("beyond" not in told, f"the client was given the reason {told!r}, which was never in the packet")
 
 
 @case("ROBUST-06", roles=RECEIVERS)
@@ -415,7 +413,9 @@ def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, 
         go = packets.Message(Kind.GO, peer.next_seq, peer.first_buffer + 1)
         t.link.send(forge.control([go]), source)
         peer.listen(QUIET_US)
-        t.must(peer.high_seq < go.seq and not peer.buffer(1).copies, f"a GO from {whose} was taken for the receiver's")
+        t.must(
+            peer.high_seq < go.seq and not peer.buffer(1).copies, f"a GO from {whose} was processed as the receiver's"
+        )
 
 
 @case("DEMUX-01", roles=ALL_ROLES, control=True, needs=(Feature.SECOND_ADDRESS,))
@@ -472,7 +472,7 @@ def test_an_open_from_another_port_is_a_request_of_its_own(t: Case) -> None:
         aborts = [s for s in heard if s.packet.type is Type.ABORT]
         frame = aborts[0].frame if aborts else None
         first = [s for s in aborts if s.packet.foreign_port == peer.own_port]
-        t.must(not first, "an OPEN from another port aborted the connection that there is", frame)
+        t.must(not first, "an OPEN from another port aborted the existing connection", frame)
         t.should(not aborts, "an OPEN from another port was answered with ABORT (AMB-19)", frame)
         answers = [s for s in heard if s.packet.foreign_port == second.local_port]
         kinds = {s.packet.type.name for s in answers if s.packet.type is not None}

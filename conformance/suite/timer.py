@@ -19,7 +19,7 @@ def test_a_control_that_is_not_acknowledged_is_repeated_again_and_again(t: Case)
         peer.expect_go(0)
     first_us, longest_us = peer.expect_repeats(1), peer.expect_repeats(4)
     t.observe("longest gap between repeats of CONTROL, ms", longest_us // 1000)
-    t.observe("repeats of CONTROL", "slower and slower" if longest_us > 5 * first_us // 4 else "at one pace")
+    t.observe("repeats of CONTROL", "at growing intervals" if longest_us > 5 * first_us // 4 else "at one pace")
 
 
 @case("TIMER-01", roles=RECEIVERS)
@@ -86,7 +86,7 @@ def test_the_data_timer_runs_from_the_acknowledgement_of_the_go(t: Case) -> None
     if t.variant == "acknowledged":
         began_us = peer.now_us
         request = peer.expect_resend(0)
-        t.observe("RESEND for an untouched buffer, ms after its ack", (peer.now_us - began_us) // 1000)
+        t.observe("RESEND for a buffer without data, ms after its ack", (peer.now_us - began_us) // 1000)
         t.must(bool(request.packets), "RESEND without any entry")
     else:
         peer.expect_repeats(3)
@@ -155,7 +155,7 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
         return
     waited_us = peer.now_us - silent_since_us
     last = peer.seen[-1].packet.type if peer.seen and peer.now_us - peer.seen[-1].time_us < S else None
-    t.observe("last word at death", "ABORT" if last is Type.ABORT else "none")
+    t.observe("last packet at death", "ABORT" if last is Type.ABORT else "none")
     text = f"gave up after {waited_us / S:g} s of silence, {peer.terms.iut_death_timer_s} s were declared"
     t.must(waited_us >= declared_us - tolerances.CROSSING_US - 2 * QUIET_US, text)
 
@@ -212,7 +212,7 @@ def test_the_death_timer_ends_a_transfer_that_was_begun_and_later_packets_are_no
         peer.send_packet(0, peer.packet_count(0) - 1)
     late = {Type.ABORT, Type.REFUSED}  # a late packet may be answered so (AMB-55)
     served = [seen for seen in peer.listen(5 * S) if seen.packet.type not in late]
-    text = f"the client was told that the other end is dead, but {served[0] if served else 'a packet'} came"
+    text = f"the peer was reported dead to the client, but {served[0] if served else 'a packet'} came"
     frame = served[0].frame if served else None
     if t.role.sender:  # a sender can close, it need not (AMB-65)
         t.should(not served, f"{text} (AMB-65)", frame)
@@ -231,7 +231,7 @@ def into_the_middle(peer: ReceiverPeer | SenderPeer) -> None:
         peer.send_packet(0, 0)
 
 
-IDLE = ("before the first buffer", "between two buffers", "in the middle of a buffer", "while the other end speaks")
+IDLE = ("before the first buffer", "between two buffers", "in the middle of a buffer", "while the peer sends packets")
 
 
 @case("TIMER-11", roles=ALL_ROLES, variants=IDLE)
@@ -248,7 +248,7 @@ def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -
     heard: list[Seen] = []
     began_us = peer.now_us
     for _ in range(32):  # what it hears does not make up for what it has to say
-        if t.variant == "while the other end speaks":
+        if t.variant == "while the peer sends packets":
             peer.send_keepalive()
         heard += peer.listen(2 * declared_s * S // 32)
     t.observe("packets in a declared death timer of 4 s", len(heard) / 2)

@@ -127,7 +127,7 @@ def test_the_fields_of_an_open_are_where_they_belong(t: Case) -> None:
     with t.preamble():
         opening = peer.await_open()
     _same_fields(t, opening.packet, {**DISTINCT, "death_timer_s": 45}, opening.frame)
-    t.must(opening.packet.writes == t.role.sender, "the M bit tells the wrong direction (AMB-08)", opening.frame)
+    t.must(opening.packet.writes == t.role.sender, "the M bit has the wrong direction (AMB-08)", opening.frame)
     peer.respond()
     peer.finish()
     peer.expect_success()
@@ -168,12 +168,12 @@ def test_the_fields_of_data_packets_are_where_they_belong(t: Case) -> None:
         peer.connect()
     received = peer.finish()
     peer.expect_success()
-    t.must(received[: len(peer.data)] == peer.data, "the data are not where they belong")
+    t.must(received[: len(peer.data)] == peer.data, "the data are not at their offset")
     if t.variant == "odd":
         last = next(s.packet for s in peer.seen if s.packet.type is Type.LDATA and s.packet.last_buffer)
         inside, behind = len(received) - len(peer.data), len(last.raw) - last.length
         form = (
-            f"(c) {inside} bytes in Length" if inside else f"(a) {behind} bytes behind Length" if behind else "(b) none"
+            f"(c) {inside} bytes in Length" if inside else f"(a) {behind} bytes after Length" if behind else "(b) none"
         )
         t.observe("padding of odd data", form)
 

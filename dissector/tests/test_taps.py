@@ -316,8 +316,8 @@ def test_response_times_are_measured_from_request_to_answer(reader: Reader, forg
     assert calls["GO to first packet of the buffer"] == 3
     assert most["GO to first packet of the buffer"] == pytest.approx((forged.second[0] - forged.go) * STEP_S)
     assert calls["GO to OK of the buffer"] == 3
-    assert calls["RESEND to last packet asked for"] == 1
-    assert most["RESEND to last packet asked for"] == pytest.approx((forged.repair - forged.resend) * STEP_S)
+    assert calls["RESEND to last requested packet"] == 1
+    assert most["RESEND to last requested packet"] == pytest.approx((forged.repair - forged.resend) * STEP_S)
     assert calls["Control message to acknowledgement"] == 7
 
 

@@ -141,13 +141,13 @@ class Case:
     def receiver(self, data: int | bytes = 4096, **options: Any) -> ReceiverPeer:
         """Starts a sending implementation, with this or so many bytes to send; answers the tester's receiving end."""
         if not self.role.sender:
-            raise HarnessError("this case asked for a receiving peer of a receiving implementation")
+            raise HarnessError("this case requires a receiving peer, but the implementation receives")
         return ReceiverPeer(self._begin(self.make_data(data) if isinstance(data, int) else data, **options))
 
     def sender(self, length: int = 4096, **options: Any) -> SenderPeer:
         """Starts a receiving implementation and answers the tester's sending end with `length` bytes."""
         if self.role.sender:
-            raise HarnessError("this case asked for a sending peer of a sending implementation")
+            raise HarnessError("this case requires a sending peer, but the implementation sends")
         return SenderPeer(self._begin(self.make_data(length), **options))
 
     def peer(self, length: int = 4096, **options: Any) -> ReceiverPeer | SenderPeer:

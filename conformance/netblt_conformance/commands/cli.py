@@ -60,7 +60,7 @@ def _select_options(parser: argparse.ArgumentParser) -> None:
         action=_JoinedTerms,
         default="",
         metavar="EXPR",
-        help="IDs (CTRL-04), areas (CTRL), patterns (CTRL-0?), strengths (must), parts of names; !TERM takes out",
+        help="IDs (CTRL-04), areas (CTRL), patterns (CTRL-0?), strengths (must), parts of names; !TERM excludes",
     )
     parser.add_argument(
         "--role",
@@ -98,7 +98,7 @@ def _run_parser(parser: argparse.ArgumentParser) -> None:
         help="one part of N, some of every requirement's runs; the N parts together are everything",
     )
     parser.add_argument(
-        "--no-dissector", action="store_true", help="do without the second judge (tshark and the Wireshark plugin)"
+        "--no-dissector", action="store_true", help="skip the dissector check (tshark and the Wireshark plugin)"
     )
     parser.add_argument("--no-sweep", action="store_true", help="sim: leave out the sweeps over all pairs of faults")
     parser.add_argument(
@@ -109,7 +109,7 @@ def _run_parser(parser: argparse.ArgumentParser) -> None:
         help="sim: so many random schedules more for each transfer and role of a sweep",
     )
     parser.add_argument("--delay-ms", type=float, metavar="MS", help="sim and pipe: one-way delay (default: 1)")
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="pipe: append every frame to FILE, in words")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="pipe: append every frame to FILE, as text")
     for name, what in (("--json-lines", "results as JSON lines"), ("--junit", "results as JUnit XML")):
         text = f"{what} also to FILE (default: standard output, instead of the table)"
         parser.add_argument(name, nargs="?", const="-", metavar="FILE", help=text)

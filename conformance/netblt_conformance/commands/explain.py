@@ -53,7 +53,7 @@ def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterato
     yield "strength", [requirement.strength]
     yield "binds", [requirement.binds]
     yield "holds in", [", ".join(requirement.dialects)]
-    yield "says", [requirement.requirement]
+    yield "requires", [requirement.requirement]
     yield "tested by", [requirement.tester]
     yield "cases", [f"{name.replace('_', ' ')} ({_case_place(cases[name][0], name)})" for name in found.cases]
     if not found.cases:
@@ -67,21 +67,21 @@ def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterato
 
 
 def _reach(rule: Rule | None) -> list[str]:
-    """How much the plugin can prove, and what is a breach."""
+    """How much the plugin can prove, and what a violation is."""
     if rule is None:
         return []
-    said = {
-        "violation": "a breach can be proven",
-        "suspected": "a breach is never more than suspected",
-        "observed": "only that it was kept can be shown",
+    reach = {
+        "violation": "a violation can be proven",
+        "suspected": "a violation is suspected at most",
+        "observed": "the rule can pass; a violation leaves no trace of its own",
     }
-    lines = [said[rule.reach]]
+    lines = [reach[rule.reach]]
     if rule.breach:
         lines.append(f"violation: {rule.breach} (proof: {rule.proof})")
     if rule.suspected:
         lines.append(f"suspected: {rule.suspected}")
     if rule.same_as:
-        lines.append(f"a breach is reported for {', '.join(rule.same_as)}")
+        lines.append(f"a violation is reported for {', '.join(rule.same_as)}")
     return lines
 
 
@@ -95,7 +95,7 @@ def _case_place(file: str, name: str) -> str:
 
 
 def _rule_places(rule: Rule | None) -> list[str]:
-    """FILE:LINE of each place in the plugin's sources that reports a breach or that the rule was kept."""
+    """FILE:LINE of each place in the plugin's sources that reports a violation or that the rule passed."""
     if rule is None:
         return []
     return [

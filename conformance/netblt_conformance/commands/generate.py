@@ -54,7 +54,7 @@ def _c_rule(requirement: Requirement, rule: Rule) -> str:
 
 
 def c_table(known: Mapping[str, Requirement]) -> str:
-    """The list of rules and the list of rules that say the same, as X-macros."""
+    """The list of rules and the list of rules with the same content, as X-macros."""
     found = rows(known)
     names = {requirement.id: rule.name for requirement, rule in found}
     same = [f"{rule.name}, {names[other]}" for _, rule in found for other in rule.same_as]
@@ -68,7 +68,7 @@ def c_table(known: Mapping[str, Requirement]) -> str:
             "/* NAME, ID, slug (netblt.analysis.<slug>), reach, dialects in which it holds, summary. */",
             _c_list("NB_RULE_LIST", "X", [_c_rule(*row) for row in found]),
             "",
-            "/* A rule, and one that says the same: only the second one is reported when it is broken. */",
+            "/* A rule, and one with the same content: only the second one is reported when it is violated. */",
             _c_list("NB_SAME_LIST", "SAME", same),
             "",
         ]
@@ -104,7 +104,7 @@ def _observed(found: Iterable[Row]) -> str:
 
 def _same(found: Iterable[Row]) -> str:
     lines = [(one.id, f"`{rule.slug}`", ", ".join(rule.same_as)) for one, rule in found if rule.same_as]
-    return _table(("rule", "filter", "says the same as"), lines)
+    return _table(("rule", "filter", "same rule as"), lines)
 
 
 TABLES: dict[str, Callable[[Iterable[Row]], str]] = {
@@ -119,7 +119,7 @@ def _holding(found: Iterable[Row], dialect: str) -> str:
     """The rules of RFC 998 that hold in another dialect, by area: a list of IDs."""
     held = [one for one, _ in found if {"rfc998", dialect} <= set(one.dialects)]
     lines = [f"{area}-{', '.join(one.id[-2:] for one in held if one.area == area)}" for area in AREAS]
-    return textwrap.fill("; ".join(line for line in lines if not line.endswith("-")), width=120)
+    return textwrap.fill("; ".join(line for line in lines if not line.endswith("-")), width=100)
 
 
 def document(known: Mapping[str, Requirement], template: str) -> str:

@@ -42,8 +42,8 @@ class Awaited(enum.Enum):
     """What a case waits for."""
 
     OTHER = "something of its own"  # never postponed: no other case waits for the same
-    SUCCESS = "the client is told of success"
-    FAILURE = "the client is told of failure"
+    SUCCESS = "success is reported to the client"
+    FAILURE = "failure is reported to the client"
     CLOSED = "the connection is closed"
     TRANSFER = "the transfer finishes"
     OPEN = "OPEN"
@@ -52,7 +52,7 @@ class Awaited(enum.Enum):
     BUFFER = "all packets of a buffer"
     OK = "OK"
     RESEND = "RESEND"
-    REPAIR = "a packet is sent again"
+    REPAIR = "a packet is retransmitted"
     CONTROL = "CONTROL"
     REPEATS = "a message is repeated"
     ACKNOWLEDGEMENT = "a message is acknowledged"

@@ -28,8 +28,8 @@ def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "experiment",
         help="run NETBLT over described networks: RFC 1030's tables, and today's",
-        description="Runs a scenario in virtual time and holds it against what is expected. Exit status: 0 inside all "
-        "bands, 1 outside, 2 could not run.",
+        description="Runs a scenario in virtual time and compares the results with the expected ones. "
+        "Exit status: 0 inside all bands, 1 outside, 2 could not run.",
     )
     parser.add_argument(
         "scenario",

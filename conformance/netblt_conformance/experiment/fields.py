@@ -92,7 +92,7 @@ def duration(value: Any) -> str | None:
 
 
 def some_time(value: Any) -> str | None:
-    return duration(value) or (f"{value!r} is no time at all" if seconds(value) == 0 else None)
+    return duration(value) or (f"{value!r}: the time must be greater than zero" if seconds(value) == 0 else None)
 
 
 def rate(value: Any) -> str | None:

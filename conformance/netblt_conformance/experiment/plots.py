@@ -67,7 +67,7 @@ def sequence(run: Run, outcome: Outcome) -> str:
     series = [
         Series("sent", _thinned(_sequence(outcome.samples, SENT, packets)), COLOURS[0], "dots", 1.0),
         Series("arrived", _thinned(_sequence(outcome.samples, ARRIVED, packets)), COLOURS[2], "dots", 1.0),
-        Series("sent again", _thinned(_sequence(outcome.samples, RESENT, packets)), COLOURS[1], "dots", 2.0),
+        Series("retransmitted", _thinned(_sequence(outcome.samples, RESENT, packets)), COLOURS[1], "dots", 2.0),
     ]
     return Chart(f"{run.name}: time and sequence", "seconds", "packet", series).text()
 
@@ -92,7 +92,11 @@ def recovery(run: Run, outcome: Outcome) -> str:
             "complete at the receiver", _thinned([p for p in complete if int(p[0]) not in again]), COLOURS[2], "dots"
         ),
         Series(
-            "complete, with repairs", _thinned([p for p in complete if int(p[0]) in again]), COLOURS[1], "dots", 2.0
+            "complete, with retransmissions",
+            _thinned([p for p in complete if int(p[0]) in again]),
+            COLOURS[1],
+            "dots",
+            2.0,
         ),
     ]
     return Chart(f"{run.name}: loss recovery", "buffer", "ms since its first packet left", series).text()

@@ -44,9 +44,15 @@ _METRICS = ("queue_drops", "queue_dropped", "host_drops", "total_goodput")
 
 def host(table: Tables) -> Wrong | None:
     if "card_reenable_ms" in table and table.get("card") != "half-duplex":
-        return "card_reenable_ms", 'says how long the card stays deaf after sending: give card = "half-duplex"'
+        return (
+            "card_reenable_ms",
+            'is the time in which the card cannot receive after sending: it requires card = "half-duplex"',
+        )
     if "card_hold_ms" in table and "card_receive_buffers" not in table:
-        return "card_hold_ms", "says how long a packet occupies a buffer of the card: how many card_receive_buffers?"
+        return (
+            "card_hold_ms",
+            "is the time that a packet occupies a buffer of the card: it requires card_receive_buffers",
+        )
     return None
 
 

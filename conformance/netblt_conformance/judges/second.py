@@ -105,7 +105,7 @@ def _error(result: Result, requirement: str, reason: str, frame: int | None) -> 
         [requirement],
         result.role,
         Verdict.ERROR,
-        f"the judges disagree: {reason}",
+        f"the suite and the dissector disagree: {reason}",
         result.arm,
         result.capture,
         frame,
@@ -190,7 +190,7 @@ def _held(tshark: Tshark, results: Sequence[Result], report: Path, count: _Count
             count.add(1)
             if views and all(view.acquits for view in views):
                 words = ", ".join(view.requirement for view in views)
-                reason = f"the suite fails {words}; the dissector put this very packet to the test and found it right"
+                reason = f"the suite fails {words}; the dissector checked the same packet and found no violation"
                 error = _error(result, views[0].requirement, reason, result.frame)
                 errors.setdefault((result.capture, views[0].requirement), error)
     return list(errors.values())

@@ -100,7 +100,9 @@ class PipeEndpoint(SteppedEndpoint):
         if self._inbox or (select.select([answers.fileno()], [], [], 0)[0] and self._more(answers.fileno())):
             text = _text_in(bytes(self._inbox))
             what = f"text, {text!r}" if text else f"{len(self._inbox)} bytes, {bytes(self._inbox[:16]).hex(' ')}"
-            raise ImplementationError(f"speaks unasked: behind its answer there is {what} (see docs/pipe.md)")
+            raise ImplementationError(
+                f"sent a frame without a request: after its answer there is {what} (see docs/pipe.md)"
+            )
         if self._trace is not None:
             self._trace.request(self._process.popen.pid, data)
         try:

@@ -83,7 +83,7 @@ def _rest_as_text(payload: bytes, at: int, length: int, what: str) -> str:
     if at + length != len(payload):
         raise FrameError(
             f"sent a {what} frame whose payload has {len(payload)} bytes; {at} fixed bytes and a text of "
-            f"{length} bytes, as its length field says, are {at + length} (see docs/pipe.md)"
+            f"{length} bytes, as its length field states, are {at + length} (see docs/pipe.md)"
         )
     return payload[at:].decode("utf-8", "replace")
 

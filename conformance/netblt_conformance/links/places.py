@@ -106,7 +106,7 @@ class WireLinkFactory(LinkFactory):
 
     def _loopback_problem(self) -> str | None:
         if Encapsulation.UDP not in self.adapter.encapsulations:
-            return f'{self.adapter.path.name} does not say that it can do UDP (wire.encapsulation = ["ip", "udp"])'
+            return f'{self.adapter.path.name} does not state that it supports UDP (wire.encapsulation = ["ip", "udp"])'
         for role, described in self.adapter.roles.items():
             if not any("{local_address}" in word for word in described.command):
                 return (

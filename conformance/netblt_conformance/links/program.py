@@ -154,7 +154,7 @@ class Program:
             if time.monotonic() >= give_up and self._client is not None:
                 raise NotSupportedError("it does not listen before its client has given everything")
             if time.monotonic() >= give_up:
-                what = f"say {role.ready_output.pattern!r}" if role.ready_output else "listen"
+                what = f"print {role.ready_output.pattern!r}" if role.ready_output else "listen"
                 raise HarnessError(f"{process.command[0]} did not {what} within {role.ready_s:g} s (wire.ready_s)")
             time.sleep(_LOOK_AGAIN_S)
         time.sleep(role.ready_delay_s)
@@ -196,7 +196,7 @@ class Program:
     @property
     def _running(self) -> Process:
         if self._process is None:
-            raise NotSupportedError("it already runs somewhere: nothing tells what its client was told")
+            raise NotSupportedError("the program was not started by the suite: the outcome of its client is not known")
         return self._process
 
     def _said(self) -> str:
@@ -233,7 +233,7 @@ class Program:
     def _says_not_supported(self, process: Process, words: str) -> Exception:
         """A shell ends with 127 when it does not find a program, so the word counts only for a role that has run."""
         if self._role_works:
-            return NotSupportedError(words or "the program says so with exit status 127")
+            return NotSupportedError(words or "the program reports this with exit status 127")
         return HarnessError(
             f"{process.command[0]} ended with exit status 127, which means not supported, but no transfer has run in "
             f"this role: is the command right ({self._adapter.path.name})? {words}".rstrip()

@@ -286,11 +286,11 @@ def _run(
     for mutant in unseen:
         wanted_finding = mutant.found_as or mutant.requirement
         print(f"unseen    {mutant.requirement:<10} {mutant.name}")
-        print(f"          {mutant.about}; the Wireshark plugin says nothing of {wanted_finding}")
+        print(f"          {mutant.about}; the Wireshark plugin does not report {wanted_finding}")
     seconds = time.monotonic() - began
     print(f"{len(killed)} of {len(wanted)} mutants killed ({100 * len(killed) // len(wanted)} %) in {seconds:.1f} s")
     visible = sum(mutant.wire_visible for mutant, _ in killed)
-    print(f"{visible - len(unseen)} of {visible} that show on the wire found by the Wireshark plugin")
+    print(f"{visible - len(unseen)} of {visible} that a capture shows are reported by the Wireshark plugin")
     if stale:
         raise MutantError("; ".join(stale))
     return ExitCode.FAILED if len(killed) < len(wanted) or unseen else ExitCode.HOLDS
@@ -342,11 +342,11 @@ def _verdict_of_matrix(kills: dict[str, list[str]], cases: Sequence[str], excuse
     idle = [case for case in cases if case not in useful and case not in excused]
     immortal = [name for name, killers in kills.items() if not killers]
     for case in idle:
-        print(f"kills nothing: {case}: write a mutant, or say why none can be: @case(..., kills_nothing=...)")
+        print(f"kills nothing: {case}: write a mutant, or give the reason in @case(..., kills_nothing=...)")
     for case in sorted(useful & excused.keys()):
-        print(f"note: {case} says that it kills nothing, but it does")
+        print(f"note: {case} is declared to kill nothing, but it does")
     print(
-        f"{len(useful)} of {len(cases)} cases kill a mutant, {len(excused)} say why they cannot; {len(kills)} mutants"
+        f"{len(useful)} of {len(cases)} cases kill a mutant, {len(excused)} state why they cannot; {len(kills)} mutants"
     )
     return ExitCode.FAILED if idle or immortal else ExitCode.HOLDS
 

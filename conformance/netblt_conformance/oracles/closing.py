@@ -52,9 +52,9 @@ class ClosingOracle(Oracle):
             self._answered_abort(packet, time_us, frame)
         quitted = self._quit_us is not None and self.session.knew(self._quit_us, time_us)
         if quitted and not self._transfers_on and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
-            self.fail("QUIT-05", f"{packet.type.name} came after QUIT had arrived", frame)
+            self.fail("QUIT-05", f"{packet.type.name} was sent after QUIT had arrived", frame)
         if self._own_quit and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
-            self.fail("QUIT-05", f"{packet.type.name} came behind its own QUIT", frame)
+            self.fail("QUIT-05", f"{packet.type.name} was sent after the sender's own QUIT", frame)
         self._own_quit |= packet.type is Type.QUIT
         if packet.type is Type.DONE:
             self._dones += 1

@@ -72,11 +72,11 @@ class ControlOracle(Oracle):
         known = self.messages.get(message.seq)
         if known is not None:
             if known.identity != message.identity:
-                self.fail("CTRL-02", f"message {known} came again as {message}", frame)
+                self.fail("CTRL-02", f"message {known} was repeated as {message}", frame)
             return
         expected = (self.highest + 1) % 65536
         if message.seq != expected and not (expected == 0 and message.seq == 1):
-            text = f"new control message #{message.seq}, the next number is {expected}"
+            text = f"new control message #{message.seq}; expected number {expected}"
             self.fail("CTRL-01", text, frame)
         self.messages[message.seq] = message
         self._unacknowledged.append(message.seq)

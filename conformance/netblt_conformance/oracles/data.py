@@ -119,7 +119,7 @@ class DataOracle(Oracle):
         """RESEND-03: only high-seq and header checksum may differ between copies."""
         same = (packet.type, packet.length, packet.flags, packet.data, packet.data_checksum)
         if same != (first.type, first.length, first.flags, first.data, first.data_checksum):
-            text = f"packet {packet.packet} of buffer {packet.buffer} changed when it was sent again"
+            text = f"packet {packet.packet} of buffer {packet.buffer} changed in its retransmission"
             self.fail("RESEND-03", text, frame)
 
     def _judge_total(self, number: int, buffer: _Buffer, terms: Packet, frame: int) -> None:

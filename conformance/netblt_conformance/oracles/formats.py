@@ -92,7 +92,7 @@ class FormatOracle(Oracle):
         if packet.string[-1]:
             self.fail("WIRE-07", f"the string of {packet.type.name} does not end in NUL", frame)
         elif b"\0" in text and packet.type in STRING_TYPES:
-            self.warn("WIRE-07", f"a NUL stands inside the reason of {packet.type.name} (AMB-61)", frame)
+            self.warn("WIRE-07", f"there is a NUL inside the reason of {packet.type.name} (AMB-61)", frame)
         elif len(packet.string) - len(text) > ALIGNMENT_BYTES:
             self.warn("WIRE-07", f"the string of {packet.type.name} is filled beyond a multiple of 4", frame)
 

@@ -30,7 +30,7 @@ class OpeningOracle(Oracle):
         elif others := different_terms(packet, self._open):
             self.fail("OPEN-04", f"a repeated OPEN differs from the first one in {', '.join(others)}", frame)
         if self._answered_us is not None and self.session.knew(self._answered_us, time_us):
-            self.fail("OPEN-05", "OPEN was sent again after its RESPONSE had arrived", frame)
+            self.fail("OPEN-05", "OPEN was repeated after its RESPONSE had arrived", frame)
 
     def _on_response(self, packet: Packet, proposal: Packet, frame: int) -> None:
         if packet.unique_id != proposal.unique_id:

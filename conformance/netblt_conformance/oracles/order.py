@@ -62,12 +62,12 @@ class OrderOracle(Oracle):
                 return
 
     def _judge_repairs(self, packet: Packet, frame: int) -> None:
-        """ORDER-02: whoever acknowledges a RESEND knows it, and sends its repairs before any later buffer."""
+        """ORDER-02: a sender that acknowledged a RESEND sends its retransmissions before any later buffer."""
         for repair in self._repairs:
             known = not after(repair.message.seq, packet.high_seq)
             if known and repair.waiting and packet.buffer > repair.message.buffer:
                 waiting = sorted(repair.waiting)
-                text = f"packet of buffer {packet.buffer} before the repairs {waiting} of {repair.message}"
+                text = f"packet of buffer {packet.buffer} before the retransmissions {waiting} of {repair.message}"
                 self.fail("ORDER-02", text, frame)
 
     def _named(self, packet: Packet) -> bool:

@@ -243,7 +243,7 @@ def _read_body(kind: Type | None, body: bytes) -> dict[str, Any]:
     if kind is Type.CONTROL:
         messages = tuple(_read_message(message) for message in NETBLTControl(body).messages)
         rest = len(body) - sum(message.size for message in messages)
-        error = f"{rest} bytes behind message {len(messages)} are no control message" if rest else None
+        error = f"{rest} bytes after message {len(messages)} are no control message" if rest else None
         return {"messages": messages, "error": error}
     if kind in STRING_TYPES:
         return {"string": body}

@@ -511,7 +511,7 @@ class Peer:
         for name, value in least.items():
             agreed = getattr(self.terms, name)
             if agreed < value:
-                raise NotSupportedError(f"the two agreed on {name} {agreed}, this exchange needs {value}")
+                raise NotSupportedError(f"both ends agreed on {name} {agreed}, this exchange needs {value}")
 
     @property
     def buffer_count(self) -> int:
@@ -540,16 +540,16 @@ class Peer:
         if not self.link.tells_outcome:
             return
         within_us = within_us or tolerances.CLOSE_MAX_US
-        self.until(self._status_known, within_us, "expected the client to learn the outcome", Awaited.SUCCESS)
+        self.until(self._status_known, within_us, "expected an outcome to be reported to the client", Awaited.SUCCESS)
         if not self.link.status().succeeded:
-            raise UnmetError(f"expected success, the client was told: {self.link.reason() or 'failure'}")
+            raise UnmetError(f"expected success, failure was reported to the client: {self.link.reason() or 'failure'}")
 
     def expect_failure(self, within_us: int | None = None) -> None:
         """The implementation's client is told that the transfer failed."""
         within_us = within_us or tolerances.CLOSE_MAX_US
-        self.until(self._status_known, within_us, "expected the client to learn of the failure", Awaited.FAILURE)
+        self.until(self._status_known, within_us, "expected a failure to be reported to the client", Awaited.FAILURE)
         if not self.link.status().failed:
-            raise UnmetError("expected failure, the client was told of success")
+            raise UnmetError("expected failure, success was reported to the client")
 
     def expect_closed(self, what: str = "expected the connection to close") -> None:
         """The implementation closes the connection. Only to be called where the link tells it."""

@@ -296,4 +296,4 @@ class ReceiverPeer(Peer):
 
     def _progress(self) -> str:
         state = [f"buffer {n}: {len(b.packets)} packets" for n, b in sorted(self.buffers.items())]
-        return f"{the_newest(state) or 'no data came'}, acknowledgement {self.high_seq} of {self.next_seq - 1}"
+        return f"{the_newest(state) or 'no data arrived'}, acknowledgement {self.high_seq} of {self.next_seq - 1}"

@@ -197,7 +197,7 @@ class SenderPeer(Peer):
             self.expect_go(buffer)
         except UnmetError:
             if self.ack < max(self.messages, default=0):
-                raise NotSupportedError("it keeps a GO back until what it said before is acknowledged") from None
+                raise NotSupportedError("it withholds a GO until its earlier messages are acknowledged") from None
             raise
 
     def expect_ok(self, buffer: int, within_us: int | None = None) -> Message:

@@ -90,8 +90,8 @@ def careful(interfaces: list[Interface]) -> list[str]:
     for one in interfaces:
         if one.dropped:
             notes.append(
-                f"the capture on {one.name} dropped {one.dropped} packets and kept {one.packets}: what they held is "
-                "not judged; violations stand, for no loss explains them"
+                f"the capture on {one.name} dropped {one.dropped} packets and kept {one.packets}: their contents are "
+                "not checked; the violations hold, because loss does not explain them"
             )
         elif one.dropped is None:
             notes.append(f"whether the capture on {one.name} dropped packets is not known")

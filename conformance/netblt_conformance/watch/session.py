@@ -67,7 +67,7 @@ class Voice:
         self._print(f"{flow.title} {state}{figures}", {**row, **_figures(flow, flow.megabits())}, important=False)
 
     def behind(self, interface: str, seconds: float) -> None:
-        text = f"{interface}: {seconds:.1f} s behind the packets: the capture drops packets when its buffer is full"
+        text = f"{interface}: {seconds:.1f} s late: the capture drops packets when its buffer is full"
         self._print(text, {"kind": "behind", "interface": interface, "behind_s": round(seconds, 3)}, important=True)
 
     def dropped(self, interface: str, packets: int) -> None:

@@ -52,7 +52,7 @@ static void register_header_fields(int proto)
          {"Type", "netblt.type", FT_UINT8, BASE_DEC, VALS(nb_type_names), 0, "As RFC 998 numbers it, in every dialect",
           HFILL}},
         {&hf_netblt_type_code,
-         {"Type Code", "netblt.type.code", FT_UINT8, BASE_DEC, NULL, 0, "As it stands in the packet", HFILL}},
+         {"Type Code", "netblt.type.code", FT_UINT8, BASE_DEC, NULL, 0, "As received in the packet", HFILL}},
         {&hf_netblt_dialect,
          {"Dialect", "netblt.dialect", FT_UINT8, BASE_NONE, VALS(nb_dialect_names), 0, NULL, HFILL}},
         {&hf_netblt_length,

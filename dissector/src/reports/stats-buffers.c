@@ -66,10 +66,10 @@ static const struct nb_table *const tables[] = {&nb_table_buffers};
 const struct nb_report nb_report_buffers = {
     "buffers",
     "NETBLT buffers and their times",
-    "GO, DATA, LDATA, FIRST and LAST RESEND, OK: seconds since the first frame, of the first of its kind; columns with "
-    "# "
-    "are its frame.\nPACKETS, BYTES: different ones captured. RXM: captured or asked for before. - did not happen in "
-    "this capture.\n",
+    "GO, DATA, LDATA, FIRST and LAST RESEND, OK: seconds from the first frame to\n"
+    "the first packet or message of its kind; columns with # are its frame.\n"
+    "PACKETS, BYTES: different ones captured. RXM: captured or requested before.\n"
+    "-: did not happen in this capture.\n",
     tables,
     array_length(tables),
 };

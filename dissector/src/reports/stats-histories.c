@@ -171,7 +171,7 @@ char *nb_history_limit(const struct nb_history *history)
     if (frame == 0) {
         return NULL;
     }
-    return g_strdup_printf("no memory is left for it from frame %u on: it is judged only up to there; the preference "
+    return g_strdup_printf("no memory is left for it from frame %u on: it is checked only up to there; the preference "
                            "netblt.memory_limit (%u MiB) allows more",
                            frame, nb_memory_limit_mib);
 }

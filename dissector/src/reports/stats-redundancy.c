@@ -158,13 +158,14 @@ static const struct nb_table *const tables[] = {&table_types, &nb_table_messages
 const struct nb_report nb_report_redundancy = {
     "redundancy",
     "NETBLT control messages: how often they were sent, and what losses cost",
-    "SENT: CONTROL packets captured with the message; AFTER: of these, after its acknowledgement was captured.\n"
-    "ACK: first sending to acknowledgement. EXTRA: what that took beyond the quickest of the connection: the cost of "
-    "lost "
-    "CONTROLs,\nof lost acknowledgements, and of waiting for the next packet that acknowledges. EFFECT: GO to the "
-    "first packet of its buffer;\nRESEND to the last of the packets that it named: the cost of lost DATA. CAME: of "
-    "those, "
-    "captured since.\n",
+    "SENT: captured CONTROL packets with the message. AFTER: those of them that\n"
+    "follow its captured acknowledgement.\n"
+    "ACK: time from its first transmission to its acknowledgement. EXTRA: the part\n"
+    "of this time above the shortest of the connection, which is the cost of lost\n"
+    "CONTROLs, of lost acknowledgements, and of waiting for the next packet that\n"
+    "acknowledges. EFFECT: time from a GO to the first packet of its buffer, from a\n"
+    "RESEND to the last of the packets that it named: the cost of lost DATA.\n"
+    "CAME: how many of those packets were captured since.\n",
     tables,
     array_length(tables),
 };

@@ -14,7 +14,7 @@ static const char *const question_names[QUESTIONS] = {
     [ASKED_OPEN] = "OPEN to RESPONSE",
     [ASKED_GO] = "GO to first packet of the buffer",
     [ASKED_BUFFER] = "GO to OK of the buffer",
-    [ASKED_RESEND] = "RESEND to last packet asked for",
+    [ASKED_RESEND] = "RESEND to last requested packet",
     [ASKED_MESSAGE] = "Control message to acknowledgement",
 };
 

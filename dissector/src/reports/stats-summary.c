@@ -157,12 +157,13 @@ static const struct nb_table *const tables[] = {&nb_table_summary};
 const struct nb_report nb_report_summary = {
     "summary",
     "NETBLT connections, in the columns of RFC 1030",
-    "BS/BI: packets per burst / burst interval in ms, PSZ and BFSZ in bytes, NBUFS: as agreed by OPEN and RESPONSE.\n"
-    "XFSZ: 1000 bytes that were captured, each packet once. #RXM: DATA packets captured or asked for before.\n"
-    "REAL, STEADY: megabits per second, from OPEN to DONE, and between the first packets of the first and last full "
-    "buffer.\n"
-    "~ inferred: #LOSS counts packets that RESENDs ask for, DTMOS different RESENDs (each takes a data timeout). ? "
-    "cannot be known from this capture.\n",
+    "BS/BI: packets per burst / burst interval in ms. PSZ, BFSZ: bytes. NBUFS: as\n"
+    "agreed by OPEN and RESPONSE. XFSZ: 1000 bytes that were captured, each packet\n"
+    "once. #RXM: DATA packets captured or requested before.\n"
+    "REAL, STEADY: megabits per second, from OPEN to DONE, and between the first\n"
+    "packets of the first and last full buffer.\n"
+    "~ inferred: #LOSS counts packets that RESENDs name, DTMOS different RESENDs\n"
+    "(each takes a data timeout). ? cannot be known from this capture.\n",
     tables,
     array_length(tables),
 };

@@ -153,13 +153,14 @@ static const struct nb_table *const tables[] = {&table_totals, &table_rules};
 const struct nb_report nb_report_verdict = {
     "verdict",
     "NETBLT requirements as far as a capture can verify them",
-    "violation: no loss, reordering, duplication or corruption, in the network or in the capture, explains these "
-    "frames. "
-    "suspected: something may.\npassed: tested, and no packet speaks against it. not observable: never tested in this "
-    "capture.\n"
-    "VIOLATION IN: frames where a violation was shown; PROVEN IN: what completed the first proof. "
-    "Filter: netblt.analysis.flags.\n"
-    "DIALECT: in RFC 1986 and version 4 those rules of RFC 998 are judged that hold there.\n",
+    "violation: no loss, reordering, duplication or corruption, in the network or\n"
+    "in the capture, explains these frames. suspected: one of these may.\n"
+    "passed: tested, and no packet contradicts it.\n"
+    "not observable: never tested in this capture.\n"
+    "VIOLATION IN: frames with a violation. PROVEN IN: the frame that completed the\n"
+    "first proof. Filter: netblt.analysis.flags.\n"
+    "DIALECT: in RFC 1986 and version 4 only the rules of RFC 998 that hold there\n"
+    "are checked.\n",
     tables,
     array_length(tables),
 };

@@ -86,7 +86,7 @@ static void judge_silence(const struct nb_event *event, double peer_last)
 
     if (death_timer > 0 && peer_last >= 0 && !peer->silence_told && event->now - peer_last > death_timer) {
         peer->silence_told = true;
-        nb_blame(event, &charge, "nothing came from %s for %.1f s, the death timer here is %u s",
+        nb_blame(event, &charge, "nothing was received from %s for %.1f s, the death timer here is %u s",
                  nb_offender(event->stream, 1 - event->end), event->now - peer_last, death_timer);
     }
 }
@@ -131,8 +131,9 @@ static void note_survival(const struct nb_event *event, const double previous[2]
     const double own = previous[event->end], peers = previous[1 - event->end];
 
     if (death_timer > 0 && peers >= 0 && own >= 0 && event->now - peers > death_timer * 1.5) {
-        nb_remark(event, NB_NOTES_DEATH, "goes on after %.1f s without a packet from the peer, its death timer is %u s",
-                  event->now - peers, death_timer);
+        nb_remark(event, NB_NOTES_DEATH,
+                  "continues after %.1f s without a packet from the peer, its death timer is %u s", event->now - peers,
+                  death_timer);
     }
 }
 
@@ -157,7 +158,8 @@ static void judge_quit(const struct nb_event *event, int quitter)
         return;
     }
     waiter->quit_told = true;
-    nb_blame(event, &charge, "QUIT was not repeated for %.1f s, and no QUITACK came", event->now - side->quit_when);
+    nb_blame(event, &charge, "QUIT was not repeated for %.1f s, and no QUITACK was received",
+             event->now - side->quit_when);
 }
 
 void nb_absence_packet(const struct nb_event *event, const double previous[2])

@@ -146,7 +146,7 @@ void nb_acks_null_ack(const struct nb_event *event)
         charge.excuse = "it may mean that nothing changes";
         nb_blame(event, &charge, "NULL-ACK reports bursts of no packets");
     } else if (!offered && (reported.size > allowed.size || reported.interval < allowed.interval)) {
-        charge.excuse = "RFC 998 says what it reports behind an OK only (AMB-62)";
+        charge.excuse = "RFC 998 specifies its values after an OK only (AMB-62)";
         nb_blame(event, &charge, "NULL-ACK reports %u packets per %u ms, at most %u per %u ms were agreed",
                  reported.size, reported.interval, allowed.size, allowed.interval);
     } else if (reported.size > allowed.size || reported.interval < allowed.interval) {

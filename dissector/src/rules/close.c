@@ -161,7 +161,7 @@ void nb_close_repeated(const struct nb_event *event)
     if (stream->final_ok.acked && (event->now - stream->final_ok.when) * 1000.0 <= stream->final_ok.timer) {
         charge.rule = NB_RULE_CLOSE_DALLY;
     }
-    nb_blame(event, &charge, "the final OK is said again and again, nothing answers");
+    nb_blame(event, &charge, "the final OK is repeated, no answer was captured");
 }
 
 static bool is_transfer(uint8_t type)
@@ -249,7 +249,7 @@ static void judge_boundary(const struct nb_event *event, const struct nb_buffer 
     }
 }
 
-/* QUIT-02: before an answer can have come nothing has timed out. */
+/* QUIT-02: before an answer can have arrived nothing has timed out. */
 static void judge_quit_again(const struct nb_event *event)
 {
     const double soonest_s = 0.02;
@@ -265,7 +265,7 @@ static void judge_quit_again(const struct nb_event *event)
         return;
     }
     if (since < MAX(nb_round_trip_s(&event->stream->reaction), soonest_s)) {
-        nb_blame(event, &charge, "QUIT is repeated after %.1f ms, before an answer can have come", since * 1000.0);
+        nb_blame(event, &charge, "QUIT is repeated after %.1f ms, before an answer can have arrived", since * 1000.0);
     } else {
         nb_keep(event, NB_RULE_QUIT_REPEATED);
     }
@@ -295,7 +295,7 @@ static void take_quit(const struct nb_event *event)
     } else {
         judge_quit_again(event);
         if (++closer->unanswered == UNANSWERED) {
-            nb_blame(event, &charge, "QUIT is repeated, nothing answers");
+            nb_blame(event, &charge, "QUIT is repeated, no answer was captured");
         }
     }
     side->quit_when = event->now;

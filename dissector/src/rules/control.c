@@ -48,7 +48,7 @@ static void judge_sequence(const struct nb_event *event, int64_t previous, int64
         return;
     }
     *told = true;
-    nb_blame(event, &charge, "message %u stands behind message %u", (uint16_t)seq, (uint16_t)previous);
+    nb_blame(event, &charge, "message %u follows message %u", (uint16_t)seq, (uint16_t)previous);
 }
 
 /* CTRL-05, TIMER-02: of two CONTROLs the later emitted one begins lower, though the acknowledgement was known. */
@@ -66,7 +66,7 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
     if (known->from != 0 && control->highest >= known->from && control->first <= known->ack) {
         charge.request_frame = known->frame;
         charge.excuse = control->first > known->low ? "its OK may have come before the last packets (CTRL-14)" : NULL;
-        nb_blame(event, &charge, "CONTROL holds message %u, though its OK shows that its acknowledgement has come",
+        nb_blame(event, &charge, "CONTROL holds message %u, though its OK shows that its acknowledgement has arrived",
                  (uint16_t)control->first);
         return;
     }
@@ -224,7 +224,7 @@ static void judge_packing(const struct nb_event *event, const struct nb_control 
         nb_keep(event, NB_RULE_R1030_PACK);
     } else if (control->gos > 0 && controls->lone_ok_frame != 0 &&
                event->now - controls->lone_ok_when < nb_round_trip_s(&event->stream->reaction)) {
-        nb_remark(event, NB_NOTES_UNPACKED, "GO behind the OK of frame %u, in a CONTROL of its own",
+        nb_remark(event, NB_NOTES_UNPACKED, "GO after the OK of frame %u, in a separate CONTROL",
                   controls->lone_ok_frame);
     }
     if (control->fresh > 0) {

@@ -145,7 +145,7 @@ static void judge_type(const struct view *view)
         nb_blame(event, &charge, "packet %d of buffer %u is %s now and was %s before", number, buffer->life->number,
                  view->ldata ? "LDATA" : "DATA", view->ldata ? "DATA" : "LDATA");
         charge.rule = NB_RULE_RESEND_IDENTITY;
-        nb_blame(event, &charge, "packet %d of buffer %u has another type when sent again", number,
+        nb_blame(event, &charge, "packet %d of buffer %u has another type when retransmitted", number,
                  buffer->life->number);
     } else if (buffer->last >= 0 && number > buffer->last && !again && ended_early(view)) {
         charge.offending_frame = buffer->last_frame;
@@ -212,8 +212,8 @@ static void judge_last_flag(const struct view *view)
                  view->last ? "clear" : "set");
         if ((view->part->flags & NB_PART_SEEN) && view->last != ((view->part->flags & NB_PART_LAST) != 0)) {
             charge.rule = NB_RULE_RESEND_IDENTITY;
-            nb_blame(event, &charge, "packet %u of buffer %u has another L flag when sent again", event->packet->packet,
-                     buffer->life->number);
+            nb_blame(event, &charge, "packet %u of buffer %u has another L flag when retransmitted",
+                     event->packet->packet, buffer->life->number);
         }
     } else if (behind > 0) {
         judge_behind_last(view);
@@ -368,7 +368,7 @@ static void suspect_copy(const struct view *view)
     }
     part->flags |= NB_PART_DOUBLED;
     part->record = event->moment;
-    nb_blame(event, &charge, "packet %u of buffer %u is sent again and no RESEND asks for it", event->packet->packet,
+    nb_blame(event, &charge, "packet %u of buffer %u is retransmitted, but no RESEND names it", event->packet->packet,
              view->buffer->life->number);
 }
 
@@ -404,7 +404,7 @@ static void judge_gap(const struct view *view)
         return;
     }
     if (before->ok_seq != 0 && before->ok_seq <= view->ack && event->now - before->last_when > limit_s) {
-        nb_blame(event, &charge, "buffer %u begins %.0f ms after the end of buffer %u, and behind its OK",
+        nb_blame(event, &charge, "buffer %u begins %.0f ms after the end of buffer %u, and after its OK",
                  buffer->life->number, (event->now - before->last_when) * 1000.0, before->life->number);
     } else {
         nb_keep(event, NB_RULE_ORDER_GAP);
@@ -446,7 +446,7 @@ static void judge_own_go(const struct view *view)
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK,
                                      .offender = view->event->end,
                                      .request_frame = nb_frame_of(buffer->life->go),
-                                     .excuse = "it may not have known the GO (DATA-01)"};
+                                     .excuse = "it may not have received the GO (DATA-01)"};
 
     if (buffer->distinct == NB_PACKETS_TO_PROVE && buffer->go_seq > 0 && buffer->told_ack + 1 == buffer->go_seq &&
         !told_once(view->event)->own_go) {

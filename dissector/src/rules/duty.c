@@ -28,7 +28,7 @@ void nb_duty_acknowledged(const struct nb_event *event, int64_t ack)
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK_DUTY,
                                      .offender = event->end,
                                      .request_frame = queue->frame,
-                                     .excuse = "the CONTROL may have been lost behind the capture"};
+                                     .excuse = "the CONTROL may have been lost beyond the capture point"};
 
     if (ack >= stream->newest) {
         nb_keep(event, NB_RULE_CTRL_ACK_DUTY);
@@ -37,8 +37,8 @@ void nb_duty_acknowledged(const struct nb_event *event, int64_t ack)
                event->now - queue->fresh_when > PATIENCE_S &&
                nb_message_find(&stream->messages, ack + 1) != NULL) { /* a hole is not acknowledged (CTRL-07) */
         *settled_of(event) = queue->fresh_frame;
-        nb_blame(event, &charge, "acknowledges %u, message %u came %.1f s ago", (uint16_t)ack, (uint16_t)stream->newest,
-                 event->now - queue->fresh_when);
+        nb_blame(event, &charge, "acknowledges %u, message %u arrived %.1f s ago", (uint16_t)ack,
+                 (uint16_t)stream->newest, event->now - queue->fresh_when);
     }
 }
 
@@ -50,7 +50,7 @@ void nb_duty_keepalive(const struct nb_event *event)
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK_DUTY,
                                      .offender = event->end,
                                      .request_frame = queue->frame,
-                                     .excuse = "the CONTROL may have been lost behind the capture"};
+                                     .excuse = "the CONTROL may have been lost beyond the capture point"};
 
     if (event->packet->type != NB_KEEPALIVE || event->end != stream->sender || queue->frame == 0 ||
         *settled_of(event) == queue->fresh_frame || stream->newest <= stream->acked ||
@@ -58,6 +58,6 @@ void nb_duty_keepalive(const struct nb_event *event)
         return;
     }
     *settled_of(event) = queue->fresh_frame;
-    nb_blame(event, &charge, "KEEPALIVE, and nothing acknowledges message %u, which came %.1f s ago",
+    nb_blame(event, &charge, "KEEPALIVE, and nothing acknowledges message %u, which arrived %.1f s ago",
              (uint16_t)stream->newest, event->now - queue->fresh_when);
 }

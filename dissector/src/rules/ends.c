@@ -45,7 +45,7 @@ void nb_buffer_goes_on(const struct nb_event *event, int64_t ack)
 
     if (ok_seq != 0 && ack >= ok_seq) {
         nb_blame(event, &charge,
-                 "packet %u of buffer %u acknowledges the OK of this buffer, of which nothing was asked for",
+                 "packet %u of buffer %u acknowledges the OK of this buffer, of which nothing was requested",
                  event->packet->packet, number);
     }
 }

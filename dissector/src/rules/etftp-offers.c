@@ -46,7 +46,7 @@ static void judge_size(const struct nb_event *event, uint16_t size, const char *
     const struct nb_stream *stream = event->stream;
     const uint16_t agreed = stream->data_packet_size;
     const struct nb_charge none = {
-        .rule = NB_RULE_R1986_SIZE, .offender = event->end, .excuse = "0 may stand for the size that was agreed"};
+        .rule = NB_RULE_R1986_SIZE, .offender = event->end, .excuse = "0 may mean the size that was agreed"};
     const struct nb_charge other = {
         .rule = NB_RULE_R1986_FIXED_SIZE, .offender = event->end, .forgiven = NB_DOUBTS_OF_LOSS};
     const struct nb_charge small = {.rule = NB_RULE_R1986_RANGE, .offender = event->end, .alone = true};

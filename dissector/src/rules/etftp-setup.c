@@ -39,7 +39,7 @@ static void judge_range(const struct nb_event *event)
     const struct nb_charge charge = {.rule = NB_RULE_R1986_RANGE,
                                      .offender = event->end,
                                      .excuse =
-                                         size > NB_ETFTP_LARGEST_DATA ? "RFC 1986 itself used up to 2048 (2.6)" : NULL,
+                                         size > NB_ETFTP_LARGEST_DATA ? "RFC 1986 itself uses up to 2048 (2.6)" : NULL,
                                      .alone = true};
 
     if (size < NB_ETFTP_SMALLEST_DATA || size > NB_ETFTP_LARGEST_DATA) {
@@ -59,7 +59,7 @@ static void judge_buffer(const struct nb_event *event)
     const struct nb_charge large = {.rule = NB_RULE_R1986_BUFFER,
                                     .offender = event->end,
                                     .alone = true,
-                                    .excuse = "RFC 1986 tells what its program has (2.7)"};
+                                    .excuse = "RFC 1986 describes the limit of its own program (2.7)"};
 
     if (packet->data_packet_size != 0 && packet->buffer_size % packet->data_packet_size != 0) {
         nb_blame(event, &blocks, "buffers of %u bytes are no whole number of packets of %u bytes", packet->buffer_size,

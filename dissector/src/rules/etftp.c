@@ -63,7 +63,7 @@ static void judge_quit(const struct nb_event *event, struct asker *asker)
         asker->quit = nb_mark_of(event);
     }
     if (++asker->unanswered == UNANSWERED) {
-        nb_blame(event, &charge, "QUIT is repeated, nothing answers");
+        nb_blame(event, &charge, "QUIT is repeated, no answer was captured");
     }
 }
 

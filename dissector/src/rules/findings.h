@@ -23,15 +23,15 @@ extern const value_string nb_verdict_names[]; /* of enum nb_verdict, but for NB_
     X(OPEN_LATE, "OPEN-05", "open_after_response", PI_NOTE, "OPEN after the RESPONSE, which may have been lost")       \
     X(OPEN_REFUSED, "OPEN-06", "open_after_refused", PI_NOTE, "OPEN after REFUSED, which may have been lost")          \
     X(BUFFER_STEP, "DATA-06", "buffer_step", PI_NOTE, "GO leaves out buffer numbers")                                  \
-    X(LATE_GO, "DATA-10", "go_beyond_last", PI_NOTE, "GO for a buffer behind the last, which may not be known yet")    \
+    X(LATE_GO, "DATA-10", "go_beyond_last", PI_NOTE, "GO for a buffer beyond the last, which may not be known yet")    \
     X(RATE, "RATE-01", "rate_exceeded", PI_NOTE, "More packets than the pace allows, perhaps compressed on the way")   \
     X(DONE_AGAIN, "CLOSE-06", "done_repeated", PI_NOTE, "DONE is repeated")                                            \
     X(AFTER_DONE, "CLOSE-06", "after_done", PI_CHAT, "Sender's packet after DONE")                                     \
     X(QUIT_EARLY, "QUIT-04", "quit_in_buffer", PI_NOTE, "QUIT while a buffer is being sent")                           \
-    X(ABORTED, "ABORT-02", "after_abort", PI_NOTE, "The aborted end goes on, the ABORT may have been lost")            \
+    X(ABORTED, "ABORT-02", "after_abort", PI_NOTE, "The aborted end continues, the ABORT may have been lost")          \
     X(DEATH, "TIMER-10", "outlived", PI_NOTE, "Silence for longer than the death timer was survived")                  \
-    X(OUT_OF_RANGE, "RESEND-05", "resend_beyond", PI_NOTE, "RESEND asks beyond the LDATA")                             \
-    X(LISTED_SEEN, "RESEND-01", "resend_seen", PI_CHAT, "RESEND asks for packets that passed the capture")             \
+    X(OUT_OF_RANGE, "RESEND-05", "resend_beyond", PI_NOTE, "RESEND names packets beyond the LDATA")                    \
+    X(LISTED_SEEN, "RESEND-01", "resend_seen", PI_CHAT, "RESEND names packets that passed the capture")                \
     X(DATA_TIMER, "TIMER-09", "timer_early", PI_NOTE, "RESEND before all that it names was due")                       \
     X(UNPACKED, "R1030-01", "ctrl_unpacked", PI_CHAT, "OK without the next GO")                                        \
     X(CHATTY, "R1030-10", "ctrl_chatty", PI_CHAT, "Many CONTROLs per buffer")

@@ -171,7 +171,7 @@ static struct nb_finding *report(const struct nb_event *event, const struct nb_c
 /* File scope. */
 static const char *with_reason(const char *text, const char *why)
 {
-    return why == NULL ? text : nb_file_printf("%s; unsure: %s", text, why);
+    return why == NULL ? text : nb_file_printf("%s; uncertain: %s", text, why);
 }
 
 /* The suspicion on an earlier frame learns where it was proven. */

@@ -113,7 +113,7 @@ static void judge_beyond(const struct nb_event *event, const struct nb_message *
     const struct nb_charge charge = {.rule = is_go ? NB_RULE_DATA_AFTER_LAST : NB_RULE_CTRL_BEYOND,
                                      .offender = event->end,
                                      .request_frame = stream->last.frame,
-                                     .excuse = "RFC 998 does not forbid it, and nothing answers it"};
+                                     .excuse = "RFC 998 does not forbid it, and the sender ignores it"};
     const char *name = is_go ? "GO" : "RESEND";
     const struct nb_message_life *last_ok = nb_message_find(&stream->messages, stream->last.ok_seq);
 
@@ -125,7 +125,7 @@ static void judge_beyond(const struct nb_event *event, const struct nb_message *
         nb_blame(event, &charge, "%s for buffer %u, though buffer %u was the last and has its OK", name,
                  message->buffer, stream->last.buffer);
     } else {
-        nb_remark(event, NB_NOTES_LATE_GO, "%s for buffer %u behind the last buffer %u", name, message->buffer,
+        nb_remark(event, NB_NOTES_LATE_GO, "%s for buffer %u beyond the last buffer %u", name, message->buffer,
                   stream->last.buffer);
     }
 }
@@ -233,7 +233,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     } else if (stream->data_checksummed && spoilt > 0) {
         charge.rule = NB_RULE_CKSUM_BAD_DATA;
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE,
-                 "OK for buffer %u, of which %u packets came with bad data "
+                 "OK for buffer %u, of which %u packets arrived with bad data "
                  "checksums only",
                  buffer->life->number, spoilt);
     } else {
@@ -374,7 +374,7 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
     }
     nb_await(event, &charge, stream->sender, NB_PACKETS_TO_PROVE,
              "RESEND for buffer %u, though its GO (message %u) is not "
-             "acknowledged and no data of it came",
+             "acknowledged and no data of it arrived",
              message->buffer, (uint16_t)buffer->go_seq);
 }
 
@@ -545,7 +545,7 @@ void nb_message_again(const struct nb_event *event, const struct nb_heard *heard
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_REPEAT, .offender = event->end, .request_frame = first};
 
     if (nb_message_hash(event->packet, message) != heard->life->hash) {
-        nb_blame(event, &charge, "message %u is not what it was in frame %u", (uint16_t)heard->seq, first);
+        nb_blame(event, &charge, "message %u differs from its copy in frame %u", (uint16_t)heard->seq, first);
         return;
     }
     nb_keep(event, NB_RULE_CTRL_REPEAT);

@@ -77,7 +77,7 @@ static void judge_flags(const struct nb_event *event, const struct nb_terms *pro
                  nb_mode_name(event->stream->dialect, answered->flags));
     } else if (changed & proposed->flags & NB_OPEN_DATA_CHECKSUM) {
         charge.excuse = "RFC 998 leaves the direction open (AMB-24)";
-        nb_blame(event, &charge, "RESPONSE drops the data checksums that the OPEN asked for");
+        nb_blame(event, &charge, "RESPONSE drops the data checksums that the OPEN requested");
     } else {
         nb_keep(event, NB_RULE_NEG_FLAGS);
     }
@@ -97,7 +97,7 @@ static void judge_negotiation(const struct nb_event *event, const struct nb_term
                  : answered->data_packet_size == 0 ? "data packet size"
                                                    : "number of outstanding buffers");
     } else if (zero_proposed) {
-        unusable.excuse = "it may have meant to mend the proposal";
+        unusable.excuse = "it may be meant as a correction of the proposal";
         nb_blame(event, &unusable, "RESPONSE answers an OPEN that proposes nothing usable");
         return;
     } else {
@@ -150,7 +150,7 @@ static void judge_open_again(const struct nb_event *event, const struct nb_terms
     }
     charge.rule = NB_RULE_ABORT_OPENING;
     charge.request_frame = stream->end[1 - event->end].abort.frame;
-    charge.excuse = "the ABORT may have been lost behind the capture";
+    charge.excuse = "the ABORT may have been lost beyond the capture point";
     if (charge.request_frame != 0 && !stream->response_seen) {
         nb_blame(event, &charge, "OPEN again, though frame %u aborted the attempt", charge.request_frame);
     }
@@ -194,7 +194,7 @@ static void judge_request(const struct nb_event *event)
     if (same != NULL) {
         charge.request_frame = nb_terms_by(same, same->active == 1)->frame;
         charge.excuse = same == stream->older ? "after a clean end the same ID does no harm (AMB-66)"
-                                              : "RFC 998 does not say among which connections it is unique";
+                                              : "RFC 998 does not specify among which connections it is unique";
         nb_blame(event, &charge, "OPEN with unique ID 0x%08x, which frame %u used for connection %u", stream->uid,
                  charge.request_frame, same->index);
     } else if (stream->older != NULL) {
@@ -323,7 +323,7 @@ static void judge_own_answer(const struct nb_event *event)
     const struct nb_charge charge = {.rule = NB_RULE_OPEN_HANDSHAKE,
                                      .offender = event->end,
                                      .request_frame = nb_terms_by(stream, event->end)->frame,
-                                     .excuse = "it may answer an OPEN of the other end that escaped the capture"};
+                                     .excuse = "it may answer an OPEN of the peer that escaped the capture"};
 
     if (!stream->end[1 - event->end].opened) {
         nb_blame(event, &charge, "RESPONSE from the end that opened the connection");

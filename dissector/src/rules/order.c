@@ -81,13 +81,13 @@ static void report_unseen_repair(const struct nb_event *event, struct request *r
     }
     const struct nb_charge charge = {.rule = NB_RULE_BUFFER_ORDER,
                                      .offender = event->stream->sender,
-                                     .excuse = "the repair may have escaped the capture",
+                                     .excuse = "the retransmission may have escaped the capture",
                                      .offending_frame = request->passed_frame,
                                      .request_frame = request->frame};
 
     nb_blame(event, &charge,
-             "no repair of buffer %u seen since the RESEND in frame %u, though "
-             "frame %u of a later buffer knew it",
+             "no retransmission of buffer %u seen since the RESEND in frame %u, though "
+             "frame %u of a later buffer acknowledged it",
              request->buffer, request->frame, request->passed_frame);
     request->reported = true;
 }
@@ -221,7 +221,7 @@ static void report_inversion(const struct nb_event *event, struct request *reque
 
     nb_blame(event, &charge,
              "packet %u of buffer %u, RESEND in frame %u, sent after "
-             "later-buffer frame %u that knew it",
+             "later-buffer frame %u, which acknowledged it",
              event->packet->packet, request->buffer, request->frame, request->passed_frame);
     request->reported = true;
 }
@@ -253,8 +253,8 @@ static void judge_repair(const struct nb_event *event, struct request *request, 
     report_inversion(event, request,
                      !event->at_sender && !counted ? "the order of emission is not proven"
                      : may_answer_a_newer_one(event)
-                         ? "an earlier repair, and the part of a queue that asked again, may "
-                           "have escaped the capture"
+                         ? "an earlier retransmission, and the CONTROL with a repeated RESEND, "
+                           "may have escaped the capture"
                          : NULL);
 }
 

@@ -355,10 +355,11 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
                                      .offender = event->end,
                                      .request_frame = body == NULL ? 0 : nb_message_frame(body),
-                                     .excuse = why != NULL         ? why
-                                               : part == NEXT_PART ? "it may be the next part of a queue that this end "
-                                                                     "sends in small packets"
-                                                                   : "an ack may have been missed, later frames tell"};
+                                     .excuse = why != NULL ? why
+                                               : part == NEXT_PART
+                                                   ? "it may be the next part of a queue that this end "
+                                                     "sends in small packets"
+                                                   : "an ack may have been missed; later frames decide"};
 
     struct nb_finding *told =
         nb_blame(event, &charge, "CONTROL up to message %u leaves out %s, highest ack captured is %u",

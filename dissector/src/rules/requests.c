@@ -55,7 +55,7 @@ static void judge_ldata(const struct nb_event *event, const struct nb_message *m
     }
     if (buffer->last >= 0) {
         if (highest > buffer->last) {
-            nb_remark(event, NB_NOTES_OUT_OF_RANGE, "RESEND for buffer %u asks for packet %d, its LDATA is packet %d",
+            nb_remark(event, NB_NOTES_OUT_OF_RANGE, "RESEND for buffer %u names packet %d, its LDATA is packet %d",
                       message->buffer, highest, buffer->last);
         }
         return;
@@ -66,9 +66,9 @@ static void judge_ldata(const struct nb_event *event, const struct nb_message *m
     if (highest <= buffer->life->highest && (uint32_t)buffer->life->highest + 1 < full && !buffer->last_flagged) {
         const struct nb_charge charge = {.rule = NB_RULE_RESEND_LDATA,
                                          .offender = event->end,
-                                         .excuse = "it may ask for the rest next time (AMB-32), or the LDATA "
+                                         .excuse = "the next one may name the rest (AMB-32), or the LDATA "
                                                    "may have escaped the capture"};
-        nb_blame(event, &charge, "RESEND for buffer %u does not ask for the LDATA, which never came", message->buffer);
+        nb_blame(event, &charge, "RESEND for buffer %u does not name the LDATA, which never arrived", message->buffer);
     } else if (highest > buffer->life->highest) {
         nb_keep(event, NB_RULE_RESEND_LDATA);
     }
@@ -82,7 +82,7 @@ static void judge_list(const struct nb_event *event, const struct nb_message *me
 
     if (message->count == 0) {
         charge.excuse = "it does no harm";
-        nb_blame(event, &charge, "RESEND for buffer %u asks for nothing", message->buffer);
+        nb_blame(event, &charge, "RESEND for buffer %u names no packet", message->buffer);
         return;
     }
     if (names_twice(event, message)) {
@@ -122,9 +122,10 @@ static void compare_with_seen(const struct nb_event *event, const struct nb_mess
     if (!event->at_receiver || !asks_for_seen(event, message, buffer, &which)) {
         return;
     }
-    const struct nb_charge charge = {
-        .rule = NB_RULE_RESEND_LIST, .offender = event->end, .excuse = "it may have been lost behind the capture"};
-    nb_blame(event, &charge, "RESEND for buffer %u asks for packet %u, which passed here", message->buffer, which);
+    const struct nb_charge charge = {.rule = NB_RULE_RESEND_LIST,
+                                     .offender = event->end,
+                                     .excuse = "it may have been lost beyond the capture point"};
+    nb_blame(event, &charge, "RESEND for buffer %u names packet %u, which passed the capture", message->buffer, which);
 }
 
 void nb_requests_ask(const struct nb_event *event, const struct nb_message *message, struct nb_buffer *buffer)
@@ -185,7 +186,7 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
     const enum nb_rule rule = rule_of_copy(buffer, part);
     const char *excuse = nb_emission_counts(flow, NB_EVIDENCE_BITS) || part->apart > part->asked + 1
                              ? NULL
-                             : "copies may have been made on the way, IP IDs do not tell";
+                             : "copies may have been made on the way; the IP IDs do not show it";
     struct nb_charge charge = {.rule = rule,
                                .offender = event->end,
                                .excuse = excuse,
@@ -197,11 +198,11 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
     if (excuse != NULL && part->flags & NB_PART_DOUBLED) {
         return; /* told when it came */
     }
-    nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs ask for it", packet,
+    nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs name it", packet,
              buffer->life->number, part->copies, part->asked);
     if (rule == NB_RULE_RESEND_SERVED || rule == NB_RULE_CTRL_DUPLICATE) {
         charge.rule = NB_RULE_DATA_UNREQUESTED;
-        nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs ask for it", packet,
+        nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs name it", packet,
                  buffer->life->number, part->copies, part->asked);
     }
 }
@@ -212,11 +213,11 @@ static void judge_early_request(const struct nb_event *event, const struct nb_bu
     const struct nb_part *part = &buffer->parts[packet];
     const struct nb_charge charge = {.rule = NB_RULE_RESEND_SENSELESS,
                                      .offender = event->end,
-                                     .excuse = "RFC 998 does not exclude what was not sent yet",
+                                     .excuse = "RFC 998 does not exclude packets that were not sent yet",
                                      .offending_frame = nb_record_at(part->record - 1)->frame,
                                      .request_frame = buffer->ask_frame};
 
-    nb_blame(event, &charge, "packet %u of buffer %u is sent twice, and was asked for before it was sent at all",
+    nb_blame(event, &charge, "packet %u of buffer %u is sent twice, and was requested before its first transmission",
              packet, buffer->life->number);
 }
 
@@ -231,7 +232,7 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
                                      .offender = event->end,
                                      .excuse = !ordered ? "the order of emission is not proven"
                                                : copies.violations + copies.suspicions > 0
-                                                   ? "this end sends packets again without being asked"
+                                                   ? "this end retransmits packets without a request"
                                                    : NULL,
                                      .offending_frame = misplaced->frame,
                                      .evidence_frame = misplaced->before_frame};
@@ -241,7 +242,7 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
     } else if (!nb_may_repeat_unasked(event->stream) && nb_buffer_requests(buffer, misplaced->packet) == 0 &&
                nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a repair */
         nb_blame(event, &charge,
-                 "packet %u of buffer %u was sent for the first time behind frame "
+                 "packet %u of buffer %u was sent for the first time after frame "
                  "%u, %s",
                  misplaced->packet, buffer->life->number, misplaced->before_frame, what);
     }

@@ -143,7 +143,7 @@ static void judge_control(const struct nb_event *event)
     while ((walk = nb_next_message(event->packet, &offset, &message)) == NB_MESSAGE) {
     }
     if (walk == NB_RESIDUE) {
-        accuse(event, NB_RULE_WIRE_CONTROL, "bytes are left behind the last message");
+        accuse(event, NB_RULE_WIRE_CONTROL, "bytes are left after the last message");
     } else if (walk == NB_UNKNOWN_MESSAGE) {
         accuse(event, NB_RULE_WIRE_CONTROL, "a message is neither GO nor OK nor RESEND");
     } else if (walk == NB_OVERRUN) {
@@ -216,7 +216,7 @@ static void judge_body(const struct nb_event *event)
         break;
     default:
         if (packet->length != NB_HEADER_BYTES) {
-            accuse(event, NB_RULE_WIRE_HEADER_ONLY, "bytes follow a header that should be all");
+            accuse(event, NB_RULE_WIRE_HEADER_ONLY, "bytes follow the header, which should be the whole packet");
         } else {
             nb_keep(event, NB_RULE_WIRE_HEADER_ONLY);
         }

@@ -44,14 +44,15 @@ static void register_preferences(void)
                                            {NULL, NULL, -1}};
     module_t *module = prefs_find_module("netblt");
 
-    prefs_register_uint_preference(module, "memory_limit", "Memory limit (MiB)",
-                                   "What the analysis and the reports of a file may take together, beside 200 bytes "
-                                   "for each packet and 20 KB for each connection. A connection that needs more is "
-                                   "not judged any further.",
-                                   10, &nb_memory_limit_mib);
+    prefs_register_uint_preference(
+        module, "memory_limit", "Memory limit (MiB)",
+        "Memory for the analysis and the reports of a file together, in addition to 200 bytes "
+        "for each packet and 20 KB for each connection. A connection that needs more is "
+        "not checked any further.",
+        10, &nb_memory_limit_mib);
     prefs_register_enum_preference(module, "capture_position", "Capture position",
                                    "Where this capture was taken. A capture at the sender proves the order in which "
-                                   "packets left it; say so only if it is true.",
+                                   "packets left it. Set this only if that is where the capture was made.",
                                    &pref_position, positions, FALSE);
 }
 

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The texts that readers of this project see, by place: documents, help, catalogue, reasons, findings, headers."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COLUMNS = 80  # of a terminal that a reader may have
+COMMANDS = {
+    "netblt": ("send", "recv", "listen", "perf"),
+    "netblt-conformance": (
+        *("run", "doctor", "check", "watch", "list", "coverage", "explain", "replay", "shrink", "experiment"),
+        *("experiment fit", "experiment compare", "mutants"),
+    ),
+    "flakeway": (),
+}
+# Comments, character constants and string literals of C, whichever begins first.
+C_TOKEN = re.compile(r"/\*.*?\*/|//[^\n]*|'(?:[^'\\\n]|\\.)+'|\"((?:[^\"\\\n]|\\.)*)\"", re.DOTALL)
+C_INCLUDE = re.compile(r"^\s*#\s*include[^\n]*", re.MULTILINE)
+# What a line of a document or of a comment begins with before its text: indentation, "*" of a comment in C.
+LINE_START = re.compile(r"^[ \t]*(?:/?\*+(?= |$)[ \t]*)?", re.MULTILINE)
+# Keys of TOML files whose values are names, references or quoted source.
+TOML_NAMES = ("slug", "id", "dialects", "ambiguities", "same_as", "binds", "reach", "file", "old", "new", "name")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A piece of text: `file` is a path in the repository or a command, `line` is where the text begins in it."""
+
+    file: str
+    line: int
+    text: str
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def _files(*patterns: str) -> list[Path]:
+    return sorted(path for pattern in patterns for path in REPOSITORY.glob(pattern))
+
+
+def plain(text: str) -> str:
+    """`text` without what its lines begin with, so that a phrase is found when it continues on the next line."""
+    return LINE_START.sub("", text)
+
+
+def documents() -> list[Path]:
+    """Every document that a reader opens."""
+    return _files("docs/*.md", "README.md", "*/README.md", "dissector/upstream/README.md", "**/catalogue/*.md.in")
+
+
+def docs() -> Iterator[Text]:
+    for path in documents():
+        yield Text(_name(path), 1, plain(_read(path)))
+
+
+def manual() -> Iterator[Text]:
+    for path in _files("reference_impl/man/*.1"):
+        yield Text(_name(path), 1, plain(_read(path)))
+
+
+@functools.cache
+def help_of(program: str, command: str) -> str:
+    """What `program command --help` prints on a terminal of 80 columns."""
+    folder = ".venv/bin" if program == "netblt-conformance" else "build/bin"
+    words = [str(REPOSITORY / folder / program), *command.split(), "--help"]
+    environment = os.environ | {"COLUMNS": str(COLUMNS)}
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, env=environment).stdout
+
+
+def commands() -> list[tuple[str, str]]:
+    return [(program, command) for program, known in COMMANDS.items() for command in ("", *known)]
+
+
+def helps() -> Iterator[Text]:
+    for program, command in commands():
+        yield Text(" ".join([program, *command.split(), "--help"]), 1, plain(help_of(program, command)))
+
+
+def toml_texts(source: str) -> Iterator[tuple[int, str]]:
+    """The values of a TOML file that are text, one for each line. Comments are text too."""
+    for number, line in enumerate(source.splitlines(), 1):
+        key, equals, _ = line.partition(" = ")
+        if not (equals and key in TOML_NAMES) and not line.startswith("["):
+            yield number, line
+
+
+def catalogue() -> Iterator[Text]:
+    for path in _files("conformance/**/catalogue/*.toml"):
+        for line, text in toml_texts(_read(path)):
+            yield Text(_name(path), line, text)
+
+
+def python_strings(source: str) -> Iterator[tuple[int, str]]:
+    """Texts (strings with a space) of a Python program without its docstrings; a value in an f-string is {}."""
+    tree = ast.parse(source)
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if isinstance(parents[node], ast.JoinedStr | ast.Expr):  # a part of an f-string, a docstring
+                continue
+            text = node.value
+        else:
+            continue
+        if " " in text.strip():
+            yield node.lineno, text
+
+
+def reasons() -> Iterator[Text]:
+    """What the suite prints and reports: reasons of verdicts, reports, errors."""
+    for path in _files("conformance/netblt_conformance/**/*.py", "conformance/suite/*.py"):
+        for line, text in python_strings(_read(path)):
+            yield Text(_name(path), line, text)
+
+
+def c_strings(source: str) -> Iterator[tuple[int, str]]:
+    """Texts (string literals with a space) of a C source, without comments and includes; adjacent literals are one."""
+    source = C_INCLUDE.sub("", source)
+    text, start, end = "", 0, 0
+    for token in C_TOKEN.finditer(source):
+        if token[1] is None:
+            continue
+        between = C_TOKEN.sub("", source[end : token.start()])
+        if text and not between.strip():
+            text += token[1]
+        else:
+            if " " in text.strip():
+                yield source.count("\n", 0, start) + 1, text
+            text, start = token[1], token.start()
+        end = token.end()
+    if " " in text.strip():
+        yield source.count("\n", 0, start) + 1, text
+
+
+def _c_texts(*patterns: str) -> Iterator[Text]:
+    for path in _files(*patterns):
+        if not path.name.endswith("_test.c"):
+            for line, text in c_strings(_read(path)):
+                yield Text(_name(path), line, text)
+
+
+def findings() -> Iterator[Text]:
+    """What the Wireshark plugin shows."""
+    yield from _c_texts("dissector/src/**/*.[ch]")
+
+
+def program() -> Iterator[Text]:
+    """What the command netblt prints."""
+    yield from _c_texts("reference_impl/cli/**/*.[ch]", "reference_impl/io/**/*.[ch]")
+
+
+def headers() -> Iterator[Text]:
+    for path in _files("reference_impl/include/netblt/*.h"):
+        yield Text(_name(path), 1, plain(_read(path)))
+
+
+PLACES: dict[str, Callable[[], Iterator[Text]]] = {
+    "catalogue": catalogue,
+    "reasons": reasons,
+    "findings": findings,
+}
