@@ -47,7 +47,7 @@ flakeway *flakeway_new(uint64_t seed)
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
         fw_random_seed(&engine->ways[direction].random, seed, direction);
         fw_random_seed(&engine->ways[direction].path.random, seed, PATH_STREAM + direction);
-        fw_reset_rates(&engine->ways[direction]);
+        fw_way_reset(&engine->ways[direction]);
     }
     return engine;
 }

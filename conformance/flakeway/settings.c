@@ -9,15 +9,6 @@
 
 #define BLANKS " \t\r\n\v\f"
 
-void fw_reset_rates(fw_way *w)
-{
-    fw_link_reset(&w->link);
-    snprintf(w->queue_text, sizeof w->queue_text, "queue %upackets", FW_QUEUE_DEFAULT_PACKETS);
-    w->loss = w->duplicate = w->reorder = w->corrupt = (fw_rate){0};
-    w->latency_us = w->jitter_us = 0;
-    fw_path_reset(&w->path);
-}
-
 static void set_rate(fw_rate *r, const fw_setting *setting, const char *text)
 {
     r->ppb = setting->ppb;
@@ -174,7 +165,7 @@ void flakeway_clear(flakeway *engine, uint64_t now_us)
     fw_release_held_by(engine, 0, now_us);
     fw_rules_clear(&engine->rules);
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
-        fw_reset_rates(&engine->ways[direction]);
+        fw_way_reset(&engine->ways[direction]);
     }
 }
 
