@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "world_internal.h"
+/* Flows: what clients of the core do, and what is measured. */
+#include "world_flow.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Flows: what clients of the core do, and what is measured. */
 
 #define LISTEN_PORT 1
 #define MS_PER_S 1000

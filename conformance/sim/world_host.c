@@ -1,118 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "world_internal.h"
+/* A host: a processor that does one thing at a time, and the real protocol core. */
+#include "world_host.h"
+
+#include "world_card.h"
+#include "world_flow.h"
+#include "world_link.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A host: a processor that does one thing at a time, a card, and the real protocol core. */
-
-#define NS_PER_S UINT64_C(1000000000)
 #define PS_PER_NS 1000
 #define LISTEN_PORT 1
 #define CONTROL_PACKET_BYTES 548 /* what the core's control packets may need (AMB-33) */
 /* Tasks at one moment: an ideal host answers many packets at once, but not so many. */
 #define TASKS_PER_MOMENT_MAX 4000000u
 
-/* ---- queues ---------------------------------------------------------------------------------------------------- */
-
-static bool push(struct waiting_queue *queue, const struct waiting *waiting)
-{
-    if (queue->count == queue->capacity) {
-        size_t capacity = queue->capacity ? 2 * queue->capacity : 64;
-        struct waiting *ring = malloc(capacity * sizeof *ring);
-        if (!ring) {
-            return false;
-        }
-        for (size_t i = 0; i < queue->count; i++) {
-            ring[i] = queue->ring[(queue->first + i) % queue->capacity];
-        }
-        free(queue->ring);
-        queue->ring = ring;
-        queue->capacity = capacity;
-        queue->first = 0;
-    }
-    queue->ring[(queue->first + queue->count++) % queue->capacity] = *waiting;
-    return true;
-}
-
-static struct waiting pop(struct waiting_queue *queue)
-{
-    struct waiting waiting = queue->ring[queue->first];
-    queue->first = (queue->first + 1) % queue->capacity;
-    queue->count--;
-    return waiting;
-}
-
-/* Puts a copy of a packet at the end of a queue. */
-static void keep(struct host *host, struct waiting_queue *queue, struct waiting waiting, const uint8_t *bytes)
-{
-    waiting.bytes = malloc(waiting.length);
-    if (waiting.bytes) {
-        memcpy(waiting.bytes, bytes, waiting.length);
-    }
-    if (!waiting.bytes || !push(queue, &waiting)) {
-        free(waiting.bytes);
-        world_fail(host->world, "no memory for packets that wait");
-    }
-}
-
-static void empty(struct waiting_queue *queue)
-{
-    while (queue->count) {
-        free(pop(queue).bytes);
-    }
-    free(queue->ring);
-}
-
-/* ---- the card -------------------------------------------------------------------------------------------------- */
-
-static uint64_t time_on_card(const struct host *host, size_t length)
-{
-    uint64_t rate = host->settings.card_bits_per_s;
-    return rate ? length * 8 * NS_PER_S / rate : 0;
-}
-
-/* A packet is lost if the card was deaf at any moment while it came in. */
-static bool card_is_deaf(const struct host *host, size_t length)
-{
-    return host->settings.card_half_duplex &&
-           host->world->now_ns <
-               host->deaf_until_ns + (host->deaf_until_ns == WORLD_NEVER ? 0 : time_on_card(host, length));
-}
-
-/* A free receive buffer of the card, or NULL. */
-static uint64_t *free_buffer(struct host *host)
-{
-    for (uint32_t i = 0; i < host->settings.card_receive_buffers; i++) {
-        if (host->held_until_ns[i] <= host->world->now_ns) {
-            return &host->held_until_ns[i];
-        }
-    }
-    return NULL;
-}
-
-const char *world_host_arrive(struct host *host, uint8_t from, const uint8_t *netblt, size_t length)
-{
-    const world_host *settings = &host->settings;
-    uint64_t *buffer = settings->card_receive_buffers ? free_buffer(host) : NULL;
-    if (card_is_deaf(host, IPV4_HEADER_BYTES + length)) {
-        host->stats.card_deaf++;
-        return "card: deaf, it was sending";
-    }
-    if (settings->card_receive_buffers && !buffer) {
-        host->stats.card_full++;
-        return "card: no free packet buffer";
-    }
-    if (settings->receive_queue_packets && host->in.count >= settings->receive_queue_packets) {
-        host->stats.queue_full++;
-        return "host: too many packets wait for the processor";
-    }
-    if (buffer) {
-        *buffer = host->world->now_ns + settings->card_hold_ns;
-    }
-    keep(host, &host->in, (struct waiting){.length = length, .host = from}, netblt);
-    return NULL;
-}
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
 
 /* The packet leaves the card for the first link of its route. */
 static void transmit(struct host *host, const struct waiting *packet)
@@ -127,7 +30,7 @@ static void transmit(struct host *host, const struct waiting *packet)
                 packet->length);
     memcpy(w->frame + TAG_BYTES + IPV4_HEADER_BYTES, packet->bytes, packet->length);
     world_link_offer(w, length);
-    host->deaf_until_ns = w->now_ns + time_on_card(host, length) + host->settings.card_reenable_ns;
+    host->deaf_until_ns = w->now_ns + world_card_time_ns(host, length) + host->settings.card_reenable_ns;
 }
 
 /* ---- the processor --------------------------------------------------------------------------------------------- */
@@ -161,7 +64,7 @@ static uint64_t cost_of(struct host *host, enum task task, const struct waiting 
 
 static void begin(struct host *host, enum task task)
 {
-    host->at_work = pop(task == TASK_RECEIVE ? &host->in : &host->out);
+    host->at_work = world_queue_take(task == TASK_RECEIVE ? &host->in : &host->out);
     uint64_t cost = cost_of(host, task, &host->at_work);
     host->task = task;
     host->busy_until_ns = host->world->now_ns + cost;
@@ -230,7 +133,7 @@ static bool ask_core(struct host *host)
                                   .host = (uint8_t)(output.path.foreign.bytes[0] - 1)};
         waiting.flow = world_flow_sent(w, packets + at, waiting.length);
         if (waiting.flow != NO_FLOW) {
-            keep(host, &host->out, waiting, packets + at);
+            world_queue_keep(host, &host->out, waiting, packets + at);
         }
     }
     return true;
@@ -342,8 +245,8 @@ int world_host_begin(world *w, struct host *host, unsigned index)
 void world_host_free(struct host *host)
 {
     netblt_endpoint_free(host->endpoint);
-    empty(&host->in);
-    empty(&host->out);
+    world_queue_free(&host->in);
+    world_queue_free(&host->out);
     if (host->task != TASK_NONE) {
         free(host->at_work.bytes);
     }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "world_internal.h"
+/* Packets between hosts: each link is a flakeway, each packet carries how far along its route it is. */
+#include "world_link.h"
+
+#include "world_card.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Packets between hosts: each link is a flakeway, each packet carries how far along its route it is. */
 
 enum { LEFT = 0, RIGHT = 1 };
 
@@ -50,7 +51,7 @@ static const char *reach_host(world *w, const struct world_tag *tag, const flake
 {
     const world_flow *flow = &w->flows[tag->index].settings;
     struct host *host = &w->hosts[tag->backward ? flow->sender : flow->receiver];
-    return world_host_arrive(host, tag->backward ? flow->receiver : flow->sender,
+    return world_card_arrive(host, tag->backward ? flow->receiver : flow->sender,
                              released->packet.bytes + released->packet.netblt_offset, released->packet.netblt_length);
 }
 

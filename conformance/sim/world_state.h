@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef WORLD_INTERNAL_H
-#define WORLD_INTERNAL_H
+/* What a world holds: links, hosts, flows, cross traffic, and what is measured. */
+#ifndef WORLD_STATE_H
+#define WORLD_STATE_H
 
 #include "flakeway.h"
 #include "ipv4.h"
@@ -148,40 +149,9 @@ struct world {
     char remark[1024];
 };
 
-/* Remembers the first failure; answers -1. */
+/* Remembers the first failure; returns -1. */
 int world_fail(world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Keeps a sample while the world is traced. */
 void world_sample_add(world *w, const world_sample *sample);
-
-/* world_link.c */
-void world_link_apply_changes(world *w, struct link *link);
-uint64_t world_link_next_ns(const struct link *link);
-/* An IPv4 packet of `length` bytes behind its tag in w->frame sets out, or goes on to the tag's hop. */
-void world_link_offer(world *w, size_t length);
-/* A packet of cross traffic. */
-void world_link_offer_cross(world *w, unsigned index);
-void world_link_release(world *w, int link);
-void world_link_free(struct link *link);
-int world_capture_begin(world *w);
-void world_capture_end(world *w);
-
-/* world_host.c */
-int world_host_begin(world *w, struct host *host, unsigned index);
-/* Does everything that the host can do now; false when it goes on without end. */
-bool world_host_step(struct host *host);
-uint64_t world_host_next_ns(struct host *host);
-/* A packet reaches the card; answers why it is lost there, or NULL. */
-const char *world_host_arrive(struct host *host, uint8_t from, const uint8_t *netblt, size_t length);
-void world_host_free(struct host *host);
-
-/* world_flow.c */
-void world_flow_clients(world *w);
-int world_flow_listen(world *w, struct host *host);
-int world_flow_open(world *w, unsigned index);
-void world_flow_observe(void *context, const netblt_event *event);
-/* Reads a packet that a host sends: its flow, and what is to be remembered of it. */
-uint32_t world_flow_sent(world *w, const uint8_t *netblt, size_t length);
-void world_flow_received(world *w, const uint8_t *netblt, size_t length);
-bool world_flow_is_data(const uint8_t *netblt, size_t length);
-size_t world_flow_data_bytes(size_t length);
 
 #endif
