@@ -137,6 +137,33 @@ void nb_note_add(struct nb_record *record, struct nb_note *note)
     *last = note;
 }
 
+void nb_note(struct nb_record *record, enum nb_note_kind kind, nb_moment other)
+{
+    struct nb_note *note = (struct nb_note *)nb_arena_new0(sizeof(struct nb_note));
+
+    note->kind = (uint8_t)kind;
+    note->other = other;
+    nb_note_add(record, note);
+}
+
+void nb_note_copy(struct nb_record *record, uint32_t frame)
+{
+    if (frame != 0) {
+        record->facts |= NB_IS_COPY;
+        nb_note(record, NB_NOTE_COPY_OF, nb_moment_in(frame));
+    }
+}
+
+void nb_note_once(struct nb_record *record, enum nb_note_kind kind, nb_moment other)
+{
+    for (const struct nb_note *note = record->notes; note != NULL; note = note->next) {
+        if (note->kind == kind) {
+            return;
+        }
+    }
+    nb_note(record, kind, other);
+}
+
 struct nb_record *nb_record_first(uint32_t frame)
 {
     const uint32_t first = first_of(frame);

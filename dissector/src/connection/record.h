@@ -106,6 +106,15 @@ nb_moment nb_moment_in(uint32_t frame);
 /* Adds a note to a record, behind the others. */
 void nb_note_add(struct nb_record *record, struct nb_note *note);
 
+/* Adds a link to another packet to a record. */
+void nb_note(struct nb_record *record, enum nb_note_kind kind, nb_moment other);
+
+/* Unless a note of this kind is there already. */
+void nb_note_once(struct nb_record *record, enum nb_note_kind kind, nb_moment other);
+
+/* The packet is a copy of the one in `frame`; nothing when that is 0. */
+void nb_note_copy(struct nb_record *record, uint32_t frame);
+
 /* Number of records so far. nb_record_at(0 .. count-1) gives them in capture order. */
 uint32_t nb_record_count(void);
 struct nb_record *nb_record_at(uint32_t ordinal);

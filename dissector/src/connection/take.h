@@ -20,15 +20,6 @@ void nb_take_burst(struct nb_event *event);
 /* The packet holds message 1 first. */
 bool nb_begins_with_message_1(const struct nb_packet *packet);
 
-/* Adds a link to another packet to a record. */
-void nb_note(struct nb_record *record, enum nb_note_kind kind, nb_moment other);
-
-/* Unless a note of this kind is there already. */
-void nb_note_once(struct nb_record *record, enum nb_note_kind kind, nb_moment other);
-
-/* The packet is a copy of the one in `frame`; nothing when that is 0. */
-void nb_note_copy(struct nb_record *record, uint32_t frame);
-
 /* The life of the message with this sequence number in a CONTROL with this record; NULL when there is none. */
 const struct nb_message_life *nb_message_life(const struct nb_record *record, uint16_t seq);
 

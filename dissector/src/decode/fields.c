@@ -3,6 +3,8 @@
 
 #include "decode/parse.h"
 
+int proto_netblt = -1;
+
 int hf_netblt_checksum = -1, hf_netblt_checksum_status = -1, hf_netblt_version = -1, hf_netblt_type = -1,
     hf_netblt_type_code = -1, hf_netblt_length = -1, hf_netblt_local_port = -1, hf_netblt_foreign_port = -1,
     hf_netblt_port = -1, hf_netblt_padding = -1, hf_netblt_alignment = -1, hf_netblt_dialect = -1;

@@ -10,9 +10,8 @@
 
 #include "decode/datagram.h"
 #include "decode/fields.h"
+#include "decode/show.h"
 #include "decode/stage.h"
-
-int proto_netblt = -1;
 
 static dissector_handle_t netblt_handle;
 static dissector_handle_t netblt_over_udp;

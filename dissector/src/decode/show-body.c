@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What follows the header, type by type (RFC 998 section 8). Where each field lies is the dialect's business. */
+#include "decode/show-body.h"
+
 #include "decode/checksum.h"
 #include "decode/fields.h"
 #include "decode/show-control.h"
-#include "decode/show.h"
 
 static bool captured(const struct nb_view *view, int offset, int bytes)
 {

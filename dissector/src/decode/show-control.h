@@ -2,7 +2,7 @@
 #ifndef NETBLT_CONTROL_H
 #define NETBLT_CONTROL_H
 
-#include "decode/show.h"
+#include "decode/view.h"
 
 /* Shows the messages of a CONTROL packet and adds them to the Info column. */
 void nb_show_control(const struct nb_view *view);

@@ -3,12 +3,7 @@
 
 #include "decode/checksum.h"
 #include "decode/fields.h"
-
-void nb_info(const struct nb_view *view, const char *text)
-{
-    col_append_str(view->pinfo->cinfo, COL_INFO, text);
-    proto_item_append_text(view->root, "%s", text);
-}
+#include "decode/show-body.h"
 
 static void add_header_checksum(const struct nb_view *view)
 {

@@ -3,38 +3,9 @@
 #ifndef NETBLT_SHOW_H
 #define NETBLT_SHOW_H
 
-#include "decode/parse.h"
-
-struct nb_record;
-struct nb_view;
-
-/* What the packet's connection tells about it; all zero when it belongs to none. The decoder knows no more of
- * connections. */
-struct nb_known {
-    const struct nb_record *record; /* not read here */
-    bool data_checksummed;          /* C in the RESPONSE */
-    bool data_spoilt;               /* bad data checksum */
-    bool guarded;                   /* NULL-ACK holds a hash in its padding */
-    /* Adds what is known of a control message to its tree. */
-    void (*show_message)(const struct nb_view *view, const struct nb_message *message, proto_tree *tree);
-};
-
-struct nb_view {
-    const struct nb_packet *packet;
-    packet_info *pinfo;
-    proto_tree *tree;
-    proto_item *root;
-    struct nb_known known;
-    bool verify; /* checksums are wanted */
-};
+#include "decode/view.h"
 
 /* Sets view->root and view->tree under `parent`. */
 void nb_show_packet(struct nb_view *view, proto_tree *parent);
-
-/* show-body.c: what follows the header of a sound packet. */
-void nb_show_body(const struct nb_view *view);
-
-/* Adds to the Info column and to the packet's line in the tree. */
-void nb_info(const struct nb_view *view, const char *text);
 
 #endif

@@ -5,7 +5,7 @@
 #define NETBLT_STAGE_H
 
 #include "decode/carrier.h"
-#include "decode/show.h"
+#include "decode/view.h"
 
 /* One packet as it arrived. A frame may hold several: several payloads (tunnels), and several packets in one UDP
  * datagram. */

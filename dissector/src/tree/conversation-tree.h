@@ -4,7 +4,7 @@
 #define NETBLT_CONVERSATION_TREE_H
 
 #include "connection/record.h"
-#include "decode/show.h"
+#include "decode/view.h"
 
 /* Stream, roles, terms, facts and notes of the packet. */
 void nb_show_conversation(const struct nb_packet *packet, const struct nb_record *record, packet_info *pinfo,
