@@ -155,6 +155,14 @@ static void discard(void *context, netblt_connection *connection, uint64_t index
         model->asked_for = index;
 }
 
+void model_confirm(struct model *model)
+{
+    bool confirmed = model->confirmed, due = model->completed && model->confirm_end && !confirmed;
+    int error = netblt_confirm(model->connection, model->station->now);
+    FUZZ_CHECK(due ? error == 0 || error == NETBLT_ERR_WRONG_STATE : error == NETBLT_ERR_WRONG_STATE);
+    model->confirmed = confirmed || error == 0;
+}
+
 static void complete(void *context, netblt_connection *connection)
 {
     struct model *model = model_of(context, connection);
@@ -162,7 +170,7 @@ static void complete(void *context, netblt_connection *connection)
     FUZZ_CHECK(model->next_delivery == model->last_index + 1);
     model->completed = true;
     if (model->confirm_end && model->station->stall_every == 0)
-        station_confirm(model->station, model);
+        model_confirm(model);
 }
 
 /* ---- validation ------------------------------------------------------------------------------------------------ */

@@ -379,14 +379,6 @@ void station_resume(struct station *station, struct model *model)
         netblt_resume(model->connection, station->now);
     settle(station);
     if (model->connection != NULL)
-        station_confirm(station, model);
+        model_confirm(model);
     settle(station);
-}
-
-void station_confirm(struct station *station, struct model *model)
-{
-    bool confirmed = model->confirmed, due = model->completed && model->confirm_end && !confirmed;
-    int error = netblt_confirm(model->connection, station->now);
-    FUZZ_CHECK(due ? error == 0 || error == NETBLT_ERR_WRONG_STATE : error == NETBLT_ERR_WRONG_STATE);
-    model->confirmed = confirmed || error == 0;
 }

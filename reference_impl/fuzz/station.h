@@ -86,7 +86,5 @@ void station_abort(struct station *station, struct model *model);
 void station_misuse(struct station *station, struct model *model, unsigned how);
 void station_listen(struct station *station);
 void station_resume(struct station *station, struct model *model);
-/* The client has stored all data, or says so too early. */
-void station_confirm(struct station *station, struct model *model);
 
 #endif

@@ -152,6 +152,12 @@ socklen_t netblt_address_to_sockaddr(const netblt_address *address, struct socka
     return 0;
 }
 
+uint16_t netblt_sockaddr_port(const struct sockaddr_storage *from)
+{
+    return ntohs(from->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)from)->sin6_port
+                                             : ((const struct sockaddr_in *)(const void *)from)->sin_port);
+}
+
 bool netblt_address_same_host(const netblt_address *a, const netblt_address *b)
 {
     enum netblt_family family = netblt_address_family(a);

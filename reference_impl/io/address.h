@@ -50,6 +50,9 @@ uint32_t netblt_address_interface(const netblt_address *address);
 /* Bytes written; 0 for the address of no family. */
 socklen_t netblt_address_to_sockaddr(const netblt_address *address, struct sockaddr_storage *to);
 
+/* The port of an IPv4 or IPv6 address, in host byte order. */
+uint16_t netblt_sockaddr_port(const struct sockaddr_storage *from);
+
 /* Compares hosts, not ports. */
 bool netblt_address_same_host(const netblt_address *a, const netblt_address *b);
 

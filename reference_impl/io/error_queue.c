@@ -5,7 +5,7 @@
 
 #include <linux/errqueue.h>
 
-#include "io/link_internal.h"
+#include "io/link_state.h"
 
 /* The beginning of the packet that caused the error; routers must return only 8 bytes of it. */
 #define QUOTED_BYTES 96
@@ -56,12 +56,6 @@ static uint16_t find_local_port(size_t skipped, const uint8_t *quoted, size_t le
     return length < skipped + 8 ? 0 : (uint16_t)(quoted[skipped + 6] << 8 | quoted[skipped + 7]);
 }
 
-static uint16_t udp_port_of(const struct sockaddr_storage *name)
-{
-    return ntohs(name->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)name)->sin6_port
-                                             : ((const struct sockaddr_in *)(const void *)name)->sin_port);
-}
-
 static bool read_one(const netblt_link *link, const netblt_socket *from, netblt_network_error *found)
 {
     uint8_t quoted[QUOTED_BYTES];
@@ -84,7 +78,8 @@ static bool read_one(const netblt_link *link, const netblt_socket *from, netblt_
         return false;
     host = netblt_address_of_sockaddr(&destination);
     *found = (netblt_network_error){
-        .foreign = netblt_address_with_port(&host, link->encap == NETBLT_ENCAP_UDP ? udp_port_of(&destination) : 0),
+        .foreign =
+            netblt_address_with_port(&host, link->encap == NETBLT_ENCAP_UDP ? netblt_sockaddr_port(&destination) : 0),
         .local_port = find_local_port(quoted_ip_header_bytes(link->encap, from->family, quoted, (size_t)length), quoted,
                                       (size_t)length),
         .error = find_error(&message),

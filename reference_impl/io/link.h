@@ -19,6 +19,7 @@ enum netblt_encap {
 };
 
 #define NETBLT_IP_PROTOCOL 30
+#define NETBLT_TYPE_OPEN 0        /* type code (WIRE-03) */
 #define NETBLT_IP_HEADER_BYTES 20 /* of IPv4, without options */
 #define NETBLT_UDP_PORT_DEFAULT 9980
 

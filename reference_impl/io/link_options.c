@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "io/link_internal.h"
+#include "io/link_state.h"
 
 /* Holds what arrives while the process is not running: 8 MiB is 60 ms at 1 Gb/s. Without privilege the kernel gives
  * less (net.core.rmem_max), which is enough for default rates. */
@@ -58,4 +58,34 @@ bool netblt_link_allow_fragments(netblt_socket *from)
         set(from->fd, IPPROTO_IP, IP_HDRINCL, 0); /* raw IP: the kernel cuts only what it heads itself */
     }
     return true;
+}
+
+size_t netblt_link_put_control(uint8_t *control, int level, int type, const void *value, size_t length)
+{
+    struct cmsghdr *item = (struct cmsghdr *)(void *)control;
+
+    memset(control, 0, CMSG_SPACE(length));
+    item->cmsg_level = level;
+    item->cmsg_type = type;
+    item->cmsg_len = CMSG_LEN(length);
+    memcpy(CMSG_DATA(item), value, length);
+    return CMSG_SPACE(length);
+}
+
+/* Leaves from the address that the peer knows, whatever the routing would choose. */
+size_t netblt_link_choose_source(const netblt_socket *from, const netblt_path *path,
+                                 uint8_t control[LINK_CONTROL_BYTES])
+{
+    if (from->has_address)
+        return 0;
+    if (netblt_address_family(&path->local) == NETBLT_FAMILY_IPV6) {
+        struct in6_pktinfo info = {.ipi6_ifindex = netblt_address_interface(&path->local)};
+
+        memcpy(&info.ipi6_addr, path->local.bytes, NETBLT_IPV6_BYTES);
+        return netblt_link_put_control(control, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
+    }
+    struct in_pktinfo info = {0};
+
+    memcpy(&info.ipi_spec_dst, path->local.bytes, NETBLT_IPV4_BYTES);
+    return netblt_link_put_control(control, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "io/clock.h"
-#include "io/link_internal.h"
+#include "io/link_state.h"
 #include "io/neighbour.h"
 
 /* Routes and neighbours change: what was found is believed for so long. Nothing found: the next packets leave by the

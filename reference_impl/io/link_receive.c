@@ -1,57 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <netinet/udp.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "io/link_internal.h"
+#include "io/inbox.h"
+#include "io/link_state.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104 /* Linux 5.0 */
 #endif
-
-/* Room for the largest datagram that IP can carry, and some bytes so that neighbours do not share cache sets. */
-#define SLOT_BYTES (65536 + 192)
-
-/* Everything recvmmsg() needs for one batch, kept from call to call. */
-struct netblt_inbox {
-    unsigned batch;
-    uint8_t *slots;
-    struct mmsghdr messages[NETBLT_LINK_BATCH];
-    struct iovec vectors[NETBLT_LINK_BATCH];
-    struct sockaddr_storage sources[NETBLT_LINK_BATCH];
-    _Alignas(struct cmsghdr) uint8_t control[NETBLT_LINK_BATCH][LINK_CONTROL_BYTES];
-};
-
-struct netblt_inbox *netblt_inbox_new(unsigned batch)
-{
-    struct netblt_inbox *inbox = calloc(1, sizeof *inbox);
-    uint8_t *slots = malloc((size_t)batch * SLOT_BYTES);
-
-    if (inbox == NULL || slots == NULL) {
-        free(inbox);
-        free(slots);
-        return NULL;
-    }
-    inbox->batch = batch;
-    inbox->slots = slots;
-    for (unsigned i = 0; i < batch; i++) {
-        inbox->vectors[i] = (struct iovec){.iov_base = slots + (size_t)i * SLOT_BYTES, .iov_len = SLOT_BYTES};
-        inbox->messages[i].msg_hdr = (struct msghdr){.msg_name = &inbox->sources[i],
-                                                     .msg_iov = &inbox->vectors[i],
-                                                     .msg_iovlen = 1,
-                                                     .msg_control = inbox->control[i]};
-    }
-    return inbox;
-}
-
-void netblt_inbox_free(struct netblt_inbox *inbox)
-{
-    if (inbox == NULL)
-        return;
-    free(inbox->slots);
-    free(inbox);
-}
 
 /* What the kernel tells beside the datagram. */
 struct notes {
@@ -101,12 +58,6 @@ static struct notes read_notes(struct msghdr *message)
     return notes;
 }
 
-static uint16_t source_port(const struct sockaddr_storage *source)
-{
-    return ntohs(source->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)source)->sin6_port
-                                               : ((const struct sockaddr_in *)(const void *)source)->sin_port);
-}
-
 static bool read_message(const netblt_link *link, enum netblt_family family, unsigned i, netblt_arrival *arrival)
 {
     struct mmsghdr *message = &link->inbox->messages[i];
@@ -121,8 +72,8 @@ static bool read_message(const netblt_link *link, enum netblt_family family, uns
         return false;
     *arrival = (netblt_arrival){
         .path = {.local = netblt_link_local(link, &notes.destination),
-                 .foreign =
-                     netblt_address_with_port(&foreign, link->encap == NETBLT_ENCAP_UDP ? source_port(source) : 0)},
+                 .foreign = netblt_address_with_port(
+                     &foreign, link->encap == NETBLT_ENCAP_UDP ? netblt_sockaddr_port(source) : 0)},
         .packets = datagram + skipped,
         .length = length - skipped,
         .segment_bytes = notes.segment_bytes != 0 ? notes.segment_bytes : length - skipped,

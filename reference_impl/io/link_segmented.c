@@ -3,9 +3,8 @@
  * or the interface cuts it into datagrams at the end. */
 #include <errno.h>
 #include <netinet/udp.h>
-#include <string.h>
 
-#include "io/link_internal.h"
+#include "io/link_state.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103 /* Linux 4.18 */
@@ -37,19 +36,6 @@ static size_t segments_of(const netblt_output *run, size_t first)
     return left < fitting ? left : fitting;
 }
 
-static size_t add_segment_size(uint8_t *control, size_t bytes)
-{
-    struct cmsghdr *item = (struct cmsghdr *)(void *)control;
-    uint16_t size = (uint16_t)bytes;
-
-    memset(control, 0, CMSG_SPACE(sizeof size));
-    item->cmsg_level = IPPROTO_UDP;
-    item->cmsg_type = UDP_SEGMENT;
-    item->cmsg_len = CMSG_LEN(sizeof size);
-    memcpy(CMSG_DATA(item), &size, sizeof size);
-    return CMSG_SPACE(sizeof size);
-}
-
 /* EIO and EOPNOTSUPP: a device without checksum offload; ENOPROTOOPT: a kernel without UDP_SEGMENT; EINVAL and
  * EMSGSIZE: a segment does not fit the path, and neither will larger ones. None is worth another try: whatever is wrong
  * with the packets themselves will show when they are sent one by one. */
@@ -76,6 +62,7 @@ int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, co
     size_t offset = *next * run->segment_bytes;
     size_t left = run->length - offset;
     size_t length = segments * run->segment_bytes < left ? segments * run->segment_bytes : left;
+    const uint16_t segment_bytes = (uint16_t)run->segment_bytes;
     _Alignas(struct cmsghdr) uint8_t control[LINK_CONTROL_BYTES];
     size_t control_bytes;
     struct sockaddr_storage peer;
@@ -85,7 +72,8 @@ int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, co
     if (segments < 2 || run->segment_bytes >= from->unsegmented_from_bytes)
         return ENOTSUP;
     control_bytes = netblt_link_choose_source(from, &run->path, control);
-    control_bytes += add_segment_size(control + control_bytes, run->segment_bytes);
+    control_bytes += netblt_link_put_control(control + control_bytes, IPPROTO_UDP, UDP_SEGMENT, &segment_bytes,
+                                             sizeof segment_bytes);
     message.msg_controllen = control_bytes;
     message.msg_namelen = netblt_address_to_sockaddr(&run->path.foreign, &peer);
     if (sendmsg(from->fd, &message, MSG_DONTWAIT) < 0)

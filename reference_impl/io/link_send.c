@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "io/link_internal.h"
+#include "io/link_state.h"
 
 /* Everything sendmmsg() needs for a part of a run. Peer and source address are the same for all packets of a run. */
 struct outgoing {
@@ -15,36 +15,6 @@ struct outgoing {
     _Alignas(struct cmsghdr) uint8_t control[LINK_CONTROL_BYTES];
     size_t control_bytes;
 };
-
-static size_t put_control(uint8_t *control, int level, int type, const void *value, size_t length)
-{
-    struct cmsghdr *item = (struct cmsghdr *)(void *)control;
-
-    memset(control, 0, CMSG_SPACE(length));
-    item->cmsg_level = level;
-    item->cmsg_type = type;
-    item->cmsg_len = CMSG_LEN(length);
-    memcpy(CMSG_DATA(item), value, length);
-    return CMSG_SPACE(length);
-}
-
-/* Leaves from the address that the peer knows, whatever the routing would choose. */
-size_t netblt_link_choose_source(const netblt_socket *from, const netblt_path *path,
-                                 uint8_t control[LINK_CONTROL_BYTES])
-{
-    if (from->has_address)
-        return 0;
-    if (netblt_address_family(&path->local) == NETBLT_FAMILY_IPV6) {
-        struct in6_pktinfo info = {.ipi6_ifindex = netblt_address_interface(&path->local)};
-
-        memcpy(&info.ipi6_addr, path->local.bytes, NETBLT_IPV6_BYTES);
-        return put_control(control, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
-    }
-    struct in_pktinfo info = {0};
-
-    memcpy(&info.ipi_spec_dst, path->local.bytes, NETBLT_IPV4_BYTES);
-    return put_control(control, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
-}
 
 static void prepare_packet(netblt_link *link, const netblt_socket *from, struct outgoing *outgoing, unsigned i,
                            const netblt_path *path, const uint8_t *packet, size_t length)

@@ -5,7 +5,7 @@
 #include <linux/filter.h>
 #include <stdlib.h>
 
-#include "io/link_internal.h"
+#include "io/link_state.h"
 
 /* Ports beyond which walking the list costs more than it saves: then everything comes in again. */
 #define PORTS_MAX 256
@@ -13,7 +13,6 @@
 /* WIRE-02 */
 #define TYPE_OFFSET 3
 #define FOREIGN_PORT_OFFSET 8
-#define TYPE_OPEN 0
 
 struct program {
     struct sock_filter steps[2 * PORTS_MAX + 6];
@@ -45,7 +44,7 @@ static void write_program(struct program *program, enum netblt_family family, co
         accept_if_equal(program, ports[i]);
     if (opens) {
         add(program, BPF_LD | BPF_B | BPF_IND, TYPE_OFFSET, 0);
-        accept_if_equal(program, TYPE_OPEN);
+        accept_if_equal(program, NETBLT_TYPE_OPEN);
     }
     add(program, BPF_RET | BPF_K, 0, 0);
 }

@@ -8,7 +8,6 @@
 #include "io/claim.h"
 #include "io/claim_names.h"
 
-#define TYPE_OPEN 0 /* WIRE-03 */
 /* A stray OPEN makes us ask who owns its port, which reads a file of /proc: a flood of them must not eat the CPU. */
 #define STRAY_PROBE_INTERVAL_US 20000
 
@@ -88,7 +87,7 @@ bool netblt_port_table_owns(const netblt_port_table *table, uint16_t port)
 static bool is_nobodys_open(netblt_port_table *table, const netblt_path *path, uint16_t port, uint8_t type,
                             netblt_time now)
 {
-    if (!table->has_passive || type != TYPE_OPEN)
+    if (!table->has_passive || type != NETBLT_TYPE_OPEN)
         return false;
     if (table->encap == NETBLT_ENCAP_UDP)
         return true;
@@ -100,7 +99,7 @@ static bool is_nobodys_open(netblt_port_table *table, const netblt_path *path, u
 
 bool netblt_port_table_same_kind(const uint8_t *a, const uint8_t *b)
 {
-    return a[8] == b[8] && a[9] == b[9] && (a[3] == TYPE_OPEN) == (b[3] == TYPE_OPEN);
+    return a[8] == b[8] && a[9] == b[9] && (a[3] == NETBLT_TYPE_OPEN) == (b[3] == NETBLT_TYPE_OPEN);
 }
 
 bool netblt_port_table_admits(netblt_port_table *table, const netblt_path *path, const uint8_t *packet, size_t length,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/link_internal.h"
+#include "io/link_state.h"
 
 #define IP_DONT_FRAGMENT 0x4000
 #define IP_TTL_HOPS 64

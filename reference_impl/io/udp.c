@@ -5,7 +5,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
-#include "io/link_internal.h"
+#include "io/link_state.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104 /* Linux 5.0 */

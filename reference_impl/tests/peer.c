@@ -273,6 +273,68 @@ int peer_send_raw(struct peer *peer, const void *bytes, size_t size)
     return error;
 }
 
+int peer_send(struct peer *peer, struct forged *packet)
+{
+    forged_put16(packet, 4, (unsigned)packet->length);
+    forged_put16(packet, 0, 0);
+    forged_put16(packet, 0, peer_sum(packet->bytes, packet->covered == 0 ? packet->length : packet->covered));
+    return peer_send_raw(peer, packet->bytes, packet->size == 0 ? packet->length : packet->size);
+}
+
+void peer_go(struct peer *peer, unsigned seq, uint32_t buffer)
+{
+    struct forged packet;
+    forge(peer, &packet, CONTROL);
+    forge_go(&packet, seq, buffer);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_ok(struct peer *peer, unsigned seq, uint32_t buffer)
+{
+    struct forged packet;
+    forge(peer, &packet, CONTROL);
+    forge_ok(&packet, seq, buffer, peer->params.burst_size, peer->params.burst_interval_ms, 100);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_resend(struct peer *peer, unsigned seq, uint32_t buffer, const uint16_t *packets, unsigned count)
+{
+    struct forged packet;
+    forge(peer, &packet, CONTROL);
+    forge_resend(&packet, seq, buffer, packets, count);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_bare(struct peer *peer, int type)
+{
+    struct forged packet;
+    forge(peer, &packet, type);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_reason(struct peer *peer, int type, const char *reason)
+{
+    struct forged packet;
+    forge_reason(peer, &packet, type, reason);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_null_ack(struct peer *peer, unsigned high_seq)
+{
+    struct forged packet;
+    forge_null_ack(peer, &packet, high_seq, peer->params.burst_size, peer->params.burst_interval_ms);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
+void peer_data(struct peer *peer, uint32_t buffer, unsigned number, unsigned high_seq, bool last_buffer)
+{
+    struct forged packet;
+    uint64_t offset = (uint64_t)(buffer - peer->first_buffer) * 400 + number * 100;
+    forge_data(peer, &packet, number == 3 ? LDATA : DATA, buffer, number, high_seq, last_buffer, peer->data + offset,
+               100, peer->params.data_checksum);
+    CHECK_EQUAL(peer_send(peer, &packet), 0);
+}
+
 void peer_open(struct peer *peer)
 {
     struct forged packet;

@@ -9,7 +9,7 @@
 
 #include "../check.h"
 #include "io/driver.h"
-#include "io/link_internal.h"
+#include "io/link_state.h"
 #include "io/neighbour.h"
 
 #define PORT 4000

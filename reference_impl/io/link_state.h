@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef NETBLT_IO_LINK_INTERNAL_H
-#define NETBLT_IO_LINK_INTERNAL_H
+/* What a link remembers, and what its parts share. */
+#ifndef NETBLT_IO_LINK_STATE_H
+#define NETBLT_IO_LINK_STATE_H
 
 #include <linux/if_packet.h>
 #include <netinet/in.h>
@@ -28,7 +29,7 @@ typedef struct netblt_socket {
 
 /* What differs between the encapsulations. */
 typedef struct netblt_link_ops {
-    int (*open)(enum netblt_family family, netblt_failure *failure); /* fd, or -1 with errno */
+    int (*open)(enum netblt_family family, netblt_failure *failure); /* fd, or -1 with *failure */
     /* Bytes of a received datagram before the NETBLT packet; more than `length` = not usable. */
     size_t (*skip)(enum netblt_family family, const uint8_t *datagram, size_t length);
     /* Writes the header that goes in front of a packet of `length` bytes, and answers its size; 0 = the kernel's job.
@@ -69,11 +70,9 @@ void netblt_link_enlarge_buffers(int fd);
 /* A packet did not fit the path: let it travel in pieces from now on. False when that was already so. */
 bool netblt_link_allow_fragments(netblt_socket *from);
 
-/* Where a batch of datagrams is received to. NULL when memory is short. */
-struct netblt_inbox *netblt_inbox_new(unsigned batch);
-void netblt_inbox_free(struct netblt_inbox *inbox);
-
-/* Puts the source address, which the peer knows, into `control`; answers the bytes used, 0 if it goes without saying.
+/* Writes one item of control data; `control` has room for CMSG_SPACE(length). Returns the bytes used. */
+size_t netblt_link_put_control(uint8_t *control, int level, int type, const void *value, size_t length);
+/* Puts the source address, which the peer knows, into `control`; returns the bytes used, 0 if it goes without saying.
  */
 size_t netblt_link_choose_source(const netblt_socket *from, const netblt_path *path,
                                  uint8_t control[LINK_CONTROL_BYTES]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens, binds and closes the sockets of a link. */
 #include "io/link.h"
 
 #include <errno.h>
@@ -7,7 +8,8 @@
 #include <unistd.h>
 
 #include "io/entropy.h"
-#include "io/link_internal.h"
+#include "io/inbox.h"
+#include "io/link_state.h"
 
 static const enum netblt_family families[NETBLT_LINK_SOCKETS] = {NETBLT_FAMILY_IPV4, NETBLT_FAMILY_IPV6};
 
@@ -124,8 +126,7 @@ static int bind_socket(netblt_link *link, netblt_socket *bound, const netblt_add
         return 0;
     if (getsockname(bound->fd, (struct sockaddr *)&name, &length) != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read the UDP port: %s", strerror(errno));
-    link->udp_port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&name)->sin6_port
-                                                      : ((struct sockaddr_in *)(void *)&name)->sin_port);
+    link->udp_port = netblt_sockaddr_port(&name);
     return 0;
 }
 
@@ -160,28 +161,6 @@ int netblt_link_give_to(netblt_link *link, uid_t uid, gid_t gid, netblt_failure 
             return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot give the socket to another user: %s",
                                strerror(errno));
     return 0;
-}
-
-/* ---- what it is ------------------------------------------------------------------------------------------------ */
-
-int netblt_link_fd(const netblt_link *link, unsigned i)
-{
-    return link->sockets[i].fd;
-}
-
-unsigned netblt_link_socket_for(const netblt_address *foreign)
-{
-    return netblt_address_family(foreign) == NETBLT_FAMILY_IPV6 ? 1 : 0;
-}
-
-enum netblt_encap netblt_link_encap(const netblt_link *link)
-{
-    return link->encap;
-}
-
-netblt_address netblt_link_local(const netblt_link *link, const netblt_address *address)
-{
-    return netblt_address_with_port(address, link->udp_port);
 }
 
 size_t netblt_encap_overhead_bytes(enum netblt_encap encap, enum netblt_family family)

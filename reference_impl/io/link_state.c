@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "io/link_state.h"
+
+int netblt_link_fd(const netblt_link *link, unsigned i)
+{
+    return link->sockets[i].fd;
+}
+
+unsigned netblt_link_socket_for(const netblt_address *foreign)
+{
+    return netblt_address_family(foreign) == NETBLT_FAMILY_IPV6 ? 1 : 0;
+}
+
+enum netblt_encap netblt_link_encap(const netblt_link *link)
+{
+    return link->encap;
+}
+
+netblt_address netblt_link_local(const netblt_link *link, const netblt_address *address)
+{
+    return netblt_address_with_port(address, link->udp_port);
+}
