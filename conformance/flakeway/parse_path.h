@@ -2,7 +2,7 @@
 #ifndef FLAKEWAY_PARSE_PATH_H
 #define FLAKEWAY_PARSE_PATH_H
 
-#include "parse.h"
+#include "statement.h"
 #include "words.h"
 
 /* The settings of lines and paths: framing, cells, frames, mtu, gilbert, spread. */

@@ -3,8 +3,8 @@
 #define FLAKEWAY_RULES_H
 
 #include "flakeway.h"
-#include "parse.h"
 #include "random.h"
+#include "statement.h"
 
 typedef struct fw_rule {
     int id;
