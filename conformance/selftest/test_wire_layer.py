@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scapy
 from netblt_conformance.wire import (
     NETBLT,
     TYPE_NAMES,
@@ -30,7 +33,7 @@ from scapy.packet import Padding, Raw
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT / "pcaps" / "vectors"
-CAMPAIGN = ROOT / "conformance" / "netblt_conformance" / "wire" / "netblt.uts"
+LAYERS = ROOT / "conformance" / "netblt_conformance" / "wire"
 ENTRIES: list[dict[str, Any]] = [
     entry
     for path in sorted(VECTORS.glob("*.json"))
@@ -146,22 +149,6 @@ def test_version_4_is_read_as_version_4(entry: dict[str, Any]) -> None:
     assert {**header_fields(packet), **body_fields(packet)} == entry["fields"]
 
 
-def test_the_layers_pass_their_own_tests() -> None:
-    """netblt.uts, as scapy's contributions are tested."""
-    command = [
-        sys.executable,
-        "-m",
-        "scapy.tools.UTscapy",
-        "-f",
-        "text",
-        "-t",
-        str(Path(__file__).with_name("netblt.uts")),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "UTscapy ended successfully" in done.stdout + done.stderr, done.stdout + done.stderr
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.mark.parametrize("entry", vectors(error="short"), ids=named)
 def test_less_than_a_header_is_raw(entry: dict[str, Any]) -> None:
     assert not isinstance(NETBLT(bytes.fromhex(entry["hex"])), NETBLT)
@@ -225,20 +212,51 @@ def test_length_and_checksums_fill_themselves_in_as_the_vectors_have_them(entry:
     assert without_cache(packet)[:length].hex() == entry["hex"][: 2 * length]
 
 
-def test_the_utscapy_campaign_passes() -> None:
-    command = [sys.executable, "-m", "scapy.tools.UTscapy", "-t", str(CAMPAIGN), "-f", "text", "-N", "-q", "-q"]
-    environment = {"PYTHONPATH": str(ROOT / "conformance"), "PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def scapy_with_netblt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of scapy, of which `contrib` has netblt.py."""
+    folder = tmp_path_factory.mktemp("scapy")
+    shutil.copytree(Path(scapy.__file__).parent, folder / "scapy", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(LAYERS / "netblt.py", folder / "scapy" / "contrib")
+    return folder
+
+
+def utscapy(scapy_copy: Path, campaign: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a campaign as scapy's contributors do; the package of the suite cannot be imported."""
+    command = [sys.executable, "-m", "scapy.tools.UTscapy", "-t", str(campaign), "-f", "text", "-N", "-q", "-q"]
+    environment = {"PYTHONPATH": str(scapy_copy), "PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
+    return subprocess.run(command, cwd=scapy_copy, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_campaign_passes_in_scapy_contrib(scapy_with_netblt: Path) -> None:
+    done = utscapy(scapy_with_netblt, LAYERS / "netblt.uts")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_failing_campaign_is_noticed(tmp_path: Path) -> None:
-    spoilt = tmp_path / "spoilt.uts"
-    spoilt.write_text(CAMPAIGN.read_text(encoding="utf-8").replace("0x2c9b", "0x2c9c"), encoding="utf-8")
-    command = [sys.executable, "-m", "scapy.tools.UTscapy", "-t", str(spoilt), "-f", "text", "-N", "-q", "-q"]
-    environment = {"PYTHONPATH": str(ROOT / "conformance"), "PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
+def test_a_failing_campaign_is_noticed(scapy_with_netblt: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.uts"
+    text = (LAYERS / "netblt.uts").read_text(encoding="utf-8")
+    assert "0x2c9b" in text
+    wrong.write_text(text.replace("0x2c9b", "0x2c9c"), encoding="utf-8")
+    assert utscapy(scapy_with_netblt, wrong).returncode != 0
+
+
+def test_scapy_lists_the_contribution(scapy_with_netblt: Path) -> None:
+    """scapy reads the name and the status of a contribution from its comments."""
+    program = "from scapy.main import list_contrib; print(list_contrib('netblt', ret=True))"
+    environment = {"PYTHONPATH": str(scapy_with_netblt), "PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert "(NETBLT), RFC 998" in done.stdout
+    assert "'loads'" in done.stdout
+
+
+def test_the_file_of_the_layers_imports_only_scapy_and_the_standard_library() -> None:
+    tree = ast.parse((LAYERS / "netblt.py").read_text(encoding="utf-8"))
+    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    roots = {module.split(".")[0] for module in modules}
+    assert "scapy" in roots
+    assert roots - {"scapy"} <= sys.stdlib_module_names
 
 
 def test_the_layer_loads_by_itself_and_binds_protocol_30() -> None:

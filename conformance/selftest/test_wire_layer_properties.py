@@ -26,7 +26,7 @@ from netblt_conformance.wire import (
     data_checksum_ok,
     peek,
 )
-from netblt_conformance.wire.fields import wire_form
+from netblt_conformance.wire.netblt import wire_form
 from scapy.config import conf
 from scapy.packet import Padding, Raw
 
