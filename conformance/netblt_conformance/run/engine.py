@@ -77,7 +77,16 @@ class Run:
 
     @property
     def key(self) -> str:
-        return f"{self.title}[{self.role}{'' if self.arm == STIMULUS else '-' + self.arm}]"
+        return f"{self.title}[{self._role_and_arm}]"
+
+    @property
+    def parameters(self) -> str:
+        """What distinguishes the runs of one case: the name of a parameter set for pytest."""
+        return (f"{self.variant}-" if self.variant else "") + self._role_and_arm
+
+    @property
+    def _role_and_arm(self) -> str:
+        return f"{self.role}{'' if self.arm == STIMULUS else '-' + self.arm}"
 
     @property
     def capture_name(self) -> str:
@@ -130,12 +139,17 @@ class Engine:
         plan.selection.knowing(candidate(run) for _, run in self.items)
         return [(item, run) for item, run in self.items if self._picks(plan, run)]
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
+    @staticmethod
+    def add_marker(config: pytest.Config) -> None:
+        """The marker of a case."""
         config.addinivalue_line(
             "markers",
             f"{MARKER}(*requirements, roles, control, needs, variants, kills_nothing, dialects): a conformance case",
         )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        self.add_marker(config)
         reporter = config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             config.pluginmanager.unregister(reporter)
@@ -153,7 +167,7 @@ class Engine:
             for role in mark.kwargs["roles"]
             for arm in arms
         ]
-        metafunc.parametrize("t", runs, indirect=True, ids=[run.key for run in runs])
+        metafunc.parametrize("t", runs, indirect=True, ids=[run.parameters for run in runs])
 
     @pytest.fixture
     def t(self, request: pytest.FixtureRequest) -> Iterator[Case | None]:
