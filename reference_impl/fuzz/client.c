@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The client of a connection under test, with the oracles of life cycle and content: every callback in its turn, memory
  * given back once, every delivered byte what was sent, success only when all is complete. */
-#include "station.h"
+#include "model.h"
 
 #include <string.h>
 

@@ -2,8 +2,6 @@
 /* Model of one connection: its life, and the buffers that its client was asked for. */
 #include "model.h"
 
-#include "station.h"
-
 #include <string.h>
 
 uint8_t model_byte(uint8_t salt, uint64_t index, uint32_t offset)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Oracles of a data receiver: what may be delivered, and what CONTROL packets say. */
-#include "station.h"
+#include "model.h"
 
 #include <string.h>
 

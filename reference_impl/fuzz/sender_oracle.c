@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Oracles of a data sender: what DATA, LDATA and NULL-ACK say, which packets may leave, when an OK counts, which
  * control messages are acknowledged, and how fast data leaves. */
-#include "station.h"
+#include "model.h"
 
 #include <string.h>
 

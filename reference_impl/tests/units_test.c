@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/bitmap.h"
 #include "base/deadlines.h"
+#include "base/list.h"
 #include "base/ring.h"
 #include "base/serial.h"
 #include "check.h"
@@ -65,7 +66,8 @@ static void CKSUM_02_both_forms_of_zero_verify_and_a_large_sum_loses_no_carry(vo
     free(ones);
 }
 
-/* ---- serial, bitmap, ring -------------------------------------------------------------------------------------- */
+/* ---- serial, bitmap, ring, list
+ * -------------------------------------------------------------------------------------- */
 
 static void AMB_12_serial_comparison_works_across_the_wrap(void)
 {
@@ -115,6 +117,65 @@ static void a_ring_keeps_its_order_while_it_grows_and_turns(void)
         nb_ring_pop_back(&ring);
     }
     nb_ring_free(&ring);
+}
+
+struct item {
+    int number;
+    struct nb_link link;
+};
+
+NB_LIST_OF(items, struct item, link)
+
+/* A list, and an array that holds the same items in the same order. */
+struct list_model {
+    struct nb_list list;
+    struct item *order[8];
+    size_t count;
+};
+
+static void check_list(const struct list_model *model)
+{
+    size_t count = 0;
+    for (struct item *at = items_first(&model->list); at != NULL; at = items_next(at))
+        CHECK(count < model->count && at == model->order[count++]);
+    CHECK_EQUAL(count, model->count);
+    CHECK_EQUAL(nb_list_is_empty(&model->list), count == 0);
+    CHECK(items_last(&model->list) == (count == 0 ? NULL : model->order[count - 1]));
+}
+
+static void list_model_forget(struct list_model *model, const struct item *item)
+{
+    size_t at = 0;
+    while (model->order[at] != item)
+        at++;
+    model->count--;
+    memmove(&model->order[at], &model->order[at + 1], (model->count - at) * sizeof(struct item *));
+}
+
+static void a_list_keeps_its_order_whatever_is_removed(void)
+{
+    struct random random = {11};
+    struct item all[8] = {0};
+    struct list_model model = {0};
+    for (int i = 0; i < 20000; i++) {
+        struct item *item = &all[random_next(&random) % 8];
+        bool listed = nb_link_is_listed(&item->link);
+        if (random_chance(&random, 100)) {
+            struct item *first = model.count == 0 ? NULL : model.order[0];
+            CHECK(items_take(&model.list) == first);
+            if (first != NULL)
+                list_model_forget(&model, first);
+        } else if (listed || random_chance(&random, 200)) {
+            items_remove(item); /* does nothing to an item in no list */
+            if (listed)
+                list_model_forget(&model, item);
+            CHECK(!nb_link_is_listed(&item->link));
+        } else {
+            items_append(&model.list, item);
+            model.order[model.count++] = item;
+        }
+        check_list(&model);
+    }
 }
 
 /* ---- sequence -------------------------------------------------------------------------------------------------- */
@@ -316,6 +377,7 @@ int main(void)
     RUN(AMB_12_serial_comparison_works_across_the_wrap);
     RUN(a_bitmap_finds_the_next_bit_at_every_position);
     RUN(a_ring_keeps_its_order_while_it_grows_and_turns);
+    RUN(a_list_keeps_its_order_whatever_is_removed);
     RUN(CTRL_06_07_high_seq_is_what_a_set_of_all_received_numbers_says);
     RUN(deadlines_come_in_order_whatever_was_moved_or_removed);
     RUN(parameters_that_cannot_be_used_are_named);

@@ -180,7 +180,7 @@ void nb_close_make_room(netblt_endpoint *endpoint)
     const struct nb_unvalidated_connections *all = &endpoint->unvalidated;
     uint32_t most = endpoint->config.unvalidated_connections;
     if (most != 0 && all->count >= most)
-        evict(all->silent.oldest != NULL ? all->silent.oldest : all->talking.oldest);
+        evict(nb_unvalidated_first(nb_list_is_empty(&all->silent) ? &all->talking : &all->silent));
 }
 
 static void close_unreachable(netblt_connection *connection)
@@ -190,11 +190,11 @@ static void close_unreachable(netblt_connection *connection)
     nb_close_now(connection);
 }
 
-static void end_unreachable(struct nb_connection_list *list, const netblt_address *foreign, uint16_t local_port)
+static void end_unreachable(const struct nb_list *list, const netblt_address *foreign, uint16_t local_port)
 {
     netblt_connection *next;
-    for (netblt_connection *at = list->oldest; at != NULL; at = next) {
-        next = at->unvalidated.next;
+    for (netblt_connection *at = nb_unvalidated_first(list); at != NULL; at = next) {
+        next = nb_unvalidated_next(at);
         if (nb_demux_same_address(&at->path.foreign, foreign) && (local_port == 0 || at->local_port == local_port))
             close_unreachable(at);
     }

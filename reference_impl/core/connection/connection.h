@@ -5,6 +5,7 @@
 #define NETBLT_CORE_CONNECTION_H
 
 #include "base/deadlines.h"
+#include "base/list.h"
 #include "connection/receiver_state.h"
 #include "connection/sender_state.h"
 #include "wire/wire.h"
@@ -24,9 +25,8 @@ enum nb_owed {
 
 /* The peer of a passive end before it has shown that packets reach it (validation.h). */
 struct nb_unvalidated {
-    bool listed; /* among the endpoint's unvalidated connections; without it the rest has no meaning */
-    bool talks;  /* it has sent more than OPENs */
-    netblt_connection *next, *before;
+    struct nb_link listed;  /* among the endpoint's unvalidated connections; without it the rest has no meaning */
+    bool talks;             /* it has sent more than OPENs */
     uint64_t credit_bytes;  /* of its own: three times what was received, less what was sent */
     uint64_t started_bytes; /* of the buffers that were started, in packets */
     double chance;          /* that the RESENDs so far named the withheld packets by chance */
@@ -45,12 +45,10 @@ struct nb_pending_end {
 
 struct netblt_connection {
     netblt_endpoint *endpoint;
-    netblt_connection *hash_next;
+    struct nb_link in_bucket; /* of the hash table (demux.h) */
     struct nb_deadline deadline;
-    netblt_connection *ready_next; /* list of connections with packets to send */
-    netblt_connection *touched_next;
-    bool ready;
-    bool touched;
+    struct nb_link ready;  /* among the connections with packets to send */
+    struct nb_link marked; /* among those that something happened to, or that have closed */
 
     netblt_path path;
     uint8_t version; /* of every packet we send: our own, or that of the OPEN that we accepted (AMB-01) */

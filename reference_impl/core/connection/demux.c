@@ -8,6 +8,8 @@
 
 #define FIRST_BUCKETS 64
 
+NB_LIST_OF(nb_bucket, netblt_connection, in_bucket)
+
 /* Keyed: peers choose ports, and with UDP addresses too, and could make all connections share a bucket. */
 static size_t bucket_of(const struct nb_demux *demux, const netblt_path *path, uint16_t local_port,
                         uint16_t foreign_port)
@@ -29,8 +31,9 @@ bool nb_demux_same_address(const netblt_address *a, const netblt_address *b)
 
 void nb_demux_free(struct nb_demux *demux)
 {
-    while (demux->listeners != NULL)
-        nb_demux_unlisten(demux, demux->listeners->port);
+    struct nb_listener *listener;
+    while ((listener = nb_listeners_take(&demux->listeners)) != NULL)
+        free(listener);
     free(demux->buckets);
     *demux = (struct nb_demux){0};
 }
@@ -40,8 +43,8 @@ netblt_connection *nb_demux_find(const struct nb_demux *demux, const netblt_path
 {
     if (demux->bucket_count == 0)
         return NULL;
-    netblt_connection *at = demux->buckets[bucket_of(demux, path, local_port, foreign_port)];
-    for (; at != NULL; at = at->hash_next)
+    const struct nb_list *bucket = &demux->buckets[bucket_of(demux, path, local_port, foreign_port)];
+    for (netblt_connection *at = nb_bucket_first(bucket); at != NULL; at = nb_bucket_next(at))
         if (at->local_port == local_port && at->foreign_port == foreign_port &&
             nb_demux_same_address(&at->path.local, &path->local) &&
             nb_demux_same_address(&at->path.foreign, &path->foreign))
@@ -49,16 +52,10 @@ netblt_connection *nb_demux_find(const struct nb_demux *demux, const netblt_path
     return NULL;
 }
 
-static netblt_connection **bucket_for(struct nb_demux *demux, const netblt_connection *connection)
-{
-    return &demux->buckets[bucket_of(demux, &connection->path, connection->local_port, connection->foreign_port)];
-}
-
 static void insert(struct nb_demux *demux, netblt_connection *connection)
 {
-    netblt_connection **bucket = bucket_for(demux, connection);
-    connection->hash_next = *bucket;
-    *bucket = connection;
+    size_t bucket = bucket_of(demux, &connection->path, connection->local_port, connection->foreign_port);
+    nb_bucket_append(&demux->buckets[bucket], connection);
 }
 
 static bool grow(struct nb_demux *demux)
@@ -69,11 +66,9 @@ static bool grow(struct nb_demux *demux)
     if (bigger.buckets == NULL)
         return false;
     for (size_t i = 0; i < demux->bucket_count; i++) {
-        while (demux->buckets[i] != NULL) {
-            netblt_connection *connection = demux->buckets[i];
-            demux->buckets[i] = connection->hash_next;
+        netblt_connection *connection;
+        while ((connection = nb_bucket_take(&demux->buckets[i])) != NULL)
             insert(&bigger, connection);
-        }
     }
     free(demux->buckets);
     *demux = bigger;
@@ -91,24 +86,21 @@ bool nb_demux_add(struct nb_demux *demux, netblt_connection *connection)
 
 void nb_demux_remove(struct nb_demux *demux, netblt_connection *connection)
 {
-    netblt_connection **at = bucket_for(demux, connection);
-    while (*at != connection)
-        at = &(*at)->hash_next;
-    *at = connection->hash_next;
+    nb_bucket_remove(connection);
     demux->connections--;
 }
 
 netblt_connection *nb_demux_any(const struct nb_demux *demux)
 {
     for (size_t i = 0; demux->connections > 0 && i < demux->bucket_count; i++)
-        if (demux->buckets[i] != NULL)
-            return demux->buckets[i];
+        if (!nb_list_is_empty(&demux->buckets[i]))
+            return nb_bucket_first(&demux->buckets[i]);
     return NULL;
 }
 
 struct nb_listener *nb_demux_listener(const struct nb_demux *demux, uint16_t port)
 {
-    for (struct nb_listener *at = demux->listeners; at != NULL; at = at->next)
+    for (struct nb_listener *at = nb_listeners_first(&demux->listeners); at != NULL; at = nb_listeners_next(at))
         if (at->port == port)
             return at;
     return NULL;
@@ -121,19 +113,16 @@ int nb_demux_listen(struct nb_demux *demux, uint16_t port, netblt_accept_fn *acc
     struct nb_listener *listener = malloc(sizeof *listener);
     if (listener == NULL)
         return NETBLT_ERR_NO_MEMORY;
-    *listener = (struct nb_listener){demux->listeners, port, accept, context};
-    demux->listeners = listener;
+    *listener = (struct nb_listener){.port = port, .accept = accept, .context = context};
+    nb_listeners_append(&demux->listeners, listener);
     return 0;
 }
 
 void nb_demux_unlisten(struct nb_demux *demux, uint16_t port)
 {
-    for (struct nb_listener **at = &demux->listeners; *at != NULL; at = &(*at)->next) {
-        if ((*at)->port == port) {
-            struct nb_listener *gone = *at;
-            *at = gone->next;
-            free(gone);
-            return;
-        }
-    }
+    struct nb_listener *listener = nb_demux_listener(demux, port);
+    if (listener == NULL)
+        return;
+    nb_listeners_remove(listener);
+    free(listener);
 }

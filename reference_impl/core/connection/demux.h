@@ -3,6 +3,7 @@
 #define NETBLT_CORE_DEMUX_H
 
 #include "base/keyed_hash.h"
+#include "base/list.h"
 
 #include <netblt/endpoint.h>
 #include <stddef.h>
@@ -11,18 +12,20 @@
  * OPEN is for. */
 
 struct nb_listener {
-    struct nb_listener *next;
+    struct nb_link link;
     uint16_t port;
     netblt_accept_fn *accept;
     void *context;
 };
 
+NB_LIST_OF(nb_listeners, struct nb_listener, link)
+
 struct nb_demux {
-    struct nb_hash_key key; /* from the endpoint's secret; must not change while there are connections */
-    netblt_connection **buckets;
-    size_t bucket_count; /* a power of two, or 0 */
+    struct nb_hash_key key;  /* from the endpoint's secret; must not change while there are connections */
+    struct nb_list *buckets; /* of connections */
+    size_t bucket_count;     /* a power of two, or 0 */
     size_t connections;
-    struct nb_listener *listeners;
+    struct nb_list listeners;
 };
 
 void nb_demux_free(struct nb_demux *demux);

@@ -18,14 +18,6 @@ void nb_log(const netblt_endpoint *endpoint, const char *format, ...)
 
 void nb_touch(netblt_connection *connection)
 {
-    netblt_endpoint *endpoint = connection->endpoint;
-    if (connection->touched)
-        return;
-    connection->touched = true;
-    connection->touched_next = NULL;
-    if (endpoint->touched_last == NULL)
-        endpoint->touched_first = connection;
-    else
-        endpoint->touched_last->touched_next = connection;
-    endpoint->touched_last = connection;
+    if (!nb_link_is_listed(&connection->marked))
+        nb_marked_append(&connection->endpoint->marked, connection);
 }

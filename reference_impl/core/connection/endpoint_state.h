@@ -13,12 +13,8 @@
 #include <netblt/endpoint.h>
 
 /* The unvalidated peers of an endpoint (validation.h). */
-struct nb_connection_list {
-    netblt_connection *oldest, *newest;
-};
-
 struct nb_unvalidated_connections {
-    struct nb_connection_list silent, talking;
+    struct nb_list silent, talking; /* the oldest first */
     uint32_t count;
 };
 
@@ -34,16 +30,18 @@ struct netblt_endpoint {
     struct nb_budget budget;
     struct nb_unvalidated_connections unvalidated;
     struct nb_gone gone;
-    netblt_connection *ready_first; /* connections with packets to send, served in turn */
-    netblt_connection *ready_last;
-    netblt_connection *touched_first;
-    netblt_connection *touched_last;
-    netblt_connection *closed; /* by touched_next: to be freed */
+    struct nb_list ready;  /* connections with packets to send, served in turn */
+    struct nb_list marked; /* connections that something happened to */
+    struct nb_list closed; /* connections that are to be freed */
     unsigned depth;
     netblt_time now;        /* the latest moment that a caller named */
     const uint8_t *arrived; /* the packet that is being taken in */
     size_t arrived_bytes;
 };
+
+NB_LIST_OF(nb_ready, netblt_connection, ready)
+NB_LIST_OF(nb_marked, netblt_connection, marked) /* also for `closed` */
+NB_LIST_OF(nb_unvalidated, netblt_connection, unvalidated.listed)
 
 /* Something happened to this connection: step it before the outermost call returns. */
 void nb_touch(netblt_connection *connection);

@@ -14,22 +14,11 @@ void nb_farewells_init(struct nb_farewells *farewells)
     *farewells = (struct nb_farewells){.answers_left = ANSWERS_AT_ONCE};
 }
 
-static void drop(struct nb_farewells *farewells, struct nb_farewell **link)
-{
-    struct nb_farewell *gone = *link;
-    *link = gone->next;
-    if (farewells->last == gone) {
-        farewells->last = farewells->first;
-        while (farewells->last != NULL && farewells->last->next != NULL)
-            farewells->last = farewells->last->next;
-    }
-    free(gone);
-}
-
 void nb_farewells_free(struct nb_farewells *farewells)
 {
-    while (farewells->first != NULL)
-        drop(farewells, &farewells->first);
+    struct nb_farewell *farewell;
+    while ((farewell = nb_farewell_queue_take(&farewells->queue)) != NULL)
+        free(farewell);
 }
 
 size_t nb_farewell_say(struct nb_farewells *farewells, const netblt_path *path, const struct nb_emitter *emitter,
@@ -38,15 +27,10 @@ size_t nb_farewell_say(struct nb_farewells *farewells, const netblt_path *path, 
     struct nb_farewell *farewell = malloc(sizeof *farewell);
     if (farewell == NULL)
         return 0;
-    farewell->next = NULL;
-    farewell->path = *path;
+    *farewell = (struct nb_farewell){.path = *path};
     farewell->length = reason == NULL ? nb_write_bare(farewell->packet, emitter, type)
                                       : nb_write_reason(farewell->packet, emitter, type, reason);
-    if (farewells->last == NULL)
-        farewells->first = farewell;
-    else
-        farewells->last->next = farewell;
-    farewells->last = farewell;
+    nb_farewell_queue_append(&farewells->queue, farewell);
     return farewell->length;
 }
 
@@ -81,16 +65,17 @@ size_t nb_farewell_answer(struct nb_farewells *farewells, const netblt_path *pat
 
 size_t nb_farewell_write(struct nb_farewells *farewells, uint8_t *packet, size_t capacity, netblt_output *output)
 {
-    struct nb_farewell **link = &farewells->first;
+    struct nb_farewell *farewell = nb_farewell_queue_first(&farewells->queue);
     *output = (netblt_output){0};
-    for (; *link != NULL && (*link)->length > capacity; link = &(*link)->next)
-        if (output->needed == 0 || (*link)->length < output->needed)
-            output->needed = (*link)->length;
-    if (*link == NULL)
+    for (; farewell != NULL && farewell->length > capacity; farewell = nb_farewell_queue_next(farewell))
+        if (output->needed == 0 || farewell->length < output->needed)
+            output->needed = farewell->length;
+    if (farewell == NULL)
         return 0;
-    size_t length = (*link)->length;
-    memcpy(packet, (*link)->packet, length);
-    *output = (netblt_output){.path = (*link)->path, .segment_bytes = length, .count = 1, .length = length};
-    drop(farewells, link);
+    size_t length = farewell->length;
+    memcpy(packet, farewell->packet, length);
+    *output = (netblt_output){.path = farewell->path, .segment_bytes = length, .count = 1, .length = length};
+    nb_farewell_queue_remove(farewell);
+    free(farewell);
     return length;
 }

@@ -2,6 +2,7 @@
 #ifndef NETBLT_CORE_FAREWELL_H
 #define NETBLT_CORE_FAREWELL_H
 
+#include "base/list.h"
 #include "wire/wire.h"
 
 #include <netblt/endpoint.h>
@@ -11,15 +12,16 @@
  */
 
 struct nb_farewell {
-    struct nb_farewell *next;
+    struct nb_link link;
     netblt_path path;
     size_t length;
     uint8_t packet[NB_REASON_MAX_BYTES];
 };
 
+NB_LIST_OF(nb_farewell_queue, struct nb_farewell, link)
+
 struct nb_farewells {
-    struct nb_farewell *first;
-    struct nb_farewell *last;
+    struct nb_list queue; /* the oldest first */
     unsigned answers_left;
     netblt_time answers_counted_at; /* up to when the allowance was computed */
 };

@@ -37,7 +37,7 @@ void nb_observe_sent(netblt_endpoint *endpoint, netblt_connection *connection, c
 
 void nb_observe_farewell(netblt_endpoint *endpoint, netblt_connection *connection)
 {
-    const struct nb_farewell *farewell = endpoint->farewells.last;
+    const struct nb_farewell *farewell = nb_farewell_queue_last(&endpoint->farewells.queue);
     nb_observe_sent(endpoint, connection, farewell->packet, farewell->length, farewell->length);
 }
 

@@ -19,7 +19,7 @@
 
 bool nb_validation_is_missing(const netblt_connection *connection)
 {
-    return connection->unvalidated.listed;
+    return nb_link_is_listed(&connection->unvalidated.listed);
 }
 
 bool nb_validation_response_was_seen(const netblt_connection *connection)
@@ -30,34 +30,10 @@ bool nb_validation_response_was_seen(const netblt_connection *connection)
 
 /* ---- how many -------------------------------------------------------------------------------------------------- */
 
-static struct nb_connection_list *list_of(netblt_connection *connection)
+static struct nb_list *list_of(netblt_connection *connection)
 {
     struct nb_unvalidated_connections *all = &connection->endpoint->unvalidated;
     return connection->unvalidated.talks ? &all->talking : &all->silent;
-}
-
-static void append(struct nb_connection_list *list, netblt_connection *connection)
-{
-    connection->unvalidated.before = list->newest;
-    connection->unvalidated.next = NULL;
-    if (list->newest != NULL)
-        list->newest->unvalidated.next = connection;
-    else
-        list->oldest = connection;
-    list->newest = connection;
-}
-
-static void unlink_from(struct nb_connection_list *list, netblt_connection *connection)
-{
-    struct nb_unvalidated *at = &connection->unvalidated;
-    if (at->before != NULL)
-        at->before->unvalidated.next = at->next;
-    else
-        list->oldest = at->next;
-    if (at->next != NULL)
-        at->next->unvalidated.before = at->before;
-    else
-        list->newest = at->before;
 }
 
 void nb_validation_begin(netblt_connection *connection, size_t open_bytes)
@@ -66,18 +42,17 @@ void nb_validation_begin(netblt_connection *connection, size_t open_bytes)
     if (endpoint->config.unvalidated_bytes_per_s == 0)
         return;
     connection->unvalidated =
-        (struct nb_unvalidated){.listed = true, .credit_bytes = NB_BUDGET_FACTOR * (uint64_t)open_bytes, .chance = 1};
-    append(list_of(connection), connection);
+        (struct nb_unvalidated){.credit_bytes = NB_BUDGET_FACTOR * (uint64_t)open_bytes, .chance = 1};
+    nb_unvalidated_append(list_of(connection), connection);
     endpoint->unvalidated.count++;
 }
 
 void nb_validation_forget(netblt_connection *connection)
 {
-    if (!connection->unvalidated.listed)
+    if (!nb_validation_is_missing(connection))
         return;
-    unlink_from(list_of(connection), connection);
+    nb_unvalidated_remove(connection);
     connection->endpoint->unvalidated.count--;
-    connection->unvalidated.listed = false;
 }
 
 void nb_validation_done(netblt_connection *connection)
@@ -105,9 +80,9 @@ void nb_validation_received(netblt_connection *connection, const struct nb_packe
     connection->unvalidated.credit_bytes += NB_BUDGET_FACTOR * (uint64_t)packet->length;
     if (packet->type == NB_OPEN || connection->unvalidated.talks)
         return;
-    unlink_from(list_of(connection), connection);
+    nb_unvalidated_remove(connection);
     connection->unvalidated.talks = true;
-    append(list_of(connection), connection);
+    nb_unvalidated_append(list_of(connection), connection);
 }
 
 netblt_time nb_validation_send_at(const netblt_connection *connection, size_t bytes, netblt_time now)

@@ -77,64 +77,11 @@ static netblt_time enter(netblt_endpoint *endpoint, netblt_time now)
     return endpoint->now;
 }
 
-static netblt_connection *take_touched(netblt_endpoint *endpoint)
-{
-    netblt_connection *connection = endpoint->touched_first;
-    if (connection == NULL)
-        return NULL;
-    endpoint->touched_first = connection->touched_next;
-    if (endpoint->touched_first == NULL)
-        endpoint->touched_last = NULL;
-    connection->touched = false;
-    return connection;
-}
-
-static void add_ready(netblt_endpoint *endpoint, netblt_connection *connection)
-{
-    if (connection->ready)
-        return;
-    connection->ready = true;
-    connection->ready_next = NULL;
-    if (endpoint->ready_last == NULL)
-        endpoint->ready_first = connection;
-    else
-        endpoint->ready_last->ready_next = connection;
-    endpoint->ready_last = connection;
-}
-
-static netblt_connection *take_ready(netblt_endpoint *endpoint)
-{
-    netblt_connection *connection = endpoint->ready_first;
-    if (connection == NULL)
-        return NULL;
-    endpoint->ready_first = connection->ready_next;
-    if (endpoint->ready_first == NULL)
-        endpoint->ready_last = NULL;
-    connection->ready = false;
-    return connection;
-}
-
-static void remove_ready(netblt_endpoint *endpoint, netblt_connection *connection)
-{
-    if (!connection->ready)
-        return;
-    netblt_connection **link = &endpoint->ready_first;
-    netblt_connection *before = NULL;
-    while (*link != connection) {
-        before = *link;
-        link = &(*link)->ready_next;
-    }
-    *link = connection->ready_next;
-    if (endpoint->ready_last == connection)
-        endpoint->ready_last = before;
-    connection->ready = false;
-}
-
 static void schedule(netblt_connection *connection)
 {
     netblt_endpoint *endpoint = connection->endpoint;
-    if (nb_connection_has_output(connection, endpoint->now))
-        add_ready(endpoint, connection);
+    if (nb_connection_has_output(connection, endpoint->now) && !nb_link_is_listed(&connection->ready))
+        nb_ready_append(&endpoint->ready, connection);
     nb_deadlines_set(&endpoint->deadlines, &connection->deadline, nb_connection_deadline(connection, endpoint->now));
 }
 
@@ -142,37 +89,34 @@ static void bury(netblt_endpoint *endpoint, netblt_connection *connection)
 {
     if (!connection->active && nb_validation_response_was_seen(connection))
         nb_gone_remember(&endpoint->gone, connection, endpoint->now);
-    remove_ready(endpoint, connection);
+    nb_ready_remove(connection);
     nb_deadlines_set(&endpoint->deadlines, &connection->deadline, NETBLT_TIME_NEVER);
     nb_demux_remove(&endpoint->demux, connection);
-    connection->touched_next = endpoint->closed;
-    connection->touched = true; /* never touched again */
-    endpoint->closed = connection;
+    nb_marked_append(&endpoint->closed, connection); /* and so never marked again */
 }
 
 static void free_closed(netblt_endpoint *endpoint)
 {
-    while (endpoint->closed != NULL) {
-        netblt_connection *connection = endpoint->closed;
-        endpoint->closed = connection->touched_next;
+    netblt_connection *connection;
+    while ((connection = nb_marked_take(&endpoint->closed)) != NULL) {
         if (connection->client->closed != NULL)
             connection->client->closed(connection->context, connection);
         connection_free(connection);
     }
 }
 
-/* Lets each touched connection follow up on what happened, and removes those that are closed. */
+/* Lets each marked connection follow up on what happened, and removes those that are closed. */
 static void settle(netblt_endpoint *endpoint)
 {
-    while (endpoint->touched_first != NULL || endpoint->closed != NULL) {
-        netblt_connection *connection = take_touched(endpoint);
+    while (!nb_list_is_empty(&endpoint->marked) || !nb_list_is_empty(&endpoint->closed)) {
+        netblt_connection *connection = nb_marked_take(&endpoint->marked);
         if (connection == NULL) {
             free_closed(endpoint);
             continue;
         }
         nb_connection_step(connection, endpoint->now);
         if (connection->state == NETBLT_STATE_CLOSED) {
-            if (connection->touched) /* again, by a callback of its own last step */
+            if (nb_link_is_listed(&connection->marked)) /* again, by a callback of its own last step */
                 continue;
             bury(endpoint, connection);
         } else {
@@ -363,10 +307,10 @@ static size_t output_of_connections(netblt_endpoint *endpoint, uint8_t *packets,
                                     netblt_time now)
 {
     /* Each ready connection once: one whose packet does not fit must not keep the others waiting. */
-    netblt_connection *stop = endpoint->ready_last;
+    const netblt_connection *stop = nb_ready_last(&endpoint->ready);
     size_t needed = output->needed; /* by a farewell */
     for (;;) {
-        netblt_connection *connection = take_ready(endpoint);
+        netblt_connection *connection = nb_ready_take(&endpoint->ready);
         size_t bytes = 0;
         if (connection != NULL) {
             bytes = nb_connection_output(connection, packets, capacity, output, now);
@@ -397,7 +341,7 @@ size_t netblt_output_burst(netblt_endpoint *endpoint, uint8_t *packets, size_t c
 
 netblt_time netblt_deadline(const netblt_endpoint *endpoint)
 {
-    if (endpoint->farewells.first != NULL || endpoint->ready_first != NULL)
+    if (!nb_list_is_empty(&endpoint->farewells.queue) || !nb_list_is_empty(&endpoint->ready))
         return endpoint->now;
     const struct nb_deadline *first = nb_deadlines_first(&endpoint->deadlines);
     return first == NULL ? NETBLT_TIME_NEVER : first->at;

@@ -175,7 +175,7 @@ netblt_time nb_connection_deadline(const netblt_connection *connection, netblt_t
     if (connection->started && nb_connection_transfers(connection) && !connection->pending_end.quiet) {
         if (connection->role == NETBLT_RECEIVER)
             at = nb_earlier(at, nb_receiver_deadline(connection));
-        else if (!connection->ready)
+        else if (!nb_link_is_listed(&connection->ready))
             at = nb_earlier(at, nb_sender_next_data(connection, now));
     }
     return at;
