@@ -54,23 +54,23 @@ static bool withholds(netblt_iut *iut, uint64_t index)
     return false;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     netblt_iut *iut = context;
     (void)connection;
     if (withholds(iut, index)) {
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     }
     uint64_t offset = index * capacity;
     uint64_t left = offset < iut->length ? iut->length - offset : 0;
     *data = iut->data + (iut->length - left);
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     netblt_iut *iut = context;
     (void)connection;
@@ -170,8 +170,8 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client client = {
-    .supply = supply,
-    .provide = provide,
+    .get_send_buffer = get_send_buffer,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .opened = opened,

@@ -88,8 +88,8 @@ static void count_outstanding(struct flow_end *end, int change)
     sample(end->world, WORLD_OUTSTANDING, end->flow, 0, 0, flow->outstanding);
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct flow_end *end = context;
@@ -101,7 +101,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *last = left <= capacity;
     buffer_of(flow, index)->bytes = *length;
     count_outstanding(end, 1);
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -113,7 +113,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     count_outstanding(end, -1);
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
     (void)index;
@@ -162,10 +162,16 @@ static void closed(void *context, netblt_connection *connection)
 
 void world_flow_clients(world *w)
 {
-    w->active_client =
-        (netblt_client){.supply = supply, .release = release, .finished = finished, .closed = closed, .opened = opened};
-    w->passive_client = (netblt_client){
-        .provide = provide, .deliver = deliver, .finished = finished, .closed = closed, .opened = opened};
+    w->active_client = (netblt_client){.get_send_buffer = get_send_buffer,
+                                       .release = release,
+                                       .finished = finished,
+                                       .closed = closed,
+                                       .opened = opened};
+    w->passive_client = (netblt_client){.get_receive_buffer = get_receive_buffer,
+                                        .deliver = deliver,
+                                        .finished = finished,
+                                        .closed = closed,
+                                        .opened = opened};
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */

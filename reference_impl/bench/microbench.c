@@ -81,18 +81,18 @@ static size_t slot(uint64_t index, uint32_t capacity)
     return (size_t)(index % (WORKING_SET_BYTES / capacity)) * capacity;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)context;
     (void)connection;
     *data = source + slot(index, capacity);
     *length = capacity;
     *last = index + 1 == buffers_wanted;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context;
     (void)connection;
@@ -106,7 +106,8 @@ static void finished(void *context, netblt_connection *connection, const netblt_
     done = done || outcome->result == NETBLT_DONE;
 }
 
-static const netblt_client client = {.supply = supply, .provide = provide, .finished = finished};
+static const netblt_client client = {
+    .get_send_buffer = get_send_buffer, .get_receive_buffer = get_receive_buffer, .finished = finished};
 
 static void accept_all(void *context, const netblt_request *request, netblt_answer *answer)
 {

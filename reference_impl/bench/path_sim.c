@@ -74,8 +74,8 @@ struct sim {
 
 /* ---- clients --------------------------------------------------------------------------------------------------- */
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct side *side = context;
@@ -84,10 +84,10 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *data = side->sim->memory;
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
     (void)index;
@@ -148,8 +148,8 @@ static void closed(void *context, netblt_connection *connection)
     side->connection = NULL;
 }
 
-static const netblt_client client = {.supply = supply,
-                                     .provide = provide,
+static const netblt_client client = {.get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
                                      .deliver = deliver,
                                      .discard = discard,
                                      .finished = finished,

@@ -53,7 +53,7 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client probe_client = {
-    .provide = provide_nothing,
+    .get_receive_buffer = provide_nothing,
     .opened = opened,
     .finished = finished,
     .closed = closed,

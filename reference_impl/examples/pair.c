@@ -40,19 +40,19 @@ static uint8_t *wanted, *got;
 static size_t total, delivered;
 static int closed_ends;
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     uint64_t start = index * capacity;
     (void)context, (void)connection;
     *data = wanted + start;
     *length = total - start < capacity ? (uint32_t)(total - start) : capacity;
     *last = total - start <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 /* The receiver's memory is one array, so each buffer lies where it belongs from the start. */
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context, (void)connection;
     return index * capacity <= total ? got + index * capacity : NULL;
@@ -74,8 +74,8 @@ static void closed(void *context, netblt_connection *connection)
            (unsigned long long)info.stats.packets_sent, (unsigned long long)info.stats.data_packets_retransmitted);
 }
 
-static const netblt_client sender = {.supply = supply, .closed = closed};
-static const netblt_client receiver = {.provide = provide, .deliver = deliver, .closed = closed};
+static const netblt_client sender = {.get_send_buffer = get_send_buffer, .closed = closed};
+static const netblt_client receiver = {.get_receive_buffer = get_receive_buffer, .deliver = deliver, .closed = closed};
 
 static void accept_any(void *context, const netblt_request *request, netblt_answer *answer)
 {

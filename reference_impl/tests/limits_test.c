@@ -72,15 +72,15 @@ struct huge {
     uint64_t delivered;
 };
 
-static enum netblt_supply supply_huge(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                      const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer supply_huge(void *context, netblt_connection *connection, uint64_t index,
+                                           uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection, (void)index, (void)capacity;
     struct huge *huge = context;
     *data = huge->memory;
     *length = huge->length;
     *last = true;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static uint8_t *provide_huge(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
@@ -102,8 +102,10 @@ static void finished_huge(void *context, netblt_connection *connection, const ne
     ((struct huge *)context)->done = outcome->result == NETBLT_DONE;
 }
 
-static const netblt_client huge_client = {
-    .supply = supply_huge, .provide = provide_huge, .deliver = deliver_huge, .finished = finished_huge};
+static const netblt_client huge_client = {.get_send_buffer = supply_huge,
+                                          .get_receive_buffer = provide_huge,
+                                          .deliver = deliver_huge,
+                                          .finished = finished_huge};
 
 static void accept_huge(void *context, const netblt_request *request, netblt_answer *answer)
 {

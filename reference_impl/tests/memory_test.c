@@ -25,8 +25,8 @@ static void hold(struct side *side, uint64_t bytes)
     side->held_peak = side->held > side->held_peak ? side->held : side->held_peak;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct side *side = context;
@@ -36,7 +36,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *last = left <= capacity;
     side->buffer_size = capacity;
     hold(side, capacity);
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -46,7 +46,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     side->held -= side->buffer_size;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection, (void)index;
     struct side *side = context;
@@ -79,9 +79,9 @@ static void closed(void *context, netblt_connection *connection)
     ((struct side *)context)->closed++;
 }
 
-static const netblt_client client = {.supply = supply,
+static const netblt_client client = {.get_send_buffer = get_send_buffer,
                                      .release = release,
-                                     .provide = provide,
+                                     .get_receive_buffer = get_receive_buffer,
                                      .deliver = deliver,
                                      .discard = discard,
                                      .finished = finished,

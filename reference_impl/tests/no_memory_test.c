@@ -9,11 +9,11 @@
  * on: it ends, tells its peer so, and gives all memory back. A sender that cannot withhold packets sends them. */
 
 /* The client has memory enough. */
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     long when = counted.fail_after;
     counted.fail_after = -1;
-    uint8_t *memory = peer_client.provide(context, connection, index, capacity);
+    uint8_t *memory = peer_client.get_receive_buffer(context, connection, index, capacity);
     counted.fail_after = when;
     return memory;
 }
@@ -24,7 +24,7 @@ static void meet(struct peer *peer)
 {
     peer_init(peer, NETBLT_RECEIVER, true);
     client = peer_client;
-    client.provide = provide;
+    client.get_receive_buffer = get_receive_buffer;
     peer->client = &client;
 }
 

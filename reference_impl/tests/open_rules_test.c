@@ -365,11 +365,11 @@ static void AMB_01_every_packet_of_a_passive_end_carries_the_version_of_the_OPEN
     peer_free(&peer);
 }
 
-static enum netblt_supply never_ready(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                      const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer never_ready(void *context, netblt_connection *connection, uint64_t index,
+                                           uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)context, (void)connection, (void)index, (void)capacity, (void)data, (void)length, (void)last;
-    return NETBLT_SUPPLY_WAIT;
+    return NETBLT_SEND_BUFFER_WAIT;
 }
 
 static void opening_names_what_is_wrong_with_the_port_the_client_or_the_parameters(void)
@@ -377,7 +377,7 @@ static void opening_names_what_is_wrong_with_the_port_the_client_or_the_paramete
     struct peer peer;
     netblt_connection *second = NULL;
     netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, 2}}};
-    const netblt_client nobody = {0}, sender = {.supply = never_ready};
+    const netblt_client nobody = {0}, sender = {.get_send_buffer = never_ready};
     peer_init(&peer, NETBLT_SENDER, true);
     peer_start(&peer);
     netblt_params zero = peer.params;

@@ -41,7 +41,7 @@ struct end {
     bool confirmed; /* ... and netblt_confirm() or netblt_abort() followed */
     netblt_time confirm_at;
     uint64_t held; /* buffers that the core holds */
-    uint64_t next; /* index that supply or deliver must name next */
+    uint64_t next; /* index that get_send_buffer or deliver must name next */
 };
 
 struct pair {
@@ -92,15 +92,15 @@ static bool stalls(struct end *end)
     return true;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct end *end = context;
     struct pair *pair = end->pair;
-    must(pair, end->sends && index == end->next, "supply was asked for the wrong buffer");
+    must(pair, end->sends && index == end->next, "get_send_buffer was asked for the wrong buffer");
     if (stalls(end))
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     uint64_t offset = index * capacity;
     uint64_t left = pair->c->size - offset;
     *data = pair->data + offset;
@@ -108,7 +108,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *last = pair->c->end_is_late ? left < capacity : left <= capacity;
     end->next++;
     end->held++;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -119,7 +119,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     end->held--;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
     (void)index;
@@ -208,9 +208,9 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client client = {
-    .supply = supply,
+    .get_send_buffer = get_send_buffer,
     .release = release,
-    .provide = provide,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .complete = complete,
     .discard = discard,

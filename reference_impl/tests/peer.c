@@ -14,19 +14,19 @@ uint8_t peer_byte(uint64_t offset)
     return (uint8_t)(offset * 37 + offset / 251 + 11);
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct peer *peer = context;
     if (index >= peer->stall_from)
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     uint64_t left = peer->size - index * capacity;
     *data = peer->data + index * capacity;
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = peer->end_is_late ? left < capacity : left <= capacity;
     peer->held++;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -37,7 +37,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     ((struct peer *)context)->held--;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
     struct peer *peer = context;
@@ -100,9 +100,9 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client peer_client = {
-    .supply = supply,
+    .get_send_buffer = get_send_buffer,
     .release = release,
-    .provide = provide,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .opened = opened,

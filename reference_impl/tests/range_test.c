@@ -37,8 +37,8 @@ struct stream {
     uint64_t start; /* index of the first buffer of this stream that is transferred at all */
 };
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct stream *stream = context;
@@ -47,7 +47,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = stream->end_is_late ? left < capacity : left <= capacity;
     stream->held++;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -56,7 +56,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     ((struct stream *)context)->held--;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection, (void)index;
     struct stream *stream = context;
@@ -120,9 +120,9 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client client = {
-    .supply = supply,
+    .get_send_buffer = get_send_buffer,
     .release = release,
-    .provide = provide,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .opened = opened,

@@ -50,7 +50,8 @@ bool nb_client_fits(const netblt_client *client, enum netblt_role role)
 {
     if (client == NULL)
         return false;
-    return role == NETBLT_SENDER ? client->supply != NULL : role == NETBLT_RECEIVER && client->provide != NULL;
+    return role == NETBLT_SENDER ? client->get_send_buffer != NULL
+                                 : role == NETBLT_RECEIVER && client->get_receive_buffer != NULL;
 }
 
 bool nb_too_long(uint64_t transfer_size, const netblt_options *options)

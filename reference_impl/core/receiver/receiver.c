@@ -168,7 +168,8 @@ static void issue_gos(netblt_connection *connection)
     struct nb_receiver *receiver = &connection->receiver;
     while (may_go(connection)) {
         uint64_t index = receiver->first + receiver->buffers.count;
-        uint8_t *memory = connection->client->provide(connection->context, connection, index, receiver->buffer_size);
+        uint8_t *memory =
+            connection->client->get_receive_buffer(connection->context, connection, index, receiver->buffer_size);
         if (memory == NULL) {
             receiver->client_waits = true;
             return;

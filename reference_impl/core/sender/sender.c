@@ -110,9 +110,9 @@ static void ask_client(netblt_connection *connection, netblt_time now)
         const uint8_t *data = NULL;
         uint32_t length = 0;
         bool last = false;
-        enum netblt_supply answer = connection->client->supply(connection->context, connection, index,
-                                                               sender->buffer_size, &data, &length, &last);
-        if (answer != NETBLT_SUPPLY_READY) {
+        enum netblt_send_buffer answer = connection->client->get_send_buffer(
+            connection->context, connection, index, sender->buffer_size, &data, &length, &last);
+        if (answer != NETBLT_SEND_BUFFER_READY) {
             sender->client_waits = true;
             return;
         }

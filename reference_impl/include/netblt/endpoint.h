@@ -82,9 +82,9 @@ typedef struct netblt_outcome {
 } netblt_outcome;
 
 /* What a sending client answers when it is asked for the next buffer. */
-enum netblt_supply {
-    NETBLT_SUPPLY_READY, /* *data and *length are set, *last says whether this is the last buffer */
-    NETBLT_SUPPLY_WAIT,  /* nothing yet: netblt_resume() will be called; KEEPALIVEs go out meanwhile */
+enum netblt_send_buffer {
+    NETBLT_SEND_BUFFER_READY, /* *data and *length are set, *last says whether this is the last buffer */
+    NETBLT_SEND_BUFFER_WAIT,  /* nothing yet: netblt_resume() will be called; KEEPALIVEs go out meanwhile */
 };
 
 /* The client's half of a connection. The core keeps pointers into the client's memory and no copy of it: memory
@@ -92,13 +92,13 @@ enum netblt_supply {
 typedef struct netblt_client {
     /* Sender: buffer number `index` (0, 1, 2, ... whatever the peer calls it) is wanted. A buffer that is not the last
      * must fill `capacity` bytes exactly. length 0 is legal for the last buffer only. */
-    enum netblt_supply (*supply)(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last);
+    enum netblt_send_buffer (*get_send_buffer)(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last);
     /* Sender: buffer `index` got its OK, or the connection ended; the memory is the client's again. */
     void (*release)(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data);
 
     /* Receiver: memory of `capacity` bytes for buffer `index`, or NULL for "not now" (then netblt_resume()). */
-    uint8_t *(*provide)(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity);
+    uint8_t *(*get_receive_buffer)(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity);
     /* Receiver: buffer `index` is complete with `length` bytes; the memory is the client's again. Called once for each
      * buffer: in order of index, unless netblt_options.any_order. */
     void (*deliver)(void *context, netblt_connection *connection, uint64_t index, uint8_t *data, uint32_t length,
