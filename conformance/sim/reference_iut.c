@@ -170,6 +170,7 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client client = {
+    .size = sizeof(netblt_client),
     .get_send_buffer = get_send_buffer,
     .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
@@ -258,8 +259,17 @@ static bool begin(netblt_iut *iut, char *error, size_t capacity)
         const netblt_path path = {.local = ipv4_address(from->local_address),
                                   .foreign = ipv4_address(from->foreign_address)};
         params.transfer_size = from->sender ? iut->length : 0;
-        problem = netblt_open(iut->endpoint, &path, from->local_port, from->foreign_port, role_of(from), &params,
-                              unique_id(from->seed), &client, iut, NULL, iut->now_us, &iut->connection);
+        problem = netblt_open(iut->endpoint,
+                              &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                  .path = &path,
+                                                  .local_port = from->local_port,
+                                                  .foreign_port = from->foreign_port,
+                                                  .role = role_of(from),
+                                                  .unique_id = unique_id(from->seed),
+                                                  .params = &params,
+                                                  .client = &client,
+                                                  .context = iut},
+                              iut->now_us, &iut->connection);
     } else {
         problem = netblt_listen(iut->endpoint, from->local_port, answer_open, iut);
     }

@@ -162,12 +162,14 @@ static void closed(void *context, netblt_connection *connection)
 
 void world_flow_clients(world *w)
 {
-    w->active_client = (netblt_client){.get_send_buffer = get_send_buffer,
+    w->active_client = (netblt_client){.size = sizeof(netblt_client),
+                                       .get_send_buffer = get_send_buffer,
                                        .release = release,
                                        .finished = finished,
                                        .closed = closed,
                                        .opened = opened};
-    w->passive_client = (netblt_client){.get_receive_buffer = get_receive_buffer,
+    w->passive_client = (netblt_client){.size = sizeof(netblt_client),
+                                        .get_receive_buffer = get_receive_buffer,
                                         .deliver = deliver,
                                         .finished = finished,
                                         .closed = closed,
@@ -222,8 +224,17 @@ int world_flow_open(world *w, unsigned index)
                                     .open_timeout_us = settings->open_timeout_us};
     flow->opened = true;
     flow->started_ns = w->now_ns;
-    int error = netblt_open(host->endpoint, &path, (uint16_t)(FIRST_PORT + index), LISTEN_PORT, NETBLT_SENDER, &params,
-                            (uint32_t)fw_random_next(&w->random), &w->active_client, &flow->ends[0], &options,
+    int error = netblt_open(host->endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = (uint16_t)(FIRST_PORT + index),
+                                                .foreign_port = LISTEN_PORT,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = (uint32_t)fw_random_next(&w->random),
+                                                .params = &params,
+                                                .client = &w->active_client,
+                                                .context = &flow->ends[0],
+                                                .options = options},
                             w->now_ns / NS_PER_US, &flow->ends[0].connection);
     return error ? world_fail(w, "flow %u cannot open: %s", index, netblt_strerror(error)) : 0;
 }

@@ -106,8 +106,10 @@ static void finished(void *context, netblt_connection *connection, const netblt_
     done = done || outcome->result == NETBLT_DONE;
 }
 
-static const netblt_client client = {
-    .get_send_buffer = get_send_buffer, .get_receive_buffer = get_receive_buffer, .finished = finished};
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
+                                     .finished = finished};
 
 static void accept_all(void *context, const netblt_request *request, netblt_answer *answer)
 {
@@ -159,7 +161,16 @@ static bool run_core(double *output_ns, double *input_ns)
     netblt_endpoint *sender = netblt_endpoint_new(&config);
     netblt_endpoint *receiver = netblt_endpoint_new(&config);
     bool ready = sender != NULL && receiver != NULL && netblt_listen(receiver, 1, accept_all, NULL) == 0 &&
-                 netblt_open(sender, &path, 2, 1, NETBLT_SENDER, &params, 3, &client, NULL, NULL, at, &connection) == 0;
+                 netblt_open(sender,
+                             &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                 .path = &path,
+                                                 .local_port = 2,
+                                                 .foreign_port = 1,
+                                                 .role = NETBLT_SENDER,
+                                                 .unique_id = 3,
+                                                 .params = &params,
+                                                 .client = &client},
+                             at, &connection) == 0;
     for (unsigned idle = 0; ready && !done && idle < 100000; at += 10) {
         bool moved = move(sender, receiver, at, output_ns, input_ns);
 

@@ -121,7 +121,8 @@ static void closed(void *context, netblt_connection *connection)
     work.closed = true;
 }
 
-static const netblt_client client = {.get_send_buffer = get_send_buffer,
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
                                      .get_receive_buffer = get_receive_buffer,
                                      .deliver = deliver,
                                      .opened = opened,
@@ -209,8 +210,17 @@ static int open_transfer(const netblt_address *peer, const netblt_route *route, 
 
     if (netblt_driver_own_any_port(work.driver, &route->source, &port, failure) != 0)
         return fail(failure->text);
-    if (netblt_open(work.endpoint, &path, port, NETBLT_PORT, NETBLT_SENDER, &work.params, netblt_random_u32(), &client,
-                    NULL, &options, netblt_clock_now(), &connection) != 0)
+    if (netblt_open(work.endpoint,
+                    &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                        .path = &path,
+                                        .local_port = port,
+                                        .foreign_port = NETBLT_PORT,
+                                        .role = NETBLT_SENDER,
+                                        .unique_id = netblt_random_u32(),
+                                        .params = &work.params,
+                                        .client = &client,
+                                        .options = options},
+                    netblt_clock_now(), &connection) != 0)
         return fail("cannot open the transfer: wrong parameters");
     return 0;
 }

@@ -221,6 +221,7 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client perf_client = {
+    .size = sizeof(netblt_client),
     .get_send_buffer = get_send_buffer,
     .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,

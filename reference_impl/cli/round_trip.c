@@ -53,6 +53,7 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client probe_client = {
+    .size = sizeof(netblt_client),
     .get_receive_buffer = provide_nothing,
     .opened = opened,
     .finished = finished,

@@ -149,6 +149,7 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client transfer_client = {
+    .size = sizeof(netblt_client),
     .get_send_buffer = get_send_buffer,
     .release = release,
     .get_receive_buffer = get_receive_buffer,

@@ -63,7 +63,8 @@ static void closed(void *context, netblt_connection *connection)
 
 static void accept_receiver(void *context, const netblt_request *request, netblt_answer *answer)
 {
-    static const netblt_client client = {.get_send_buffer = get_send_buffer, .finished = finished, .closed = closed};
+    static const netblt_client client = {
+        .size = sizeof(netblt_client), .get_send_buffer = get_send_buffer, .finished = finished, .closed = closed};
 
     (void)context;
     answer->client = &client;

@@ -67,7 +67,8 @@ static void closed(void *context, netblt_connection *connection)
 /* Answers an OPEN. The limits start as what the peer proposed; we take that as it is. */
 static void accept_sender(void *context, const netblt_request *request, netblt_answer *answer)
 {
-    static const netblt_client client = {.get_receive_buffer = get_receive_buffer,
+    static const netblt_client client = {.size = sizeof(netblt_client),
+                                         .get_receive_buffer = get_receive_buffer,
                                          .deliver = deliver,
                                          .discard = discard,
                                          .finished = finished,

@@ -115,7 +115,8 @@ static void wait_and_receive(netblt_endpoint *endpoint, int fd, const netblt_pat
 
 int main(int argc, char **argv)
 {
-    static const netblt_client client = {.get_send_buffer = get_send_buffer, .finished = finished, .closed = closed};
+    static const netblt_client client = {
+        .size = sizeof(netblt_client), .get_send_buffer = get_send_buffer, .finished = finished, .closed = closed};
     struct transfer transfer = {.result = NETBLT_UNREACHABLE};
     int fd = argc < 3 ? -1 : connect_to(argv[2], argc > 3 ? (int)strtol(argv[3], NULL, 10) : 9980);
 
@@ -133,8 +134,17 @@ int main(int argc, char **argv)
     uint32_t unique_id;
     netblt_connection *connection;
     if (endpoint == NULL || getrandom(&unique_id, sizeof unique_id, 0) != sizeof unique_id ||
-        netblt_open(endpoint, &path, LOCAL_PORT, FOREIGN_PORT, NETBLT_SENDER, &params, unique_id, &client, &transfer,
-                    NULL, now_us(), &connection) != NETBLT_OK)
+        netblt_open(endpoint,
+                    &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                        .path = &path,
+                                        .local_port = LOCAL_PORT,
+                                        .foreign_port = FOREIGN_PORT,
+                                        .role = NETBLT_SENDER,
+                                        .unique_id = unique_id,
+                                        .params = &params,
+                                        .client = &client,
+                                        .context = &transfer},
+                    now_us(), &connection) != NETBLT_OK)
         return 2;
 
     while (!transfer.closed) {

@@ -311,6 +311,7 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client model_client = {
+    .size = sizeof(netblt_client),
     .get_send_buffer = get_send_buffer,
     .release = release,
     .get_receive_buffer = get_receive_buffer,

@@ -199,8 +199,11 @@ static void closed(void *context, netblt_connection *connection)
     crowd.open[index_of(connection)] = NULL;
 }
 
-static const netblt_client member = {
-    .get_send_buffer = get_send_buffer, .get_receive_buffer = get_receive_buffer, .opened = opened, .closed = closed};
+static const netblt_client member = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
+                                     .opened = opened,
+                                     .closed = closed};
 
 static void start(unsigned peers, enum netblt_role role, uint32_t bytes_per_s)
 {

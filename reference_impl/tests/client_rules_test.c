@@ -70,9 +70,18 @@ static void open_with(const netblt_client *client, enum netblt_role role, int wa
     peer_init(&peer, role, false);
     peer_start(&peer);
     netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
-    CHECK_EQUAL(
-        netblt_open(peer.endpoint, &path, 5, 6, role, &peer.params, 1, client, &peer, NULL, peer.now, &connection),
-        wanted);
+    CHECK_EQUAL(netblt_open(peer.endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 6,
+                                                .role = role,
+                                                .unique_id = 1,
+                                                .params = &peer.params,
+                                                .client = client,
+                                                .context = &peer},
+                            peer.now, &connection),
+                wanted);
     CHECK_EQUAL(netblt_deadline(peer.endpoint) == NETBLT_TIME_NEVER, wanted != 0); /* else OPEN waits to leave */
     peer_free(&peer);
 }
@@ -151,8 +160,17 @@ static void without_a_profile_an_endpoint_has_the_default_one(void)
     netblt_connection *connection;
     uint8_t packet[600];
     netblt_output output;
-    CHECK_EQUAL(
-        netblt_open(endpoint, &path, 5, 6, NETBLT_SENDER, &params, 1, &peer_client, NULL, NULL, 1000, &connection), 0);
+    CHECK_EQUAL(netblt_open(endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 6,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &params,
+                                                .client = &peer_client},
+                            1000, &connection),
+                0);
     CHECK(netblt_output_burst(endpoint, packet, sizeof packet, &output, 1000) > 0);
     CHECK_EQUAL(netblt_deadline(endpoint), 1000 + netblt_profile_default.open_retry_us);
     netblt_endpoint_free(endpoint);
@@ -196,8 +214,17 @@ static void the_log_names_what_was_wrong_in_one_line_each(void)
     netblt_connection *connection;
     netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
     CHECK_EQUAL(netblt_params_check(&none, &what), NETBLT_ERR_INVALID_ARGUMENT);
-    CHECK_EQUAL(netblt_open(peer.endpoint, &path, 5, 6, NETBLT_SENDER, &none, 1, &peer_client, &peer, NULL, peer.now,
-                            &connection),
+    CHECK_EQUAL(netblt_open(peer.endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 6,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &none,
+                                                .client = &peer_client,
+                                                .context = &peer},
+                            peer.now, &connection),
                 NETBLT_ERR_INVALID_ARGUMENT);
     CHECK_EQUAL(log_lines, 3);
     CHECK(strstr(log_line, what) != NULL);
@@ -369,14 +396,25 @@ static void a_connection_that_another_ones_callback_ended_has_no_timers_any_more
 {
     struct peer peer;
     struct twin twins[2] = {{.other = &twins[1], .now = &peer.now}, {.other = &twins[0], .now = &peer.now}};
-    netblt_client client = {
-        .get_send_buffer = peer_client.get_send_buffer, .finished = twin_finished, .closed = twin_closed};
+    netblt_client client = {.size = sizeof(netblt_client),
+                            .get_send_buffer = peer_client.get_send_buffer,
+                            .finished = twin_finished,
+                            .closed = twin_closed};
     peer_init(&peer, NETBLT_SENDER, false);
     peer_start(&peer);
     for (unsigned i = 0; i < 2; i++) {
         netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, (uint8_t)(2 + i)}}};
-        CHECK_EQUAL(netblt_open(peer.endpoint, &path, peer.our_port, peer.peer_port, NETBLT_SENDER, &peer.params, i,
-                                &client, &twins[i], NULL, peer.now, &twins[i].connection),
+        CHECK_EQUAL(netblt_open(peer.endpoint,
+                                &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                    .path = &path,
+                                                    .local_port = peer.our_port,
+                                                    .foreign_port = peer.peer_port,
+                                                    .role = NETBLT_SENDER,
+                                                    .unique_id = i,
+                                                    .params = &peer.params,
+                                                    .client = &client,
+                                                    .context = &twins[i]},
+                                peer.now, &twins[i].connection),
                     0);
     }
     peer_wait(&peer, 1000 * SECOND);
@@ -467,7 +505,8 @@ static void start_with(struct peer *peer, enum netblt_role role, const netblt_cl
 
 static void a_sender_needs_no_callback_but_get_send_buffer(void)
 {
-    static const netblt_client client = {.get_send_buffer = supply_nothing, .closed = only_closed};
+    static const netblt_client client = {
+        .size = sizeof(netblt_client), .get_send_buffer = supply_nothing, .closed = only_closed};
     struct peer peer;
     start_with(&peer, NETBLT_SENDER, &client);
     peer_go(&peer, 1, 0);
@@ -480,7 +519,8 @@ static void a_sender_needs_no_callback_but_get_send_buffer(void)
 
 static void a_receiver_needs_no_callback_but_get_receive_buffer(void)
 {
-    static const netblt_client client = {.get_receive_buffer = provide_always, .closed = only_closed};
+    static const netblt_client client = {
+        .size = sizeof(netblt_client), .get_receive_buffer = provide_always, .closed = only_closed};
     struct peer peer;
     start_with(&peer, NETBLT_RECEIVER, &client);
     for (unsigned i = 0; i < 4; i++)

@@ -52,8 +52,10 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     }
 }
 
-static const netblt_client client = {
-    .get_send_buffer = get_send_buffer, .get_receive_buffer = get_receive_buffer, .deliver = deliver};
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
+                                     .deliver = deliver};
 
 static void accept_all(void *context, const netblt_request *request, netblt_answer *answer)
 {
@@ -96,8 +98,17 @@ static double run(unsigned count, uint64_t buffers)
     CHECK_EQUAL(netblt_listen(b, 1, accept_all, NULL), 0);
     for (unsigned i = 0; i < count; i++) {
         netblt_connection *connection;
-        CHECK_EQUAL(netblt_open(a, &path, (uint16_t)(1000 + i), 1, NETBLT_SENDER, &params, i, &client, &numbers[i],
-                                NULL, crowd.now, &connection),
+        CHECK_EQUAL(netblt_open(a,
+                                &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                    .path = &path,
+                                                    .local_port = (uint16_t)(1000 + i),
+                                                    .foreign_port = 1,
+                                                    .role = NETBLT_SENDER,
+                                                    .unique_id = i,
+                                                    .params = &params,
+                                                    .client = &client,
+                                                    .context = &numbers[i]},
+                                crowd.now, &connection),
                     0);
     }
     clock_t begun = clock();

@@ -108,7 +108,8 @@ static void closed(void *context, netblt_connection *connection)
     end->connection = NULL;
 }
 
-static const netblt_client client = {.get_send_buffer = get_send_buffer,
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
                                      .get_receive_buffer = get_receive_buffer,
                                      .deliver = deliver,
                                      .opened = opened,
@@ -205,9 +206,17 @@ static void start(void)
     }
     CHECK_EQUAL(netblt_listen(world.ends[1].endpoint, PASSIVE_PORT, accept_all, &world.ends[1]), 0);
     netblt_path path = path_of(0);
-    CHECK_EQUAL(netblt_open(world.ends[0].endpoint, &path, ACTIVE_PORT, PASSIVE_PORT,
-                            world.active_sends ? NETBLT_SENDER : NETBLT_RECEIVER, &world.params, 0x77773333, &client,
-                            &world.ends[0], NULL, world.now, &world.ends[0].connection),
+    CHECK_EQUAL(netblt_open(world.ends[0].endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = ACTIVE_PORT,
+                                                .foreign_port = PASSIVE_PORT,
+                                                .role = world.active_sends ? NETBLT_SENDER : NETBLT_RECEIVER,
+                                                .unique_id = 0x77773333,
+                                                .params = &world.params,
+                                                .client = &client,
+                                                .context = &world.ends[0]},
+                            world.now, &world.ends[0].connection),
                 0);
     carry(0);
 }

@@ -208,6 +208,7 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client client = {
+    .size = sizeof(netblt_client),
     .get_send_buffer = get_send_buffer,
     .release = release,
     .get_receive_buffer = get_receive_buffer,
@@ -514,9 +515,18 @@ static void start(struct pair *pair)
         .rate = pair->c->auto_rate ? NETBLT_RATE_AUTO : NETBLT_RATE_FIXED,
     };
     enum netblt_role role = pair->c->active_sends ? NETBLT_SENDER : NETBLT_RECEIVER;
-    CHECK_EQUAL(netblt_open(pair->ends[0].endpoint, &path, CLIENT_PORT, PORT, role, &pair->c->active,
-                            (uint32_t)pair->c->seed, &client, &pair->ends[0], &options, pair->now,
-                            &pair->ends[0].connection),
+    CHECK_EQUAL(netblt_open(pair->ends[0].endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = CLIENT_PORT,
+                                                .foreign_port = PORT,
+                                                .role = role,
+                                                .unique_id = (uint32_t)pair->c->seed,
+                                                .params = &pair->c->active,
+                                                .client = &client,
+                                                .context = &pair->ends[0],
+                                                .options = options},
+                            pair->now, &pair->ends[0].connection),
                 0);
 }
 

@@ -100,6 +100,7 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client peer_client = {
+    .size = sizeof(netblt_client),
     .get_send_buffer = get_send_buffer,
     .release = release,
     .get_receive_buffer = get_receive_buffer,
@@ -246,6 +247,7 @@ void peer_start(struct peer *peer)
     config.event_context = peer->event_context;
     config.log = peer->log;
     config.log_context = peer;
+    config.allocator = peer->allocator;
     peer->data = malloc(CAPACITY_BYTES);
     peer->delivered = calloc(1, CAPACITY_BYTES);
     for (size_t i = 0; i < CAPACITY_BYTES; i++)
@@ -253,8 +255,18 @@ void peer_start(struct peer *peer)
     peer->endpoint = netblt_endpoint_new(&config);
     if (peer->active) {
         netblt_path path = path_of(peer);
-        CHECK_EQUAL(netblt_open(peer->endpoint, &path, peer->our_port, peer->peer_port, peer->role, &peer->params,
-                                peer->unique_id, client_of(peer), peer, &peer->options, peer->now, &peer->connection),
+        CHECK_EQUAL(netblt_open(peer->endpoint,
+                                &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                    .path = &path,
+                                                    .local_port = peer->our_port,
+                                                    .foreign_port = peer->peer_port,
+                                                    .role = peer->role,
+                                                    .unique_id = peer->unique_id,
+                                                    .params = &peer->params,
+                                                    .client = client_of(peer),
+                                                    .context = peer,
+                                                    .options = peer->options},
+                                peer->now, &peer->connection),
                     0);
     } else {
         CHECK_EQUAL(netblt_listen(peer->endpoint, peer->our_port, on_request, peer), 0);

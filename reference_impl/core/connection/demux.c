@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connection/demux.h"
 
+#include "base/memory.h"
 #include "connection/connection.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_BUCKETS 64
@@ -31,8 +31,8 @@ void nb_demux_free(struct nb_demux *demux)
 {
     while (demux->listeners != NULL)
         nb_demux_unlisten(demux, demux->listeners->port);
-    free(demux->buckets);
-    *demux = (struct nb_demux){0};
+    nb_release(demux->allocator, demux->buckets);
+    *demux = (struct nb_demux){.allocator = demux->allocator};
 }
 
 netblt_connection *nb_demux_find(const struct nb_demux *demux, const netblt_path *path, uint16_t local_port,
@@ -65,7 +65,7 @@ static bool grow(struct nb_demux *demux)
 {
     struct nb_demux bigger = *demux;
     bigger.bucket_count = demux->bucket_count == 0 ? FIRST_BUCKETS : demux->bucket_count * 2;
-    bigger.buckets = calloc(bigger.bucket_count, sizeof *bigger.buckets);
+    bigger.buckets = nb_allocate_zeroed(demux->allocator, bigger.bucket_count * sizeof *bigger.buckets);
     if (bigger.buckets == NULL)
         return false;
     for (size_t i = 0; i < demux->bucket_count; i++) {
@@ -75,7 +75,7 @@ static bool grow(struct nb_demux *demux)
             insert(&bigger, connection);
         }
     }
-    free(demux->buckets);
+    nb_release(demux->allocator, demux->buckets);
     *demux = bigger;
     return true;
 }
@@ -118,7 +118,7 @@ int nb_demux_listen(struct nb_demux *demux, uint16_t port, netblt_accept_fn *acc
 {
     if (nb_demux_listener(demux, port) != NULL)
         return NETBLT_ERR_PORT_IN_USE;
-    struct nb_listener *listener = malloc(sizeof *listener);
+    struct nb_listener *listener = nb_allocate(demux->allocator, sizeof *listener);
     if (listener == NULL)
         return NETBLT_ERR_NO_MEMORY;
     *listener = (struct nb_listener){demux->listeners, port, accept, context};
@@ -132,7 +132,7 @@ void nb_demux_unlisten(struct nb_demux *demux, uint16_t port)
         if ((*at)->port == port) {
             struct nb_listener *gone = *at;
             *at = gone->next;
-            free(gone);
+            nb_release(demux->allocator, gone);
             return;
         }
     }

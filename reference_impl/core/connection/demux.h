@@ -18,6 +18,7 @@ struct nb_listener {
 };
 
 struct nb_demux {
+    const netblt_allocator *allocator;
     struct nb_hash_key key; /* from the endpoint's secret; must not change while there are connections */
     netblt_connection **buckets;
     size_t bucket_count; /* a power of two, or 0 */

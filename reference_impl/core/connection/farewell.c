@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connection/farewell.h"
 
-#include <stdlib.h>
+#include "base/memory.h"
+
 #include <string.h>
 
 /* A host that scans our ports gets an answer for each of its first packets and then one in 50 ms: enough for every
@@ -9,9 +10,9 @@
 #define ANSWERS_AT_ONCE 16
 #define ANSWER_INTERVAL_US 50000
 
-void nb_farewells_init(struct nb_farewells *farewells)
+void nb_farewells_init(struct nb_farewells *farewells, const netblt_allocator *allocator)
 {
-    *farewells = (struct nb_farewells){.answers_left = ANSWERS_AT_ONCE};
+    *farewells = (struct nb_farewells){.allocator = allocator, .answers_left = ANSWERS_AT_ONCE};
 }
 
 static void drop(struct nb_farewells *farewells, struct nb_farewell **link)
@@ -23,7 +24,7 @@ static void drop(struct nb_farewells *farewells, struct nb_farewell **link)
         while (farewells->last != NULL && farewells->last->next != NULL)
             farewells->last = farewells->last->next;
     }
-    free(gone);
+    nb_release(farewells->allocator, gone);
 }
 
 void nb_farewells_free(struct nb_farewells *farewells)
@@ -35,7 +36,7 @@ void nb_farewells_free(struct nb_farewells *farewells)
 size_t nb_farewell_say(struct nb_farewells *farewells, const netblt_path *path, const struct nb_emitter *emitter,
                        enum nb_type type, const char *reason)
 {
-    struct nb_farewell *farewell = malloc(sizeof *farewell);
+    struct nb_farewell *farewell = nb_allocate(farewells->allocator, sizeof *farewell);
     if (farewell == NULL)
         return 0;
     farewell->next = NULL;

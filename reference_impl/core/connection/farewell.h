@@ -18,13 +18,14 @@ struct nb_farewell {
 };
 
 struct nb_farewells {
+    const netblt_allocator *allocator;
     struct nb_farewell *first;
     struct nb_farewell *last;
     unsigned answers_left;
     netblt_time answers_counted_at; /* up to when the allowance was computed */
 };
 
-void nb_farewells_init(struct nb_farewells *farewells);
+void nb_farewells_init(struct nb_farewells *farewells, const netblt_allocator *allocator);
 void nb_farewells_free(struct nb_farewells *farewells);
 
 /* DONE without a reason, ABORT with one. Answers the packet's bytes; 0 when memory is short, and then the packet is
