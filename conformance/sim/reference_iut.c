@@ -54,23 +54,23 @@ static bool withholds(netblt_iut *iut, uint64_t index)
     return false;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     netblt_iut *iut = context;
     (void)connection;
     if (withholds(iut, index)) {
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     }
     uint64_t offset = index * capacity;
     uint64_t left = offset < iut->length ? iut->length - offset : 0;
     *data = iut->data + (iut->length - left);
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     netblt_iut *iut = context;
     (void)connection;
@@ -170,8 +170,9 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client client = {
-    .supply = supply,
-    .provide = provide,
+    .size = sizeof(netblt_client),
+    .get_send_buffer = get_send_buffer,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .opened = opened,
@@ -258,8 +259,17 @@ static bool begin(netblt_iut *iut, char *error, size_t capacity)
         const netblt_path path = {.local = ipv4_address(from->local_address),
                                   .foreign = ipv4_address(from->foreign_address)};
         params.transfer_size = from->sender ? iut->length : 0;
-        problem = netblt_open(iut->endpoint, &path, from->local_port, from->foreign_port, role_of(from), &params,
-                              unique_id(from->seed), &client, iut, NULL, iut->now_us, &iut->connection);
+        problem = netblt_open(iut->endpoint,
+                              &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                  .path = &path,
+                                                  .local_port = from->local_port,
+                                                  .foreign_port = from->foreign_port,
+                                                  .role = role_of(from),
+                                                  .unique_id = unique_id(from->seed),
+                                                  .params = &params,
+                                                  .client = &client,
+                                                  .context = iut},
+                              iut->now_us, &iut->connection);
     } else {
         problem = netblt_listen(iut->endpoint, from->local_port, answer_open, iut);
     }

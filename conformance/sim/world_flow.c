@@ -88,8 +88,8 @@ static void count_outstanding(struct flow_end *end, int change)
     sample(end->world, WORLD_OUTSTANDING, end->flow, 0, 0, flow->outstanding);
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct flow_end *end = context;
@@ -101,7 +101,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *last = left <= capacity;
     buffer_of(flow, index)->bytes = *length;
     count_outstanding(end, 1);
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -113,7 +113,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     count_outstanding(end, -1);
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
     (void)index;
@@ -162,10 +162,18 @@ static void closed(void *context, netblt_connection *connection)
 
 void world_flow_clients(world *w)
 {
-    w->active_client =
-        (netblt_client){.supply = supply, .release = release, .finished = finished, .closed = closed, .opened = opened};
-    w->passive_client = (netblt_client){
-        .provide = provide, .deliver = deliver, .finished = finished, .closed = closed, .opened = opened};
+    w->active_client = (netblt_client){.size = sizeof(netblt_client),
+                                       .get_send_buffer = get_send_buffer,
+                                       .release = release,
+                                       .finished = finished,
+                                       .closed = closed,
+                                       .opened = opened};
+    w->passive_client = (netblt_client){.size = sizeof(netblt_client),
+                                        .get_receive_buffer = get_receive_buffer,
+                                        .deliver = deliver,
+                                        .finished = finished,
+                                        .closed = closed,
+                                        .opened = opened};
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
@@ -216,8 +224,17 @@ int world_flow_open(world *w, unsigned index)
                                     .open_timeout_us = settings->open_timeout_us};
     flow->opened = true;
     flow->started_ns = w->now_ns;
-    int error = netblt_open(host->endpoint, &path, (uint16_t)(FIRST_PORT + index), LISTEN_PORT, NETBLT_SENDER, &params,
-                            (uint32_t)fw_random_next(&w->random), &w->active_client, &flow->ends[0], &options,
+    int error = netblt_open(host->endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = (uint16_t)(FIRST_PORT + index),
+                                                .foreign_port = LISTEN_PORT,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = (uint32_t)fw_random_next(&w->random),
+                                                .params = &params,
+                                                .client = &w->active_client,
+                                                .context = &flow->ends[0],
+                                                .options = options},
                             w->now_ns / NS_PER_US, &flow->ends[0].connection);
     return error ? world_fail(w, "flow %u cannot open: %s", index, netblt_strerror(error)) : 0;
 }

@@ -81,18 +81,18 @@ static size_t slot(uint64_t index, uint32_t capacity)
     return (size_t)(index % (WORKING_SET_BYTES / capacity)) * capacity;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)context;
     (void)connection;
     *data = source + slot(index, capacity);
     *length = capacity;
     *last = index + 1 == buffers_wanted;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context;
     (void)connection;
@@ -106,7 +106,10 @@ static void finished(void *context, netblt_connection *connection, const netblt_
     done = done || outcome->result == NETBLT_DONE;
 }
 
-static const netblt_client client = {.supply = supply, .provide = provide, .finished = finished};
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
+                                     .finished = finished};
 
 static void accept_all(void *context, const netblt_request *request, netblt_answer *answer)
 {
@@ -158,7 +161,16 @@ static bool run_core(double *output_ns, double *input_ns)
     netblt_endpoint *sender = netblt_endpoint_new(&config);
     netblt_endpoint *receiver = netblt_endpoint_new(&config);
     bool ready = sender != NULL && receiver != NULL && netblt_listen(receiver, 1, accept_all, NULL) == 0 &&
-                 netblt_open(sender, &path, 2, 1, NETBLT_SENDER, &params, 3, &client, NULL, NULL, at, &connection) == 0;
+                 netblt_open(sender,
+                             &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                 .path = &path,
+                                                 .local_port = 2,
+                                                 .foreign_port = 1,
+                                                 .role = NETBLT_SENDER,
+                                                 .unique_id = 3,
+                                                 .params = &params,
+                                                 .client = &client},
+                             at, &connection) == 0;
     for (unsigned idle = 0; ready && !done && idle < 100000; at += 10) {
         bool moved = move(sender, receiver, at, output_ns, input_ns);
 

@@ -61,18 +61,18 @@ static char *slot(uint64_t index)
     return work.set + (size_t)(index % work.slots) * work.params.buffer_size;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)context;
     (void)connection;
     *data = (const uint8_t *)slot(index);
     *length = capacity;
     *last = meter_stop || netblt_clock_now() >= work.until_us;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context;
     (void)connection;
@@ -121,8 +121,13 @@ static void closed(void *context, netblt_connection *connection)
     work.closed = true;
 }
 
-static const netblt_client client = {
-    .supply = supply, .provide = provide, .deliver = deliver, .opened = opened, .finished = finished, .closed = closed};
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
+                                     .deliver = deliver,
+                                     .opened = opened,
+                                     .finished = finished,
+                                     .closed = closed};
 
 static void accept_any(void *context, const netblt_request *request, netblt_answer *answer)
 {
@@ -205,8 +210,17 @@ static int open_transfer(const netblt_address *peer, const netblt_route *route, 
 
     if (netblt_driver_own_any_port(work.driver, &route->source, &port, failure) != 0)
         return fail(failure->text);
-    if (netblt_open(work.endpoint, &path, port, NETBLT_PORT, NETBLT_SENDER, &work.params, netblt_random_u32(), &client,
-                    NULL, &options, netblt_clock_now(), &connection) != 0)
+    if (netblt_open(work.endpoint,
+                    &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                        .path = &path,
+                                        .local_port = port,
+                                        .foreign_port = NETBLT_PORT,
+                                        .role = NETBLT_SENDER,
+                                        .unique_id = netblt_random_u32(),
+                                        .params = &work.params,
+                                        .client = &client,
+                                        .options = options},
+                    netblt_clock_now(), &connection) != 0)
         return fail("cannot open the transfer: wrong parameters");
     return 0;
 }

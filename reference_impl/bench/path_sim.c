@@ -74,8 +74,8 @@ struct sim {
 
 /* ---- clients --------------------------------------------------------------------------------------------------- */
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct side *side = context;
@@ -84,10 +84,10 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *data = side->sim->memory;
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
     (void)index;
@@ -148,8 +148,9 @@ static void closed(void *context, netblt_connection *connection)
     side->connection = NULL;
 }
 
-static const netblt_client client = {.supply = supply,
-                                     .provide = provide,
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
                                      .deliver = deliver,
                                      .discard = discard,
                                      .finished = finished,
@@ -185,8 +186,17 @@ static void open_flow(struct sim *sim, unsigned i)
                                     .open_timeout_us = (netblt_time)(flow->open_timeout_s * SECOND_US)};
     struct side *side = &sim->sides[i][0];
     sim->opened[i] = true;
-    int error = netblt_open(sim->hosts[0].endpoint, &sim->hosts[0].path, (uint16_t)(FIRST_PORT + i), LISTEN_PORT,
-                            NETBLT_SENDER, &flow->params, (uint32_t)path_random(&sim->random), &client, side, &options,
+    int error = netblt_open(sim->hosts[0].endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &sim->hosts[0].path,
+                                                .local_port = (uint16_t)(FIRST_PORT + i),
+                                                .foreign_port = LISTEN_PORT,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = (uint32_t)path_random(&sim->random),
+                                                .params = &flow->params,
+                                                .client = &client,
+                                                .context = side,
+                                                .options = options},
                             sim->now, &side->connection);
     if (error != 0) {
         fprintf(stderr, "flow %u cannot open: %s\n", i, netblt_strerror(error));

@@ -85,14 +85,14 @@ static bool open_source(struct candidate *one)
     return true;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     struct candidate *one = context;
 
     if (one->work.from == NULL && !open_source(one))
-        return NETBLT_SUPPLY_WAIT;
-    return transfer_client.supply(context, connection, index, capacity, data, length, last);
+        return NETBLT_SEND_BUFFER_WAIT;
+    return transfer_client.get_send_buffer(context, connection, index, capacity, data, length, last);
 }
 
 /* ---- candidates ------------------------------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ void only_place_accept(void *context, const netblt_request *request, netblt_answ
 void only_place_init(only_place *place, const options *given, transfer *file)
 {
     *place = (only_place){.given = given, .file = file, .current = file, .client = transfer_client};
-    place->client.supply = supply;
+    place->client.get_send_buffer = get_send_buffer;
     place->client.validated = validated;
     place->client.finished = finished;
     place->client.closed = closed;

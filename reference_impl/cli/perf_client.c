@@ -56,8 +56,8 @@ static bool is_time_up(perf_run *run, netblt_connection *connection, uint64_t su
 }
 
 /* A transfer ends within 4 GiB. */
-static enum netblt_supply supply_data(perf_run *run, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                      const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer supply_data(perf_run *run, netblt_connection *connection, uint64_t index,
+                                           uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     uint64_t offset = index * capacity;
     uint64_t left = run->size > offset ? run->size - offset : 0;
@@ -65,15 +65,15 @@ static enum netblt_supply supply_data(perf_run *run, netblt_connection *connecti
     if (run->memory.bytes == NULL) /* passive: the shared pattern */
         perf_memory_share(&run->memory, &run->all->pattern);
     if (run->memory.slot_bytes != capacity && !perf_memory_cut(&run->memory, capacity))
-        return NETBLT_SUPPLY_WAIT; /* cannot be: the region was made for the largest proposal */
+        return NETBLT_SEND_BUFFER_WAIT; /* cannot be: the region was made for the largest proposal */
     *data = perf_memory_buffer(&run->memory, index);
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity || is_time_up(run, connection, offset + capacity);
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static enum netblt_supply supply_figures(perf_run *run, uint64_t index, uint32_t capacity, const uint8_t **data,
-                                         uint32_t *length, bool *last)
+static enum netblt_send_buffer supply_figures(perf_run *run, uint64_t index, uint32_t capacity, const uint8_t **data,
+                                              uint32_t *length, bool *last)
 {
     perf_run *about = perf_find(run->all, run->wanted_id);
     uint64_t offset = index * capacity;
@@ -81,7 +81,7 @@ static enum netblt_supply supply_figures(perf_run *run, uint64_t index, uint32_t
 
     if (about != NULL && !about->finished) {
         run->waiting = true;
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     }
     if (run->text_bytes == 0 && about != NULL)
         run->text_bytes = (uint32_t)perf_figures_write(&about->own, run->text);
@@ -89,11 +89,11 @@ static enum netblt_supply supply_figures(perf_run *run, uint64_t index, uint32_t
     *data = (const uint8_t *)run->text + (left == 0 ? 0 : offset);
     *length = left < capacity ? left : capacity;
     *last = left <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     perf_run *run = context;
 
@@ -117,7 +117,7 @@ static void give_back(perf_run *run, const uint8_t *data)
         perf_memory_give_back(&run->memory, data);
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     perf_run *run = context;
     netblt_info info;
@@ -221,8 +221,9 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client perf_client = {
-    .supply = supply,
-    .provide = provide,
+    .size = sizeof(netblt_client),
+    .get_send_buffer = get_send_buffer,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .opened = opened,

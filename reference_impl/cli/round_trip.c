@@ -53,7 +53,8 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client probe_client = {
-    .provide = provide_nothing,
+    .size = sizeof(netblt_client),
+    .get_receive_buffer = provide_nothing,
     .opened = opened,
     .finished = finished,
     .closed = closed,

@@ -33,15 +33,15 @@ static bool open_source(served *one)
     return false;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     served *one = context;
 
     served_touch(one); /* whatever fails, it is found in the next round */
     if (one->work.failure.kind != NETBLT_FAILURE_NONE || (one->work.from == NULL && !open_source(one)))
-        return NETBLT_SUPPLY_WAIT;
-    return transfer_client.supply(context, connection, index, capacity, data, length, last);
+        return NETBLT_SEND_BUFFER_WAIT;
+    return transfer_client.get_send_buffer(context, connection, index, capacity, data, length, last);
 }
 
 /* ---- receiving -------------------------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ netblt_client serve_client(void)
 {
     netblt_client client = transfer_client;
 
-    client.supply = supply;
+    client.get_send_buffer = get_send_buffer;
     client.validated = validated;
     client.finished = finished;
     client.closed = closed;

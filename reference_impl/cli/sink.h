@@ -31,9 +31,9 @@ void sink_close(sink *to);
 /* May buffers come in any order? */
 bool sink_takes_any_order(const sink *to);
 
-/* netblt_client.provide, .deliver and .discard. `provide` returns NULL when `most` buffers are out, and one more that
- * is being written, or memory is short; sink_has_room() says when to ask again. `deliver` takes buffer `index` of a
- * transfer cut into buffers of `capacity` bytes. */
+/* netblt_client.get_receive_buffer, .deliver and .discard. `get_receive_buffer` returns NULL when `most` buffers are
+ * out, and one more that is being written, or memory is short; sink_has_room() says when to ask again. `deliver` takes
+ * buffer `index` of a transfer cut into buffers of `capacity` bytes. */
 uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most);
 void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length);
 void sink_discard(sink *to, uint8_t *data);

@@ -192,15 +192,15 @@ static enum fill fill(source *from, uint32_t capacity, uint32_t *length, bool *l
     return result;
 }
 
-enum netblt_supply source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
-                                 uint32_t *length, bool *last)
+enum netblt_send_buffer source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
+                                      uint32_t *length, bool *last)
 {
     (void)index; /* always the next one */
     if (from->failure.kind != NETBLT_FAILURE_NONE || fill(from, capacity, length, last) != FILL_READY)
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     *data = from->staged;
     from->staged = NULL;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 void source_end_in_digest(source *from, bool ends)

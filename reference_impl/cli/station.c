@@ -315,8 +315,18 @@ int station_connect(station *net, const station_call *call, netblt_connection **
     how.ends_in_hash = call->ends_in_hash;
     if (call->open_timeout_us != 0)
         how.open_timeout_us = call->open_timeout_us;
-    error = netblt_open(net->endpoint, &path, local_port, foreign_port, call->role, call->params, netblt_random_u32(),
-                        call->client, call->context, &how, netblt_clock_now(), connection);
+    error = netblt_open(net->endpoint,
+                        &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                            .path = &path,
+                                            .local_port = local_port,
+                                            .foreign_port = foreign_port,
+                                            .role = call->role,
+                                            .unique_id = netblt_random_u32(),
+                                            .params = call->params,
+                                            .client = call->client,
+                                            .context = call->context,
+                                            .options = how},
+                        netblt_clock_now(), connection);
     if (error != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot open the transfer: %s", netblt_strerror(error));
     return 0;

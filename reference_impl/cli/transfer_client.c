@@ -8,14 +8,14 @@
 
 /* ---- what the core asks and tells -------------------------------------------------------------------------------- */
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     transfer *work = context;
-    enum netblt_supply answer = source_supply(work->from, index, capacity, data, length, last);
+    enum netblt_send_buffer answer = source_supply(work->from, index, capacity, data, length, last);
 
     (void)connection;
-    work->source_waits = answer == NETBLT_SUPPLY_WAIT;
+    work->source_waits = answer == NETBLT_SEND_BUFFER_WAIT;
     return answer;
 }
 
@@ -28,7 +28,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     source_release(work->from, data);
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     transfer *work = context;
     netblt_info info;
@@ -149,9 +149,10 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client transfer_client = {
-    .supply = supply,
+    .size = sizeof(netblt_client),
+    .get_send_buffer = get_send_buffer,
     .release = release,
-    .provide = provide,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .complete = complete,

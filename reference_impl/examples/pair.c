@@ -40,19 +40,19 @@ static uint8_t *wanted, *got;
 static size_t total, delivered;
 static int closed_ends;
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     uint64_t start = index * capacity;
     (void)context, (void)connection;
     *data = wanted + start;
     *length = total - start < capacity ? (uint32_t)(total - start) : capacity;
     *last = total - start <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 /* The receiver's memory is one array, so each buffer lies where it belongs from the start. */
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context, (void)connection;
     return index * capacity <= total ? got + index * capacity : NULL;
@@ -74,8 +74,10 @@ static void closed(void *context, netblt_connection *connection)
            (unsigned long long)info.stats.packets_sent, (unsigned long long)info.stats.data_packets_retransmitted);
 }
 
-static const netblt_client sender = {.supply = supply, .closed = closed};
-static const netblt_client receiver = {.provide = provide, .deliver = deliver, .closed = closed};
+static const netblt_client sender = {
+    .size = sizeof(netblt_client), .get_send_buffer = get_send_buffer, .closed = closed};
+static const netblt_client receiver = {
+    .size = sizeof(netblt_client), .get_receive_buffer = get_receive_buffer, .deliver = deliver, .closed = closed};
 
 static void accept_any(void *context, const netblt_request *request, netblt_answer *answer)
 {
@@ -131,8 +133,17 @@ int main(int argc, char **argv)
         wanted[i] = (uint8_t)(i * i >> 7);
     if (wanted == NULL || got == NULL || lose_every < 2 || ends[0] == NULL || ends[1] == NULL ||
         netblt_listen(ends[1], 1, accept_any, "receiver") != NETBLT_OK ||
-        netblt_open(ends[0], &path, 40000, 1, NETBLT_SENDER, &params, 12345, &sender, "sender", NULL, 0, &connection) !=
-            NETBLT_OK)
+        netblt_open(ends[0],
+                    &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                        .path = &path,
+                                        .local_port = 40000,
+                                        .foreign_port = 1,
+                                        .role = NETBLT_SENDER,
+                                        .unique_id = 12345,
+                                        .params = &params,
+                                        .client = &sender,
+                                        .context = "sender"},
+                    0, &connection) != NETBLT_OK)
         return 2;
 
     netblt_time now = 0;

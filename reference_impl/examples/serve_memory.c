@@ -36,8 +36,8 @@ static netblt_time now_us(void)
 
 /* ---- the clients: one per connection, with the item as its context ---- */
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     const struct item *item = context;
     size_t start = (size_t)index * capacity, left = strlen(item->text) - start;
@@ -46,7 +46,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *data = (const uint8_t *)item->text + start;
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
@@ -63,7 +63,8 @@ static void closed(void *context, netblt_connection *connection)
 
 static void accept_receiver(void *context, const netblt_request *request, netblt_answer *answer)
 {
-    static const netblt_client client = {.supply = supply, .finished = finished, .closed = closed};
+    static const netblt_client client = {
+        .size = sizeof(netblt_client), .get_send_buffer = get_send_buffer, .finished = finished, .closed = closed};
 
     (void)context;
     answer->client = &client;

@@ -31,7 +31,7 @@ static netblt_time now_us(void)
 
 /* ---- what the library asks of a receiving client ---- */
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context, (void)connection, (void)index;
     return malloc(capacity); /* packets are placed straight into it, in whatever order they come */
@@ -67,8 +67,12 @@ static void closed(void *context, netblt_connection *connection)
 /* Answers an OPEN. The limits start as what the peer proposed; we take that as it is. */
 static void accept_sender(void *context, const netblt_request *request, netblt_answer *answer)
 {
-    static const netblt_client client = {
-        .provide = provide, .deliver = deliver, .discard = discard, .finished = finished, .closed = closed};
+    static const netblt_client client = {.size = sizeof(netblt_client),
+                                         .get_receive_buffer = get_receive_buffer,
+                                         .deliver = deliver,
+                                         .discard = discard,
+                                         .finished = finished,
+                                         .closed = closed};
     struct transfer *transfer = context;
 
     answer->accept = request->role == NETBLT_RECEIVER && !transfer->taken;

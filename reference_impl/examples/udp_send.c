@@ -34,8 +34,8 @@ static netblt_time now_us(void)
 
 /* ---- what the library asks of a sending client ---- */
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     struct transfer *transfer = context;
     uint64_t start = index * capacity; /* every buffer but the last is full */
@@ -45,7 +45,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *data = transfer->bytes + start;
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
@@ -115,7 +115,8 @@ static void wait_and_receive(netblt_endpoint *endpoint, int fd, const netblt_pat
 
 int main(int argc, char **argv)
 {
-    static const netblt_client client = {.supply = supply, .finished = finished, .closed = closed};
+    static const netblt_client client = {
+        .size = sizeof(netblt_client), .get_send_buffer = get_send_buffer, .finished = finished, .closed = closed};
     struct transfer transfer = {.result = NETBLT_UNREACHABLE};
     int fd = argc < 3 ? -1 : connect_to(argv[2], argc > 3 ? (int)strtol(argv[3], NULL, 10) : 9980);
 
@@ -133,8 +134,17 @@ int main(int argc, char **argv)
     uint32_t unique_id;
     netblt_connection *connection;
     if (endpoint == NULL || getrandom(&unique_id, sizeof unique_id, 0) != sizeof unique_id ||
-        netblt_open(endpoint, &path, LOCAL_PORT, FOREIGN_PORT, NETBLT_SENDER, &params, unique_id, &client, &transfer,
-                    NULL, now_us(), &connection) != NETBLT_OK)
+        netblt_open(endpoint,
+                    &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                        .path = &path,
+                                        .local_port = LOCAL_PORT,
+                                        .foreign_port = FOREIGN_PORT,
+                                        .role = NETBLT_SENDER,
+                                        .unique_id = unique_id,
+                                        .params = &params,
+                                        .client = &client,
+                                        .context = &transfer},
+                    now_us(), &connection) != NETBLT_OK)
         return 2;
 
     while (!transfer.closed) {

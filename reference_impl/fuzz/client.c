@@ -45,8 +45,8 @@ static struct model_buffer *held_buffer(struct model *model, uint64_t index, con
 
 /* ---- sending --------------------------------------------------------------------------------------------------- */
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     struct model *model = model_of(context, connection);
     struct station *station = model->station;
@@ -55,7 +55,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     FUZZ_CHECK(index == 0 || !model->buffers[index - 1].last);
     FUZZ_CHECK(sender_may_take_buffer(model));
     if (puts_off(station))
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     struct model_buffer *buffer = model_add_buffer(model);
     buffer->last = index + 1 >= station->buffers_to_send;
     buffer->length = buffer->last ? (uint32_t)((uint64_t)capacity * station->last_buffer_per_256 / 256) : capacity;
@@ -65,7 +65,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *data = buffer->memory;
     *length = buffer->length;
     *last = buffer->last;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -85,7 +85,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
 
 /* ---- receiving ------------------------------------------------------------------------------------------------- */
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     struct model *model = model_of(context, connection);
     FUZZ_CHECK(model->is_open && model->finished == 0 && model->info.role == NETBLT_RECEIVER);
@@ -311,9 +311,10 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client model_client = {
-    .supply = supply,
+    .size = sizeof(netblt_client),
+    .get_send_buffer = get_send_buffer,
     .release = release,
-    .provide = provide,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .complete = complete,

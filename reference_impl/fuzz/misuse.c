@@ -11,13 +11,22 @@ static int open_with(struct station *station, struct model *model, const netblt_
 {
     netblt_path path = station_path(station, model);
     netblt_connection *connection = NULL;
-    return netblt_open(station->endpoint, &path, model->local_port, model->foreign_port, NETBLT_SENDER, params, 1,
-                       client, model, NULL, station->now, &connection);
+    return netblt_open(station->endpoint,
+                       &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                           .path = &path,
+                                           .local_port = model->local_port,
+                                           .foreign_port = model->foreign_port,
+                                           .role = NETBLT_SENDER,
+                                           .unique_id = 1,
+                                           .params = params,
+                                           .client = client,
+                                           .context = model},
+                       station->now, &connection);
 }
 
 static int open_badly(struct station *station, struct model *model, unsigned how)
 {
-    static const netblt_client unable = {0};
+    static const netblt_client unable = {.size = sizeof unable};
     netblt_params params = station->limits;
     if (how == 0)
         params.burst_size = 0;

@@ -23,7 +23,7 @@ static bool was_transferred(const struct station *station, uint8_t host, uint16_
 
 static void fill_answer(struct station *station, netblt_answer *answer)
 {
-    static const netblt_client unable = {0};
+    static const netblt_client unable = {.size = sizeof unable};
     answer->accept = station->policy == POLICY_ACCEPT || station->policy >= POLICY_BAD_LIMITS;
     answer->silent = station->policy == POLICY_IGNORE;
     answer->limits = station->limits;
@@ -345,8 +345,18 @@ void station_open(struct station *station, struct model *model, enum netblt_role
     if (model->connection != NULL)
         return;
     model_begin(model, false);
-    int result = netblt_open(station->endpoint, &path, model->local_port, model->foreign_port, role, &station->limits,
-                             unique_id, &model_client, model, &station->options, station->now, &connection);
+    int result = netblt_open(station->endpoint,
+                             &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                 .path = &path,
+                                                 .local_port = model->local_port,
+                                                 .foreign_port = model->foreign_port,
+                                                 .role = role,
+                                                 .unique_id = unique_id,
+                                                 .params = &station->limits,
+                                                 .client = &model_client,
+                                                 .context = model,
+                                                 .options = station->options},
+                             station->now, &connection);
     model->begun = result == 0;
     model->connection = connection;
     station->open_connections += result == 0;

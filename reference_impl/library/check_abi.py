@@ -2,7 +2,8 @@
 """Compares what libnetblt offers with what it should: check_abi.py LIBRARY.so LIBRARY.a ABI.txt INCLUDE_DIR.
 
 The shared library must export exactly the names of ABI.txt, these must be exactly what the headers mark with
-NETBLT_API, and the static library must define no name outside the prefixes netblt_ and nb_.
+NETBLT_API, and the static library must define no name outside the prefixes netblt_ and nb_. Only core/base/memory.c may
+use malloc and its relatives: everything else takes its memory from the allocator of an endpoint.
 """
 
 import re
@@ -12,6 +13,11 @@ from pathlib import Path
 
 # What the sanitizers and the compiler add by themselves.
 FOREIGN = re.compile(r"^(__|_init$|_fini$)")
+ALLOCATING = frozenset({
+    "malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign", "memalign", "valloc",
+    "strdup", "strndup", "asprintf", "vasprintf", "getline", "open_memstream", "mmap", "sbrk", "_Znwm", "alloca",
+})  # fmt: skip
+ALLOCATOR_MEMBER = "memory.c.o"
 API_NAME = re.compile(r"NETBLT_API\b[^;(\[]*?\b(netblt_\w+)\s*[;(\[]")
 
 
@@ -21,6 +27,14 @@ def defined_names(library: Path, *, dynamic: bool) -> set[str]:
     listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     names = {fields[2] for fields in map(str.split, listing.splitlines()) if len(fields) == 3}
     return {name for name in names if not FOREIGN.match(name)}
+
+
+def allocating_members(library: Path) -> set[str]:
+    """Members of the static library that refer to a function that allocates or frees."""
+    listing = subprocess.run(["nm", "--undefined-only", "--print-file-name", str(library)], check=True,
+                             capture_output=True, text=True).stdout  # fmt: skip
+    fields = (line.split() for line in listing.splitlines())
+    return {words[0].split(":")[1] for words in fields if words and words[-1].split("@")[0] in ALLOCATING}
 
 
 def header_names(include: Path) -> set[str]:
@@ -47,6 +61,8 @@ def main() -> int:
         complain(f"a header declares what {abi_file.name} does not list", declared - wanted),
         complain(f"no header declares what {abi_file.name} lists", wanted - declared),
         complain(f"{static.name} defines a name without the library's prefixes", stray),
+        complain("allocates without the allocator of the endpoint", allocating_members(static) - {ALLOCATOR_MEMBER}),
+        complain("does not allocate, so this check sees nothing", {ALLOCATOR_MEMBER} - allocating_members(static)),
     ]
     if not any(wrong):
         print(f"{len(wanted)} public names, as listed")

@@ -164,17 +164,17 @@ struct crowd {
 static struct crowd crowd;
 static uint8_t content[BUFFER_BYTES];
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)context, (void)connection, (void)index;
     *data = content;
     *length = capacity;
     *last = false;
-    return crowd.stalls ? NETBLT_SUPPLY_WAIT : NETBLT_SUPPLY_READY;
+    return crowd.stalls ? NETBLT_SEND_BUFFER_WAIT : NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context, (void)connection, (void)index, (void)capacity;
     return content;
@@ -199,7 +199,11 @@ static void closed(void *context, netblt_connection *connection)
     crowd.open[index_of(connection)] = NULL;
 }
 
-static const netblt_client member = {.supply = supply, .provide = provide, .opened = opened, .closed = closed};
+static const netblt_client member = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
+                                     .opened = opened,
+                                     .closed = closed};
 
 static void start(unsigned peers, enum netblt_role role, uint32_t bytes_per_s)
 {

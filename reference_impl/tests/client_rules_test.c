@@ -13,10 +13,11 @@
 static uint32_t supplied_length;
 static bool supplied_last;
 
-static enum netblt_supply supply_as_told(void *context, netblt_connection *connection, uint64_t index,
-                                         uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer supply_as_told(void *context, netblt_connection *connection, uint64_t index,
+                                              uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
-    enum netblt_supply answer = peer_client.supply(context, connection, index, capacity, data, length, last);
+    enum netblt_send_buffer answer =
+        peer_client.get_send_buffer(context, connection, index, capacity, data, length, last);
     *length = supplied_length;
     *last = supplied_last;
     return answer;
@@ -37,7 +38,7 @@ static void supply_once(uint32_t length, bool last, const char *mistake)
 {
     struct peer peer;
     netblt_client client = peer_client;
-    client.supply = supply_as_told;
+    client.get_send_buffer = supply_as_told;
     supplied_length = length;
     supplied_last = last;
     peer_init(&peer, NETBLT_SENDER, false);
@@ -69,9 +70,18 @@ static void open_with(const netblt_client *client, enum netblt_role role, int wa
     peer_init(&peer, role, false);
     peer_start(&peer);
     netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
-    CHECK_EQUAL(
-        netblt_open(peer.endpoint, &path, 5, 6, role, &peer.params, 1, client, &peer, NULL, peer.now, &connection),
-        wanted);
+    CHECK_EQUAL(netblt_open(peer.endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 6,
+                                                .role = role,
+                                                .unique_id = 1,
+                                                .params = &peer.params,
+                                                .client = client,
+                                                .context = &peer},
+                            peer.now, &connection),
+                wanted);
     CHECK_EQUAL(netblt_deadline(peer.endpoint) == NETBLT_TIME_NEVER, wanted != 0); /* else OPEN waits to leave */
     peer_free(&peer);
 }
@@ -95,8 +105,8 @@ static void accept_with(const netblt_client *client, enum netblt_role role, bool
 static void a_client_can_only_play_the_role_whose_callback_it_has(void)
 {
     netblt_client sends = peer_client, receives = peer_client;
-    sends.provide = NULL;
-    receives.supply = NULL;
+    sends.get_receive_buffer = NULL;
+    receives.get_send_buffer = NULL;
     open_with(NULL, NETBLT_SENDER, NETBLT_ERR_INVALID_ARGUMENT);
     open_with(&receives, NETBLT_SENDER, NETBLT_ERR_INVALID_ARGUMENT);
     open_with(&sends, NETBLT_RECEIVER, NETBLT_ERR_INVALID_ARGUMENT);
@@ -150,8 +160,17 @@ static void without_a_profile_an_endpoint_has_the_default_one(void)
     netblt_connection *connection;
     uint8_t packet[600];
     netblt_output output;
-    CHECK_EQUAL(
-        netblt_open(endpoint, &path, 5, 6, NETBLT_SENDER, &params, 1, &peer_client, NULL, NULL, 1000, &connection), 0);
+    CHECK_EQUAL(netblt_open(endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 6,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &params,
+                                                .client = &peer_client},
+                            1000, &connection),
+                0);
     CHECK(netblt_output_burst(endpoint, packet, sizeof packet, &output, 1000) > 0);
     CHECK_EQUAL(netblt_deadline(endpoint), 1000 + netblt_profile_default.open_retry_us);
     netblt_endpoint_free(endpoint);
@@ -195,8 +214,17 @@ static void the_log_names_what_was_wrong_in_one_line_each(void)
     netblt_connection *connection;
     netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
     CHECK_EQUAL(netblt_params_check(&none, &what), NETBLT_ERR_INVALID_ARGUMENT);
-    CHECK_EQUAL(netblt_open(peer.endpoint, &path, 5, 6, NETBLT_SENDER, &none, 1, &peer_client, &peer, NULL, peer.now,
-                            &connection),
+    CHECK_EQUAL(netblt_open(peer.endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 6,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &none,
+                                                .client = &peer_client,
+                                                .context = &peer},
+                            peer.now, &connection),
                 NETBLT_ERR_INVALID_ARGUMENT);
     CHECK_EQUAL(log_lines, 3);
     CHECK(strstr(log_line, what) != NULL);
@@ -210,18 +238,18 @@ static void abort_now(void *context, netblt_connection *connection)
     CHECK_EQUAL(netblt_abort(connection, "from inside", ((struct peer *)context)->now), 0);
 }
 
-static enum netblt_supply supply_and_abort(void *context, netblt_connection *connection, uint64_t index,
-                                           uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer supply_and_abort(void *context, netblt_connection *connection, uint64_t index,
+                                                uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     abort_now(context, connection);
-    return peer_client.supply(context, connection, index, capacity, data, length, last);
+    return peer_client.get_send_buffer(context, connection, index, capacity, data, length, last);
 }
 
 static void memory_that_a_client_supplies_as_it_aborts_is_given_back(void)
 {
     struct peer peer;
     netblt_client client = peer_client;
-    client.supply = supply_and_abort;
+    client.get_send_buffer = supply_and_abort;
     peer_init(&peer, NETBLT_SENDER, false);
     peer.client = &client;
     peer_open(&peer);
@@ -234,14 +262,14 @@ static void memory_that_a_client_supplies_as_it_aborts_is_given_back(void)
 static uint8_t *provide_and_abort(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     abort_now(context, connection);
-    return peer_client.provide(context, connection, index, capacity);
+    return peer_client.get_receive_buffer(context, connection, index, capacity);
 }
 
 static void memory_that_a_client_provides_as_it_aborts_is_given_back(void)
 {
     struct peer peer;
     netblt_client client = peer_client;
-    client.provide = provide_and_abort;
+    client.get_receive_buffer = provide_and_abort;
     peer_init(&peer, NETBLT_RECEIVER, false);
     peer.client = &client;
     peer_open(&peer);
@@ -305,24 +333,25 @@ static void a_client_that_aborts_when_it_gets_superfluous_memory_back_gets_each_
     peer_free(&peer);
 }
 
-static enum netblt_supply supply_and_resume(void *context, netblt_connection *connection, uint64_t index,
-                                            uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer supply_and_resume(void *context, netblt_connection *connection, uint64_t index,
+                                                 uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     struct peer *peer = context;
-    enum netblt_supply answer = peer_client.supply(context, connection, index, capacity, data, length, last);
-    if (answer == NETBLT_SUPPLY_WAIT && peer->requests++ < 3) { /* hardly said, and there it is */
+    enum netblt_send_buffer answer =
+        peer_client.get_send_buffer(context, connection, index, capacity, data, length, last);
+    if (answer == NETBLT_SEND_BUFFER_WAIT && peer->requests++ < 3) { /* hardly said, and there it is */
         peer->stall_from = UINT64_MAX;
         netblt_resume(connection, peer->now);
     }
     return answer;
 }
 
-/* A client may fetch data inside supply() and say at once that it has it; what counts is its answer. */
-static void resume_from_inside_supply_is_no_error_and_a_later_one_brings_the_buffer(void)
+/* A client may fetch data inside get_send_buffer() and say at once that it has it; what counts is its answer. */
+static void resume_from_inside_get_send_buffer_is_no_error_and_a_later_one_brings_the_buffer(void)
 {
     struct peer peer;
     netblt_client client = peer_client;
-    client.supply = supply_and_resume;
+    client.get_send_buffer = supply_and_resume;
     peer_init(&peer, NETBLT_SENDER, true);
     peer.client = &client;
     peer.stall_from = 0;
@@ -367,13 +396,25 @@ static void a_connection_that_another_ones_callback_ended_has_no_timers_any_more
 {
     struct peer peer;
     struct twin twins[2] = {{.other = &twins[1], .now = &peer.now}, {.other = &twins[0], .now = &peer.now}};
-    netblt_client client = {.supply = peer_client.supply, .finished = twin_finished, .closed = twin_closed};
+    netblt_client client = {.size = sizeof(netblt_client),
+                            .get_send_buffer = peer_client.get_send_buffer,
+                            .finished = twin_finished,
+                            .closed = twin_closed};
     peer_init(&peer, NETBLT_SENDER, false);
     peer_start(&peer);
     for (unsigned i = 0; i < 2; i++) {
         netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, (uint8_t)(2 + i)}}};
-        CHECK_EQUAL(netblt_open(peer.endpoint, &path, peer.our_port, peer.peer_port, NETBLT_SENDER, &peer.params, i,
-                                &client, &twins[i], NULL, peer.now, &twins[i].connection),
+        CHECK_EQUAL(netblt_open(peer.endpoint,
+                                &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                    .path = &path,
+                                                    .local_port = peer.our_port,
+                                                    .foreign_port = peer.peer_port,
+                                                    .role = NETBLT_SENDER,
+                                                    .unique_id = i,
+                                                    .params = &peer.params,
+                                                    .client = &client,
+                                                    .context = &twins[i]},
+                                peer.now, &twins[i].connection),
                     0);
     }
     peer_wait(&peer, 1000 * SECOND);
@@ -427,13 +468,13 @@ static void ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_
 
 /* ---- callbacks that are left out --------------------------------------------------------------------------------- */
 
-static enum netblt_supply supply_nothing(void *context, netblt_connection *connection, uint64_t index,
-                                         uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer supply_nothing(void *context, netblt_connection *connection, uint64_t index,
+                                              uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)context, (void)connection, (void)index, (void)capacity, (void)data;
     *length = 0;
     *last = true;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static uint8_t *provide_always(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
@@ -462,9 +503,10 @@ static void start_with(struct peer *peer, enum netblt_role role, const netblt_cl
     CHECK_EQUAL(peer_send(peer, &packet), 0);
 }
 
-static void a_sender_needs_no_callback_but_supply(void)
+static void a_sender_needs_no_callback_but_get_send_buffer(void)
 {
-    static const netblt_client client = {.supply = supply_nothing, .closed = only_closed};
+    static const netblt_client client = {
+        .size = sizeof(netblt_client), .get_send_buffer = supply_nothing, .closed = only_closed};
     struct peer peer;
     start_with(&peer, NETBLT_SENDER, &client);
     peer_go(&peer, 1, 0);
@@ -475,9 +517,10 @@ static void a_sender_needs_no_callback_but_supply(void)
     peer_free(&peer);
 }
 
-static void a_receiver_needs_no_callback_but_provide(void)
+static void a_receiver_needs_no_callback_but_get_receive_buffer(void)
 {
-    static const netblt_client client = {.provide = provide_always, .closed = only_closed};
+    static const netblt_client client = {
+        .size = sizeof(netblt_client), .get_receive_buffer = provide_always, .closed = only_closed};
     struct peer peer;
     start_with(&peer, NETBLT_RECEIVER, &client);
     for (unsigned i = 0; i < 4; i++)
@@ -501,10 +544,10 @@ int main(void)
     RUN(memory_that_a_client_provides_as_it_aborts_is_given_back);
     RUN(a_client_that_aborts_at_a_buffer_gets_none_of_those_that_wait_behind_it);
     RUN(a_client_that_aborts_when_it_gets_superfluous_memory_back_gets_each_piece_once);
-    RUN(resume_from_inside_supply_is_no_error_and_a_later_one_brings_the_buffer);
+    RUN(resume_from_inside_get_send_buffer_is_no_error_and_a_later_one_brings_the_buffer);
     RUN(a_connection_that_another_ones_callback_ended_has_no_timers_any_more);
     RUN(ABORT_02_an_OPEN_that_arrives_together_with_an_ABORT_behind_it_does_nothing);
-    RUN(a_sender_needs_no_callback_but_supply);
-    RUN(a_receiver_needs_no_callback_but_provide);
+    RUN(a_sender_needs_no_callback_but_get_send_buffer);
+    RUN(a_receiver_needs_no_callback_but_get_receive_buffer);
     return 0;
 }

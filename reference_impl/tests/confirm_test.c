@@ -38,16 +38,21 @@ static void quit_and_confirm(void *context, netblt_connection *connection)
 
 static netblt_client client;
 
-static void begin_confirming(struct peer *peer, bool any_order)
+static void begin_with(struct peer *peer, bool any_order, void (*complete)(void *, netblt_connection *))
 {
     peer_init(peer, NETBLT_RECEIVER, false);
     client = peer_client;
-    client.complete = on_complete;
+    client.complete = complete;
     peer->client = &client;
     peer->options.confirm_end = true;
     peer->options.any_order = any_order;
     completions = 0;
     begin(peer, true);
+}
+
+static void begin_confirming(struct peer *peer, bool any_order)
+{
+    begin_with(peer, any_order, on_complete);
 }
 
 /* Two buffers; all but the last OK is acknowledged. */
@@ -210,8 +215,7 @@ static void a_quit_before_confirmation_leaves_at_once_and_takes_confirmation_awa
     peer_bare(&peer, QUITACK);
     CHECK_EQUAL(peer.result, NETBLT_LOCAL_QUIT);
     peer_free(&peer);
-    begin_confirming(&peer, false);
-    client.complete = quit_and_confirm;
+    begin_with(&peer, false, quit_and_confirm);
     send_all(&peer);
     CHECK_EQUAL(peer_count(&peer, QUIT), 1);
     peer_free(&peer);
@@ -260,8 +264,7 @@ static void confirming_is_an_error_when_nothing_awaits_it(void)
 static void a_client_may_confirm_from_inside_complete(void)
 {
     struct peer peer;
-    begin_confirming(&peer, false);
-    client.complete = confirm_at_once;
+    begin_with(&peer, false, confirm_at_once);
     send_all(&peer);
     CHECK_EQUAL(completions, 1);
     expect_last_ok(&peer, 5, 1);

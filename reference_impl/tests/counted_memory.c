@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An allocator for endpoints under test that counts what they take, and can run out. */
 #include "counted_memory.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-void *__real_malloc(size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void __real_free(void *block);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t items, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void __wrap_free(void *block);
 
 struct counted_memory counted = {.fail_after = -1};
 
@@ -22,6 +16,7 @@ static void count(size_t more, size_t less)
 
 static bool fails(void)
 {
+    counted.calls++;
     if (counted.fail_after < 0)
         return false;
     counted.fail_after--;
@@ -29,45 +24,44 @@ static bool fails(void)
     return counted.fail_after < 0;
 }
 
-void *__wrap_malloc(size_t bytes)
+static void *allocate(size_t bytes, void *context)
 {
-    unsigned char *block = fails() ? NULL : __real_malloc(COUNTED_HEAD_BYTES + bytes);
+    (void)context;
+    unsigned char *block = fails() ? NULL : malloc(COUNTED_HEAD_BYTES + bytes);
     if (block == NULL)
         return NULL;
+    memset(block, 0x5A, COUNTED_HEAD_BYTES + bytes); /* nothing may rely on zero */
     memcpy(block, &bytes, sizeof bytes);
     count(COUNTED_HEAD_BYTES + bytes, 0);
     counted.blocks++;
     return block + COUNTED_HEAD_BYTES;
 }
 
-void *__wrap_calloc(size_t items, size_t bytes)
+static void release(void *block, void *context)
 {
-    void *block = __wrap_malloc(items * bytes);
-    return block == NULL ? NULL : memset(block, 0, items * bytes);
-}
-
-void __wrap_free(void *block)
-{
+    (void)context;
     if (block == NULL)
         return;
     size_t bytes;
     memcpy(&bytes, (unsigned char *)block - COUNTED_HEAD_BYTES, sizeof bytes);
     count(0, COUNTED_HEAD_BYTES + bytes);
     counted.blocks--;
-    __real_free((unsigned char *)block - COUNTED_HEAD_BYTES);
+    free((unsigned char *)block - COUNTED_HEAD_BYTES);
 }
 
-void *__wrap_realloc(void *block, size_t bytes)
+static void *reallocate(void *block, size_t bytes, void *context)
 {
     if (block == NULL)
-        return __wrap_malloc(bytes);
+        return allocate(bytes, context);
     size_t before;
     memcpy(&before, (unsigned char *)block - COUNTED_HEAD_BYTES, sizeof before);
     unsigned char *moved =
-        fails() ? NULL : __real_realloc((unsigned char *)block - COUNTED_HEAD_BYTES, COUNTED_HEAD_BYTES + bytes);
+        fails() ? NULL : realloc((unsigned char *)block - COUNTED_HEAD_BYTES, COUNTED_HEAD_BYTES + bytes);
     if (moved == NULL)
         return NULL;
     memcpy(moved, &bytes, sizeof bytes);
     count(bytes, before);
     return moved + COUNTED_HEAD_BYTES;
 }
+
+const netblt_allocator counted_allocator = {.allocate = allocate, .reallocate = reallocate, .release = release};

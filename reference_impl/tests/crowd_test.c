@@ -24,17 +24,17 @@ static struct crowd crowd;
 static uint8_t memory[BUFFER];
 static unsigned numbers[MOST];
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)context, (void)connection;
     *data = memory;
     *length = capacity;
     *last = index + 1 == crowd.buffers;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context, (void)connection, (void)index, (void)capacity;
     return memory;
@@ -52,7 +52,10 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     }
 }
 
-static const netblt_client client = {.supply = supply, .provide = provide, .deliver = deliver};
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
+                                     .deliver = deliver};
 
 static void accept_all(void *context, const netblt_request *request, netblt_answer *answer)
 {
@@ -95,8 +98,17 @@ static double run(unsigned count, uint64_t buffers)
     CHECK_EQUAL(netblt_listen(b, 1, accept_all, NULL), 0);
     for (unsigned i = 0; i < count; i++) {
         netblt_connection *connection;
-        CHECK_EQUAL(netblt_open(a, &path, (uint16_t)(1000 + i), 1, NETBLT_SENDER, &params, i, &client, &numbers[i],
-                                NULL, crowd.now, &connection),
+        CHECK_EQUAL(netblt_open(a,
+                                &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                    .path = &path,
+                                                    .local_port = (uint16_t)(1000 + i),
+                                                    .foreign_port = 1,
+                                                    .role = NETBLT_SENDER,
+                                                    .unique_id = i,
+                                                    .params = &params,
+                                                    .client = &client,
+                                                    .context = &numbers[i]},
+                                crowd.now, &connection),
                     0);
     }
     clock_t begun = clock();

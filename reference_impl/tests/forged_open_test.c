@@ -187,7 +187,10 @@ static void closed_seat(void *context, netblt_connection *connection)
     ended.closed++;
 }
 
-static const netblt_client seat = {.provide = provide_seat, .finished = finished_seat, .closed = closed_seat};
+static const netblt_client seat = {.size = sizeof(netblt_client),
+                                   .get_receive_buffer = provide_seat,
+                                   .finished = finished_seat,
+                                   .closed = closed_seat};
 
 static void start_with(struct peer *peer, uint32_t most)
 {

@@ -47,8 +47,8 @@ static struct {
 
 static uint8_t content[1 << 20], delivered[1 << 20], memory[1 << 20];
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct end *end = context;
@@ -57,11 +57,11 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity;
     end->moved += *length;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 /* Each buffer has its place, so that what is written to the wrong one is found. */
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)context, (void)connection;
     CHECK(index * capacity + capacity <= sizeof memory);
@@ -108,8 +108,9 @@ static void closed(void *context, netblt_connection *connection)
     end->connection = NULL;
 }
 
-static const netblt_client client = {.supply = supply,
-                                     .provide = provide,
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
+                                     .get_receive_buffer = get_receive_buffer,
                                      .deliver = deliver,
                                      .opened = opened,
                                      .validated = validated,
@@ -205,9 +206,17 @@ static void start(void)
     }
     CHECK_EQUAL(netblt_listen(world.ends[1].endpoint, PASSIVE_PORT, accept_all, &world.ends[1]), 0);
     netblt_path path = path_of(0);
-    CHECK_EQUAL(netblt_open(world.ends[0].endpoint, &path, ACTIVE_PORT, PASSIVE_PORT,
-                            world.active_sends ? NETBLT_SENDER : NETBLT_RECEIVER, &world.params, 0x77773333, &client,
-                            &world.ends[0], NULL, world.now, &world.ends[0].connection),
+    CHECK_EQUAL(netblt_open(world.ends[0].endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = ACTIVE_PORT,
+                                                .foreign_port = PASSIVE_PORT,
+                                                .role = world.active_sends ? NETBLT_SENDER : NETBLT_RECEIVER,
+                                                .unique_id = 0x77773333,
+                                                .params = &world.params,
+                                                .client = &client,
+                                                .context = &world.ends[0]},
+                            world.now, &world.ends[0].connection),
                 0);
     carry(0);
 }

@@ -72,15 +72,15 @@ struct huge {
     uint64_t delivered;
 };
 
-static enum netblt_supply supply_huge(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                      const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer supply_huge(void *context, netblt_connection *connection, uint64_t index,
+                                           uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection, (void)index, (void)capacity;
     struct huge *huge = context;
     *data = huge->memory;
     *length = huge->length;
     *last = true;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static uint8_t *provide_huge(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
@@ -102,8 +102,11 @@ static void finished_huge(void *context, netblt_connection *connection, const ne
     ((struct huge *)context)->done = outcome->result == NETBLT_DONE;
 }
 
-static const netblt_client huge_client = {
-    .supply = supply_huge, .provide = provide_huge, .deliver = deliver_huge, .finished = finished_huge};
+static const netblt_client huge_client = {.size = sizeof(netblt_client),
+                                          .get_send_buffer = supply_huge,
+                                          .get_receive_buffer = provide_huge,
+                                          .deliver = deliver_huge,
+                                          .finished = finished_huge};
 
 static void accept_huge(void *context, const netblt_request *request, netblt_answer *answer)
 {
@@ -155,7 +158,17 @@ static void DATA_14_offsets_reach_beyond_2_to_the_31(void)
     params.data_checksum = false;
     netblt_path path = path_between(1, 2);
     CHECK_EQUAL(netblt_listen(b, 1, accept_huge, &receiver), 0);
-    CHECK_EQUAL(netblt_open(a, &path, 5, 1, NETBLT_SENDER, &params, 1, &huge_client, &sender, NULL, 1000, &connection),
+    CHECK_EQUAL(netblt_open(a,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 1,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &params,
+                                                .client = &huge_client,
+                                                .context = &sender},
+                            1000, &connection),
                 0);
     exchange(a, b, 1000);
     CHECK(sender.done && receiver.done);
@@ -192,8 +205,17 @@ static void DEMUX_02_a_thousand_connections_share_an_endpoint_and_a_port(void)
         /* The listener learns which receiver is meant by being set up for it. */
         netblt_unlisten(b, 1);
         CHECK_EQUAL(netblt_listen(b, 1, accept_huge, &receivers[i]), 0);
-        CHECK_EQUAL(netblt_open(a, &path, (uint16_t)(1000 + i), 1, NETBLT_SENDER, &params, (uint32_t)i, &huge_client,
-                                &senders[i], NULL, now, &connection),
+        CHECK_EQUAL(netblt_open(a,
+                                &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                    .path = &path,
+                                                    .local_port = (uint16_t)(1000 + i),
+                                                    .foreign_port = 1,
+                                                    .role = NETBLT_SENDER,
+                                                    .unique_id = (uint32_t)i,
+                                                    .params = &params,
+                                                    .client = &huge_client,
+                                                    .context = &senders[i]},
+                                now, &connection),
                     0);
         exchange(a, b, now);
     }

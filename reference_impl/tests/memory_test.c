@@ -25,8 +25,8 @@ static void hold(struct side *side, uint64_t bytes)
     side->held_peak = side->held > side->held_peak ? side->held : side->held_peak;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct side *side = context;
@@ -36,7 +36,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *last = left <= capacity;
     side->buffer_size = capacity;
     hold(side, capacity);
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -46,7 +46,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     side->held -= side->buffer_size;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection, (void)index;
     struct side *side = context;
@@ -79,9 +79,10 @@ static void closed(void *context, netblt_connection *connection)
     ((struct side *)context)->closed++;
 }
 
-static const netblt_client client = {.supply = supply,
+static const netblt_client client = {.size = sizeof(netblt_client),
+                                     .get_send_buffer = get_send_buffer,
                                      .release = release,
-                                     .provide = provide,
+                                     .get_receive_buffer = get_receive_buffer,
                                      .deliver = deliver,
                                      .discard = discard,
                                      .finished = finished,
@@ -160,6 +161,7 @@ static void run(struct trial *trial)
     netblt_connection *connection;
     netblt_config config;
     netblt_config_default(&config);
+    config.allocator = &counted_allocator;
     config.unvalidated_bytes_per_s = 0; /* the sender's buffers are to be as large as negotiated */
     netblt_options options = {.any_order = trial->any_order};
     netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
@@ -175,8 +177,18 @@ static void run(struct trial *trial)
     CHECK_EQUAL(netblt_listen(trial->ends[1], 1, accept_trial, trial), 0);
     own[1] = counted.now_bytes - own[0];
     size_t others = mark_usage(&own[0]);
-    CHECK_EQUAL(netblt_open(trial->ends[0], &path, 5, 1, NETBLT_SENDER, &trial->params, 1, &client, &trial->sides[0],
-                            &options, trial->now, &connection),
+    CHECK_EQUAL(netblt_open(trial->ends[0],
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 1,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &trial->params,
+                                                .client = &client,
+                                                .context = &trial->sides[0],
+                                                .options = options},
+                            trial->now, &connection),
                 0);
     note_usage(trial, 0, &own[0], others);
     while (trial->sides[0].closed == 0 || trial->sides[1].closed == 0) {
@@ -283,6 +295,7 @@ static void a_peer_who_completes_all_but_the_lowest_buffer_does_not_fill_our_mem
 {
     struct peer peer;
     peer_init(&peer, NETBLT_SENDER, false);
+    peer.allocator = &counted_allocator;
     peer.params.buffer_size = 1;
     peer.params.packet_size = 1;
     peer.params.max_buffers = 60000;
@@ -291,9 +304,6 @@ static void a_peer_who_completes_all_but_the_lowest_buffer_does_not_fill_our_mem
     peer_go(&peer, 1, 0);
     size_t before = counted.now_bytes;
     for (unsigned i = 1; i < 20000; i++) {
-        for (size_t k = 0; k < peer.seen_count; k++)
-            free(peer.seen[k].bytes);
-        peer.seen_count = peer.mark = 0;
         peer_go(&peer, 2 * i, i);
         peer_ok(&peer, 2 * i + 1, i);
         if (peer.closed != 0) /* an OK for a buffer that was held back */
@@ -309,6 +319,7 @@ static void a_storm_of_RESENDs_takes_one_bit_for_each_packet(void)
     struct forged control;
     static uint16_t list[700];
     peer_init(&peer, NETBLT_SENDER, true);
+    peer.allocator = &counted_allocator;
     peer.params.buffer_size = 700 * 10;
     peer.params.packet_size = 10;
     peer.params.burst_size = 10;
@@ -324,10 +335,7 @@ static void a_storm_of_RESENDs_takes_one_bit_for_each_packet(void)
         forge_resend(&control, seq, 0, list, 700);
         peer_send(&peer, &control);
     }
-    size_t seen = 0; /* the scripted peer remembers the NULL-ACKs */
-    for (size_t i = 0; i < peer.seen_count; i++)
-        seen += peer.seen[i].size + COUNTED_HEAD_BYTES;
-    CHECK(counted.now_bytes < before + seen + peer.seen_count * 2 * sizeof(struct seen) + 4096);
+    CHECK(counted.now_bytes < before + 4096);
     CHECK_EQUAL(peer_count_data(&peer), 10); /* and no more packets than the rate allows */
     peer_free(&peer);
 }
@@ -337,6 +345,7 @@ static void absurd_parameters_are_restricted_to_the_limits_of_this_end(void)
     struct peer peer;
     struct forged packet;
     peer_init(&peer, NETBLT_RECEIVER, false);
+    peer.allocator = &counted_allocator;
     peer_start(&peer);
     netblt_params absurd = {.buffer_size = UINT32_MAX,
                             .packet_size = 65535,
@@ -358,6 +367,7 @@ static void what_is_withheld_from_an_unvalidated_peer_takes_two_bits_for_each_pa
     struct peer peer;
     struct forged packet;
     peer_init(&peer, NETBLT_SENDER, false);
+    peer.allocator = &counted_allocator;
     peer.unvalidated_bytes_per_s = 65536;
     peer.params.packet_size = 1;
     peer.params.buffer_size = 65535;
@@ -386,6 +396,7 @@ static bool run_out_of_memory(long n, bool reader_opens)
     netblt_connection *connection = NULL;
     netblt_config config;
     netblt_config_default(&config);
+    config.allocator = &counted_allocator;
     netblt_params_default(&trial.params);
     trial.params.buffer_size = 4000;
     trial.params.packet_size = 500;
@@ -397,8 +408,17 @@ static bool run_out_of_memory(long n, bool reader_opens)
     int error = -1;
     if (trial.ends[0] != NULL && trial.ends[1] != NULL &&
         netblt_listen(trial.ends[1 - opener], 1, accept_trial, &trial) == 0)
-        error = netblt_open(trial.ends[opener], &path, 5, 1, reader_opens ? NETBLT_RECEIVER : NETBLT_SENDER,
-                            &trial.params, 1, &client, &trial.sides[opener], NULL, trial.now, &connection);
+        error = netblt_open(trial.ends[opener],
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 1,
+                                                .role = reader_opens ? NETBLT_RECEIVER : NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &trial.params,
+                                                .client = &client,
+                                                .context = &trial.sides[opener]},
+                            trial.now, &connection);
     CHECK(error == 0 || counted.fail_after < 0);
     while (error == 0) {
         while (carry(&trial, 0) || carry(&trial, 1)) {

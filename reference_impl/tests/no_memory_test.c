@@ -8,24 +8,10 @@
 /* Memory that runs out at the very moment at which it is needed. A data receiver must not forget what it owes and go
  * on: it ends, tells its peer so, and gives all memory back. A sender that cannot withhold packets sends them. */
 
-/* The client has memory enough. */
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
-{
-    long when = counted.fail_after;
-    counted.fail_after = -1;
-    uint8_t *memory = peer_client.provide(context, connection, index, capacity);
-    counted.fail_after = when;
-    return memory;
-}
-
-static netblt_client client;
-
 static void meet(struct peer *peer)
 {
     peer_init(peer, NETBLT_RECEIVER, true);
-    client = peer_client;
-    client.provide = provide;
-    peer->client = &client;
+    peer->allocator = &counted_allocator;
 }
 
 /* One packet, or the next timer, with the nth allocation of our endpoint failing; what it sends is collected later. */
@@ -35,7 +21,7 @@ static void with_failure(struct peer *peer, struct forged *packet, long n)
     counted.failed = false;
     if (packet == NULL)
         peer->now = netblt_deadline(peer->endpoint);
-    counted.fail_after = n + (packet != NULL); /* the first is the scripted peer's own */
+    counted.fail_after = n;
     if (packet == NULL)
         netblt_timeout(peer->endpoint, peer->now);
     else
@@ -148,6 +134,7 @@ enum { PACKETS = 64 };
 static void meet_reader(struct peer *peer)
 {
     peer_init(peer, NETBLT_SENDER, false);
+    peer->allocator = &counted_allocator;
     peer->unvalidated_bytes_per_s = 1 << 20;
     peer->size = 2 * PACKETS * 1000;
     peer->params.packet_size = 1000;

@@ -365,11 +365,11 @@ static void AMB_01_every_packet_of_a_passive_end_carries_the_version_of_the_OPEN
     peer_free(&peer);
 }
 
-static enum netblt_supply never_ready(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                      const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer never_ready(void *context, netblt_connection *connection, uint64_t index,
+                                           uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)context, (void)connection, (void)index, (void)capacity, (void)data, (void)length, (void)last;
-    return NETBLT_SUPPLY_WAIT;
+    return NETBLT_SEND_BUFFER_WAIT;
 }
 
 static void opening_names_what_is_wrong_with_the_port_the_client_or_the_parameters(void)
@@ -377,22 +377,55 @@ static void opening_names_what_is_wrong_with_the_port_the_client_or_the_paramete
     struct peer peer;
     netblt_connection *second = NULL;
     netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, 2}}};
-    const netblt_client nobody = {0}, sender = {.supply = never_ready};
+    const netblt_client nobody = {.size = sizeof nobody};
+    const netblt_client sender = {.size = sizeof sender, .get_send_buffer = never_ready};
     peer_init(&peer, NETBLT_SENDER, true);
     peer_start(&peer);
     netblt_params zero = peer.params;
     zero.burst_size = 0;
-    CHECK_EQUAL(netblt_open(peer.endpoint, &path, 1, 7000, NETBLT_SENDER, &peer.params, 1, &sender, NULL, NULL,
+    CHECK_EQUAL(netblt_open(peer.endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 1,
+                                                .foreign_port = 7000,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &peer.params,
+                                                .client = &sender},
                             peer.now, &second),
                 NETBLT_ERR_PORT_IN_USE);
-    CHECK_EQUAL(netblt_open(peer.endpoint, &path, 2, 7000, NETBLT_SENDER, &peer.params, 1, &nobody, NULL, NULL,
+    CHECK_EQUAL(netblt_open(peer.endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 2,
+                                                .foreign_port = 7000,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &peer.params,
+                                                .client = &nobody},
                             peer.now, &second),
                 NETBLT_ERR_INVALID_ARGUMENT);
-    CHECK_EQUAL(
-        netblt_open(peer.endpoint, &path, 2, 7000, NETBLT_SENDER, &zero, 1, &sender, NULL, NULL, peer.now, &second),
-        NETBLT_ERR_INVALID_ARGUMENT);
+    CHECK_EQUAL(netblt_open(peer.endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 2,
+                                                .foreign_port = 7000,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &zero,
+                                                .client = &sender},
+                            peer.now, &second),
+                NETBLT_ERR_INVALID_ARGUMENT);
     CHECK(second == NULL);
-    CHECK_EQUAL(netblt_open(peer.endpoint, &path, 2, 7000, NETBLT_SENDER, &peer.params, 1, &sender, NULL, NULL,
+    CHECK_EQUAL(netblt_open(peer.endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 2,
+                                                .foreign_port = 7000,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &peer.params,
+                                                .client = &sender},
                             peer.now, &second),
                 0);
     CHECK(second != NULL);

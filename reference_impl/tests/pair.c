@@ -41,7 +41,7 @@ struct end {
     bool confirmed; /* ... and netblt_confirm() or netblt_abort() followed */
     netblt_time confirm_at;
     uint64_t held; /* buffers that the core holds */
-    uint64_t next; /* index that supply or deliver must name next */
+    uint64_t next; /* index that get_send_buffer or deliver must name next */
 };
 
 struct pair {
@@ -92,15 +92,15 @@ static bool stalls(struct end *end)
     return true;
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct end *end = context;
     struct pair *pair = end->pair;
-    must(pair, end->sends && index == end->next, "supply was asked for the wrong buffer");
+    must(pair, end->sends && index == end->next, "get_send_buffer was asked for the wrong buffer");
     if (stalls(end))
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     uint64_t offset = index * capacity;
     uint64_t left = pair->c->size - offset;
     *data = pair->data + offset;
@@ -108,7 +108,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *last = pair->c->end_is_late ? left < capacity : left <= capacity;
     end->next++;
     end->held++;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -119,7 +119,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     end->held--;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
     (void)index;
@@ -208,9 +208,10 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client client = {
-    .supply = supply,
+    .size = sizeof(netblt_client),
+    .get_send_buffer = get_send_buffer,
     .release = release,
-    .provide = provide,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .complete = complete,
     .discard = discard,
@@ -514,9 +515,18 @@ static void start(struct pair *pair)
         .rate = pair->c->auto_rate ? NETBLT_RATE_AUTO : NETBLT_RATE_FIXED,
     };
     enum netblt_role role = pair->c->active_sends ? NETBLT_SENDER : NETBLT_RECEIVER;
-    CHECK_EQUAL(netblt_open(pair->ends[0].endpoint, &path, CLIENT_PORT, PORT, role, &pair->c->active,
-                            (uint32_t)pair->c->seed, &client, &pair->ends[0], &options, pair->now,
-                            &pair->ends[0].connection),
+    CHECK_EQUAL(netblt_open(pair->ends[0].endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = CLIENT_PORT,
+                                                .foreign_port = PORT,
+                                                .role = role,
+                                                .unique_id = (uint32_t)pair->c->seed,
+                                                .params = &pair->c->active,
+                                                .client = &client,
+                                                .context = &pair->ends[0],
+                                                .options = options},
+                            pair->now, &pair->ends[0].connection),
                 0);
 }
 

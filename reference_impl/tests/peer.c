@@ -14,19 +14,19 @@ uint8_t peer_byte(uint64_t offset)
     return (uint8_t)(offset * 37 + offset / 251 + 11);
 }
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct peer *peer = context;
     if (index >= peer->stall_from)
-        return NETBLT_SUPPLY_WAIT;
+        return NETBLT_SEND_BUFFER_WAIT;
     uint64_t left = peer->size - index * capacity;
     *data = peer->data + index * capacity;
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = peer->end_is_late ? left < capacity : left <= capacity;
     peer->held++;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -37,7 +37,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     ((struct peer *)context)->held--;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
     struct peer *peer = context;
@@ -100,9 +100,10 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 const netblt_client peer_client = {
-    .supply = supply,
+    .size = sizeof(netblt_client),
+    .get_send_buffer = get_send_buffer,
     .release = release,
-    .provide = provide,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .opened = opened,
@@ -246,6 +247,7 @@ void peer_start(struct peer *peer)
     config.event_context = peer->event_context;
     config.log = peer->log;
     config.log_context = peer;
+    config.allocator = peer->allocator;
     peer->data = malloc(CAPACITY_BYTES);
     peer->delivered = calloc(1, CAPACITY_BYTES);
     for (size_t i = 0; i < CAPACITY_BYTES; i++)
@@ -253,8 +255,18 @@ void peer_start(struct peer *peer)
     peer->endpoint = netblt_endpoint_new(&config);
     if (peer->active) {
         netblt_path path = path_of(peer);
-        CHECK_EQUAL(netblt_open(peer->endpoint, &path, peer->our_port, peer->peer_port, peer->role, &peer->params,
-                                peer->unique_id, client_of(peer), peer, &peer->options, peer->now, &peer->connection),
+        CHECK_EQUAL(netblt_open(peer->endpoint,
+                                &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                    .path = &path,
+                                                    .local_port = peer->our_port,
+                                                    .foreign_port = peer->peer_port,
+                                                    .role = peer->role,
+                                                    .unique_id = peer->unique_id,
+                                                    .params = &peer->params,
+                                                    .client = client_of(peer),
+                                                    .context = peer,
+                                                    .options = peer->options},
+                                peer->now, &peer->connection),
                     0);
     } else {
         CHECK_EQUAL(netblt_listen(peer->endpoint, peer->our_port, on_request, peer), 0);

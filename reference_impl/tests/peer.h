@@ -74,10 +74,11 @@ struct peer {
     uint8_t secret[NETBLT_SECRET_BYTES]; /* of our endpoint; all zero = none */
     netblt_event_fn *event;
     void *event_context;
-    netblt_log_fn *log;          /* with the peer as context */
-    const netblt_client *client; /* ours, with the peer as context; NULL = peer_client */
-    bool held_up;                /* our process: packets go in, but it comes to nothing else */
-    bool quits_when_finished;    /* our client does, from inside the callback */
+    netblt_log_fn *log;                /* with the peer as context */
+    const netblt_allocator *allocator; /* of our endpoint; NULL = the default */
+    const netblt_client *client;       /* ours, with the peer as context; NULL = peer_client */
+    bool held_up;                      /* our process: packets go in, but it comes to nothing else */
+    bool quits_when_finished;          /* our client does, from inside the callback */
 
     netblt_endpoint *endpoint;
     netblt_connection *connection;

@@ -37,8 +37,8 @@ struct stream {
     uint64_t start; /* index of the first buffer of this stream that is transferred at all */
 };
 
-static enum netblt_supply supply(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity,
-                                 const uint8_t **data, uint32_t *length, bool *last)
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     (void)connection;
     struct stream *stream = context;
@@ -47,7 +47,7 @@ static enum netblt_supply supply(void *context, netblt_connection *connection, u
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = stream->end_is_late ? left < capacity : left <= capacity;
     stream->held++;
-    return NETBLT_SUPPLY_READY;
+    return NETBLT_SEND_BUFFER_READY;
 }
 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
@@ -56,7 +56,7 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     ((struct stream *)context)->held--;
 }
 
-static uint8_t *provide(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
+static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection, (void)index;
     struct stream *stream = context;
@@ -120,9 +120,10 @@ static void closed(void *context, netblt_connection *connection)
 }
 
 static const netblt_client client = {
-    .supply = supply,
+    .size = sizeof(netblt_client),
+    .get_send_buffer = get_send_buffer,
     .release = release,
-    .provide = provide,
+    .get_receive_buffer = get_receive_buffer,
     .deliver = deliver,
     .discard = discard,
     .opened = opened,
@@ -200,9 +201,19 @@ static void far_run(struct far *far)
     netblt_path here = path_from(1), there = path_from(2);
     netblt_time now = 1000;
     CHECK_EQUAL(netblt_listen(b, 1, accept_far, far), 0);
-    CHECK_EQUAL(
-        netblt_open(a, &here, 5, 1, NETBLT_SENDER, &far->params, 1, &client, &far->sender, &options, now, &connection),
-        0);
+    CHECK_EQUAL(netblt_open(a,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &here,
+                                                .local_port = 5,
+                                                .foreign_port = 1,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &far->params,
+                                                .client = &client,
+                                                .context = &far->sender,
+                                                .options = options},
+                            now, &connection),
+                0);
     if (far->first_seq != 0) {
         /* The receiving end has opened, queued its first GOs and sent none when the numbers change under it: so the
          * first CONTROL is held back, and the connection opened by hand. */
@@ -340,12 +351,43 @@ static void DATA_14_an_announced_size_beyond_is_refused_at_once(void)
     netblt_params_default(&params);
     netblt_endpoint *endpoint = netblt_endpoint_new(&config);
     params.transfer_size = (UINT64_C(1) << 32) + 1;
-    CHECK_EQUAL(netblt_open(endpoint, &path, 5, 1, NETBLT_SENDER, &params, 1, &client, &stream, NULL, 0, &connection),
+    CHECK_EQUAL(netblt_open(endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 1,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &params,
+                                                .client = &client,
+                                                .context = &stream},
+                            0, &connection),
                 NETBLT_ERR_INVALID_ARGUMENT);
-    CHECK_EQUAL(
-        netblt_open(endpoint, &path, 5, 1, NETBLT_SENDER, &params, 1, &client, &stream, &options, 0, &connection), 0);
+    CHECK_EQUAL(netblt_open(endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 5,
+                                                .foreign_port = 1,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &params,
+                                                .client = &client,
+                                                .context = &stream,
+                                                .options = options},
+                            0, &connection),
+                0);
     params.transfer_size--; /* 2^32 itself is fine; the field cannot hold it and says "unknown" (AMB-15) */
-    CHECK_EQUAL(netblt_open(endpoint, &path, 6, 1, NETBLT_SENDER, &params, 1, &client, &stream, NULL, 0, &connection),
+    CHECK_EQUAL(netblt_open(endpoint,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &path,
+                                                .local_port = 6,
+                                                .foreign_port = 1,
+                                                .role = NETBLT_SENDER,
+                                                .unique_id = 1,
+                                                .params = &params,
+                                                .client = &client,
+                                                .context = &stream},
+                            0, &connection),
                 0);
     netblt_endpoint_free(endpoint);
 }
@@ -366,8 +408,18 @@ static void DATA_14_a_passive_sender_refuses_a_transfer_that_it_knows_to_be_too_
     netblt_config_default(&config);
     netblt_endpoint *a = netblt_endpoint_new(&config), *b = netblt_endpoint_new(&config);
     CHECK_EQUAL(netblt_listen(b, 1, accept_to_send_too_much, &far), 0);
-    CHECK_EQUAL(
-        netblt_open(a, &here, 5, 1, NETBLT_RECEIVER, &far.params, 1, &client, &far.sender, NULL, 0, &connection), 0);
+    CHECK_EQUAL(netblt_open(a,
+                            &(netblt_open_args){.size = sizeof(netblt_open_args),
+                                                .path = &here,
+                                                .local_port = 5,
+                                                .foreign_port = 1,
+                                                .role = NETBLT_RECEIVER,
+                                                .unique_id = 1,
+                                                .params = &far.params,
+                                                .client = &client,
+                                                .context = &far.sender},
+                            0, &connection),
+                0);
     while (carry(a, b, 2, 0) || carry(b, a, 1, 0)) {
     }
     CHECK_EQUAL(far.sender.result, NETBLT_REFUSED);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/memory.h"
 #include "check.h"
 #include "control/control_queue.h"
 #include "control/timers.h"
@@ -21,7 +22,7 @@ static void CTRL_01_to_05_the_queue_is_FIFO_numbered_from_1_and_repeats_what_is_
     struct nb_control_queue queue;
     uint8_t body[600];
     uint16_t seq, list[] = {4, 9, 65535};
-    nb_control_queue_init(&queue, 600);
+    nb_control_queue_init(&queue, 600, &nb_allocator_default);
     CHECK(nb_control_queue_is_empty(&queue) && !nb_control_queue_has_news(&queue));
     CHECK(nb_control_queue_go(&queue, 7, &seq) && seq == 1);
     CHECK(nb_control_queue_resend(&queue, 7, list, 3, &seq) && seq == 2);
@@ -51,7 +52,7 @@ static void AMB_33_what_does_not_fit_waits_and_an_ack_of_unsent_messages_is_no_n
     struct nb_control_queue queue;
     uint8_t body[100];
     uint16_t seq;
-    nb_control_queue_init(&queue, 12 + 40); /* five GOs */
+    nb_control_queue_init(&queue, 12 + 40, &nb_allocator_default); /* five GOs */
     for (uint32_t i = 0; i < 12; i++)
         CHECK(nb_control_queue_go(&queue, i, &seq));
     CHECK_EQUAL(nb_control_queue_write(&queue, body, sizeof body, 1, 0), 40);
@@ -71,7 +72,7 @@ static void AMB_12_the_queue_runs_through_the_wrap_of_its_numbers(void)
     struct nb_control_queue queue;
     uint8_t body[100];
     uint16_t seq;
-    nb_control_queue_init(&queue, 100);
+    nb_control_queue_init(&queue, 100, &nb_allocator_default);
     for (uint32_t i = 1; i <= 140000; i++) {
         CHECK(nb_control_queue_go(&queue, i, &seq));
         CHECK_EQUAL(seq, i % 65536);

@@ -2,6 +2,7 @@
 #include "base/bitmap.h"
 #include "base/deadlines.h"
 #include "base/list.h"
+#include "base/memory.h"
 #include "base/ring.h"
 #include "base/serial.h"
 #include "check.h"
@@ -80,7 +81,7 @@ static void AMB_12_serial_comparison_works_across_the_wrap(void)
 static void a_bitmap_finds_the_next_bit_at_every_position(void)
 {
     enum { BITS = 200 };
-    uint64_t *map = nb_bitmap_new(BITS);
+    uint64_t *map = nb_bitmap_new(&nb_allocator_default, BITS);
     for (uint32_t bit = 0; bit < BITS; bit++) {
         CHECK_EQUAL(nb_bitmap_next(map, 0, BITS, true), BITS);
         nb_bitmap_set(map, bit);
@@ -100,7 +101,7 @@ static void a_ring_keeps_its_order_while_it_grows_and_turns(void)
     struct nb_ring ring;
     uint32_t in = 0, out = 0;
     struct random random = {3};
-    nb_ring_init(&ring, sizeof(uint32_t));
+    nb_ring_init(&ring, sizeof(uint32_t), &nb_allocator_default);
     for (int i = 0; i < 20000; i++) {
         if (ring.count > 0 && random_chance(&random, 480)) {
             CHECK_EQUAL(*(uint32_t *)nb_ring_at(&ring, 0), out++);
@@ -214,7 +215,7 @@ static void deadlines_come_in_order_whatever_was_moved_or_removed(void)
 {
     enum { COUNT = 500 };
     static struct nb_deadline entries[COUNT];
-    struct nb_deadlines deadlines = {0};
+    struct nb_deadlines deadlines = {.allocator = &nb_allocator_default};
     struct random random = {5};
     CHECK(nb_deadlines_first(&deadlines) == NULL);
     CHECK(nb_deadlines_reserve(&deadlines, COUNT));
@@ -335,7 +336,7 @@ static void stateless_replies_are_limited_and_last_packets_are_not(void)
     netblt_output output;
     uint8_t packet[NB_REASON_MAX_BYTES];
     unsigned answered = 0;
-    nb_farewells_init(&farewells);
+    nb_farewells_init(&farewells, &nb_allocator_default);
     for (int i = 0; i < 10000; i++) /* for one second */
         answered += nb_farewell_answer(&farewells, &path, &emitter, NB_REFUSED, "no", 5000000 + i * 100) > 0;
     CHECK(answered >= 16 && answered <= 16 + 20);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Address validation of a receiver that knows nothing of it, by packets that are withheld from it
  * (core/security/withheld.h). */
+#include "base/memory.h"
 #include "check.h"
 #include "peer.h"
 #include "random.h"
@@ -33,7 +34,7 @@ static void half_of_the_packets_after_the_first_are_chosen(void)
     static uint16_t list[65536];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct nb_hash_key key = key_number(i);
-        struct nb_withheld *withheld = nb_withheld_choose(cases[i].packets, &key);
+        struct nb_withheld *withheld = nb_withheld_choose(cases[i].packets, &key, &nb_allocator_default);
         CHECK(withheld != NULL);
         CHECK_EQUAL(chosen_of(withheld, list), cases[i].count);
         CHECK(list[0] > 0);
@@ -44,8 +45,8 @@ static void half_of_the_packets_after_the_first_are_chosen(void)
 static void of_one_or_two_packets_none_is_chosen(void)
 {
     struct nb_hash_key key = key_number(7);
-    CHECK(nb_withheld_choose(1, &key) == NULL);
-    CHECK(nb_withheld_choose(2, &key) == NULL);
+    CHECK(nb_withheld_choose(1, &key, &nb_allocator_default) == NULL);
+    CHECK(nb_withheld_choose(2, &key, &nb_allocator_default) == NULL);
     nb_withheld_free(NULL);
 }
 
@@ -56,7 +57,7 @@ static void every_set_of_packets_is_chosen_equally_often(void)
     static unsigned times[512];
     for (unsigned n = 0; n < DRAWS; n++) {
         struct nb_hash_key key = key_number(n);
-        struct nb_withheld *withheld = nb_withheld_choose(9, &key);
+        struct nb_withheld *withheld = nb_withheld_choose(9, &key, &nb_allocator_default);
         unsigned set = 0;
         for (uint32_t packet = 0; packet < 9; packet++)
             set |= (unsigned)nb_withheld_has(withheld, packet) << packet;
@@ -81,7 +82,7 @@ static bool nearly(double value, double wanted)
 static void the_chance_is_that_of_naming_the_withheld_packets_blindly(void)
 {
     struct nb_hash_key key = key_number(1);
-    struct nb_withheld *withheld = nb_withheld_choose(33, &key);
+    struct nb_withheld *withheld = nb_withheld_choose(33, &key, &nb_allocator_default);
     uint16_t list[33];
     uint32_t count = chosen_of(withheld, list);
     for (uint32_t i = 0; i < count; i++) {
@@ -111,7 +112,7 @@ static void the_chance_is_that_of_naming_the_withheld_packets_blindly(void)
 static void a_withheld_packet_has_one_first_transmission(void)
 {
     struct nb_hash_key key = key_number(2);
-    struct nb_withheld *withheld = nb_withheld_choose(5, &key);
+    struct nb_withheld *withheld = nb_withheld_choose(5, &key, &nb_allocator_default);
     uint16_t list[5];
     CHECK_EQUAL(chosen_of(withheld, list), 2);
     CHECK_EQUAL(withheld->unsent, 2);

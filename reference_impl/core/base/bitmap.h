@@ -2,10 +2,11 @@
 #ifndef NETBLT_CORE_BITMAP_H
 #define NETBLT_CORE_BITMAP_H
 
+#include "base/memory.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 /* One bit for each packet of a buffer: all the bookkeeping that a buffer needs beside the client's own memory. */
 
@@ -14,10 +15,10 @@ static inline size_t nb_bitmap_words(uint32_t bits)
     return ((size_t)bits + 63) / 64;
 }
 
-/* All zero; NULL when memory is short. The caller frees it. */
-static inline uint64_t *nb_bitmap_new(uint32_t bits)
+/* All zero; NULL when memory is short. The caller releases it. */
+static inline uint64_t *nb_bitmap_new(const netblt_allocator *allocator, uint32_t bits)
 {
-    return calloc(nb_bitmap_words(bits), sizeof(uint64_t));
+    return nb_allocate_zeroed(allocator, nb_bitmap_words(bits) * sizeof(uint64_t));
 }
 
 static inline bool nb_bitmap_test(const uint64_t *map, uint32_t bit)

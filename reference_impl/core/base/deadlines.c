@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/deadlines.h"
 
+#include "base/memory.h"
+
 #include <assert.h>
-#include <stdlib.h>
 
 #define HEAP_FIRST_CAPACITY_ENTRIES 16
 
 void nb_deadlines_free(struct nb_deadlines *deadlines)
 {
-    free(deadlines->heap);
-    *deadlines = (struct nb_deadlines){0};
+    nb_release(deadlines->allocator, deadlines->heap);
+    *deadlines = (struct nb_deadlines){.allocator = deadlines->allocator};
 }
 
 bool nb_deadlines_reserve(struct nb_deadlines *deadlines, size_t entries)
@@ -19,7 +20,7 @@ bool nb_deadlines_reserve(struct nb_deadlines *deadlines, size_t entries)
     size_t capacity = deadlines->capacity == 0 ? HEAP_FIRST_CAPACITY_ENTRIES : deadlines->capacity * 2;
     if (capacity < entries)
         capacity = entries;
-    struct nb_deadline **heap = realloc(deadlines->heap, capacity * sizeof *heap);
+    struct nb_deadline **heap = nb_reallocate(deadlines->allocator, deadlines->heap, capacity * sizeof *heap);
     if (heap == NULL)
         return false;
     deadlines->heap = heap;

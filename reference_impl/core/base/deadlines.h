@@ -17,6 +17,7 @@ struct nb_deadline {
 };
 
 struct nb_deadlines {
+    const netblt_allocator *allocator;
     struct nb_deadline **heap;
     size_t count;
     size_t capacity;

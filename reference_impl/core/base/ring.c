@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/ring.h"
 
+#include "base/memory.h"
+
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Small enough for the usual handful of buffers; each growth adds half, so that no more than half lies idle. */
 #define RING_FIRST_CAPACITY_ITEMS 8
 
-void nb_ring_init(struct nb_ring *ring, size_t item_bytes)
+void nb_ring_init(struct nb_ring *ring, size_t item_bytes, const netblt_allocator *allocator)
 {
-    *ring = (struct nb_ring){.item_bytes = item_bytes};
+    *ring = (struct nb_ring){.allocator = allocator, .item_bytes = item_bytes};
 }
 
 void nb_ring_free(struct nb_ring *ring)
 {
-    free(ring->items);
-    nb_ring_init(ring, ring->item_bytes);
+    nb_release(ring->allocator, ring->items);
+    nb_ring_init(ring, ring->item_bytes, ring->allocator);
 }
 
 void *nb_ring_at(const struct nb_ring *ring, size_t i)
@@ -31,7 +32,7 @@ static bool ring_grow(struct nb_ring *ring)
 {
     size_t before = ring->capacity, bytes = ring->item_bytes;
     size_t capacity = before == 0 ? RING_FIRST_CAPACITY_ITEMS : before + before / 2;
-    unsigned char *items = realloc(ring->items, capacity * bytes);
+    unsigned char *items = nb_reallocate(ring->allocator, ring->items, capacity * bytes);
     if (items == NULL)
         return false;
     if (ring->head <= capacity - before) {

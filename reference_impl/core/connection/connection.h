@@ -45,6 +45,7 @@ struct nb_pending_end {
 
 struct netblt_connection {
     netblt_endpoint *endpoint;
+    const netblt_allocator *allocator; /* of the endpoint */
     struct nb_link in_bucket; /* of the hash table (demux.h) */
     struct nb_deadline deadline;
     struct nb_link ready;  /* among the connections with packets to send */
@@ -71,7 +72,8 @@ struct netblt_connection {
     unsigned features;                 /* guarded: NB_FEATURE_ of both clients */
     struct nb_pending_end pending_end;
 
-    const netblt_client *client;
+    const netblt_client *client; /* own_client */
+    netblt_client own_client;    /* what the program passed, as this library knows the structure */
     void *context;
     netblt_options options;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connection/demux.h"
 
+#include "base/memory.h"
 #include "connection/connection.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_BUCKETS 64
@@ -33,9 +33,9 @@ void nb_demux_free(struct nb_demux *demux)
 {
     struct nb_listener *listener;
     while ((listener = nb_listeners_take(&demux->listeners)) != NULL)
-        free(listener);
-    free(demux->buckets);
-    *demux = (struct nb_demux){0};
+        nb_release(demux->allocator, listener);
+    nb_release(demux->allocator, demux->buckets);
+    *demux = (struct nb_demux){.allocator = demux->allocator};
 }
 
 netblt_connection *nb_demux_find(const struct nb_demux *demux, const netblt_path *path, uint16_t local_port,
@@ -62,7 +62,7 @@ static bool grow(struct nb_demux *demux)
 {
     struct nb_demux bigger = *demux;
     bigger.bucket_count = demux->bucket_count == 0 ? FIRST_BUCKETS : demux->bucket_count * 2;
-    bigger.buckets = calloc(bigger.bucket_count, sizeof *bigger.buckets);
+    bigger.buckets = nb_allocate_zeroed(demux->allocator, bigger.bucket_count * sizeof *bigger.buckets);
     if (bigger.buckets == NULL)
         return false;
     for (size_t i = 0; i < demux->bucket_count; i++) {
@@ -70,7 +70,7 @@ static bool grow(struct nb_demux *demux)
         while ((connection = nb_bucket_take(&demux->buckets[i])) != NULL)
             insert(&bigger, connection);
     }
-    free(demux->buckets);
+    nb_release(demux->allocator, demux->buckets);
     *demux = bigger;
     return true;
 }
@@ -110,7 +110,7 @@ int nb_demux_listen(struct nb_demux *demux, uint16_t port, netblt_accept_fn *acc
 {
     if (nb_demux_listener(demux, port) != NULL)
         return NETBLT_ERR_PORT_IN_USE;
-    struct nb_listener *listener = malloc(sizeof *listener);
+    struct nb_listener *listener = nb_allocate(demux->allocator, sizeof *listener);
     if (listener == NULL)
         return NETBLT_ERR_NO_MEMORY;
     *listener = (struct nb_listener){.port = port, .accept = accept, .context = context};
@@ -124,5 +124,5 @@ void nb_demux_unlisten(struct nb_demux *demux, uint16_t port)
     if (listener == NULL)
         return;
     nb_listeners_remove(listener);
-    free(listener);
+    nb_release(demux->allocator, listener);
 }

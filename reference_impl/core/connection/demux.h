@@ -21,6 +21,7 @@ struct nb_listener {
 NB_LIST_OF(nb_listeners, struct nb_listener, link)
 
 struct nb_demux {
+    const netblt_allocator *allocator;
     struct nb_hash_key key;  /* from the endpoint's secret; must not change while there are connections */
     struct nb_list *buckets; /* of connections */
     size_t bucket_count;     /* a power of two, or 0 */

@@ -22,6 +22,7 @@ struct nb_unvalidated_connections {
  * all connections that were touched, schedules them anew, and only then frees those that have closed. So no pointer to
  * a connection dies while code that uses it is on the stack, whatever the client's callbacks call. */
 struct netblt_endpoint {
+    netblt_allocator allocator;
     netblt_config config;
     struct nb_demux demux;
     struct nb_deadlines deadlines;

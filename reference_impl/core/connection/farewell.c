@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connection/farewell.h"
 
-#include <stdlib.h>
+#include "base/memory.h"
+
 #include <string.h>
 
 /* A host that scans our ports gets an answer for each of its first packets and then one in 50 ms: enough for every
@@ -9,22 +10,22 @@
 #define ANSWERS_AT_ONCE 16
 #define ANSWER_INTERVAL_US 50000
 
-void nb_farewells_init(struct nb_farewells *farewells)
+void nb_farewells_init(struct nb_farewells *farewells, const netblt_allocator *allocator)
 {
-    *farewells = (struct nb_farewells){.answers_left = ANSWERS_AT_ONCE};
+    *farewells = (struct nb_farewells){.allocator = allocator, .answers_left = ANSWERS_AT_ONCE};
 }
 
 void nb_farewells_free(struct nb_farewells *farewells)
 {
     struct nb_farewell *farewell;
     while ((farewell = nb_farewell_queue_take(&farewells->queue)) != NULL)
-        free(farewell);
+        nb_release(farewells->allocator, farewell);
 }
 
 size_t nb_farewell_say(struct nb_farewells *farewells, const netblt_path *path, const struct nb_emitter *emitter,
                        enum nb_type type, const char *reason)
 {
-    struct nb_farewell *farewell = malloc(sizeof *farewell);
+    struct nb_farewell *farewell = nb_allocate(farewells->allocator, sizeof *farewell);
     if (farewell == NULL)
         return 0;
     *farewell = (struct nb_farewell){.path = *path};
@@ -76,6 +77,6 @@ size_t nb_farewell_write(struct nb_farewells *farewells, uint8_t *packet, size_t
     memcpy(packet, farewell->packet, length);
     *output = (netblt_output){.path = farewell->path, .segment_bytes = length, .count = 1, .length = length};
     nb_farewell_queue_remove(farewell);
-    free(farewell);
+    nb_release(farewells->allocator, farewell);
     return length;
 }

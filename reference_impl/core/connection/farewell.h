@@ -21,12 +21,13 @@ struct nb_farewell {
 NB_LIST_OF(nb_farewell_queue, struct nb_farewell, link)
 
 struct nb_farewells {
+    const netblt_allocator *allocator;
     struct nb_list queue; /* the oldest first */
     unsigned answers_left;
     netblt_time answers_counted_at; /* up to when the allowance was computed */
 };
 
-void nb_farewells_init(struct nb_farewells *farewells);
+void nb_farewells_init(struct nb_farewells *farewells, const netblt_allocator *allocator);
 void nb_farewells_free(struct nb_farewells *farewells);
 
 /* DONE without a reason, ABORT with one. Answers the packet's bytes; 0 when memory is short, and then the packet is

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connection/receive_buffers.h"
 
+#include "base/memory.h"
 #include "connection/observe.h"
-
-#include <stdlib.h>
 
 struct nb_receive_buffer *nb_receiver_buffer(const struct nb_receiver *receiver, size_t i)
 {
@@ -56,7 +55,7 @@ void nb_receiver_free(netblt_connection *connection)
 {
     struct nb_receiver *receiver = &connection->receiver;
     for (size_t i = 0; i < receiver->buffers.count; i++)
-        free(nb_receiver_buffer(receiver, i)->got);
+        nb_release(connection->allocator, nb_receiver_buffer(receiver, i)->got);
     nb_ring_free(&receiver->buffers);
     nb_control_queue_free(&receiver->queue);
 }

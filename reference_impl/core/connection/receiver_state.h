@@ -62,7 +62,7 @@ struct nb_receiver {
     uint64_t last_index;
     bool awaits_confirmation;    /* options.confirm_end: the OK of `withheld` waits for netblt_confirm() */
     uint32_t withheld;           /* number of the buffer that was completed last */
-    bool client_waits;           /* provide answered NULL */
+    bool client_waits;           /* get_receive_buffer answered NULL */
     netblt_time data_timer_from; /* no data timer expires before */
 };
 

@@ -3,8 +3,6 @@
 
 #include "base/bitmap.h"
 
-#include <stdlib.h>
-
 struct nb_send_buffer *nb_sender_buffer(const netblt_connection *connection, uint64_t index)
 {
     const struct nb_sender *sender = &connection->sender;
@@ -20,7 +18,7 @@ void nb_sender_pop_sent(netblt_connection *connection)
         struct nb_send_buffer *front = nb_ring_at(&sender->buffers, 0);
         if (!front->sent)
             return;
-        free(front->repairs);
+        nb_release(connection->allocator, front->repairs);
         nb_withheld_free(front->withheld);
         nb_ring_pop_front(&sender->buffers);
         sender->first++;
@@ -100,7 +98,7 @@ void nb_sender_free(netblt_connection *connection)
     struct nb_sender *sender = &connection->sender;
     while (sender->buffers.count > 0) {
         struct nb_send_buffer *front = nb_ring_at(&sender->buffers, 0);
-        free(front->repairs);
+        nb_release(connection->allocator, front->repairs);
         nb_withheld_free(front->withheld);
         nb_ring_pop_front(&sender->buffers);
     }

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A buffer between the client's supply and its OK: SENDING, in RFC 998 5.2.2. Packets below next_new were sent at least
- * once; a bit in `repairs` says that a RESEND named the packet and that it was not sent since. */
+/* A buffer between the client's get_send_buffer and its OK: SENDING, in RFC 998 5.2.2. Packets below next_new were sent
+ * at least once; a bit in `repairs` says that a RESEND named the packet and that it was not sent since. */
 struct nb_send_buffer {
     const uint8_t *data;
     uint32_t length;
@@ -46,7 +46,7 @@ struct nb_sender {
     size_t most_slots; /* in the ring */
     bool last_known;
     uint64_t last_index;
-    bool client_waits; /* supply answered WAIT */
+    bool client_waits; /* get_send_buffer answered WAIT */
 
     bool ack_owed;    /* a CONTROL arrived since an ack last left (CTRL-10) */
     bool report_owed; /* an offer was restricted (NEG-09) */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "control/control_queue.h"
 
+#include "base/memory.h"
 #include "base/serial.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* With less room than this many entries a RESEND waits for a packet of its own rather than ask for crumbs. */
 #define RESEND_WORTHWHILE_ENTRIES 16
 
-void nb_control_queue_init(struct nb_control_queue *queue, size_t limit_bytes)
+void nb_control_queue_init(struct nb_control_queue *queue, size_t limit_bytes, const netblt_allocator *allocator)
 {
     *queue = (struct nb_control_queue){.next_seq = 1, .limit_bytes = limit_bytes};
-    nb_ring_init(&queue->messages, sizeof(struct nb_control_message));
+    nb_ring_init(&queue->messages, sizeof(struct nb_control_message), allocator);
 }
 
 void nb_control_queue_free(struct nb_control_queue *queue)
@@ -81,13 +81,13 @@ bool nb_control_queue_resend(struct nb_control_queue *queue, uint32_t buffer, co
                              uint16_t *seq)
 {
     assert(count > 0);
-    uint16_t *list = malloc(count * sizeof *list);
+    uint16_t *list = nb_allocate(queue->messages.allocator, count * sizeof *list);
     if (list == NULL)
         return false;
     memcpy(list, packets, count * sizeof *list);
     struct nb_control_message *message = add(queue, NB_RESEND, buffer);
     if (message == NULL) {
-        free(list);
+        nb_release(queue->messages.allocator, list);
         return false;
     }
     message->count = count;
@@ -190,6 +190,6 @@ void nb_control_queue_pop(struct nb_control_queue *queue)
     queue->bytes -= message_bytes(message);
     if (queue->sent > 0)
         queue->sent--;
-    free(message->packets);
+    nb_release(queue->messages.allocator, message->packets);
     nb_ring_pop_front(&queue->messages);
 }

@@ -42,7 +42,7 @@ struct nb_control_queue {
 };
 
 /* `limit_bytes` must hold a header and the largest GO or OK. */
-void nb_control_queue_init(struct nb_control_queue *queue, size_t limit_bytes);
+void nb_control_queue_init(struct nb_control_queue *queue, size_t limit_bytes, const netblt_allocator *allocator);
 void nb_control_queue_free(struct nb_control_queue *queue);
 
 /* Each adds a message and answers its sequence number through *seq; false when memory is short. */

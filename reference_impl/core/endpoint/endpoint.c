@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/memory.h"
+#include "base/versioned.h"
 #include "connection/close.h"
 #include "connection/endpoint_state.h"
 #include "connection/observe.h"
@@ -11,12 +13,15 @@
 #include "wire/params.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-void netblt_config_default(netblt_config *config)
+/* The first members, which a program cannot do without. */
+#define CONFIG_LEAST_BYTES offsetof(netblt_config, log)
+#define OPEN_ARGS_LEAST_BYTES offsetof(netblt_open_args, options)
+
+static netblt_config default_config(void)
 {
-    *config = (netblt_config){
+    return (netblt_config){
         .version = 2,
         .refused_versions = UINT64_C(1) << 4 | UINT64_C(1) << 5, /* other type codes: AMB-01 */
         .profile = &netblt_profile_default,
@@ -25,18 +30,37 @@ void netblt_config_default(netblt_config *config)
     };
 }
 
+void netblt_config_default_sized(netblt_config *config, size_t size)
+{
+    netblt_config known = default_config();
+    known.size = size;
+    nb_versioned_write(config, size, &known, sizeof known);
+}
+
+static bool is_complete(const netblt_allocator *allocator)
+{
+    return allocator->allocate != NULL && allocator->reallocate != NULL && allocator->release != NULL;
+}
+
 netblt_endpoint *netblt_endpoint_new(const netblt_config *config)
 {
-    netblt_endpoint *endpoint = calloc(1, sizeof *endpoint);
+    netblt_config known = default_config();
+    if (!nb_versioned_read(&known, sizeof known, config, CONFIG_LEAST_BYTES))
+        return NULL;
+    netblt_allocator allocator = known.allocator == NULL ? nb_allocator_default : *known.allocator;
+    netblt_endpoint *endpoint = is_complete(&allocator) ? nb_allocate_zeroed(&allocator, sizeof *endpoint) : NULL;
     if (endpoint == NULL)
         return NULL;
-    endpoint->config = *config;
+    endpoint->allocator = allocator;
+    endpoint->deadlines.allocator = &endpoint->allocator;
+    endpoint->demux.allocator = &endpoint->allocator;
+    endpoint->config = known;
     if (endpoint->config.profile == NULL)
         endpoint->config.profile = &netblt_profile_default;
-    nb_farewells_init(&endpoint->farewells);
-    endpoint->secret = nb_secret_read(config->secret);
+    nb_farewells_init(&endpoint->farewells, &endpoint->allocator);
+    endpoint->secret = nb_secret_read(known.secret);
     endpoint->demux.key = endpoint->secret.key;
-    nb_budget_init(&endpoint->budget, config->unvalidated_bytes_per_s);
+    nb_budget_init(&endpoint->budget, known.unvalidated_bytes_per_s);
     return endpoint;
 }
 
@@ -46,7 +70,7 @@ static void connection_free(netblt_connection *connection)
         nb_sender_free(connection);
     else if (connection->started)
         nb_receiver_free(connection);
-    free(connection);
+    nb_release(connection->allocator, connection);
 }
 
 void netblt_endpoint_free(netblt_endpoint *endpoint)
@@ -63,7 +87,8 @@ void netblt_endpoint_free(netblt_endpoint *endpoint)
     nb_demux_free(&endpoint->demux);
     nb_deadlines_free(&endpoint->deadlines);
     nb_farewells_free(&endpoint->farewells);
-    free(endpoint);
+    netblt_allocator allocator = endpoint->allocator;
+    nb_release(&allocator, endpoint);
 }
 
 /* ---- enter, leave ----------------------------------------------------------------------------------- */
@@ -135,33 +160,47 @@ static void leave(netblt_endpoint *endpoint)
 
 /* ---- the public calls -------------------------------------------------------------------------------------- */
 
-int netblt_open(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port, uint16_t foreign_port,
-                enum netblt_role role, const netblt_params *params, uint32_t unique_id, const netblt_client *client,
-                void *context, const netblt_options *options, netblt_time now, netblt_connection **connection)
+/* The connection with what the program has passed; NULL if memory is short. */
+static netblt_connection *make_active(netblt_endpoint *endpoint, const netblt_open_args *args,
+                                      const netblt_client *client)
 {
+    netblt_connection *opened = nb_connection_new(endpoint, args->path, args->local_port, args->foreign_port);
+    if (opened == NULL)
+        return NULL;
+    opened->active = true;
+    opened->role = args->role;
+    opened->own = *args->params;
+    opened->agreed = *args->params;
+    opened->own_client = *client;
+    opened->client = &opened->own_client;
+    opened->context = args->context;
+    opened->options = args->options;
+    uint32_t unique_id = args->unique_id;
+    opened->unique_id = endpoint->secret.known ? nb_guard_mark(unique_id, args->local_port, args->foreign_port,
+                                                               nb_guard_features(&opened->options))
+                                               : unique_id;
+    return opened;
+}
+
+int netblt_open(netblt_endpoint *endpoint, const netblt_open_args *program, netblt_time now,
+                netblt_connection **connection)
+{
+    netblt_open_args args = {.size = 0};
+    netblt_client client;
     const char *what = NULL;
-    if (netblt_params_check(params, &what) != 0) {
+    if (!nb_versioned_read(&args, sizeof args, program, OPEN_ARGS_LEAST_BYTES))
+        return NETBLT_ERR_INVALID_ARGUMENT;
+    if (netblt_params_check(args.params, &what) != 0) {
         nb_log(endpoint, "open: %s", what);
         return NETBLT_ERR_INVALID_ARGUMENT;
     }
-    if (!nb_client_fits(client, role) || nb_too_long(params->transfer_size, options))
+    if (!nb_client_read(args.client, args.role, &client) || nb_too_long(args.params->transfer_size, &args.options))
         return NETBLT_ERR_INVALID_ARGUMENT;
-    if (nb_demux_find(&endpoint->demux, path, local_port, foreign_port) != NULL)
+    if (nb_demux_find(&endpoint->demux, args.path, args.local_port, args.foreign_port) != NULL)
         return NETBLT_ERR_PORT_IN_USE;
     now = enter(endpoint, now);
-    netblt_connection *opened = nb_connection_new(endpoint, path, local_port, foreign_port);
+    netblt_connection *opened = make_active(endpoint, &args, &client);
     if (opened != NULL) {
-        opened->active = true;
-        opened->role = role;
-        opened->own = *params;
-        opened->agreed = *params;
-        opened->client = client;
-        opened->context = context;
-        if (options != NULL)
-            opened->options = *options;
-        opened->unique_id = endpoint->secret.known ? nb_guard_mark(unique_id, local_port, foreign_port,
-                                                                   nb_guard_features(&opened->options))
-                                                   : unique_id;
         nb_open_start(opened, now);
         nb_touch(opened);
         *connection = opened;
@@ -421,10 +460,11 @@ static struct nb_burst burst_now(const netblt_connection *connection)
                                              : nb_rate_control_in_force(&connection->receiver.rate);
 }
 
-void netblt_get_info(const netblt_connection *connection, netblt_info *info)
+void netblt_get_info_sized(const netblt_connection *connection, netblt_info *program, size_t size)
 {
     struct nb_burst burst = burst_now(connection);
-    *info = (netblt_info){
+    netblt_info known = {
+        .size = size,
         .state = connection->state,
         .role = connection->role,
         .active = connection->active,
@@ -441,9 +481,10 @@ void netblt_get_info(const netblt_connection *connection, netblt_info *info)
         .peer_death_timer_s = connection->peer_death_timer_s,
         .stats = connection->stats,
     };
-    memcpy(info->peer_string, connection->peer_string, sizeof info->peer_string);
+    memcpy(known.peer_string, connection->peer_string, sizeof known.peer_string);
     if (connection->started && connection->role == NETBLT_RECEIVER) {
-        info->stats.round_trip_us = connection->receiver.control_timer.smoothed_us;
-        info->stats.control_timer_us = connection->receiver.control_timer.value_us;
+        known.stats.round_trip_us = connection->receiver.control_timer.smoothed_us;
+        known.stats.control_timer_us = connection->receiver.control_timer.value_us;
     }
+    nb_versioned_write(program, size, &known, sizeof known);
 }

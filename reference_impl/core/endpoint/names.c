@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Text for error codes and results, and the version of the library. */
 #include <netblt/netblt.h>
 
-/* Words for codes. */
+#define TEXT_OF(number) #number
+#define DOTTED(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+const char *netblt_version(void)
+{
+    return DOTTED(NETBLT_VERSION_MAJOR, NETBLT_VERSION_MINOR, NETBLT_VERSION_PATCH);
+}
+
+uint32_t netblt_version_number(void)
+{
+    return NETBLT_VERSION_NUMBER;
+}
 
 const char *netblt_strerror(int error)
 {

@@ -2,6 +2,8 @@
 #include "endpoint/open.h"
 
 #include "base/bytes.h"
+#include "base/memory.h"
+#include "base/versioned.h"
 #include "connection/close.h"
 #include "connection/endpoint_state.h"
 #include "connection/observe.h"
@@ -12,7 +14,6 @@
 #include "wire/params.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* M says who sends: 1 = the active end (AMB-08). */
@@ -24,10 +25,11 @@ static bool mode_is_write(const netblt_connection *connection)
 netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port,
                                      uint16_t foreign_port)
 {
-    netblt_connection *connection = calloc(1, sizeof *connection);
+    netblt_connection *connection = nb_allocate_zeroed(&endpoint->allocator, sizeof *connection);
     if (connection == NULL)
         return NULL;
     connection->endpoint = endpoint;
+    connection->allocator = &endpoint->allocator;
     connection->path = *path;
     connection->version = endpoint->config.version;
     connection->local_port = local_port;
@@ -40,17 +42,22 @@ netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_pat
     connection->pending_end.until = NETBLT_TIME_NEVER;
     if (!nb_deadlines_reserve(&endpoint->deadlines, endpoint->demux.connections + 1) ||
         !nb_demux_add(&endpoint->demux, connection)) {
-        free(connection);
+        nb_release(&endpoint->allocator, connection);
         return NULL;
     }
     return connection;
 }
 
-bool nb_client_fits(const netblt_client *client, enum netblt_role role)
+/* The program has the callbacks up to `discard` at least. */
+#define CLIENT_LEAST_BYTES (offsetof(netblt_client, discard) + sizeof(void (*)(void)))
+
+bool nb_client_read(const netblt_client *program, enum netblt_role role, netblt_client *client)
 {
-    if (client == NULL)
+    *client = (netblt_client){0};
+    if (program == NULL || !nb_versioned_read(client, sizeof *client, program, CLIENT_LEAST_BYTES))
         return false;
-    return role == NETBLT_SENDER ? client->supply != NULL : role == NETBLT_RECEIVER && client->provide != NULL;
+    return role == NETBLT_SENDER ? client->get_send_buffer != NULL
+                                 : role == NETBLT_RECEIVER && client->get_receive_buffer != NULL;
 }
 
 bool nb_too_long(uint64_t transfer_size, const netblt_options *options)
@@ -365,7 +372,8 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
         agreed.transfer_size = request->proposed.transfer_size; /* AMB-15: echoed */
     if (netblt_params_check(&agreed, &what) != 0)
         return what;
-    if (!nb_client_fits(answer->client, request->role))
+    netblt_client client;
+    if (!nb_client_read(answer->client, request->role, &client))
         return "the client cannot play this role";
     if (nb_too_long(agreed.transfer_size, &answer->options))
         return NB_BEYOND_4G_REASON;
@@ -383,7 +391,8 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
     connection->unique_id = open->open.unique_id;
     connection->peer_death_timer_s = request->proposed.death_timer_s;
     memcpy(connection->peer_string, request->proposed.client_string, sizeof connection->peer_string);
-    connection->client = answer->client;
+    connection->own_client = client;
+    connection->client = &connection->own_client;
     connection->context = answer->context;
     connection->options = answer->options;
     offer_guard(connection, open);

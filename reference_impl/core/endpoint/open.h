@@ -9,8 +9,9 @@
 /* A connection with its place in demux and deadlines, or NULL when memory is short. */
 netblt_connection *nb_connection_new(netblt_endpoint *endpoint, const netblt_path *path, uint16_t local_port,
                                      uint16_t foreign_port);
-/* Whether the client has the one callback that its role cannot do without. */
-bool nb_client_fits(const netblt_client *client, enum netblt_role role);
+/* Copies the callbacks of the program, which may have been compiled with another header (base/versioned.h). False if it
+ * has none, if their size is wrong, or if the callback that `role` requires is missing. */
+bool nb_client_read(const netblt_client *program, enum netblt_role role, netblt_client *client);
 /* Whether an announced size is beyond what RFC 998 allows and `options`, which may be NULL, do not (DATA-14). */
 bool nb_too_long(uint64_t transfer_size, const netblt_options *options);
 

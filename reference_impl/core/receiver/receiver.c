@@ -12,7 +12,6 @@
 #include "wire/params.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /* AMB-33: a CONTROL is no larger than the DATA packets that the path was chosen for. Every IPv4 path carries 576 bytes
  * (less IP and UDP headers), so small data packets do not force smaller CONTROLs than that. */
@@ -86,7 +85,8 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
         .spacing.decides = profile->measured_pace_decides,
         .max_outstanding = agreed->max_buffers < OUTSTANDING_MAX ? agreed->max_buffers : OUTSTANDING_MAX,
     };
-    nb_control_queue_init(&receiver->queue, limit < CONTROL_LIMIT_FLOOR_BYTES ? CONTROL_LIMIT_FLOOR_BYTES : limit);
+    nb_control_queue_init(&receiver->queue, limit < CONTROL_LIMIT_FLOOR_BYTES ? CONTROL_LIMIT_FLOOR_BYTES : limit,
+                          connection->allocator);
     limit_memory(connection, receiver);
     nb_control_timer_init(&receiver->control_timer, profile, nb_death_time(connection->own.death_timer_s),
                           (netblt_time)burst.interval_ms * 1000);
@@ -95,7 +95,7 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
                          nb_connection_rate_limit(connection), connection->unique_id);
     if (first_round_trip_us > 0)
         learn_first_round_trip(connection, first_round_trip_us);
-    nb_ring_init(&receiver->buffers, sizeof(struct nb_receive_buffer));
+    nb_ring_init(&receiver->buffers, sizeof(struct nb_receive_buffer), connection->allocator);
 }
 
 void nb_receiver_out_of_memory(netblt_connection *connection)
@@ -145,12 +145,12 @@ static bool add_buffer(netblt_connection *connection, uint64_t index, uint8_t *m
 {
     struct nb_receiver *receiver = &connection->receiver;
     uint16_t seq;
-    uint64_t *got = nb_bitmap_new(receiver->most_packets);
+    uint64_t *got = nb_bitmap_new(connection->allocator, receiver->most_packets);
     struct nb_receive_buffer *buffer = got == NULL ? NULL : nb_ring_push(&receiver->buffers);
     if (buffer == NULL || !nb_control_queue_go(&receiver->queue, receiver->base + (uint32_t)index, &seq)) {
         if (buffer != NULL)
             nb_ring_pop_back(&receiver->buffers);
-        free(got);
+        nb_release(connection->allocator, got);
         return false;
     }
     buffer->state = NB_ACK_WAIT;
@@ -168,7 +168,8 @@ static void issue_gos(netblt_connection *connection)
     struct nb_receiver *receiver = &connection->receiver;
     while (may_go(connection)) {
         uint64_t index = receiver->first + receiver->buffers.count;
-        uint8_t *memory = connection->client->provide(connection->context, connection, index, receiver->buffer_size);
+        uint8_t *memory =
+            connection->client->get_receive_buffer(connection->context, connection, index, receiver->buffer_size);
         if (memory == NULL) {
             receiver->client_waits = true;
             return;
@@ -251,7 +252,7 @@ void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time n
     buffer->state = NB_RECEIVED;
     nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + i, &buffer->timer_at,
                  NETBLT_TIME_NEVER); /* TIMER-08 */
-    free(buffer->got);
+    nb_release(connection->allocator, buffer->got);
     buffer->got = NULL;
     receiver->outstanding--;
     connection->stats.last_buffer_at = now;
@@ -292,7 +293,7 @@ void nb_receiver_end_at(netblt_connection *connection, size_t i)
         struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, top);
         nb_set_timer(connection, NETBLT_TIMER_DATA, receiver->first + top, &buffer->timer_at, NETBLT_TIME_NEVER);
         nb_receiver_discard_buffer(connection, receiver->first + top, buffer);
-        free(buffer->got);
+        nb_release(connection->allocator, buffer->got);
         receiver->outstanding--;
         nb_ring_pop_back(&receiver->buffers);
         if (connection->state == NETBLT_STATE_CLOSED)

@@ -6,8 +6,6 @@
 #include "connection/receive_buffers.h"
 #include "receiver/receiver.h"
 
-#include <stdlib.h>
-
 /* Control and data timers at the data receiver (RFC 998 5.2.1, 5.2.2). */
 
 static const netblt_profile *profile_of(const netblt_connection *connection)
@@ -113,12 +111,13 @@ static void request(netblt_connection *connection, size_t i, uint32_t from)
     uint16_t room = nb_control_queue_resend_room(&receiver->queue);
     if (room > missing(receiver, buffer))
         room = (uint16_t)missing(receiver, buffer);
-    uint16_t *list = malloc((room + 1u) * sizeof *list); /* nothing may be missing any more */
+    /* Room for one more, because nothing may be missing any more. */
+    uint16_t *list = nb_allocate(connection->allocator, (room + 1u) * sizeof *list);
     uint32_t next = 0;
     uint16_t count = list == NULL ? 0 : list_missing(receiver, buffer, from, list, room, &next);
     uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
     bool queued = count > 0 && nb_control_queue_resend(&receiver->queue, number, list, count, &buffer->awaited);
-    free(list);
+    nb_release(connection->allocator, list);
     if (!queued && (list == NULL || count > 0)) {
         nb_receiver_out_of_memory(connection);
         return;

@@ -4,8 +4,6 @@
 
 #include "base/bitmap.h"
 
-#include <stdlib.h>
-
 #define PACKETS_MIN 3 /* below, there is nothing to choose */
 
 /* Draws exactly `count` of the packets 1 .. packets - 1, each set with the same probability (Knuth, The Art of Computer
@@ -22,19 +20,21 @@ static void choose(struct nb_withheld *withheld, const struct nb_hash_key *key)
     }
 }
 
-struct nb_withheld *nb_withheld_choose(uint32_t packets, const struct nb_hash_key *key)
+struct nb_withheld *nb_withheld_choose(uint32_t packets, const struct nb_hash_key *key,
+                                       const netblt_allocator *allocator)
 {
     if (packets < PACKETS_MIN)
         return NULL;
-    struct nb_withheld *withheld = calloc(1, sizeof *withheld);
+    struct nb_withheld *withheld = nb_allocate_zeroed(allocator, sizeof *withheld);
     if (withheld == NULL)
         return NULL;
+    withheld->allocator = allocator;
     withheld->packets = packets;
     withheld->count = (packets - 1) / 2;
     withheld->unnamed = withheld->count;
     withheld->unsent = withheld->count;
-    withheld->chosen = nb_bitmap_new(packets);
-    withheld->requests = nb_bitmap_new(packets);
+    withheld->chosen = nb_bitmap_new(allocator, packets);
+    withheld->requests = nb_bitmap_new(allocator, packets);
     if (withheld->chosen == NULL || withheld->requests == NULL) {
         nb_withheld_free(withheld);
         return NULL;
@@ -47,9 +47,9 @@ void nb_withheld_free(struct nb_withheld *withheld)
 {
     if (withheld == NULL)
         return;
-    free(withheld->chosen);
-    free(withheld->requests);
-    free(withheld);
+    nb_release(withheld->allocator, withheld->chosen);
+    nb_release(withheld->allocator, withheld->requests);
+    nb_release(withheld->allocator, withheld);
 }
 
 bool nb_withheld_has(const struct nb_withheld *withheld, uint32_t packet)

@@ -14,11 +14,13 @@
 
 #include "base/keyed_hash.h"
 
+#include <netblt/types.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* One RESEND may name all in several messages; they are taken together. */
 struct nb_withheld {
+    const netblt_allocator *allocator;
     uint32_t packets;   /* n: of the buffer */
     uint32_t count;     /* k */
     uint32_t unnamed;   /* of the k, not named by any RESEND yet */
@@ -31,7 +33,8 @@ struct nb_withheld {
 
 /* Chooses; `key` decides which, so it must be secret. NULL when memory is short, or when the buffer has fewer than
  * three packets. */
-struct nb_withheld *nb_withheld_choose(uint32_t packets, const struct nb_hash_key *key);
+struct nb_withheld *nb_withheld_choose(uint32_t packets, const struct nb_hash_key *key,
+                                       const netblt_allocator *allocator);
 void nb_withheld_free(struct nb_withheld *withheld); /* NULL is allowed */
 bool nb_withheld_has(const struct nb_withheld *withheld, uint32_t packet);
 /* `packet` is sent. Returns whether that is its first transmission. */

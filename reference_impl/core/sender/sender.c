@@ -10,7 +10,6 @@
 #include "wire/params.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /* AMB-34: an ack waits for DATA that leaves within one burst interval, but never longer than this, so that the
  * receiver's control timer does not learn to wait for slow bursts. */
@@ -44,7 +43,7 @@ void nb_sender_start(netblt_connection *connection)
     nb_sequence_init(&sender->sequence);
     nb_pacing_init(&sender->pacing, (struct nb_burst){agreed->burst_size, agreed->burst_interval_ms},
                    connection->endpoint->config.profile->catch_up_max_us);
-    nb_ring_init(&sender->buffers, sizeof(struct nb_send_buffer));
+    nb_ring_init(&sender->buffers, sizeof(struct nb_send_buffer), connection->allocator);
     limit_memory(sender, agreed);
 }
 
@@ -75,7 +74,7 @@ static void withhold(netblt_connection *connection, struct nb_send_buffer *buffe
     struct nb_hash_key key = connection->endpoint->secret.key;
     key.words[0] ^= (uint64_t)connection->unique_id << 32 | buffer->number;
     key.words[1] ^= (uint64_t)connection->foreign_port << 16 | connection->local_port;
-    buffer->withheld = nb_withheld_choose(buffer->packets, &key);
+    buffer->withheld = nb_withheld_choose(buffer->packets, &key, connection->allocator);
 }
 
 static void take_buffer(netblt_connection *connection, uint64_t index, const uint8_t *data, uint32_t length, bool last)
@@ -110,9 +109,9 @@ static void ask_client(netblt_connection *connection, netblt_time now)
         const uint8_t *data = NULL;
         uint32_t length = 0;
         bool last = false;
-        enum netblt_supply answer = connection->client->supply(connection->context, connection, index,
-                                                               sender->buffer_size, &data, &length, &last);
-        if (answer != NETBLT_SUPPLY_READY) {
+        enum netblt_send_buffer answer = connection->client->get_send_buffer(
+            connection->context, connection, index, sender->buffer_size, &data, &length, &last);
+        if (answer != NETBLT_SEND_BUFFER_READY) {
             sender->client_waits = true;
             return;
         }

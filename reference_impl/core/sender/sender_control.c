@@ -10,7 +10,6 @@
 #include "sender/sender.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Control messages at the data sender (RFC 998 5.2.1; CTRL-06..12). */
 
@@ -75,7 +74,7 @@ static void buffer_is_sent(netblt_connection *connection, struct nb_send_buffer 
     connection->stats.payload_bytes += buffer->length;
     connection->stats.last_buffer_at = now;
     const uint8_t *data = buffer->data;
-    free(buffer->repairs);
+    nb_release(connection->allocator, buffer->repairs);
     buffer->repairs = NULL;
     buffer->repairs_queued = 0;
     nb_observe_buffer_done(connection, index, buffer->length);
@@ -178,7 +177,7 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
         return VERDICT_RECORD;
     settle(connection, buffer, count_left_out(buffer, resend));
     if (buffer->repairs == NULL)
-        buffer->repairs = nb_bitmap_new(buffer->packets);
+        buffer->repairs = nb_bitmap_new(connection->allocator, buffer->packets);
     if (buffer->repairs == NULL)
         return VERDICT_FORGET; /* memory may come back before the peer's repetition does */
     for (uint16_t i = 0; i < resend->count; i++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Events that an endpoint reports to an observer (netblt_config.event): for a log, a trace or a test. */
 #ifndef NETBLT_EVENTS_H
 #define NETBLT_EVENTS_H
 
@@ -8,29 +9,30 @@
 extern "C" {
 #endif
 
+typedef struct netblt_endpoint netblt_endpoint;
 typedef struct netblt_connection netblt_connection;
 
-/* What an endpoint tells an observer (netblt_config.event): a log, a trace, a test. Nothing is remembered for it, and
- * without an observer nothing is spent on it. The callback runs in the midst of the core's work: it may look at the
- * event and at netblt_get_info(), and must call nothing else of the endpoint. */
+/* The endpoint keeps nothing for an observer and does no work without one. The callback runs in the middle of other
+ * work: it may read the event and call netblt_get_info() and the get_context functions, and no other function of the
+ * endpoint. */
 enum netblt_event_kind {
-    NETBLT_EVENT_PACKET_SENT,     /* packet; as often as stats.packets_sent counts, while the connection lives */
-    NETBLT_EVENT_PACKET_RECEIVED, /* packet; its checksum holds and it belongs to the connection */
-    NETBLT_EVENT_PACKET_DROPPED,  /* packet; connection may be NULL; `why` says why. A DATA packet whose header is good
-                                   * and whose data is of no use was received before it was dropped. */
+    NETBLT_EVENT_PACKET_SENT,     /* packet; as often as stats.packets_sent counts, while the connection exists */
+    NETBLT_EVENT_PACKET_RECEIVED, /* packet; its checksum is correct and it belongs to the connection */
+    NETBLT_EVENT_PACKET_DROPPED,  /* packet; connection may be NULL; `why` is the reason. A DATA packet with a correct
+                                   * header and unusable data is reported as received first. */
     NETBLT_EVENT_STATE,           /* state: the connection's new one; the first is OPENING or, if passive, OPEN */
-    NETBLT_EVENT_TIMER_SET,       /* timer; again while it runs when it is moved */
+    NETBLT_EVENT_TIMER_SET,       /* timer; again if it is moved while it runs */
     NETBLT_EVENT_TIMER_CLEARED,   /* timer, without `until`: it ran and was stopped */
-    NETBLT_EVENT_TIMER_EXPIRED,   /* timer, without `until`: it ran and came due; it may be set anew at once */
+    NETBLT_EVENT_TIMER_EXPIRED,   /* timer, without `until`: it ran and expired; it may be set again at once */
     NETBLT_EVENT_RATE,            /* rate; first when the connection opens: the negotiated pair */
     NETBLT_EVENT_BUFFER_DONE,     /* buffer: its OK was queued (receiver) or has arrived (sender) */
 };
 
-/* DEATH and KEEPALIVE are moved by every packet received and sent: that alone is not told. */
+/* Every packet received and sent moves DEATH and KEEPALIVE: these moves are not reported. */
 enum netblt_timer {
     NETBLT_TIMER_OPEN,
     NETBLT_TIMER_CONTROL,
-    NETBLT_TIMER_DATA, /* `buffer` says which */
+    NETBLT_TIMER_DATA, /* `buffer` is its index */
     NETBLT_TIMER_DEATH,
     NETBLT_TIMER_KEEPALIVE,
     NETBLT_TIMER_DALLY,
@@ -54,7 +56,7 @@ typedef struct netblt_event {
             netblt_time until;
         } timer;
         struct {
-            uint16_t burst_size; /* a receiver's new offer, or what a sender settled on */
+            uint16_t burst_size; /* the receiver's new offer, or the pair that the sender adopted */
             uint16_t burst_interval_ms;
             netblt_time round_trip_us;
             uint64_t measured_bps; /* arrival rate behind the decision; 0 = none */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Parameters that OPEN and RESPONSE negotiate, and profiles of timer constants. */
 #ifndef NETBLT_PARAMS_H
 #define NETBLT_PARAMS_H
 
@@ -10,13 +11,13 @@ extern "C" {
 
 #define NETBLT_HEADER_BYTES 12      /* common header (RFC 998 8, WIRE-02) */
 #define NETBLT_DATA_HEADER_BYTES 24 /* DATA and LDATA header (WIRE-10) */
-#define NETBLT_STRING_MAX_BYTES 255 /* our bound on client strings and reasons, without the NUL */
+#define NETBLT_STRING_MAX_BYTES 255 /* bound of this implementation on strings, without the NUL */
 #define NETBLT_PACKET_MAX_BYTES 65535
 #define NETBLT_SECRET_BYTES 16                        /* see netblt_config */
 #define NETBLT_TRANSFER_MAX_BYTES (UINT64_C(1) << 32) /* RFC 998 3; see netblt_options.beyond_4g */
 
-/* What OPEN proposes and RESPONSE settles (RFC 998 4, 5.1; NEG-01..07). As limits of a passive end: the
- * highest-performance values it accepts; it restricts a proposal to them, never loosens it. */
+/* What OPEN proposes and RESPONSE decides (RFC 998 4, 5.1; NEG-01..07). As limits of a passive end: the
+ * highest-performance values that it accepts. The structure never grows, because RFC 998 fixes the fields of OPEN. */
 typedef struct netblt_params {
     uint32_t buffer_size;       /* bytes in every buffer but the last; >= 1 */
     uint64_t transfer_size;     /* bytes, 0 = not known; for the client only (OPEN-11) */
@@ -29,13 +30,17 @@ typedef struct netblt_params {
     char client_string[NETBLT_STRING_MAX_BYTES + 1];
 } netblt_params;
 
-/* Sensible values for a local network: 64 KiB buffers, 1456-byte packets, 8 buffers, checksums on. */
+/* Sets values for a local network: 64 KiB buffers, 1456-byte packets, 8 buffers, checksums on. */
 NETBLT_API void netblt_params_default(netblt_params *params);
+/* Errors: none. */
 
-/* 0, or NETBLT_ERR_INVALID_ARGUMENT with *what naming the first parameter that cannot be used (a constant string). */
+/* Checks parameters. On an error *what names the first one that cannot be used (a constant string). `what` may be
+ * NULL. */
 NETBLT_API int netblt_params_check(const netblt_params *params, const char **what);
+/* Errors: NETBLT_ERR_INVALID_ARGUMENT. */
 
-/* The constants behind the timers. Every value has one home: timers.c states why it is what it is. */
+/* Constants of the timers. The reason for each value is in core/control/timers.c. The structure never grows, because
+ * programs copy the two constants below. */
 typedef struct netblt_profile {
     const char *name;
     netblt_time open_retry_us;      /* first wait for RESPONSE; doubled each time (OPEN-03) */
@@ -49,12 +54,12 @@ typedef struct netblt_profile {
     netblt_time quit_retry_us;           /* QUIT repetition (QUIT-02, AMB-57) */
     unsigned keepalives_per_death_timer; /* KEEPALIVEs per declared death timer of the peer (TIMER-11) */
     netblt_time catch_up_max_us;         /* lateness up to which the next burst is planned from the planned start */
-    bool bursts_survive_idle;            /* what is left of a burst may still leave after the sender ran dry */
-    bool measured_pace_decides;          /* data timers expect the measured pace, even if it is below the negotiated */
+    bool bursts_survive_idle;            /* the rest of a burst may be sent after the sender had no data */
+    bool measured_pace_decides;          /* data timers use the measured pace, even if it is below the negotiated one */
 } netblt_profile;
 
 NETBLT_API extern const netblt_profile netblt_profile_default;
-/* As the implementations behind RFC 1030's tables: each burst is planned from the actual start of the last one. */
+/* As the implementations of RFC 1030: each burst is planned from the actual start of the previous one. */
 NETBLT_API extern const netblt_profile netblt_profile_mit1987;
 
 #ifdef __cplusplus
