@@ -75,10 +75,10 @@ static int start_passive(move *all)
     if (all->given->quiet)
         return 0;
     if (all->given->encap == NETBLT_ENCAP_UDP)
-        station_say(&all->net, "waiting for a %s on port %u, UDP port %u", wanted, options_port(all->given),
-                    options_udp_port(all->given));
+        station_say(&all->net, "waiting for a %s on port %u, UDP port %u", wanted, (uint16_t)all->given->port.value,
+                    (uint16_t)all->given->udp_port.value);
     else
-        station_say(&all->net, "waiting for a %s on port %u", wanted, options_port(all->given));
+        station_say(&all->net, "waiting for a %s on port %u", wanted, (uint16_t)all->given->port.value);
     return 0;
 }
 

@@ -29,7 +29,7 @@ void move_explain_error(const options *given, int error, char *text, size_t capa
 
     if (error == ECONNREFUSED)
         snprintf(text, capacity, "nothing answers on UDP port %u of %s: start netblt there with --passive --encap udp",
-                 options_udp_port(given), host);
+                 (uint16_t)given->udp_port.value, host);
     else if (error == ENOPROTOOPT)
         snprintf(text, capacity,
                  "%s does not take IP protocol 30: start netblt there with --passive, or use --encap udp at both ends",

@@ -14,8 +14,6 @@
 #include "cli/transfer.h"
 #include "io/clock.h"
 
-#define WORKING_SET_BYTES (UINT64_C(64) * 1024 * 1024)
-#define SIZE_DEFAULT_BYTES (UINT64_C(256) * 1024 * 1024)
 /* Transfers that are over and whose figures can still be asked for. */
 #define REMEMBERED_MAX 256
 /* After its last transfer a passive end waits so long for somebody to ask. */
@@ -67,11 +65,6 @@ perf_run *perf_find(perf *all, uint32_t unique_id)
     return NULL;
 }
 
-uint64_t perf_working_set(const options *given)
-{
-    return options_number_or(given->working_set, WORKING_SET_BYTES);
-}
-
 /* All buffers that may be under way must fit, even if the user wants less. */
 static size_t memory_bytes(uint64_t wanted, const netblt_params *params)
 {
@@ -83,7 +76,7 @@ static size_t memory_bytes(uint64_t wanted, const netblt_params *params)
 bool perf_run_equip(perf_run *run, const netblt_params *params)
 {
     perf *all = run->all;
-    uint64_t wanted = run->kind == PERF_DATA ? perf_working_set(all->given) : 0; /* figures are a few bytes */
+    uint64_t wanted = run->kind == PERF_DATA ? all->given->working_set.value : 0; /* figures are a few bytes */
     size_t size = memory_bytes(wanted, params);
 
     if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
@@ -157,12 +150,12 @@ static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
     if (run == NULL)
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
     run->lane = lane;
-    run->size = by_time ? TRANSFER_MAX_BYTES : options_number_or(given->size, SIZE_DEFAULT_BYTES);
+    run->size = by_time ? TRANSFER_MAX_BYTES : given->size.value;
     run->stop_at = by_time ? all->ends_at : 0;
-    params.transfer_size = by_time || given->reverse ? 0 : run->size;
+    params.transfer_size = by_time || given->role == NETBLT_RECEIVER ? 0 : run->size;
     if (by_time && before != NULL)
         perf_next_params(given, &before->info, &params);
-    if (!given->reverse)
+    if (given->role == NETBLT_SENDER)
         perf_wish_write(PERF_WISH_TAKE, 0, params.client_string);
     else if (by_time)
         perf_wish_write(PERF_WISH_TIME, seconds_left(all), params.client_string);
@@ -240,7 +233,7 @@ static void tend_active_run(perf *all, perf_run *run)
 
 static int start_active(perf *all)
 {
-    unsigned lanes = (unsigned)options_number_or(all->given->parallel, 1);
+    unsigned lanes = (unsigned)all->given->parallel.value;
 
     if (all->given->path.measure && round_trip_measure(&all->net, &all->failure) != 0)
         return -1;
@@ -248,15 +241,15 @@ static int start_active(perf *all)
         return 0;
     if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
         return -1;
-    if (prepare_memory(all, lanes, memory_bytes(perf_working_set(all->given), &all->params)) != 0)
+    if (prepare_memory(all, lanes, memory_bytes(all->given->working_set.value, &all->params)) != 0)
         return -1;
     all->began_at = netblt_clock_now();
     all->lanes_left = calloc(lanes, sizeof *all->lanes_left);
     if (all->lanes_left == NULL)
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
     for (unsigned lane = 0; lane < lanes; lane++)
-        all->lanes_left[lane] = (unsigned)options_number_or(all->given->repeat, 1);
-    all->ends_at = all->began_at + options_number_or(all->given->time_s, 0) * 1000000;
+        all->lanes_left[lane] = (unsigned)all->given->repeat.value;
+    all->ends_at = all->began_at + all->given->time_s.value * 1000000;
     for (unsigned lane = 0; lane < lanes && !all->stopped; lane++)
         go_on(all, lane, NULL);
     return all->stopped ? -1 : 0;
@@ -319,7 +312,7 @@ static void note_validation(perf *all, perf_run *run)
     if (!run->validated)
         return;
     all->served++;
-    if (all->served > options_number_or(all->given->count, UINT64_MAX) && !run->finished)
+    if (all->served > all->given->count.value && !run->finished)
         netblt_abort(run->connection, "all were served: no more", netblt_clock_now());
 }
 
@@ -371,7 +364,7 @@ static bool is_over(perf *all)
         return true;
     if (!all->given->passive || all->interrupted > 0)
         return all_closed(all);
-    if (all->ended < options_number_or(all->given->count, UINT64_MAX))
+    if (all->ended < all->given->count.value)
         return false;
     if (all->linger_until == 0)
         all->linger_until = netblt_clock_now() + LINGER_US;
@@ -416,15 +409,15 @@ static void network_error(void *context, const netblt_network_error *error)
 
 static int start_passive(perf *all)
 {
-    if (prepare_memory(all, 1, perf_working_set(all->given)) != 0)
+    if (prepare_memory(all, 1, all->given->working_set.value) != 0)
         return -1;
-    if (!perf_memory_new(&all->pattern, perf_working_set(all->given)) ||
-        !perf_memory_reserve(&all->scratch, perf_working_set(all->given)))
+    if (!perf_memory_new(&all->pattern, all->given->working_set.value) ||
+        !perf_memory_reserve(&all->scratch, all->given->working_set.value))
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
     if (station_listen(&all->net, perf_accept, all, &all->failure) != 0)
         return -1;
     if (!all->given->quiet)
-        station_say(&all->net, "waiting for a measurement on port %u%s", options_port(all->given),
+        station_say(&all->net, "waiting for a measurement on port %u%s", (uint16_t)all->given->port.value,
                     all->given->encap == NETBLT_ENCAP_UDP ? " inside UDP" : "");
     return 0;
 }

@@ -125,8 +125,6 @@ typedef struct perf {
 
 /* Nothing begun. NULL when memory is short. */
 perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active);
-/* Bytes, given or default. */
-uint64_t perf_working_set(const options *given);
 /* Memory for its data. A passive end's senders need none, since they share perf.pattern, and its receivers none until
  * their peer is validated: their first buffers go to perf.scratch. False when memory is short. */
 bool perf_run_equip(perf_run *run, const netblt_params *params);

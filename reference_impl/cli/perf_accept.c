@@ -33,7 +33,7 @@ static bool has_room(const perf *all)
         open += !run->closed;
         proven += !run->closed && is_proven(run);
     }
-    return open < PERF_RUNS_MAX && (proven + 1) * perf_working_set(all->given) <= PERF_MEMORY_MAX_BYTES;
+    return open < PERF_RUNS_MAX && (proven + 1) * all->given->working_set.value <= PERF_MEMORY_MAX_BYTES;
 }
 
 /* What is sent: run->size and run->stop_at. False when the peer's wish makes no sense. */
@@ -61,7 +61,7 @@ static bool read_wish(perf_run *run, const netblt_request *request, netblt_time 
 static void accept_run(perf *all, perf_run *run, const netblt_request *request, netblt_answer *answer)
 {
     parameters_limit(all->given, run->role, &request->path, run->stop_at == 0 ? run->size : 0, &answer->limits);
-    parameters_limit_memory(perf_working_set(all->given), &answer->limits);
+    parameters_limit_memory(all->given->working_set.value, &answer->limits);
     answer->accept = true;
     answer->client = &perf_client;
     answer->context = run;
@@ -75,7 +75,7 @@ void perf_accept(void *context, const netblt_request *request, netblt_answer *an
 {
     perf *all = context;
     netblt_time now = netblt_clock_now();
-    uint64_t count = options_number_or(all->given->count, UINT64_MAX);
+    uint64_t count = all->given->count.value;
     perf_run *run;
 
     if (all->interrupted > 0) {

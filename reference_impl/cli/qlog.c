@@ -9,7 +9,6 @@
 #include <netblt/endpoint.h>
 
 #include "cli/json.h"
-#include "cli/option_table.h"
 #include "cli/qlog_packet.h"
 #include "io/clock.h"
 #include "io/link.h"

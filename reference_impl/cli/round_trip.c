@@ -63,7 +63,7 @@ static uint16_t unowned_port(const options *given)
 {
     uint16_t port = (uint16_t)(UNOWNED_PORT_FIRST + netblt_random_u32() % UNOWNED_PORTS);
 
-    return port == options_port(given) ? port ^ 1 : port;
+    return port == (uint16_t)given->port.value ? port ^ 1 : port;
 }
 
 static netblt_time patience(const options *given)

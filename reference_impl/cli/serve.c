@@ -159,8 +159,7 @@ static void run(serve *server)
 
 static void allow_open_files(const options *given)
 {
-    rlim_t wanted =
-        UNVALIDATED_FILES + OTHER_FILES + 2 * options_number_or(given->max_connections, MAX_CONNECTIONS_DEFAULT);
+    rlim_t wanted = UNVALIDATED_FILES + OTHER_FILES + 2 * given->max_connections.value;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
@@ -199,7 +198,7 @@ static int set_up(serve *server)
         station_listen(&server->net, serve_accept, server, failure) != 0)
         return -1;
     if (!server->given->quiet)
-        station_say(&server->net, "waiting for transfers on port %u%s", options_port(server->given),
+        station_say(&server->net, "waiting for transfers on port %u%s", (uint16_t)server->given->port.value,
                     server->given->encap == NETBLT_ENCAP_UDP ? " inside UDP" : "");
     return 0;
 }

@@ -17,8 +17,6 @@
  * descriptor, no temporary file and no lock on a name, and accepting it takes a time that does not grow with the number
  * of connections. */
 
-#define MAX_CONNECTIONS_DEFAULT 100
-
 typedef struct serve serve;
 
 typedef struct served {

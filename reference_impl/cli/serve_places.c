@@ -16,9 +16,6 @@
 /* IPv4 /24 and IPv6 /64: what one customer or one site typically has. */
 #define IPV4_PREFIX_BYTES 3
 #define IPV6_PREFIX_BYTES 8
-/* A link that carries a packet in ten seconds may lose two of them and keeps its place. */
-#define MIN_PROGRESS_DEFAULT_S 30
-#define MAX_IDLE_DEFAULT_S 3600
 #define SECOND_US UINT64_C(1000000)
 /* How often progress is measured. */
 #define LOOK_US SECOND_US
@@ -37,7 +34,7 @@ static const char *const full_reasons[SCOPES] = {
 
 static uint64_t places(const serve *server)
 {
-    return options_number_or(server->given->max_connections, MAX_CONNECTIONS_DEFAULT);
+    return server->given->max_connections.value;
 }
 
 /* An option where 0 stands for no limit, or a share of all places. */
@@ -186,7 +183,7 @@ static void measure(served *one, netblt_time now)
 
 static netblt_time min_progress_us(const serve *server)
 {
-    uint64_t seconds = options_number_or(server->given->min_progress_s, MIN_PROGRESS_DEFAULT_S);
+    uint64_t seconds = server->given->min_progress_s.value;
 
     return seconds == 0 ? NETBLT_TIME_NEVER : seconds * SECOND_US;
 }
@@ -242,7 +239,7 @@ static void end_idle(served *one, netblt_time now, const char *why)
 
 netblt_time serve_watch_progress(serve *server, netblt_time now)
 {
-    uint64_t idle_s = options_number_or(server->given->max_idle_s, MAX_IDLE_DEFAULT_S);
+    uint64_t idle_s = server->given->max_idle_s.value;
 
     if (server->places_taken == 0)
         return NETBLT_TIME_NEVER;

@@ -204,9 +204,11 @@ static int open_sockets(station *net, netblt_failure *failure)
     const options *given = net->given;
 
     net->link = netblt_link_open(given->encap, given->family, failure);
-    if (net->link == NULL || (given->packet_socket && netblt_link_transmit_by_packet_socket(net->link, failure) != 0))
+    if (net->link == NULL ||
+        (given->transmit == TRANSMIT_AF_PACKET && netblt_link_transmit_by_packet_socket(net->link, failure) != 0))
         return -1;
-    return given->passive ? netblt_link_bind(net->link, &given->bind_address, options_udp_port(given), failure) : 0;
+    return given->passive ? netblt_link_bind(net->link, &given->bind_address, (uint16_t)given->udp_port.value, failure)
+                          : 0;
 }
 
 int station_open(station *net, const options *given, netblt_failure *failure)
@@ -214,7 +216,7 @@ int station_open(station *net, const options *given, netblt_failure *failure)
     *net = (station){.given = given, .signal_fd = -1, .wake_fd = -1};
     if (open_sockets(net, failure) != 0 || reduce_privileges(net, failure) != 0 || check_records(given, failure) != 0)
         return -1;
-    if (given->sends_singly)
+    if (given->transmit == TRANSMIT_SINGLE)
         netblt_link_transmit_singly(net->link);
     net->loop = netblt_loop_new();
     if (net->loop == NULL)
@@ -293,7 +295,7 @@ netblt_options station_connection_options(const station *net, bool any_order)
         .any_order = any_order,
         .rate = net->given->rate,
         .beyond_4g = net->given->beyond_4g,
-        .open_timeout_us = options_number_or(net->given->open_timeout_s, 0) * 1000000,
+        .open_timeout_us = net->given->open_timeout_s.value * 1000000,
     };
 }
 
@@ -301,10 +303,11 @@ int station_connect(station *net, const station_call *call, netblt_connection **
 {
     const options *given = net->given;
     netblt_options how = station_connection_options(net, call->any_order);
-    uint16_t foreign_port = call->foreign_port != 0 ? call->foreign_port : options_port(given);
+    uint16_t foreign_port = call->foreign_port != 0 ? call->foreign_port : (uint16_t)given->port.value;
     netblt_path path = {
         .local = netblt_link_local(net->link, &net->route.source),
-        .foreign = netblt_address_with_port(&net->peer, given->encap == NETBLT_ENCAP_UDP ? options_udp_port(given) : 0),
+        .foreign = netblt_address_with_port(&net->peer,
+                                            given->encap == NETBLT_ENCAP_UDP ? (uint16_t)given->udp_port.value : 0),
     };
     uint16_t local_port;
     int error;
@@ -324,7 +327,7 @@ int station_connect(station *net, const station_call *call, netblt_connection **
 
 int station_listen(station *net, netblt_accept_fn *accept, void *context, netblt_failure *failure)
 {
-    uint16_t port = options_port(net->given);
+    uint16_t port = (uint16_t)net->given->port.value;
     int error;
 
     if (netblt_driver_own_port(net->driver, &net->given->bind_address, port, true, failure) != 0)

@@ -177,7 +177,7 @@ netblt_options transfer_options(const transfer *work)
 
 sink_how transfer_sink_how(const transfer *work, bool replace)
 {
-    return (sink_how){.replace = replace, .sync = options_sync(work->net->given), .wake_fd = work->net->wake_fd};
+    return (sink_how){.replace = replace, .sync = work->net->given->sync == SYNC_ALWAYS, .wake_fd = work->net->wake_fd};
 }
 
 /* ---- in each round ----------------------------------------------------------------------------------------------- */

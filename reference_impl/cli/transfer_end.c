@@ -38,7 +38,7 @@ void transfer_explain(enum netblt_result outcome, const char *reason, const char
         break;
     case NETBLT_UNREACHABLE:
         snprintf(text, capacity, "%s does not answer on port %u: is netblt waiting there with --passive?", peer,
-                 options_port(given));
+                 (uint16_t)given->port.value);
         break;
     case NETBLT_PEER_QUIT:
         snprintf(text, capacity, "%s stopped the transfer: %s", peer, words);
