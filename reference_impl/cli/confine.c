@@ -7,6 +7,7 @@
 
 #include "cli/digest.h"
 #include "cli/landlock.h"
+#include "cli/report.h"
 #include "cli/syscall_filter.h"
 #include "io/privileges.h"
 
@@ -24,8 +25,8 @@ static int do_without(station *net, const char *what, netblt_failure *failure)
 
     if (given->sandbox == SANDBOX_REQUIRE)
         return netblt_fail(failure, NETBLT_FAILURE_UNSUPPORTED, "--sandbox require: %s", what);
-    if (given->command == COMMAND_LISTEN && !given->quiet)
-        station_say(net, "sandbox incomplete: %s", what);
+    if (given->command == COMMAND_LISTEN)
+        report_note("sandbox incomplete: %s", what);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/confine.h"
 #include "cli/parameters.h"
+#include "cli/report.h"
 #include "cli/round_trip.h"
 #include "io/clock.h"
 #include "io/privileges.h"
@@ -68,18 +69,10 @@ static int start_active(move *all)
 
 static int start_passive(move *all)
 {
-    const char *wanted = all->work.to != NULL ? "sender" : "receiver";
+    char wanted[40];
 
-    if (station_listen(&all->net, only_place_accept, &all->place, &all->work.failure) != 0)
-        return -1;
-    if (all->given->quiet)
-        return 0;
-    if (all->given->encap == NETBLT_ENCAP_UDP)
-        station_say(&all->net, "waiting for a %s on port %u, UDP port %u", wanted, (uint16_t)all->given->port.value,
-                    (uint16_t)all->given->udp_port.value);
-    else
-        station_say(&all->net, "waiting for a %s on port %u", wanted, (uint16_t)all->given->port.value);
-    return 0;
+    snprintf(wanted, sizeof wanted, "a %s", all->work.to != NULL ? "sender" : "receiver");
+    return station_listen(&all->net, wanted, only_place_accept, &all->place, &all->work.failure);
 }
 
 static int confine_to_file(move *all)
@@ -99,7 +92,6 @@ static int set_up(move *all)
         open_file(all) != 0 || station_watch_signals(&all->net, failure) != 0 ||
         station_start(&all->net, &events, failure) != 0 || confine_to_file(all) != 0)
         return -1;
-    progress_init(&all->net.bar, all->given->quiet);
     return all->given->passive ? start_passive(all) : start_active(all);
 }
 
@@ -112,7 +104,7 @@ static void show_progress(move *all)
     progress_view view = {.name = slash == NULL ? work->name : slash + 1};
     netblt_time now = netblt_clock_now();
 
-    if (work->connection == NULL || !work->opened || now < progress_next(&all->net.bar))
+    if (work->connection == NULL || !work->opened || now < report_progress_next())
         return;
     if (!work->finished)
         netblt_get_info(work->connection, &work->info);
@@ -120,7 +112,7 @@ static void show_progress(move *all)
     view.total = work->info.negotiated.transfer_size;
     view.resent = work->from != NULL ? work->info.stats.data_packets_retransmitted : work->info.stats.resends_sent;
     view.resent_word = work->from != NULL ? "sent again" : "resends";
-    progress_update(&all->net.bar, &view, now);
+    report_progress(&view, now);
 }
 
 /* Before a connection there is nothing to draw, so nothing to wake up for. */
@@ -128,7 +120,7 @@ static netblt_time next_drawing(const move *all)
 {
     const transfer *work = all->place.current;
 
-    return work->opened && !work->finished ? progress_next(&all->net.bar) : NETBLT_TIME_NEVER;
+    return work->opened && !work->finished ? report_progress_next() : NETBLT_TIME_NEVER;
 }
 
 static void tend(void *context)
@@ -143,20 +135,20 @@ static void run(move *all)
         show_progress(all);
     }
     netblt_driver_flush(all->net.driver);
-    progress_clear(&all->net.bar);
+    report_progress_clear();
 }
 
-static enum exit_code report(move *all)
+static enum exit_code report(const move *all)
 {
     summary end;
     enum exit_code code = transfer_judge(all->place.current, &end);
 
     if (code != EXIT_CODE_DONE)
-        station_say(&all->net, "%s", end.reason);
+        report_error("%s", end.reason);
     else if (!all->given->quiet && !all->given->json)
-        summary_print_text(&end, stderr);
+        summary_print_text(&end);
     if (all->given->json)
-        summary_print_json(&end, stdout);
+        report_object(summary_object(&end));
     return code;
 }
 

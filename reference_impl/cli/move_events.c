@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/move.h"
+#include "cli/report.h"
 
 /* The first signal asks the peer for an orderly end (QUIT), the second tells it that we are gone (ABORT), the third
  * tells nobody. Without a peer, or when all is done, there is nothing to ask. */
@@ -14,8 +15,8 @@ void move_interrupted(void *context, unsigned count)
     only_place_settle(&all->place);
     if (!transfer_interrupt(all->place.current, count > 1) || count > 2)
         all->stopped = true;
-    else if (count == 1 && !all->given->quiet && !all->place.current->finished) /* while opening it is over at once */
-        station_say(&all->net, "interrupted: asking the peer to stop; interrupt again to abort");
+    else if (count == 1 && !all->place.current->finished) /* while opening it is over at once */
+        report_note("interrupted: asking the peer to stop; interrupt again to abort");
 }
 
 /* ---- errors from the network ------------------------------------------------------------------------------------ */
@@ -58,16 +59,15 @@ static void error_while_open(move *all, const netblt_network_error *error)
 {
     char peer[NETBLT_ADDRESS_TEXT_BYTES];
 
-    if (all->given->quiet || error->error == all->reported_error)
+    if (error->error == all->reported_error)
         return;
     all->reported_error = error->error;
     netblt_address_text(&error->foreign, peer);
     if (error->error == EMSGSIZE)
-        station_say(&all->net,
-                    "the path to %s carries only smaller packets: going on in fragments; use a smaller --packet-size",
+        report_note("the path to %s carries only smaller packets: going on in fragments; use a smaller --packet-size",
                     peer);
     else
-        station_say(&all->net, "the network says of %s: %s; going on, in case it passes", peer, strerror(error->error));
+        report_note("the network says of %s: %s; going on, in case it passes", peer, strerror(error->error));
 }
 
 void move_network_error(void *context, const netblt_network_error *error)

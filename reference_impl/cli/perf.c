@@ -10,6 +10,7 @@
 #include "cli/confine.h"
 #include "cli/move.h"
 #include "cli/parameters.h"
+#include "cli/report.h"
 #include "cli/round_trip.h"
 #include "cli/transfer.h"
 #include "io/clock.h"
@@ -53,7 +54,7 @@ void perf_run_forget(perf *all, perf_run *run)
         place = &(*place)->next;
     *place = run->next;
     perf_run_strip(run);
-    perf_intervals_free(&run->intervals);
+    json_decref(run->intervals);
     free(run);
 }
 
@@ -379,8 +380,8 @@ static void interrupted(void *context, unsigned count)
     all->interrupted = count;
     if (count > 2)
         all->stopped = true;
-    if (count == 1 && !all->given->quiet)
-        station_say(&all->net, "interrupted: asking %s to stop; interrupt again to abort",
+    if (count == 1)
+        report_note("interrupted: asking %s to stop; interrupt again to abort",
                     all->given->passive ? "all peers" : "the peer");
     for (perf_run *run = all->runs; run != NULL; run = run->next)
         if (run->connection != NULL && !run->finished &&
@@ -414,12 +415,7 @@ static int start_passive(perf *all)
     if (!perf_memory_new(&all->pattern, all->given->working_set.value) ||
         !perf_memory_reserve(&all->scratch, all->given->working_set.value))
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
-    if (station_listen(&all->net, perf_accept, all, &all->failure) != 0)
-        return -1;
-    if (!all->given->quiet)
-        station_say(&all->net, "waiting for a measurement on port %u%s", (uint16_t)all->given->port.value,
-                    all->given->encap == NETBLT_ENCAP_UDP ? " inside UDP" : "");
-    return 0;
+    return station_listen(&all->net, "a measurement", perf_accept, all, &all->failure);
 }
 
 static int set_up(perf *all)

@@ -4,7 +4,6 @@
 
 #include "cli/exit_code.h"
 #include "cli/json.h"
-#include "cli/perf_intervals.h"
 #include "cli/perf_memory.h"
 #include "cli/perf_words.h"
 #include "cli/station.h"
@@ -16,7 +15,6 @@
  * perf_client.c  the core's client: one transfer, data or its figures
  * perf_accept.c  what the passive end answers
  * perf_report.c  tables and JSON
- * perf_intervals.c  how much arrived when
  * perf_memory.c  where data comes from and goes to
  * perf_words.c   what the two ends say to one another
  * stopwatch.c    steady-state throughput */
@@ -41,6 +39,9 @@ typedef struct perf_pace {
 } perf_pace;
 
 struct perf;
+
+/* A benchmark reads from these intervals what a transfer does once it has settled. */
+#define PERF_INTERVAL_US 100000
 
 /* One transfer. */
 typedef struct perf_run {
@@ -71,12 +72,13 @@ typedef struct perf_run {
 
     /* data */
     perf_memory memory;
-    uint64_t size;            /* bytes to send; a transfer by time: the most */
-    perf_intervals intervals; /* of a receiver */
-    netblt_time stop_at;      /* a transfer by time: send nothing new from then on */
-    perf_pace pace;           /* of a sender */
-    perf_figures own;         /* what this end knows, once finished */
-    perf_figures others;      /* what the other end told; .known */
+    uint64_t size;        /* bytes to send; a transfer by time: the most */
+    netblt_time first_at; /* of a receiver: its first buffer was complete */
+    json_t *intervals;    /* then: bytes of buffers completed in each PERF_INTERVAL_US since; NULL before */
+    netblt_time stop_at;  /* a transfer by time: send nothing new from then on */
+    perf_pace pace;       /* of a sender */
+    perf_figures own;     /* what this end knows, once finished */
+    perf_figures others;  /* what the other end told; .known */
 
     /* figures */
     struct perf_run *about; /* the transfer that they are of */
@@ -107,9 +109,7 @@ typedef struct perf {
     uint64_t served; /* passive: data transfers of validated peers */
     uint64_t ended;  /* data transfers reported */
     enum exit_code code;
-    char *list; /* --json of the active end: all transfers so far */
-    size_t list_bytes;
-    json_writer json; /* writes there */
+    json_t *transfers; /* --json of the active end: all so far; else NULL */
     struct perf_totals {
         uint64_t transfers;
         uint64_t bytes;
@@ -135,7 +135,7 @@ void perf_run_forget(perf *all, perf_run *run);
 perf_run *perf_find(perf *all, uint32_t unique_id);
 double perf_cpu_s(void);
 
-/* ---- perf_next.c */
+/* ---- perf_words.c */
 /* What a transfer by time proposes when it follows `before`, which ended at 4 GiB: the pair that the automatic rate had
  * come to, instead of the search for it once more. What the user named stays. */
 void perf_next_params(const options *given, const netblt_info *before, netblt_params *params);

@@ -147,6 +147,28 @@ static void keep_text(perf_run *run, const uint8_t *data, uint32_t length)
     run->text[run->text_bytes] = '\0';
 }
 
+/* Tenths of a second, and at most an hour of them: what comes later is in the totals only. */
+#define INTERVALS_MAX 36000
+
+static void count_delivered(perf_run *run, netblt_time now, uint32_t length)
+{
+    size_t interval;
+    json_t *bytes;
+
+    if (run->intervals == NULL) {
+        run->intervals = json_array();
+        run->first_at = now;
+    }
+    interval = (size_t)((now - run->first_at) / PERF_INTERVAL_US);
+    if (interval >= INTERVALS_MAX)
+        return;
+    while (json_array_size(run->intervals) <= interval)
+        if (json_array_append_new(run->intervals, json_integer(0)) != 0)
+            return; /* memory is short */
+    bytes = json_array_get(run->intervals, interval);
+    json_integer_set(bytes, json_integer_value(bytes) + length);
+}
+
 static void deliver(void *context, netblt_connection *connection, uint64_t index, uint8_t *data, uint32_t length,
                     bool last)
 {
@@ -158,7 +180,7 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     if (run->kind == PERF_FIGURES)
         keep_text(run, data, length);
     else
-        perf_intervals_add(&run->intervals, netblt_clock_now(), length);
+        count_delivered(run, netblt_clock_now(), length);
     give_back(run, data);
 }
 

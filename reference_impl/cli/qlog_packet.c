@@ -18,7 +18,7 @@ static const char *const fault_names[] = {
     [NB_FAULT_TYPE] = "type", [NB_FAULT_CHECKSUM] = "checksum", [NB_FAULT_MESSAGE] = "message",
 };
 
-static void write_text(const char *key, struct nb_text text, json_writer *json)
+static json_t *text_of(struct nb_text text)
 {
     char copy[NETBLT_STRING_MAX_BYTES + 1];
     size_t length = text.length < sizeof copy ? text.length : sizeof copy - 1;
@@ -26,113 +26,100 @@ static void write_text(const char *key, struct nb_text text, json_writer *json)
     for (size_t i = 0; i < length; i++)
         copy[i] = (char)text.bytes[i];
     copy[length] = '\0';
-    json_string(json, key, copy);
+    return json_text(copy);
 }
 
-static void write_open(const struct nb_open_fields *open, json_writer *json)
+static json_t *open_fields(const struct nb_open_fields *open)
 {
-    json_number(json, "unique_id", open->unique_id);
-    json_number(json, "buffer_size", open->buffer_size);
-    json_number(json, "transfer_size", open->transfer_size);
-    json_number(json, "packet_size", open->packet_size);
-    json_number(json, "burst_size", open->burst_size);
-    json_number(json, "burst_interval_ms", open->burst_interval_ms);
-    json_number(json, "death_timer_s", open->death_timer_s);
-    json_bool(json, "write", open->write);
-    json_bool(json, "data_checksum", open->data_checksum);
-    json_number(json, "max_buffers", open->max_buffers);
-    write_text("string", open->string, json);
+    return json_pack("{s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:b, s:b, s:i, s:o}", "unique_id",
+                     JSON_WHOLE(open->unique_id), "buffer_size", JSON_WHOLE(open->buffer_size), "transfer_size",
+                     JSON_WHOLE(open->transfer_size), "packet_size", (int)open->packet_size, "burst_size",
+                     (int)open->burst_size, "burst_interval_ms", (int)open->burst_interval_ms, "death_timer_s",
+                     (int)open->death_timer_s, "write", (int)open->write, "data_checksum", (int)open->data_checksum,
+                     "max_buffers", (int)open->max_buffers, "string", text_of(open->string));
 }
 
-static void write_data(const struct nb_data_fields *data, json_writer *json)
-{
-    json_number(json, "buffer", data->buffer);
-    json_number(json, "packet", data->packet);
-    json_number(json, "high_seq", data->high_seq);
-    json_number(json, "data_length", data->length);
-    json_bool(json, "last_buffer", data->last_buffer);
-}
-
-static void write_message(const struct nb_message *message, json_writer *json)
+static json_t *message_object(const struct nb_message *message)
 {
     static const char *const names[] = {[NB_GO] = "GO", [NB_OK] = "OK", [NB_RESEND] = "RESEND"};
+    json_t *object = json_pack("{s:s, s:i, s:I}", "type", names[message->type], "seq", (int)message->seq, "buffer",
+                               JSON_WHOLE(message->buffer));
+    json_t *packets;
 
-    json_begin(json, NULL);
-    json_string(json, "type", names[message->type]);
-    json_number(json, "seq", message->seq);
-    json_number(json, "buffer", message->buffer);
     if (message->type == NB_OK) {
-        json_number(json, "burst_size", message->burst_size);
-        json_number(json, "burst_interval_ms", message->burst_interval_ms);
-        json_number(json, "control_timer_ms", message->control_timer_ms);
+        json_object_set_new(object, "burst_size", json_integer(message->burst_size));
+        json_object_set_new(object, "burst_interval_ms", json_integer(message->burst_interval_ms));
+        json_object_set_new(object, "control_timer_ms", json_integer(message->control_timer_ms));
     } else if (message->type == NB_RESEND) {
-        json_number(json, "count", message->count);
-        json_begin_list(json, "packets");
+        packets = json_array();
         for (uint16_t i = 0; i < message->count && i < PACKETS_LISTED_MAX; i++)
-            json_number(json, NULL, nb_message_packet(message, i));
-        json_end_list(json);
+            json_array_append_new(packets, json_integer(nb_message_packet(message, i)));
+        json_object_set_new(object, "count", json_integer(message->count));
+        json_object_set_new(object, "packets", packets);
     }
-    json_end(json);
+    return object;
 }
 
-static void write_control(const struct nb_packet *packet, json_writer *json)
+static json_t *control_fields(const struct nb_packet *packet)
 {
     struct nb_message message;
     enum nb_fault fault = NB_FAULT_NONE;
     size_t offset = 0;
+    json_t *messages = json_array();
 
-    json_begin_list(json, "messages");
     while (nb_next_message(packet->control.bytes, packet->control.length, &offset, &message, &fault))
-        write_message(&message, json);
-    json_end_list(json);
+        json_array_append_new(messages, message_object(&message));
+    return json_pack("{s:o}", "messages", messages);
 }
 
-static void write_body(const struct nb_packet *packet, json_writer *json)
+/* NULL for a type that has none. */
+static json_t *body_of(const struct nb_packet *packet)
 {
+    const struct nb_data_fields *data = &packet->data;
+
     switch (packet->type) {
     case NB_OPEN:
     case NB_RESPONSE:
-        write_open(&packet->open, json);
-        break;
+        return open_fields(&packet->open);
     case NB_QUIT:
     case NB_ABORT:
     case NB_REFUSED:
-        write_text("reason", packet->reason, json);
-        break;
+        return json_pack("{s:o}", "reason", text_of(packet->reason));
     case NB_DATA:
     case NB_LDATA:
-        write_data(&packet->data, json);
-        break;
+        return json_pack("{s:I, s:i, s:i, s:i, s:b}", "buffer", JSON_WHOLE(data->buffer), "packet", (int)data->packet,
+                         "high_seq", (int)data->high_seq, "data_length", (int)data->length, "last_buffer",
+                         (int)data->last_buffer);
     case NB_NULL_ACK:
-        json_number(json, "high_seq", packet->null_ack.high_seq);
-        json_number(json, "burst_size", packet->null_ack.burst_size);
-        json_number(json, "burst_interval_ms", packet->null_ack.burst_interval_ms);
-        break;
+        return json_pack("{s:i, s:i, s:i}", "high_seq", (int)packet->null_ack.high_seq, "burst_size",
+                         (int)packet->null_ack.burst_size, "burst_interval_ms",
+                         (int)packet->null_ack.burst_interval_ms);
     case NB_CONTROL:
-        write_control(packet, json);
-        break;
+        return control_fields(packet);
     default:
-        break;
+        return NULL;
     }
 }
 
-void qlog_write_packet(const uint8_t *bytes, size_t length, json_writer *json)
+json_t *qlog_packet(const uint8_t *bytes, size_t length)
 {
     struct nb_packet packet;
     enum nb_fault fault = nb_decode(bytes, length, &packet);
+    json_t *object = json_object();
+    json_t *body;
 
     if (fault != NB_FAULT_NONE)
-        json_string(json, "fault", fault_names[fault]);
+        json_object_set_new(object, "fault", json_string(fault_names[fault]));
     if (fault != NB_FAULT_NONE && fault != NB_FAULT_CHECKSUM) {
-        json_number(json, "length", length);
-        return;
+        json_object_set_new(object, "length", json_integer(JSON_WHOLE(length)));
+        return object;
     }
-    json_begin(json, "header");
-    json_string(json, "packet_type", type_names[packet.type]);
-    json_number(json, "version", packet.version);
-    json_number(json, "length", packet.length);
-    json_number(json, "local_port", packet.local_port);
-    json_number(json, "foreign_port", packet.foreign_port);
-    json_end(json);
-    write_body(&packet, json);
+    json_object_set_new(object, "header",
+                        json_pack("{s:s, s:i, s:i, s:i, s:i}", "packet_type", type_names[packet.type], "version",
+                                  (int)packet.version, "length", (int)packet.length, "local_port",
+                                  (int)packet.local_port, "foreign_port", (int)packet.foreign_port));
+    body = body_of(&packet);
+    json_object_update(object, body);
+    json_decref(body);
+    return object;
 }

@@ -6,7 +6,7 @@
 
 #include "cli/json.h"
 
-/* Writes what is in a NETBLT packet as members of the object that is open. */
-void qlog_write_packet(const uint8_t *bytes, size_t length, json_writer *json);
+/* What is in a NETBLT packet. NULL when memory is short. */
+json_t *qlog_packet(const uint8_t *bytes, size_t length);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/round_trip.h"
 
+#include "cli/report.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 
@@ -89,12 +90,12 @@ static void wait_for_answer(station *net, struct probe *probe)
 
 static void tell(station *net, const struct probe *probe)
 {
-    if (net->given->quiet || net->signals > 0)
+    if (net->signals > 0)
         return;
     if (probe->answered_at != 0)
-        station_say(net, "round trip to %s: %.1f ms", net->given->host, net->round_trip_s * 1e3);
+        report_note("round trip to %s: %.1f ms", net->given->host, net->round_trip_s * 1e3);
     else if (net->network_errors == 0)
-        station_say(net, "%s did not let its round trip be measured: going on without", net->given->host);
+        report_note("%s did not let its round trip be measured: going on without", net->given->host);
 }
 
 /* From the first OPEN: a lost one makes the result longer, which costs memory and not speed. */

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/confine.h"
 #include "cli/place.h"
+#include "cli/report.h"
 #include "cli/text.h"
 #include "io/clock.h"
 
@@ -126,8 +127,8 @@ static void interrupted(void *context, unsigned count)
         (void)transfer_interrupt(&one->work, count > 1);
     if (count > 2)
         server->stopped = true;
-    else if (count == 1 && server->validated != NULL && !server->given->quiet)
-        station_say(&server->net, "interrupted: asking all peers to stop; interrupt again to abort");
+    else if (count == 1 && server->validated != NULL)
+        report_note("interrupted: asking all peers to stop; interrupt again to abort");
 }
 
 static bool is_over(const serve *server)
@@ -194,13 +195,9 @@ static int set_up(serve *server)
 
     if (station_open(&server->net, server->given, failure) != 0 || open_root(server) != 0 ||
         station_watch_signals(&server->net, failure) != 0 || station_start(&server->net, &events, failure) != 0 ||
-        confine(&server->net, server->root, !server->given->read_only, failure) != 0 ||
-        station_listen(&server->net, serve_accept, server, failure) != 0)
+        confine(&server->net, server->root, !server->given->read_only, failure) != 0)
         return -1;
-    if (!server->given->quiet)
-        station_say(&server->net, "waiting for transfers on port %u%s", (uint16_t)server->given->port.value,
-                    server->given->encap == NETBLT_ENCAP_UDP ? " inside UDP" : "");
-    return 0;
+    return station_listen(&server->net, "transfers", serve_accept, server, failure);
 }
 
 static enum exit_code report(serve *server)
@@ -211,9 +208,9 @@ static enum exit_code report(serve *server)
     if (server->failure.kind == NETBLT_FAILURE_NONE)
         return code;
     code = transfer_judge_failure(server->given, &server->failure, &end);
-    station_say(&server->net, "%s", end.reason);
+    report_error("%s", end.reason);
     if (server->given->json)
-        summary_print_json(&end, stdout);
+        report_object(summary_object(&end));
     return code;
 }
 

@@ -2,33 +2,18 @@
 #include "cli/station.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/report.h"
 #include "cli/signals.h"
-#include "cli/text.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 #include "io/privileges.h"
 #include "io/resolve.h"
-
-/* ---- words ---------------------------------------------------------------------------------------------------- */
-
-void station_say(station *net, const char *format, ...)
-{
-    va_list arguments;
-
-    progress_clear(&net->bar);
-    fputs("netblt: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-}
 
 /* A hostile peer can make the core say something for every packet. */
 #define LOG_LINES_MAX 20
@@ -37,8 +22,8 @@ static void log_line(void *context, const char *line)
 {
     station *net = context;
 
-    if (!net->given->quiet && net->log_lines++ < LOG_LINES_MAX)
-        station_say(net, "%s", line);
+    if (net->log_lines++ < LOG_LINES_MAX)
+        report_note("%s", line);
 }
 
 /* ---- who looks on --------------------------------------------------------------------------------------------- */
@@ -119,9 +104,9 @@ static void close_records(station *net)
     netblt_failure failure;
 
     if (capture_close(net->pcap, &failure) != 0)
-        station_say(net, "%s", failure.text);
+        report_error("%s", failure.text);
     if (qlog_close(net->log, &failure) != 0)
-        station_say(net, "%s", failure.text);
+        report_error("%s", failure.text);
 }
 
 /* ---- signals -------------------------------------------------------------------------------------------------- */
@@ -325,7 +310,7 @@ int station_connect(station *net, const station_call *call, netblt_connection **
     return 0;
 }
 
-int station_listen(station *net, netblt_accept_fn *accept, void *context, netblt_failure *failure)
+int station_listen(station *net, const char *whom, netblt_accept_fn *accept, void *context, netblt_failure *failure)
 {
     uint16_t port = (uint16_t)net->given->port.value;
     int error;
@@ -335,6 +320,10 @@ int station_listen(station *net, netblt_accept_fn *accept, void *context, netblt
     error = netblt_listen(net->endpoint, port, accept, context);
     if (error != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait on port %u: %s", port, netblt_strerror(error));
+    if (net->given->encap == NETBLT_ENCAP_UDP)
+        report_note("waiting for %s on port %u, UDP port %u", whom, port, (unsigned)net->given->udp_port.value);
+    else
+        report_note("waiting for %s on port %u", whom, port);
     return 0;
 }
 

@@ -6,7 +6,6 @@
 
 #include "cli/capture.h"
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "cli/qlog.h"
 #include "io/driver.h"
 #include "io/route.h"
@@ -39,7 +38,6 @@ typedef struct station {
     netblt_endpoint *endpoint;
     capture *pcap;
     qlog *log;
-    progress bar;
     netblt_address peer; /* active end only, and the next */
     netblt_route route;
     double round_trip_s; /* to the peer, if it was measured (round_trip.h); 0 = not known */
@@ -57,7 +55,8 @@ int station_find_peer(station *net, netblt_failure *failure);
 /* From here on signals are the station's. */
 int station_watch_signals(station *net, netblt_failure *failure);
 int station_start(station *net, const station_events *events, netblt_failure *failure);
-int station_listen(station *net, netblt_accept_fn *accept, void *context, netblt_failure *failure);
+/* `whom` it waits for is for people. */
+int station_listen(station *net, const char *whom, netblt_accept_fn *accept, void *context, netblt_failure *failure);
 /* Closes everything, flushes capture and log. Failures of the latter are told on stderr. */
 void station_close(station *net);
 
@@ -86,8 +85,5 @@ uint32_t station_mtu_towards(const netblt_path *path);
 size_t station_overhead_bytes(const options *given, const netblt_address *foreign);
 /* The same before a peer is known. */
 size_t station_overhead_to_peer(const station *net);
-
-/* One line on stderr, beginning with "netblt: "; takes the progress line away first. */
-void station_say(station *net, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif
