@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/perf.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "cli/commands.h"
-#include "cli/confine.h"
-#include "cli/move.h"
 #include "cli/parameters.h"
-#include "cli/report.h"
 #include "cli/round_trip.h"
 #include "cli/transfer.h"
 #include "io/clock.h"
@@ -35,24 +31,17 @@ double perf_cpu_s(void)
 perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active)
 {
     perf_run *run = calloc(1, sizeof *run);
-    perf_run **place = &all->runs;
 
     if (run == NULL)
         return NULL;
     *run = (perf_run){.all = all, .kind = kind, .role = role, .active = active, .validated = active};
-    while (*place != NULL)
-        place = &(*place)->next;
-    *place = run;
+    TAILQ_INSERT_TAIL(&all->runs, run, place);
     return run;
 }
 
 void perf_run_forget(perf *all, perf_run *run)
 {
-    perf_run **place = &all->runs;
-
-    while (*place != run)
-        place = &(*place)->next;
-    *place = run->next;
+    TAILQ_REMOVE(&all->runs, run, place);
     perf_run_strip(run);
     json_decref(run->intervals);
     free(run);
@@ -60,7 +49,9 @@ void perf_run_forget(perf *all, perf_run *run)
 
 perf_run *perf_find(perf *all, uint32_t unique_id)
 {
-    for (perf_run *run = all->runs; run != NULL; run = run->next)
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place)
         if (run->kind == PERF_DATA && run->opened && run->info.unique_id == unique_id)
             return run;
     return NULL;
@@ -127,7 +118,7 @@ static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
     snprintf(run->peer, sizeof run->peer, "%.*s", (int)sizeof run->peer - 1, all->given->host);
     run->started_at = netblt_clock_now();
     run->cpu_started_s = perf_cpu_s();
-    if (station_connect(&all->net, &call, &run->connection, &all->failure) != 0)
+    if (station_connect(&all->net, &call, &run->connection) != 0)
         return NULL;
     netblt_get_info(run->connection, &run->info);
     return run;
@@ -180,12 +171,14 @@ static void ask_for_figures(perf *all, perf_run *about)
     params.max_buffers = 1;
     perf_wish_write(PERF_WISH_FIGURES, about->info.unique_id, params.client_string);
     if (connect_run(all, run, &params) == NULL)
-        all->stopped = true;
+        all->net.interrupts.leave = true;
 }
 
 static perf_run *find_asker(const perf *all, const perf_run *about)
 {
-    for (perf_run *run = all->runs; run != NULL; run = run->next)
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place)
         if (run->about == about)
             return run;
     return NULL;
@@ -195,7 +188,7 @@ static perf_run *find_asker(const perf *all, const perf_run *about)
  * any other ended because its sender saw the time end. */
 static bool lane_goes_on(const perf *all, unsigned lane, const perf_run *before)
 {
-    if (all->interrupted > 0 || all->code != EXIT_CODE_DONE)
+    if (all->net.interrupts.count > 0 || all->code != EXIT_CODE_DONE)
         return false;
     if (all->given->time_s.given)
         return before == NULL ||
@@ -210,7 +203,7 @@ static void go_on(perf *all, unsigned lane, const perf_run *before)
     if (!all->given->time_s.given)
         all->lanes_left[lane]--;
     if (begin_transfer(all, lane, before) != 0)
-        all->stopped = true;
+        all->net.interrupts.leave = true;
 }
 
 /* A finished transfer: ask, report, and the lane's next one. */
@@ -218,7 +211,7 @@ static void tend_active_run(perf *all, perf_run *run)
 {
     perf_run *asker = find_asker(all, run);
 
-    if (!run->asked && run->outcome == NETBLT_DONE && !all->no_figures && all->interrupted == 0) {
+    if (!run->asked && run->outcome == NETBLT_DONE && !all->no_figures && all->net.interrupts.count == 0) {
         ask_for_figures(all, run);
         return;
     }
@@ -236,9 +229,9 @@ static int start_active(perf *all)
 {
     unsigned lanes = (unsigned)all->given->parallel.value;
 
-    if (all->given->path.measure && round_trip_measure(&all->net, &all->failure) != 0)
+    if (all->given->path.measure && round_trip_measure(&all->net) != 0)
         return -1;
-    if (all->stopped) /* meanwhile, by the network */
+    if (all->net.interrupts.leave) /* meanwhile, by the network */
         return 0;
     if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
         return -1;
@@ -251,16 +244,18 @@ static int start_active(perf *all)
     for (unsigned lane = 0; lane < lanes; lane++)
         all->lanes_left[lane] = (unsigned)all->given->repeat.value;
     all->ends_at = all->began_at + all->given->time_s.value * 1000000;
-    for (unsigned lane = 0; lane < lanes && !all->stopped; lane++)
+    for (unsigned lane = 0; lane < lanes && !all->net.interrupts.leave; lane++)
         go_on(all, lane, NULL);
-    return all->stopped ? -1 : 0;
+    return all->net.interrupts.leave ? -1 : 0;
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------- */
 
 static void resume_waiting(perf *all)
 {
-    for (perf_run *run = all->runs; run != NULL; run = run->next) {
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place) {
         perf_run *about = run->waiting ? perf_find(all, run->wanted_id) : NULL;
 
         if (about != NULL && about->finished && run->connection != NULL && !run->finished) {
@@ -280,13 +275,15 @@ static bool is_measurement(const perf_run *run)
 static void forget_old(perf *all)
 {
     size_t kept = 0;
+    perf_run *next;
+    perf_run *run;
 
-    for (perf_run *run = all->runs; run != NULL; run = run->next)
+    TAILQ_FOREACH(run, &all->runs, place)
         kept += run->closed && is_measurement(run);
-    for (perf_run *run = all->runs, *next; run != NULL; run = next) {
+    for (run = TAILQ_FIRST(&all->runs); run != NULL; run = next) {
         bool data = is_measurement(run);
 
-        next = run->next;
+        next = TAILQ_NEXT(run, place);
         if (!run->closed || (data && !run->reported) || run->about != NULL)
             continue;
         if (run->active)
@@ -329,8 +326,9 @@ static void tend_passive_run(perf *all, perf_run *run)
 static void tend(void *context)
 {
     perf *all = context;
+    perf_run *run;
 
-    for (perf_run *run = all->runs; run != NULL; run = run->next) {
+    TAILQ_FOREACH(run, &all->runs, place) {
         if (run->kind != PERF_DATA || run->reported)
             continue;
         if (!run->active)
@@ -344,7 +342,9 @@ static void tend(void *context)
 
 static bool all_closed(const perf *all)
 {
-    for (const perf_run *run = all->runs; run != NULL; run = run->next)
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place)
         if (!run->closed)
             return false;
     return true;
@@ -353,7 +353,9 @@ static bool all_closed(const perf *all)
 /* Nobody waits for forged peers to die. */
 static bool all_validated_closed(const perf *all)
 {
-    for (const perf_run *run = all->runs; run != NULL; run = run->next)
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place)
         if (!run->closed && (run->validated || run->kind == PERF_FIGURES))
             return false;
     return true;
@@ -361,9 +363,7 @@ static bool all_validated_closed(const perf *all)
 
 static bool is_over(perf *all)
 {
-    if (all->stopped)
-        return true;
-    if (!all->given->passive || all->interrupted > 0)
+    if (!all->given->passive || all->net.interrupts.count > 0)
         return all_closed(all);
     if (all->ended < all->given->count.value)
         return false;
@@ -372,40 +372,39 @@ static bool is_over(perf *all)
     return netblt_clock_now() >= all->linger_until && all_validated_closed(all);
 }
 
-static void interrupted(void *context, unsigned count)
+static netblt_time next(void *context)
+{
+    perf *all = context;
+
+    if (is_over(all))
+        return STATION_OVER;
+    return all->linger_until != 0 ? all->linger_until : NETBLT_TIME_NEVER;
+}
+
+static enum interruption interrupted(void *context, bool again)
 {
     perf *all = context;
     netblt_time now = netblt_clock_now();
+    perf_run *run;
 
-    all->interrupted = count;
-    if (count > 2)
-        all->stopped = true;
-    if (count == 1)
-        report_note("interrupted: asking %s to stop; interrupt again to abort",
-                    all->given->passive ? "all peers" : "the peer");
-    for (perf_run *run = all->runs; run != NULL; run = run->next)
+    TAILQ_FOREACH(run, &all->runs, place)
         if (run->connection != NULL && !run->finished &&
-            (count > 1 || netblt_quit(run->connection, "interrupted by the user", now) != 0))
+            (again || netblt_quit(run->connection, "interrupted by the user", now) != 0))
             netblt_abort(run->connection, "interrupted by the user", now);
+    return INTERRUPTION_ASKED;
 }
 
-#define OPEN_ERRORS_MAX 2
-
-static void network_error(void *context, const netblt_network_error *error)
+static enum station_stage stage(const void *context)
 {
-    perf *all = context;
-    char text[300];
+    const perf *all = context;
+    perf_run *run;
 
-    if (all->given->passive || error->error == EMSGSIZE || all->ended > 0)
-        return;
-    for (const perf_run *run = all->runs; run != NULL; run = run->next)
+    if (all->given->passive || all->ended > 0)
+        return STAGE_OTHER;
+    TAILQ_FOREACH(run, &all->runs, place)
         if (run->opened)
-            return;
-    if (++all->open_errors < OPEN_ERRORS_MAX)
-        return;
-    move_explain_error(all->given, error->error, text, sizeof text);
-    netblt_fail(&all->failure, NETBLT_FAILURE_UNREACHABLE, "%s", text);
-    all->stopped = true;
+            return STAGE_OTHER;
+    return STAGE_OPENING;
 }
 
 static int start_passive(perf *all)
@@ -415,18 +414,12 @@ static int start_passive(perf *all)
     if (!perf_memory_new(&all->pattern, all->given->working_set.value) ||
         !perf_memory_reserve(&all->scratch, all->given->working_set.value))
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
-    return station_listen(&all->net, "a measurement", perf_accept, all, &all->failure);
+    return station_listen(&all->net, "a measurement", perf_accept, all);
 }
 
-static int set_up(perf *all)
+static int start(perf *all)
 {
-    const station_events events = {
-        .interrupted = interrupted, .network_error = network_error, .packets = perf_watch, .context = all};
-
-    if (station_open(&all->net, all->given, &all->failure) != 0 || station_find_peer(&all->net, &all->failure) != 0 ||
-        station_watch_signals(&all->net, &all->failure) != 0 || station_start(&all->net, &events, &all->failure) != 0 ||
-        confine(&all->net, -1, false, &all->failure) != 0 || perf_report_begin(all) != 0)
-        return -1;
+    perf_report_begin(all);
     all->began_at = netblt_clock_now();
     return all->given->passive ? start_passive(all) : start_active(all);
 }
@@ -434,8 +427,8 @@ static int set_up(perf *all)
 static void tear_down(perf *all)
 {
     station_close(&all->net);
-    while (all->runs != NULL)
-        perf_run_forget(all, all->runs);
+    while (!TAILQ_EMPTY(&all->runs))
+        perf_run_forget(all, TAILQ_FIRST(&all->runs));
     while (all->spare_count > 0)
         perf_memory_free(&all->spare[--all->spare_count]);
     perf_memory_free(&all->pattern);
@@ -447,16 +440,18 @@ enum exit_code command_perf(const options *given)
 {
     perf *all = calloc(1, sizeof *all);
     enum exit_code code;
+    station_plan plan = {
+        .interrupted = interrupted, .stage = stage, .tend = tend, .next = next, .packets = perf_watch, .context = all};
 
     if (all == NULL)
         return EXIT_CODE_LOCAL;
+    plan.failure = &all->failure;
+    plan.peers = given->passive ? "all peers" : "the peer";
     all->given = given;
     all->code = EXIT_CODE_DONE;
-    if (set_up(all) == 0) {
-        while (!is_over(all))
-            station_round(&all->net, all->linger_until != 0 ? all->linger_until : NETBLT_TIME_NEVER, tend, all);
-        netblt_driver_flush(all->net.driver);
-    }
+    TAILQ_INIT(&all->runs);
+    if (station_open(&all->net, given, &plan) == 0 && start(all) == 0)
+        station_run(&all->net);
     code = perf_report_end(all);
     tear_down(all);
     free(all);

@@ -2,6 +2,8 @@
 #ifndef NETBLT_CLI_PERF_H
 #define NETBLT_CLI_PERF_H
 
+#include <sys/queue.h>
+
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/perf_memory.h"
@@ -46,7 +48,7 @@ struct perf;
 /* One transfer. */
 typedef struct perf_run {
     struct perf *all;
-    struct perf_run *next;
+    TAILQ_ENTRY(perf_run) place;
     enum perf_kind kind;
     unsigned lane; /* of parallel ones, from 0 */
     enum netblt_role role;
@@ -92,7 +94,7 @@ typedef struct perf {
     const options *given;
     station net;
     netblt_failure failure;
-    perf_run *runs;                   /* all that are not yet forgotten, oldest first */
+    TAILQ_HEAD(, perf_run) runs;      /* all that are not yet forgotten, oldest first */
     perf_memory spare[PERF_RUNS_MAX]; /* memory of transfers that are over, for the next */
     size_t spare_count;
     perf_memory pattern;  /* passive: what all its senders send */
@@ -103,11 +105,8 @@ typedef struct perf {
     netblt_time linger_until; /* passive: served enough, some figures may still be fetched */
     unsigned *lanes_left;     /* active: transfers that each lane has still to begin */
     bool no_figures;          /* the other end has none to give */
-    bool stopped;
-    unsigned interrupted; /* signals */
-    unsigned open_errors;
-    uint64_t served; /* passive: data transfers of validated peers */
-    uint64_t ended;  /* data transfers reported */
+    uint64_t served;          /* passive: data transfers of validated peers */
+    uint64_t ended;           /* data transfers reported */
     enum exit_code code;
     json_t *transfers; /* --json of the active end: all so far; else NULL */
     struct perf_totals {
@@ -149,8 +148,7 @@ void perf_watch(void *context, const netblt_passing *passing);
 void perf_accept(void *context, const netblt_request *request, netblt_answer *answer);
 
 /* ---- perf_report.c */
-/* 0, or -1 with perf.failure. */
-int perf_report_begin(perf *all);
+void perf_report_begin(perf *all);
 /* One transfer is over. */
 void perf_report_run(perf *all, perf_run *run);
 /* All are. Answers the exit code. */

@@ -28,8 +28,9 @@ static bool has_room(const perf *all)
 {
     size_t open = 0;
     size_t proven = 0;
+    perf_run *run;
 
-    for (const perf_run *run = all->runs; run != NULL; run = run->next) {
+    TAILQ_FOREACH(run, &all->runs, place) {
         open += !run->closed;
         proven += !run->closed && is_proven(run);
     }
@@ -78,7 +79,7 @@ void perf_accept(void *context, const netblt_request *request, netblt_answer *an
     uint64_t count = all->given->count.value;
     perf_run *run;
 
-    if (all->interrupted > 0) {
+    if (all->net.interrupts.count > 0) {
         refuse(answer, "shutting down");
         return;
     }

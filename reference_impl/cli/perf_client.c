@@ -286,8 +286,9 @@ void perf_watch(void *context, const netblt_passing *passing)
         if (packet[AT_TYPE] != TYPE_DATA && packet[AT_TYPE] != TYPE_LDATA)
             continue;
         if (run == NULL || !is_of(run, passing, packet))
-            for (run = all->runs; run != NULL && !is_of(run, passing, packet); run = run->next)
-                ;
+            TAILQ_FOREACH(run, &all->runs, place)
+                if (is_of(run, passing, packet))
+                    break;
         if (run != NULL && !run->finished)
             stopwatch_see(&run->watch, get32(packet + AT_BUFFER), passing->at);
     }

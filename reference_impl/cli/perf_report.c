@@ -162,7 +162,7 @@ static void add_up(perf *all, const perf_run *run, const struct row *row, const 
     totals->wire_bytes += end->wire_bytes;
 }
 
-int perf_report_begin(perf *all)
+void perf_report_begin(perf *all)
 {
     all->totals.lost_known = true;
     all->totals.retransmitted_known = true;
@@ -172,7 +172,6 @@ int perf_report_begin(perf *all)
     else if (!all->given->json && (!all->given->quiet || !all->given->passive))
         puts(TABLE_HEAD);
     (void)report_flush(); /* what is wrong with stdout shows at the end */
-    return 0;
 }
 
 void perf_report_run(perf *all, perf_run *run)
@@ -218,7 +217,7 @@ static enum exit_code judge_all(const perf *all, const char **result, const char
         *result = all->failure.kind == NETBLT_FAILURE_UNREACHABLE ? "unreachable" : "local-error";
         return transfer_exit_code_of(&all->failure);
     }
-    if (all->interrupted > 0) {
+    if (all->net.interrupts.count > 0) {
         *result = "interrupted";
         *reason = "interrupted by the user";
         return EXIT_CODE_INTERRUPTED;

@@ -74,15 +74,10 @@ static netblt_time patience(const options *given)
     return wanted < MEASURE_MAX_US ? wanted : MEASURE_MAX_US;
 }
 
-static void nothing_to_tend(void *context)
-{
-    (void)context;
-}
-
 static void wait_for_answer(station *net, struct probe *probe)
 {
-    while (!probe->closed && net->signals == 0 && net->network_errors == 0)
-        station_round(net, NETBLT_TIME_NEVER, nothing_to_tend, NULL);
+    while (!probe->closed && net->interrupts.count == 0 && net->network_errors == 0)
+        station_round(net, NETBLT_TIME_NEVER);
     if (probe->connection != NULL)
         netblt_abort(probe->connection, "only measuring the round trip", netblt_clock_now());
     netblt_driver_flush(net->driver);
@@ -90,7 +85,7 @@ static void wait_for_answer(station *net, struct probe *probe)
 
 static void tell(station *net, const struct probe *probe)
 {
-    if (net->signals > 0)
+    if (net->interrupts.count > 0)
         return;
     if (probe->answered_at != 0)
         report_note("round trip to %s: %.1f ms", net->given->host, net->round_trip_s * 1e3);
@@ -99,7 +94,7 @@ static void tell(station *net, const struct probe *probe)
 }
 
 /* From the first OPEN: a lost one makes the result longer, which costs memory and not speed. */
-int round_trip_measure(station *net, netblt_failure *failure)
+int round_trip_measure(station *net)
 {
     struct probe probe = {0};
     netblt_params params;
@@ -113,7 +108,7 @@ int round_trip_measure(station *net, netblt_failure *failure)
     netblt_time began_at = netblt_clock_now();
 
     netblt_params_default(&params);
-    if (station_connect(net, &call, &probe.connection, failure) != 0)
+    if (station_connect(net, &call, &probe.connection) != 0)
         return -1;
     netblt_get_info(probe.connection, &info);
     wait_for_answer(net, &probe);

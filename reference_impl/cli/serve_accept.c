@@ -76,7 +76,7 @@ static const char *find_objection(served *one)
     const serve *server = one->server;
     const char *objection;
 
-    if (server->interrupted > 0)
+    if (server->net.interrupts.count > 0)
         return "shutting down";
     if (!is_allowed(server->given, &one->foreign))
         return "does not serve your address";
@@ -113,10 +113,7 @@ static void promise(served *one, const netblt_request *request, netblt_answer *a
     answer->client = &server->client;
     answer->context = &one->work;
     answer->options = transfer_options(&one->work);
-    one->next = server->unvalidated;
-    if (one->next != NULL)
-        one->next->before = one;
-    server->unvalidated = one;
+    LIST_INSERT_HEAD(&server->unvalidated, one, place);
 }
 
 void serve_accept(void *context, const netblt_request *request, netblt_answer *answer)

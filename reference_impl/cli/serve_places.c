@@ -219,10 +219,11 @@ static served *find_idle(const serve *server, const struct want *want, netblt_ti
 {
     netblt_time least = min_progress_us(server);
     served *found = NULL;
+    served *other;
 
     if (least == NETBLT_TIME_NEVER || now - server->slowest_at < least)
         return NULL;
-    for (served *other = server->validated; other != NULL; other = other->next)
+    LIST_FOREACH(other, &server->validated, place)
         if (is_running(other) && now - other->progress_at >= least && would_help(want, other) &&
             (found == NULL || other->progress_at < found->progress_at))
             found = other;
@@ -240,6 +241,7 @@ static void end_idle(served *one, netblt_time now, const char *why)
 netblt_time serve_watch_progress(serve *server, netblt_time now)
 {
     uint64_t idle_s = server->given->max_idle_s.value;
+    served *one;
 
     if (server->places_taken == 0)
         return NETBLT_TIME_NEVER;
@@ -247,7 +249,7 @@ netblt_time serve_watch_progress(serve *server, netblt_time now)
         return server->looked_at + LOOK_US;
     server->looked_at = now;
     server->slowest_at = now;
-    for (served *one = server->validated; one != NULL; one = one->next) {
+    LIST_FOREACH(one, &server->validated, place) {
         if (!is_running(one))
             continue;
         measure(one, now);
@@ -326,19 +328,8 @@ static const char *settle_in(served *one)
 
 static void move_to_validated(served *one)
 {
-    serve *server = one->server;
-
-    if (one->before != NULL)
-        one->before->next = one->next;
-    else
-        server->unvalidated = one->next;
-    if (one->next != NULL)
-        one->next->before = one->before;
-    one->before = NULL;
-    one->next = server->validated;
-    if (one->next != NULL)
-        one->next->before = one;
-    server->validated = one;
+    LIST_REMOVE(one, place);
+    LIST_INSERT_HEAD(&one->server->validated, one, place);
     served_keep_memory(one);
     one->validated = true;
 }
