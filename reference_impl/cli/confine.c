@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Confines the process before it processes packets of peers: see confine.h. */
-#include "cli/confine.h"
+/* Confines the process before it processes packets of peers: see sandbox.h. */
+#include "cli/sandbox.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "cli/digest.h"
-#include "cli/landlock.h"
 #include "cli/report.h"
-#include "cli/syscall_filter.h"
 #include "io/privileges.h"
 
 #ifdef NETBLT_NO_SANDBOX

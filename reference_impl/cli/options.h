@@ -46,7 +46,7 @@ enum rate_choice {
     RATE_FIXED,
 };
 
-/* What happens where the kernel, or the build, cannot confine the process (confine.h). */
+/* What happens where the kernel, or the build, cannot confine the process (sandbox.h). */
 enum sandbox {
     SANDBOX_AUTO,    /* it goes on without */
     SANDBOX_REQUIRE, /* it ends */

@@ -34,7 +34,10 @@ perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bo
 
     if (run == NULL)
         return NULL;
-    *run = (perf_run){.all = all, .kind = kind, .role = role, .active = active, .validated = active};
+    *run = (perf_run){.work = {.net = &all->net, .role = role, .active = active, .peer = run->peer},
+                      .all = all,
+                      .kind = kind,
+                      .validated = active};
     TAILQ_INSERT_TAIL(&all->runs, run, place);
     return run;
 }
@@ -52,7 +55,7 @@ perf_run *perf_find(perf *all, uint32_t unique_id)
     perf_run *run;
 
     TAILQ_FOREACH(run, &all->runs, place)
-        if (run->kind == PERF_DATA && run->opened && run->info.unique_id == unique_id)
+        if (run->kind == PERF_DATA && run->work.opened && run->work.info.unique_id == unique_id)
             return run;
     return NULL;
 }
@@ -75,7 +78,7 @@ bool perf_run_equip(perf_run *run, const netblt_params *params)
         run->memory = all->spare[--all->spare_count];
         return true;
     }
-    return run->active ? perf_memory_new(&run->memory, size) : perf_memory_reserve(&run->memory, size);
+    return run->work.active ? perf_memory_new(&run->memory, size) : perf_memory_reserve(&run->memory, size);
 }
 
 /* Touching memory for the first time may take a second, which belongs neither between OPEN and RESPONSE nor into a
@@ -109,18 +112,18 @@ void perf_run_strip(perf_run *run)
 static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
 {
     const station_call call = {
-        .role = run->role, .params = params, .client = &perf_client, .context = run, .any_order = true};
+        .role = run->work.role, .params = params, .client = &perf_client, .context = run, .any_order = true};
 
     if (!perf_run_equip(run, params)) {
         netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
         return NULL;
     }
     snprintf(run->peer, sizeof run->peer, "%.*s", (int)sizeof run->peer - 1, all->given->host);
-    run->started_at = netblt_clock_now();
+    run->work.started_at = netblt_clock_now();
     run->cpu_started_s = perf_cpu_s();
-    if (station_connect(&all->net, &call, &run->connection) != 0)
+    if (station_connect(&all->net, &call, &run->work.connection) != 0)
         return NULL;
-    netblt_get_info(run->connection, &run->info);
+    netblt_get_info(run->work.connection, &run->work.info);
     return run;
 }
 
@@ -146,7 +149,7 @@ static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
     run->stop_at = by_time ? all->ends_at : 0;
     params.transfer_size = by_time || given->role == NETBLT_RECEIVER ? 0 : run->size;
     if (by_time && before != NULL)
-        perf_next_params(given, &before->info, &params);
+        perf_next_params(given, &before->work.info, &params);
     if (given->role == NETBLT_SENDER)
         perf_wish_write(PERF_WISH_TAKE, 0, params.client_string);
     else if (by_time)
@@ -169,7 +172,7 @@ static void ask_for_figures(perf *all, perf_run *about)
     params.transfer_size = 0;
     params.buffer_size = PERF_FIGURES_BYTES;
     params.max_buffers = 1;
-    perf_wish_write(PERF_WISH_FIGURES, about->info.unique_id, params.client_string);
+    perf_wish_write(PERF_WISH_FIGURES, about->work.info.unique_id, params.client_string);
     if (connect_run(all, run, &params) == NULL)
         all->net.interrupts.leave = true;
 }
@@ -192,7 +195,7 @@ static bool lane_goes_on(const perf *all, unsigned lane, const perf_run *before)
         return false;
     if (all->given->time_s.given)
         return before == NULL ||
-               (before->info.stats.payload_bytes >= TRANSFER_MAX_BYTES && netblt_clock_now() < all->ends_at);
+               (before->work.info.stats.payload_bytes >= TRANSFER_MAX_BYTES && netblt_clock_now() < all->ends_at);
     return all->lanes_left[lane] > 0;
 }
 
@@ -211,11 +214,11 @@ static void tend_active_run(perf *all, perf_run *run)
 {
     perf_run *asker = find_asker(all, run);
 
-    if (!run->asked && run->outcome == NETBLT_DONE && !all->no_figures && all->net.interrupts.count == 0) {
+    if (!run->asked && run->work.outcome == NETBLT_DONE && !all->no_figures && all->net.interrupts.count == 0) {
         ask_for_figures(all, run);
         return;
     }
-    if (asker != NULL && !asker->finished)
+    if (asker != NULL && !asker->work.finished)
         return;
     if (asker != NULL && !run->others.known)
         all->no_figures = true;
@@ -258,9 +261,9 @@ static void resume_waiting(perf *all)
     TAILQ_FOREACH(run, &all->runs, place) {
         perf_run *about = run->waiting ? perf_find(all, run->wanted_id) : NULL;
 
-        if (about != NULL && about->finished && run->connection != NULL && !run->finished) {
+        if (about != NULL && about->work.finished && run->work.connection != NULL && !run->work.finished) {
             run->waiting = false;
-            netblt_resume(run->connection, netblt_clock_now());
+            netblt_resume(run->work.connection, netblt_clock_now());
         }
     }
 }
@@ -279,17 +282,17 @@ static void forget_old(perf *all)
     perf_run *run;
 
     TAILQ_FOREACH(run, &all->runs, place)
-        kept += run->closed && is_measurement(run);
+        kept += run->work.closed && is_measurement(run);
     for (run = TAILQ_FIRST(&all->runs); run != NULL; run = next) {
         bool data = is_measurement(run);
 
         next = TAILQ_NEXT(run, place);
-        if (!run->closed || (data && !run->reported) || run->about != NULL)
+        if (!run->work.closed || (data && !run->reported) || run->about != NULL)
             continue;
-        if (run->active)
-            netblt_driver_disown_port(all->net.driver, run->info.local_port);
+        if (run->work.active)
+            netblt_driver_disown_port(all->net.driver, run->work.info.local_port);
         perf_run_strip(run);
-        if (data && !run->active && kept <= REMEMBERED_MAX)
+        if (data && !run->work.active && kept <= REMEMBERED_MAX)
             continue;
         kept -= data;
         perf_run_forget(all, run);
@@ -304,22 +307,22 @@ static void note_validation(perf *all, perf_run *run)
 
     if (run->validated)
         return;
-    if (run->connection != NULL && !run->finished)
-        netblt_get_info(run->connection, &info);
-    run->validated = !info.unvalidated || (run->finished && run->outcome == NETBLT_DONE);
+    if (run->work.connection != NULL && !run->work.finished)
+        netblt_get_info(run->work.connection, &info);
+    run->validated = !info.unvalidated || (run->work.finished && run->work.outcome == NETBLT_DONE);
     if (!run->validated)
         return;
     all->served++;
-    if (all->served > all->given->count.value && !run->finished)
-        netblt_abort(run->connection, "all were served: no more", netblt_clock_now());
+    if (all->served > all->given->count.value && !run->work.finished)
+        netblt_abort(run->work.connection, "all were served: no more", netblt_clock_now());
 }
 
 static void tend_passive_run(perf *all, perf_run *run)
 {
     note_validation(all, run);
-    if (run->starved && run->connection != NULL && !run->finished)
-        netblt_abort(run->connection, "not enough memory", netblt_clock_now());
-    if (run->finished && run->validated)
+    if (run->starved && run->work.connection != NULL && !run->work.finished)
+        netblt_abort(run->work.connection, "not enough memory", netblt_clock_now());
+    if (run->work.finished && run->validated)
         perf_report_run(all, run);
 }
 
@@ -331,9 +334,9 @@ static void tend(void *context)
     TAILQ_FOREACH(run, &all->runs, place) {
         if (run->kind != PERF_DATA || run->reported)
             continue;
-        if (!run->active)
+        if (!run->work.active)
             tend_passive_run(all, run);
-        else if (run->finished)
+        else if (run->work.finished)
             tend_active_run(all, run);
     }
     resume_waiting(all);
@@ -345,7 +348,7 @@ static bool all_closed(const perf *all)
     perf_run *run;
 
     TAILQ_FOREACH(run, &all->runs, place)
-        if (!run->closed)
+        if (!run->work.closed)
             return false;
     return true;
 }
@@ -356,7 +359,7 @@ static bool all_validated_closed(const perf *all)
     perf_run *run;
 
     TAILQ_FOREACH(run, &all->runs, place)
-        if (!run->closed && (run->validated || run->kind == PERF_FIGURES))
+        if (!run->work.closed && (run->validated || run->kind == PERF_FIGURES))
             return false;
     return true;
 }
@@ -384,13 +387,10 @@ static netblt_time next(void *context)
 static enum interruption interrupted(void *context, bool again)
 {
     perf *all = context;
-    netblt_time now = netblt_clock_now();
     perf_run *run;
 
     TAILQ_FOREACH(run, &all->runs, place)
-        if (run->connection != NULL && !run->finished &&
-            (again || netblt_quit(run->connection, "interrupted by the user", now) != 0))
-            netblt_abort(run->connection, "interrupted by the user", now);
+        (void)transfer_interrupt(&run->work, again);
     return INTERRUPTION_ASKED;
 }
 
@@ -402,7 +402,7 @@ static enum station_stage stage(const void *context)
     if (all->given->passive || all->ended > 0)
         return STAGE_OTHER;
     TAILQ_FOREACH(run, &all->runs, place)
-        if (run->opened)
+        if (run->work.opened)
             return STAGE_OTHER;
     return STAGE_OPENING;
 }

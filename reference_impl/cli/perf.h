@@ -4,13 +4,10 @@
 
 #include <sys/queue.h>
 
-#include "cli/exit_code.h"
-#include "cli/json.h"
 #include "cli/perf_memory.h"
 #include "cli/perf_words.h"
-#include "cli/station.h"
 #include "cli/stopwatch.h"
-#include "cli/summary.h"
+#include "cli/transfer.h"
 
 /* The memory-to-memory test program of RFC 1030. Parts:
  * perf.c         the command: lanes of the active end, the passive end
@@ -47,27 +44,16 @@ struct perf;
 
 /* One transfer. */
 typedef struct perf_run {
+    transfer work; /* first: the context of the core's client */
     struct perf *all;
     TAILQ_ENTRY(perf_run) place;
     enum perf_kind kind;
     unsigned lane; /* of parallel ones, from 0 */
-    enum netblt_role role;
-    bool active;
     char peer[NETBLT_ADDRESS_TEXT_BYTES];
-
-    netblt_connection *connection;
-    bool opened;
-    bool finished;
-    bool closed;
     bool reported;
     bool validated; /* the peer; always, when active */
     bool starved;   /* there is no memory for its data */
     bool asked;     /* active: for the other end's figures, or it need not be */
-    enum netblt_result outcome;
-    char reason[NETBLT_STRING_MAX_BYTES + 1];
-    netblt_info info;
-    netblt_time started_at;
-    netblt_time finished_at;
     double cpu_started_s;
     double cpu_s; /* of this process while the transfer lasted */
     stopwatch watch;

@@ -29,11 +29,6 @@ struct row {
     bool is_steady;
 };
 
-static double seconds_between(netblt_time from, netblt_time to)
-{
-    return from != 0 && to > from ? (double)(to - from) / 1e6 : 0;
-}
-
 static double choose_steady(const struct row *row)
 {
     return row->sender->known && row->sender->steady_bps > 0 ? (double)row->sender->steady_bps
@@ -51,16 +46,16 @@ static bool agree(const struct row *row)
 
 static struct row make_row(const perf_run *run)
 {
-    const netblt_stats *stats = &run->info.stats;
-    bool sends = run->role == NETBLT_SENDER;
+    const netblt_stats *stats = &run->work.info.stats;
+    bool sends = run->work.role == NETBLT_SENDER;
     struct row row = {.sender = sends ? &run->own : &run->others, .receiver = sends ? &run->others : &run->own};
 
     row.loss_known = row.sender->known && row.receiver->known;
     if (row.loss_known && row.sender->data_packets > row.receiver->data_packets)
         row.lost = row.sender->data_packets - row.receiver->data_packets;
-    row.seconds = seconds_between(run->started_at, run->finished_at);
-    row.setup_seconds = seconds_between(run->started_at, stats->opened_at);
-    row.data_seconds = seconds_between(stats->first_data_at, stats->last_buffer_at);
+    row.seconds = transfer_seconds(run->work.started_at, run->work.finished_at);
+    row.setup_seconds = transfer_seconds(run->work.started_at, stats->opened_at);
+    row.data_seconds = transfer_seconds(stats->first_data_at, stats->last_buffer_at);
     row.real_bps = summary_rate(stats->payload_bytes, row.seconds);
     row.steady_bps = choose_steady(&row);
     row.is_steady = agree(&row);
@@ -81,7 +76,7 @@ static const char *count_text(bool known, uint64_t value, char text[24])
 
 static void print_row(const perf_run *run, const struct row *row)
 {
-    const netblt_params *params = &run->info.negotiated;
+    const netblt_params *params = &run->work.info.negotiated;
     char bursts[16];
     char lost[24];
     char resent[24];
@@ -92,7 +87,7 @@ static void print_row(const perf_run *run, const struct row *row)
     if (row->steady_bps > 0)
         snprintf(steady, sizeof steady, "%.2f", row->steady_bps / 1e6);
     printf("%-9s %4u %8u %8" PRIu64 " %6u %6s %6s %6s %8s %8.2f\n", bursts, params->packet_size, params->buffer_size,
-           run->info.stats.payload_bytes / 1000, params->max_buffers, count_text(row->loss_known, row->lost, lost),
+           run->work.info.stats.payload_bytes / 1000, params->max_buffers, count_text(row->loss_known, row->lost, lost),
            count_text(row->sender->known, row->sender->retransmitted, resent),
            count_text(row->receiver->known, row->receiver->data_timeouts, timeouts), steady, row->real_bps / 1e6);
     fflush(stdout);
@@ -102,7 +97,7 @@ static void print_row(const perf_run *run, const struct row *row)
 
 static json_t *transfer_object(const perf_run *run, const struct row *row, const summary *end)
 {
-    const netblt_stats *stats = &run->info.stats;
+    const netblt_stats *stats = &run->work.info.stats;
     const perf_figures *sender = row->sender;
     const perf_figures *receiver = row->receiver;
     json_t *object = json_pack(
@@ -110,7 +105,7 @@ static json_t *transfer_object(const perf_run *run, const struct row *row, const
         "s:I, "
         "s:o, s:f}",
         "lane", (int)run->lane, "peer", run->peer, "result", end->result, "reason", json_text(end->reason), "role",
-        summary_role(run->role), "active", (int)run->active, "bytes", JSON_WHOLE(stats->payload_bytes), "seconds",
+        summary_role(end->role), "active", (int)end->active, "bytes", JSON_WHOLE(stats->payload_bytes), "seconds",
         row->seconds, "setup_seconds", row->setup_seconds, "data_seconds", row->data_seconds, "goodput_bps",
         row->real_bps, "steady_bps", json_positive(row->steady_bps), "sender_steady_bps",
         json_positive((double)sender->steady_bps), "receiver_steady_bps", json_positive((double)receiver->steady_bps),
@@ -132,27 +127,13 @@ static json_t *transfer_object(const perf_run *run, const struct row *row, const
 
 /* ---- each transfer, and all of them ----------------------------------------------------------------------------- */
 
-static enum exit_code judge(const perf *all, const perf_run *run, summary *end)
-{
-    size_t header_bytes = station_overhead_bytes(all->given, &run->info.path.foreign);
-
-    *end = (summary){.result = netblt_result_name(run->outcome),
-                     .role = run->role,
-                     .active = run->active,
-                     .info = run->info,
-                     .was_opened = run->opened};
-    end->wire_bytes = run->info.stats.bytes_sent + run->info.stats.packets_sent * header_bytes;
-    transfer_explain(run->outcome, run->reason, run->peer, all->given, &run->info, end->reason, sizeof end->reason);
-    return transfer_exit_code_of_outcome(run->outcome);
-}
-
 static void add_up(perf *all, const perf_run *run, const struct row *row, const summary *end)
 {
     struct perf_totals *totals = &all->totals;
 
     all->ended++;
     totals->transfers++;
-    totals->bytes += run->info.stats.payload_bytes;
+    totals->bytes += run->work.info.stats.payload_bytes;
     totals->lost += row->lost;
     totals->lost_known = totals->lost_known && row->loss_known;
     totals->retransmitted += row->sender->retransmitted;
@@ -178,11 +159,11 @@ void perf_report_run(perf *all, perf_run *run)
 {
     struct row row = make_row(run);
     summary end;
-    enum exit_code code = judge(all, run, &end);
+    enum exit_code code = transfer_judge(&run->work, &end);
 
     run->reported = true;
     add_up(all, run, &row, &end);
-    if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && run->active)
+    if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && run->work.active)
         all->code = code;
     if (code != EXIT_CODE_DONE)
         report_error("%s", end.reason);
@@ -190,14 +171,14 @@ void perf_report_run(perf *all, perf_run *run)
         json_array_append_new(all->transfers, transfer_object(run, &row, &end));
     else if (all->given->json)
         report_object(transfer_object(run, &row, &end));
-    else if (run->opened && !(all->given->quiet && all->given->passive))
+    else if (run->work.opened && !(all->given->quiet && all->given->passive))
         print_row(run, &row);
 }
 
 static json_t *totals_object(const perf *all)
 {
     const struct perf_totals *totals = &all->totals;
-    double seconds = seconds_between(all->began_at, netblt_clock_now());
+    double seconds = transfer_seconds(all->began_at, netblt_clock_now());
 
     return json_pack("{s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:I, s:f}", "transfers", JSON_WHOLE(totals->transfers),
                      "bytes", JSON_WHOLE(totals->bytes), "seconds", seconds, "goodput_bps",

@@ -10,7 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/exit_code.h"
+#include "cli/commands.h"
 #include "cli/report.h"
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};

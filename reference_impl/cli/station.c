@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/confine.h"
 #include "cli/report.h"
+#include "cli/sandbox.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 #include "io/privileges.h"

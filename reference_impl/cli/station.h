@@ -63,7 +63,7 @@ typedef struct station {
 } station;
 
 /* Sets everything up: the sockets, then no privileges but those that open files; the peer's address and the command's
- * files; signals and the endpoint; then nothing any more but what moving data takes (confine.h). 0, or -1 with
+ * files; signals and the endpoint; then nothing any more but what moving data takes (sandbox.h). 0, or -1 with
  * *plan->failure. */
 int station_open(station *net, const options *given, const station_plan *plan);
 /* Rounds until all is done or station.interrupts.leave. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The system calls that moving data needs, and nothing else: see syscall_filter.h.
+/* The system calls that moving data needs, and nothing else: see sandbox.h.
  *
  * A call that is not listed fails with ENOSYS, as on a kernel that does not have it: the C library then falls back to
  * an older call where there is one, so that a newer C library than the one this was written for does not break
  * transfers. Calls that only injected code makes (running a program, looking into other processes) end the process at
  * once, which the kernel logs: there is nothing to fall back to, and no reason to let such code try something else. */
-#include "cli/syscall_filter.h"
+#include "cli/sandbox.h"
 
 #include <errno.h>
 
