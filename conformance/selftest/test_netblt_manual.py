@@ -21,8 +21,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def options_of_help(command: str) -> dict[str, bool]:
     """Name of each option, and whether it takes a value."""
-    found = re.findall(r"^  (?:-\w, )?--([\w-]+)( \S)?(?: |\S|$)", run(command, "--help").stdout, re.MULTILINE)
-    return {name: value not in ("", "  ") and value.strip() != "" for name, value in found}
+    found = re.findall(r"^ {2,6}(?:-\w, )?--([\w-]+)(=\S+)?(?= |$)", run(command, "--help").stdout, re.MULTILINE)
+    return {name: value != "" for name, value in found}
 
 
 def options_of_manual(command: str) -> dict[str, bool]:

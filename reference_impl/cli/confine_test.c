@@ -21,8 +21,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "cli/landlock.h"
-#include "cli/syscall_filter.h"
+#include "cli/sandbox.h"
 
 #define SKIPPED 77
 
@@ -35,14 +34,14 @@ static int result_of(long returned)
 }
 
 /* How the child ended: 0 or an errno value, or minus the signal that killed it. */
-static int try_in_child(void (*confine)(void), attempt *what)
+static int try_in_child(void (*restriction)(void), attempt *what)
 {
     pid_t child = fork();
     int status = 0;
 
     CHECK(child >= 0);
     if (child == 0) {
-        confine();
+        restriction();
         _exit(what());
     }
     CHECK(waitpid(child, &status, 0) == child);

@@ -14,6 +14,8 @@ struct digest {
     uint8_t held[DIGEST_BYTES]; /* the newest bytes, when they may be the expected digest */
     size_t held_bytes;
     uint8_t value[EVP_MAX_MD_SIZE]; /* once finished */
+    digest_pass_fn *pass;
+    void *pass_context;
 };
 
 digest *digest_new(void)
@@ -48,6 +50,19 @@ bool digest_is_expected(const digest *sum)
     return sum->expected;
 }
 
+void digest_pass_on(digest *sum, digest_pass_fn *pass, void *context)
+{
+    sum->pass = pass;
+    sum->pass_context = context;
+}
+
+static void hash(digest *sum, const uint8_t *bytes, size_t length)
+{
+    EVP_DigestUpdate(sum->context, bytes, length);
+    if (sum->pass != NULL && length > 0)
+        sum->pass(sum->pass_context, bytes, length);
+}
+
 /* Of the held and the new bytes, the newest DIGEST_BYTES are held and the others hashed. */
 static void add_and_hold(digest *sum, const uint8_t *bytes, size_t length)
 {
@@ -55,8 +70,8 @@ static void add_and_hold(digest *sum, const uint8_t *bytes, size_t length)
     size_t of_held = hashed < sum->held_bytes ? hashed : sum->held_bytes;
     size_t of_new = hashed - of_held;
 
-    EVP_DigestUpdate(sum->context, sum->held, of_held);
-    EVP_DigestUpdate(sum->context, bytes, of_new);
+    hash(sum, sum->held, of_held);
+    hash(sum, bytes, of_new);
     memmove(sum->held, sum->held + of_held, sum->held_bytes - of_held);
     sum->held_bytes -= of_held;
     memcpy(sum->held + sum->held_bytes, bytes + of_new, length - of_new);
@@ -68,7 +83,7 @@ void digest_add(digest *sum, const uint8_t *bytes, size_t length)
     if (sum->expected)
         add_and_hold(sum, bytes, length);
     else
-        EVP_DigestUpdate(sum->context, bytes, length);
+        hash(sum, bytes, length);
 }
 
 void digest_finish(digest *sum, uint8_t bytes[DIGEST_BYTES])

@@ -21,6 +21,9 @@ void digest_free(digest *sum); /* NULL is allowed */
  * byte is added. */
 void digest_expect(digest *sum, bool expected);
 bool digest_is_expected(const digest *sum);
+/* From now on `pass` gets all bytes that are added, in order, but those of an expected digest. */
+typedef void digest_pass_fn(void *context, const uint8_t *bytes, size_t length);
+void digest_pass_on(digest *sum, digest_pass_fn *pass, void *context);
 void digest_add(digest *sum, const uint8_t *bytes, size_t length);
 /* Everything was added. Whether the digest is the expected one, if one was expected. */
 bool digest_agrees(digest *sum);

@@ -1,105 +1,63 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* JSON that a terminal can show: see json.h. */
 #include "cli/json.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/text.h"
 
-/* RFC 8259 7: beyond U+FFFF as a pair of surrogates. */
-static void write_escape(FILE *to, uint32_t code)
-{
-    if (code > 0xffff) {
-        code -= 0x10000;
-        fprintf(to, "\\u%04x", (unsigned)(0xd800 + (code >> 10)));
-        code = 0xdc00 + (code & 0x3ff);
-    }
-    fprintf(to, "\\u%04x", (unsigned)code);
-}
+#define DIGITS 15 /* as many as a double keeps */
 
-static void write_quoted(FILE *to, const char *text)
+json_t *json_text(const char *text)
 {
-    fputc('"', to);
+    static const char replacement[] = "\xef\xbf\xbd";
+    json_t *value;
+    char *copy;
+    size_t used = 0;
+
+    if (text == NULL)
+        return json_null();
+    copy = malloc(strlen(text) * (sizeof replacement - 1) + 1);
+    if (copy == NULL)
+        return NULL;
     while (*text != '\0') {
         text_piece piece = text_next(text);
+        bool is_text = piece.code != TEXT_REPLACEMENT;
+        size_t length = is_text ? piece.bytes : sizeof replacement - 1;
 
-        if (*text == '"' || *text == '\\')
-            fprintf(to, "\\%c", *text);
-        else if (piece.printable)
-            fwrite(text, 1, piece.bytes, to);
-        else
-            write_escape(to, piece.code);
+        memcpy(copy + used, is_text ? text : replacement, length);
+        used += length;
         text += piece.bytes;
     }
-    fputc('"', to);
+    value = json_stringn(copy, used);
+    free(copy);
+    return value;
 }
 
-static void write_key(json_writer *json, const char *key)
+json_t *json_known(bool known, uint64_t value)
 {
-    if (json->has_member)
-        fputs(", ", json->to);
-    json->has_member = true;
-    if (key != NULL) {
-        write_quoted(json->to, key);
-        fputs(": ", json->to);
-    }
+    return known ? json_integer(JSON_WHOLE(value)) : json_null();
 }
 
-void json_begin(json_writer *json, const char *key)
+json_t *json_positive(double value)
 {
-    write_key(json, key);
-    fputc('{', json->to);
-    json->has_member = false;
+    return value > 0 ? json_real(value) : json_null();
 }
 
-void json_end(json_writer *json)
+/* Jansson escapes what is no ASCII, and control characters but DEL, which can only be in a string. */
+static int write_some(const char *bytes, size_t length, void *to)
 {
-    fputc('}', json->to);
-    json->has_member = true;
+    for (const char *end = bytes + length; bytes < end; bytes++)
+        if (*bytes == 0x7f)
+            fputs("\\u007F", to);
+        else
+            putc_unlocked(*bytes, to);
+    return 0;
 }
 
-void json_begin_list(json_writer *json, const char *key)
+void json_print(FILE *to, json_t *value)
 {
-    write_key(json, key);
-    fputc('[', json->to);
-    json->has_member = false;
-}
-
-void json_end_list(json_writer *json)
-{
-    fputc(']', json->to);
-    json->has_member = true;
-}
-
-void json_string(json_writer *json, const char *key, const char *value)
-{
-    if (value == NULL) {
-        json_null(json, key);
-        return;
-    }
-    write_key(json, key);
-    write_quoted(json->to, value);
-}
-
-void json_number(json_writer *json, const char *key, uint64_t value)
-{
-    write_key(json, key);
-    fprintf(json->to, "%" PRIu64, value);
-}
-
-void json_real(json_writer *json, const char *key, double value)
-{
-    write_key(json, key);
-    fprintf(json->to, "%.6f", value);
-}
-
-void json_bool(json_writer *json, const char *key, bool value)
-{
-    write_key(json, key);
-    fputs(value ? "true" : "false", json->to);
-}
-
-void json_null(json_writer *json, const char *key)
-{
-    write_key(json, key);
-    fputs("null", json->to);
+    (void)json_dump_callback(value, write_some, to, JSON_ENSURE_ASCII | JSON_REAL_PRECISION(DIGITS));
+    json_decref(value);
 }

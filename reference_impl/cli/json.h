@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* JSON that a terminal can show: values are made and written with Jansson. */
 #ifndef NETBLT_CLI_JSON_H
 #define NETBLT_CLI_JSON_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Writes one JSON object, key by key, commas and escapes right. */
-typedef struct json_writer {
-    FILE *to;
-    bool has_member; /* the innermost object has one already */
-} json_writer;
+/* Text from the network may hold anything: bytes that are not UTF-8 become U+FFFD. NULL becomes null. */
+json_t *json_text(const char *text);
+/* `value`, or null where it is not known. */
+json_t *json_known(bool known, uint64_t value);
+/* `value`, or null where it is 0. */
+json_t *json_positive(double value);
+/* A whole number, for the format I of json_pack(). */
+#define JSON_WHOLE(value) ((json_int_t)(value))
 
-/* `key` NULL: the outermost object, or an element without a name. */
-void json_begin(json_writer *json, const char *key);
-void json_end(json_writer *json);
-/* The same for a list; its elements have no keys. */
-void json_begin_list(json_writer *json, const char *key);
-void json_end_list(json_writer *json);
-/* NULL becomes null. What text_next() finds not printable is escaped, and bytes that are not UTF-8 become U+FFFD: the
- * value is the same, and the line cannot steer a terminal. */
-void json_string(json_writer *json, const char *key, const char *value);
-void json_number(json_writer *json, const char *key, uint64_t value);
-void json_real(json_writer *json, const char *key, double value);
-void json_bool(json_writer *json, const char *key, bool value);
-void json_null(json_writer *json, const char *key);
+/* Writes `value` in printable ASCII, so that no character of it steers a terminal or turns what follows, and gives it
+ * up. Errors are those of `to`. */
+void json_print(FILE *to, json_t *value);
 
 #endif

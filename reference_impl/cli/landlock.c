@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Restricts the process to one directory by Landlock: see landlock.h. The C library has no functions for it, and the
+/* Restricts the process to one directory by Landlock: see sandbox.h. The C library has no functions for it, and the
  * headers of older systems do not name what newer kernels can do, so the interface is written down here. */
-#include "cli/landlock.h"
+#include "cli/sandbox.h"
 
 #include <errno.h>
 #include <linux/landlock.h>

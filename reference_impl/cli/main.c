@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/summary.h"
 #include "cli/transfer.h"
@@ -15,9 +16,9 @@ static enum exit_code reject(const options *given, const netblt_failure *failure
     summary end;
     enum exit_code code = transfer_judge_failure(given, failure, &end);
 
-    fprintf(stderr, "netblt: %s\n", failure->text);
+    report_error("%s", failure->text);
     if (given->json)
-        summary_print_json(&end, stdout);
+        report_object(summary_object(&end));
     return code;
 }
 
@@ -39,7 +40,8 @@ static void answer_early_signals(const options *given)
     FILE *to = given->json ? fmemopen(object, sizeof object, "w") : NULL;
 
     if (to != NULL) {
-        summary_print_json(&end, to);
+        json_print(to, summary_object(&end));
+        fputc('\n', to);
         if (fclose(to) != 0)
             object[0] = '\0';
     }
@@ -68,6 +70,7 @@ int main(int argc, char **argv)
     signals_catch_early("netblt: interrupted by the user\n", NULL);
     switch (options_parse(argc, argv, &given, &failure)) {
     case OPTIONS_RUN:
+        report_begin(&given);
         answer_early_signals(&given);
         code = run(&given);
         break;
@@ -77,8 +80,8 @@ int main(int argc, char **argv)
         code = reject(&given, &failure);
         break;
     }
-    if (fflush(stdout) != 0 && code == EXIT_CODE_DONE) { /* the summary was asked for and could not be written */
-        fprintf(stderr, "netblt: cannot write to stdout\n");
+    if (!report_flush() && code == EXIT_CODE_DONE) { /* the summary was asked for and could not be written */
+        report_error("cannot write to stdout");
         code = EXIT_CODE_FAILED;
     }
     return code;

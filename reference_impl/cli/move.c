@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/move.h"
-
+/* netblt send and recv: one transfer. */
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/confine.h"
+#include "cli/only_place.h"
 #include "cli/parameters.h"
+#include "cli/report.h"
 #include "cli/round_trip.h"
 #include "io/clock.h"
 #include "io/privileges.h"
+
+typedef struct move {
+    const options *given;
+    station net;
+    transfer work;    /* of an active end; its file is that of a passive end too */
+    only_place place; /* of a passive end; its `current` is the transfer of either end */
+} move;
 
 /* ---- starting ------------------------------------------------------------------------------------------------- */
 
 /* A source is open from here on. A sink needs its directory again at the end, without capabilities: what it could not
  * do then, it must not be able to begin. */
-static int open_file(move *all)
+static int open_file(void *context)
 {
+    move *all = context;
     transfer *work = &all->work;
     const sink_how how = transfer_sink_how(work, true);
 
@@ -26,6 +34,8 @@ static int open_file(move *all)
         work->to = sink_open(all->given->file, &how, &work->failure);
         netblt_privileges_set_effective(true);
     }
+    all->net.directory = work->to != NULL ? sink_directory(work->to) : -1;
+    all->net.writable = true;
     return work->from == NULL && work->to == NULL ? -1 : 0;
 }
 
@@ -55,52 +65,23 @@ static int start_active(move *all)
     uint64_t size = work->from == NULL ? 0 : source_size(work->from);
 
     work->started_at = netblt_clock_now();
-    if (all->given->path.measure && round_trip_measure(&all->net, &work->failure) != 0)
+    if (all->given->path.measure && round_trip_measure(&all->net) != 0)
         return -1;
-    if (all->stopped) /* meanwhile, by a signal or the network */
+    if (all->net.interrupts.leave) /* meanwhile, by a signal or the network */
         return 0;
     if (parameters_propose(all->given, &all->net, size, &params, &work->failure) != 0)
         return -1;
     if (all->given->client_string == NULL)
         name_file(all->given->file, &params);
-    return station_connect(&all->net, &call, &work->connection, &work->failure);
+    return station_connect(&all->net, &call, &work->connection);
 }
 
 static int start_passive(move *all)
 {
-    const char *wanted = all->work.to != NULL ? "sender" : "receiver";
+    char wanted[40];
 
-    if (station_listen(&all->net, only_place_accept, &all->place, &all->work.failure) != 0)
-        return -1;
-    if (all->given->quiet)
-        return 0;
-    if (all->given->encap == NETBLT_ENCAP_UDP)
-        station_say(&all->net, "waiting for a %s on port %u, UDP port %u", wanted, options_port(all->given),
-                    options_udp_port(all->given));
-    else
-        station_say(&all->net, "waiting for a %s on port %u", wanted, options_port(all->given));
-    return 0;
-}
-
-static int confine_to_file(move *all)
-{
-    int directory = all->work.to != NULL ? sink_directory(all->work.to) : -1;
-
-    return confine(&all->net, directory, true, &all->work.failure);
-}
-
-static int set_up(move *all)
-{
-    const station_events events = {
-        .interrupted = move_interrupted, .network_error = move_network_error, .context = all};
-    netblt_failure *failure = &all->work.failure;
-
-    if (station_open(&all->net, all->given, failure) != 0 || station_find_peer(&all->net, failure) != 0 ||
-        open_file(all) != 0 || station_watch_signals(&all->net, failure) != 0 ||
-        station_start(&all->net, &events, failure) != 0 || confine_to_file(all) != 0)
-        return -1;
-    progress_init(&all->net.bar, all->given->quiet);
-    return all->given->passive ? start_passive(all) : start_active(all);
+    snprintf(wanted, sizeof wanted, "a %s", all->work.to != NULL ? "sender" : "receiver");
+    return station_listen(&all->net, wanted, only_place_accept, &all->place);
 }
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
@@ -112,7 +93,7 @@ static void show_progress(move *all)
     progress_view view = {.name = slash == NULL ? work->name : slash + 1};
     netblt_time now = netblt_clock_now();
 
-    if (work->connection == NULL || !work->opened || now < progress_next(&all->net.bar))
+    if (work->connection == NULL || !work->opened || now < report_progress_next())
         return;
     if (!work->finished)
         netblt_get_info(work->connection, &work->info);
@@ -120,15 +101,7 @@ static void show_progress(move *all)
     view.total = work->info.negotiated.transfer_size;
     view.resent = work->from != NULL ? work->info.stats.data_packets_retransmitted : work->info.stats.resends_sent;
     view.resent_word = work->from != NULL ? "sent again" : "resends";
-    progress_update(&all->net.bar, &view, now);
-}
-
-/* Before a connection there is nothing to draw, so nothing to wake up for. */
-static netblt_time next_drawing(const move *all)
-{
-    const transfer *work = all->place.current;
-
-    return work->opened && !work->finished ? progress_next(&all->net.bar) : NETBLT_TIME_NEVER;
+    report_progress(&view, now);
 }
 
 static void tend(void *context)
@@ -136,27 +109,50 @@ static void tend(void *context)
     transfer_tend(((move *)context)->place.current);
 }
 
-static void run(move *all)
+/* Before a connection there is nothing to draw, so nothing to wake up for. */
+static netblt_time next(void *context)
 {
-    while (!all->stopped && !transfer_is_over(all->place.current)) {
-        station_round(&all->net, next_drawing(all), tend, all);
-        show_progress(all);
-    }
-    netblt_driver_flush(all->net.driver);
-    progress_clear(&all->net.bar);
+    move *all = context;
+    const transfer *work = all->place.current;
+
+    if (transfer_is_over(work))
+        return STATION_OVER;
+    show_progress(all);
+    return work->opened && !work->finished ? report_progress_next() : NETBLT_TIME_NEVER;
 }
 
-static enum exit_code report(move *all)
+/* Without a peer, or when all is done, there is nothing to ask. While opening it is over at once. */
+static enum interruption interrupted(void *context, bool again)
+{
+    move *all = context;
+
+    only_place_settle(&all->place);
+    if (!transfer_interrupt(all->place.current, again))
+        return INTERRUPTION_NOBODY;
+    return all->place.current->finished ? INTERRUPTION_ENDS : INTERRUPTION_ASKED;
+}
+
+static enum station_stage stage(const void *context)
+{
+    const move *all = context;
+    const transfer *work = all->place.current;
+
+    if (work->finished || work->closed)
+        return STAGE_OTHER;
+    return work->opened ? STAGE_OPEN : all->given->passive ? STAGE_OTHER : STAGE_OPENING;
+}
+
+static enum exit_code report(const move *all)
 {
     summary end;
     enum exit_code code = transfer_judge(all->place.current, &end);
 
     if (code != EXIT_CODE_DONE)
-        station_say(&all->net, "%s", end.reason);
+        report_error("%s", end.reason);
     else if (!all->given->quiet && !all->given->json)
-        summary_print_text(&end, stderr);
+        summary_print_text(&end);
     if (all->given->json)
-        summary_print_json(&end, stdout);
+        report_object(summary_object(&end));
     return code;
 }
 
@@ -167,12 +163,21 @@ enum exit_code command_move(const options *given)
                          .active = !given->passive,
                          .name = given->file,
                          .peer = given->host != NULL ? given->host : "the peer"}};
+    const station_plan plan = {.open_files = open_file,
+                               .interrupted = interrupted,
+                               .stage = stage,
+                               .tend = tend,
+                               .next = next,
+                               .peers = "the peer",
+                               .failure = &all.work.failure,
+                               .context = &all};
     enum exit_code code;
 
     all.work.net = &all.net;
     only_place_init(&all.place, given, &all.work);
-    if (set_up(&all) == 0)
-        run(&all);
+    if (station_open(&all.net, given, &plan) == 0 && (given->passive ? start_passive(&all) : start_active(&all)) == 0)
+        station_run(&all.net);
+    report_progress_clear();
     code = report(&all);
     only_place_clear(&all.place);
     source_close(all.work.from);

@@ -18,7 +18,7 @@
 struct candidate {
     transfer work; /* first: the context of the core's client */
     only_place *place;
-    struct candidate *next;
+    LIST_ENTRY(candidate) entry;
     bool has_place;
     uint64_t first_bytes;
 };
@@ -28,8 +28,9 @@ struct candidate {
 static void abort_others(struct candidate *winner)
 {
     netblt_time now = netblt_clock_now();
+    struct candidate *one;
 
-    for (struct candidate *one = winner->place->candidates; one != NULL; one = one->next)
+    LIST_FOREACH(one, &winner->place->candidates, entry)
         if (one != winner && one->work.connection != NULL && !one->work.finished)
             netblt_abort(one->work.connection, BUSY, now);
 }
@@ -104,13 +105,14 @@ static void candidate_free(struct candidate *one)
     if (one->work.from != place->file->from)
         source_close(one->work.from);
     buffer_pool_clear(&one->work.early);
+    LIST_REMOVE(one, entry);
     place->first_bytes -= one->first_bytes;
     free(one);
 }
 
 static bool is_alone(const struct candidate *one)
 {
-    return one->place->candidates == one && one->next == NULL;
+    return LIST_FIRST(&one->place->candidates) == one && LIST_NEXT(one, entry) == NULL;
 }
 
 /* Whether this end of a peer that is not validated is that of the command. A short transfer to a foreign peer is over
@@ -145,7 +147,7 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 
 void only_place_settle(only_place *place)
 {
-    struct candidate *one = place->candidates;
+    struct candidate *one = LIST_FIRST(&place->candidates);
 
     if (!place->taken && one != NULL && is_alone(one) && !one->work.finished)
         take_place(one);
@@ -155,15 +157,10 @@ void only_place_settle(only_place *place)
 static void closed(void *context, netblt_connection *connection)
 {
     struct candidate *one = context;
-    struct candidate **link = &one->place->candidates;
 
     transfer_client.closed(context, connection);
-    if (one->has_place)
-        return;
-    while (*link != one)
-        link = &(*link)->next;
-    *link = one->next;
-    candidate_free(one);
+    if (!one->has_place)
+        candidate_free(one);
 }
 
 static struct candidate *add_candidate(only_place *place)
@@ -177,8 +174,7 @@ static struct candidate *add_candidate(only_place *place)
     one->work.from = NULL;
     one->work.to = NULL;
     one->work.started_at = netblt_clock_now();
-    one->next = place->candidates;
-    place->candidates = one;
+    LIST_INSERT_HEAD(&place->candidates, one, entry);
     return one;
 }
 
@@ -235,10 +231,6 @@ void only_place_init(only_place *place, const options *given, transfer *file)
 
 void only_place_clear(only_place *place)
 {
-    while (place->candidates != NULL) {
-        struct candidate *one = place->candidates;
-
-        place->candidates = one->next;
-        candidate_free(one);
-    }
+    while (!LIST_EMPTY(&place->candidates))
+        candidate_free(LIST_FIRST(&place->candidates));
 }

@@ -3,6 +3,8 @@
 #ifndef NETBLT_CLI_ONLY_PLACE_H
 #define NETBLT_CLI_ONLY_PLACE_H
 
+#include <sys/queue.h>
+
 #include "cli/transfer.h"
 
 /* Anybody can forge an OPEN, so several connections may be open: the first whose peer is validated gets the place, and
@@ -12,7 +14,7 @@ typedef struct only_place {
     transfer *file;    /* what is to be moved, as opened by the command */
     transfer *current; /* the same; when the place is taken, the transfer with that peer */
     netblt_client client;
-    struct candidate *candidates;
+    LIST_HEAD(, candidate) candidates;
     uint64_t first_bytes; /* that buffers of unvalidated peers may take */
     bool taken;
 } only_place;

@@ -1,68 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/option_values.h"
-#include "io/resolve.h"
-
+/* Values of options that are more than a number, a text or a choice. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/option_table.h"
 #include "io/resolve.h"
-
-int option_set_encap(options *parsed, const char *text, netblt_failure *failure)
-{
-    if (strcmp(text, "ip") == 0)
-        parsed->encap = NETBLT_ENCAP_IP;
-    else if (strcmp(text, "udp") == 0)
-        parsed->encap = NETBLT_ENCAP_UDP;
-    else
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--encap %s: give ip (raw IP protocol 30) or udp", text);
-    return 0;
-}
-
-int option_set_transmit(options *parsed, const char *text, netblt_failure *failure)
-{
-    if (strcmp(text, "socket") != 0 && strcmp(text, "af_packet") != 0 && strcmp(text, "single") != 0)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--transmit %s: give socket, single or af_packet", text);
-    parsed->packet_socket = strcmp(text, "af_packet") == 0;
-    parsed->sends_singly = strcmp(text, "single") == 0;
-    return 0;
-}
 
 int option_set_bind(options *parsed, const char *text, netblt_failure *failure)
 {
     return netblt_parse_address("--bind", text, &parsed->bind_address, failure);
-}
-
-int option_set_sync(options *parsed, const char *text, netblt_failure *failure)
-{
-    (void)text;
-    (void)failure;
-    parsed->sync = SYNC_ALWAYS;
-    return 0;
-}
-
-int option_set_no_sync(options *parsed, const char *text, netblt_failure *failure)
-{
-    (void)text;
-    (void)failure;
-    parsed->sync = SYNC_NEVER;
-    return 0;
-}
-
-int option_set_ipv4(options *parsed, const char *text, netblt_failure *failure)
-{
-    (void)text;
-    (void)failure;
-    parsed->family = NETBLT_FAMILY_IPV4;
-    return 0;
-}
-
-int option_set_ipv6(options *parsed, const char *text, netblt_failure *failure)
-{
-    (void)text;
-    (void)failure;
-    parsed->family = NETBLT_FAMILY_IPV6;
-    return 0;
 }
 
 /* ---- --path RATE,RTT ------------------------------------------------------------------------------------------ */
@@ -139,45 +86,45 @@ int option_set_path(options *parsed, const char *text, netblt_failure *failure)
     return 0;
 }
 
-/* ---- words ---------------------------------------------------------------------------------------------------- */
+/* ---- --allow PREFIX --------------------------------------------------------------------------------------------- */
 
-int option_set_rate(options *parsed, const char *text, netblt_failure *failure)
+/* Splits "ADDRESS/BITS" or "ADDRESS". 0, or -1 with *failure. */
+static int parse_prefix(const char *text, netblt_address *address, unsigned *bits, netblt_failure *failure)
 {
-    if (strcmp(text, "auto") == 0)
-        parsed->rate = NETBLT_RATE_AUTO;
-    else if (strcmp(text, "fixed") == 0)
-        parsed->rate = NETBLT_RATE_FIXED;
-    else
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--rate %s: give auto or fixed", text);
-    parsed->rate_given = true;
+    char copy[64];
+    const char *slash = strchr(text, '/');
+    size_t length = slash == NULL ? strlen(text) : (size_t)(slash - text);
+    unsigned most;
+    char *rest;
+
+    if (length >= sizeof copy)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--allow %s: give a prefix such as 10.0.0.0/8", text);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    if (netblt_parse_address("--allow", copy, address, failure) != 0)
+        return -1;
+    most = netblt_address_family(address) == NETBLT_FAMILY_IPV6 ? 128 : 32;
+    *bits = most;
+    if (slash != NULL)
+        *bits = (unsigned)strtoul(slash + 1, &rest, 10);
+    if (slash != NULL && (slash[1] < '0' || slash[1] > '9' || *rest != '\0' || *bits > most))
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--allow %s: a prefix has at most %u bits", text, most);
     return 0;
 }
 
-int option_set_sandbox(options *parsed, const char *text, netblt_failure *failure)
+int option_add_allow(options *parsed, const char *text, netblt_failure *failure)
 {
-    static const char *const words[] = {[SANDBOX_AUTO] = "auto", [SANDBOX_REQUIRE] = "require", [SANDBOX_OFF] = "off"};
+    address_prefix prefix;
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            parsed->sandbox = (enum sandbox)i;
-            return 0;
-        }
-    }
-    return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--sandbox %s: give auto, require or off", text);
+    if (parse_prefix(text, &prefix.address, &prefix.bits, failure) != 0)
+        return -1;
+    if (parsed->allow_count == ALLOW_MAX)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--allow: at most %d prefixes", ALLOW_MAX);
+    parsed->allow[parsed->allow_count++] = prefix;
+    return 0;
 }
 
-int option_set_profile(options *parsed, const char *text, netblt_failure *failure)
-{
-    static const netblt_profile *const profiles[] = {&netblt_profile_default, &netblt_profile_mit1987};
-
-    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
-        if (strcmp(text, profiles[i]->name) == 0) {
-            parsed->profile = profiles[i];
-            return 0;
-        }
-    }
-    return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--profile %s: give default or mit1987", text);
-}
+/* ---- others ----------------------------------------------------------------------------------------------------- */
 
 int option_set_client_string(options *parsed, const char *text, netblt_failure *failure)
 {
@@ -185,15 +132,6 @@ int option_set_client_string(options *parsed, const char *text, netblt_failure *
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--client-string: %zu bytes are too many; at most %d fit",
                            strlen(text), NETBLT_STRING_MAX_BYTES);
     parsed->client_string = text;
-    return 0;
-}
-
-int option_set_reverse(options *parsed, const char *text, netblt_failure *failure)
-{
-    (void)text;
-    (void)failure;
-    parsed->reverse = true;
-    parsed->role = NETBLT_RECEIVER;
     return 0;
 }
 

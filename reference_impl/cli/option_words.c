@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/option_words.h"
-
-#include <stdio.h>
+/* The words of a command line that are no options, and settings that are right one by one and wrong together. */
 #include <string.h>
 
 #include "cli/option_table.h"
@@ -11,7 +9,7 @@ static int wrong(netblt_failure *failure, const char *text)
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s; see netblt --help", text);
 }
 
-enum command option_words_command(char **words, int count)
+enum command option_words_command(char *const *words, int count)
 {
     for (int i = 0; count > 0 && i < COMMANDS; i++)
         if (strcmp(words[0], command_names[i]) == 0)
@@ -109,11 +107,10 @@ static int settle_rate(options *parsed, netblt_failure *failure)
     const char *named = parsed->burst_size.given ? "--burst-size" : "--burst-interval";
     bool bursts_given = parsed->burst_size.given || parsed->burst_interval_ms.given;
 
-    if (parsed->rate_given && parsed->rate == NETBLT_RATE_AUTO && bursts_given)
+    if (parsed->rate_named == RATE_AUTO && bursts_given)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "%s fixes the rate and --rate auto measures it: leave one of them out", named);
-    if (!parsed->rate_given)
-        parsed->rate = bursts_given ? NETBLT_RATE_FIXED : NETBLT_RATE_AUTO;
+    parsed->rate = parsed->rate_named == RATE_FIXED || bursts_given ? NETBLT_RATE_FIXED : NETBLT_RATE_AUTO;
     return 0;
 }
 
@@ -123,8 +120,8 @@ static int check_perf(const options *parsed, netblt_failure *failure)
         return wrong(failure, "--size and --time exclude one another: leave one of them out");
     if (parsed->repeat.given && parsed->time_s.given)
         return wrong(failure, "--time repeats transfers by itself: leave out --repeat");
-    if (parsed->passive && (parsed->size.given || parsed->time_s.given || parsed->reverse || parsed->repeat.given ||
-                            parsed->parallel.given))
+    if (parsed->passive && (parsed->size.given || parsed->time_s.given || parsed->role == NETBLT_RECEIVER ||
+                            parsed->repeat.given || parsed->parallel.given))
         return wrong(failure, "--size, --time, --reverse, --repeat and --parallel are the other end's to say: leave "
                               "them out with --passive");
     if (!parsed->passive && parsed->count.given)
@@ -134,11 +131,16 @@ static int check_perf(const options *parsed, netblt_failure *failure)
 
 int option_words_check(options *parsed, netblt_failure *failure)
 {
+    static const netblt_profile *const profiles[] = {&netblt_profile_default, &netblt_profile_mit1987};
+
+    parsed->profile = profiles[parsed->profile_named];
+    if (parsed->sync == SYNC_DEFAULT)
+        parsed->sync = parsed->command == COMMAND_LISTEN ? SYNC_ALWAYS : SYNC_NEVER;
     if (parsed->json && parsed->command == COMMAND_RECV && strcmp(parsed->file, "-") == 0)
         return wrong(failure, "--json and FILE - both want stdout: name a file, or leave out --json");
     if (parsed->udp_port.given && parsed->encap == NETBLT_ENCAP_IP)
         return wrong(failure, "--udp-port needs --encap udp");
-    if (parsed->packet_socket && parsed->encap != NETBLT_ENCAP_IP)
+    if (parsed->transmit == TRANSMIT_AF_PACKET && parsed->encap != NETBLT_ENCAP_IP)
         return wrong(failure, "--transmit af_packet is for raw IP: leave out --encap udp");
     if (parsed->buffer_size.given &&
         parsed->buffer_size.value * options_number_or(parsed->max_buffers, 1) > BUFFER_MEMORY_MAX_BYTES)

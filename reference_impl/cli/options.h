@@ -6,10 +6,8 @@
 
 #include <netblt/endpoint.h>
 
-#include "cli/number.h"
+#include "io/failure.h"
 #include "io/link.h"
-
-#define NETBLT_PORT_DEFAULT 1
 
 /* Buffers of one transfer together: enough for 3 round trips of 2 s at 1 Gb/s, and never the whole machine. */
 #define BUFFER_MEMORY_MAX_BYTES (1024u * 1024 * 1024)
@@ -34,7 +32,21 @@ enum sync_choice {
     SYNC_NEVER,
 };
 
-/* What happens where the kernel, or the build, cannot confine the process (confine.h). */
+/* How packets leave this host. */
+enum transmit {
+    TRANSMIT_SOCKET,
+    TRANSMIT_SINGLE,    /* UDP: no segmented sends */
+    TRANSMIT_AF_PACKET, /* raw IPv4, past the host's IP layer */
+};
+
+/* --rate. */
+enum rate_choice {
+    RATE_UNSAID, /* automatic, unless bursts are given */
+    RATE_AUTO,
+    RATE_FIXED,
+};
+
+/* What happens where the kernel, or the build, cannot confine the process (sandbox.h). */
 enum sandbox {
     SANDBOX_AUTO,    /* it goes on without */
     SANDBOX_REQUIRE, /* it ends */
@@ -55,6 +67,12 @@ typedef struct address_prefix {
     unsigned bits;
 } address_prefix;
 
+/* A number that the user may leave out: `value` is then the option's default, where it has one. */
+typedef struct optional_number {
+    bool given;
+    uint64_t value;
+} optional_number;
+
 /* The command line, checked. */
 typedef struct options {
     enum command command;
@@ -63,8 +81,7 @@ typedef struct options {
     const char *host;      /* NULL when passive */
     bool passive;
     enum netblt_encap encap;
-    bool packet_socket;          /* sends raw IPv4 past the host's IP layer */
-    bool sends_singly;           /* UDP: no segmented sends */
+    enum transmit transmit;
     enum netblt_family family;   /* that is wanted */
     netblt_address bind_address; /* empty when not given */
     optional_number port;
@@ -77,9 +94,10 @@ typedef struct options {
     optional_number death_timer_s;
     optional_number open_timeout_s;
     optional_number version_byte;
-    enum netblt_rate rate; /* after the check: what is in force */
-    bool rate_given;
+    enum rate_choice rate_named;
+    enum netblt_rate rate; /* what is in force */
     path_hint path;
+    unsigned profile_named; /* its place among the choices */
     const netblt_profile *profile;
     bool data_checksum;
     bool beyond_4g;
@@ -111,8 +129,10 @@ typedef struct options {
     optional_number parallel;
     optional_number working_set;
     optional_number count;
-    bool reverse;
 } options;
+
+/* What commands are called. */
+extern const char *const command_names[COMMANDS];
 
 enum options_result {
     OPTIONS_RUN,   /* do the transfer */
@@ -123,11 +143,7 @@ enum options_result {
 /* Strings stay those of argv. `json` is set as soon as it is seen, so that even a wrong command line gets its JSON. */
 enum options_result options_parse(int argc, char **argv, options *parsed, netblt_failure *failure);
 
-/* The NETBLT port and the UDP port to use, given or default. */
-uint16_t options_port(const options *given);
-uint16_t options_udp_port(const options *given);
-bool options_sync(const options *given);
-/* What else this end may be asked for: `number` or `otherwise`. */
+/* `number`, or `otherwise` when the user left it out. */
 uint64_t options_number_or(optional_number number, uint64_t otherwise);
 
 #endif

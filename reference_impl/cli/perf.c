@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/perf.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "cli/commands.h"
-#include "cli/confine.h"
-#include "cli/move.h"
 #include "cli/parameters.h"
 #include "cli/round_trip.h"
 #include "cli/transfer.h"
 #include "io/clock.h"
 
-#define WORKING_SET_BYTES (UINT64_C(64) * 1024 * 1024)
-#define SIZE_DEFAULT_BYTES (UINT64_C(256) * 1024 * 1024)
 /* Transfers that are over and whose figures can still be asked for. */
 #define REMEMBERED_MAX 256
 /* After its last transfer a passive end waits so long for somebody to ask. */
@@ -36,40 +31,33 @@ double perf_cpu_s(void)
 perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active)
 {
     perf_run *run = calloc(1, sizeof *run);
-    perf_run **place = &all->runs;
 
     if (run == NULL)
         return NULL;
-    *run = (perf_run){.all = all, .kind = kind, .role = role, .active = active, .validated = active};
-    while (*place != NULL)
-        place = &(*place)->next;
-    *place = run;
+    *run = (perf_run){.work = {.net = &all->net, .role = role, .active = active, .peer = run->peer},
+                      .all = all,
+                      .kind = kind,
+                      .validated = active};
+    TAILQ_INSERT_TAIL(&all->runs, run, place);
     return run;
 }
 
 void perf_run_forget(perf *all, perf_run *run)
 {
-    perf_run **place = &all->runs;
-
-    while (*place != run)
-        place = &(*place)->next;
-    *place = run->next;
+    TAILQ_REMOVE(&all->runs, run, place);
     perf_run_strip(run);
-    perf_intervals_free(&run->intervals);
+    json_decref(run->intervals);
     free(run);
 }
 
 perf_run *perf_find(perf *all, uint32_t unique_id)
 {
-    for (perf_run *run = all->runs; run != NULL; run = run->next)
-        if (run->kind == PERF_DATA && run->opened && run->info.unique_id == unique_id)
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place)
+        if (run->kind == PERF_DATA && run->work.opened && run->work.info.unique_id == unique_id)
             return run;
     return NULL;
-}
-
-uint64_t perf_working_set(const options *given)
-{
-    return options_number_or(given->working_set, WORKING_SET_BYTES);
 }
 
 /* All buffers that may be under way must fit, even if the user wants less. */
@@ -83,14 +71,14 @@ static size_t memory_bytes(uint64_t wanted, const netblt_params *params)
 bool perf_run_equip(perf_run *run, const netblt_params *params)
 {
     perf *all = run->all;
-    uint64_t wanted = run->kind == PERF_DATA ? perf_working_set(all->given) : 0; /* figures are a few bytes */
+    uint64_t wanted = run->kind == PERF_DATA ? all->given->working_set.value : 0; /* figures are a few bytes */
     size_t size = memory_bytes(wanted, params);
 
     if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
         run->memory = all->spare[--all->spare_count];
         return true;
     }
-    return run->active ? perf_memory_new(&run->memory, size) : perf_memory_reserve(&run->memory, size);
+    return run->work.active ? perf_memory_new(&run->memory, size) : perf_memory_reserve(&run->memory, size);
 }
 
 /* Touching memory for the first time may take a second, which belongs neither between OPEN and RESPONSE nor into a
@@ -124,18 +112,18 @@ void perf_run_strip(perf_run *run)
 static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
 {
     const station_call call = {
-        .role = run->role, .params = params, .client = &perf_client, .context = run, .any_order = true};
+        .role = run->work.role, .params = params, .client = &perf_client, .context = run, .any_order = true};
 
     if (!perf_run_equip(run, params)) {
         netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
         return NULL;
     }
     snprintf(run->peer, sizeof run->peer, "%.*s", (int)sizeof run->peer - 1, all->given->host);
-    run->started_at = netblt_clock_now();
+    run->work.started_at = netblt_clock_now();
     run->cpu_started_s = perf_cpu_s();
-    if (station_connect(&all->net, &call, &run->connection, &all->failure) != 0)
+    if (station_connect(&all->net, &call, &run->work.connection) != 0)
         return NULL;
-    netblt_get_info(run->connection, &run->info);
+    netblt_get_info(run->work.connection, &run->work.info);
     return run;
 }
 
@@ -157,12 +145,12 @@ static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
     if (run == NULL)
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
     run->lane = lane;
-    run->size = by_time ? TRANSFER_MAX_BYTES : options_number_or(given->size, SIZE_DEFAULT_BYTES);
+    run->size = by_time ? TRANSFER_MAX_BYTES : given->size.value;
     run->stop_at = by_time ? all->ends_at : 0;
-    params.transfer_size = by_time || given->reverse ? 0 : run->size;
+    params.transfer_size = by_time || given->role == NETBLT_RECEIVER ? 0 : run->size;
     if (by_time && before != NULL)
-        perf_next_params(given, &before->info, &params);
-    if (!given->reverse)
+        perf_next_params(given, &before->work.info, &params);
+    if (given->role == NETBLT_SENDER)
         perf_wish_write(PERF_WISH_TAKE, 0, params.client_string);
     else if (by_time)
         perf_wish_write(PERF_WISH_TIME, seconds_left(all), params.client_string);
@@ -184,14 +172,16 @@ static void ask_for_figures(perf *all, perf_run *about)
     params.transfer_size = 0;
     params.buffer_size = PERF_FIGURES_BYTES;
     params.max_buffers = 1;
-    perf_wish_write(PERF_WISH_FIGURES, about->info.unique_id, params.client_string);
+    perf_wish_write(PERF_WISH_FIGURES, about->work.info.unique_id, params.client_string);
     if (connect_run(all, run, &params) == NULL)
-        all->stopped = true;
+        all->net.interrupts.leave = true;
 }
 
 static perf_run *find_asker(const perf *all, const perf_run *about)
 {
-    for (perf_run *run = all->runs; run != NULL; run = run->next)
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place)
         if (run->about == about)
             return run;
     return NULL;
@@ -201,11 +191,11 @@ static perf_run *find_asker(const perf *all, const perf_run *about)
  * any other ended because its sender saw the time end. */
 static bool lane_goes_on(const perf *all, unsigned lane, const perf_run *before)
 {
-    if (all->interrupted > 0 || all->code != EXIT_CODE_DONE)
+    if (all->net.interrupts.count > 0 || all->code != EXIT_CODE_DONE)
         return false;
     if (all->given->time_s.given)
         return before == NULL ||
-               (before->info.stats.payload_bytes >= TRANSFER_MAX_BYTES && netblt_clock_now() < all->ends_at);
+               (before->work.info.stats.payload_bytes >= TRANSFER_MAX_BYTES && netblt_clock_now() < all->ends_at);
     return all->lanes_left[lane] > 0;
 }
 
@@ -216,7 +206,7 @@ static void go_on(perf *all, unsigned lane, const perf_run *before)
     if (!all->given->time_s.given)
         all->lanes_left[lane]--;
     if (begin_transfer(all, lane, before) != 0)
-        all->stopped = true;
+        all->net.interrupts.leave = true;
 }
 
 /* A finished transfer: ask, report, and the lane's next one. */
@@ -224,11 +214,11 @@ static void tend_active_run(perf *all, perf_run *run)
 {
     perf_run *asker = find_asker(all, run);
 
-    if (!run->asked && run->outcome == NETBLT_DONE && !all->no_figures && all->interrupted == 0) {
+    if (!run->asked && run->work.outcome == NETBLT_DONE && !all->no_figures && all->net.interrupts.count == 0) {
         ask_for_figures(all, run);
         return;
     }
-    if (asker != NULL && !asker->finished)
+    if (asker != NULL && !asker->work.finished)
         return;
     if (asker != NULL && !run->others.known)
         all->no_figures = true;
@@ -240,38 +230,40 @@ static void tend_active_run(perf *all, perf_run *run)
 
 static int start_active(perf *all)
 {
-    unsigned lanes = (unsigned)options_number_or(all->given->parallel, 1);
+    unsigned lanes = (unsigned)all->given->parallel.value;
 
-    if (all->given->path.measure && round_trip_measure(&all->net, &all->failure) != 0)
+    if (all->given->path.measure && round_trip_measure(&all->net) != 0)
         return -1;
-    if (all->stopped) /* meanwhile, by the network */
+    if (all->net.interrupts.leave) /* meanwhile, by the network */
         return 0;
     if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
         return -1;
-    if (prepare_memory(all, lanes, memory_bytes(perf_working_set(all->given), &all->params)) != 0)
+    if (prepare_memory(all, lanes, memory_bytes(all->given->working_set.value, &all->params)) != 0)
         return -1;
     all->began_at = netblt_clock_now();
     all->lanes_left = calloc(lanes, sizeof *all->lanes_left);
     if (all->lanes_left == NULL)
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
     for (unsigned lane = 0; lane < lanes; lane++)
-        all->lanes_left[lane] = (unsigned)options_number_or(all->given->repeat, 1);
-    all->ends_at = all->began_at + options_number_or(all->given->time_s, 0) * 1000000;
-    for (unsigned lane = 0; lane < lanes && !all->stopped; lane++)
+        all->lanes_left[lane] = (unsigned)all->given->repeat.value;
+    all->ends_at = all->began_at + all->given->time_s.value * 1000000;
+    for (unsigned lane = 0; lane < lanes && !all->net.interrupts.leave; lane++)
         go_on(all, lane, NULL);
-    return all->stopped ? -1 : 0;
+    return all->net.interrupts.leave ? -1 : 0;
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------- */
 
 static void resume_waiting(perf *all)
 {
-    for (perf_run *run = all->runs; run != NULL; run = run->next) {
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place) {
         perf_run *about = run->waiting ? perf_find(all, run->wanted_id) : NULL;
 
-        if (about != NULL && about->finished && run->connection != NULL && !run->finished) {
+        if (about != NULL && about->work.finished && run->work.connection != NULL && !run->work.finished) {
             run->waiting = false;
-            netblt_resume(run->connection, netblt_clock_now());
+            netblt_resume(run->work.connection, netblt_clock_now());
         }
     }
 }
@@ -286,19 +278,21 @@ static bool is_measurement(const perf_run *run)
 static void forget_old(perf *all)
 {
     size_t kept = 0;
+    perf_run *next;
+    perf_run *run;
 
-    for (perf_run *run = all->runs; run != NULL; run = run->next)
-        kept += run->closed && is_measurement(run);
-    for (perf_run *run = all->runs, *next; run != NULL; run = next) {
+    TAILQ_FOREACH(run, &all->runs, place)
+        kept += run->work.closed && is_measurement(run);
+    for (run = TAILQ_FIRST(&all->runs); run != NULL; run = next) {
         bool data = is_measurement(run);
 
-        next = run->next;
-        if (!run->closed || (data && !run->reported) || run->about != NULL)
+        next = TAILQ_NEXT(run, place);
+        if (!run->work.closed || (data && !run->reported) || run->about != NULL)
             continue;
-        if (run->active)
-            netblt_driver_disown_port(all->net.driver, run->info.local_port);
+        if (run->work.active)
+            netblt_driver_disown_port(all->net.driver, run->work.info.local_port);
         perf_run_strip(run);
-        if (data && !run->active && kept <= REMEMBERED_MAX)
+        if (data && !run->work.active && kept <= REMEMBERED_MAX)
             continue;
         kept -= data;
         perf_run_forget(all, run);
@@ -313,35 +307,36 @@ static void note_validation(perf *all, perf_run *run)
 
     if (run->validated)
         return;
-    if (run->connection != NULL && !run->finished)
-        netblt_get_info(run->connection, &info);
-    run->validated = !info.unvalidated || (run->finished && run->outcome == NETBLT_DONE);
+    if (run->work.connection != NULL && !run->work.finished)
+        netblt_get_info(run->work.connection, &info);
+    run->validated = !info.unvalidated || (run->work.finished && run->work.outcome == NETBLT_DONE);
     if (!run->validated)
         return;
     all->served++;
-    if (all->served > options_number_or(all->given->count, UINT64_MAX) && !run->finished)
-        netblt_abort(run->connection, "all were served: no more", netblt_clock_now());
+    if (all->served > all->given->count.value && !run->work.finished)
+        netblt_abort(run->work.connection, "all were served: no more", netblt_clock_now());
 }
 
 static void tend_passive_run(perf *all, perf_run *run)
 {
     note_validation(all, run);
-    if (run->starved && run->connection != NULL && !run->finished)
-        netblt_abort(run->connection, "not enough memory", netblt_clock_now());
-    if (run->finished && run->validated)
+    if (run->starved && run->work.connection != NULL && !run->work.finished)
+        netblt_abort(run->work.connection, "not enough memory", netblt_clock_now());
+    if (run->work.finished && run->validated)
         perf_report_run(all, run);
 }
 
 static void tend(void *context)
 {
     perf *all = context;
+    perf_run *run;
 
-    for (perf_run *run = all->runs; run != NULL; run = run->next) {
+    TAILQ_FOREACH(run, &all->runs, place) {
         if (run->kind != PERF_DATA || run->reported)
             continue;
-        if (!run->active)
+        if (!run->work.active)
             tend_passive_run(all, run);
-        else if (run->finished)
+        else if (run->work.finished)
             tend_active_run(all, run);
     }
     resume_waiting(all);
@@ -350,8 +345,10 @@ static void tend(void *context)
 
 static bool all_closed(const perf *all)
 {
-    for (const perf_run *run = all->runs; run != NULL; run = run->next)
-        if (!run->closed)
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place)
+        if (!run->work.closed)
             return false;
     return true;
 }
@@ -359,85 +356,70 @@ static bool all_closed(const perf *all)
 /* Nobody waits for forged peers to die. */
 static bool all_validated_closed(const perf *all)
 {
-    for (const perf_run *run = all->runs; run != NULL; run = run->next)
-        if (!run->closed && (run->validated || run->kind == PERF_FIGURES))
+    perf_run *run;
+
+    TAILQ_FOREACH(run, &all->runs, place)
+        if (!run->work.closed && (run->validated || run->kind == PERF_FIGURES))
             return false;
     return true;
 }
 
 static bool is_over(perf *all)
 {
-    if (all->stopped)
-        return true;
-    if (!all->given->passive || all->interrupted > 0)
+    if (!all->given->passive || all->net.interrupts.count > 0)
         return all_closed(all);
-    if (all->ended < options_number_or(all->given->count, UINT64_MAX))
+    if (all->ended < all->given->count.value)
         return false;
     if (all->linger_until == 0)
         all->linger_until = netblt_clock_now() + LINGER_US;
     return netblt_clock_now() >= all->linger_until && all_validated_closed(all);
 }
 
-static void interrupted(void *context, unsigned count)
+static netblt_time next(void *context)
 {
     perf *all = context;
-    netblt_time now = netblt_clock_now();
 
-    all->interrupted = count;
-    if (count > 2)
-        all->stopped = true;
-    if (count == 1 && !all->given->quiet)
-        station_say(&all->net, "interrupted: asking %s to stop; interrupt again to abort",
-                    all->given->passive ? "all peers" : "the peer");
-    for (perf_run *run = all->runs; run != NULL; run = run->next)
-        if (run->connection != NULL && !run->finished &&
-            (count > 1 || netblt_quit(run->connection, "interrupted by the user", now) != 0))
-            netblt_abort(run->connection, "interrupted by the user", now);
+    if (is_over(all))
+        return STATION_OVER;
+    return all->linger_until != 0 ? all->linger_until : NETBLT_TIME_NEVER;
 }
 
-#define OPEN_ERRORS_MAX 2
-
-static void network_error(void *context, const netblt_network_error *error)
+static enum interruption interrupted(void *context, bool again)
 {
     perf *all = context;
-    char text[300];
+    perf_run *run;
 
-    if (all->given->passive || error->error == EMSGSIZE || all->ended > 0)
-        return;
-    for (const perf_run *run = all->runs; run != NULL; run = run->next)
-        if (run->opened)
-            return;
-    if (++all->open_errors < OPEN_ERRORS_MAX)
-        return;
-    move_explain_error(all->given, error->error, text, sizeof text);
-    netblt_fail(&all->failure, NETBLT_FAILURE_UNREACHABLE, "%s", text);
-    all->stopped = true;
+    TAILQ_FOREACH(run, &all->runs, place)
+        (void)transfer_interrupt(&run->work, again);
+    return INTERRUPTION_ASKED;
+}
+
+static enum station_stage stage(const void *context)
+{
+    const perf *all = context;
+    perf_run *run;
+
+    if (all->given->passive || all->ended > 0)
+        return STAGE_OTHER;
+    TAILQ_FOREACH(run, &all->runs, place)
+        if (run->work.opened)
+            return STAGE_OTHER;
+    return STAGE_OPENING;
 }
 
 static int start_passive(perf *all)
 {
-    if (prepare_memory(all, 1, perf_working_set(all->given)) != 0)
+    if (prepare_memory(all, 1, all->given->working_set.value) != 0)
         return -1;
-    if (!perf_memory_new(&all->pattern, perf_working_set(all->given)) ||
-        !perf_memory_reserve(&all->scratch, perf_working_set(all->given)))
+    if (!perf_memory_new(&all->pattern, all->given->working_set.value) ||
+        !perf_memory_reserve(&all->scratch, all->given->working_set.value))
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
-    if (station_listen(&all->net, perf_accept, all, &all->failure) != 0)
-        return -1;
-    if (!all->given->quiet)
-        station_say(&all->net, "waiting for a measurement on port %u%s", options_port(all->given),
-                    all->given->encap == NETBLT_ENCAP_UDP ? " inside UDP" : "");
-    return 0;
+    return station_listen(&all->net, "a measurement", perf_accept, all);
 }
 
-static int set_up(perf *all)
+static int start(perf *all)
 {
-    const station_events events = {
-        .interrupted = interrupted, .network_error = network_error, .packets = perf_watch, .context = all};
-
-    if (station_open(&all->net, all->given, &all->failure) != 0 || station_find_peer(&all->net, &all->failure) != 0 ||
-        station_watch_signals(&all->net, &all->failure) != 0 || station_start(&all->net, &events, &all->failure) != 0 ||
-        confine(&all->net, -1, false, &all->failure) != 0 || perf_report_begin(all) != 0)
-        return -1;
+    perf_report_begin(all);
     all->began_at = netblt_clock_now();
     return all->given->passive ? start_passive(all) : start_active(all);
 }
@@ -445,8 +427,8 @@ static int set_up(perf *all)
 static void tear_down(perf *all)
 {
     station_close(&all->net);
-    while (all->runs != NULL)
-        perf_run_forget(all, all->runs);
+    while (!TAILQ_EMPTY(&all->runs))
+        perf_run_forget(all, TAILQ_FIRST(&all->runs));
     while (all->spare_count > 0)
         perf_memory_free(&all->spare[--all->spare_count]);
     perf_memory_free(&all->pattern);
@@ -458,16 +440,18 @@ enum exit_code command_perf(const options *given)
 {
     perf *all = calloc(1, sizeof *all);
     enum exit_code code;
+    station_plan plan = {
+        .interrupted = interrupted, .stage = stage, .tend = tend, .next = next, .packets = perf_watch, .context = all};
 
     if (all == NULL)
         return EXIT_CODE_LOCAL;
+    plan.failure = &all->failure;
+    plan.peers = given->passive ? "all peers" : "the peer";
     all->given = given;
     all->code = EXIT_CODE_DONE;
-    if (set_up(all) == 0) {
-        while (!is_over(all))
-            station_round(&all->net, all->linger_until != 0 ? all->linger_until : NETBLT_TIME_NEVER, tend, all);
-        netblt_driver_flush(all->net.driver);
-    }
+    TAILQ_INIT(&all->runs);
+    if (station_open(&all->net, given, &plan) == 0 && start(all) == 0)
+        station_run(&all->net);
     code = perf_report_end(all);
     tear_down(all);
     free(all);

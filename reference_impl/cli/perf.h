@@ -2,21 +2,18 @@
 #ifndef NETBLT_CLI_PERF_H
 #define NETBLT_CLI_PERF_H
 
-#include "cli/exit_code.h"
-#include "cli/json.h"
-#include "cli/perf_intervals.h"
+#include <sys/queue.h>
+
 #include "cli/perf_memory.h"
 #include "cli/perf_words.h"
-#include "cli/station.h"
 #include "cli/stopwatch.h"
-#include "cli/summary.h"
+#include "cli/transfer.h"
 
 /* The memory-to-memory test program of RFC 1030. Parts:
  * perf.c         the command: lanes of the active end, the passive end
  * perf_client.c  the core's client: one transfer, data or its figures
  * perf_accept.c  what the passive end answers
  * perf_report.c  tables and JSON
- * perf_intervals.c  how much arrived when
  * perf_memory.c  where data comes from and goes to
  * perf_words.c   what the two ends say to one another
  * stopwatch.c    steady-state throughput */
@@ -42,41 +39,34 @@ typedef struct perf_pace {
 
 struct perf;
 
+/* A benchmark reads from these intervals what a transfer does once it has settled. */
+#define PERF_INTERVAL_US 100000
+
 /* One transfer. */
 typedef struct perf_run {
+    transfer work; /* first: the context of the core's client */
     struct perf *all;
-    struct perf_run *next;
+    TAILQ_ENTRY(perf_run) place;
     enum perf_kind kind;
     unsigned lane; /* of parallel ones, from 0 */
-    enum netblt_role role;
-    bool active;
     char peer[NETBLT_ADDRESS_TEXT_BYTES];
-
-    netblt_connection *connection;
-    bool opened;
-    bool finished;
-    bool closed;
     bool reported;
     bool validated; /* the peer; always, when active */
     bool starved;   /* there is no memory for its data */
     bool asked;     /* active: for the other end's figures, or it need not be */
-    enum netblt_result outcome;
-    char reason[NETBLT_STRING_MAX_BYTES + 1];
-    netblt_info info;
-    netblt_time started_at;
-    netblt_time finished_at;
     double cpu_started_s;
     double cpu_s; /* of this process while the transfer lasted */
     stopwatch watch;
 
     /* data */
     perf_memory memory;
-    uint64_t size;            /* bytes to send; a transfer by time: the most */
-    perf_intervals intervals; /* of a receiver */
-    netblt_time stop_at;      /* a transfer by time: send nothing new from then on */
-    perf_pace pace;           /* of a sender */
-    perf_figures own;         /* what this end knows, once finished */
-    perf_figures others;      /* what the other end told; .known */
+    uint64_t size;        /* bytes to send; a transfer by time: the most */
+    netblt_time first_at; /* of a receiver: its first buffer was complete */
+    json_t *intervals;    /* then: bytes of buffers completed in each PERF_INTERVAL_US since; NULL before */
+    netblt_time stop_at;  /* a transfer by time: send nothing new from then on */
+    perf_pace pace;       /* of a sender */
+    perf_figures own;     /* what this end knows, once finished */
+    perf_figures others;  /* what the other end told; .known */
 
     /* figures */
     struct perf_run *about; /* the transfer that they are of */
@@ -90,7 +80,7 @@ typedef struct perf {
     const options *given;
     station net;
     netblt_failure failure;
-    perf_run *runs;                   /* all that are not yet forgotten, oldest first */
+    TAILQ_HEAD(, perf_run) runs;      /* all that are not yet forgotten, oldest first */
     perf_memory spare[PERF_RUNS_MAX]; /* memory of transfers that are over, for the next */
     size_t spare_count;
     perf_memory pattern;  /* passive: what all its senders send */
@@ -101,15 +91,10 @@ typedef struct perf {
     netblt_time linger_until; /* passive: served enough, some figures may still be fetched */
     unsigned *lanes_left;     /* active: transfers that each lane has still to begin */
     bool no_figures;          /* the other end has none to give */
-    bool stopped;
-    unsigned interrupted; /* signals */
-    unsigned open_errors;
-    uint64_t served; /* passive: data transfers of validated peers */
-    uint64_t ended;  /* data transfers reported */
+    uint64_t served;          /* passive: data transfers of validated peers */
+    uint64_t ended;           /* data transfers reported */
     enum exit_code code;
-    char *list; /* --json of the active end: all transfers so far */
-    size_t list_bytes;
-    json_writer json; /* writes there */
+    json_t *transfers; /* --json of the active end: all so far; else NULL */
     struct perf_totals {
         uint64_t transfers;
         uint64_t bytes;
@@ -125,8 +110,6 @@ typedef struct perf {
 
 /* Nothing begun. NULL when memory is short. */
 perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active);
-/* Bytes, given or default. */
-uint64_t perf_working_set(const options *given);
 /* Memory for its data. A passive end's senders need none, since they share perf.pattern, and its receivers none until
  * their peer is validated: their first buffers go to perf.scratch. False when memory is short. */
 bool perf_run_equip(perf_run *run, const netblt_params *params);
@@ -137,7 +120,7 @@ void perf_run_forget(perf *all, perf_run *run);
 perf_run *perf_find(perf *all, uint32_t unique_id);
 double perf_cpu_s(void);
 
-/* ---- perf_next.c */
+/* ---- perf_words.c */
 /* What a transfer by time proposes when it follows `before`, which ended at 4 GiB: the pair that the automatic rate had
  * come to, instead of the search for it once more. What the user named stays. */
 void perf_next_params(const options *given, const netblt_info *before, netblt_params *params);
@@ -151,8 +134,7 @@ void perf_watch(void *context, const netblt_passing *passing);
 void perf_accept(void *context, const netblt_request *request, netblt_answer *answer);
 
 /* ---- perf_report.c */
-/* 0, or -1 with perf.failure. */
-int perf_report_begin(perf *all);
+void perf_report_begin(perf *all);
 /* One transfer is over. */
 void perf_report_run(perf *all, perf_run *run);
 /* All are. Answers the exit code. */

@@ -17,9 +17,9 @@ static bool is_proven(const perf_run *run)
 {
     netblt_info info;
 
-    if (run->connection == NULL)
+    if (run->work.connection == NULL)
         return false;
-    netblt_get_info(run->connection, &info);
+    netblt_get_info(run->work.connection, &info);
     return !info.unvalidated;
 }
 
@@ -28,12 +28,13 @@ static bool has_room(const perf *all)
 {
     size_t open = 0;
     size_t proven = 0;
+    perf_run *run;
 
-    for (const perf_run *run = all->runs; run != NULL; run = run->next) {
-        open += !run->closed;
-        proven += !run->closed && is_proven(run);
+    TAILQ_FOREACH(run, &all->runs, place) {
+        open += !run->work.closed;
+        proven += !run->work.closed && is_proven(run);
     }
-    return open < PERF_RUNS_MAX && (proven + 1) * perf_working_set(all->given) <= PERF_MEMORY_MAX_BYTES;
+    return open < PERF_RUNS_MAX && (proven + 1) * all->given->working_set.value <= PERF_MEMORY_MAX_BYTES;
 }
 
 /* What is sent: run->size and run->stop_at. False when the peer's wish makes no sense. */
@@ -60,14 +61,14 @@ static bool read_wish(perf_run *run, const netblt_request *request, netblt_time 
 
 static void accept_run(perf *all, perf_run *run, const netblt_request *request, netblt_answer *answer)
 {
-    parameters_limit(all->given, run->role, &request->path, run->stop_at == 0 ? run->size : 0, &answer->limits);
-    parameters_limit_memory(perf_working_set(all->given), &answer->limits);
+    parameters_limit(all->given, run->work.role, &request->path, run->stop_at == 0 ? run->size : 0, &answer->limits);
+    parameters_limit_memory(all->given->working_set.value, &answer->limits);
     answer->accept = true;
     answer->client = &perf_client;
     answer->context = run;
     answer->options = station_connection_options(&all->net, true);
     netblt_address_text(&request->path.foreign, run->peer);
-    run->started_at = netblt_clock_now();
+    run->work.started_at = netblt_clock_now();
     run->cpu_started_s = perf_cpu_s();
 }
 
@@ -75,10 +76,10 @@ void perf_accept(void *context, const netblt_request *request, netblt_answer *an
 {
     perf *all = context;
     netblt_time now = netblt_clock_now();
-    uint64_t count = options_number_or(all->given->count, UINT64_MAX);
+    uint64_t count = all->given->count.value;
     perf_run *run;
 
-    if (all->interrupted > 0) {
+    if (all->net.interrupts.count > 0) {
         refuse(answer, "shutting down");
         return;
     }
@@ -91,7 +92,7 @@ void perf_accept(void *context, const netblt_request *request, netblt_answer *an
         refuse(answer, "not enough memory");
         return;
     }
-    if (run->role == NETBLT_SENDER && !read_wish(run, request, now)) {
+    if (run->work.role == NETBLT_SENDER && !read_wish(run, request, now)) {
         refuse(answer, "this end is netblt perf");
     } else if (run->kind == PERF_DATA && all->served >= count) {
         refuse(answer, "all were served: no more");

@@ -50,7 +50,7 @@ static bool is_time_up(perf_run *run, netblt_connection *connection, uint64_t su
         return run->stop_at != 0;
     netblt_get_info(connection, &info);
     pace = recent_pace(&run->pace, &info.stats, now);
-    if (pace <= 0 || now - run->started_at < run->stop_at - now)
+    if (pace <= 0 || now - run->work.started_at < run->stop_at - now)
         return false;
     return (double)(supplied - info.stats.payload_bytes) / pace * 1e6 >= (double)(run->stop_at - now);
 }
@@ -79,7 +79,7 @@ static enum netblt_send_buffer supply_figures(perf_run *run, uint64_t index, uin
     uint64_t offset = index * capacity;
     uint32_t left;
 
-    if (about != NULL && !about->finished) {
+    if (about != NULL && !about->work.finished) {
         run->waiting = true;
         return NETBLT_SEND_BUFFER_WAIT;
     }
@@ -147,6 +147,28 @@ static void keep_text(perf_run *run, const uint8_t *data, uint32_t length)
     run->text[run->text_bytes] = '\0';
 }
 
+/* Tenths of a second, and at most an hour of them: what comes later is in the totals only. */
+#define INTERVALS_MAX 36000
+
+static void count_delivered(perf_run *run, netblt_time now, uint32_t length)
+{
+    size_t interval;
+    json_t *bytes;
+
+    if (run->intervals == NULL) {
+        run->intervals = json_array();
+        run->first_at = now;
+    }
+    interval = (size_t)((now - run->first_at) / PERF_INTERVAL_US);
+    if (interval >= INTERVALS_MAX)
+        return;
+    while (json_array_size(run->intervals) <= interval)
+        if (json_array_append_new(run->intervals, json_integer(0)) != 0)
+            return; /* memory is short */
+    bytes = json_array_get(run->intervals, interval);
+    json_integer_set(bytes, json_integer_value(bytes) + length);
+}
+
 static void deliver(void *context, netblt_connection *connection, uint64_t index, uint8_t *data, uint32_t length,
                     bool last)
 {
@@ -158,7 +180,7 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     if (run->kind == PERF_FIGURES)
         keep_text(run, data, length);
     else
-        perf_intervals_add(&run->intervals, netblt_clock_now(), length);
+        count_delivered(run, netblt_clock_now(), length);
     give_back(run, data);
 }
 
@@ -175,22 +197,21 @@ static void opened(void *context, netblt_connection *connection)
 {
     perf_run *run = context;
 
-    run->connection = connection;
-    run->opened = true;
-    netblt_get_info(connection, &run->info);
+    transfer_client.opened(context, connection);
+    netblt_get_info(connection, &run->work.info);
 }
 
 static void make_figures(perf_run *run)
 {
-    const netblt_stats *stats = &run->info.stats;
+    const netblt_stats *stats = &run->work.info.stats;
 
     run->own = (perf_figures){
         .known = true,
-        .data_packets = run->role == NETBLT_SENDER ? stats->data_packets_sent : stats->data_packets_received,
+        .data_packets = run->work.role == NETBLT_SENDER ? stats->data_packets_sent : stats->data_packets_received,
         .retransmitted = stats->data_packets_retransmitted,
         .data_timeouts = stats->data_timeouts,
         .steady_bps =
-            (uint64_t)stopwatch_steady_bps(&run->watch, stats->payload_bytes, run->info.negotiated.buffer_size),
+            (uint64_t)stopwatch_steady_bps(&run->watch, stats->payload_bytes, run->work.info.negotiated.buffer_size),
     };
 }
 
@@ -198,13 +219,8 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 {
     perf_run *run = context;
 
-    run->connection = connection;
-    run->finished = true;
-    run->finished_at = netblt_clock_now();
+    transfer_client.finished(context, connection, outcome);
     run->cpu_s = perf_cpu_s() - run->cpu_started_s;
-    run->outcome = outcome->result;
-    snprintf(run->reason, sizeof run->reason, "%s", outcome->reason);
-    netblt_get_info(connection, &run->info);
     if (run->kind == PERF_DATA)
         make_figures(run);
     else if (run->about != NULL)
@@ -213,11 +229,7 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 
 static void closed(void *context, netblt_connection *connection)
 {
-    perf_run *run = context;
-
-    (void)connection;
-    run->connection = NULL;
-    run->closed = true;
+    transfer_client.closed(context, connection);
 }
 
 const netblt_client perf_client = {
@@ -249,9 +261,9 @@ static bool is_of(const perf_run *run, const netblt_passing *passing, const uint
     const uint8_t *theirs = packet + (passing->sent ? AT_FOREIGN_PORT : AT_LOCAL_PORT);
     const netblt_address *foreign = &passing->path->foreign;
 
-    return run->kind == PERF_DATA && run->opened && run->info.local_port == get16(ours) &&
-           run->info.foreign_port == get16(theirs) && run->info.path.foreign.length == foreign->length &&
-           memcmp(run->info.path.foreign.bytes, foreign->bytes, foreign->length) == 0;
+    return run->kind == PERF_DATA && run->work.opened && run->work.info.local_port == get16(ours) &&
+           run->work.info.foreign_port == get16(theirs) && run->work.info.path.foreign.length == foreign->length &&
+           memcmp(run->work.info.path.foreign.bytes, foreign->bytes, foreign->length) == 0;
 }
 
 void perf_watch(void *context, const netblt_passing *passing)
@@ -265,9 +277,10 @@ void perf_watch(void *context, const netblt_passing *passing)
         if (packet[AT_TYPE] != TYPE_DATA && packet[AT_TYPE] != TYPE_LDATA)
             continue;
         if (run == NULL || !is_of(run, passing, packet))
-            for (run = all->runs; run != NULL && !is_of(run, passing, packet); run = run->next)
-                ;
-        if (run != NULL && !run->finished)
+            TAILQ_FOREACH(run, &all->runs, place)
+                if (is_of(run, passing, packet))
+                    break;
+        if (run != NULL && !run->work.finished)
             stopwatch_see(&run->watch, get32(packet + AT_BUFFER), passing->at);
     }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/perf.h"
+#include "cli/report.h"
 #include "cli/transfer.h"
 #include "io/clock.h"
 
@@ -28,11 +29,6 @@ struct row {
     bool is_steady;
 };
 
-static double seconds_between(netblt_time from, netblt_time to)
-{
-    return from != 0 && to > from ? (double)(to - from) / 1e6 : 0;
-}
-
 static double choose_steady(const struct row *row)
 {
     return row->sender->known && row->sender->steady_bps > 0 ? (double)row->sender->steady_bps
@@ -50,17 +46,17 @@ static bool agree(const struct row *row)
 
 static struct row make_row(const perf_run *run)
 {
-    const netblt_stats *stats = &run->info.stats;
-    bool sends = run->role == NETBLT_SENDER;
+    const netblt_stats *stats = &run->work.info.stats;
+    bool sends = run->work.role == NETBLT_SENDER;
     struct row row = {.sender = sends ? &run->own : &run->others, .receiver = sends ? &run->others : &run->own};
 
     row.loss_known = row.sender->known && row.receiver->known;
     if (row.loss_known && row.sender->data_packets > row.receiver->data_packets)
         row.lost = row.sender->data_packets - row.receiver->data_packets;
-    row.seconds = seconds_between(run->started_at, run->finished_at);
-    row.setup_seconds = seconds_between(run->started_at, stats->opened_at);
-    row.data_seconds = seconds_between(stats->first_data_at, stats->last_buffer_at);
-    row.real_bps = row.seconds > 0 ? (double)stats->payload_bytes * 8 / row.seconds : 0;
+    row.seconds = transfer_seconds(run->work.started_at, run->work.finished_at);
+    row.setup_seconds = transfer_seconds(run->work.started_at, stats->opened_at);
+    row.data_seconds = transfer_seconds(stats->first_data_at, stats->last_buffer_at);
+    row.real_bps = summary_rate(stats->payload_bytes, row.seconds);
     row.steady_bps = choose_steady(&row);
     row.is_steady = agree(&row);
     return row;
@@ -80,7 +76,7 @@ static const char *count_text(bool known, uint64_t value, char text[24])
 
 static void print_row(const perf_run *run, const struct row *row)
 {
-    const netblt_params *params = &run->info.negotiated;
+    const netblt_params *params = &run->work.info.negotiated;
     char bursts[16];
     char lost[24];
     char resent[24];
@@ -91,7 +87,7 @@ static void print_row(const perf_run *run, const struct row *row)
     if (row->steady_bps > 0)
         snprintf(steady, sizeof steady, "%.2f", row->steady_bps / 1e6);
     printf("%-9s %4u %8u %8" PRIu64 " %6u %6s %6s %6s %8s %8.2f\n", bursts, params->packet_size, params->buffer_size,
-           run->info.stats.payload_bytes / 1000, params->max_buffers, count_text(row->loss_known, row->lost, lost),
+           run->work.info.stats.payload_bytes / 1000, params->max_buffers, count_text(row->loss_known, row->lost, lost),
            count_text(row->sender->known, row->sender->retransmitted, resent),
            count_text(row->receiver->known, row->receiver->data_timeouts, timeouts), steady, row->real_bps / 1e6);
     fflush(stdout);
@@ -99,73 +95,37 @@ static void print_row(const perf_run *run, const struct row *row)
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
-static void number_or_null(json_writer *json, const char *key, bool known, uint64_t value)
+static json_t *transfer_object(const perf_run *run, const struct row *row, const summary *end)
 {
-    if (known)
-        json_number(json, key, value);
-    else
-        json_null(json, key);
-}
-
-static void real_or_null(json_writer *json, const char *key, double value)
-{
-    if (value > 0)
-        json_real(json, key, value);
-    else
-        json_null(json, key);
-}
-
-static void write_transfer(const perf_run *run, const struct row *row, const summary *end, json_writer *json)
-{
-    const netblt_stats *stats = &run->info.stats;
+    const netblt_stats *stats = &run->work.info.stats;
     const perf_figures *sender = row->sender;
     const perf_figures *receiver = row->receiver;
+    json_t *object = json_pack(
+        "{s:i, s:s, s:s, s:o, s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:b, s:I, s:o, s:o, s:o, s:o, s:o, "
+        "s:I, "
+        "s:o, s:f}",
+        "lane", (int)run->lane, "peer", run->peer, "result", end->result, "reason", json_text(end->reason), "role",
+        summary_role(end->role), "active", (int)end->active, "bytes", JSON_WHOLE(stats->payload_bytes), "seconds",
+        row->seconds, "setup_seconds", row->setup_seconds, "data_seconds", row->data_seconds, "goodput_bps",
+        row->real_bps, "steady_bps", json_positive(row->steady_bps), "sender_steady_bps",
+        json_positive((double)sender->steady_bps), "receiver_steady_bps", json_positive((double)receiver->steady_bps),
+        "steady", (int)row->is_steady, "packets_sent", JSON_WHOLE(stats->packets_sent), "data_packets_sent",
+        json_known(sender->known, sender->data_packets), "data_packets_received",
+        json_known(receiver->known, receiver->data_packets), "packets_lost", json_known(row->loss_known, row->lost),
+        "packets_retransmitted", json_known(sender->known, sender->retransmitted), "data_timeouts",
+        json_known(receiver->known, receiver->data_timeouts), "wire_bytes", JSON_WHOLE(end->wire_bytes),
+        "round_trip_seconds", json_positive((double)stats->round_trip_us / 1e6), "cpu_seconds", run->cpu_s);
 
-    json_begin(json, NULL);
-    json_number(json, "lane", run->lane);
-    json_string(json, "peer", run->peer);
-    json_string(json, "result", end->result);
-    json_string(json, "reason", end->reason);
-    json_string(json, "role", run->role == NETBLT_SENDER ? "sender" : "receiver");
-    json_bool(json, "active", run->active);
-    json_number(json, "bytes", stats->payload_bytes);
-    json_real(json, "seconds", row->seconds);
-    json_real(json, "setup_seconds", row->setup_seconds);
-    json_real(json, "data_seconds", row->data_seconds);
-    json_real(json, "goodput_bps", row->real_bps);
-    real_or_null(json, "steady_bps", row->steady_bps);
-    real_or_null(json, "sender_steady_bps", (double)sender->steady_bps);
-    real_or_null(json, "receiver_steady_bps", (double)receiver->steady_bps);
-    json_bool(json, "steady", row->is_steady);
-    json_number(json, "packets_sent", stats->packets_sent);
-    number_or_null(json, "data_packets_sent", sender->known, sender->data_packets);
-    number_or_null(json, "data_packets_received", receiver->known, receiver->data_packets);
-    number_or_null(json, "packets_lost", row->loss_known, row->lost);
-    number_or_null(json, "packets_retransmitted", sender->known, sender->retransmitted);
-    number_or_null(json, "data_timeouts", receiver->known, receiver->data_timeouts);
-    json_number(json, "wire_bytes", end->wire_bytes);
-    real_or_null(json, "round_trip_seconds", (double)stats->round_trip_us / 1e6);
-    json_real(json, "cpu_seconds", run->cpu_s);
-    perf_intervals_write(&run->intervals, json);
-    summary_write_negotiated(end, json);
-    json_end(json);
+    if (run->intervals != NULL) {
+        json_object_set_new(object, "first_us", json_integer(JSON_WHOLE(run->first_at)));
+        json_object_set_new(object, "interval_ms", json_integer(PERF_INTERVAL_US / 1000));
+        json_object_set(object, "intervals", run->intervals);
+    }
+    json_object_set_new(object, "negotiated", summary_negotiated(end));
+    return object;
 }
 
 /* ---- each transfer, and all of them ----------------------------------------------------------------------------- */
-
-static enum exit_code judge(const perf *all, const perf_run *run, summary *end)
-{
-    size_t header_bytes = station_overhead_bytes(all->given, &run->info.path.foreign);
-
-    *end = (summary){.result = netblt_result_name(run->outcome),
-                     .role = run->role,
-                     .active = run->active,
-                     .info = run->info,
-                     .was_opened = run->opened};
-    end->wire_bytes = run->info.stats.bytes_sent + run->info.stats.packets_sent * header_bytes;
-    transfer_explain(run->outcome, run->reason, run->peer, all->given, &run->info, end->reason, sizeof end->reason);
-    return transfer_exit_code_of_outcome(run->outcome);
-}
 
 static void add_up(perf *all, const perf_run *run, const struct row *row, const summary *end)
 {
@@ -173,7 +133,7 @@ static void add_up(perf *all, const perf_run *run, const struct row *row, const 
 
     all->ended++;
     totals->transfers++;
-    totals->bytes += run->info.stats.payload_bytes;
+    totals->bytes += run->work.info.stats.payload_bytes;
     totals->lost += row->lost;
     totals->lost_known = totals->lost_known && row->loss_known;
     totals->retransmitted += row->sender->retransmitted;
@@ -183,83 +143,49 @@ static void add_up(perf *all, const perf_run *run, const struct row *row, const 
     totals->wire_bytes += end->wire_bytes;
 }
 
-int perf_report_begin(perf *all)
+void perf_report_begin(perf *all)
 {
     all->totals.lost_known = true;
     all->totals.retransmitted_known = true;
     all->totals.data_timeouts_known = true;
-    if (!all->given->json) {
-        if (!all->given->quiet || !all->given->passive)
-            puts(TABLE_HEAD);
-        fflush(stdout);
-    } else if (all->given->passive) {
-        all->json.to = stdout;
-    } else {
-        all->json.to = open_memstream(&all->list, &all->list_bytes);
-        if (all->json.to == NULL)
-            return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
-    }
-    return 0;
+    if (all->given->json && !all->given->passive)
+        all->transfers = json_array();
+    else if (!all->given->json && (!all->given->quiet || !all->given->passive))
+        puts(TABLE_HEAD);
+    (void)report_flush(); /* what is wrong with stdout shows at the end */
 }
 
 void perf_report_run(perf *all, perf_run *run)
 {
     struct row row = make_row(run);
     summary end;
-    enum exit_code code = judge(all, run, &end);
+    enum exit_code code = transfer_judge(&run->work, &end);
 
     run->reported = true;
     add_up(all, run, &row, &end);
-    if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && run->active)
+    if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && run->work.active)
         all->code = code;
     if (code != EXIT_CODE_DONE)
-        station_say(&all->net, "%s", end.reason);
-    if (all->given->json) {
-        write_transfer(run, &row, &end, &all->json);
-        if (all->given->passive) { /* a line for each */
-            all->json.has_member = false;
-            fputc('\n', all->json.to);
-            fflush(all->json.to);
-        }
-    } else if (run->opened && !(all->given->quiet && all->given->passive)) {
+        report_error("%s", end.reason);
+    if (all->transfers != NULL)
+        json_array_append_new(all->transfers, transfer_object(run, &row, &end));
+    else if (all->given->json)
+        report_object(transfer_object(run, &row, &end));
+    else if (run->work.opened && !(all->given->quiet && all->given->passive))
         print_row(run, &row);
-    }
 }
 
-static void write_totals(const perf *all, json_writer *json)
+static json_t *totals_object(const perf *all)
 {
     const struct perf_totals *totals = &all->totals;
-    double seconds = seconds_between(all->began_at, netblt_clock_now());
+    double seconds = transfer_seconds(all->began_at, netblt_clock_now());
 
-    json_begin(json, "totals");
-    json_number(json, "transfers", totals->transfers);
-    json_number(json, "bytes", totals->bytes);
-    json_real(json, "seconds", seconds);
-    json_real(json, "goodput_bps", seconds > 0 ? (double)totals->bytes * 8 / seconds : 0);
-    number_or_null(json, "packets_lost", totals->lost_known, totals->lost);
-    number_or_null(json, "packets_retransmitted", totals->retransmitted_known, totals->retransmitted);
-    number_or_null(json, "data_timeouts", totals->data_timeouts_known, totals->data_timeouts);
-    json_number(json, "wire_bytes", totals->wire_bytes);
-    json_real(json, "cpu_seconds", perf_cpu_s());
-    json_end(json);
-}
-
-static void print_json(perf *all, const char *result, const char *reason)
-{
-    json_writer json = {.to = stdout};
-
-    fflush(all->json.to);
-    json_begin(&json, NULL);
-    json_string(&json, "result", result);
-    json_string(&json, "reason", reason);
-    json_string(&json, "role", all->given->role == NETBLT_SENDER ? "sender" : "receiver");
-    json_bool(&json, "active", true);
-    json_begin_list(&json, "transfers");
-    fputs(all->list == NULL ? "" : all->list, stdout);
-    json_end_list(&json);
-    write_totals(all, &json);
-    json_end(&json);
-    fputc('\n', stdout);
+    return json_pack("{s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:I, s:f}", "transfers", JSON_WHOLE(totals->transfers),
+                     "bytes", JSON_WHOLE(totals->bytes), "seconds", seconds, "goodput_bps",
+                     summary_rate(totals->bytes, seconds), "packets_lost", json_known(totals->lost_known, totals->lost),
+                     "packets_retransmitted", json_known(totals->retransmitted_known, totals->retransmitted),
+                     "data_timeouts", json_known(totals->data_timeouts_known, totals->data_timeouts), "wire_bytes",
+                     JSON_WHOLE(totals->wire_bytes), "cpu_seconds", perf_cpu_s());
 }
 
 /* Sets what the whole came to. */
@@ -272,7 +198,7 @@ static enum exit_code judge_all(const perf *all, const char **result, const char
         *result = all->failure.kind == NETBLT_FAILURE_UNREACHABLE ? "unreachable" : "local-error";
         return transfer_exit_code_of(&all->failure);
     }
-    if (all->interrupted > 0) {
+    if (all->net.interrupts.count > 0) {
         *result = "interrupted";
         *reason = "interrupted by the user";
         return EXIT_CODE_INTERRUPTED;
@@ -291,16 +217,16 @@ enum exit_code perf_report_end(perf *all)
     enum exit_code code = judge_all(all, &result, &reason);
 
     if (all->failure.kind != NETBLT_FAILURE_NONE)
-        station_say(&all->net, "%s", reason);
-    if (all->given->json && !all->given->passive && all->json.to != NULL) {
-        print_json(all, result, reason);
-        fclose(all->json.to);
-        free(all->list);
+        report_error("%s", reason);
+    if (all->transfers != NULL) {
+        report_object(json_pack("{s:s, s:o, s:s, s:b, s:o, s:o}", "result", result, "reason", json_text(reason), "role",
+                                summary_role(all->given->role), "active", 1, "transfers", all->transfers, "totals",
+                                totals_object(all)));
     } else if (all->given->json && all->failure.kind != NETBLT_FAILURE_NONE) {
         summary end;
 
         (void)transfer_judge_failure(all->given, &all->failure, &end);
-        summary_print_json(&end, stdout);
+        report_object(summary_object(&end));
     }
     return code;
 }

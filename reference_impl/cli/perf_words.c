@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/perf_words.h"
+/* What the two ends of a measurement say to one another, and what the active end proposes next. */
+#include "cli/perf.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -84,4 +85,14 @@ void perf_figures_read(const char *text, perf_figures *figures)
                      read_line(text, "retransmitted", &figures->retransmitted) &&
                      read_line(text, "data_timeouts", &figures->data_timeouts) &&
                      read_line(text, "steady_bps", &figures->steady_bps);
+}
+
+void perf_next_params(const options *given, const netblt_info *before, netblt_params *params)
+{
+    bool named = given->burst_size.given || given->burst_interval_ms.given;
+
+    if (given->rate != NETBLT_RATE_AUTO || named || before->burst_size == 0)
+        return;
+    params->burst_size = before->burst_size;
+    params->burst_interval_ms = before->burst_interval_ms;
 }

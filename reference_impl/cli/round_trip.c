@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/round_trip.h"
 
+#include "cli/report.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 
@@ -64,7 +65,7 @@ static uint16_t unowned_port(const options *given)
 {
     uint16_t port = (uint16_t)(UNOWNED_PORT_FIRST + netblt_random_u32() % UNOWNED_PORTS);
 
-    return port == options_port(given) ? port ^ 1 : port;
+    return port == (uint16_t)given->port.value ? port ^ 1 : port;
 }
 
 static netblt_time patience(const options *given)
@@ -74,15 +75,10 @@ static netblt_time patience(const options *given)
     return wanted < MEASURE_MAX_US ? wanted : MEASURE_MAX_US;
 }
 
-static void nothing_to_tend(void *context)
-{
-    (void)context;
-}
-
 static void wait_for_answer(station *net, struct probe *probe)
 {
-    while (!probe->closed && net->signals == 0 && net->network_errors == 0)
-        station_round(net, NETBLT_TIME_NEVER, nothing_to_tend, NULL);
+    while (!probe->closed && net->interrupts.count == 0 && net->network_errors == 0)
+        station_round(net, NETBLT_TIME_NEVER);
     if (probe->connection != NULL)
         netblt_abort(probe->connection, "only measuring the round trip", netblt_clock_now());
     netblt_driver_flush(net->driver);
@@ -90,16 +86,16 @@ static void wait_for_answer(station *net, struct probe *probe)
 
 static void tell(station *net, const struct probe *probe)
 {
-    if (net->given->quiet || net->signals > 0)
+    if (net->interrupts.count > 0)
         return;
     if (probe->answered_at != 0)
-        station_say(net, "round trip to %s: %.1f ms", net->given->host, net->round_trip_s * 1e3);
+        report_note("round trip to %s: %.1f ms", net->given->host, net->round_trip_s * 1e3);
     else if (net->network_errors == 0)
-        station_say(net, "%s did not let its round trip be measured: going on without", net->given->host);
+        report_note("%s did not let its round trip be measured: going on without", net->given->host);
 }
 
 /* From the first OPEN: a lost one makes the result longer, which costs memory and not speed. */
-int round_trip_measure(station *net, netblt_failure *failure)
+int round_trip_measure(station *net)
 {
     struct probe probe = {0};
     netblt_params params;
@@ -113,7 +109,7 @@ int round_trip_measure(station *net, netblt_failure *failure)
     netblt_time began_at = netblt_clock_now();
 
     netblt_params_default(&params);
-    if (station_connect(net, &call, &probe.connection, failure) != 0)
+    if (station_connect(net, &call, &probe.connection) != 0)
         return -1;
     netblt_get_info(probe.connection, &info);
     wait_for_answer(net, &probe);

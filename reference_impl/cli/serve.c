@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/confine.h"
 #include "cli/place.h"
+#include "cli/report.h"
 #include "cli/text.h"
 #include "io/clock.h"
 
@@ -23,8 +23,7 @@ void served_touch(served *one)
     if (one->touched || one->validated) /* validated ones are looked at in each round */
         return;
     one->touched = true;
-    one->touched_next = one->server->touched;
-    one->server->touched = one;
+    SLIST_INSERT_HEAD(&one->server->touched, one, touched_place);
 }
 
 void served_describe(served *one)
@@ -35,15 +34,7 @@ void served_describe(served *one)
 
 static void served_free(served *one)
 {
-    serve *server = one->server;
-    served **list = one->validated ? &server->validated : &server->unvalidated;
-
-    if (one->before != NULL)
-        one->before->next = one->next;
-    else
-        *list = one->next;
-    if (one->next != NULL)
-        one->next->before = one->before;
+    LIST_REMOVE(one, place);
     served_give_place_back(one);
     served_give_name_back(one);
     served_give_memory_back(one);
@@ -53,14 +44,10 @@ static void served_free(served *one)
     free(one);
 }
 
-static void free_all(served *one)
+static void free_all(served_list *list)
 {
-    while (one != NULL) {
-        served *next = one->next;
-
-        served_free(one);
-        one = next;
-    }
+    while (!LIST_EMPTY(list))
+        served_free(LIST_FIRST(list));
 }
 
 /* ---- rounds ----------------------------------------------------------------------------------------------------- */
@@ -81,10 +68,10 @@ static void tend_unvalidated(served *one)
 
 static void tend_touched(serve *server)
 {
-    while (server->touched != NULL) {
-        served *one = server->touched;
+    while (!SLIST_EMPTY(&server->touched)) {
+        served *one = SLIST_FIRST(&server->touched);
 
-        server->touched = one->touched_next;
+        SLIST_REMOVE_HEAD(&server->touched, touched_place);
         one->touched = false;
         if (!one->validated)
             tend_unvalidated(one);
@@ -95,8 +82,8 @@ static void tend_validated(serve *server)
 {
     served *next;
 
-    for (served *one = server->validated; one != NULL; one = next) {
-        next = one->next;
+    for (served *one = LIST_FIRST(&server->validated); one != NULL; one = next) {
+        next = LIST_NEXT(one, place);
         transfer_tend(&one->work);
         if (!transfer_is_over(&one->work))
             continue;
@@ -113,41 +100,29 @@ static void tend(void *context)
     tend_validated(server);
 }
 
-/* As for one transfer: the first signal asks all peers for an orderly end, the second tells them that we are gone, the
- * third tells nobody. Unvalidated peers may not exist: they are not waited for. Nothing new begins. */
-static void interrupted(void *context, unsigned count)
+/* Unvalidated peers may not exist: they are not waited for. Nothing new begins. */
+static enum interruption interrupted(void *context, bool again)
 {
     serve *server = context;
+    served *one;
 
-    server->interrupted = count;
-    for (served *one = server->unvalidated; one != NULL; one = one->next)
+    LIST_FOREACH(one, &server->unvalidated, place)
         (void)transfer_interrupt(&one->work, true);
-    for (served *one = server->validated; one != NULL; one = one->next)
-        (void)transfer_interrupt(&one->work, count > 1);
-    if (count > 2)
-        server->stopped = true;
-    else if (count == 1 && server->validated != NULL && !server->given->quiet)
-        station_say(&server->net, "interrupted: asking all peers to stop; interrupt again to abort");
+    LIST_FOREACH(one, &server->validated, place)
+        (void)transfer_interrupt(&one->work, again);
+    return !LIST_EMPTY(&server->validated) ? INTERRUPTION_ASKED : INTERRUPTION_ENDS;
 }
 
-static bool is_over(const serve *server)
+static netblt_time next(void *context)
 {
-    bool idle = server->validated == NULL && server->unvalidated == NULL;
+    serve *server = context;
+    netblt_time now = netblt_clock_now();
+    netblt_time progress_at = serve_watch_progress(server, now);
+    netblt_time rest_at = serve_report_rest(server, now);
 
-    return server->stopped || (server->interrupted > 0 && idle);
-}
-
-static void run(serve *server)
-{
-    netblt_time progress_at = NETBLT_TIME_NEVER;
-    netblt_time rest_at = NETBLT_TIME_NEVER;
-
-    while (!is_over(server)) {
-        station_round(&server->net, progress_at < rest_at ? progress_at : rest_at, tend, server);
-        progress_at = serve_watch_progress(server, netblt_clock_now());
-        rest_at = serve_report_rest(server, netblt_clock_now());
-    }
-    netblt_driver_flush(server->net.driver);
+    if (server->net.interrupts.count > 0 && LIST_EMPTY(&server->validated) && LIST_EMPTY(&server->unvalidated))
+        return STATION_OVER;
+    return progress_at < rest_at ? progress_at : rest_at;
 }
 
 /* ---- setting up ------------------------------------------------------------------------------------------------- */
@@ -159,8 +134,7 @@ static void run(serve *server)
 
 static void allow_open_files(const options *given)
 {
-    rlim_t wanted =
-        UNVALIDATED_FILES + OTHER_FILES + 2 * options_number_or(given->max_connections, MAX_CONNECTIONS_DEFAULT);
+    rlim_t wanted = UNVALIDATED_FILES + OTHER_FILES + 2 * given->max_connections.value;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
@@ -177,30 +151,18 @@ static void keep_no_free_buffers(void)
     mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES);
 }
 
-static int open_root(serve *server)
+static int open_root(void *context)
 {
+    serve *server = context;
+
     server->root = open(server->given->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (server->root < 0)
         return netblt_fail(&server->failure, NETBLT_FAILURE_LOCAL, "--root %s: %s", server->given->root,
                            strerror(errno));
     if (!server->given->read_only)
         place_remove_stale(server->root);
-    return 0;
-}
-
-static int set_up(serve *server)
-{
-    const station_events events = {.interrupted = interrupted, .context = server};
-    netblt_failure *failure = &server->failure;
-
-    if (station_open(&server->net, server->given, failure) != 0 || open_root(server) != 0 ||
-        station_watch_signals(&server->net, failure) != 0 || station_start(&server->net, &events, failure) != 0 ||
-        confine(&server->net, server->root, !server->given->read_only, failure) != 0 ||
-        station_listen(&server->net, serve_accept, server, failure) != 0)
-        return -1;
-    if (!server->given->quiet)
-        station_say(&server->net, "waiting for transfers on port %u%s", options_port(server->given),
-                    server->given->encap == NETBLT_ENCAP_UDP ? " inside UDP" : "");
+    server->net.directory = server->root;
+    server->net.writable = !server->given->read_only;
     return 0;
 }
 
@@ -212,24 +174,32 @@ static enum exit_code report(serve *server)
     if (server->failure.kind == NETBLT_FAILURE_NONE)
         return code;
     code = transfer_judge_failure(server->given, &server->failure, &end);
-    station_say(&server->net, "%s", end.reason);
+    report_error("%s", end.reason);
     if (server->given->json)
-        summary_print_json(&end, stdout);
+        report_object(summary_object(&end));
     return code;
 }
 
 enum exit_code command_serve(const options *given)
 {
     serve server = {.given = given, .root = -1, .client = serve_client()};
+    const station_plan plan = {.open_files = open_root,
+                               .interrupted = interrupted,
+                               .tend = tend,
+                               .next = next,
+                               .peers = "all peers",
+                               .failure = &server.failure,
+                               .context = &server};
     enum exit_code code;
 
     allow_open_files(given);
     keep_no_free_buffers();
-    if (set_up(&server) == 0)
-        run(&server);
+    if (station_open(&server.net, given, &plan) == 0 &&
+        station_listen(&server.net, "transfers", serve_accept, &server) == 0)
+        station_run(&server.net);
     code = report(&server);
-    free_all(server.unvalidated);
-    free_all(server.validated);
+    free_all(&server.unvalidated);
+    free_all(&server.validated);
     station_close(&server.net); /* the threads of the transfers wake it */
     tally_clear(&server.peers);
     tally_clear(&server.names);

@@ -3,6 +3,8 @@
 #ifndef NETBLT_CLI_SERVE_H
 #define NETBLT_CLI_SERVE_H
 
+#include <sys/queue.h>
+
 #include "cli/tally.h"
 #include "cli/transfer.h"
 
@@ -17,15 +19,13 @@
  * descriptor, no temporary file and no lock on a name, and accepting it takes a time that does not grow with the number
  * of connections. */
 
-#define MAX_CONNECTIONS_DEFAULT 100
-
 typedef struct serve serve;
 
 typedef struct served {
     transfer work; /* first: the context of the core's client */
     serve *server;
-    struct served *next, *before; /* in one of the server's lists */
-    struct served *touched_next;
+    LIST_ENTRY(served) place; /* in one of the server's lists */
+    SLIST_ENTRY(served) touched_place;
     bool touched; /* is in server->touched */
 
     netblt_address foreign;
@@ -47,17 +47,17 @@ typedef struct served {
     netblt_time progress_at; /* when it last grew, as far as is known */
 } served;
 
+typedef LIST_HEAD(served_list, served) served_list;
+
 struct serve {
     const options *given;
     station net;
     netblt_failure failure;
     netblt_client client; /* of all its connections */
     int root;
-    served *unvalidated;
-    served *validated;
-    served *touched; /* unvalidated connections that something happened to */
-    bool stopped;
-    unsigned interrupted; /* signals */
+    served_list unvalidated;
+    served_list validated;
+    SLIST_HEAD(, served) touched; /* unvalidated connections that something happened to */
 
     uint64_t places_taken;
     tally peers;            /* places per address and per network */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/parameters.h"
-#include "cli/prefixes.h"
 #include "cli/serve.h"
 #include "cli/tree.h"
 #include "io/clock.h"
@@ -49,6 +48,27 @@ static const char *look_at_target(served *one)
     return reason;
 }
 
+/* ---- --allow ---------------------------------------------------------------------------------------------------- */
+
+static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+    unsigned rest = bits % 8;
+
+    return memcmp(a, b, bits / 8) == 0 && (rest == 0 || (a[bits / 8] ^ b[bits / 8]) >> (8 - rest) == 0);
+}
+
+static bool is_allowed(const options *given, const netblt_address *peer)
+{
+    for (size_t i = 0; i < given->allow_count; i++) {
+        const address_prefix *prefix = &given->allow[i];
+
+        if (netblt_address_family(&prefix->address) == netblt_address_family(peer) &&
+            same_bits(prefix->address.bytes, peer->bytes, prefix->bits))
+            return true;
+    }
+    return given->allow_count == 0;
+}
+
 /* ---- the reply -------------------------------------------------------------------------------------------------- */
 
 static const char *find_objection(served *one)
@@ -56,9 +76,9 @@ static const char *find_objection(served *one)
     const serve *server = one->server;
     const char *objection;
 
-    if (server->interrupted > 0)
+    if (server->net.interrupts.count > 0)
         return "shutting down";
-    if (!prefixes_allow(server->given, &one->foreign))
+    if (!is_allowed(server->given, &one->foreign))
         return "does not serve your address";
     objection = tree_check_name(one->name);
     if (objection == NULL)
@@ -93,10 +113,7 @@ static void promise(served *one, const netblt_request *request, netblt_answer *a
     answer->client = &server->client;
     answer->context = &one->work;
     answer->options = transfer_options(&one->work);
-    one->next = server->unvalidated;
-    if (one->next != NULL)
-        one->next->before = one;
-    server->unvalidated = one;
+    LIST_INSERT_HEAD(&server->unvalidated, one, place);
 }
 
 void serve_accept(void *context, const netblt_request *request, netblt_answer *answer)

@@ -61,7 +61,7 @@ const char *served_open_sink(served *one)
     if (dir < 0)
         return reason;
     how = transfer_sink_how(&one->work, server->given->force);
-    to = sink_open_at(dir, base, &how, one->printable, &failure);
+    to = sink_open_at(dir, NULL, base, &how, one->printable, &failure);
     if (to == NULL)
         return "the server cannot write it";
     transfer_set_sink(&one->work, to);

@@ -16,9 +16,6 @@
 /* IPv4 /24 and IPv6 /64: what one customer or one site typically has. */
 #define IPV4_PREFIX_BYTES 3
 #define IPV6_PREFIX_BYTES 8
-/* A link that carries a packet in ten seconds may lose two of them and keeps its place. */
-#define MIN_PROGRESS_DEFAULT_S 30
-#define MAX_IDLE_DEFAULT_S 3600
 #define SECOND_US UINT64_C(1000000)
 /* How often progress is measured. */
 #define LOOK_US SECOND_US
@@ -37,7 +34,7 @@ static const char *const full_reasons[SCOPES] = {
 
 static uint64_t places(const serve *server)
 {
-    return options_number_or(server->given->max_connections, MAX_CONNECTIONS_DEFAULT);
+    return server->given->max_connections.value;
 }
 
 /* An option where 0 stands for no limit, or a share of all places. */
@@ -186,7 +183,7 @@ static void measure(served *one, netblt_time now)
 
 static netblt_time min_progress_us(const serve *server)
 {
-    uint64_t seconds = options_number_or(server->given->min_progress_s, MIN_PROGRESS_DEFAULT_S);
+    uint64_t seconds = server->given->min_progress_s.value;
 
     return seconds == 0 ? NETBLT_TIME_NEVER : seconds * SECOND_US;
 }
@@ -222,10 +219,11 @@ static served *find_idle(const serve *server, const struct want *want, netblt_ti
 {
     netblt_time least = min_progress_us(server);
     served *found = NULL;
+    served *other;
 
     if (least == NETBLT_TIME_NEVER || now - server->slowest_at < least)
         return NULL;
-    for (served *other = server->validated; other != NULL; other = other->next)
+    LIST_FOREACH(other, &server->validated, place)
         if (is_running(other) && now - other->progress_at >= least && would_help(want, other) &&
             (found == NULL || other->progress_at < found->progress_at))
             found = other;
@@ -242,7 +240,8 @@ static void end_idle(served *one, netblt_time now, const char *why)
 
 netblt_time serve_watch_progress(serve *server, netblt_time now)
 {
-    uint64_t idle_s = options_number_or(server->given->max_idle_s, MAX_IDLE_DEFAULT_S);
+    uint64_t idle_s = server->given->max_idle_s.value;
+    served *one;
 
     if (server->places_taken == 0)
         return NETBLT_TIME_NEVER;
@@ -250,7 +249,7 @@ netblt_time serve_watch_progress(serve *server, netblt_time now)
         return server->looked_at + LOOK_US;
     server->looked_at = now;
     server->slowest_at = now;
-    for (served *one = server->validated; one != NULL; one = one->next) {
+    LIST_FOREACH(one, &server->validated, place) {
         if (!is_running(one))
             continue;
         measure(one, now);
@@ -329,19 +328,8 @@ static const char *settle_in(served *one)
 
 static void move_to_validated(served *one)
 {
-    serve *server = one->server;
-
-    if (one->before != NULL)
-        one->before->next = one->next;
-    else
-        server->unvalidated = one->next;
-    if (one->next != NULL)
-        one->next->before = one->before;
-    one->before = NULL;
-    one->next = server->validated;
-    if (one->next != NULL)
-        one->next->before = one;
-    server->validated = one;
+    LIST_REMOVE(one, place);
+    LIST_INSERT_HEAD(&one->server->validated, one, place);
     served_keep_memory(one);
     one->validated = true;
 }

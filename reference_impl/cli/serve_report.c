@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/report.h"
 #include "cli/serve.h"
 #include "cli/text.h"
 #include "io/clock.h"
@@ -42,35 +43,30 @@ netblt_time serve_report_rest(serve *server, netblt_time now)
         return NETBLT_TIME_NEVER;
     if (now < server->summary_at)
         return server->summary_at;
-    if (!server->given->quiet)
-        station_say(&server->net, "%u more were refused or never validated in the last %u s", server->unreported,
-                    SUMMARY_S);
+    report_note("%u more were refused or never validated in the last %u s", server->unreported, SUMMARY_S);
     server->unreported = 0;
     return NETBLT_TIME_NEVER;
 }
 
 /* A log that nobody reads any more is no reason to stop serving, but must not go unnoticed. */
-static void flush_output(serve *server)
+static void note_output(serve *server, bool written)
 {
-    if (fflush(stdout) == 0)
+    if (written)
         return;
     if (!server->output_failed)
-        station_say(&server->net, "cannot write to stdout: %s; transfers go on", strerror(errno));
+        report_error("cannot write to stdout: %s; transfers go on", strerror(errno));
     server->output_failed = true;
     clearerr(stdout);
 }
 
 static void print_json(serve *server, const summary *end, const char *peer)
 {
-    json_writer json = {.to = stdout};
+    json_t *object = json_pack("{s:o, s:s}", "file", json_text(end->name), "peer", peer);
+    json_t *members = summary_object(end);
 
-    json_begin(&json, NULL);
-    json_string(&json, "file", end->name);
-    json_string(&json, "peer", peer);
-    summary_write_members(end, &json);
-    json_end(&json);
-    fputc('\n', stdout);
-    flush_output(server);
+    json_object_update(object, members);
+    json_decref(members);
+    note_output(server, report_object(object));
 }
 
 static const char *direction(enum netblt_role role)
@@ -80,13 +76,12 @@ static const char *direction(enum netblt_role role)
 
 static void print_done(serve *server, const summary *end, const char *peer)
 {
-    double rate = end->seconds > 0 ? (double)end->bytes * 8 / end->seconds : 0;
     char text[TEXT_AMOUNT_BYTES];
 
     printf("%s %s %s %s: %" PRIu64 " bytes in %.3f s (%s), sha256 %s\n",
            end->role == NETBLT_SENDER ? "sent" : "received", end->name, direction(end->role), peer, end->bytes,
-           end->seconds, text_rate(rate, text), end->sha256);
-    flush_output(server);
+           end->seconds, text_rate(summary_rate(end->bytes, end->seconds), text), end->sha256);
+    note_output(server, report_flush());
 }
 
 /* Whether it is worth a line: a transfer was begun, or the peer ended it, or something failed here. Nobody may stand
@@ -110,7 +105,7 @@ static void report_end(serve *server, served *one)
     else if (code == EXIT_CODE_DONE && !server->given->quiet)
         print_done(server, &end, one->peer);
     else if (code != EXIT_CODE_DONE)
-        station_say(&server->net, "%s %s %s: %s", one->printable, direction(end.role), one->peer, end.reason);
+        report_error("%s %s %s: %s", one->printable, direction(end.role), one->peer, end.reason);
 }
 
 void serve_report(serve *server, served *one)
@@ -133,7 +128,7 @@ void serve_report_refusal(serve *server, served *one, const char *reason)
     snprintf(end.reason, sizeof end.reason, "%s", reason);
     if (server->given->json)
         print_json(server, &end, one->peer);
-    else if (!server->given->quiet)
-        station_say(&server->net, "refused %s %s %s: %s", one->printable[0] == '\0' ? "(no name)" : one->printable,
+    else
+        report_note("refused %s %s %s: %s", one->printable[0] == '\0' ? "(no name)" : one->printable,
                     direction(end.role), one->peer, reason);
 }

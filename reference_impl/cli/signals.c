@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The one policy for SIGINT, SIGTERM and SIGHUP: see signals.h. */
 #include "cli/signals.h"
 
+#include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/exit_code.h"
+#include "cli/commands.h"
+#include "cli/report.h"
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 #define WATCHED_COUNT (sizeof watched / sizeof *watched)
@@ -60,10 +63,31 @@ void signals_remove_early(const char *path)
     early_file = path;
 }
 
-/* ---- from then on -------------------------------------------------------------------------------------------------
- */
+/* ---- from then on ------------------------------------------------------------------------------------------------ */
 
-int signals_open(void)
+static void interrupt(signals *watch)
+{
+    enum interruption result = INTERRUPTION_NOBODY;
+
+    if (++watch->count <= 2)
+        result = watch->ask(watch->context, watch->count > 1);
+    if (result == INTERRUPTION_NOBODY)
+        watch->leave = true;
+    else if (result == INTERRUPTION_ASKED && watch->count == 1)
+        report_note("interrupted: asking %s to stop; interrupt again to abort", watch->peers);
+}
+
+static void take(void *context, uint32_t events)
+{
+    signals *watch = context;
+    struct signalfd_siginfo info;
+
+    (void)events;
+    while (read(watch->fd, &info, sizeof info) == (ssize_t)sizeof info)
+        interrupt(watch);
+}
+
+static int open_descriptor(void)
 {
     sigset_t set;
 
@@ -77,12 +101,19 @@ int signals_open(void)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-unsigned signals_take(int fd)
+int signals_watch(signals *watch, netblt_loop *loop, netblt_failure *failure)
 {
-    struct signalfd_siginfo info;
-    unsigned count = 0;
+    int error;
 
-    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
-        count++;
-    return count;
+    watch->fd = open_descriptor();
+    error = watch->fd < 0 ? -errno : netblt_loop_watch(loop, watch->fd, EPOLLIN, take, watch);
+    if (error != 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for signals: %s", strerror(-error));
+    return 0;
+}
+
+void signals_close(signals *watch)
+{
+    if (watch->fd >= 0)
+        close(watch->fd);
 }

@@ -8,23 +8,24 @@
 #include "cli/digest.h"
 #include "io/failure.h"
 
-/* Where a receiver's bytes go: a file, which a thread writes at each buffer's place as buffers complete in any order
- * (file_sink.c, file_writer.c, place.c), or a stream that takes them one after the other, as fast as its reader likes
- * (stream_sink.c). */
+/* Where a receiver's bytes go: a file, written at each buffer's place as buffers complete in any order, with a name at
+ * the end (place.c), or a stream that takes them one after the other, as fast as its reader likes. A thread writes
+ * either (writer.c). */
 typedef struct sink sink;
 
 typedef struct sink_how {
     bool replace; /* a file that has the target's name gives way; else there must be none at the end */
     bool sync;    /* a file is on disk before it counts as stored */
-    int wake_fd;  /* an eventfd: becomes readable when sink_flush() or sink_commit() has news of a file */
+    int wake_fd;  /* an eventfd: becomes readable when sink_collect() or sink_commit() has news */
 } sink_how;
 
 /* Makes ready to receive into `path`; "-" is stdout. Nothing shows under the final name before sink_commit().
  * NULL with *failure. */
 sink *sink_open(const char *path, const sink_how *how, netblt_failure *failure);
-/* The same for the name `target` in the directory `dir_fd`, which it takes over. `name` is for messages and lives on.
- */
-sink *sink_open_at(int dir_fd, const char *target, const sink_how *how, const char *name, netblt_failure *failure);
+/* The same for the name `target` in the directory `dir_fd`, which it takes over. `dir` is its path, or NULL when only
+ * `dir_fd` counts (place.h). `name` is for messages and lives on. */
+sink *sink_open_at(int dir_fd, const char *dir, const char *target, const sink_how *how, const char *name,
+                   netblt_failure *failure);
 /* Removes what was not committed. NULL is allowed. */
 void sink_close(sink *to);
 
@@ -41,13 +42,10 @@ bool sink_has_room(const sink *to, size_t most);
 /* Takes over buffers of `capacity` bytes that were given out before the sink was there. */
 void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity);
 
-/* Writes what waits and can be written without blocking, and takes back what was written. True when nothing waits any
- * more. */
-bool sink_flush(sink *to);
+/* Takes back buffers that were written, and notes what failed. */
+void sink_collect(sink *to);
 /* The directory in which the sink will still create, rename or remove files, as an O_PATH descriptor; -1: none. */
 int sink_directory(const sink *to);
-/* Descriptor to wait for (writable) while sink_flush() returns false; -1: wait for sink_how.wake_fd. */
-int sink_fd(const sink *to);
 /* NULL as long as all is well. */
 const netblt_failure *sink_failure(const sink *to);
 /* The same for the peer, who need not know the file's place: why the data are not stored. */
@@ -56,8 +54,8 @@ const char *sink_error_text(const sink *to);
 void sink_expect_digest(sink *to, bool expected);
 
 /* Everything has been delivered: stores it for good, as far as sink_how asks for. Never blocks: false means that it is
- * not stored yet, call again after the next sink_flush(), or that it has failed (sink_failure()). When it returns true
- * the digest is known. */
+ * not stored yet, call again after the next sink_collect(), or that it has failed (sink_failure()). When it returns
+ * true the digest is known. */
 bool sink_commit(sink *to);
 /* The transfer has failed: a file gets no name, unless it is just getting it. */
 void sink_abandon(sink *to);

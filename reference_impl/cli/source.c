@@ -1,14 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a sender's bytes come from: see source.h. */
 #include "cli/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/source_internal.h"
+/* What the next buffer holds. */
+enum fill {
+    FILL_READY,  /* *length and *last are set */
+    FILL_WAIT,   /* more bytes must arrive first */
+    FILL_FAILED, /* source.failure says why */
+};
+
+struct source {
+    const char *name;
+    int fd;
+    bool is_stream;
+    bool beyond_4g;
+    uint64_t start;    /* of a file: the place of its first byte that is sent */
+    uint64_t size;     /* of a file, from there; 0 for a stream */
+    uint64_t supplied; /* bytes that went to the core, the digest not counted */
+    buffer_pool pool;
+    digest *sum;
+    bool ends_in_digest;
+    bool content_ended;         /* all bytes but the digest went to the core */
+    uint8_t tail[DIGEST_BYTES]; /* the digest, then */
+    uint32_t tail_supplied;     /* bytes of it that went to the core */
+    netblt_failure failure;
+    uint8_t *staged;       /* the buffer being filled; NULL = none */
+    uint32_t staged_bytes; /* in it so far */
+    bool at_end;           /* a stream has ended */
+    bool has_carry;        /* a stream's byte that was read to learn whether there is one */
+    uint8_t carry;
+};
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 static int open_path(const char *path, netblt_failure *failure)
 {
@@ -21,6 +52,17 @@ static int open_path(const char *path, netblt_failure *failure)
     if (fd < 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", path, strerror(errno));
     return fd;
+}
+
+/* 0, or -1 with *failure. */
+static int check_size(const source *from, uint64_t bytes, netblt_failure *failure)
+{
+    if (bytes > SOURCE_MAX_BYTES && !from->beyond_4g)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
+                           "%s has more than 4294967264 bytes: an RFC 998 transfer holds 4294967296, with the SHA-256 "
+                           "behind the file: split it, or give --beyond-4g at both ends",
+                           from->name);
+    return 0;
 }
 
 static bool is_readable(int fd)
@@ -51,17 +93,7 @@ static int find_kind(source *from, netblt_failure *failure)
         from->start = start > 0 ? (uint64_t)start : 0;
         from->size = status.st_size > start ? (uint64_t)(status.st_size - start) : 0;
     }
-    return source_check_size(from, from->size, failure);
-}
-
-int source_check_size(const source *from, uint64_t bytes, netblt_failure *failure)
-{
-    if (bytes > SOURCE_MAX_BYTES && !from->beyond_4g)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
-                           "%s has more than 4294967264 bytes: an RFC 998 transfer holds 4294967296, with the SHA-256 "
-                           "behind the file: split it, or give --beyond-4g at both ends",
-                           from->name);
-    return 0;
+    return check_size(from, from->size, failure);
 }
 
 source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure)
@@ -130,6 +162,8 @@ bool source_cut(source *from, uint64_t bytes)
     return true;
 }
 
+/* ---- buffers ---------------------------------------------------------------------------------------------------- */
+
 static bool take_staged(source *from, uint32_t capacity)
 {
     if (from->staged == NULL) {
@@ -142,21 +176,107 @@ static bool take_staged(source *from, uint32_t capacity)
     return from->staged != NULL;
 }
 
-static enum fill fill_staged(source *from, uint32_t capacity, uint32_t *length, bool *last)
+/* stdin may be shared with other processes, so it is not made non-blocking: asking first does as well, since a read
+ * returns what is there. */
+static bool would_block(const source *from)
 {
-    if (!take_staged(from, capacity))
+    struct pollfd ready = {.fd = from->fd, .events = POLLIN};
+
+    return from->is_stream && poll(&ready, 1, 0) == 0;
+}
+
+/* Reads up to `room` bytes. FILL_READY with *got = 0 at the end. */
+static enum fill read_some(source *from, uint8_t *to, uint32_t room, uint32_t *got)
+{
+    ssize_t count;
+
+    if (would_block(from))
+        return FILL_WAIT;
+    do {
+        count = from->is_stream ? read(from->fd, to, room)
+                                : pread(from->fd, to, room, (off_t)(from->start + from->supplied + from->staged_bytes));
+    } while (count < 0 && errno == EINTR);
+    if (count < 0 && errno == EAGAIN)
+        return FILL_WAIT;
+    if (count < 0) {
+        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
         return FILL_FAILED;
-    return from->is_stream ? stream_source_fill(from, capacity, length, last)
-                           : file_source_fill(from, capacity, length, last);
+    }
+    *got = (uint32_t)count;
+    from->at_end = count == 0;
+    return FILL_READY;
+}
+
+static enum fill fill_up(source *from, uint32_t wanted)
+{
+    enum fill result = FILL_READY;
+    uint32_t got;
+
+    if (from->staged_bytes == 0 && from->has_carry) {
+        from->staged[from->staged_bytes++] = from->carry;
+        from->has_carry = false;
+    }
+    while (result == FILL_READY && !from->at_end && from->staged_bytes < wanted) {
+        result = read_some(from, from->staged + from->staged_bytes, wanted - from->staged_bytes, &got);
+        if (result == FILL_READY)
+            from->staged_bytes += got;
+    }
+    return result;
+}
+
+/* Whether a full buffer is the last one shows only by one byte more, or none (an extra empty buffer is legal and ugly:
+ * AMB-41, AMB-42). */
+static enum fill look_ahead(source *from)
+{
+    enum fill result;
+    uint32_t got;
+
+    if (from->at_end || from->has_carry)
+        return FILL_READY;
+    result = read_some(from, &from->carry, 1, &got);
+    if (result == FILL_READY)
+        from->has_carry = got == 1;
+    return result;
+}
+
+static enum fill fill_from_stream(source *from, uint32_t capacity, bool *last)
+{
+    enum fill result = fill_up(from, capacity);
+
+    if (result == FILL_READY)
+        result = look_ahead(from);
+    if (result != FILL_READY)
+        return result;
+    if (check_size(from, from->supplied + from->staged_bytes + (from->has_carry ? 1 : 0), &from->failure) != 0)
+        return FILL_FAILED;
+    *last = from->at_end;
+    return FILL_READY;
+}
+
+/* The file was measured when it was opened: what is appended later is not sent, and what is missing now was promised to
+ * the peer. */
+static enum fill fill_from_file(source *from, uint32_t capacity, bool *last)
+{
+    uint64_t left = from->size - from->supplied;
+    enum fill result = fill_up(from, left < capacity ? (uint32_t)left : capacity);
+
+    *last = left <= capacity;
+    if (result != FILL_READY || !from->at_end)
+        return result;
+    netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "%s became shorter while it was being sent", from->name);
+    return FILL_FAILED;
 }
 
 /* Everything up to the end of the file. */
 static enum fill fill_content(source *from, uint32_t capacity, uint32_t *length, bool *last)
 {
-    enum fill result = fill_staged(from, capacity, length, last);
+    enum fill result = FILL_FAILED;
 
+    if (take_staged(from, capacity))
+        result = from->is_stream ? fill_from_stream(from, capacity, last) : fill_from_file(from, capacity, last);
     if (result != FILL_READY)
         return result;
+    *length = from->staged_bytes;
     digest_add(from->sum, from->staged, *length);
     from->supplied += *length;
     from->content_ended = *last;

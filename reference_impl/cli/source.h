@@ -9,8 +9,8 @@
 #include "cli/options.h"
 #include "io/failure.h"
 
-/* Where a sender's bytes come from: a file of known size (file_source.c), or a stream whose end shows when it comes
- * (stream_source.c). Each buffer is read once, into memory that the core then owns until it gives it back. */
+/* Where a sender's bytes come from: a file of known size, or a stream whose end shows when it comes. Each buffer is
+ * read once, into memory that the core then owns until it gives it back. */
 typedef struct source source;
 
 /* What an RFC 998 transfer holds, less the SHA-256 that follows the file. */

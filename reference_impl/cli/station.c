@@ -1,34 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Socket, endpoint, signals and records that all transfers of a command share: see station.h. */
 #include "cli/station.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/signals.h"
-#include "cli/text.h"
+#include "cli/report.h"
+#include "cli/sandbox.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 #include "io/privileges.h"
 #include "io/resolve.h"
-
-/* ---- words ---------------------------------------------------------------------------------------------------- */
-
-void station_say(station *net, const char *format, ...)
-{
-    va_list arguments;
-
-    progress_clear(&net->bar);
-    fputs("netblt: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-}
 
 /* A hostile peer can make the core say something for every packet. */
 #define LOG_LINES_MAX 20
@@ -37,20 +23,15 @@ static void log_line(void *context, const char *line)
 {
     station *net = context;
 
-    if (!net->given->quiet && net->log_lines++ < LOG_LINES_MAX)
-        station_say(net, "%s", line);
+    if (net->log_lines++ < LOG_LINES_MAX)
+        report_note("%s", line);
 }
 
 /* ---- who looks on --------------------------------------------------------------------------------------------- */
 
 static void pass_event(void *context, const netblt_event *event)
 {
-    station *net = context;
-
-    if (net->log != NULL)
-        qlog_event(net->log, event);
-    if (net->events.event != NULL)
-        net->events.event(net->events.context, event);
+    qlog_event(((station *)context)->log, event);
 }
 
 static void pass_packets(void *context, const netblt_passing *passing)
@@ -59,17 +40,8 @@ static void pass_packets(void *context, const netblt_passing *passing)
 
     if (net->pcap != NULL)
         capture_write(net->pcap, passing);
-    if (net->events.packets != NULL)
-        net->events.packets(net->events.context, passing);
-}
-
-static void pass_network_error(void *context, const netblt_network_error *error)
-{
-    station *net = context;
-
-    net->network_errors++;
-    if (net->events.network_error != NULL)
-        net->events.network_error(net->events.context, error);
+    if (net->plan.packets != NULL)
+        net->plan.packets(net->plan.context, passing);
 }
 
 static bool is_same_file(const char *a, const char *b)
@@ -119,37 +91,68 @@ static void close_records(station *net)
     netblt_failure failure;
 
     if (capture_close(net->pcap, &failure) != 0)
-        station_say(net, "%s", failure.text);
+        report_error("%s", failure.text);
     if (qlog_close(net->log, &failure) != 0)
-        station_say(net, "%s", failure.text);
+        report_error("%s", failure.text);
 }
 
-/* ---- signals -------------------------------------------------------------------------------------------------- */
+/* ---- errors from the network ------------------------------------------------------------------------------------- */
 
-static void signal_ready(void *context, uint32_t events)
+/* Two OPENs that came back are no accident; one may be, for instance when both ends are started at the same time. */
+#define OPEN_ERRORS_MAX 2
+
+static void fail_to_open(station *net, int error)
+{
+    const char *host = net->given->host;
+    netblt_failure *failure = net->plan.failure;
+
+    if (failure->kind != NETBLT_FAILURE_NONE)
+        return;
+    if (error == ECONNREFUSED)
+        netblt_fail(failure, NETBLT_FAILURE_UNREACHABLE,
+                    "nothing answers on UDP port %u of %s: start netblt there with --passive --encap udp",
+                    (unsigned)net->given->udp_port.value, host);
+    else if (error == ENOPROTOOPT)
+        netblt_fail(failure, NETBLT_FAILURE_UNREACHABLE,
+                    "%s does not take IP protocol 30: start netblt there with --passive, or use --encap udp at both "
+                    "ends",
+                    host);
+    else if (error == EPERM || error == EACCES)
+        netblt_fail(failure, NETBLT_FAILURE_UNREACHABLE,
+                    "packets to %s may not leave this host: a firewall here forbids them", host);
+    else
+        netblt_fail(failure, NETBLT_FAILURE_UNREACHABLE,
+                    "%s is unreachable: %s; check the address, the cable and the routes", host, strerror(error));
+    net->interrupts.leave = true;
+}
+
+/* An established transfer outlives what the network says, as long as the peer itself does not fall silent (TIMER-10).
+ */
+static void note_error(station *net, const netblt_network_error *error)
+{
+    char peer[NETBLT_ADDRESS_TEXT_BYTES];
+
+    if (error->error == net->reported_error)
+        return;
+    net->reported_error = error->error;
+    netblt_address_text(&error->foreign, peer);
+    if (error->error == EMSGSIZE)
+        report_note("the path to %s carries only smaller packets: going on in fragments; use a smaller --packet-size",
+                    peer);
+    else
+        report_note("the network says of %s: %s; going on, in case it passes", peer, strerror(error->error));
+}
+
+static void take_network_error(void *context, const netblt_network_error *error)
 {
     station *net = context;
+    enum station_stage stage = net->plan.stage == NULL ? STAGE_OTHER : net->plan.stage(net->plan.context);
 
-    (void)events;
-    for (unsigned left = signals_take(net->signal_fd); left > 0; left--) {
-        net->signals++;
-        if (net->events.interrupted != NULL)
-            net->events.interrupted(net->events.context, net->signals);
-    }
-}
-
-int station_watch_signals(station *net, netblt_failure *failure)
-{
-    int error = 0;
-
-    net->signal_fd = signals_open();
-    if (net->signal_fd < 0)
-        error = -errno;
-    else
-        error = netblt_loop_watch(net->loop, net->signal_fd, EPOLLIN, signal_ready, net);
-    if (error != 0)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for signals: %s", strerror(-error));
-    return 0;
+    net->network_errors++;
+    if (stage == STAGE_OPEN)
+        note_error(net, error);
+    else if (stage == STAGE_OPENING && error->error != EMSGSIZE && ++net->open_errors >= OPEN_ERRORS_MAX)
+        fail_to_open(net, error->error);
 }
 
 /* ---- threads --------------------------------------------------------------------------------------------------- */
@@ -204,17 +207,19 @@ static int open_sockets(station *net, netblt_failure *failure)
     const options *given = net->given;
 
     net->link = netblt_link_open(given->encap, given->family, failure);
-    if (net->link == NULL || (given->packet_socket && netblt_link_transmit_by_packet_socket(net->link, failure) != 0))
+    if (net->link == NULL ||
+        (given->transmit == TRANSMIT_AF_PACKET && netblt_link_transmit_by_packet_socket(net->link, failure) != 0))
         return -1;
-    return given->passive ? netblt_link_bind(net->link, &given->bind_address, options_udp_port(given), failure) : 0;
+    return given->passive ? netblt_link_bind(net->link, &given->bind_address, (uint16_t)given->udp_port.value, failure)
+                          : 0;
 }
 
-int station_open(station *net, const options *given, netblt_failure *failure)
+static int open_link_and_loop(station *net, netblt_failure *failure)
 {
-    *net = (station){.given = given, .signal_fd = -1, .wake_fd = -1};
-    if (open_sockets(net, failure) != 0 || reduce_privileges(net, failure) != 0 || check_records(given, failure) != 0)
+    if (open_sockets(net, failure) != 0 || reduce_privileges(net, failure) != 0 ||
+        check_records(net->given, failure) != 0)
         return -1;
-    if (given->sends_singly)
+    if (net->given->transmit == TRANSMIT_SINGLE)
         netblt_link_transmit_singly(net->link);
     net->loop = netblt_loop_new();
     if (net->loop == NULL)
@@ -222,7 +227,7 @@ int station_open(station *net, const options *given, netblt_failure *failure)
     return make_wake(net, failure);
 }
 
-int station_find_peer(station *net, netblt_failure *failure)
+static int find_peer(station *net, netblt_failure *failure)
 {
     if (net->given->passive)
         return 0;
@@ -247,7 +252,7 @@ static int make_endpoint(station *net, netblt_failure *failure)
     config.profile = given->profile;
     config.log = log_line;
     config.log_context = net;
-    if (net->log != NULL || net->events.event != NULL) {
+    if (net->log != NULL) {
         config.event = pass_event;
         config.event_context = net;
     }
@@ -257,19 +262,36 @@ static int make_endpoint(station *net, netblt_failure *failure)
     return 0;
 }
 
-int station_start(station *net, const station_events *events, netblt_failure *failure)
+static int open_endpoint(station *net, netblt_failure *failure)
 {
-    net->events = *events;
     if (open_records(net, failure) != 0 ||
         (!net->given->passive && netblt_link_bind(net->link, &net->route.source, 0, failure) != 0) ||
         make_endpoint(net, failure) != 0)
         return -1;
-    net->driver = netblt_driver_new(net->loop, net->link, net->endpoint, pass_network_error, net, failure);
+    net->driver = netblt_driver_new(net->loop, net->link, net->endpoint, take_network_error, net, failure);
     if (net->driver == NULL)
         return -1;
-    if (net->pcap != NULL || net->events.packets != NULL)
+    if (net->pcap != NULL || net->plan.packets != NULL)
         netblt_driver_set_tap(net->driver, pass_packets, net);
     return 0;
+}
+
+int station_open(station *net, const options *given, const station_plan *plan)
+{
+    netblt_failure *failure = plan->failure;
+
+    *net = (station){
+        .given = given,
+        .plan = *plan,
+        .interrupts = {.ask = plan->interrupted, .context = plan->context, .peers = plan->peers, .fd = -1},
+        .directory = -1,
+        .wake_fd = -1,
+    };
+    if (open_link_and_loop(net, failure) != 0 || find_peer(net, failure) != 0 ||
+        (plan->open_files != NULL && plan->open_files(plan->context) != 0) ||
+        signals_watch(&net->interrupts, net->loop, failure) != 0 || open_endpoint(net, failure) != 0)
+        return -1;
+    return confine(given, net->directory, net->writable, failure);
 }
 
 void station_close(station *net)
@@ -278,8 +300,7 @@ void station_close(station *net)
     netblt_endpoint_free(net->endpoint);
     netblt_link_close(net->link);
     netblt_loop_free(net->loop);
-    if (net->signal_fd >= 0)
-        close(net->signal_fd);
+    signals_close(&net->interrupts);
     if (net->wake_fd >= 0)
         close(net->wake_fd);
     close_records(net);
@@ -293,19 +314,21 @@ netblt_options station_connection_options(const station *net, bool any_order)
         .any_order = any_order,
         .rate = net->given->rate,
         .beyond_4g = net->given->beyond_4g,
-        .open_timeout_us = options_number_or(net->given->open_timeout_s, 0) * 1000000,
+        .open_timeout_us = net->given->open_timeout_s.value * 1000000,
     };
 }
 
-int station_connect(station *net, const station_call *call, netblt_connection **connection, netblt_failure *failure)
+int station_connect(station *net, const station_call *call, netblt_connection **connection)
 {
     const options *given = net->given;
     netblt_options how = station_connection_options(net, call->any_order);
-    uint16_t foreign_port = call->foreign_port != 0 ? call->foreign_port : options_port(given);
+    uint16_t foreign_port = call->foreign_port != 0 ? call->foreign_port : (uint16_t)given->port.value;
     netblt_path path = {
         .local = netblt_link_local(net->link, &net->route.source),
-        .foreign = netblt_address_with_port(&net->peer, given->encap == NETBLT_ENCAP_UDP ? options_udp_port(given) : 0),
+        .foreign = netblt_address_with_port(&net->peer,
+                                            given->encap == NETBLT_ENCAP_UDP ? (uint16_t)given->udp_port.value : 0),
     };
+    netblt_failure *failure = net->plan.failure;
     uint16_t local_port;
     int error;
 
@@ -332,9 +355,10 @@ int station_connect(station *net, const station_call *call, netblt_connection **
     return 0;
 }
 
-int station_listen(station *net, netblt_accept_fn *accept, void *context, netblt_failure *failure)
+int station_listen(station *net, const char *whom, netblt_accept_fn *accept, void *context)
 {
-    uint16_t port = options_port(net->given);
+    netblt_failure *failure = net->plan.failure;
+    uint16_t port = (uint16_t)net->given->port.value;
     int error;
 
     if (netblt_driver_own_port(net->driver, &net->given->bind_address, port, true, failure) != 0)
@@ -342,15 +366,28 @@ int station_listen(station *net, netblt_accept_fn *accept, void *context, netblt
     error = netblt_listen(net->endpoint, port, accept, context);
     if (error != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait on port %u: %s", port, netblt_strerror(error));
+    if (net->given->encap == NETBLT_ENCAP_UDP)
+        report_note("waiting for %s on port %u, UDP port %u", whom, port, (unsigned)net->given->udp_port.value);
+    else
+        report_note("waiting for %s on port %u", whom, port);
     return 0;
 }
 
-void station_round(station *net, netblt_time until, void (*tend)(void *context), void *context)
+void station_round(station *net, netblt_time until)
 {
     netblt_driver_wait(net->driver, until);
-    tend(context);
+    net->plan.tend(net->plan.context);
     netblt_driver_serve(net->driver);
-    tend(context);
+    net->plan.tend(net->plan.context);
+}
+
+void station_run(station *net)
+{
+    netblt_time until;
+
+    while (!net->interrupts.leave && (until = net->plan.next(net->plan.context)) != STATION_OVER)
+        station_round(net, until);
+    netblt_driver_flush(net->driver);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------------------------ */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Socket, endpoint, signals and records that all transfers of a command share. */
 #ifndef NETBLT_CLI_STATION_H
 #define NETBLT_CLI_STATION_H
 
@@ -6,60 +7,74 @@
 
 #include "cli/capture.h"
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "cli/qlog.h"
+#include "cli/signals.h"
 #include "io/driver.h"
 #include "io/route.h"
 
 /* This process's place in the network, which all its transfers share: socket, endpoint, signals, and who looks on
- * (capture file, event log). Each command begins with
- *
- *     station_open      the sockets, then no privileges but those that open files
- *     (files and names)
- *     station_start     address, endpoint, signals
- *     confine           nothing any more but what moving data takes (confine.h)
- *     station_connect or station_listen
- *     station_round     again and again */
+ * (capture file, event log). */
 
-/* What a command wants to hear of. Each may be NULL. */
-typedef struct station_events {
-    void (*interrupted)(void *context, unsigned count); /* the count-th signal has come */
-    netblt_network_error_fn *network_error;
-    netblt_event_fn *event;
-    netblt_tap_fn *packets; /* as they cross the link */
+/* How far the transfers of a command are, for what the network says of them. */
+enum station_stage {
+    STAGE_OPENING, /* an error ends the command */
+    STAGE_OPEN,    /* an error may pass */
+    STAGE_OTHER,   /* no error matters: nothing was begun, or there are peers that an error does not concern */
+};
+
+/* What is special to a command. */
+typedef struct station_plan {
+    /* Opens its files and sets station.directory. NULL: it has none. 0, or -1 with *failure. */
+    int (*open_files)(void *context);
+    enum interruption (*interrupted)(void *context, bool again); /* signals.h */
+    enum station_stage (*stage)(const void *context);            /* NULL: always STAGE_OTHER */
+    /* Called when packets have come, and when timers have run. */
+    void (*tend)(void *context);
+    /* When the next round is due; STATION_OVER: all is done. */
+    netblt_time (*next)(void *context);
+    netblt_tap_fn *packets;  /* as they cross the link; may be NULL */
+    const char *peers;       /* whom the command talks to, for people */
+    netblt_failure *failure; /* where goes what ends the command */
     void *context;
-} station_events;
+} station_plan;
+
+#define STATION_OVER 0
 
 typedef struct station {
     const options *given;
-    station_events events;
+    station_plan plan;
     netblt_loop *loop;
     netblt_link *link;
     netblt_driver *driver;
     netblt_endpoint *endpoint;
     capture *pcap;
     qlog *log;
-    progress bar;
+    signals interrupts;
+    int directory;       /* where files will still be opened, as an O_PATH descriptor; -1: nowhere */
+    bool writable;       /* ... and written */
     netblt_address peer; /* active end only, and the next */
     netblt_route route;
-    double round_trip_s; /* to the peer, if it was measured (round_trip.h); 0 = not known */
-    int signal_fd;
+    double round_trip_s;     /* to the peer, if it was measured (round_trip.h); 0 = not known */
     int wake_fd;             /* an eventfd: threads of this process have news, the next round looks for it */
-    unsigned signals;        /* taken so far */
     unsigned network_errors; /* heard of so far */
+    unsigned open_errors;    /* ... that answered our OPENs */
+    int reported_error;      /* errno of the last of them that the user was told of */
     unsigned log_lines;      /* of the core, printed so far */
 } station;
 
-/* Each answers 0, or -1 with *failure. */
-int station_open(station *net, const options *given, netblt_failure *failure);
-/* Looks up options.host and the way to it. Nothing to do for a passive end. */
-int station_find_peer(station *net, netblt_failure *failure);
-/* From here on signals are the station's. */
-int station_watch_signals(station *net, netblt_failure *failure);
-int station_start(station *net, const station_events *events, netblt_failure *failure);
-int station_listen(station *net, netblt_accept_fn *accept, void *context, netblt_failure *failure);
-/* Closes everything, flushes capture and log. Failures of the latter are told on stderr. */
+/* Sets everything up: the sockets, then no privileges but those that open files; the peer's address and the command's
+ * files; signals and the endpoint; then nothing any more but what moving data takes (sandbox.h). 0, or -1 with
+ * *plan->failure. */
+int station_open(station *net, const options *given, const station_plan *plan);
+/* Rounds until all is done or station.interrupts.leave. */
+void station_run(station *net);
+/* Waits once, moves packets and time. */
+void station_round(station *net, netblt_time until);
+/* Closes everything, flushes capture and log. Failures of the latter are reported. */
 void station_close(station *net);
+
+/* `whom` it waits for is for people. 0, or -1 with *plan.failure. */
+int station_listen(station *net, const char *whom, netblt_accept_fn *accept, void *context);
 
 /* Opens a connection to options.host. Zero: as the options say. */
 typedef struct station_call {
@@ -73,12 +88,10 @@ typedef struct station_call {
     uint16_t foreign_port;
     netblt_time open_timeout_us;
 } station_call;
-int station_connect(station *net, const station_call *call, netblt_connection **connection, netblt_failure *failure);
+/* 0, or -1 with *plan.failure. */
+int station_connect(station *net, const station_call *call, netblt_connection **connection);
 /* netblt_options for a connection of this process. */
 netblt_options station_connection_options(const station *net, bool any_order);
-
-/* Waits, moves packets and time; `tend` is called when packets have come, and when timers have run. */
-void station_round(station *net, netblt_time until, void (*tend)(void *context), void *context);
 
 /* Bytes of the largest IP packet towards the foreign end of `path` that travels whole. */
 uint32_t station_mtu_towards(const netblt_path *path);
@@ -86,8 +99,5 @@ uint32_t station_mtu_towards(const netblt_path *path);
 size_t station_overhead_bytes(const options *given, const netblt_address *foreign);
 /* The same before a peer is known. */
 size_t station_overhead_to_peer(const station *net);
-
-/* One line on stderr, beginning with "netblt: "; takes the progress line away first. */
-void station_say(station *net, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

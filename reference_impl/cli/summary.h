@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The result of a transfer, as text and as JSON. */
 #ifndef NETBLT_CLI_SUMMARY_H
 #define NETBLT_CLI_SUMMARY_H
 
@@ -8,9 +9,8 @@
 
 #include "cli/digest.h"
 #include "cli/json.h"
-#include "cli/options.h"
 
-/* How it all ended: what the human's lines and the JSON object are made of. Keys and meanings: docs/netblt.md. */
+/* Keys and meanings: docs/netblt.md. */
 typedef struct summary {
     const char *result; /* netblt_result_name(), or "local-error", "not-supported", "interrupted" */
     char reason[400];
@@ -26,11 +26,13 @@ typedef struct summary {
     uint64_t wire_bytes;
 } summary;
 
-void summary_print_json(const summary *end, FILE *to);
-/* The same keys as members of an object that the caller has begun, and goes on with. */
-void summary_write_members(const summary *end, json_writer *json);
-void summary_write_negotiated(const summary *end, json_writer *json);
-/* Two lines for people. Only for a transfer that succeeded. */
-void summary_print_text(const summary *end, FILE *to);
+const char *summary_role(enum netblt_role role);
+/* NULL when memory is short. */
+json_t *summary_object(const summary *end);
+json_t *summary_negotiated(const summary *end);
+/* Two lines for people on stderr. Only for a transfer that succeeded. */
+void summary_print_text(const summary *end);
+/* Bits per second; 0 for no time. */
+double summary_rate(uint64_t bytes, double seconds);
 
 #endif

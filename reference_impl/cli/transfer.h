@@ -5,7 +5,7 @@
 #include <netblt/endpoint.h>
 
 #include "cli/buffer_pool.h"
-#include "cli/exit_code.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "cli/source.h"
@@ -71,9 +71,7 @@ enum exit_code transfer_judge(const transfer *work, summary *end);
 enum exit_code transfer_exit_code_of(const netblt_failure *failure);
 /* Fills a summary for what failed before there was a transfer. */
 enum exit_code transfer_judge_failure(const options *given, const netblt_failure *failure, summary *end);
-/* Puts the outcome of the protocol into words that say who ended it and what to do. `peer` names the other end. */
-void transfer_explain(enum netblt_result outcome, const char *reason, const char *peer, const options *given,
-                      const netblt_info *info, char *text, size_t capacity);
-enum exit_code transfer_exit_code_of_outcome(enum netblt_result result);
+/* 0 when one of them has not been. */
+double transfer_seconds(netblt_time from, netblt_time to);
 
 #endif

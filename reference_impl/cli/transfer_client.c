@@ -178,21 +178,18 @@ netblt_options transfer_options(const transfer *work)
 
 sink_how transfer_sink_how(const transfer *work, bool replace)
 {
-    return (sink_how){.replace = replace, .sync = options_sync(work->net->given), .wake_fd = work->net->wake_fd};
+    return (sink_how){.replace = replace, .sync = work->net->given->sync == SYNC_ALWAYS, .wake_fd = work->net->wake_fd};
 }
 
 /* ---- in each round ----------------------------------------------------------------------------------------------- */
 
-/* The source has bytes, or the sink room: the core may ask again. */
-static void stream_ready(void *context, uint32_t events)
+/* The source has bytes: the core may ask again. */
+static void source_ready(void *context, uint32_t events)
 {
     transfer *work = context;
 
     (void)events;
-    if (work->from != NULL)
-        netblt_loop_unwatch(work->net->loop, source_fd(work->from));
-    else if (sink_flush(work->to))
-        netblt_loop_unwatch(work->net->loop, sink_fd(work->to));
+    netblt_loop_unwatch(work->net->loop, source_fd(work->from));
     if (work->connection != NULL && !work->finished)
         netblt_resume(work->connection, netblt_clock_now());
 }
@@ -201,7 +198,7 @@ static void tend_source(transfer *work)
 {
     if (work->source_waits && !work->finished && source_failure(work->from) == NULL) {
         work->source_waits = false;
-        netblt_loop_watch(work->net->loop, source_fd(work->from), EPOLLIN, stream_ready, work);
+        netblt_loop_watch(work->net->loop, source_fd(work->from), EPOLLIN, source_ready, work);
     }
 }
 
@@ -229,10 +226,7 @@ static void store(transfer *work)
 
 static void tend_sink(transfer *work)
 {
-    bool flushed = sink_flush(work->to);
-
-    if (!flushed && sink_fd(work->to) >= 0)
-        netblt_loop_watch(work->net->loop, sink_fd(work->to), EPOLLOUT, stream_ready, work);
+    sink_collect(work->to);
     ask_for_more(work);
     if (work->finished && work->outcome != NETBLT_DONE)
         sink_abandon(work->to);

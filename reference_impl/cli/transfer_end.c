@@ -23,13 +23,14 @@ static const char *failure_result(enum netblt_failure_kind kind)
                                                 : "local-error";
 }
 
-void transfer_explain(enum netblt_result outcome, const char *reason, const char *peer, const options *given,
-                      const netblt_info *info, char *text, size_t capacity)
+/* Puts the outcome of the protocol into words that say who ended it and what to do. */
+static void explain(const transfer *work, char *text, size_t capacity)
 {
+    const char *peer = work->peer;
     char words[NETBLT_STRING_MAX_BYTES + 1];
 
-    text_printable(reason, words, sizeof words);
-    switch (outcome) {
+    text_printable(work->reason, words, sizeof words);
+    switch (work->outcome) {
     case NETBLT_DONE:
         snprintf(text, capacity, "done");
         break;
@@ -38,7 +39,7 @@ void transfer_explain(enum netblt_result outcome, const char *reason, const char
         break;
     case NETBLT_UNREACHABLE:
         snprintf(text, capacity, "%s does not answer on port %u: is netblt waiting there with --passive?", peer,
-                 options_port(given));
+                 (uint16_t)work->net->given->port.value);
         break;
     case NETBLT_PEER_QUIT:
         snprintf(text, capacity, "%s stopped the transfer: %s", peer, words);
@@ -51,12 +52,12 @@ void transfer_explain(enum netblt_result outcome, const char *reason, const char
         snprintf(text, capacity, "%s", words);
         break;
     case NETBLT_PEER_DEAD:
-        snprintf(text, capacity, "%s has been silent for %u s: gave it up", peer, info->negotiated.death_timer_s);
+        snprintf(text, capacity, "%s has been silent for %u s: gave it up", peer, work->info.negotiated.death_timer_s);
         break;
     }
 }
 
-enum exit_code transfer_exit_code_of_outcome(enum netblt_result result)
+static enum exit_code exit_code_of_outcome(enum netblt_result result)
 {
     if (result == NETBLT_DONE)
         return EXIT_CODE_DONE;
@@ -89,12 +90,11 @@ static enum exit_code judge(const transfer *work, summary *end)
         return EXIT_CODE_INTERRUPTED;
     }
     end->result = netblt_result_name(work->outcome);
-    transfer_explain(work->outcome, work->reason, work->peer, work->net->given, &work->info, end->reason,
-                     sizeof end->reason);
-    return transfer_exit_code_of_outcome(work->outcome);
+    explain(work, end->reason, sizeof end->reason);
+    return exit_code_of_outcome(work->outcome);
 }
 
-static double seconds_between(netblt_time from, netblt_time to)
+double transfer_seconds(netblt_time from, netblt_time to)
 {
     return from != 0 && to > from ? (double)(to - from) / 1e6 : 0;
 }
@@ -114,12 +114,12 @@ enum exit_code transfer_judge(const transfer *work, summary *end)
     end->bytes = stats->payload_bytes;
     if (work->info.ends_in_hash && work->outcome == NETBLT_DONE)
         end->bytes -= DIGEST_BYTES;
-    end->seconds = seconds_between(work->started_at, work->finished_at);
-    end->steady_seconds = seconds_between(stats->first_data_at, stats->last_buffer_at);
+    end->seconds = transfer_seconds(work->started_at, work->finished_at);
+    end->steady_seconds = transfer_seconds(stats->first_data_at, stats->last_buffer_at);
     end->wire_bytes = stats->bytes_sent + stats->packets_sent * header_bytes;
     if (code == EXIT_CODE_DONE && work->from != NULL)
         source_digest(work->from, end->sha256);
-    else if (code == EXIT_CODE_DONE)
+    else if (code == EXIT_CODE_DONE && work->to != NULL)
         sink_digest(work->to, end->sha256);
     return code;
 }

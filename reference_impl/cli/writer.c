@@ -1,90 +1,70 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A thread that writes one received file: see file_writer.h. */
-#include "cli/file_writer.h"
+/* A thread that writes what one transfer receives: see writer.h. */
+#include "cli/writer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 /* What is read back at once to hash a buffer that came early. */
 #define READ_BACK_BYTES 65536
+/* stdout may be shared, so it is not made non-blocking. A pipe that polls writable takes so much without blocking
+ * (PIPE_BUF on Linux). */
+#define STREAM_PIECE_BYTES 4096
 
 struct piece {
-    struct piece *next;
+    STAILQ_ENTRY(piece) next;
     uint64_t index;
     uint8_t *data;
     uint32_t length;
 };
 
-struct pieces {
-    struct piece *first;
-    struct piece **end;
-};
+STAILQ_HEAD(pieces, piece);
 
-struct file_writer {
+struct sink_writer {
     /* The thread's own. SHA-256 takes bytes in order, buffers do not come so: those before `hashed` are in, of the
      * others `written` remembers which have come (bit index % 8 of byte index / 8). */
-    file_place *at;
+    writer_target to;
     digest *sum;
+    int stream_error;
     uint32_t buffer_bytes;
     uint64_t size;
     uint64_t hashed;
     uint8_t *written;
     size_t written_bytes;
 
-    int wake_fd;
     pthread_t thread;
     pthread_mutex_t mutex; /* of all below */
     pthread_cond_t changed;
     struct pieces queue; /* to write */
     struct pieces back;  /* to take back */
-    bool busy;           /* the thread holds a piece of neither */
     bool finishing;
     bool abandoned;
-    bool ended;
-    int error; /* the first that happened; 0 = none */
-    enum file_writer_state state;
+    writer_news news;
 };
 
-/* ---- pieces ---------------------------------------------------------------------------------------------------- */
-
-static void append(struct pieces *list, struct piece *piece)
-{
-    piece->next = NULL;
-    *list->end = piece;
-    list->end = &piece->next;
-}
-
+/* NULL when there is none. */
 static struct piece *take_first(struct pieces *list)
 {
-    struct piece *piece = list->first;
+    struct piece *piece = STAILQ_FIRST(list);
 
-    if (piece == NULL)
-        return NULL;
-    list->first = piece->next;
-    if (list->first == NULL)
-        list->end = &list->first;
+    if (piece != NULL)
+        STAILQ_REMOVE_HEAD(list, next);
     return piece;
-}
-
-static void free_all(struct pieces *list)
-{
-    struct piece *piece;
-
-    while ((piece = take_first(list)) != NULL)
-        free(piece);
 }
 
 /* ---- which buffers have come ----------------------------------------------------------------------------------- */
 
-static bool has_come(const file_writer *writer, uint64_t index)
+static bool has_come(const sink_writer *writer, uint64_t index)
 {
     return index / 8 < writer->written_bytes && (writer->written[index / 8] >> (index % 8) & 1) != 0;
 }
 
-static bool mark_come(file_writer *writer, uint64_t index)
+static bool mark_come(sink_writer *writer, uint64_t index)
 {
     size_t needed = (size_t)(index / 8) + 1;
 
@@ -120,13 +100,13 @@ static int write_at(int fd, const uint8_t *data, uint32_t length, uint64_t offse
 }
 
 /* Hashes the bytes from `offset` to `end` as they are in the file. */
-static int hash_back(file_writer *writer, uint64_t offset, uint64_t end)
+static int hash_back(sink_writer *writer, uint64_t offset, uint64_t end)
 {
     uint8_t bytes[READ_BACK_BYTES];
 
     while (offset < end) {
         size_t wanted = end - offset < sizeof bytes ? (size_t)(end - offset) : sizeof bytes;
-        ssize_t got = pread(place_fd(writer->at), bytes, wanted, (off_t)offset);
+        ssize_t got = pread(place_fd(writer->to.at), bytes, wanted, (off_t)offset);
 
         if (got > 0) {
             digest_add(writer->sum, bytes, (size_t)got);
@@ -139,7 +119,7 @@ static int hash_back(file_writer *writer, uint64_t offset, uint64_t end)
 }
 
 /* `piece` is buffer `hashed` and still in memory; buffers that came before it and follow it are read back. */
-static int hash_from(file_writer *writer, const struct piece *piece)
+static int hash_from(sink_writer *writer, const struct piece *piece)
 {
     uint64_t from;
     uint64_t end;
@@ -152,13 +132,43 @@ static int hash_from(file_writer *writer, const struct piece *piece)
     return hash_back(writer, from * writer->buffer_bytes, end < writer->size ? end : writer->size);
 }
 
-static int store(file_writer *writer, const struct piece *piece)
+/* Bytes of a stream, as fast as its reader takes them. */
+static void write_stream(void *context, const uint8_t *bytes, size_t length)
+{
+    sink_writer *writer = context;
+
+    while (length > 0 && writer->stream_error == 0) {
+        struct pollfd ready[] = {{.fd = writer->to.stream_fd, .events = POLLOUT},
+                                 {.fd = writer->to.stop_fd, .events = POLLIN}};
+        ssize_t written = -1;
+
+        errno = EINTR;
+        if (poll(ready, 2, -1) > 0 && ready[1].revents != 0)
+            errno = ECANCELED;
+        else if (ready[0].revents != 0)
+            written = write(writer->to.stream_fd, bytes, length < STREAM_PIECE_BYTES ? length : STREAM_PIECE_BYTES);
+        if (written >= 0) {
+            bytes += written;
+            length -= (size_t)written;
+        } else if (errno != EINTR && errno != EAGAIN) {
+            writer->stream_error = errno;
+        }
+    }
+}
+
+static int store_in_stream(sink_writer *writer, const struct piece *piece)
+{
+    digest_add(writer->sum, piece->data, piece->length); /* which passes it on to write_stream() */
+    return writer->stream_error;
+}
+
+static int store_in_file(sink_writer *writer, const struct piece *piece)
 {
     uint64_t offset = piece->index * writer->buffer_bytes;
-    int error = place_find_lost(writer->at); /* it could only fail at the end: better now */
+    int error = place_find_lost(writer->to.at); /* it could only fail at the end: better now */
 
     if (error == 0)
-        error = write_at(place_fd(writer->at), piece->data, piece->length, offset);
+        error = write_at(place_fd(writer->to.at), piece->data, piece->length, offset);
     if (error != 0)
         return error;
     if (offset + piece->length > writer->size)
@@ -171,34 +181,32 @@ static int store(file_writer *writer, const struct piece *piece)
 /* ---- the thread ------------------------------------------------------------------------------------------------ */
 
 /* An eventfd takes less than 8 bytes only when its count is at its end: then the loop is awake anyway. */
-static void wake(const file_writer *writer)
+static void wake(const sink_writer *writer)
 {
     const uint64_t one = 1;
 
-    if (write(writer->wake_fd, &one, sizeof one) < 0)
+    if (write(writer->to.wake_fd, &one, sizeof one) < 0)
         return;
 }
 
 /* Called and returns with the mutex held. */
-static void write_first(file_writer *writer)
+static void write_first(sink_writer *writer)
 {
     struct piece *piece = take_first(&writer->queue);
-    int error = writer->error;
+    int error = writer->news.error;
 
-    writer->busy = true;
     pthread_mutex_unlock(&writer->mutex);
     if (error == 0)
-        error = store(writer, piece);
+        error = writer->to.at == NULL ? store_in_stream(writer, piece) : store_in_file(writer, piece);
     pthread_mutex_lock(&writer->mutex);
-    writer->busy = false;
-    append(&writer->back, piece);
-    writer->error = error;
+    STAILQ_INSERT_TAIL(&writer->back, piece, next);
+    writer->news.error = error;
     if (error != 0)
-        writer->state = FILE_WRITER_FAILED;
+        writer->news.state = WRITER_FAILED;
     wake(writer);
 }
 
-static bool is_abandoned(file_writer *writer)
+static bool is_abandoned(sink_writer *writer)
 {
     bool abandoned;
 
@@ -208,69 +216,80 @@ static bool is_abandoned(file_writer *writer)
     return abandoned;
 }
 
-/* Data that end in their digest are stored without it, and only if it is right. */
-static int cut_digest(const file_writer *writer)
+/* Data that end in their digest are stored without it, and only if it is right. The sync may take long, so it is asked
+ * again before the name is given. */
+static int store_file_for_good(sink_writer *writer)
 {
-    if (!digest_is_expected(writer->sum))
-        return 0;
-    if (!digest_agrees(writer->sum))
-        return EBADMSG;
-    return ftruncate(place_fd(writer->at), (off_t)(writer->size - DIGEST_BYTES)) == 0 ? 0 : errno;
-}
-
-/* Called and returns with the mutex held. The sync may take long, so it is asked again before the name is given. */
-static void store_for_good(file_writer *writer)
-{
+    off_t size = (off_t)(writer->size - DIGEST_BYTES);
     int error;
 
+    if (digest_is_expected(writer->sum) && ftruncate(place_fd(writer->to.at), size) != 0)
+        return errno;
+    error = place_sync(writer->to.at);
+    return error != 0 || is_abandoned(writer) ? error : place_settle(writer->to.at);
+}
+
+static int close_stream(sink_writer *writer)
+{
+    int fd = writer->to.stream_fd;
+
+    writer->to.stream_fd = -1;
+    return close(fd) == 0 ? 0 : errno;
+}
+
+/* Called and returns with the mutex held. */
+static void store_for_good(sink_writer *writer)
+{
+    int error = EBADMSG;
+
     pthread_mutex_unlock(&writer->mutex);
-    error = cut_digest(writer);
-    if (error == 0)
-        error = place_sync(writer->at);
-    if (error == 0 && !is_abandoned(writer))
-        error = place_settle(writer->at);
+    if (digest_agrees(writer->sum))
+        error = writer->to.at == NULL ? close_stream(writer) : store_file_for_good(writer);
     pthread_mutex_lock(&writer->mutex);
-    writer->error = error;
+    writer->news.error = error;
     if (error != 0)
-        writer->state = FILE_WRITER_FAILED;
-    else if (place_is_named(writer->at))
-        writer->state = FILE_WRITER_STORED;
+        writer->news.state = WRITER_FAILED;
+    else if (writer->to.at == NULL || place_is_named(writer->to.at))
+        writer->news.state = WRITER_STORED;
 }
 
 static void *run(void *context)
 {
-    file_writer *writer = context;
+    sink_writer *writer = context;
 
-    place_remove_stale(place_directory(writer->at));
+    if (writer->to.at != NULL)
+        place_remove_stale(place_directory(writer->to.at));
     pthread_mutex_lock(&writer->mutex);
     while (!writer->abandoned) {
-        if (writer->queue.first != NULL)
+        if (!STAILQ_EMPTY(&writer->queue))
             write_first(writer);
         else if (!writer->finishing)
             pthread_cond_wait(&writer->changed, &writer->mutex);
         else
             break;
     }
-    if (!writer->abandoned && writer->error == 0)
+    if (!writer->abandoned && writer->news.error == 0)
         store_for_good(writer);
-    writer->ended = true;
+    writer->news.ended = true;
     pthread_mutex_unlock(&writer->mutex);
     wake(writer);
     return NULL;
 }
 
-file_writer *file_writer_start(file_place *at, digest *sum, uint32_t buffer_bytes, int wake_fd)
+sink_writer *writer_start(const writer_target *to, digest *sum, uint32_t buffer_bytes)
 {
-    file_writer *writer = calloc(1, sizeof *writer);
+    sink_writer *writer = calloc(1, sizeof *writer);
     int error;
 
     if (writer == NULL) {
         errno = ENOMEM;
         return NULL;
     }
-    *writer = (file_writer){.at = at, .sum = sum, .buffer_bytes = buffer_bytes, .wake_fd = wake_fd};
-    writer->queue.end = &writer->queue.first;
-    writer->back.end = &writer->back.first;
+    *writer = (struct sink_writer){.to = *to, .sum = sum, .buffer_bytes = buffer_bytes};
+    if (to->at == NULL)
+        digest_pass_on(sum, write_stream, writer);
+    STAILQ_INIT(&writer->queue);
+    STAILQ_INIT(&writer->back);
     pthread_mutex_init(&writer->mutex, NULL);
     pthread_cond_init(&writer->changed, NULL);
     error = pthread_create(&writer->thread, NULL, run, writer);
@@ -283,23 +302,28 @@ file_writer *file_writer_start(file_place *at, digest *sum, uint32_t buffer_byte
     return NULL;
 }
 
-void file_writer_free(file_writer *writer)
+void writer_free(sink_writer *writer)
 {
+    struct piece *piece;
+
     if (writer == NULL)
         return;
-    file_writer_abandon(writer);
+    writer_abandon(writer);
     pthread_join(writer->thread, NULL);
-    free_all(&writer->queue);
-    free_all(&writer->back);
+    STAILQ_CONCAT(&writer->back, &writer->queue);
+    while ((piece = take_first(&writer->back)) != NULL)
+        free(piece);
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->mutex);
+    if (writer->to.at == NULL && writer->to.stream_fd >= 0)
+        close(writer->to.stream_fd);
     free(writer->written);
     free(writer);
 }
 
 /* ---- for the event loop ----------------------------------------------------------------------------------------- */
 
-bool file_writer_write(file_writer *writer, uint64_t index, uint8_t *data, uint32_t length)
+bool writer_write(sink_writer *writer, uint64_t index, uint8_t *data, uint32_t length)
 {
     struct piece *piece = malloc(sizeof *piece);
 
@@ -307,13 +331,13 @@ bool file_writer_write(file_writer *writer, uint64_t index, uint8_t *data, uint3
         return false;
     *piece = (struct piece){.index = index, .data = data, .length = length};
     pthread_mutex_lock(&writer->mutex);
-    append(&writer->queue, piece);
+    STAILQ_INSERT_TAIL(&writer->queue, piece, next);
     pthread_cond_signal(&writer->changed);
     pthread_mutex_unlock(&writer->mutex);
     return true;
 }
 
-static void set(file_writer *writer, bool *flag)
+static void set(sink_writer *writer, bool *flag)
 {
     pthread_mutex_lock(&writer->mutex);
     *flag = true;
@@ -321,24 +345,28 @@ static void set(file_writer *writer, bool *flag)
     pthread_mutex_unlock(&writer->mutex);
 }
 
-void file_writer_finish(file_writer *writer)
+void writer_finish(sink_writer *writer)
 {
     set(writer, &writer->finishing);
 }
 
-void file_writer_abandon(file_writer *writer)
+void writer_abandon(sink_writer *writer)
 {
+    const uint64_t one = 1;
+
     set(writer, &writer->abandoned);
+    if (writer->to.stop_fd >= 0 && write(writer->to.stop_fd, &one, sizeof one) < 0)
+        return; /* it is set already */
 }
 
-uint8_t *file_writer_take_back(file_writer *writer)
+uint8_t *writer_take_back(sink_writer *writer)
 {
     struct piece *piece;
     uint8_t *data = NULL;
 
     pthread_mutex_lock(&writer->mutex);
     piece = take_first(&writer->back);
-    if (piece == NULL && writer->ended) /* what was never written */
+    if (piece == NULL && writer->news.ended) /* what was never written */
         piece = take_first(&writer->queue);
     pthread_mutex_unlock(&writer->mutex);
     if (piece != NULL)
@@ -347,42 +375,12 @@ uint8_t *file_writer_take_back(file_writer *writer)
     return data;
 }
 
-bool file_writer_is_idle(file_writer *writer)
+writer_news writer_look(sink_writer *writer)
 {
-    bool idle;
+    writer_news news;
 
     pthread_mutex_lock(&writer->mutex);
-    idle = writer->queue.first == NULL && writer->back.first == NULL && !writer->busy;
+    news = writer->news;
     pthread_mutex_unlock(&writer->mutex);
-    return idle;
-}
-
-enum file_writer_state file_writer_look(file_writer *writer)
-{
-    enum file_writer_state state;
-
-    pthread_mutex_lock(&writer->mutex);
-    state = writer->state;
-    pthread_mutex_unlock(&writer->mutex);
-    return state;
-}
-
-int file_writer_error(file_writer *writer)
-{
-    int error;
-
-    pthread_mutex_lock(&writer->mutex);
-    error = writer->error;
-    pthread_mutex_unlock(&writer->mutex);
-    return error;
-}
-
-bool file_writer_has_ended(file_writer *writer)
-{
-    bool ended;
-
-    pthread_mutex_lock(&writer->mutex);
-    ended = writer->ended;
-    pthread_mutex_unlock(&writer->mutex);
-    return ended;
+    return news;
 }
