@@ -224,7 +224,7 @@ static void prepare_batch(relay_batch *batch)
 static void check_interface(relay *r, const relay_socket *s)
 {
     if (!relay_socket_alive(s)) {
-        fprintf(stderr, "flakeway: the interface %s has vanished\n", s->name);
+        fprintf(stderr, "flakeway: the interface %s has disappeared\n", s->name);
         end(r, RELAY_BROKE);
     }
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -121,10 +122,11 @@ def test_a_suspicion_fails_only_when_strict(command: Command) -> None:
 def test_the_table_names_verdict_requirement_offender_frame_and_text(command: Command) -> None:
     done = command("check", str(VIOLATING))
     assert done.status == 1
-    (row,) = [line for line in done.output.splitlines() if line.startswith("FAIL")]
-    assert row.split()[1] == "ORDER-02"
-    assert row.endswith("10.0.0.1 sender")
-    assert f"[{VIOLATING}, frame 15]" in done.output
+    (row,) = [row.split() for row in re.findall(r"^FAIL .*\n(?: {10}.*\n)*", done.output, re.MULTILINE)]
+    words = " ".join(row)
+    assert words.startswith("FAIL ORDER-02 stream 0: ")
+    assert " 10.0.0.1 sender " in words
+    assert words.endswith(f"[{VIOLATING}, frame 15]")
 
 
 def test_what_was_not_put_to_the_test_shows_only_when_asked_for(command: Command) -> None:

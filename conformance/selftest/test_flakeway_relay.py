@@ -281,7 +281,7 @@ def test_a_vanished_interface_ends_the_relay_and_leaves_a_complete_capture(lab: 
     lab.remove_b()
     _, err = relay.communicate(timeout=DEADLINE_S)
     assert relay.returncode == 1
-    assert err == "flakeway: the interface right0 has vanished\n"
+    assert err == "flakeway: the interface right0 has disappeared\n"
     assert len(tshark(lab.capture, "frame.number")) == 20
 
 

@@ -225,8 +225,9 @@ def test_an_interrupted_run_leaves_valid_results_so_far(tmp_path: Path, number: 
     words = [sys.executable, "-m", "netblt_conformance", "run", "-v", "--no-dissector", "--report", str(tmp_path)]
     run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert run.stdout is not None
-    for _ in range(21):  # what is tested, and 20 results
-        run.stdout.readline()
+    shown = 0
+    while shown < 21:  # what is tested, and 20 results; a result that needs more than one line continues indented
+        shown += not run.stdout.readline().startswith(" ")
     os.killpg(run.pid, number) if number is signal.SIGINT else run.send_signal(number)
     time.sleep(0.05)
     run.send_signal(number)  # somebody in a hurry

@@ -41,3 +41,22 @@ def test_other_requirements_are_other_rows() -> None:
 def test_without_everything_plain_passes_are_left_out() -> None:
     warning = results("active-sender", verdict=Verdict.WARN, reason="hm")
     assert len(table.table(results("passive-sender") + warning, False, everything=False)) == 1
+
+
+def test_rows_fit_eighty_columns_and_keep_every_word() -> None:
+    failure = dataclasses.replace(
+        *results("passive-sender", verdict=Verdict.FAIL, reason="expected " + "a packet " * 30 + "and none came"),
+        case="a_case_whose_name_is_long_" * 4,
+        requirements=["CTRL-04", "CTRL-05", "RESEND-02"],
+    )
+    (row,) = table.rows([failure], False)
+    lines = row.splitlines()
+    assert lines[0].startswith("FAIL    CTRL-04, CTRL-05, RESEND-02  a case")
+    assert max(map(len, lines)) <= 80
+    words = f"FAIL CTRL-04, CTRL-05, RESEND-02 {failure.case} passive-sender {failure.reason}".replace("_", " ")
+    assert row.split() == words.split()
+
+
+def test_a_word_that_is_longer_than_a_line_is_not_broken() -> None:
+    path = "/a" * 60
+    assert path in table.wrapped(f"report: {path}")[-1]

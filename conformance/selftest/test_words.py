@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Documents, help and messages use plain technical English: the table of words."""
+"""Documents, help and messages use plain technical English: the table of words, lengths of lines, 80 columns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from selftest import texts
+
+LINE_MAX = 100  # characters of a line of documentation
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,17 @@ def wrong_words(place: str, text: texts.Text) -> Iterator[str]:
                 yield f"{text.file}:{line}: '{' '.join(found[0].split())}': write {word.write}"
 
 
+def long_lines(name: str, document: str) -> Iterator[str]:
+    """Lines that are too long, but for tables, code blocks, links and images, which cannot be broken."""
+    code = False
+    for number, line in enumerate(document.splitlines(), 1):
+        if line.startswith("```"):
+            code = not code
+        breakable = not code and not line.startswith(("|", "    ", "<!--")) and "](" not in line
+        if breakable and len(line) > LINE_MAX:
+            yield f"{name}:{number}: {len(line)} characters; a line has at most {LINE_MAX}"
+
+
 @pytest.mark.parametrize("place", texts.PLACES)
 def test_texts_use_plain_words(place: str) -> None:
     found = [complaint for text in texts.PLACES[place]() for complaint in wrong_words(place, text)]
@@ -102,6 +115,17 @@ def test_every_permitted_use_exists() -> None:
     assert not unused
 
 
+def test_lines_of_documents_are_short() -> None:
+    found = [long for path in texts.documents() for long in long_lines(path.name, path.read_text(encoding="utf-8"))]
+    assert not found, "\n".join(["", *found])
+
+
+@pytest.mark.parametrize(("program", "command"), texts.commands())
+def test_help_fits_a_terminal(program: str, command: str) -> None:
+    lines = texts.help_of(program, command).splitlines()
+    assert [line for line in lines if len(line) > texts.COLUMNS] == []
+
+
 def test_a_phrase_is_found_across_lines() -> None:
     text = texts.Text("file.md", 7, texts.plain("Packets that\n  are sent\n * again."))
     assert [one.split(": ")[0] for one in wrong_words("reasons", text)] == ["file.md:8"]
@@ -117,3 +141,10 @@ def test_texts_of_c_are_its_string_literals() -> None:
         '#include "a b.h"\n/* "no text" */\nchar quote = \'"\';\nputs("one \\" " /* and */\n  "two"); puts("x y");\n'
     )
     assert list(texts.c_strings(source)) == [(4, 'one \\" two'), (5, "x y")]
+
+
+def test_lines_that_cannot_be_broken_may_be_long() -> None:
+    long = "a" * LINE_MAX
+    fine = [f"| {long} |", f"    {long}", "```", f"x {long}", "```", f"[x]({long})", long]
+    assert list(long_lines("x.md", "\n".join(fine))) == []
+    assert len(list(long_lines("x.md", f"{long}b"))) == 1

@@ -15,7 +15,6 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 COLUMNS = 80  # of a terminal that a reader may have
 COMMANDS = {
-    "netblt": ("send", "recv", "listen", "perf"),
     "netblt-conformance": (
         *("run", "doctor", "check", "watch", "list", "coverage", "explain", "replay", "shrink", "experiment"),
         *("experiment fit", "experiment compare", "mutants"),
@@ -27,6 +26,8 @@ C_TOKEN = re.compile(r"/\*.*?\*/|//[^\n]*|'(?:[^'\\\n]|\\.)+'|\"((?:[^\"\\\n]|\\
 C_INCLUDE = re.compile(r"^\s*#\s*include[^\n]*", re.MULTILINE)
 # What a line of a document or of a comment begins with before its text: indentation, "*" of a comment in C.
 LINE_START = re.compile(r"^[ \t]*(?:/?\*+(?= |$)[ \t]*)?", re.MULTILINE)
+# A name in a document: of a file, a mutant, an option. It may contain any word.
+NAME = re.compile(r"`[^`\s]*[-_./][^`\s]*`")
 # Keys of TOML files whose values are names, references or quoted source.
 TOML_NAMES = ("slug", "id", "dialects", "ambiguities", "same_as", "binds", "reach", "file", "old", "new", "name")
 
@@ -59,12 +60,13 @@ def plain(text: str) -> str:
 
 def documents() -> list[Path]:
     """Every document that a reader opens."""
-    return _files("docs/*.md", "README.md", "*/README.md", "dissector/upstream/README.md", "**/catalogue/*.md.in")
+    found = _files("docs/*.md", "README.md", "*/README.md", "dissector/upstream/README.md", "conformance/**/*.md.in")
+    return [path for path in found if path.name != "library.md"]
 
 
 def docs() -> Iterator[Text]:
     for path in documents():
-        yield Text(_name(path), 1, plain(_read(path)))
+        yield Text(_name(path), 1, NAME.sub("`name`", plain(_read(path))))
 
 
 def manual() -> Iterator[Text]:
@@ -170,6 +172,9 @@ def headers() -> Iterator[Text]:
 
 
 PLACES: dict[str, Callable[[], Iterator[Text]]] = {
+    "docs": docs,
+    "manual": manual,
+    "help": helps,
     "catalogue": catalogue,
     "reasons": reasons,
     "findings": findings,

@@ -14,8 +14,8 @@ from typing import Any
 HEAD = """\
 # Wireshark versions
 
-Written by `dissector/nightly/wireshark-versions`, which builds the plugin (`-Wall -Wextra ... -Werror`) and runs
-`dissector/tests` in a fresh root of each distribution. Do not edit: run it.
+Written by `dissector/nightly/wireshark-versions`, which builds the plugin (`-Wall -Wextra ...
+-Werror`) and runs `dissector/tests` in a new root of each distribution. Do not edit: run it.
 
 | distribution | Wireshark | gcc | Python | built | tests | on | at commit |
 |---|---|---|---|---|---|---|---|

@@ -123,7 +123,7 @@ def quit_repeated() -> Exchange:
 
 
 def quit_inside_a_buffer() -> Exchange:
-    talk = half_way("The sender quits behind the second of four packets of a buffer.")
+    talk = half_way("The sender quits after the second of four packets of a buffer.")
     talk.sends_piece(MIDDLE, 0)
     talk.sends_piece(MIDDLE, 1)
     talk.looks_like("QUIT-04", talk.puts(SENDER, "QUIT", text_field("enough")), SENDER)
@@ -132,7 +132,7 @@ def quit_inside_a_buffer() -> Exchange:
 
 
 def done_again_and_again() -> Exchange:
-    talk = Talk("The receiver says DONE three times, though nothing comes from the sender.")
+    talk = Talk("The receiver sends DONE three times, though the sender sends nothing.")
     talk.start().finish(0)
     talk.wait(100)
     talk.looks_like("CLOSE-06", talk.says_done(), RECEIVER)
@@ -143,7 +143,7 @@ def done_again_and_again() -> Exchange:
 
 def done_for_a_late_packet() -> Exchange:
     """Look-alike: the sender has not got the first."""
-    talk = Talk("The first DONE is lost; the receiver says DONE again when the sender acknowledges once more.")
+    talk = Talk("The first DONE is lost; the receiver repeats DONE when the sender acknowledges once more.")
     talk.start().finish(0)
     talk.wait(100)
     talk.answers()

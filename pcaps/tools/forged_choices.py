@@ -31,9 +31,7 @@ def empty_ldata() -> Exchange:
 
 
 def empty_last_buffer() -> Exchange:
-    talk = Talk(
-        "The end is found behind the last full buffer: one more buffer has an LDATA without data, and no other."
-    )
+    talk = Talk("The data end after the last full buffer: one more buffer has an LDATA without data, and no other.")
     talk.start()
     talk.run(0, talk.buffers - 1)
     talk.sends_piece(talk.buffers - 1, 0, type="LDATA", octets=b"")
@@ -86,7 +84,8 @@ def from_one_too_short() -> Exchange:
 def second_request_through_a_hole() -> Exchange:
     """TIMER-04: data that came since show that the first RESEND arrived, though a hole below it is not acknowledged."""
     talk = half_way(
-        "A repair comes, through a hole below it without an acknowledgement, and the rest is asked for again."
+        "A retransmission arrives, without an acknowledgement because of a hole below "
+        "it, and the rest is requested again."
     )
     before = talk.seq
     talk.sends_buffer(MIDDLE, lost=[1, 2])
@@ -129,7 +128,7 @@ def sends_large(talk: Talk, numbers: range | list[int], high_seq: int) -> None:
 def all_asked_for_before_anything_came() -> Exchange:
     """AMB-35: the data timer runs from the acknowledgement on. The RESEND passes the data on their way."""
     talk = large_buffer(
-        "The receiver asks for a large buffer before anything came; the data on their way are sent again."
+        "The receiver requests a large buffer before any data arrive; the data on their way are retransmitted."
     )
     talk.says(talk.missing(0, range(MANY)))
     talk.may_look_like("CTRL-10", talk.answers(talk.seq - 1, burst_size=100), SENDER)  # the data take some seconds
@@ -170,9 +169,7 @@ def ok_without_a_buffer() -> Exchange:
 
 
 def other_acknowledgement() -> Exchange:
-    talk = Talk(
-        "Without IP IDs: a packet that nobody asked for comes again and acknowledges more than before.", buffers=24
-    )
+    talk = Talk("Without IP IDs: a packet is repeated without a request and acknowledges more than before.", buffers=24)
     talk.climbing_ids = False
     talk.start()
     talk.run(0, MIDDLE)
@@ -202,7 +199,7 @@ def same_acknowledgement() -> Exchange:
 def sent_again_and_asked_for() -> Exchange:
     """Of three copies the second is one too many; the third is what was asked for."""
     talk = half_way(
-        "A packet is sent again that nobody asked for, both copies are lost, and a RESEND brings it once more."
+        "A packet is retransmitted without a request, both copies are lost, and it is sent once more for a RESEND."
     )
     talk.sends_buffer(MIDDLE, skip=[3], lost=[1])
     offence = talk.sends_piece(MIDDLE, 1, "lost behind the capture point")
@@ -216,7 +213,7 @@ def sent_again_and_asked_for() -> Exchange:
 
 def sent_again_behind_its_ok() -> Exchange:
     """Whoever acknowledges the OK knows that nothing of the buffer is wanted any more, with or without IP IDs."""
-    talk = Talk("Without IP IDs: a packet comes again behind the OK of its buffer, which it acknowledges.", buffers=24)
+    talk = Talk("Without IP IDs: a packet is repeated after the OK of its buffer, which it acknowledges.", buffers=24)
     talk.climbing_ids = False
     talk.start()
     talk.run(0, MIDDLE + 1)
@@ -238,7 +235,7 @@ def sent_on_behind_an_early_ok() -> Exchange:
 
 
 def asked_for_without_go() -> Exchange:
-    talk = half_way("The receiver asks for packets of a buffer that it never gave a GO for.")
+    talk = half_way("The receiver requests packets of a buffer that it never gave a GO for.")
     talk.sends_buffer(MIDDLE)
     offence = talk.says(talk.accept(MIDDLE), *talk.grants(1), talk.missing(MIDDLE + 6, [0, 1]))
     talk.breaks("TIMER-04", offence, RECEIVER)

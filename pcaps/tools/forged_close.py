@@ -16,7 +16,7 @@ def up_to_last(about: str, *, buffers: int = 24) -> tuple[Talk, int]:
 
 
 def done_without_ack() -> Exchange:
-    talk, last = up_to_last("The receiver says DONE although its last OK is not acknowledged.", buffers=30)
+    talk, last = up_to_last("The receiver sends DONE although its last OK is not acknowledged.", buffers=30)
     talk.sends_buffer(last)
     told = talk.seq
     talk.says(talk.accept(last))
@@ -29,7 +29,7 @@ def done_without_ack() -> Exchange:
 
 
 def done_without_ok() -> Exchange:
-    talk, last = up_to_last("The receiver says DONE although one buffer never got its OK.")
+    talk, last = up_to_last("The receiver sends DONE although one buffer never got its OK.")
     talk.sends_buffer(last)
     talk.wait(50)
     talk.says(talk.missing(last, [0]))
@@ -188,7 +188,7 @@ def open_aborted() -> Exchange:
 
 
 def open_after_abort() -> Exchange:
-    talk = Talk("An OPEN is answered with ABORT and sent again.")
+    talk = Talk("An OPEN is answered with ABORT and repeated.")
     talk.opens()
     frame = talk.puts(RECEIVER, "ABORT", text_field("who are you"))
     talk.looks_like("DEMUX-02", frame, RECEIVER)

@@ -48,7 +48,7 @@ def own_go_never_acknowledged() -> Exchange:
 
 def acknowledged_before_it_was_said() -> Exchange:
     """The OK that it acknowledges came when the packet had arrived."""
-    talk = half_way("A packet acknowledges a message that is given later, and those behind it do not.", buffers=24)
+    talk = half_way("A packet acknowledges a message that is sent later, and the packets after it do not.", buffers=24)
     talk.sends_piece(MIDDLE, 0)
     offence = talk.sends_piece(MIDDLE, 1, high_seq=talk.seq + 1)
     talk.breaks("CTRL-06", offence, SENDER)
@@ -207,7 +207,7 @@ def acknowledged_before_it_came() -> Exchange:
 
 
 def two_requests_repeated() -> Exchange:
-    talk = half_way("Two RESENDs for one buffer stand in a CONTROL that is repeated.")
+    talk = half_way("Two RESENDs for one buffer are in a CONTROL that is repeated.")
     talk.sends_buffer(MIDDLE, lost=[1, 2])
     talk.wait(50)
     known = talk.seq
@@ -235,7 +235,7 @@ def asked_after_its_ok() -> Exchange:
 
 
 def far_buffer() -> Exchange:
-    talk = half_way("One packet has the number of a buffer far behind the last.", buffers=MIDDLE + 2)
+    talk = half_way("One packet has the number of a buffer far beyond the last.", buffers=MIDDLE + 2)
     offence = talk.sends_piece(MIDDLE + 30, 0, last_buffer=False)
     talk.may_look_like("DATA-01", offence, SENDER)
     talk.may_look_like("ORDER-01", offence, SENDER)
@@ -264,7 +264,7 @@ def repeated_by_a_timer() -> Exchange:
 def response_lost() -> Exchange:
     """A receiver that was called says GO at once; what the capture holds from then on is the whole story."""
     talk = Talk(
-        "The first RESPONSE is lost before the capture, the GOs behind it are not; the sender tells two versions."
+        "The first RESPONSE is lost before the capture, the GOs after it are not; the sender uses two versions."
     )
     talk.opens()
     talk.emit(RECEIVER, setup("RESPONSE", **talk.terms(), **talk.ports(RECEIVER)))

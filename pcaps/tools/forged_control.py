@@ -89,7 +89,7 @@ def padding_changes() -> Exchange:
 
 
 def newest_first() -> Exchange:
-    talk = half_way("The messages of a CONTROL stand in descending order.")
+    talk = half_way("The messages of a CONTROL are in descending order.")
     talk.sends_buffer(MIDDLE)
     messages = [talk.accept(MIDDLE), *talk.grants(1)]
     offence = talk.says(*reversed(messages))
@@ -114,7 +114,7 @@ def acknowledged_again() -> Exchange:
 
 
 def repeated_after_done() -> Exchange:
-    talk = Talk("The receiver says DONE and then repeats its last CONTROL.")
+    talk = Talk("The receiver sends DONE and then repeats its last CONTROL.")
     talk.start()
     talk.run(0, talk.buffers - 1)
     talk.sends_buffer(talk.buffers - 1)
@@ -131,7 +131,7 @@ def repeated_after_done() -> Exchange:
 def acknowledgement_lost() -> Exchange:
     """Look-alike: the acknowledgement passes the capture and is lost behind it."""
     talk = half_way(
-        "An acknowledgement is lost behind the capture, so that the receiver repeats what seems acknowledged."
+        "An acknowledgement is lost beyond the capture point, so that the receiver repeats what seems acknowledged."
     )
     talk.sends_buffer(MIDDLE)
     messages = [talk.accept(MIDDLE), *talk.grants(1)]
@@ -145,8 +145,8 @@ def acknowledgement_lost() -> Exchange:
 def parts_of_a_queue() -> Exchange:
     """Look-alike: the queue does not fit one packet, and each part has a timer of its own (AMB-33)."""
     talk = Talk(
-        "A queue goes out in two CONTROLs. What acknowledges the first is lost behind the capture, so that it is "
-        "repeated by itself, after the second.",
+        "A queue goes out in two CONTROLs. The acknowledgement of the first is lost "
+        "beyond the capture point, so that it is repeated alone, after the second.",
         buffers=24,
         max_buffers=4,
     )
@@ -187,7 +187,7 @@ def beside_an_ok() -> Exchange:
 
 def beside_an_ok_too_early() -> Exchange:
     """Perhaps it got no more than the first two packets when it said OK; then that is what was wrong."""
-    talk = half_way("A CONTROL says an OK, and what only the last packets of that buffer acknowledge.")
+    talk = half_way("A CONTROL has an OK, and a message that only the last packets of that buffer acknowledge.")
     talk.sends_buffer(MIDDLE)
     told = talk.seq
     queue = [talk.accept(MIDDLE), *talk.grants(1)]
@@ -238,7 +238,7 @@ def acknowledgement_late() -> Exchange:
 
 
 def never_said() -> Exchange:
-    talk = half_way("The sender acknowledges a message that nobody has sent.")
+    talk = half_way("The sender acknowledges a message that was never sent.")
     offence = talk.sends_piece(MIDDLE, 0, high_seq=talk.seq + 3)
     talk.breaks("CTRL-06", offence, SENDER, proof=RECEIVER)
     talk.sends_buffer(MIDDLE, skip=[0], high_seq=talk.seq + 3)
@@ -371,7 +371,7 @@ def early_repetition() -> Exchange:
 
 
 def silence() -> Exchange:
-    talk = Talk("The sender says nothing for longer than the peer's death timer.", death_timer_s=4)
+    talk = Talk("The sender sends nothing for longer than the peer's death timer.", death_timer_s=4)
     talk.start()
     talk.run(0, 3)
     talk.answers()

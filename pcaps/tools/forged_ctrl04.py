@@ -61,7 +61,7 @@ def left_out(exchange: Exchange) -> tuple[Frame, list[Frame]]:
 
 def new_messages_alone() -> Exchange:
     """A receiver that sends new messages by themselves."""
-    exchange = opened("The receiver sends two new messages without the two before them, which nobody acknowledged.")
+    exchange = opened("The receiver sends two new messages without the two before them, which are not acknowledged.")
     offence, proof = left_out(exchange)
     exchange.wrong(RULE, offence, RECEIVER, proof)
     return finish(exchange, 4, 15)
@@ -69,7 +69,7 @@ def new_messages_alone() -> Exchange:
 
 def lowest_forgotten() -> Exchange:
     """A receiver, active this time, whose control timer repeats all but the lowest message."""
-    about = "The receiver's timer repeats its queue without the lowest message, a RESEND that nobody acknowledged."
+    about = "The receiver's timer repeats its queue without the lowest message, a RESEND that is not acknowledged."
     exchange = opened(about, active=RECEIVER)
     exchange.sends(0, 0, 1, ack=8)
     exchange.sends(0, 2, ack=8, comment="lost behind the capture point")
@@ -127,8 +127,9 @@ def ack_not_captured() -> Exchange:
 def ack_on_another_path() -> Exchange:
     """The acknowledgement overtakes an older packet on a path that the capture does not see."""
     about = (
-        "The acknowledgement of 9 and 10 reached the receiver on another path and overtook an older packet, which is "
-        "captured behind the CONTROL and acknowledges 8. IP IDs climb all the time, with one gap."
+        "The acknowledgement of 9 and 10 reached the receiver on another path and "
+        "overtook an older packet, which is captured after the CONTROL and acknowledges 8. IP "
+        "IDs increase all the time, with one gap."
     )
     exchange = opened(about)
     exchange.sends(0, ack=8)
@@ -173,7 +174,7 @@ def split_queue() -> Exchange:
 
 def delayed_control() -> Exchange:
     """An older, shorter CONTROL arrives behind a newer one."""
-    exchange = opened("The network delays a CONTROL: it is captured behind a newer one, and is shorter and right.")
+    exchange = opened("The network delays a CONTROL: it is captured after a newer one, and is shorter and right.")
     exchange.sends(0, ack=8)
     older = exchange.queue(ok(9, 0), go(10, 8), comment="emitted before the CONTROL above it: see its IP ID")
     exchange.sends(1, ack=8)

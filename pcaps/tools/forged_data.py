@@ -151,7 +151,7 @@ def go_after_last() -> Exchange:
 
 
 def resend_after_last() -> Exchange:
-    talk = Talk("The receiver has given OK for the last buffer, and asks for one behind it that it gave a GO for.")
+    talk = Talk("The receiver has given OK for the last buffer, and requests one after it that it gave a GO for.")
     talk.start()
     talk.run(0, talk.buffers - 2)
     talk.sends_buffer(talk.buffers - 2)
@@ -176,7 +176,7 @@ def too_many_outstanding() -> Exchange:
 
 
 def sent_again() -> Exchange:
-    talk = half_way("The sender sends a packet again that nobody asked for.")
+    talk = half_way("The sender retransmits a packet without a request.")
     talk.sends_buffer(MIDDLE)
     talk.wait(100)
     offence = talk.sends_piece(MIDDLE, 1)
@@ -196,7 +196,7 @@ def network_copy() -> Exchange:
 
 def resend_not_captured() -> Exchange:
     """Look-alike: the capture missed the RESEND."""
-    talk = half_way("The capture missed the RESEND that a repair answers.")
+    talk = half_way("The capture missed the RESEND for a retransmission.")
     talk.sends_buffer(MIDDLE, lost=[1])
     talk.wait(50)
     talk.queue(talk.missing(MIDDLE, [1]))
@@ -219,7 +219,7 @@ def asked_twice() -> Exchange:
 
 
 def neighbour_repaired() -> Exchange:
-    talk = half_way("Beside the packet that was asked for the sender sends its neighbour again.")
+    talk = half_way("In addition to the requested packet the sender retransmits its neighbour.")
     talk.sends_buffer(MIDDLE, lost=[1])
     talk.wait(50)
     talk.says(talk.missing(MIDDLE, [1]))
@@ -232,7 +232,7 @@ def neighbour_repaired() -> Exchange:
 
 
 def ldata_becomes_data() -> Exchange:
-    talk = half_way("An LDATA that is sent again is DATA.")
+    talk = half_way("An LDATA is DATA in its retransmission.")
     talk.sends_buffer(MIDDLE, lost=[3])
     talk.wait(50)
     talk.says(talk.missing(MIDDLE, [3]))
@@ -243,7 +243,7 @@ def ldata_becomes_data() -> Exchange:
 
 
 def content_changes() -> Exchange:
-    talk = half_way("A packet that is sent again has other content, under a good data checksum.", summed=True)
+    talk = half_way("A retransmitted packet has other content, under a good data checksum.", summed=True)
     talk.sends_buffer(MIDDLE, lost=[1])
     talk.wait(50)
     talk.says(talk.missing(MIDDLE, [1]))
@@ -256,7 +256,7 @@ def content_changes() -> Exchange:
 
 def content_damaged() -> Exchange:
     """Look-alike: without data checksums the network may have changed it."""
-    talk = half_way("A packet that is sent again has other content; there are no data checksums.")
+    talk = half_way("A retransmitted packet has other content; there are no data checksums.")
     talk.sends_buffer(MIDDLE, lost=[1])
     talk.wait(50)
     talk.says(talk.missing(MIDDLE, [1]))
@@ -285,7 +285,7 @@ def ldata_not_asked_for() -> Exchange:
 
 
 def two_requests() -> Exchange:
-    talk = half_way("Two RESENDs for one buffer stand in one CONTROL.")
+    talk = half_way("Two RESENDs for one buffer are in one CONTROL.")
     talk.sends_buffer(MIDDLE, lost=[1, 2])
     talk.wait(50)
     first = talk.missing(MIDDLE, [1])
@@ -350,7 +350,7 @@ def higher_buffer_overtakes() -> Exchange:
 def repair_seen_first() -> Exchange:
     """Look-alike: the first visible copy is a repair."""
     talk = half_way(
-        "A packet is lost before the capture; its first visible copy, behind a later buffer, is the repair."
+        "A packet is lost before the capture; its first visible copy, after a later buffer, is the retransmission."
     )
     talk.sends_buffer(MIDDLE, skip=[2, 3])
     talk.piece(MIDDLE, 2)
@@ -401,7 +401,7 @@ def too_many_sent_then_accepted() -> Exchange:
 
 def one_buffer_too_many_out_of_step() -> Exchange:
     """Look-alike: the CONTROL with the OK and the GO is captured behind the data that it brought about."""
-    talk = half_way("The capture shows an OK and a GO behind the data of the buffer that they made room for.")
+    talk = half_way("The capture shows an OK and a GO after the data of the buffer that they allow.")
     talk.sends_buffer(MIDDLE)
     talk.sends_buffer(MIDDLE + 1)
     late = talk.queue(talk.accept(MIDDLE), *talk.grants(1))
@@ -451,7 +451,7 @@ def fragmented() -> Exchange:
 
 def response_held_up() -> Exchange:
     """Look-alike: what was captured before the RESPONSE was not checked, the same packet behind it is."""
-    talk = Talk("The RESPONSE is captured behind the first packets; one of them is lost and sent again.", summed=True)
+    talk = Talk("The RESPONSE is captured after the first packets; one of them is lost and retransmitted.", summed=True)
     talk.opens()
     held_up = talk.emit(RECEIVER, setup("RESPONSE", **talk.terms(), **talk.ports(RECEIVER)))
     talk.says(*talk.grants(2))

@@ -25,7 +25,7 @@ def half_way(kind: type[DialectTalk], about: str, **more: Any) -> DialectTalk:
 
 
 def kept(kind: type[DialectTalk]) -> Exchange:
-    talk = half_way(kind, "a transfer in which nothing is wrong; a packet is lost and asked for.")
+    talk = half_way(kind, "a conforming transfer; a packet is lost and requested.")
     talk.sends_buffer(MIDDLE, lost=[1])
     talk.wait(5_000)
     talk.says(talk.missing(MIDDLE, [1]))
@@ -35,7 +35,9 @@ def kept(kind: type[DialectTalk]) -> Exchange:
 
 
 def lossy(kind: type[DialectTalk]) -> Exchange:
-    talk = half_way(kind, "packets and CONTROLs are lost before and behind the capture, and come again.", buffers=20)
+    talk = half_way(
+        kind, "packets and CONTROLs are lost before and after the capture point, and are retransmitted.", buffers=20
+    )
     for buffer in range(MIDDLE, MIDDLE + 3):
         talk.piece(buffer, 0)  # lost before the capture
         talk.sends_piece(buffer, 1, "lost behind the capture point")
@@ -83,7 +85,7 @@ def message_changes(kind: type[DialectTalk]) -> Exchange:
 
 
 def newest_first(kind: type[DialectTalk]) -> Exchange:
-    talk = half_way(kind, "the messages of a CONTROL stand in descending order.")
+    talk = half_way(kind, "the messages of a CONTROL are in descending order.")
     talk.sends_buffer(MIDDLE)
     messages = [talk.accept(MIDDLE), *talk.grants(1)]
     talk.breaks("CTRL-03", talk.says(*reversed(messages)), RECEIVER)
@@ -91,7 +93,7 @@ def newest_first(kind: type[DialectTalk]) -> Exchange:
 
 
 def left_out(kind: type[DialectTalk]) -> Exchange:
-    talk = half_way(kind, "a CONTROL leaves out two messages that nobody acknowledged.")
+    talk = half_way(kind, "a CONTROL leaves out two messages that are not acknowledged.")
     seq = talk.seq
     talk.sends_buffer(MIDDLE, high_seq=seq)
     first = [talk.accept(MIDDLE), *talk.grants(1)]

@@ -42,7 +42,7 @@ def goes_on_smaller(talk: EtftpTalk) -> Exchange:
 
 
 def kept() -> Exchange:
-    about = "A put that keeps every rule of RFC 1986: OPEN comes again, half of a buffer is lost, packets get smaller."
+    about = "A put that violates no rule of RFC 1986: OPEN is repeated, half of a buffer is lost, packets get smaller."
     talk = EtftpTalk(about)
     talk.opens()
     talk.wait(5_100)
@@ -57,7 +57,9 @@ def kept() -> Exchange:
 
 def lossy() -> Exchange:
     """What RFC 998 does not allow: the sender repeats blocks by itself until the OK (R1986-13)."""
-    talk = half_way("A put over a bad path: each kind of packet is lost before or behind the capture, and comes again.")
+    talk = half_way(
+        "A put over a bad path: each kind of packet is lost before or after the capture point, and is retransmitted."
+    )
     for buffer in range(MIDDLE, MIDDLE + 3):
         talk.piece(buffer, 0)  # lost before the capture
         talk.sends_piece(buffer, 1)
@@ -225,7 +227,7 @@ def size_without_r() -> Exchange:
 
 
 def unconfirmed() -> Exchange:
-    talk = half_way("The sender takes the packet size that an OK offers, and never says so.")
+    talk = half_way("The sender uses the packet size that an OK offers, and never confirms it.")
     half_is_lost(talk)
     talk.per_buffer *= talk.packet_bytes // SMALLER
     talk.packet_bytes = SMALLER

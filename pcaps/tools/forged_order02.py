@@ -46,7 +46,7 @@ def finish(exchange: Exchange, seq: int, rest_of_2: tuple[int, ...]) -> Exchange
 
 def progress_first() -> Exchange:
     """One packet of the next buffer goes out between learning of the hole and filling it."""
-    exchange = opened("The sender acknowledges a RESEND in a packet of a later buffer, and repairs only then.")
+    exchange = opened("The sender acknowledges a RESEND in a packet of a later buffer, and retransmits only then.")
     exchange.says(ok(5, 1), resend(6, 0, [1]))
     exchange.sends(2, 0, ack=5, comment="built before the RESEND arrived")
     offence = exchange.sends(2, 1, ack=6, comment="knows RESEND 6, and is not the repair")[0]
@@ -76,7 +76,7 @@ def repair_interrupted() -> Exchange:
 
 def newer_resend() -> Exchange:
     """The repair was made in time and lost; the packet behind the later buffer answers a second RESEND."""
-    exchange = opened("A repair is lost and asked for again: the second copy rightly follows later buffers.")
+    exchange = opened("A retransmission is lost and requested again: the second copy rightly follows later buffers.")
     exchange.says(ok(5, 1), resend(6, 0, [1]))
     exchange.sends(0, 1, ack=6, comment=LOST)
     exchange.sends(2, 0, 1, ack=6)
@@ -88,7 +88,7 @@ def newer_resend() -> Exchange:
 
 def reordered() -> Exchange:
     """The network swaps the repair and the packet behind it."""
-    exchange = opened("The repair was emitted first, as its IP ID shows, and overtaken on the way.")
+    exchange = opened("The retransmission was emitted first, as its IP ID shows, and overtaken on the way.")
     exchange.says(ok(5, 1), resend(6, 0, [1]))
     repair = exchange.part(0, 1, ack=6, comment="emitted before the packet above it: see its IP ID")
     exchange.sends(2, 0, 1, ack=6)
@@ -98,7 +98,9 @@ def reordered() -> Exchange:
 
 def duplicated() -> Exchange:
     """The network delivers the repair twice."""
-    exchange = opened("The repair comes in time; the network's copy of it, with the same IP ID, comes later.")
+    exchange = opened(
+        "The retransmission is sent in time; the network's copy of it, with the same IP ID, arrives later."
+    )
     exchange.says(ok(5, 1), resend(6, 0, [1]))
     repair = exchange.sends(0, 1, ack=6)[0]
     exchange.sends(2, 0, 1, ack=6)
@@ -117,7 +119,7 @@ def resend_unknown() -> Exchange:
 
 def complete_after_all() -> Exchange:
     """The missing packet was only late: OK follows the RESEND, and the sender knows both when it goes on."""
-    exchange = opened("An OK of the same buffer overtakes the need for the repair, which comes all the same.")
+    exchange = opened("An OK of the same buffer makes the retransmission unnecessary, but it is sent.")
     exchange.says(ok(5, 1), resend(6, 0, [1]), comment="lost behind the capture point")
     exchange.says(ok(5, 1), resend(6, 0, [1]), ok(7, 0), comment="packet 1 was late, not lost")
     exchange.sends(2, 0, ack=7, comment="knows RESEND 6 and OK 7")
@@ -134,7 +136,9 @@ def complete_after_all() -> Exchange:
 
 def without_order() -> Exchange:
     """The violation again, but no IP ID tells what was emitted first."""
-    exchange = opened("The repair is captured behind a later buffer, but every IP ID is zero.", climbing_ids=False)
+    exchange = opened(
+        "The retransmission is captured after a later buffer, but every IP ID is zero.", climbing_ids=False
+    )
     exchange.says(ok(5, 1), resend(6, 0, [1]))
     look_alike = exchange.sends(2, 0, ack=6)[0]
     others = exchange.sends(0, 1, ack=6)

@@ -20,7 +20,7 @@ def half_way(about: str) -> Talk:
 
 
 def control_behind_its_effect() -> Exchange:
-    talk = half_way("A CONTROL is captured behind the data that it asks for, and their acknowledgements.")
+    talk = half_way("A CONTROL is captured after the data that it requests, and their acknowledgements.")
     talk.sends_buffer(MIDDLE)
     held = talk.queue(talk.accept(MIDDLE), *talk.grants(1), comment="emitted before what stands above")
     talk.may_look_like("CTRL-06", talk.sends_buffer(MIDDLE + 1)[0], SENDER)
@@ -35,7 +35,7 @@ def control_behind_its_effect() -> Exchange:
 
 
 def data_behind_their_ok() -> Exchange:
-    talk = half_way("The end of a buffer is captured behind the OK for it.")
+    talk = half_way("The end of a buffer is captured after the OK for it.")
     talk.sends_buffer(MIDDLE, skip=[2, 3])
     held = [talk.piece(MIDDLE, number, "emitted before the OK") for number in range(2, PACKETS_PER_BUFFER)]
     talk.may_look_like("CTRL-14", talk.accepts(MIDDLE), RECEIVER)
@@ -45,7 +45,7 @@ def data_behind_their_ok() -> Exchange:
 
 
 def acknowledgement_behind_done() -> Exchange:
-    talk = half_way("The last acknowledgement is captured behind DONE.")
+    talk = half_way("The last acknowledgement is captured after DONE.")
     talk.run(MIDDLE, talk.buffers)
     held = talk.emit(SENDER, null_ack(talk.seq, **BURST, **talk.ports(SENDER)), "emitted before DONE")
     talk.may_look_like("CLOSE-01", talk.says_done(), RECEIVER)

@@ -18,7 +18,7 @@ REUSED = 0x0998_0030
 
 
 def go_past_the_end() -> Exchange:
-    talk = Talk("With the OK of each of the last buffers comes a GO for one behind the end.")
+    talk = Talk("With the OK of each of the last buffers comes a GO for one beyond the end.")
     talk.start()
     last = talk.buffers - 1
     for buffer in range(last - 2, talk.buffers):
@@ -50,7 +50,7 @@ class Steps(Talk):
 
 
 def buffer_steps() -> Exchange:
-    talk = Steps("Buffer numbers go up by three; a packet is lost and asked for.", buffers=24)
+    talk = Steps("Buffer numbers go up by three; a packet is lost and requested.", buffers=24)
     talk.start()
     talk.run(0, MIDDLE)
     talk.sends_buffer(MIDDLE, lost=[1])
@@ -96,7 +96,7 @@ def literal_resend() -> Exchange:
 
 
 def ldata_for_what_is_beyond() -> Exchange:
-    talk = Talk("The last buffer is short; to a request for packets behind its end the sender sends the LDATA again.")
+    talk = Talk("The last buffer is short; the reply to a request for packets beyond its end is the LDATA.")
     talk.start()
     last = talk.buffers - 1
     talk.run(0, last)
@@ -207,7 +207,7 @@ def rejects_the_announced_size() -> Exchange:
 
 def quit_that_was_forged() -> Exchange:
     """Both ends transfer on: the receiver never sent it, and the sender does not believe it (AMB-73)."""
-    talk = half_way("Somebody else sends a QUIT with the receiver's address; the sender replies, and believes it not.")
+    talk = half_way("Another host sends a QUIT with the receiver's address; the sender replies and does not accept it.")
     talk.sends_buffer(MIDDLE, skip=[PACKETS_PER_BUFFER - 1])
     forged = talk.carried(RECEIVER, 0xBEEF, reason("QUIT", "forged", **talk.ports(RECEIVER)).octets)
     talk.capture(Frame(RECEIVER, forged, "from another host, which has IP IDs of its own"))
@@ -252,7 +252,7 @@ def late_copies(again_in_order: bool) -> Callable[[], Exchange]:
     """The network delivers OPEN and RESPONSE of the first connection once more."""
 
     def script() -> Exchange:
-        talk = Talk("Old copies of OPEN and RESPONSE arrive behind the end, and the ID is used again.")
+        talk = Talk("Old copies of OPEN and RESPONSE arrive after the end, and the ID is used again.")
         old = [talk.opens()]
         late = talk.emit(RECEIVER, setup("RESPONSE", **{**talk.terms(), **talk.ports(RECEIVER), "burst_size": 9}))
         old.append(talk.responds())

@@ -115,7 +115,7 @@ def too_fast_throughout() -> Exchange:
 
 def offer_obeyed() -> Exchange:
     """Look-alike: a buffer whose GO was there before the offer may go out as before."""
-    return slower_offer("The receiver offers a slower pace, which holds for the buffers behind it.", IN_TIME_MS)[0]
+    return slower_offer("The receiver offers a slower pace, which holds for the buffers after it.", IN_TIME_MS)[0]
 
 
 SCRIPTS = {

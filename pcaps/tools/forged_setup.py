@@ -50,7 +50,7 @@ def old_responses(step: int) -> Callable[[], Exchange]:
     """Look-alike: they answer OPENs of long ago, which the capture did not see."""
 
     def script() -> Exchange:
-        talk = Talk("Three RESPONSEs to OPENs of long ago arrive in a row behind the third OPEN; then the right one.")
+        talk = Talk("Three RESPONSEs to OPENs of long ago arrive in a row after the third OPEN; then the right one.")
         for _ in range(3):
             talk.opens()
             talk.wait(500)
@@ -104,7 +104,7 @@ def response_changes() -> Exchange:
 
 def response_repeated() -> Exchange:
     """Look-alike: what a lost RESPONSE looks like."""
-    talk = Talk("The first RESPONSE is lost behind the capture: OPEN and RESPONSE are repeated as they were.")
+    talk = Talk("The first RESPONSE is lost beyond the capture point: OPEN and RESPONSE are repeated unchanged.")
     talk.opens()
     talk.responds()
     talk.wait(500)

@@ -56,7 +56,7 @@ def not_a_multiple() -> Exchange:
 
 
 def keepalive_with_body() -> Exchange:
-    talk = half_way("A KEEPALIVE has a longword behind its header.")
+    talk = half_way("A KEEPALIVE has a longword after its header.")
     offence = talk.puts(SENDER, "KEEPALIVE", bytes(4))
     talk.breaks("WIRE-06", offence, SENDER)
     return talk.finish(MIDDLE)
@@ -114,7 +114,7 @@ def short_null_ack() -> Exchange:
 
 
 def residue() -> Exchange:
-    talk = half_way("A CONTROL has half a message behind its last one.")
+    talk = half_way("A CONTROL has half a message after its last one.")
     talk.sends_buffer(MIDDLE)
     content = control([talk.accept(MIDDLE), *talk.grants(1)], residue=bytes(4), **talk.ports(RECEIVER))
     offence = talk.capture(talk.emit(RECEIVER, content))
@@ -139,7 +139,7 @@ def wrong_direction() -> Exchange:
 
 
 def ports_not_swapped() -> Exchange:
-    talk = Talk("The passive end answers with the ports as they stand in the OPEN, and nobody understands it.")
+    talk = Talk("The passive end answers with the ports as in the OPEN, and its peer cannot assign the packets.")
     for _ in range(3):
         talk.opens()
         offence = talk.responds(**unswapped(RECEIVER))
@@ -189,7 +189,7 @@ def bytes_swapped() -> Exchange:
 
 
 def never_answered() -> Exchange:
-    talk = Talk("The bytes of the checksum are turned in every OPEN: nobody answers, and nothing else is captured.")
+    talk = Talk("The bytes of the checksum are swapped in every OPEN: no end answers, and nothing else is captured.")
     for number in range(4):
         right = setup("OPEN", **{**talk.terms(), **talk.ports(SENDER)})
         frame = talk.capture(talk.emit(SENDER, right.with_checksum(swapped(right.fields["checksum"]))))
@@ -212,7 +212,7 @@ def header_alone() -> Exchange:
 
 
 def type_never_right() -> Exchange:
-    talk = Talk("The checksum of CONTROLs is always wrong, nobody knows how; the RESPONSE of this end is right.")
+    talk = Talk("The checksum of CONTROLs is always wrong, in no known way; the RESPONSE of this end is right.")
     talk.opens()
     talk.responds()
     messages = talk.grants(2)
@@ -226,9 +226,7 @@ def type_never_right() -> Exchange:
 
 
 def data_type_never_right() -> Exchange:
-    talk = Talk(
-        "The checksum of DATA packets is always wrong, nobody knows how; that of NULL-ACKs is right.", buffers=8
-    )
+    talk = Talk("The checksum of DATA packets is always wrong, in no known way; that of NULL-ACKs is right.", buffers=8)
     talk.start()
     talk.answers()
     for number in range(18):
@@ -341,7 +339,7 @@ def damaged_data_accepted() -> Exchange:
 
 def one_damaged_packet() -> Exchange:
     """Look-alike: damage on the way."""
-    talk = half_way("The network damages a NULL-ACK and a DATA packet; both are sent again.", summed=True)
+    talk = half_way("The network damages a NULL-ACK and a DATA packet; both are retransmitted.", summed=True)
     talk.puts_damaged(SENDER, null_ack(talk.seq, 8, 10, **talk.ports(SENDER)))
     talk.sends_piece(MIDDLE, 0)
     talk.puts_damaged(SENDER, data("DATA", bytes(64), buffer=MIDDLE, number=1, high_seq=talk.seq, **talk.ports(SENDER)))
@@ -372,7 +370,7 @@ def damaged_outside_the_buffer() -> Exchange:
 def padded_data() -> Exchange:
     """Look-alike: AMB-02 (a)."""
     talk = Talk(
-        "Data packets of 62 bytes are padded to a multiple of 4 behind their Length.", packet_size=62, buffer_size=248
+        "Data packets of 62 bytes are padded to a multiple of 4 after their Length.", packet_size=62, buffer_size=248
     )
     talk.start()
     for buffer in range(talk.buffers):

@@ -117,7 +117,7 @@ def expectation(flakeway: Flakeway, result: PairResult, data: bytes) -> dict[str
         if event.action is ActionKind.DROP
     ]
     return {
-        "about": "59999 bytes cross a network that loses and reorders in both directions; nobody does wrong.",
+        "about": "59999 bytes cross a network that loses and reorders in both directions; no end violates a rule.",
         "packets": sum(result.packets) + sum(delivered.values()),
         "findings": [],
         "tolerated": [],

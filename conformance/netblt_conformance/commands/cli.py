@@ -66,7 +66,9 @@ def _select_options(parser: argparse.ArgumentParser) -> None:
         "--role",
         action="append",
         choices=sorted(ROLES_BY_NAME),
-        help="role of the implementation under test; may be given several times (default: all)",
+        metavar="ROLE",
+        help="role of the implementation under test, may be given several times (default: all): "
+        + ", ".join(sorted(ROLES_BY_NAME)),
     )
 
 
@@ -79,7 +81,7 @@ def _profile_option(parser: argparse.ArgumentParser, what: str) -> None:
 
 def _run_parser(parser: argparse.ArgumentParser) -> None:
     _select_options(parser)
-    _profile_option(parser, "the dialect that the tester speaks: only cases of requirements that hold in it run")
+    _profile_option(parser, "the dialect of the tester: only cases of requirements that hold in it run")
     parser.add_argument(
         "--link",
         choices=LINKS,
@@ -121,15 +123,16 @@ def _run_parser(parser: argparse.ArgumentParser) -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="netblt-conformance", description="Judges any NETBLT (RFC 998) implementation, requirement by requirement."
+        prog="netblt-conformance",
+        description="Tests any NETBLT (RFC 998) implementation and reports the result of each requirement.",
     )
     parser.add_argument("--version", action="version", version=f"netblt-conformance {__version__}")
     commands_parser = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _run_parser(commands_parser.add_parser("run", help="run cases against an implementation"))
     doctor.add_options(commands_parser.add_parser("doctor", help="try one transfer in each role and show all of it"))
-    check.add_options(commands_parser.add_parser("check", help="judge captures, no implementation needed"))
-    watch.add_options(commands_parser.add_parser("watch", help="judge live traffic as it passes"))
-    listing = commands_parser.add_parser("list", help="list the cases and what they judge")
+    check.add_options(commands_parser.add_parser("check", help="check captures, without an implementation"))
+    watch.add_options(commands_parser.add_parser("watch", help="check live traffic"))
+    listing = commands_parser.add_parser("list", help="list the cases and their requirements")
     _select_options(listing)
     _profile_option(listing, "the cases of a run in this dialect")
     listing.add_argument("--list-untested", action="store_true", help="requirements that no case tests, and why")
@@ -151,10 +154,10 @@ def build_parser() -> argparse.ArgumentParser:
     mutants = commands_parser.add_parser("mutants", help="prove that wrong implementations are caught")
     mutants.add_argument("name", nargs="*", metavar="NAME", help="only these mutants (default: all)")
     mutants.add_argument("--core", type=Path, metavar="DIR", help="core sources (default: reference_impl/core)")
-    _profile_option(mutants, "the mutants of the core as it speaks this dialect")
+    _profile_option(mutants, "the mutants of the core edited to this dialect")
     what = mutants.add_mutually_exclusive_group()
     what.add_argument(
-        "--matrix", type=Path, metavar="FILE", help="run every case on every mutant; write who kills whom"
+        "--matrix", type=Path, metavar="FILE", help="run every case on every mutant; write which case kills which"
     )
     what.add_argument("--variants", action="store_true", help="prove that legal choices are accepted")
     what.add_argument(

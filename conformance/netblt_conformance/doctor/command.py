@@ -31,7 +31,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file that describes the implementation")
     parser.add_argument("--link", choices=target.LINKS, help="default: what the adapter describes")
     parser.add_argument("--iut-library", type=Path, metavar="SO", help="a library with netblt_iut.h's ABI")
-    parser.add_argument("--role", action="append", choices=sorted(ROLES_BY_NAME), help="default: all")
+    names = sorted(ROLES_BY_NAME)
+    text = f"one of {', '.join(names)} (default: all)"
+    parser.add_argument("--role", action="append", choices=names, metavar="ROLE", help=text)
     parser.add_argument("--captures", type=Path, metavar="DIR", help="write a capture of each transfer there")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="pipe: append every frame to FILE, as text")
     parser.add_argument("--all", action="store_true", help="show all packets and all of the output")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verdict table for people."""
+"""The verdict table for people: rows that are wrapped at 80 columns."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
+import textwrap
 from collections.abc import Sequence
 
 from netblt_conformance.common.model import ROLES_BY_NAME
@@ -20,7 +21,9 @@ _COLOURS = {
     Verdict.NA: "2",
     Verdict.OBSERVED: "36",
 }
-REASON_WIDTH = 100
+WIDTH = 80  # columns of a terminal
+_LABEL = 8  # columns of a verdict and the space after it
+_INDENT = "          "
 
 
 def paint(verdict: Verdict, colour: bool, width: int = 0) -> str:
@@ -33,11 +36,18 @@ def _cells(result: Result) -> tuple[str, str, str]:
     return fit(", ".join(result.requirements)), fit(result.label.replace("_", " ") + arm), fit(result.role)
 
 
-def line(result: Result, widths: tuple[int, int, int], colour: bool) -> str:
-    cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(_cells(result), widths, strict=True))
-    return f"{paint(result.verdict, colour, 6)}  {cells}".rstrip() + (
-        f"\n          {_reason(result)}" if result.reason else ""
+def wrapped(text: str, first: str = "", rest: str = "  ") -> list[str]:
+    """`text` in lines of at most 80 columns; words that are longer, such as paths, are not broken."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
+
+
+def line(result: Result, colour: bool) -> str:
+    """Verdict, requirements, case and role, and the reason from a new line on."""
+    found = wrapped("  ".join(_cells(result)), " " * _LABEL, _INDENT)
+    found[0] = f"{paint(result.verdict, colour, _LABEL - 2)}  {found[0][_LABEL:]}"
+    return "\n".join(found + (wrapped(_reason(result), _INDENT, _INDENT) if result.reason else []))
 
 
 def _reason(result: Result) -> str:
@@ -69,12 +79,8 @@ def table(results: Sequence[Result], colour: bool, *, everything: bool) -> list[
 
 
 def rows(results: Sequence[Result], colour: bool) -> list[str]:
-    """One row for each result, in columns."""
-    if not results:
-        return []
-    columns = list(zip(*map(_cells, results), strict=True))
-    widths = (max(map(len, columns[0])), max(map(len, columns[1])), max(map(len, columns[2])))
-    return [line(result, widths, colour) for result in results]
+    """One row for each result."""
+    return [line(result, colour) for result in results]
 
 
 def summary(results: Sequence[Result], colour: bool) -> str:

@@ -131,7 +131,7 @@ class Listener:
         if self._causes_so_far is not None:
             self._tell(self._causes_so_far.take(result, time.monotonic() - self._began_s))
         if self.options.verbose:
-            print(table.line(result, (0, 0, 0), self._colour), flush=True)
+            print(table.line(result, self._colour), flush=True)
         elif key in self.place:
             self._finished.add(key)
             self.progress.show("cases", len(self._finished), len(self.keys), result.case.replace("_", " "))
@@ -355,13 +355,13 @@ def _print_report(
     if not listener.options.quiet:
         for role, choices in header["observed"].items():
             words = ", ".join(f"{name} {value}" for name, value in choices.items())
-            print(fit(f"OBSERVED  {role}: {words or 'nothing'}"), file=out)
+            print("\n".join(table.wrapped(fit(f"OBSERVED  {role}: {words or 'nothing'}"))), file=out)
     for trace in listener.traces:
         print(fit_lines(trace), file=sys.stderr)
     if listener.interrupted:
         print("interrupted: the report holds the results so far", file=out)
     if not listener.options.quiet:
-        print(fit(f"made with {versions.words(header['versions'])}"), file=out)
+        print("\n".join(table.wrapped(fit(f"made with {versions.words(header['versions'])}"))), file=out)
     place = f" ({header['place']}, {header['encapsulation']})" if "place" in header else ""
     print(
         f"{table.summary(results, colour)} in {seconds:.1f} s; link {header['link']}{place}, seed {header['seed']}",

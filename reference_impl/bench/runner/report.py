@@ -62,7 +62,7 @@ def machine() -> str:
 
 def markdown(tables: list[Table], command: list[str]) -> str:
     today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-    lines = [f"`{shlex.join(command)}` on {today}; {machine()}."]
+    lines = [f"`{shlex.join(command)}` on {today};", f"{machine()}."]
     for table in tables:
         if not table.rows:
             continue
