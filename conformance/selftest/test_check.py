@@ -25,6 +25,7 @@ from netblt_conformance.judges.findings import FindingReader
 from netblt_conformance.judges.tshark import plugin_folder
 from netblt_conformance.packets import ipv4
 from netblt_conformance.packets.packets import seal
+from scapy.utils import RawPcapWriter
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -60,8 +61,10 @@ def findings(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def pcap(path: Path, *packets: bytes) -> Path:
     """Packets that start at the IPv4 header."""
-    records = b"".join(struct.pack("<IIII", 1, n, len(p), len(p)) + p for n, p in enumerate(packets))
-    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, RAW_IP) + records)
+    with RawPcapWriter(str(path), linktype=RAW_IP) as file:
+        file.write_header(None)
+        for number, packet in enumerate(packets):
+            file.write_packet(packet, sec=1, usec=number)
     return path
 
 

@@ -7,7 +7,6 @@ import gzip
 import json
 import re
 import shutil
-import struct
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +20,10 @@ from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.judges.standings import VIOLATED, Connection, Standing
 from netblt_conformance.judges.tshark import plugin_folder
-from netblt_conformance.packets.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.packets import captures
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type, seal
-from netblt_conformance.watch.pcapng import packet
+from netblt_conformance.simlib import Record, pcapng_file
+from scapy.utils import RawPcapWriter
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -67,43 +67,25 @@ class Frame:
 
 def frames(capture: Path = CLEAN) -> list[Frame]:
     """What the first interface of a capture saw."""
-    found = [packet(block) for kind, block in blocks(capture) if kind == ENHANCED_PACKET]
-    return [Frame(ticks // 1000 if ticks > 1 << 58 else ticks, data) for number, ticks, data in found if number == 0]
+    found = [packet for packet in captures.read(capture) if packet.interface.number == 0]
+    return [Frame(packet.time_ns // 1000, packet.data) for packet in found]
 
 
 def pcap(path: Path, found: list[Frame], link_type: int = RAW_IP, snap_bytes: int = WHOLE) -> str:
     ethernet = bytes(12) + b"\x08\x00" if link_type == ETHERNET else b""
-    records = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap_bytes, link_type)]
-    for one in found:
-        data = ethernet + one.data
-        seconds, rest = divmod(one.microseconds, 1_000_000)
-        records += [
-            struct.pack("<IIII", seconds & 0x7FFFFFFF, rest, len(data[:snap_bytes]), len(data)),
-            data[:snap_bytes],
-        ]
-    path.write_bytes(b"".join(records))
+    with RawPcapWriter(str(path), linktype=link_type, snaplen=snap_bytes) as file:
+        file.write_header(None)
+        for one in found:
+            data = ethernet + one.data
+            seconds, rest = divmod(one.microseconds, 1_000_000)
+            file.write_packet(data[:snap_bytes], sec=seconds & 0x7FFFFFFF, usec=rest, wirelen=len(data))
     return str(path)
 
 
 def pcapng(path: Path, sightings: list[tuple[int, Frame]], interfaces: tuple[str, ...] = ("near", "far")) -> str:
     """Of raw IP frames, each with the number of the interface that saw it."""
-
-    def block(kind: int, body: bytes) -> bytes:
-        body += bytes(-len(body) % 4)
-        length = len(body) + 12
-        return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
-
-    def option(code: int, value: bytes) -> bytes:
-        return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
-
-    made = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    for name in interfaces:
-        made.append(block(1, struct.pack("<HHI", RAW_IP, 0, 0) + option(2, name.encode()) + option(0, b"")))
-    for number, one in sightings:
-        size = len(one.data)
-        high, low = divmod(one.microseconds, 1 << 32)
-        made.append(block(6, struct.pack("<5I", number, high, low, size, size) + one.data))
-    path.write_bytes(b"".join(made))
+    records = [Record(number, one.microseconds * 1000, one.data) for number, one in sightings]
+    path.write_bytes(pcapng_file(interfaces, records))
     return str(path)
 
 

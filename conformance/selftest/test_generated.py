@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.catalogue.catalogue import CatalogueError, Requirement
+from netblt_conformance.catalogue.catalogue import CatalogueError, Dialect, Requirement
 from netblt_conformance.catalogue.dissector_rule import Rule
 from netblt_conformance.commands import generate
 from netblt_conformance.common import paths
@@ -21,15 +21,29 @@ def test_the_generated_files_are_not_stale(file: str) -> None:
     assert path.read_text(encoding="utf-8") == text, "stale: run tools/generate and commit what it writes"
 
 
-def requirement(identifier: str, rule: Rule | None, *dialects: str) -> Requirement:
+def requirement(identifier: str, rule: Rule | None, *dialects: Dialect) -> Requirement:
     return Requirement(
-        identifier, "title", "5", "must", "both", "text", dissector=rule, dialects=dialects or ("rfc998",)
+        id=identifier,
+        title="title",
+        section="5",
+        strength="must",
+        binds="both",
+        requirement="text",
+        dissector=rule,
+        dialects=dialects or ("rfc998",),
     )
 
 
-PROVEN = Rule("wire_header", "violation", 'a "quoted" \\ summary', "is | broken", "alone", "before that")
-SUSPECTED = Rule("quit_dally", "suspected", "QUIT", suspected="in silence")
-KEPT = Rule("r1030_order", "observed", "kept", same_as=("WIRE-02", "QUIT-03"))
+PROVEN = Rule(
+    slug="wire_header",
+    reach="violation",
+    summary='a "quoted" \\ summary',
+    breach="is | broken",
+    proof="alone",
+    suspected="before that",
+)
+SUSPECTED = Rule(slug="quit_dally", reach="suspected", summary="QUIT", suspected="in silence")
+KEPT = Rule(slug="r1030_order", reach="observed", summary="kept", same_as=("WIRE-02", "QUIT-03"))
 KNOWN = {
     one.id: one
     for one in (

@@ -4,7 +4,6 @@ not. And the check that watches over it can fail."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,8 @@ from netblt_conformance.mutants import coverage, mutants
 if TYPE_CHECKING:
     from selftest.conftest import Outcome
 
-MUST = Requirement("CTRL-04", "title", "5.2.1", "must", "receiver", "text")
-MUTANT = mutants.Mutant("m", "CTRL-04", "about", ())
+MUST = Requirement(id="CTRL-04", title="title", section="5.2.1", strength="must", binds="receiver", requirement="text")
+MUTANT = mutants.Mutant(name="m", requirement="CTRL-04", about="about", edit=())
 
 
 @cache
@@ -45,7 +44,7 @@ def test_nothing_is_missing_without_a_reason() -> None:
 def test_what_is_missing_is_named(
     changes: dict[str, Any], judged: tuple[str, ...], breaking: list[mutants.Mutant], complaint: str
 ) -> None:
-    known = {"CTRL-04": dataclasses.replace(MUST, **changes)}
+    known = {"CTRL-04": MUST.model_copy(update=changes)}
     [line] = coverage.mistakes(coverage.cover(known, {"case": judged}, breaking))
     assert line.startswith("CTRL-04: ")
     assert complaint in line

@@ -17,7 +17,9 @@ from netblt_conformance.mutants.mutants import Mutant
 
 def diagnosed(planted: str, *causes: tuple[str, ...], found_as: str = "") -> Diagnosed:
     first = Result("case", ["CTRL-04"], "active-sender", Verdict.FAIL, "why")
-    mutant = Mutant("name", planted, "about", (), found_as=found_as)
+    mutant = Mutant(
+        name="name", requirement=planted, about="about", edit=(), found_as=found_as, wire_visible=bool(found_as)
+    )
     return Diagnosed(mutant, tuple(LikelyCause(cause, ("active-sender",), first, 1, 0) for cause in causes))
 
 

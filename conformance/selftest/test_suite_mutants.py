@@ -109,9 +109,10 @@ new = "int b;"
     ("text", "complaint"),
     [
         (ONE.replace("CTRL-01", "CTRL-99"), "unknown requirement 'CTRL-99'"),
-        (ONE.replace('about = "something"\n', ""), "exactly the keys"),
-        (ONE.replace('new = "int b;"\n', ""), "exactly the keys file, old and new"),
+        (ONE.replace('about = "something"\n', ""), "one.toml: mutant one.about: missing"),
+        (ONE.replace('new = "int b;"\n', ""), "one.toml: mutant one.edit 1.new: missing"),
         (ONE.replace("int b;", "int a;"), "must be different"),
+        (ONE.replace("about", "abuot"), "mutant one.abuot: unknown key 'abuot'; did you mean 'about'"),
         (ONE + ONE, "two mutants are named 'one'"),
         ("", "no mutants"),
     ],

@@ -23,7 +23,10 @@ Probed = tuple[str, int]  # why the first transfer failed, and the number of tra
 Probe = Callable[[str | Mutant, Role], Probed]
 # Says GO where it should say OK.
 NEVER_OK = Mutant(
-    "never-ok", "RESEND-02", "", (Edit("control_queue.c", "add(queue, NB_OK, buffer)", "add(queue, NB_GO, buffer)"),)
+    name="never-ok",
+    requirement="RESEND-02",
+    about="GO where OK is due",
+    edit=(Edit(file="control_queue.c", old="add(queue, NB_OK, buffer)", new="add(queue, NB_GO, buffer)"),),
 )
 
 

@@ -21,7 +21,7 @@ from netblt_conformance.judges.tshark import Tshark, plugin_folder
 from netblt_conformance.links import netns, replay
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.links.veth import VethTransport
-from netblt_conformance.packets import ipv4, packets
+from netblt_conformance.packets import captures, ipv4, packets
 from netblt_conformance.packets.packets import Forge, Type
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ def test_a_capture_comes_through_a_live_path_with_the_same_packets_and_findings(
         pytest.skip("the dissector is not built: run tools/build")
     from netblt_conformance.simlib import PcapngWriter
 
-    captured = replayed.frames(path)
-    interface = captured[0][0]
-    before = [(time_ns, packet) for number, time_ns, packet in captured if number == interface]
+    captured = list(captures.read(path))
+    before = [(one.time_ns, one.data) for one in captured if one.interface == captured[0].interface]
     after = through_a_veth(before)
     assert [packet for _, packet in after] == [packet for _, packet in before]
     findings = []
@@ -161,7 +160,7 @@ def test_storms_and_floods_hit_a_live_transfer(command: Command, built_writer: N
     assert all("no buffers that are old" in result.reason for result in unforeseen), unforeseen
     assert {result.verdict for result in done.results} - {Verdict.NA} == {Verdict.PASS}
     storm = next(done.report.glob("*a_storm_of_duplicates*.pcapng"))
-    copies = [raw for _, _, raw in replayed.frames(storm) if raw[12:16] == TESTER_ADDRESS]
+    copies = [one.data for one in captures.read(storm) if one.data[12:16] == TESTER_ADDRESS]
     seen = Counter(replayed.netblt(packet) for packet in copies)
     stormed = [count for count in seen.values() if count > COPIES]
     assert len(stormed) > 4, "the capture does not show eight more copies of what was sent before the storm"

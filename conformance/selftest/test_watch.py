@@ -18,8 +18,8 @@ from netblt_conformance.common import paths
 from netblt_conformance.judges.tshark import plugin_folder
 from netblt_conformance.packets import ipv4
 from netblt_conformance.packets.packets import Forge, Packet, Type
-from netblt_conformance.watch import pcapng
 from netblt_conformance.watch.command import careful
+from netblt_conformance.watch.session import Watched
 from netblt_conformance.watch.tracker import Tracker
 
 LAB = Path(__file__).with_name("watch_lab.py")
@@ -151,21 +151,8 @@ def test_udp_that_is_not_netblt_is_left_alone() -> None:
         assert len(tracker.flows) == seen
 
 
-@pytest.mark.parametrize("size", [1, 13, 4096])
-def test_blocks_come_out_whole_however_they_come_in(size: int) -> None:
-    data, blocks = LONG.read_bytes(), pcapng.Blocks()
-    found = [block for at in range(0, len(data), size) for _, block in blocks.feed(data[at : at + size])]
-    assert b"".join(found) == data
-    assert len(found) > 100
-
-
-def test_a_stream_that_is_no_pcapng_is_refused() -> None:
-    with pytest.raises(pcapng.BrokenStreamError):
-        list(pcapng.Blocks().feed(b"\0" * 64))
-
-
 def test_drops_make_the_verdict_careful() -> None:
-    one = pcapng.Interface("eth0", 1, packets=10, dropped=0)
+    one = Watched("eth0", packets=10, dropped=0)
     assert careful([one]) == []
     one.dropped = 3
     assert "dropped 3 packets" in careful([one])[0]

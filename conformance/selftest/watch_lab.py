@@ -11,7 +11,6 @@ import json
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -19,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.common import paths
-from netblt_conformance.packets.frames import ENHANCED_PACKET, blocks
-from netblt_conformance.watch.pcapng import packet
+from netblt_conformance.packets import captures
+from scapy.utils import RawPcapWriter
 
 SENDING, WATCHED = "sending", "watched"
 IPV4 = 0x0800
+ETHERNET_LINK = 1
 ETHERNET = bytes(12) + IPV4.to_bytes(2, "big")
 COMMAND = [sys.executable, "-m", "netblt_conformance", "watch", "-i", WATCHED]
 FLOOD_LOOPS = 300
@@ -35,13 +35,15 @@ def ip(*words: str) -> None:
 
 def frames(capture: Path) -> list[bytes]:
     """The frames of a capture that starts at the IPv4 header, as Ethernet frames."""
-    return [ETHERNET + packet(block)[2] for kind, block in blocks(capture) if kind == ENHANCED_PACKET]
+    return [ETHERNET + packet.data for packet in captures.read(capture)]
 
 
 def as_pcap(found: list[bytes], path: Path) -> None:
     """What tcpreplay reads."""
-    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
-    path.write_bytes(header + b"".join(struct.pack("<IIII", 0, 0, len(one), len(one)) + one for one in found))
+    with RawPcapWriter(str(path), linktype=ETHERNET_LINK) as file:
+        file.write_header(None)
+        for one in found:
+            file.write_packet(one, sec=0, usec=0)
 
 
 def await_line(stream: Any, text: str) -> list[str]:

@@ -13,7 +13,9 @@ import struct
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
+
+from scapy.utils import RawPcapWriter
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -21,7 +23,6 @@ from dissector.tests import forge
 
 DATA_BYTES = 1400  # of the client, in data packets of TCP and SCTP
 STEP_US = 12  # between packets: 10 Gb/s at 1460 bytes
-PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, forge.LINKTYPE_RAW)
 Packet = tuple[bytes, bool]  # an IP payload, sent by the sender of the data?
 
 
@@ -190,15 +191,15 @@ KINDS: dict[str, Callable[[int], Transfer]] = {
 PROTOCOLS = {"netblt": 30, "netblt-control": 30, "tcp": 6, "sctp": 132, "plain": 253}
 
 
-def write(out: BinaryIO, kind: str, packets: int, connections: int, turn: int = 10) -> None:
-    """The connections take turns, of so many packets."""
+def write(path: Path, kind: str, packets: int, connections: int, turn: int = 10) -> None:
+    """The connections take turns, of so many packets. A pcap file: too large for the memory of the pcapng writer."""
     sources = [(Ip(PROTOCOLS[kind], number), KINDS[kind](number).packets()) for number in range(connections)]
-    out.write(PCAP_HEADER)
-    for number in range(packets):
-        ip, source = sources[number // turn % connections]
-        raw = ip.wrap(*next(source))
-        seconds, microseconds = divmod(number * STEP_US, 1_000_000)
-        out.write(struct.pack("<IIII", 1_700_000_000 + seconds, microseconds, len(raw), len(raw)) + raw)
+    with RawPcapWriter(str(path), linktype=forge.LINKTYPE_RAW) as out:
+        out.write_header(None)
+        for number in range(packets):
+            ip, source = sources[number // turn % connections]
+            seconds, microseconds = divmod(number * STEP_US, 1_000_000)
+            out.write_packet(ip.wrap(*next(source)), sec=1_700_000_000 + seconds, usec=microseconds)
 
 
 def main() -> None:
@@ -209,8 +210,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=1)
     parser.add_argument("--turn", type=int, default=10, help="packets of one connection in a row (%(default)s)")
     arguments = parser.parse_args()
-    with arguments.file.open("wb") as out:
-        write(out, arguments.kind, arguments.packets, arguments.connections, arguments.turn)
+    write(arguments.file, arguments.kind, arguments.packets, arguments.connections, arguments.turn)
 
 
 if __name__ == "__main__":

@@ -54,8 +54,7 @@ class Bench:
     def capture(self, kind: str, packets: int, connections: int = 1, turn: int = 10) -> Path:
         path = self.reader.home / f"{kind}-{packets}-{connections}-{turn}.pcap"
         if not path.exists():
-            with path.open("wb") as out:
-                write(out, kind, packets, connections, turn)
+            write(path, kind, packets, connections, turn)
             path.chmod(0o644)
         return path
 

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from netblt_conformance.simlib import Record, pcapng_file
+
 from pcaps.tools.dialects import ETFTP, ETFTP_PORT, TERMS, VERSION4, Dialect
 from pcaps.tools.exchange import ADDRESSES, RECEIVER, SENDER, ipv4_header, udp_in_ipv4
 from pcaps.tools.octets import Message, Packet
 from pcaps.tools.octets import ok as ok_of_rfc998
-from pcaps.tools.pcapng import Record, pcapng
 
 PORTS = {SENDER: (1024, 1), RECEIVER: (1, 1024)}
 START_NS = 600_000_000 * 10**9
@@ -327,4 +328,4 @@ def captured(plan: Plan) -> tuple[bytes, bool]:
     world.ends = {SENDER: sender, RECEIVER: receiver}
     sender.opens()
     world.run(300)
-    return pcapng(["tester"], world.records), receiver.finished()
+    return pcapng_file(["tester"], world.records), receiver.finished()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Forges NETBLT packets and captures with struct alone, so that nothing under test helps to make its own input."""
+"""Forges NETBLT packets with struct alone, so that nothing under test helps to make its own input, and writes captures
+of them."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance.simlib import LinkType, Record, pcapng_file
+
 OPEN, RESPONSE, KEEPALIVE, QUIT, QUITACK, ABORT, DATA, LDATA, NULL_ACK, CONTROL, REFUSED, DONE = range(12)
 # The number of a type is its place, in every dialect; MESSAGE comes after those of RFC 998.
 TYPE_NAMES = (
@@ -17,8 +20,7 @@ TYPE_NAMES = (
 )
 GO, OK, RESEND = range(3)
 NS = 1_000_000_000
-LINKTYPE_ETHERNET = 1
-LINKTYPE_RAW = 101
+LINKTYPE_ETHERNET, LINKTYPE_RAW = LinkType.ETHERNET, LinkType.RAW
 
 
 def ones_sum(data: bytes) -> int:
@@ -129,24 +131,10 @@ class Frame:
     original: int | None = None  # bytes on the wire when the capture cut the frame
 
 
-def _block(kind: int, body: bytes) -> bytes:
-    body = pad4(body)
-    return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
-
-
 def pcapng(frames: Iterable[Frame], *, link: int = LINKTYPE_RAW, interfaces: Sequence[str] = ("tester",)) -> bytes:
     """Nanosecond pcapng with the named interfaces."""
-    out = [_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    for name in interfaces:
-        encoded = name.encode()
-        options = struct.pack("<HH", 2, len(encoded)) + pad4(encoded) + struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
-        out.append(_block(1, struct.pack("<HHI", link, 0, 0) + options))
-    for frame in frames:
-        stamp = frame.time_ns
-        original = len(frame.data) if frame.original is None else frame.original
-        head = struct.pack("<IIIII", frame.interface, stamp >> 32, stamp & 0xFFFFFFFF, len(frame.data), original)
-        out.append(_block(6, head + pad4(frame.data)))
-    return b"".join(out)
+    records = (Record(one.interface, one.time_ns, one.data, original_length=one.original or 0) for one in frames)
+    return pcapng_file(interfaces, records, link)
 
 
 def write_pcapng(

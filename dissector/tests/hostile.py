@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Captures of somebody who wants the tools to run out of memory: each packet claims as much as it can. Each generator
-yields frames from the IPv4 header on; `write` makes a pcap of them, of any size."""
+yields frames from the IPv4 header on; `write` makes a capture of them, of any size."""
 
 from __future__ import annotations
 
 import itertools
 import random
-import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from dissector.tests import forge
 
 SERVER = "10.0.0.1"
+MS = forge.NS // 1000
 PORTS = 60_000  # of an address, before the next one
 
 
@@ -97,12 +97,8 @@ def damaged(rng: random.Random) -> Iterator[bytes]:
 
 
 def write(path: Path, frames: Iterable[bytes]) -> Path:
-    """A pcap with 1 ms between its frames."""
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, forge.LINKTYPE_RAW))
-        for number, frame in enumerate(frames):
-            file.write(struct.pack("<IIII", number // 1000, number % 1000 * 1000, len(frame), len(frame)) + frame)
-    return path
+    """A capture with 1 ms between its frames."""
+    return forge.write_pcapng(path, (forge.Frame(number * MS, frame) for number, frame in enumerate(frames)))
 
 
 def capture(path: Path, generator: Callable[[random.Random], Iterator[bytes]], packets: int) -> Path:

@@ -60,7 +60,7 @@ def judged(reader: Reader, path: Path, *options: str, reports: tuple[str, ...] =
 @pytest.fixture(scope="module")
 def at_rest(reader: Reader) -> int:
     """What tshark takes for a capture of three packets."""
-    return judged(reader, hostile.capture(reader.home / "rest.pcap", hostile.connections, 3)).resident
+    return judged(reader, hostile.capture(reader.home / "rest.pcapng", hostile.connections, 3)).resident
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_memory_is_bounded_by_packets_and_connections(
     packets: int,
     streams: int,
 ) -> None:
-    done = judged(reader, hostile.capture(capture.with_suffix(".pcap"), generator, packets))
+    done = judged(reader, hostile.capture(capture.with_suffix(".pcapng"), generator, packets))
     allowed = 200 * packets + 20_000 * streams + LIMIT_MIB * MIB
     assert done.resident - at_rest <= allowed + NOISE
 
@@ -95,7 +95,7 @@ def test_memory_is_bounded_by_packets_and_connections(
 def test_reports_of_every_buffer_and_message_are_bounded_too(
     reader: Reader, capture: Path, at_rest: int, name: str
 ) -> None:
-    path = hostile.capture(capture.with_suffix(".pcap"), hostile.random_data, 12_500)
+    path = hostile.capture(capture.with_suffix(".pcapng"), hostile.random_data, 12_500)
     done = judged(reader, path, reports=(name, "verdict"))
     assert done.resident - at_rest <= 200 * 12_500 + 20_000 + LIMIT_MIB * MIB + NOISE
 
@@ -103,7 +103,7 @@ def test_reports_of_every_buffer_and_message_are_bounded_too(
 def test_a_connection_without_memory_says_from_which_frame_on_and_what_allows_more(
     reader: Reader, capture: Path
 ) -> None:
-    path = hostile.capture(capture.with_suffix(".pcap"), hostile.random_messages, 2_000)
+    path = hostile.capture(capture.with_suffix(".pcapng"), hostile.random_messages, 2_000)
     words = judged(reader, path).limits[0]
     assert words.startswith("no memory is left for it from frame ")
     assert f"netblt.memory_limit ({LIMIT_MIB} MiB)" in words
@@ -138,8 +138,8 @@ def test_a_connection_beside_a_hostile_one_is_judged_as_if_it_were_alone(reader:
     guilty(trace)
     story = [frame.data for frame in trace.frames]
     flood = list(islice(hostile.random_messages(random.Random(2)), 1_000))
-    alone = judged(reader, hostile.write(capture.with_suffix(".alone.pcap"), story))
-    beside = judged(reader, hostile.write(capture.with_suffix(".both.pcap"), flood + story))
+    alone = judged(reader, hostile.write(capture.with_suffix(".alone.pcapng"), story))
+    beside = judged(reader, hostile.write(capture.with_suffix(".both.pcapng"), flood + story))
     assert beside.limits.keys() == {0}
     assert conclusions(beside, "10.9.0.1") == conclusions(alone, "10.9.0.1")
     assert conclusions(alone, "10.9.0.1")["CTRL-14"] == "violation"

@@ -12,8 +12,9 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
+from netblt_conformance.simlib import Record, pcapng_file
+
 from pcaps.tools.octets import Message, Packet, checksum, control, data, null_ack, packet, setup
-from pcaps.tools.pcapng import Record, pcapng
 
 IP_PROTOCOL = 30
 UDP_PROTOCOL = 17
@@ -176,7 +177,7 @@ class Exchange:
 
     def pcapng(self) -> bytes:
         """The capture file."""
-        return pcapng(["tester"], self.records)
+        return pcapng_file(["tester"], self.records)
 
     def expectation(self) -> dict[str, Any]:
         """What must be found in it, and what may be."""

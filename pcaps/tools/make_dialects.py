@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from netblt_conformance.simlib import Record, pcapng_file
+
 from pcaps.tools.dialects import BUFFER_BYTES, ETFTP, ETFTP_PORT, PACKET_BYTES, VERSION4, Dialect
 from pcaps.tools.exchange import ipv4_header, udp_in_ipv4
 from pcaps.tools.octets import Packet
-from pcaps.tools.pcapng import Record, pcapng
 
 DIALECTS = Path(__file__).resolve().parent.parent / "dialects"
 SENDER, RECEIVER = bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2))
@@ -91,7 +92,7 @@ def transfer(dialect: Dialect) -> tuple[bytes, dict[str, Any]]:
         "file": NAMES[dialect.name].rpartition("/")[2],
         "sha256": hashlib.sha256(transfer_data()).hexdigest(),
     }
-    return pcapng(["tester"], records), facts
+    return pcapng_file(["tester"], records), facts
 
 
 def vectors(dialect: Dialect) -> list[dict[str, Any]]:

@@ -14,8 +14,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from netblt_conformance.simlib import Record, pcapng_file
+
 from pcaps.tools.exchange import udp_in_ipv4
-from pcaps.tools.pcapng import Record, pcapng
 from pcaps.tools.read_capture import Captured, capture
 
 PCAPS = Path(__file__).resolve().parent.parent
@@ -72,7 +73,7 @@ def all_files() -> dict[str, bytes]:
     }
     records = [Record(0, group[0].time_ns, datagram(group)) for group in groups]
     return {
-        f"{NAME}.pcapng": pcapng(["left"], records),
+        f"{NAME}.pcapng": pcapng_file(["left"], records),
         f"{NAME}.facts.json": (json.dumps(facts) + "\n").encode(),
     }
 

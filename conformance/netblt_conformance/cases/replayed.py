@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import random
-import struct
-from pathlib import Path
 
 from netblt_conformance.common import paths
 from netblt_conformance.common.errors import NotSupportedError
-from netblt_conformance.packets import ipv4, packets
+from netblt_conformance.packets import captures, ipv4, packets
 from netblt_conformance.packets.capture import Capture
-from netblt_conformance.packets.frames import ENHANCED_PACKET, blocks
 from netblt_conformance.packets.packets import Packet, Type
 
 GOLDEN = "lossy-transfer"
-_EPB = struct.Struct("<8xIIIII")  # behind type and length: interface, time (high, low), captured, original
-_LEFT = 0  # interface of the golden capture on the sender's side
+_LEFT = "left"  # interface of the golden capture on the sender's side
 
 
 def netblt(packet: bytes) -> bytes | None:
@@ -34,21 +30,11 @@ def sent(capture: Capture) -> list[bytes]:
     return [packet for packet in found if packet is not None]
 
 
-def frames(path: Path) -> list[tuple[int, int, bytes]]:
-    """(interface, time in ns, packet) of a capture of this project."""
-    found = []
-    for kind, block in blocks(path):
-        if kind == ENHANCED_PACKET:
-            interface, high, low, length, _ = _EPB.unpack_from(block)
-            found.append((interface, high << 32 | low, block[_EPB.size : _EPB.size + length]))
-    return found
-
-
 def golden(*, from_sender: bool) -> list[bytes]:
     """What one end of an earlier, finished connection has sent: a golden capture's left end is the sender."""
     emitter = 1 if from_sender else 2
-    captured = frames(paths.root() / "pcaps" / "golden" / f"{GOLDEN}.pcapng")
-    found = [netblt(packet) for interface, _, packet in captured if packet[15] == emitter and interface == _LEFT]
+    captured = captures.read(paths.root() / "pcaps" / "golden" / f"{GOLDEN}.pcapng")
+    found = [netblt(one.data) for one in captured if one.data[15] == emitter and one.interface.name == _LEFT]
     return [packet for packet in found if packet is not None]
 
 

@@ -24,7 +24,7 @@ from netblt_conformance.judges.findings import FindingReader
 from netblt_conformance.judges.merged import FILES_AT_A_TIME, merge
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
-from netblt_conformance.packets.frames import cut, emitter
+from netblt_conformance.packets.captures import cut, emitter
 
 _VIEWS = 3  # captures for each accusation
 

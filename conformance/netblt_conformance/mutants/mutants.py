@@ -8,36 +8,53 @@ another legal choice: nothing may fail it, else the suite asks for more than the
 from __future__ import annotations
 
 import shutil
-import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic.types import Strict
 
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.common import paths
+from netblt_conformance.catalogue.catalogue import AmbiguityId, RequirementId
+from netblt_conformance.common import paths, toml_file
+from netblt_conformance.common.toml_file import Table, Text, TomlError
 
 
 class MutantError(Exception):
     """The mutants cannot be judged; the text says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    file: str  # without its folder
-    old: str
+class Edit(Table):
+    """One text of a file replaced by another."""
+
+    file: Text
+    old: Text
     new: str
 
+    @model_validator(mode="after")
+    def _changes(self) -> Edit:
+        if self.old == self.new:
+            raise ValueError("old and new must be different")
+        return self
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    name: str
-    requirement: str
-    about: str
-    edits: tuple[Edit, ...]
+
+class Mutant(Table):
+    """A wrong core."""
+
+    name: Text
+    requirement: RequirementId
+    about: Text
+    edits: Annotated[tuple[Edit, ...], Strict(False)] = Field(alias="edit", description="[[mutant.edit]]")
     wire_visible: bool = False  # the Wireshark plugin must find it in the capture of the case that kills it
     warn: bool = False  # a WARN is enough: the ambiguity behind the must allows no more
-    found_as: str = ""  # the requirement under which the plugin finds it; empty: the one that it breaks
+    found_as: RequirementId | Literal[""] = ""  # as which requirement the plugin finds it; empty: the one it breaks
+
+    @model_validator(mode="after")
+    def _is_found_where_it_is_visible(self) -> Mutant:
+        if self.found_as and not self.wire_visible:
+            raise ValueError("found_as goes with wire_visible = true only")
+        return self
 
     @property
     def planted(self) -> frozenset[str]:
@@ -45,83 +62,38 @@ class Mutant:
         return frozenset({self.requirement, self.found_as} - {""})
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    name: str
-    ambiguities: tuple[str, ...]  # where the specification leaves this choice; may be empty when it never asked
-    about: str
-    edits: tuple[Edit, ...]
-    observed: str = ""  # "name = value": what the suite must report of it
+def _observation(value: str) -> str:
+    if " = " not in value:
+        raise ValueError(f"{value!r} must be written 'name = value'")
+    return value
+
+
+class Variant(Table):
+    """A core that makes another legal choice."""
+
+    name: Text
+    # Where the specification leaves this choice; may be empty when it never asked.
+    ambiguities: Annotated[tuple[AmbiguityId, ...], Strict(False)]
+    about: Text
+    edits: Annotated[tuple[Edit, ...], Strict(False)] = Field(alias="edit", description="[[variant.edit]]")
+    observed: Annotated[str, AfterValidator(_observation)] = ""  # "name = value": what the suite must report of it
+
+
+class _File(Table):
+    mutant: Annotated[tuple[Mutant, ...], Strict(False)] = ()
+    variant: Annotated[tuple[Variant, ...], Strict(False)] = ()
 
 
 _Entry = TypeVar("_Entry", Mutant, Variant)
 
 
-def _edit(entry: Any, where: str) -> Edit:
-    if not isinstance(entry, dict) or set(entry) != {"file", "old", "new"}:
-        raise MutantError(f"{where}: an edit has exactly the keys file, old and new")
-    edit = Edit(**entry)
-    if not all(isinstance(value, str) for value in entry.values()) or not edit.old or edit.old == edit.new:
-        raise MutantError(f"{where}: old and new must be different strings, old not empty")
-    return edit
-
-
-def _edits(entry: dict[str, Any], where: str) -> tuple[Edit, ...]:
-    if not isinstance(entry["edit"], list):
-        raise MutantError(f"{where}: its edits are tables of their own: [[mutant.edit]], [[variant.edit]]")
-    return tuple(_edit(edit, where) for edit in entry["edit"])
-
-
-def _mutant(entry: dict[str, Any], where: str) -> Mutant:
-    needed, known = {"name", "requirement", "about", "edit"}, catalogue.requirements()
-    if not needed <= set(entry) <= needed | {"wire_visible", "found_as", "warn"}:
-        raise MutantError(
-            f"{where}: a mutant has exactly the keys name, requirement, about and [[mutant.edit]], and may have "
-            "wire_visible, found_as and warn"
-        )
-    for identifier in (entry["requirement"], entry.get("found_as", entry["requirement"])):
-        if identifier not in known:
-            raise MutantError(f"{where}: unknown requirement {identifier!r}")
-    visible, warn = entry.get("wire_visible", False), entry.get("warn", False)
-    if not isinstance(visible, bool) or not isinstance(warn, bool) or ("found_as" in entry and not visible):
-        raise MutantError(f"{where}: wire_visible and warn are true or false, and found_as goes with visible ones only")
-    return Mutant(
-        entry["name"],
-        entry["requirement"],
-        entry["about"],
-        _edits(entry, where),
-        wire_visible=visible,
-        warn=warn,
-        found_as=entry.get("found_as", ""),
-    )
-
-
-def _variant(entry: dict[str, Any], where: str) -> Variant:
-    needed = {"name", "ambiguities", "about", "edit"}
-    if not needed <= set(entry) <= needed | {"observed"}:
-        raise MutantError(
-            f"{where}: a variant has exactly the keys name, ambiguities, about and [[variant.edit]], and may have "
-            "observed"
-        )
-    known = catalogue.ambiguities()
-    for identifier in entry["ambiguities"]:
-        if identifier not in known:
-            raise MutantError(f"{where}: unknown ambiguity {identifier!r}")
-    if "observed" in entry and " = " not in entry["observed"]:
-        raise MutantError(f"{where}: observed is written 'name = value'")
-    edits = _edits(entry, where)
-    return Variant(entry["name"], tuple(entry["ambiguities"]), entry["about"], edits, entry.get("observed", ""))
-
-
-def _load(folder: Path, kind: str, read: Callable[[dict[str, Any], str], _Entry]) -> list[_Entry]:
+def _load(folder: Path, kind: str, entries: Callable[[_File], tuple[_Entry, ...]]) -> list[_Entry]:
     found: list[_Entry] = []
-    for file in sorted(folder.glob("*.toml")):
+    for path in sorted(folder.glob("*.toml")):
         try:
-            document = tomllib.loads(file.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise MutantError(f"{file.name}: {error}") from None
-        for entry in document.get(kind, []):
-            found.append(read(entry, f"{file.name}: {entry.get('name', f'a {kind} without name')}"))
+            found += entries(toml_file.read(path, _File, path.name))
+        except TomlError as error:
+            raise MutantError(str(error)) from None
     names = [entry.name for entry in found]
     for name in names:
         if names.count(name) > 1:
@@ -131,14 +103,26 @@ def _load(folder: Path, kind: str, read: Callable[[dict[str, Any], str], _Entry]
     return found
 
 
+def _check_known(kind: str, name: str, identifiers: Iterable[str], known: Container[str]) -> None:
+    for identifier in identifiers:
+        if identifier not in known:
+            raise MutantError(f"{name}: unknown {kind} {identifier!r}")
+
+
 def load(folder: Path) -> list[Mutant]:
     """All mutants, in the order of the files. MutantError names what is wrong."""
-    return _load(folder, "mutant", _mutant)
+    found = _load(folder, "mutant", lambda file: file.mutant)
+    for mutant in found:
+        _check_known("requirement", mutant.name, mutant.planted, catalogue.requirements())
+    return found
 
 
 def load_variants(folder: Path) -> list[Variant]:
     """All variants, in the order of the files. MutantError names what is wrong."""
-    return _load(folder, "variant", _variant)
+    found = _load(folder, "variant", lambda file: file.variant)
+    for variant in found:
+        _check_known("ambiguity", variant.name, variant.ambiguities, catalogue.ambiguities())
+    return found
 
 
 def chosen(entries: Sequence[_Entry], names: Sequence[str]) -> list[_Entry]:

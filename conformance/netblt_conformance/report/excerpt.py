@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import struct
 import tempfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -18,15 +17,12 @@ from netblt_conformance.judges.merged import FILES_AT_A_TIME, merge
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.packets import packets
-from netblt_conformance.packets.frames import ENHANCED_PACKET, blocks
+from netblt_conformance.packets.captures import CapturedPacket, read
 
 # Packets shown before and after the deciding one.
 BEFORE, AFTER = 6, 3
 # A broken implementation fails hundreds of cases alike; the others have their captures.
 EXCERPTS = 60
-_EPB = struct.Struct("<7I")
-_OPTION = struct.Struct("<HH")
-_COMMENT = 1
 _NANOSECONDS = 1e9
 _WORTH_A_LOOK = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONC, Verdict.WARN)
 
@@ -47,54 +43,33 @@ class Excerpt:
     tree: str = ""  # the deciding frame as tshark decodes it
 
 
-def _padded(length: int) -> int:
-    return -(-length // 4) * 4
-
-
-def _comments(options: bytes) -> str:
-    found, at = [], 0
-    while at + _OPTION.size <= len(options):
-        code, length = _OPTION.unpack_from(options, at)
-        at += _OPTION.size
-        if code == _COMMENT:
-            found.append(options[at : at + length].decode("utf-8", "replace"))
-        at += _padded(length)
-    return "\n".join(found)
-
-
 def _direction(source: bytes, destination: bytes) -> str:
     if IUT_ADDRESS in (source, destination):
         return "implementation →" if source == IUT_ADDRESS else "→ implementation"
     return f"{address_text(source)} → {address_text(destination)}"
 
 
-def _line(number: int, block: bytes, first_ns: int) -> tuple[Line, int]:
-    _kind, length, _interface, high, low, captured, _original = _EPB.unpack_from(block)
-    time_ns = high << 32 | low
-    packet = block[_EPB.size : _EPB.size + captured]
+def _line(captured: CapturedPacket, began_ns: int) -> Line:
+    packet = captured.data
     header = (packet[0] & 15) * 4 if packet else 0
-    comment = _comments(block[_EPB.size + _padded(captured) : length - 4])
-    began = first_ns or time_ns
-    line = Line(
-        number,
-        (time_ns - began) / _NANOSECONDS,
+    return Line(
+        captured.number,
+        (captured.time_ns - began_ns) / _NANOSECONDS,
         _direction(packet[12:16], packet[16:20]),
         str(packets.read(packet[header:])),
-        comment,
+        "\n".join(captured.comments),
     )
-    return line, began
 
 
 def excerpt(capture: Path, frame: int | None) -> Excerpt | None:
     """Around `frame`; the end of the capture when no single packet decided."""
-    found = [block for kind, block in blocks(capture) if kind == ENHANCED_PACKET]
+    found = list(read(capture))
     if not found:
         return None
     deciding = min(frame or len(found), len(found))
-    _, began = _line(1, found[0], 0)
-    first = max(1, deciding - BEFORE)
-    chosen = enumerate(found[first - 1 : deciding + AFTER], first)
-    return Excerpt(tuple(_line(number, block, began)[0] for number, block in chosen), deciding if frame else 0)
+    chosen = found[max(0, deciding - 1 - BEFORE) : deciding + AFTER]
+    lines = tuple(_line(packet, found[0].time_ns) for packet in chosen)
+    return Excerpt(lines, deciding if frame else 0)
 
 
 # What is done, and of how many.

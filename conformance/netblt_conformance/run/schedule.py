@@ -4,11 +4,16 @@ them take and how soon the first failures are known."""
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from netblt_conformance.common import toml_file
+from netblt_conformance.common.toml_file import Table, Texts
 
 # Of the workers this part may wait in long runs while short ones are left: half the workers finish the long runs well
 # before the short ones end, and half of them find the first failures.
@@ -18,6 +23,14 @@ LONG_RUNS_SHARE = 0.5
 FIRST_CASE_MAX_S = 10.0
 DURATIONS = "durations.toml"
 FIRST_RUNS = "first_runs.toml"
+
+
+class _Durations(Table):
+    seconds: dict[str, Annotated[float, Field(ge=0)]]
+
+
+class _FirstRuns(Table):
+    runs: Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +46,12 @@ class Planned:
 
 def durations(suite: Path) -> dict[str, float]:
     """Seconds that a case takes on the wire link, by its name; only cases that take long are listed."""
-    document = tomllib.loads((suite / DURATIONS).read_text(encoding="utf-8"))
-    return {str(name): float(seconds) for name, seconds in document["seconds"].items()}
+    return toml_file.read(suite / DURATIONS, _Durations).seconds
 
 
 def first_runs(suite: Path) -> list[str]:
     """Keys of the runs that show most faults soonest, in this order."""
-    document = tomllib.loads((suite / FIRST_RUNS).read_text(encoding="utf-8"))
-    return [str(key) for key in document["runs"]]
+    return list(toml_file.read(suite / FIRST_RUNS, _FirstRuns).runs)
 
 
 def in_breadth(runs: Sequence[Planned]) -> dict[str, int]:

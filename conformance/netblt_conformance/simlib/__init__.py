@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     )
     from netblt_conformance.simlib.iut import Iut, IutError, IutLibrary, IutParams, IutStatus
     from netblt_conformance.simlib.pair import PairEnd, PairResult, run_pair
-    from netblt_conformance.simlib.pcapng import CaptureDirection, LinkType, PcapngWriter, ipv4_wrap
+    from netblt_conformance.simlib.pcapng import (
+        CaptureDirection,
+        LinkType,
+        PcapngWriter,
+        Record,
+        ipv4_wrap,
+        pcapng_file,
+    )
 
 __all__ = [
     "Action",
@@ -45,9 +52,11 @@ __all__ = [
     "PairEnd",
     "PairResult",
     "PcapngWriter",
+    "Record",
     "Released",
     "RuleError",
     "ipv4_wrap",
+    "pcapng_file",
     "run_pair",
 ]
 
@@ -55,7 +64,7 @@ _HOMES = {
     "flakeway": ("Action", "ActionKind", "Direction", "Event", "Flakeway", "FlakewayStats", "Released", "RuleError"),
     "iut": ("Iut", "IutError", "IutLibrary", "IutParams", "IutStatus"),
     "pair": ("PairEnd", "PairResult", "run_pair"),
-    "pcapng": ("CaptureDirection", "LinkType", "PcapngWriter", "ipv4_wrap"),
+    "pcapng": ("CaptureDirection", "LinkType", "PcapngWriter", "Record", "ipv4_wrap", "pcapng_file"),
 }
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pcapng writer (conformance/flakeway/pcapng.h) for Python."""
+"""The pcapng writer (conformance/flakeway/pcapng.h) for Python: the only writer of captures in the project."""
 
 from __future__ import annotations
 
 import enum
 import ipaddress
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from netblt_conformance.simlib._native import ffi, lib
@@ -45,7 +47,7 @@ class PcapngWriter:
             raise MemoryError
         self._writer = ffi.gc(writer, lib.pcapng_free)
 
-    def interface(self, name: str, linktype: LinkType = LinkType.RAW, description: str | None = None) -> int:
+    def interface(self, name: str, linktype: int = LinkType.RAW, description: str | None = None) -> int:
         """Adds an interface and answers its number (0, 1, ...)."""
         about = ffi.NULL if description is None else description.encode()
         number = int(lib.pcapng_add_interface(self._writer, name.encode(), about, linktype))
@@ -62,8 +64,10 @@ class PcapngWriter:
         comment: str | None = None,
         direction: CaptureDirection = CaptureDirection.UNKNOWN,
         packet_id: int = 0,
+        original_length: int = 0,
     ) -> None:
-        """Appends one packet. The same packet on two interfaces may bear the same packet_id."""
+        """Appends one packet. The same packet on two interfaces may bear the same packet_id. `original_length`: bytes
+        on the wire when the capture cut the packet."""
         c_packet = ffi.new("pcapng_packet *")
         c_bytes = ffi.from_buffer("uint8_t[]", data)
         c_comment = ffi.NULL if comment is None else ffi.new("char[]", comment.encode())
@@ -71,6 +75,7 @@ class PcapngWriter:
         c_packet.time_ns = time_ns
         c_packet.bytes = c_bytes
         c_packet.length = len(data)
+        c_packet.original_length = original_length
         c_packet.direction = direction
         c_packet.packet_id = packet_id
         c_packet.comment = c_comment
@@ -93,3 +98,24 @@ class PcapngWriter:
 
     def _fail(self) -> None:
         raise OSError(int(lib.pcapng_error(self._writer)), "the capture cannot be written")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One captured packet of a file that is written at once."""
+
+    interface: int
+    time_ns: int
+    octets: bytes
+    comment: str | None = None
+    original_length: int = 0  # bytes on the wire when the capture cut the packet; 0: it is whole
+
+
+def pcapng_file(interfaces: Sequence[str], records: Iterable[Record], linktype: int = LinkType.RAW) -> bytes:
+    """A whole file, without the name of an application."""
+    writer = PcapngWriter(None)
+    for name in interfaces:
+        writer.interface(name, linktype)
+    for one in records:
+        writer.packet(one.interface, one.time_ns, one.octets, comment=one.comment, original_length=one.original_length)
+    return writer.bytes()

@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import json
-import tomllib
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
+from pydantic import AfterValidator, Field
+
+from netblt_conformance.common import toml_file
 from netblt_conformance.common.model import ROLES_BY_NAME, Role
+from netblt_conformance.common.toml_file import Table, Texts, TomlError
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME, Transfer
 
 LAYOUT_VERSION = 1
-KEYS = {"layout", "transfer", "role", "seed", "rules", "verdict", "reason"}
 
 
 class ScheduleFileError(Exception):
@@ -46,36 +49,30 @@ class ScheduleFile:
         )
 
 
-def _choice(table: dict[str, Any], key: str, known: dict[str, Any], where: str) -> Any:
-    value = table.get(key)
-    if value not in known:
-        raise ScheduleFileError(f"{where}: {key} = {value!r}; it is one of {', '.join(known)}")
-    return known[value]
+def _one_of(known: Collection[str]) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if value not in known:
+            raise ValueError(f"{value!r} must be one of {', '.join(known)}")
+        return value
+
+    return check
+
+
+class _File(Table):
+    layout: Literal[1] = Field(description=f"this version reads {LAYOUT_VERSION}")
+    transfer: Annotated[str, AfterValidator(_one_of(TRANSFERS_BY_NAME))]
+    role: Annotated[str, AfterValidator(_one_of(ROLES_BY_NAME))]
+    seed: Annotated[int, Field(ge=0)] = 0
+    rules: Texts = Field(description="a list of flakeway rules")
+    verdict: str = ""
+    reason: str = ""
 
 
 def load(path: Path) -> ScheduleFile:
-    """ScheduleFileError names the key that is missing, unknown or impossible."""
+    """ScheduleFileError names every key that is missing, unknown or impossible."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ScheduleFileError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScheduleFileError(f"{path}: {error}") from None
-    if unknown := set(table) - KEYS:
-        raise ScheduleFileError(f"{path}: unknown key {sorted(unknown)[0]!r}; there are {', '.join(sorted(KEYS))}")
-    if table.get("layout") != LAYOUT_VERSION:
-        raise ScheduleFileError(f"{path}: layout = {table.get('layout')!r}; this version reads {LAYOUT_VERSION}")
-    rules = table.get("rules")
-    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise ScheduleFileError(f"{path}: rules must be a list of flakeway rules")
-    seed = table.get("seed", 0)
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise ScheduleFileError(f"{path}: seed = {seed!r}; a number from 0 is needed")
-    return ScheduleFile(
-        _choice(table, "transfer", TRANSFERS_BY_NAME, str(path)),
-        _choice(table, "role", ROLES_BY_NAME, str(path)),
-        seed,
-        tuple(rules),
-        str(table.get("verdict", "")),
-        str(table.get("reason", "")),
-    )
+        file = toml_file.read(path, _File)
+    except TomlError as error:
+        raise ScheduleFileError(str(error)) from None
+    transfer, role = TRANSFERS_BY_NAME[file.transfer], ROLES_BY_NAME[file.role]
+    return ScheduleFile(transfer, role, file.seed, file.rules, file.verdict, file.reason)

@@ -20,10 +20,10 @@ from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.words import fit
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.tshark import Tshark
+from netblt_conformance.packets.captures import BrokenCaptureError
 from netblt_conformance.watch.capture import BUFFER_MIB, FILTER, Dumpcap
 from netblt_conformance.watch.judge import LiveJudge
-from netblt_conformance.watch.pcapng import BrokenStreamError, Interface
-from netblt_conformance.watch.session import Session, Voice
+from netblt_conformance.watch.session import Session, Voice, Watched
 
 
 def _positive(text: str) -> float:
@@ -84,7 +84,7 @@ def _until_stopped() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def careful(interfaces: list[Interface]) -> list[str]:
+def careful(interfaces: list[Watched]) -> list[str]:
     """What the capture itself leaves in doubt."""
     notes = []
     for one in interfaces:
@@ -123,7 +123,7 @@ def command_watch(options: argparse.Namespace) -> int:
         session = Session(dumpcap, judge, voice, copy, options.duration, stopped)
         try:
             session.run()
-        except BrokenStreamError as error:
+        except BrokenCaptureError as error:
             raise JudgeError(f"dumpcap's output cannot be read: {error}") from None
         complaint = dumpcap.complaint()
         if complaint and not session.interfaces:

@@ -18,6 +18,12 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.process import die_with_parent
 
 _CHUNK_BYTES = 1 << 16
+# A pcapng block of a type for local use, which readers skip. tshark reads pipes 8 KiB at a time and shows a packet only
+# when the piece that it ends in is full, so one such block follows the last packet of a burst.
+_LOCAL_BLOCK_TYPE = 0x8000_0B17
+_FILLER_BYTES = 16 * 1024
+_FILLER_LENGTH = _FILLER_BYTES.to_bytes(4, "little")
+_FILLER = _LOCAL_BLOCK_TYPE.to_bytes(4, "little") + _FILLER_LENGTH + bytes(_FILLER_BYTES - 12) + _FILLER_LENGTH
 
 
 class LiveJudge:
@@ -63,6 +69,10 @@ class LiveJudge:
             self._process.stdin.flush()
         except BrokenPipeError:
             raise JudgeError(f"tshark gave up: {self._last_words()}") from None
+
+    def flush(self) -> None:
+        """Makes tshark show what it has read. Allowed between two blocks of the capture."""
+        self.write(_FILLER)
 
     def _last_words(self) -> str:
         status = self._process.wait()

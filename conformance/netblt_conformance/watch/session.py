@@ -14,8 +14,8 @@ from netblt_conformance.check import report
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.common.words import fit
 from netblt_conformance.judges.findings import Finding
+from netblt_conformance.packets.captures import CapturedPacket, CaptureStream, Interface, Item, Statistics
 from netblt_conformance.report import table
-from netblt_conformance.watch import pcapng
 from netblt_conformance.watch.capture import Dumpcap
 from netblt_conformance.watch.judge import LiveJudge
 from netblt_conformance.watch.tracker import Flow, Tracker
@@ -27,6 +27,7 @@ TOLD_ALIKE = 5
 # A judge that is so far behind the packets lets the kernel's buffer fill; it is reported this often.
 BEHIND_S = 2.0
 BEHIND_EVERY_S = 5.0
+_NANOSECONDS = 1e9
 _BROKEN = {"violation": Verdict.FAIL, "suspected": Verdict.INCONC}
 
 
@@ -85,6 +86,15 @@ def _figures(flow: Flow, rate: float) -> dict[str, object]:
 
 
 @dataclasses.dataclass(slots=True)
+class Watched:
+    """What was captured on one interface."""
+
+    name: str
+    packets: int = 0
+    dropped: int | None = None  # None: not known
+
+
+@dataclasses.dataclass(slots=True)
 class Session:
     """Runs until dumpcap ends; `ends_s` after it has begun to capture, or when `stopped` is set, it is told to."""
 
@@ -94,50 +104,48 @@ class Session:
     copy: IO[bytes] | None
     ends_s: float
     stopped: threading.Event
-    interfaces: list[pcapng.Interface] = dataclasses.field(default_factory=list)
+    interfaces: list[Watched] = dataclasses.field(default_factory=list)
     tracker: Tracker = dataclasses.field(default_factory=Tracker)
     _reported: float = 0.0
     _ends_at: float = math.inf
     _lag_reported: float = -math.inf
 
     def run(self) -> None:
-        blocks, behind, stopping = pcapng.Blocks(), False, False
+        stream, behind, stopping = CaptureStream(), False, False
         while (chunk := self.dumpcap.read(WAIT_S)) is not None:
             if self.copy is not None:
                 self.copy.write(chunk)
-            whole = []
-            for kind, block in blocks.feed(chunk):
-                self._note(kind, block)
-                whole.append(block)
-            if whole:
-                self.judge.write(b"".join(whole))
+            for item in stream.feed(chunk):
+                self._note(item)
+            if stream.whole:
+                self.judge.write(stream.whole)
                 behind = True
             elif behind:
-                self.judge.write(pcapng.FILLER)
+                self.judge.flush()
                 behind = False
             if not stopping and (self.stopped.is_set() or time.monotonic() > self._ends_at):
                 self.dumpcap.stop()
                 stopping = True
             self._throughput()
 
-    def _note(self, kind: int, block: bytes) -> None:
-        if kind == pcapng.PACKET:
-            number, ticks, frame = pcapng.packet(block)
-            one = self.interfaces[number]
+    def _note(self, item: Item) -> None:
+        if isinstance(item, CapturedPacket):
+            one = self.interfaces[item.interface.number]
             one.packets += 1
-            self._note_lag(one.name, time.time() - ticks * one.tick_s)
-            for flow, state in self.tracker.note(frame, one.link_type, ticks * one.tick_s):
+            time_s = item.time_ns / _NANOSECONDS
+            self._note_lag(one.name, time.time() - time_s)
+            for flow, state in self.tracker.note(item.data, item.interface.link_type, time_s):
                 self.voice.state(flow, state)
-        elif kind == pcapng.INTERFACE:
+        elif isinstance(item, Interface):
             if not self.interfaces:
                 self._ends_at = time.monotonic() + self.ends_s
-            self.interfaces.append(pcapng.interface(block, len(self.interfaces)))
+            self.interfaces.append(Watched(item.name))
             self._say_ready()
-        elif kind == pcapng.STATISTICS:
-            number, dropped = pcapng.drops(block)
-            self.interfaces[number].dropped = dropped
-            if dropped:
-                self.voice.dropped(self.interfaces[number].name, dropped)
+        elif isinstance(item, Statistics):
+            one = self.interfaces[item.interface.number]
+            one.dropped = item.dropped
+            if item.dropped:
+                self.voice.dropped(one.name, item.dropped)
 
     def _note_lag(self, interface: str, seconds: float) -> None:
         now = time.monotonic()
