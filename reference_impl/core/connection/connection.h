@@ -46,7 +46,7 @@ struct nb_pending_end {
 struct netblt_connection {
     netblt_endpoint *endpoint;
     const netblt_allocator *allocator; /* of the endpoint */
-    struct nb_link in_bucket; /* of the hash table (demux.h) */
+    struct nb_link in_bucket;          /* of the hash table (demux.h) */
     struct nb_deadline deadline;
     struct nb_link ready;  /* among the connections with packets to send */
     struct nb_link marked; /* among those that something happened to, or that have closed */
