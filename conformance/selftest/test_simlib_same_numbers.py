@@ -27,7 +27,7 @@ def test_no_source_of_a_simulation_is_compiled_to_a_fused_multiply_add() -> None
             r"\bdouble\b", source.read_text()
         ):
             sources[source] = entry
-    assert any(source.name == "rate_control.c" for source in sources)
+    assert any(source.name == "rate_auto.c" for source in sources)
     fused = []
     for source, entry in sources.items():
         words = shlex.split(entry["command"])

@@ -182,6 +182,8 @@ static void opened(void *context, netblt_connection *connection)
     netblt_get_info(connection, &info);
     end->pair->buffer_size = info.negotiated.buffer_size;
     end->pair->negotiated = info.negotiated;
+    if (end->pair->c->opened != NULL)
+        end->pair->c->opened(end->pair->c->opened_context, connection);
 }
 
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)

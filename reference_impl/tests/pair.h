@@ -40,6 +40,9 @@ struct pair_case {
     /* Sees each packet as it enters the link; may be NULL. */
     void (*watch)(void *context, int from_end, const uint8_t *packet, size_t length, netblt_time now);
     void *watch_context;
+    /* Called at each end when it has opened; may be NULL. */
+    void (*opened)(void *context, netblt_connection *connection);
+    void *opened_context;
     /* What the two endpoints tell ([0] the active one); may be NULL. */
     netblt_event_fn *observe;
     void *observe_context[2];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
+#include "rate/rate_pair.h"
+#include "rate_begin.h"
 #include "rate_lane.h"
-#include "rate_pair.h"
 
 /* The rules of automatic rate control, on lanes. Rates are packets a second. */
 
@@ -158,20 +159,20 @@ static void near_by_time_in_which_nothing_came_is_no_queue(void)
     lane_init(&lane, 0, MS / 5, NETBLT_RATE_AUTO);
     lane.sender_most = 90000;
     lane_run(&lane, 2);
-    double before = lane.rate.base;
-    nb_rate_control_acked(&lane.rate, lane.rate.offered.seq);
+    double before = lane.rate.state.automatic.base;
+    nb_rate_control_acked(&lane.rate, lane.rate.state.automatic.offered.seq);
     for (int i = 0; i < 200; i++) { /* every packet finds a host that was away for 6 ms */
         lane.now += 6 * MS;
         nb_rate_control_round_trip(&lane.rate, 6 * MS + 100, lane.now);
         nb_rate_control_arrival(&lane.rate, NB_RATE_FRESH, lane.position++, lane.now);
     }
-    CHECK(lane.rate.base >= before);
+    CHECK(lane.rate.state.automatic.base >= before);
     for (int i = 0; i < 400; i++) { /* the same round trip while packets come all the time */
         lane.now += MS / 2;
         nb_rate_control_round_trip(&lane.rate, 6 * MS + 100, lane.now);
         nb_rate_control_arrival(&lane.rate, NB_RATE_FRESH, lane.position++, lane.now);
     }
-    CHECK(lane.rate.base < before);
+    CHECK(lane.rate.state.automatic.base < before);
 }
 
 static void near_by_a_queue_and_loss_still_slow(void)
@@ -195,7 +196,7 @@ static void near_by_what_is_under_way_follows_what_arrives_not_what_is_offered(v
     lane_init(&lane, 0, MS / 5, NETBLT_RATE_AUTO);
     lane.sender_most = 90000;
     lane_run(&lane, 2);
-    CHECK(lane.rate.base > 4 * lane.sender_most);
+    CHECK(lane.rate.state.automatic.base > 4 * lane.sender_most);
     uint64_t begun = lane.rate.next_position / BUFFER_PACKETS;
     uint64_t two_ms = 90000 * 2 / 1000 / BUFFER_PACKETS;
     CHECK(nb_rate_control_window_allows(&lane.rate, begun + two_ms));
@@ -216,7 +217,7 @@ static void a_fixed_sender_is_not_slowed_while_all_arrives(void)
         lane_init(&lane, 0, round_trips[i % 3], NETBLT_RATE_AUTO);
         lane.pair = lane.sender_means = pair;
         lane.sender_most = pair.interval_ms == 0 ? 50000 : 0;
-        nb_rate_control_init(&lane.rate, NETBLT_RATE_AUTO, pair, BUFFER_PACKETS, 1e12, 7);
+        rate_begin(&lane.rate, NETBLT_RATE_AUTO, pair, BUFFER_PACKETS, 1e12, 7);
         if (pair.interval_ms == 0)
             lane.pair = (struct nb_burst){50, 1};
         lane_run(&lane, 20);
@@ -233,22 +234,22 @@ static void NEG_09_what_the_sender_restricted_was_never_in_force(void)
 {
     static struct lane lane;
     lane_init(&lane, 0, 30 * MS, NETBLT_RATE_AUTO);
-    nb_rate_control_init(&lane.rate, NETBLT_RATE_AUTO, (struct nb_burst){16, 2}, BUFFER_PACKETS, 1e12, 7);
+    rate_begin(&lane.rate, NETBLT_RATE_AUTO, (struct nb_burst){16, 2}, BUFFER_PACKETS, 1e12, 7);
     lane.pair = (struct nb_burst){16, 2};
-    while (lane.rate.epochs.in_force.rate <= 8000)
+    while (lane.rate.state.automatic.epochs.in_force.rate <= 8000)
         lane_run(&lane, 0.01);
-    nb_rate_control_null_ack(&lane.rate, lane.rate.offered.seq, (struct nb_burst){16, 2});
-    CHECK_EQUAL(lane.rate.epochs.in_force.rate, 8000);
-    CHECK_EQUAL(lane.rate.base, 8000);
+    nb_rate_control_null_ack(&lane.rate, lane.rate.state.automatic.offered.seq, (struct nb_burst){16, 2});
+    CHECK_EQUAL(lane.rate.state.automatic.epochs.in_force.rate, 8000);
+    CHECK_EQUAL(lane.rate.state.automatic.base, 8000);
 }
 
 static void NEG_09_who_does_not_pace_restricts_no_burst_of_a_paced_offer(void)
 {
     bool restricted;
     struct nb_burst unpaced = {44, 0};
-    struct nb_burst settled = nb_rate_control_restrict((struct nb_burst){1200, 1}, unpaced, unpaced, &restricted);
+    struct nb_burst settled = rate_restrict((struct nb_burst){1200, 1}, unpaced, unpaced, &restricted);
     CHECK(settled.size == 1200 && settled.interval_ms == 1 && !restricted);
-    settled = nb_rate_control_restrict((struct nb_burst){1200, 1}, unpaced, (struct nb_burst){44, 1}, &restricted);
+    settled = rate_restrict((struct nb_burst){1200, 1}, unpaced, (struct nb_burst){44, 1}, &restricted);
     CHECK(settled.size == 44 && settled.interval_ms == 1 && restricted);
 }
 
@@ -257,7 +258,7 @@ static void a_fixed_sender_is_slowed_when_the_path_carries_less(void)
     static struct lane lane;
     lane_init(&lane, 3000, 30 * MS, NETBLT_RATE_AUTO);
     lane.pair = lane.sender_means = (struct nb_burst){16, 2};
-    nb_rate_control_init(&lane.rate, NETBLT_RATE_AUTO, lane.pair, BUFFER_PACKETS, 1e12, 7);
+    rate_begin(&lane.rate, NETBLT_RATE_AUTO, lane.pair, BUFFER_PACKETS, 1e12, 7);
     lane_run(&lane, 10);
     lane_run(&lane, 10);
     CHECK((double)lane.arrived / 10 > 0.85 * 3000 && lane.dropped * 50 < lane.sent);
@@ -303,14 +304,14 @@ static void an_outage_halves_the_rate_once_and_it_recovers(void)
     static struct lane lane;
     lane_init(&lane, 8333, 50 * MS, NETBLT_RATE_AUTO);
     lane_run(&lane, 10);
-    double before = lane.rate.base;
+    double before = lane.rate.state.automatic.base;
     lane.cut = true;
     lane_run(&lane, 3);
     nb_rate_control_timeout(&lane.rate);
     lane.cut = false;
     lane.rate.next_position = lane.position; /* what was lost meanwhile is repaired, not judged */
     nb_rate_control_arrival(&lane.rate, NB_RATE_FRESH, lane.position++, lane.now);
-    CHECK(lane.rate.base > 0.45 * before && lane.rate.base < 0.55 * before);
+    CHECK(lane.rate.state.automatic.base > 0.45 * before && lane.rate.state.automatic.base < 0.55 * before);
     lane_run(&lane, 5);
     lane_run(&lane, 5);
     CHECK((double)lane.arrived / 5 >= 8333 * 0.9);
@@ -321,11 +322,11 @@ static void without_timeouts_a_silent_sender_is_merely_idle(void)
     static struct lane lane;
     lane_init(&lane, 8333, 50 * MS, NETBLT_RATE_AUTO);
     lane_run(&lane, 10);
-    double before = lane.rate.base;
+    double before = lane.rate.state.automatic.base;
     lane.now += 30 * SECOND;
     nb_rate_control_null_ack(&lane.rate, lane.acked, lane.pair);
     lane_run(&lane, 0.2);
-    CHECK(lane.rate.base > 0.95 * before && lane.rate.base < 1.05 * before);
+    CHECK(lane.rate.state.automatic.base > 0.95 * before && lane.rate.state.automatic.base < 1.05 * before);
 }
 
 static void NEG_09_what_the_sender_reports_is_offered_from_then_on(void)
@@ -334,7 +335,7 @@ static void NEG_09_what_the_sender_reports_is_offered_from_then_on(void)
     lane_init(&lane, 0, 10 * MS, NETBLT_RATE_AUTO);
     lane_run(&lane, 1);
     struct nb_burst cap = {5, 10};
-    nb_rate_control_null_ack(&lane.rate, lane.rate.offered.seq, cap);
+    nb_rate_control_null_ack(&lane.rate, lane.rate.state.automatic.offered.seq, cap);
     for (uint16_t seq = 1; seq < 50; seq++) {
         struct nb_burst burst =
             nb_rate_control_offer(&lane.rate, (uint16_t)(lane.next_seq + seq), lane.now + seq * SECOND);
@@ -346,10 +347,10 @@ static void NEG_09_a_sender_with_fixed_bursts_keeps_its_rate(void)
 {
     struct nb_burst fixed = {30, 50};
     static struct nb_rate_control rate;
-    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, fixed, BUFFER_PACKETS, 1e12, 7);
-    rate.offered.burst = (struct nb_burst){6, 5}; /* twice as fast, in smaller bursts */
-    nb_rate_control_null_ack(&rate, rate.offered.seq, (struct nb_burst){6, 50});
-    rate.base = 1200;
+    rate_begin(&rate, NETBLT_RATE_AUTO, fixed, BUFFER_PACKETS, 1e12, 7);
+    rate.state.automatic.offered.burst = (struct nb_burst){6, 5}; /* twice as fast, in smaller bursts */
+    nb_rate_control_null_ack(&rate, rate.state.automatic.offered.seq, (struct nb_burst){6, 50});
+    rate.state.automatic.base = 1200;
     struct nb_burst burst = nb_rate_control_offer(&rate, 2, SECOND);
     CHECK(burst.size == fixed.size && burst.interval_ms == fixed.interval_ms);
 }
@@ -358,7 +359,7 @@ static void the_receivers_own_limit_bounds_every_offer(void)
 {
     static struct lane lane;
     lane_init(&lane, 0, 10 * MS, NETBLT_RATE_AUTO);
-    nb_rate_control_init(&lane.rate, NETBLT_RATE_AUTO, lane.pair, BUFFER_PACKETS, 3000, 7);
+    rate_begin(&lane.rate, NETBLT_RATE_AUTO, lane.pair, BUFFER_PACKETS, 3000, 7);
     for (int i = 0; i < 50; i++) {
         lane_run(&lane, 0.1);
         CHECK(nb_pair_rate(lane.pair) <= 3000);
@@ -401,15 +402,15 @@ static void AMB_43_an_automatic_sender_follows_any_offer_up_to_its_limit(void)
 {
     struct nb_burst now = {8, 20}, settled;
     bool restricted;
-    settled = nb_rate_control_follow((struct nb_burst){500, 1}, now, 1e12, &restricted);
+    settled = rate_follow((struct nb_burst){500, 1}, now, 1e12, &restricted);
     CHECK(settled.size == 500 && settled.interval_ms == 1 && !restricted);
-    settled = nb_rate_control_follow((struct nb_burst){500, 1}, now, 30000, &restricted);
+    settled = rate_follow((struct nb_burst){500, 1}, now, 30000, &restricted);
     CHECK(settled.size == 30 && settled.interval_ms == 1 && restricted);
-    settled = nb_rate_control_follow((struct nb_burst){3, 10}, now, 30000, &restricted);
+    settled = rate_follow((struct nb_burst){3, 10}, now, 30000, &restricted);
     CHECK(settled.size == 3 && settled.interval_ms == 10 && !restricted);
-    settled = nb_rate_control_follow((struct nb_burst){3, 1}, now, 10, &restricted);
+    settled = rate_follow((struct nb_burst){3, 1}, now, 10, &restricted);
     CHECK(settled.size == 1 && settled.interval_ms == 100 && restricted);
-    settled = nb_rate_control_follow((struct nb_burst){0, 5}, now, 1e12, &restricted);
+    settled = rate_follow((struct nb_burst){0, 5}, now, 1e12, &restricted);
     CHECK(settled.size == 8 && settled.interval_ms == 5 && restricted); /* AMB-11 */
 }
 
@@ -423,10 +424,10 @@ static void far_away_the_start_ends_at_once_and_steps_are_no_longer_than_pulses(
     double before = nb_pair_rate(lane.pair);
     for (int i = 0; i < 300; i++) {
         lane_run(&lane, 5);
-        CHECK(lane.rate.base <= 1.3 * before);
-        before = lane.rate.base;
+        CHECK(lane.rate.state.automatic.base <= 1.3 * before);
+        before = lane.rate.state.automatic.base;
     }
-    CHECK_EQUAL(lane.rate.state, NB_RATE_CRUISE);
+    CHECK_EQUAL(lane.rate.state.automatic.state, NB_RATE_CRUISE);
     CHECK(before > 800); /* but it does go on */
 }
 

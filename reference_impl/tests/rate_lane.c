@@ -2,7 +2,8 @@
 #include "rate_lane.h"
 
 #include "check.h"
-#include "rate_pair.h"
+#include "rate/rate_pair.h"
+#include "rate_begin.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ void lane_init(struct lane *lane, double link, netblt_time round_trip_us, enum n
     lane->random.state = 5;
     lane->pair = (struct nb_burst){8, 20};
     lane->next_seq = 1;
-    nb_rate_control_init(&lane->rate, mode, lane->pair, BUFFER_PACKETS, 1e12, 7);
+    rate_begin(&lane->rate, mode, lane->pair, BUFFER_PACKETS, 1e12, 7);
 }
 
 static void make_offer(struct lane *lane, netblt_time now)
@@ -73,7 +74,7 @@ static void follow_offers(struct lane *lane)
         bool restricted = false;
         lane->pair = offer->burst;
         if (lane->sender_means.size != 0)
-            lane->pair = nb_rate_control_restrict(offer->burst, lane->pair, lane->sender_means, &restricted);
+            lane->pair = rate_restrict(offer->burst, lane->pair, lane->sender_means, &restricted);
         if (restricted) /* as if its NULL-ACK took no time */
             nb_rate_control_null_ack(&lane->rate, lane->acked, lane->pair);
         if (lane->sender_most > 0)

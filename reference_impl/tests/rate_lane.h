@@ -3,7 +3,7 @@
 #define NETBLT_TESTS_RATE_LANE_H
 
 #include "random.h"
-#include "rate_control.h"
+#include "rate/rate_control.h"
 
 /* Automatic rate control against a path that is a formula: a sender that follows every offer at once, a link with a
  * drop-tail queue, loss by chance. Rates are packets a second. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
+#include "rate/rate_pair.h"
+#include "rate/rate_pulse.h"
+#include "rate_begin.h"
 #include "rate_lane.h"
-#include "rate_pair.h"
-#include "rate_pulse.h"
 
 /* Automatic rate control on lanes of its own kind: hosts that wake up late, flows that share a link, queues that come
  * and go. Rates are packets a second. */
@@ -57,7 +58,7 @@ static double likeness(netblt_time round_trip_us, uint32_t seed)
     static struct lane first, second;
     lane_init(&first, 8333, round_trip_us, NETBLT_RATE_AUTO);
     lane_init(&second, 8333, round_trip_us, NETBLT_RATE_AUTO);
-    nb_rate_control_init(&second.rate, NETBLT_RATE_AUTO, second.pair, BUFFER_PACKETS, 1e12, seed);
+    rate_begin(&second.rate, NETBLT_RATE_AUTO, second.pair, BUFFER_PACKETS, 1e12, seed);
     lane_run(&first, 10);
     second.now = first.now;
     run_two(&first, &second, 60);
@@ -83,13 +84,13 @@ static void two_flows_become_alike(void)
 static double pulse_of(double share)
 {
     struct nb_rate_control rate;
-    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
+    rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
     nb_rate_control_round_trip(&rate, 100 * MS, SECOND);
-    rate.trains = (struct nb_rate_trains){.packets = 800, .seconds = 0.1, .count = 40};
-    rate.base = share * 8000;
-    rate.offered.burst = nb_pair_for_rate(rate.base, NB_BURST_USUAL_MOST, 4, false);
-    nb_rate_begin_pulse(&rate);
-    return rate.gain * share;
+    rate.state.automatic.trains = (struct nb_rate_trains){.packets = 800, .seconds = 0.1, .count = 40};
+    rate.state.automatic.base = share * 8000;
+    rate.state.automatic.offered.burst = nb_pair_for_rate(rate.state.automatic.base, NB_BURST_USUAL_MOST, 4, false);
+    nb_rate_begin_pulse(&rate.state.automatic);
+    return rate.state.automatic.gain * share;
 }
 
 /* By its queue alone a pulse may be the larger the shorter it is, and it is shorter for who has more. */
@@ -106,14 +107,14 @@ static void bursts_that_lost_their_ends_become_longer_again_when_pulses_pass(voi
     lane_init(&lane, 8333, 40 * MS, NETBLT_RATE_AUTO);
     lane.queue_s = 0.002; /* 16 packets */
     lane_run(&lane, 10);
-    uint16_t shortened = lane.rate.burst_most;
+    uint16_t shortened = lane.rate.state.automatic.burst_most;
     CHECK(shortened < NB_BURST_USUAL_MOST);
     lane.queue_s = 0.1;
     for (int i = 0; i < 20; i++) {
         lane.link = i % 2 == 0 ? 83333 : 8333; /* free, and taken again */
         lane_run(&lane, 4);
     }
-    CHECK(lane.rate.burst_most > shortened);
+    CHECK(lane.rate.state.automatic.burst_most > shortened);
 }
 
 static void more_than_thirty_percent_is_never_taken_for_chance(void)
@@ -123,7 +124,7 @@ static void more_than_thirty_percent_is_never_taken_for_chance(void)
     lane.loss_permille = 700; /* from the beginning, where what is lost says what chance is */
     for (int i = 0; i < 100; i++) {
         lane_run(&lane, 0.1);
-        CHECK(lane.rate.loss <= 0.3);
+        CHECK(lane.rate.state.automatic.loss <= 0.3);
     }
 }
 
@@ -135,7 +136,7 @@ static void far_away_what_trains_show_is_taken_at_once_and_no_pulse_goes_beyond(
     nb_rate_control_round_trip(&lane.rate, lane.round_trip_us, 0); /* that of OPEN and RESPONSE */
     CHECK(nb_pair_rate(lane.pair) == 400);
     lane_run(&lane, 70); /* one offer reaches the sender, and its effect the receiver */
-    CHECK(lane.rate.base > 0.94 * 800 && lane.rate.base < 0.96 * 800);
+    CHECK(lane.rate.state.automatic.base > 0.94 * 800 && lane.rate.state.automatic.base < 0.96 * 800);
     lane_run(&lane, 3000);
     CHECK_EQUAL(lane.dropped, 0);
     CHECK(lane.arrived >= 0.93 * 800 * 3000);
@@ -148,7 +149,7 @@ static void far_away_trains_much_faster_than_the_start_are_not_believed(void)
     lane_init(&lane, 2400, 30 * SECOND, NETBLT_RATE_AUTO);
     nb_rate_control_round_trip(&lane.rate, lane.round_trip_us, 0);
     lane_run(&lane, 70);
-    CHECK(lane.rate.base <= 1.3 * 400);
+    CHECK(lane.rate.state.automatic.base <= 1.3 * 400);
 }
 
 /* `packets` arrive, `distance_us` apart, from `from` on; answers when the next one would. */
@@ -165,7 +166,7 @@ static netblt_time arrive_in_a_row(struct nb_rate_control *rate, enum nb_rate_ar
 static void AMB_43_repairs_show_that_a_faster_offer_is_in_force(void)
 {
     struct nb_rate_control rate;
-    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
+    rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
     nb_rate_control_round_trip(&rate, 100 * MS, 0);
     netblt_time now = arrive_in_a_row(&rate, NB_RATE_FRESH, 80, 2500, SECOND);
     struct nb_burst offer = nb_rate_control_offer(&rate, 1, now);
@@ -181,7 +182,7 @@ static void AMB_43_repairs_show_that_a_faster_offer_is_in_force(void)
 static void AMB_43_repairs_show_nothing_of_an_offer_that_was_not_acked(void)
 {
     struct nb_rate_control rate;
-    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
+    rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
     nb_rate_control_round_trip(&rate, 100 * MS, 0);
     netblt_time now = arrive_in_a_row(&rate, NB_RATE_FRESH, 80, 2500, SECOND);
     nb_rate_control_offer(&rate, 1, now);

@@ -2,10 +2,11 @@
 /* Automatic rate control and lost packets: which share of loss counts as the path's own, and what a lower rate on trial
  * proves (docs/rate-control.md). */
 #include "check.h"
-#include "rate_loss.h"
-#include "rate_pair.h"
-#include "rate_path.h"
-#include "rate_pulse.h"
+#include "rate/rate_loss.h"
+#include "rate/rate_pair.h"
+#include "rate/rate_path.h"
+#include "rate/rate_pulse.h"
+#include "rate_begin.h"
 
 #define MS UINT64_C(1000)
 #define SECOND UINT64_C(1000000)
@@ -13,11 +14,11 @@
 #define MOST_OF_CHANCE 0.3
 
 /* A controller that cruises at `base` packets a second on a path of 40 ms without a queue. */
-static void cruise(struct nb_rate_control *rate, double base)
+static void cruise(struct nb_rate_auto *rate, double base)
 {
-    nb_rate_control_init(rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, 90, 1e12, 7);
+    rate_begin_auto(rate, (struct nb_burst){8, 20}, 90, 1e12, 7);
     for (unsigned i = 1; i <= 20; i++)
-        nb_rate_control_round_trip(rate, 40 * MS, i * 100 * MS);
+        nb_rate_auto.round_trip(rate, 40 * MS, i * 100 * MS);
     rate->state = NB_RATE_CRUISE;
     rate->base = rate->base_arrives = base;
 }
@@ -36,7 +37,7 @@ static struct nb_rate_result window(double sent, double lost_share, double rate)
 }
 
 /* Trains that show a link of so many packets a second. */
-static void show_link(struct nb_rate_control *rate, double packets_per_s)
+static void show_link(struct nb_rate_auto *rate, double packets_per_s)
 {
     netblt_time step = (netblt_time)(1e6 / packets_per_s), now = SECOND;
     for (unsigned train = 0; train < 64; train++, now += 100 * MS)
@@ -46,7 +47,7 @@ static void show_link(struct nb_rate_control *rate, double packets_per_s)
 
 static void loss_by_chance_is_never_believed_beyond_three_tenths(void)
 {
-    struct nb_rate_control rate;
+    struct nb_rate_auto rate;
     struct nb_rate_result heavy = window(1000, 0.6, 1000), light = window(1000, 0.1, 1000);
     cruise(&rate, 1000);
     nb_rate_learn_loss(&rate, &light, 1);
@@ -57,7 +58,7 @@ static void loss_by_chance_is_never_believed_beyond_three_tenths(void)
 }
 
 /* A trial: loss lowered the base, and at the lower rate as large a share is lost. */
-static bool trial_shows_chance(struct nb_rate_control *rate, double share)
+static bool trial_shows_chance(struct nb_rate_auto *rate, double share)
 {
     struct nb_rate_offer offer = {.burst = {8, 8}, .rate = 1000};
     struct nb_rate_result before = window(1000, share, 1000);
@@ -72,7 +73,7 @@ static bool trial_shows_chance(struct nb_rate_control *rate, double share)
 
 static void a_trial_gives_the_rate_back_when_the_loss_stays(void)
 {
-    struct nb_rate_control rate;
+    struct nb_rate_auto rate;
     CHECK(trial_shows_chance(&rate, 0.1));
     CHECK(rate.base > 999);
     CHECK(rate.loss > 0.09 && rate.loss < 0.11);
@@ -80,14 +81,14 @@ static void a_trial_gives_the_rate_back_when_the_loss_stays(void)
 
 static void a_trial_believes_no_more_than_three_tenths(void)
 {
-    struct nb_rate_control rate;
+    struct nb_rate_auto rate;
     CHECK(trial_shows_chance(&rate, 0.5));
     CHECK(rate.loss <= MOST_OF_CHANCE);
 }
 
 /* ---- pulses that cost packets ---------------------------------------------------------------------------------- */
 
-static double base_after_costly_pulse(struct nb_rate_control *rate, double link)
+static double base_after_costly_pulse(struct nb_rate_auto *rate, double link)
 {
     struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {9, 8}, .rate = 1100};
     struct nb_rate_result result = window(1000, 0.2, 1100);
@@ -99,19 +100,19 @@ static double base_after_costly_pulse(struct nb_rate_control *rate, double link)
 
 static void where_many_share_the_link_loss_in_a_pulse_lowers_the_base(void)
 {
-    struct nb_rate_control rate;
+    struct nb_rate_auto rate;
     CHECK(base_after_costly_pulse(&rate, 10000) < 0.9 * 1000);
 }
 
 static void a_flow_alone_keeps_most_of_its_base_when_a_pulse_costs_packets(void)
 {
-    struct nb_rate_control rate;
+    struct nb_rate_auto rate;
     CHECK(base_after_costly_pulse(&rate, 1050) >= 0.96 * 1000);
 }
 
 static void a_pulse_that_costs_packets_delays_the_next_one(void)
 {
-    struct nb_rate_control rate;
+    struct nb_rate_auto rate;
     base_after_costly_pulse(&rate, 1050);
     CHECK_EQUAL(rate.costly, 1);
     struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {9, 8}, .rate = 1100};
@@ -125,12 +126,12 @@ static void a_pulse_that_costs_packets_delays_the_next_one(void)
 /* A round trip of six seconds: what a pulse wins is bounded by what trains show. */
 static void on_a_long_path_a_pulse_goes_to_what_trains_show(void)
 {
-    struct nb_rate_control rate;
+    struct nb_rate_auto rate;
     struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {9, 8}, .rate = 1100};
     struct nb_rate_result result = window(10000, 0, 1100);
-    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, 90, 1e12, 7);
+    rate_begin_auto(&rate, (struct nb_burst){8, 20}, 90, 1e12, 7);
     for (unsigned i = 1; i <= 20; i++)
-        nb_rate_control_round_trip(&rate, 6 * SECOND, i * SECOND);
+        nb_rate_auto.round_trip(&rate, 6 * SECOND, i * SECOND);
     rate.state = NB_RATE_CRUISE;
     rate.base = rate.base_arrives = 1000;
     show_link(&rate, 3000);

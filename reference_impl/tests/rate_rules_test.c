@@ -2,9 +2,10 @@
 #include "check.h"
 #include "control/control_queue.h"
 #include "control/timers.h"
-#include "pacing.h"
 #include "peer.h"
-#include "rate_control.h"
+#include "rate/pacing.h"
+#include "rate/rate_control.h"
+#include "rate_begin.h"
 #include "receiver_peer.h"
 
 /* Rates and long round trips, seen from the other end of a connection. Standard buffers: 4 packets of 100 bytes. */
@@ -272,12 +273,11 @@ static void AMB_43_a_pair_is_slower_or_faster_as_a_whole(void)
 static void AMB_43_a_limit_turns_an_offer_without_pace_into_a_paced_one(void)
 {
     bool restricted = false;
-    struct nb_burst settled =
-        nb_rate_control_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 2000, &restricted);
+    struct nb_burst settled = rate_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 2000, &restricted);
     CHECK(settled.size == 2 && settled.interval_ms == 1 && restricted);
-    settled = nb_rate_control_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 250, &restricted);
+    settled = rate_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 250, &restricted);
     CHECK(settled.size == 1 && settled.interval_ms == 4 && restricted);
-    settled = nb_rate_control_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 1e12, &restricted);
+    settled = rate_follow((struct nb_burst){100, 0}, (struct nb_burst){4, 100}, 1e12, &restricted);
     CHECK(settled.size == 100 && settled.interval_ms == 0 && !restricted);
 }
 
@@ -307,14 +307,14 @@ static void a_receiver_whose_limit_lies_below_the_negotiated_pair_offers_less_fr
 static void NEG_09_a_field_that_was_left_as_offered_is_no_limit_of_the_sender(void)
 {
     struct nb_rate_control rate;
-    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, 90, 1e12, 7);
-    rate.offered = (struct nb_rate_offer){.seq = 5, .burst = {16, 60}};
+    rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, 90, 1e12, 7);
+    rate.state.automatic.offered = (struct nb_rate_offer){.seq = 5, .burst = {16, 60}};
     nb_rate_control_null_ack(&rate, 5, (struct nb_burst){8, 60});
-    CHECK(rate.capped.size == 8 && rate.capped.interval_ms == 20);
-    nb_rate_control_init(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, 90, 1e12, 7);
-    rate.offered = (struct nb_rate_offer){.seq = 5, .burst = {4, 5}};
+    CHECK(rate.state.automatic.capped.size == 8 && rate.state.automatic.capped.interval_ms == 20);
+    rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, 90, 1e12, 7);
+    rate.state.automatic.offered = (struct nb_rate_offer){.seq = 5, .burst = {4, 5}};
     nb_rate_control_null_ack(&rate, 5, (struct nb_burst){4, 20});
-    CHECK(rate.capped.size == 8 && rate.capped.interval_ms == 20);
+    CHECK(rate.state.automatic.capped.size == 8 && rate.state.automatic.capped.interval_ms == 20);
 }
 
 int main(void)

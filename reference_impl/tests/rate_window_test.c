@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
 #include "random.h"
-#include "rate_pair.h"
-#include "rate_window.h"
+#include "rate/rate_pair.h"
+#include "rate/rate_window.h"
 
 /* The arithmetic under automatic rate control: pairs for rates, slopes, trains, minima. */
 

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "control/control_queue.h"
 #include "control/timers.h"
-#include "pacing.h"
+#include "rate/pacing.h"
 #include "random.h"
 
 /* Control queue, pacing, timers: modules without a connection that live by the clock. */

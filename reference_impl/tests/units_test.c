@@ -9,7 +9,8 @@
 #include "connection/farewell.h"
 #include "control/sequence.h"
 #include "random.h"
-#include "rate_control.h"
+#include "rate/rate_control.h"
+#include "rate_begin.h"
 #include "wire/checksum.h"
 #include "wire/params.h"
 
@@ -314,15 +315,15 @@ static void NEG_09_an_offer_is_only_slowed_down(void)
 {
     bool restricted;
     struct nb_burst current = {5, 10}, limit = {8, 4};
-    struct nb_burst settled = nb_rate_control_restrict((struct nb_burst){3, 50}, current, limit, &restricted);
+    struct nb_burst settled = rate_restrict((struct nb_burst){3, 50}, current, limit, &restricted);
     CHECK(settled.size == 3 && settled.interval_ms == 50 && !restricted);
-    settled = nb_rate_control_restrict((struct nb_burst){8, 4}, current, limit, &restricted);
+    settled = rate_restrict((struct nb_burst){8, 4}, current, limit, &restricted);
     CHECK(settled.size == 8 && settled.interval_ms == 4 && !restricted);
-    settled = nb_rate_control_restrict((struct nb_burst){9, 5}, current, limit, &restricted);
+    settled = rate_restrict((struct nb_burst){9, 5}, current, limit, &restricted);
     CHECK(settled.size == 8 && settled.interval_ms == 5 && restricted);
-    settled = nb_rate_control_restrict((struct nb_burst){2, 0}, current, limit, &restricted);
+    settled = rate_restrict((struct nb_burst){2, 0}, current, limit, &restricted);
     CHECK(settled.size == 2 && settled.interval_ms == 4 && restricted);
-    settled = nb_rate_control_restrict((struct nb_burst){0, 20}, current, limit, &restricted);
+    settled = rate_restrict((struct nb_burst){0, 20}, current, limit, &restricted);
     CHECK(settled.size == 5 && settled.interval_ms == 20 && restricted); /* AMB-11 */
 }
 

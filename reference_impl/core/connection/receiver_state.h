@@ -6,7 +6,7 @@
 #include "base/ring.h"
 #include "control/control_queue.h"
 #include "control/timers.h"
-#include "rate_control.h"
+#include "rate/rate_control.h"
 
 #include <stdbool.h>
 #include <stddef.h>

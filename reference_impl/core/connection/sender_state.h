@@ -6,7 +6,8 @@
 #include "base/ring.h"
 #include "control/go_queue.h"
 #include "control/sequence.h"
-#include "pacing.h"
+#include "rate/pacing.h"
+#include "rate/rate_interface.h"
 #include "security/withheld.h"
 
 #include <stdbool.h>
@@ -33,6 +34,7 @@ struct nb_send_buffer {
 struct nb_sender {
     struct nb_sequence sequence;
     struct nb_pacing pacing;
+    const struct nb_rate_controller *rate_controller;
     struct nb_burst own_limit; /* the fastest pair that this end accepts in an OK (NEG-09) */
     uint16_t packet_size;
     uint32_t buffer_size;

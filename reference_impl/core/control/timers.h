@@ -2,7 +2,7 @@
 #ifndef NETBLT_CORE_TIMERS_H
 #define NETBLT_CORE_TIMERS_H
 
-#include "pacing.h"
+#include "rate/pacing.h"
 
 #include <netblt/params.h>
 #include <netblt/types.h>

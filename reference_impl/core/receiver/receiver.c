@@ -91,8 +91,13 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
     nb_control_timer_init(&receiver->control_timer, profile, nb_death_time(connection->own.death_timer_s),
                           (netblt_time)burst.interval_ms * 1000);
     nb_control_timer_for_unvalidated(&receiver->control_timer, nb_validation_is_missing(connection));
-    nb_rate_control_init(&receiver->rate, connection->options.rate, burst, receiver->most_packets,
-                         nb_connection_rate_limit(connection), connection->unique_id);
+    const struct nb_rate_setup setup = {
+        .negotiated = burst,
+        .buffer_packets = receiver->most_packets,
+        .limit_rate = nb_connection_rate_limit(connection),
+        .seed = connection->unique_id,
+    };
+    nb_rate_control_begin(&receiver->rate, nb_rate_controller_of(connection->options.rate), &setup);
     if (first_round_trip_us > 0)
         learn_first_round_trip(connection, first_round_trip_us);
     nb_ring_init(&receiver->buffers, sizeof(struct nb_receive_buffer), connection->allocator);
@@ -221,8 +226,9 @@ static void deliver_in_order(netblt_connection *connection)
 static void observe_offer(netblt_connection *connection, struct nb_burst offer)
 {
     const struct nb_receiver *receiver = &connection->receiver;
-    double measured = nb_rate_control_measured(&receiver->rate) * receiver->packet_size * 8;
-    nb_observe_rate(connection, offer, receiver->control_timer.smoothed_us, (uint64_t)measured, receiver->rate.why);
+    struct nb_rate_report report = nb_rate_control_report(&receiver->rate);
+    double measured = report.packets_per_s * receiver->packet_size * 8;
+    nb_observe_rate(connection, offer, receiver->control_timer.smoothed_us, (uint64_t)measured, report.why);
 }
 
 /* With the newest offer. */

@@ -111,7 +111,7 @@ static void measure_spacing(struct nb_receiver *receiver, struct nb_receive_buff
 static void measure_arrival(netblt_connection *connection, const struct nb_data_fields *data, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
-    if (connection->options.rate == NETBLT_RATE_FIXED)
+    if (!nb_rate_control_measures(&receiver->rate))
         return;
     uint32_t i = nb_buffer_distance(data->buffer, receiver->base + (uint32_t)receiver->first);
     enum nb_rate_arrival kind = NB_RATE_REPEAT;

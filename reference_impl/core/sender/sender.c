@@ -7,6 +7,7 @@
 #include "connection/footprint.h"
 #include "connection/send_buffers.h"
 #include "connection/validation.h"
+#include "rate/rate_control.h"
 #include "wire/params.h"
 
 #include <assert.h>
@@ -36,6 +37,7 @@ void nb_sender_start(netblt_connection *connection)
     struct nb_sender *sender = &connection->sender;
     const netblt_params *agreed = &connection->agreed;
     *sender = (struct nb_sender){
+        .rate_controller = nb_rate_controller_of(connection->options.rate),
         .own_limit = {connection->own.burst_size, connection->own.burst_interval_ms},
         .packet_size = agreed->packet_size,
         .buffer_size = agreed->buffer_size,

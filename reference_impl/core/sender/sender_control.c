@@ -6,7 +6,7 @@
 #include "connection/observe.h"
 #include "connection/send_buffers.h"
 #include "connection/validation.h"
-#include "rate_control.h"
+#include "rate/rate_control.h"
 #include "sender/sender.h"
 
 #include <stdio.h>
@@ -43,10 +43,8 @@ static void adopt_offer(netblt_connection *connection, const struct nb_message *
     struct nb_burst offer = {ok->burst_size, ok->burst_interval_ms};
     struct nb_burst before = sender->pacing.settled;
     bool restricted;
-    struct nb_burst settled =
-        connection->options.rate == NETBLT_RATE_AUTO
-            ? nb_rate_control_follow(offer, before, nb_connection_rate_limit(connection), &restricted)
-            : nb_rate_control_restrict(offer, before, sender->own_limit, &restricted);
+    const struct nb_rate_limits limits = {sender->own_limit, nb_connection_rate_limit(connection)};
+    struct nb_burst settled = sender->rate_controller->adopt(offer, before, &limits, &restricted);
     nb_pacing_settle(&sender->pacing, settled);
     if (settled.size != before.size || settled.interval_ms != before.interval_ms)
         nb_observe_rate(connection, settled, 0, 0, restricted ? "an offer, restricted" : "as offered");

@@ -2,7 +2,7 @@
 #ifndef NETBLT_CORE_RATE_PAIR_H
 #define NETBLT_CORE_RATE_PAIR_H
 
-#include "pacing.h"
+#include "rate/pacing.h"
 
 #include <stdint.h>
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef NETBLT_CORE_RATE_CONTROL_H
-#define NETBLT_CORE_RATE_CONTROL_H
+/* State of the automatic rate controller. */
+#ifndef NETBLT_CORE_AUTO_STATE_H
+#define NETBLT_CORE_AUTO_STATE_H
 
-#include "pacing.h"
-#include "rate_window.h"
+#include "rate/rate_interface.h"
+#include "rate/rate_window.h"
 
-#include <netblt/endpoint.h>
-
-/* The receiver's side of rate control: what each OK offers (NEG-08), and how many buffers are asked for ahead. Every
- * rate decision of a receiver is taken here. docs/rate-control.md describes the model.
+/* The automatic rate controller: it measures what arrives, and offers what the path carries. docs/rate-control.md
+ * describes the model.
  *
  * An OK with sequence number s is in force in every DATA packet whose high consecutive sequence number has reached s
  * (for a faster pair: from the next new buffer on, AMB-43). So each offer marks an epoch of arriving data exactly, and
@@ -39,7 +38,7 @@ struct nb_rate_epochs {
     uint16_t acked;
 };
 
-enum nb_rate_state {
+enum nb_rate_stage {
     NB_RATE_START,  /* each round trip several times faster, until trains or a queue show the limit */
     NB_RATE_CRUISE, /* at the rate that was found, with pulses */
 };
@@ -58,8 +57,7 @@ struct nb_rate_stall {
 };
 enum { NB_RATE_STALLS = 4 };
 
-struct nb_rate_control {
-    enum netblt_rate mode;
+struct nb_rate_auto {
     struct nb_burst negotiated;
     double limit;           /* this end's own; packets a second */
     struct nb_burst capped; /* what the sender restricts our offers to; size 0 = it does not */
@@ -67,7 +65,7 @@ struct nb_rate_control {
     uint32_t buffer_packets;
     uint32_t random;
 
-    enum nb_rate_state state;
+    enum nb_rate_stage state;
     struct nb_rate_epochs epochs;
     struct nb_rate_offer offered; /* the newest */
     netblt_time offered_at;       /* when its phase began */
@@ -115,53 +113,9 @@ struct nb_rate_control {
     struct nb_rate_stall stalls[NB_RATE_STALLS]; /* the newest, as a ring */
     unsigned stall_count;
 
-    uint64_t next_position; /* of a packet that was never sent before */
-    netblt_time last_at;    /* newest arrival; 0 = none */
-    bool timed_out;         /* a control timer expired since */
-    const char *why;        /* of the newest decision, for the observer */
+    netblt_time last_at; /* newest arrival; 0 = none */
+    bool timed_out;      /* a control timer expired since */
+    const char *why;     /* of the newest decision, for the observer */
 };
-
-/* `limit_rate`: packets a second beyond which this end does not offer. `seed` varies the pulses of flows that share a
- * path. */
-void nb_rate_control_init(struct nb_rate_control *rate, enum netblt_rate mode, struct nb_burst negotiated,
-                          uint32_t buffer_packets, double limit_rate, uint32_t seed);
-/* The pair for the OK that gets sequence number `seq`. Fixed parameters stay exactly fixed: the negotiated pair. */
-struct nb_burst nb_rate_control_offer(struct nb_rate_control *rate, uint16_t seq, netblt_time now);
-/* The pair that the sender now uses, as far as is known: what data timers must expect. */
-struct nb_burst nb_rate_control_in_force(const struct nb_rate_control *rate);
-/* Buffers that should be outstanding: as many as keep the sender busy while lost packets are repaired. `most` is what
- * was negotiated; a fixed rate asks for all of them. */
-unsigned nb_rate_control_credit(const struct nb_rate_control *rate, unsigned most);
-/* Whether buffer number `next`, counted from the beginning of the transfer, may be asked for by what is under way. */
-bool nb_rate_control_window_allows(const struct nb_rate_control *rate, uint64_t next);
-/* For the observer: data bits a second behind the newest decision. */
-double nb_rate_control_measured(const struct nb_rate_control *rate);
-
-/* A new high consecutive sequence number arrived. */
-void nb_rate_control_acked(struct nb_rate_control *rate, uint16_t ack);
-/* NULL-ACK: the sender has nothing to send, or reports the pair that it uses (NEG-09). */
-void nb_rate_control_null_ack(struct nb_rate_control *rate, uint16_t ack, struct nb_burst burst);
-void nb_rate_control_round_trip(struct nb_rate_control *rate, netblt_time us, netblt_time now);
-/* Nothing better is known yet. */
-void nb_rate_control_round_trip_guess(struct nb_rate_control *rate, netblt_time us);
-/* The control timer expired. */
-void nb_rate_control_timeout(struct nb_rate_control *rate);
-
-/* Where a DATA packet stands among those that the sender had sent. */
-enum nb_rate_arrival {
-    NB_RATE_FRESH,  /* first transmission; `position` counts packets from the beginning of the transfer */
-    NB_RATE_LATE,   /* counted as a gap before: reordered */
-    NB_RATE_REPEAT, /* a repair, or a duplicate */
-};
-void nb_rate_control_arrival(struct nb_rate_control *rate, enum nb_rate_arrival kind, uint64_t position,
-                             netblt_time now);
-
-/* The sender's side (NEG-09): the offer, restricted to what this end can do. A size of 0 keeps the current one
- * (AMB-11). *restricted tells whether the answer differs from the offer, so that a NULL-ACK must report it. */
-struct nb_burst nb_rate_control_restrict(struct nb_burst offer, struct nb_burst current, struct nb_burst own_limit,
-                                         bool *restricted);
-/* The same for an automatic sender, which follows any offer up to `limit_rate` packets a second. */
-struct nb_burst nb_rate_control_follow(struct nb_burst offer, struct nb_burst current, double limit_rate,
-                                       bool *restricted);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_start.h"
+#include "rate/rate_start.h"
 
-#include "rate_loss.h"
-#include "rate_pair.h"
-#include "rate_path.h"
+#include "rate/rate_loss.h"
+#include "rate/rate_pair.h"
+#include "rate/rate_path.h"
 
 /* START: packets and, of what was offered, the share that must arrive for the rate to grow. */
 #define START_PACKETS_MIN 24
@@ -20,7 +20,7 @@
 #define START_JUMP_MAX 32
 #define START_FOLLOWED 0.85
 
-static void begin_cruise(struct nb_rate_control *rate, netblt_time now)
+static void begin_cruise(struct nb_rate_auto *rate, netblt_time now)
 {
     rate->state = NB_RATE_CRUISE;
     rate->successes = 0;
@@ -28,13 +28,13 @@ static void begin_cruise(struct nb_rate_control *rate, netblt_time now)
     rate->next_pulse_at = now;
 }
 
-static bool path_is_short(const struct nb_rate_control *rate)
+static bool path_is_short(const struct nb_rate_auto *rate)
 {
     return rate->round_trip_us != 0 && rate->round_trip_us < START_SHORT_PATH_US;
 }
 
 /* The limit was met: the queue grows, or what arrives is less than what was offered. */
-static bool start_met_the_limit(struct nb_rate_control *rate, const struct nb_rate_result *result)
+static bool start_met_the_limit(struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     bool queue = nb_rate_a_queue_stands(rate);
     double offered = rate->epochs.in_force.rate;
@@ -54,7 +54,7 @@ static bool start_met_the_limit(struct nb_rate_control *rate, const struct nb_ra
 }
 
 /* All windows of the offer in force as one: the best of their rates, the sum of their packets. */
-static bool start_result(const struct nb_rate_control *rate, struct nb_rate_result *result)
+static bool start_result(const struct nb_rate_auto *rate, struct nb_rate_result *result)
 {
     if (!nb_rate_window_result(&rate->window, result) || result->arrival_rate < rate->best) {
         result->arrival_rate = rate->best;
@@ -67,7 +67,7 @@ static bool start_result(const struct nb_rate_control *rate, struct nb_rate_resu
            (rate->best > 0 || result->seconds >= bursts_s);
 }
 
-static double start_growth(const struct nb_rate_control *rate)
+static double start_growth(const struct nb_rate_auto *rate)
 {
     double from = rate->epochs.in_force.rate;
     if (rate->growth <= START_GROWTH_SHORT_PATH || !path_is_short(rate))
@@ -80,7 +80,7 @@ static double start_growth(const struct nb_rate_control *rate)
 }
 
 /* On a long path nothing faster is tried than this. */
-static double what_trains_show(const struct nb_rate_control *rate, double from)
+static double what_trains_show(const struct nb_rate_auto *rate, double from)
 {
     double shown = NB_RATE_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);
     if (path_is_short(rate))
@@ -90,7 +90,7 @@ static double what_trains_show(const struct nb_rate_control *rate, double from)
     return shown <= START_JUMP_MAX * from ? shown : 0;
 }
 
-void nb_rate_step_start(struct nb_rate_control *rate, netblt_time now)
+void nb_rate_step_start(struct nb_rate_auto *rate, netblt_time now)
 {
     struct nb_rate_result result;
     if (rate->epochs.count != 0 || !start_result(rate, &result))

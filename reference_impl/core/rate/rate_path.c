@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_path.h"
+#include "rate/rate_path.h"
 
-#include "rate_pair.h"
+#include "rate/rate_pair.h"
 
 /* A round trip this much above the path's own tells of a queue: a tenth, 4 to 20 ms. The same for all flows, or
  * those with the lower limit would starve. */
@@ -24,41 +24,41 @@
 #define LONG_PATH_JUMP_MAX 4
 #define NEAR_QUEUE_US 1000
 
-netblt_time nb_rate_own_round_trip(const struct nb_rate_control *rate)
+netblt_time nb_rate_own_round_trip(const struct nb_rate_auto *rate)
 {
     netblt_time least = nb_minimum_get(&rate->shortest);
     return least == NETBLT_TIME_NEVER ? 0 : least;
 }
 
-double nb_rate_credible_train(const struct nb_rate_control *rate, double arrived)
+double nb_rate_credible_train(const struct nb_rate_auto *rate, double arrived)
 {
     double train = nb_rate_trains_rate(&rate->trains);
     return train > arrived && train < NB_RATE_TRAIN_CREDIBLE * arrived ? train : 0;
 }
 
 /* A host that looks at its packets only now and then sees no trains; then one flow beside this one is assumed. */
-double nb_rate_of_link(const struct nb_rate_control *rate, double arrived)
+double nb_rate_of_link(const struct nb_rate_auto *rate, double arrived)
 {
     double train = nb_rate_credible_train(rate, arrived);
     return train > 0 ? train : 2 * arrived;
 }
 
-bool nb_rate_many_share_the_link(const struct nb_rate_control *rate)
+bool nb_rate_many_share_the_link(const struct nb_rate_auto *rate)
 {
     return nb_rate_of_link(rate, rate->base) > NB_RATE_MANY_SHARES * rate->base;
 }
 
-static netblt_time queue_of_interest_us(const struct nb_rate_control *rate)
+static netblt_time queue_of_interest_us(const struct nb_rate_auto *rate)
 {
     return nb_clamp_us(nb_rate_own_round_trip(rate) / QUEUE_SHARE, QUEUE_MIN_US, QUEUE_MAX_US);
 }
 
-bool nb_rate_round_trips_scatter(const struct nb_rate_control *rate)
+bool nb_rate_round_trips_scatter(const struct nb_rate_auto *rate)
 {
     return SCATTER_TIMES * rate->scatter_us > (double)queue_of_interest_us(rate) && !nb_rate_many_share_the_link(rate);
 }
 
-netblt_time nb_rate_queue_limit_us(const struct nb_rate_control *rate)
+netblt_time nb_rate_queue_limit_us(const struct nb_rate_auto *rate)
 {
     netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * UINT64_C(1000);
     netblt_time limit = queue_of_interest_us(rate);
@@ -67,25 +67,25 @@ netblt_time nb_rate_queue_limit_us(const struct nb_rate_control *rate)
     return limit > interval_us ? limit : interval_us; /* an ack may have to wait for a burst */
 }
 
-netblt_time nb_rate_bursts_measured_us(const struct nb_rate_control *rate)
+netblt_time nb_rate_bursts_measured_us(const struct nb_rate_auto *rate)
 {
     return BURSTS_MEASURED * UINT64_C(1000) * rate->offered.burst.interval_ms;
 }
 
-netblt_time nb_rate_window_us(const struct nb_rate_control *rate)
+netblt_time nb_rate_window_us(const struct nb_rate_auto *rate)
 {
     netblt_time bursts_us = nb_rate_bursts_measured_us(rate);
     netblt_time least = nb_clamp_us(rate->round_trip_us / 2, 10000, 1000000);
     return least > bursts_us ? least : bursts_us;
 }
 
-double nb_rate_most_possible(const struct nb_rate_control *rate)
+double nb_rate_most_possible(const struct nb_rate_auto *rate)
 {
     double cap = rate->capped.size == 0 ? NB_RATE_UNPACED : nb_pair_rate(rate->capped);
     return cap < rate->limit ? cap : rate->limit;
 }
 
-void nb_rate_set_base(struct nb_rate_control *rate, double packets_per_s, const char *why)
+void nb_rate_set_base(struct nb_rate_auto *rate, double packets_per_s, const char *why)
 {
     double most = nb_rate_most_possible(rate);
     double floor = RATE_FLOOR < most ? RATE_FLOOR : most;
@@ -93,37 +93,37 @@ void nb_rate_set_base(struct nb_rate_control *rate, double packets_per_s, const 
     rate->why = why;
 }
 
-bool nb_rate_a_queue_stands(const struct nb_rate_control *rate)
+bool nb_rate_a_queue_stands(const struct nb_rate_auto *rate)
 {
     netblt_time recent = nb_minimum_get(&rate->recent);
     return recent != NETBLT_TIME_NEVER && recent > nb_rate_own_round_trip(rate) + nb_rate_queue_limit_us(rate);
 }
 
-bool nb_rate_any_queue(const struct nb_rate_control *rate)
+bool nb_rate_any_queue(const struct nb_rate_auto *rate)
 {
     netblt_time recent = nb_minimum_get(&rate->recent);
     netblt_time most = nb_rate_own_round_trip(rate) + queue_of_interest_us(rate) / ANY_QUEUE_SHARE;
     return recent == NETBLT_TIME_NEVER || recent > most;
 }
 
-bool nb_rate_path_is_near(const struct nb_rate_control *rate)
+bool nb_rate_path_is_near(const struct nb_rate_auto *rate)
 {
     netblt_time least = nb_minimum_get(&rate->shortest);
     return least < NEAR_US;
 }
 
-bool nb_rate_path_is_long(const struct nb_rate_control *rate)
+bool nb_rate_path_is_long(const struct nb_rate_auto *rate)
 {
     return rate->round_trip_us > LONG_US;
 }
 
-double nb_rate_shown_on_long_path(const struct nb_rate_control *rate, double from)
+double nb_rate_shown_on_long_path(const struct nb_rate_auto *rate, double from)
 {
     double shown = NB_RATE_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);
     return shown <= LONG_PATH_JUMP_MAX * from ? shown : 0;
 }
 
-bool nb_rate_path_is_the_limit(const struct nb_rate_control *rate)
+bool nb_rate_path_is_the_limit(const struct nb_rate_auto *rate)
 {
     bool asked = rate->state == NB_RATE_START && rate->epochs.in_force.rate <= nb_pair_rate(rate->negotiated);
     if (!nb_rate_path_is_near(rate) && !asked)

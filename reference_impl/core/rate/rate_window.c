@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_window.h"
+#include "rate/rate_window.h"
 
 #define SECOND_US 1e6
 /* Fewer packets make no line. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_control.h"
+#include "rate/rate_auto.h"
 
 #include "base/serial.h"
-#include "rate_decide.h"
-#include "rate_loss.h"
-#include "rate_pair.h"
-#include "rate_path.h"
-#include "rate_queue.h"
+#include "rate/auto_state.h"
+#include "rate/rate_decide.h"
+#include "rate/rate_loss.h"
+#include "rate/rate_pair.h"
+#include "rate/rate_path.h"
+#include "rate/rate_queue.h"
 
 #define SECOND_US 1e6
 #define PER_MS 1000.0
@@ -55,17 +56,16 @@
 #define PEAK_PACKETS_MIN 32
 #define PEAK_SECONDS_MIN 0.003
 
-void nb_rate_control_init(struct nb_rate_control *rate, enum netblt_rate mode, struct nb_burst negotiated,
-                          uint32_t buffer_packets, double limit_rate, uint32_t seed)
+static void begin(void *state, const struct nb_rate_setup *setup)
 {
-    double start = nb_pair_rate(negotiated);
-    *rate = (struct nb_rate_control){
-        .mode = mode,
-        .negotiated = negotiated,
-        .limit = limit_rate,
-        .buffer_packets = buffer_packets,
-        .random = seed | 1,
-        .offered = {.phase = NB_RATE_BASE, .burst = negotiated, .rate = start},
+    struct nb_rate_auto *rate = state;
+    double start = nb_pair_rate(setup->negotiated);
+    *rate = (struct nb_rate_auto){
+        .negotiated = setup->negotiated,
+        .limit = setup->limit_rate,
+        .buffer_packets = setup->buffer_packets,
+        .random = setup->seed | 1,
+        .offered = {.phase = NB_RATE_BASE, .burst = setup->negotiated, .rate = start},
         .base = start,
         .follows = 1,
         .boldness = 1,
@@ -82,7 +82,7 @@ void nb_rate_control_init(struct nb_rate_control *rate, enum netblt_rate mode, s
 
 /* A sender that wakes up late forgives itself a quarter of the interval, but no more than 1 ms: longer intervals lose
  * less, as far as the queue can hold their bursts and the round trip is long against them. */
-static uint16_t least_interval_ms(const struct nb_rate_control *rate)
+static uint16_t least_interval_ms(const struct nb_rate_auto *rate)
 {
     if (rate->burst_most < NB_BURST_USUAL_MOST)
         return 1;
@@ -90,7 +90,7 @@ static uint16_t least_interval_ms(const struct nb_rate_control *rate)
     return (uint16_t)nb_clamp((double)share / PER_MS, 1, FORGIVING_INTERVAL_MS);
 }
 
-static struct nb_burst pair_for(const struct nb_rate_control *rate, double packets_per_s)
+static struct nb_burst pair_for(const struct nb_rate_auto *rate, double packets_per_s)
 {
     if (packets_per_s > rate->limit)
         packets_per_s = rate->limit;
@@ -107,7 +107,7 @@ static struct nb_burst pair_for(const struct nb_rate_control *rate, double packe
 }
 
 /* Short bursts say few rates: a pulse must be one that can be told from the base. */
-static struct nb_burst pair_above_base(const struct nb_rate_control *rate, double packets_per_s)
+static struct nb_burst pair_above_base(const struct nb_rate_auto *rate, double packets_per_s)
 {
     double enough = rate->base + 0.75 * (packets_per_s - rate->base);
     struct nb_burst burst = pair_for(rate, packets_per_s);
@@ -116,10 +116,9 @@ static struct nb_burst pair_above_base(const struct nb_rate_control *rate, doubl
     return burst;
 }
 
-struct nb_burst nb_rate_control_offer(struct nb_rate_control *rate, uint16_t seq, netblt_time now)
+static struct nb_burst offer(void *state, uint16_t seq, netblt_time now)
 {
-    if (rate->mode == NETBLT_RATE_FIXED)
-        return rate->negotiated;
+    struct nb_rate_auto *rate = state;
     struct nb_rate_epochs *epochs = &rate->epochs;
     double wanted;
     enum nb_rate_phase before = rate->offered.phase;
@@ -134,8 +133,9 @@ struct nb_burst nb_rate_control_offer(struct nb_rate_control *rate, uint16_t seq
     return burst;
 }
 
-struct nb_burst nb_rate_control_in_force(const struct nb_rate_control *rate)
+static struct nb_burst in_force(const void *state)
 {
+    const struct nb_rate_auto *rate = state;
     return rate->epochs.in_force.burst;
 }
 
@@ -144,10 +144,9 @@ static double at_most(double value, double most)
     return value < most ? value : most;
 }
 
-unsigned nb_rate_control_credit(const struct nb_rate_control *rate, unsigned most)
+static unsigned credit(const void *state, unsigned most)
 {
-    if (rate->mode == NETBLT_RATE_FIXED)
-        return most;
+    const struct nb_rate_auto *rate = state;
     if (rate->state == NB_RATE_START && rate->offered.rate == nb_pair_rate(rate->negotiated)) /* nothing is known */
         return most < CREDIT_FIRST_BUFFERS ? most : CREDIT_FIRST_BUFFERS;
     double fastest = rate->offered.rate > rate->epochs.in_force.rate ? rate->offered.rate : rate->epochs.in_force.rate;
@@ -162,9 +161,10 @@ unsigned nb_rate_control_credit(const struct nb_rate_control *rate, unsigned mos
 
 /* On a near path a host that is held up for some milliseconds would find more than its socket holds, were as much under
  * way as the rate needs elsewhere; lost packets that wait for their repair are not. */
-bool nb_rate_control_window_allows(const struct nb_rate_control *rate, uint64_t next)
+static bool window_allows(const void *state, uint64_t begun, uint64_t next)
 {
-    if (rate->mode == NETBLT_RATE_FIXED || !nb_rate_path_is_near(rate))
+    const struct nb_rate_auto *rate = state;
+    if (!nb_rate_path_is_near(rate))
         return true;
     double most = NEAR_WINDOW_GROWTH * nb_peak_get(&rate->peak);
     double fastest = rate->base > rate->offered.rate ? rate->base : rate->offered.rate;
@@ -172,24 +172,24 @@ bool nb_rate_control_window_allows(const struct nb_rate_control *rate, uint64_t 
         most = fastest;
     double round_trip_us = (double)nb_minimum_get(&rate->shortest);
     double packets = most * (NEAR_WINDOW_ROUND_TRIPS * round_trip_us + NEAR_WINDOW_US) / SECOND_US;
-    uint64_t begun = rate->next_position / rate->buffer_packets;
     return next < begun + 1 + NEAR_WINDOW_SPARE_BUFFERS + (uint64_t)(packets / rate->buffer_packets);
 }
 
-double nb_rate_control_measured(const struct nb_rate_control *rate)
+static struct nb_rate_report report(const void *state)
 {
-    return rate->arrived;
+    const struct nb_rate_auto *rate = state;
+    return (struct nb_rate_report){.packets_per_s = rate->arrived, .why = rate->why};
 }
 
 /* ---- epochs ------------------------------------------------------------------------------------------------ */
 
-static void begin_window(struct nb_rate_control *rate, netblt_time now)
+static void begin_window(struct nb_rate_auto *rate, netblt_time now)
 {
     nb_rate_window_begin(&rate->window, now);
     rate->window_is_whole = true;
 }
 
-static void end_window(struct nb_rate_control *rate, netblt_time now)
+static void end_window(struct nb_rate_auto *rate, netblt_time now)
 {
     if (rate->epochs.in_force.rate > nb_pair_rate(rate->negotiated) && rate->capped.size == 0)
         rate->leads = true; /* a sender that means the negotiated pair would have said so by now */
@@ -225,7 +225,7 @@ static bool next_epoch(struct nb_rate_epochs *epochs, bool new_buffer, struct nb
     return true;
 }
 
-static void follow_epochs(struct nb_rate_control *rate, bool new_buffer, netblt_time now)
+static void follow_epochs(struct nb_rate_auto *rate, bool new_buffer, netblt_time now)
 {
     struct nb_rate_offer next;
     if (!next_epoch(&rate->epochs, new_buffer, &next))
@@ -253,7 +253,7 @@ static bool between_epochs(const struct nb_rate_epochs *epochs)
 
 /* A sender that has only repairs left may follow a faster offer at once. What comes tells: more than half of the step.
  */
-static bool follows_ahead(struct nb_rate_control *rate, enum nb_rate_arrival kind, bool paused, netblt_time now)
+static bool follows_ahead(struct nb_rate_auto *rate, enum nb_rate_arrival kind, bool paused, netblt_time now)
 {
     struct nb_rate_result result;
     if (kind != NB_RATE_REPEAT || paused || rate->ahead.count == 0)
@@ -269,14 +269,15 @@ static bool follows_ahead(struct nb_rate_control *rate, enum nb_rate_arrival kin
     return result.arrival_rate > (rate->epochs.in_force.rate + newest->rate) / 2;
 }
 
-void nb_rate_control_acked(struct nb_rate_control *rate, uint16_t ack)
+static void acked(void *state, uint16_t ack)
 {
+    struct nb_rate_auto *rate = state;
     rate->epochs.acked = ack;
 }
 
 /* What makes a sender answer an offer with the pair `told` (NEG-09). It restricts field by field: a field that it left
  * as offered is not its limit, and the negotiated one it has agreed to. */
-static struct nb_burst cap_behind(const struct nb_rate_control *rate, struct nb_burst offered, struct nb_burst told)
+static struct nb_burst cap_behind(const struct nb_rate_auto *rate, struct nb_burst offered, struct nb_burst told)
 {
     struct nb_burst known = rate->capped.size != 0 ? rate->capped : rate->negotiated;
     struct nb_burst cap = told;
@@ -288,7 +289,7 @@ static struct nb_burst cap_behind(const struct nb_rate_control *rate, struct nb_
 }
 
 /* What is offered beyond the cap was never in force. */
-static void respect_cap(struct nb_rate_control *rate, struct nb_burst cap)
+static void respect_cap(struct nb_rate_auto *rate, struct nb_burst cap)
 {
     double most = nb_pair_rate(cap);
     rate->capped = cap;
@@ -302,9 +303,10 @@ static void respect_cap(struct nb_rate_control *rate, struct nb_burst cap)
             rate->epochs.sent[i].rate = most;
 }
 
-void nb_rate_control_null_ack(struct nb_rate_control *rate, uint16_t ack, struct nb_burst burst)
+static void null_ack(void *state, uint16_t ack, struct nb_burst burst)
 {
-    if (rate->mode == NETBLT_RATE_FIXED || burst.size == 0)
+    struct nb_rate_auto *rate = state;
+    if (burst.size == 0)
         return;
     rate->window_is_whole = false; /* begun anew with the next arrival */
     struct nb_burst newest = rate->offered.burst;
@@ -316,7 +318,7 @@ void nb_rate_control_null_ack(struct nb_rate_control *rate, uint16_t ack, struct
 
 /* ---- arrivals ---------------------------------------------------------------------------------------------- */
 
-static bool was_silent(const struct nb_rate_control *rate, netblt_time now)
+static bool was_silent(const struct nb_rate_auto *rate, netblt_time now)
 {
     netblt_time long_time = SILENCE_ROUND_TRIPS * rate->round_trip_us;
     if (long_time < SILENCE_MIN_US)
@@ -324,21 +326,21 @@ static bool was_silent(const struct nb_rate_control *rate, netblt_time now)
     return rate->timed_out && rate->last_at != 0 && now - rate->last_at > long_time;
 }
 
-static bool has_paused(const struct nb_rate_control *rate, netblt_time now)
+static bool has_paused(const struct nb_rate_auto *rate, netblt_time now)
 {
     netblt_time pace = PAUSE_INTERVALS * (netblt_time)PER_MS * rate->epochs.in_force.burst.interval_ms;
     return rate->last_at != 0 && now - rate->last_at > pace + PAUSE_MIN_US;
 }
 
 /* Nothing came for so long that a host must have been busy with something else: bursts are closer. */
-static bool is_stall(const struct nb_rate_control *rate, netblt_time gap_us)
+static bool is_stall(const struct nb_rate_auto *rate, netblt_time gap_us)
 {
     netblt_time bursts_us = STALL_INTERVALS * (netblt_time)PER_MS * rate->epochs.in_force.burst.interval_ms;
     return gap_us > STALL_MIN_US && gap_us > bursts_us;
 }
 
 /* What of the time since `from` nothing came in. */
-static netblt_time stalled_since(const struct nb_rate_control *rate, netblt_time from, netblt_time now)
+static netblt_time stalled_since(const struct nb_rate_auto *rate, netblt_time from, netblt_time now)
 {
     netblt_time sum = 0;
     for (unsigned i = 0; i < NB_RATE_STALLS; i++) {
@@ -350,7 +352,7 @@ static netblt_time stalled_since(const struct nb_rate_control *rate, netblt_time
     return rate->last_at != 0 && is_stall(rate, now - last) ? sum + (now - last) : sum;
 }
 
-static void note_time(struct nb_rate_control *rate, netblt_time now)
+static void note_time(struct nb_rate_auto *rate, netblt_time now)
 {
     if (rate->last_at != 0 && is_stall(rate, now - rate->last_at))
         rate->stalls[rate->stall_count++ % NB_RATE_STALLS] = (struct nb_rate_stall){rate->last_at, now};
@@ -363,7 +365,7 @@ static void note_time(struct nb_rate_control *rate, netblt_time now)
 }
 
 /* The sender was idle, or its packets were all lost: what came before is judged by itself. */
-static void begin_window_anew(struct nb_rate_control *rate, netblt_time now)
+static void begin_window_anew(struct nb_rate_auto *rate, netblt_time now)
 {
     struct nb_rate_result result;
     bool any = nb_rate_window_result(&rate->window, &result);
@@ -374,37 +376,27 @@ static void begin_window_anew(struct nb_rate_control *rate, netblt_time now)
     begin_window(rate, now);
 }
 
-void nb_rate_control_arrival(struct nb_rate_control *rate, enum nb_rate_arrival kind, uint64_t position,
-                             netblt_time now)
+static void arrival(void *state, const struct nb_rate_packet *packet, netblt_time now)
 {
-    if (rate->mode == NETBLT_RATE_FIXED)
-        return;
+    struct nb_rate_auto *rate = state;
     bool paused = has_paused(rate, now);
     note_time(rate, now);
-    if (kind == NB_RATE_LATE) {
+    if (packet->kind == NB_RATE_LATE) {
         nb_rate_window_late(&rate->window);
         return;
     }
-    uint32_t gap = 0;
-    bool new_buffer = false;
-    if (kind == NB_RATE_FRESH) {
-        gap = (uint32_t)(position - rate->next_position);
-        uint64_t before = rate->next_position == 0 ? UINT64_MAX : (rate->next_position - 1) / rate->buffer_packets;
-        new_buffer = position / rate->buffer_packets != before;
-        rate->next_position = position + 1;
-    }
-    follow_epochs(rate, new_buffer, now);
+    follow_epochs(rate, packet->new_buffer, now);
     netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * (netblt_time)PER_MS;
-    nb_rate_trains_add(&rate->trains, kind == NB_RATE_FRESH && gap == 0, interval_us / 2, now);
+    nb_rate_trains_add(&rate->trains, packet->kind == NB_RATE_FRESH && packet->gap == 0, interval_us / 2, now);
     if (!rate->window_is_whole || paused)
         begin_window_anew(rate, now);
     if (between_epochs(&rate->epochs)) {
-        if (follows_ahead(rate, kind, paused, now))
+        if (follows_ahead(rate, packet->kind, paused, now))
             follow_epochs(rate, true, now);
         return;
     }
     rate->ahead.count = 0;
-    nb_rate_window_add(&rate->window, gap, now);
+    nb_rate_window_add(&rate->window, packet->gap, now);
     if (rate->state == NB_RATE_CRUISE && rate->epochs.in_force.phase == NB_RATE_BASE &&
         rate->window.packets >= WINDOW_PACKETS_MIN && now - rate->window.from >= nb_rate_window_us(rate)) {
         rate->base_measured = true;
@@ -412,18 +404,20 @@ void nb_rate_control_arrival(struct nb_rate_control *rate, enum nb_rate_arrival 
     }
 }
 
-void nb_rate_control_timeout(struct nb_rate_control *rate)
+static void timeout(void *state)
 {
+    struct nb_rate_auto *rate = state;
     rate->timed_out = true;
 }
 
-void nb_rate_control_round_trip_guess(struct nb_rate_control *rate, netblt_time us)
+static void round_trip_guess(void *state, netblt_time us)
 {
+    struct nb_rate_auto *rate = state;
     rate->round_trip_us = us;
     rate->round_trip_guessed = true;
 }
 
-static void note_scatter(struct nb_rate_control *rate, double step_us)
+static void note_scatter(struct nb_rate_auto *rate, double step_us)
 {
     double turned = 0;
     if (step_us * rate->newest_step_us < 0) {
@@ -434,10 +428,9 @@ static void note_scatter(struct nb_rate_control *rate, double step_us)
     rate->newest_step_us = step_us;
 }
 
-void nb_rate_control_round_trip(struct nb_rate_control *rate, netblt_time us, netblt_time now)
+static void round_trip(void *state, netblt_time us, netblt_time now)
 {
-    if (rate->mode == NETBLT_RATE_FIXED)
-        return;
+    struct nb_rate_auto *rate = state;
     if (nb_rate_path_is_near(rate)) { /* a queue would bring packets all the time */
         netblt_time stalled = stalled_since(rate, now - us, now);
         us = stalled < us ? us - stalled : 1;
@@ -460,37 +453,40 @@ void nb_rate_control_round_trip(struct nb_rate_control *rate, netblt_time us, ne
 
 /* ---- the sender -------------------------------------------------------------------------------------------- */
 
-struct nb_burst nb_rate_control_restrict(struct nb_burst offer, struct nb_burst current, struct nb_burst own_limit,
-                                         bool *restricted)
+/* The sender follows any offer up to its limit. */
+static struct nb_burst adopt(struct nb_burst offered, struct nb_burst current, const struct nb_rate_limits *limits,
+                             bool *restricted)
 {
     struct nb_burst settled = {
-        .size = offer.size == 0 ? current.size : offer.size,
-        .interval_ms = offer.interval_ms,
+        .size = offered.size == 0 ? current.size : offered.size,
+        .interval_ms = offered.interval_ms,
     };
-    if (settled.size > own_limit.size && own_limit.interval_ms != 0) /* not paced, a burst has no size */
-        settled.size = own_limit.size;
-    if (settled.interval_ms < own_limit.interval_ms)
-        settled.interval_ms = own_limit.interval_ms;
-    *restricted = settled.size != offer.size || settled.interval_ms != offer.interval_ms;
-    return settled;
-}
-
-struct nb_burst nb_rate_control_follow(struct nb_burst offer, struct nb_burst current, double limit_rate,
-                                       bool *restricted)
-{
-    struct nb_burst settled = {
-        .size = offer.size == 0 ? current.size : offer.size,
-        .interval_ms = offer.interval_ms,
-    };
-    if (nb_pair_rate(settled) > limit_rate) {
-        double size = limit_rate * (settled.interval_ms == 0 ? 1 : settled.interval_ms) / PER_MS;
+    if (nb_pair_rate(settled) > limits->packets_per_s) {
+        double size = limits->packets_per_s * (settled.interval_ms == 0 ? 1 : settled.interval_ms) / PER_MS;
         if (settled.interval_ms == 0)
             settled.interval_ms = 1;
         if (size >= 1)
             settled.size = (uint16_t)size;
         else
-            settled = (struct nb_burst){1, nb_pair_for_rate(limit_rate, 1, 1, false).interval_ms};
+            settled = (struct nb_burst){1, nb_pair_for_rate(limits->packets_per_s, 1, 1, false).interval_ms};
     }
-    *restricted = settled.size != offer.size || settled.interval_ms != offer.interval_ms;
+    *restricted = settled.size != offered.size || settled.interval_ms != offered.interval_ms;
     return settled;
 }
+
+const struct nb_rate_controller nb_rate_auto = {
+    .name = "auto",
+    .begin = begin,
+    .offer = offer,
+    .in_force = in_force,
+    .credit = credit,
+    .window_allows = window_allows,
+    .report = report,
+    .arrival = arrival,
+    .acked = acked,
+    .null_ack = null_ack,
+    .round_trip = round_trip,
+    .round_trip_guess = round_trip_guess,
+    .timeout = timeout,
+    .adopt = adopt,
+};

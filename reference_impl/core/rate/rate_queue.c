@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_queue.h"
+#include "rate/rate_queue.h"
 
-#include "rate_loss.h"
-#include "rate_path.h"
-#include "rate_pulse.h"
+#include "rate/rate_loss.h"
+#include "rate/rate_path.h"
+#include "rate/rate_pulse.h"
 
 /* A queue so many times the limit is no pulse's. */
 #define URGENT 6
@@ -15,7 +15,7 @@
 #define ARRIVING_PACKETS_MIN 24
 
 /* Whether several back-offs shortened nothing: the path itself is longer now. */
-static bool path_is_longer(struct nb_rate_control *rate, netblt_time queue_us, netblt_time least_us)
+static bool path_is_longer(struct nb_rate_auto *rate, netblt_time queue_us, netblt_time least_us)
 {
     if (rate->back_offs == 0)
         rate->queue_us = queue_us;
@@ -28,7 +28,7 @@ static bool path_is_longer(struct nb_rate_control *rate, netblt_time queue_us, n
 }
 
 /* Of the base rate, what really arrives. On a near path a single window tells more of busy hosts than of the path. */
-static double arriving_now(const struct nb_rate_control *rate)
+static double arriving_now(const struct nb_rate_auto *rate)
 {
     struct nb_rate_result result;
     double arrived = nb_rate_path_is_near(rate) ? nb_peak_get(&rate->peak) : rate->arrived;
@@ -37,7 +37,7 @@ static double arriving_now(const struct nb_rate_control *rate)
     return arrived > 0 && arrived < rate->base ? arrived : rate->base;
 }
 
-void nb_rate_judge_queue(struct nb_rate_control *rate, netblt_time least_us, netblt_time now)
+void nb_rate_judge_queue(struct nb_rate_auto *rate, netblt_time least_us, netblt_time now)
 {
     netblt_time own = nb_rate_own_round_trip(rate);
     if (rate->state == NB_RATE_START || rate->settling)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_pair.h"
+#include "rate/rate_pair.h"
 
 /* Above this interval no closer pair is looked for: a rate so slow is met by one packet an interval. */
 #define INTERVAL_SEARCHED_MAX_MS 250

@@ -2,16 +2,16 @@
 #ifndef NETBLT_CORE_RATE_DECIDE_H
 #define NETBLT_CORE_RATE_DECIDE_H
 
-#include "rate_control.h"
+#include "rate/auto_state.h"
 
 /* What automatic rate control makes of its measurements; rate_control.c feeds it. */
 
 /* The window of an epoch that has ended, or of a base rate that was measured long enough. */
-void nb_rate_judge(struct nb_rate_control *rate, const struct nb_rate_offer *offer, const struct nb_rate_result *result,
+void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer, const struct nb_rate_result *result,
                    netblt_time now);
 /* What the next OK should offer. Answers the phase; the rate is in *packets_per_s. */
-enum nb_rate_phase nb_rate_next_phase(struct nb_rate_control *rate, double *packets_per_s, netblt_time now);
+enum nb_rate_phase nb_rate_next_phase(struct nb_rate_auto *rate, double *packets_per_s, netblt_time now);
 /* Data comes again after an outage. */
-void nb_rate_judge_silence(struct nb_rate_control *rate);
+void nb_rate_judge_silence(struct nb_rate_auto *rate);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_pulse.h"
+#include "rate/rate_pulse.h"
 
-#include "rate_loss.h"
-#include "rate_pair.h"
-#include "rate_path.h"
+#include "rate/rate_loss.h"
+#include "rate/rate_pair.h"
+#include "rate/rate_path.h"
 
 #define SECOND_US 1e6
 /* How strongly a flow that met the limit is drawn to half of the link; who has more than the second is alone: trains
@@ -46,7 +46,7 @@
 /* Each pulse that cost packets doubles the time to the next one, so many times at most. */
 #define COSTLY_MAX 5
 
-static uint32_t next_random(struct nb_rate_control *rate)
+static uint32_t next_random(struct nb_rate_auto *rate)
 {
     rate->random ^= rate->random << 13;
     rate->random ^= rate->random >> 17;
@@ -54,14 +54,14 @@ static uint32_t next_random(struct nb_rate_control *rate)
     return rate->random;
 }
 
-void nb_rate_plan_next_pulse(struct nb_rate_control *rate, netblt_time now)
+void nb_rate_plan_next_pulse(struct nb_rate_auto *rate, netblt_time now)
 {
     netblt_time cycle = nb_clamp_us(rate->round_trip_us / 2, CYCLE_US_MIN, 500000);
     cycle <<= rate->costly;
     rate->next_pulse_at = now + cycle / 2 + next_random(rate) % (CYCLES_SPREAD * cycle);
 }
 
-static netblt_time pulse_us(const struct nb_rate_control *rate)
+static netblt_time pulse_us(const struct nb_rate_auto *rate)
 {
     double packets_us = PULSE_PACKETS_MIN / rate->base * SECOND_US;
     double bursts_us = (double)nb_rate_bursts_measured_us(rate);
@@ -72,13 +72,13 @@ static netblt_time pulse_us(const struct nb_rate_control *rate)
 }
 
 /* What the base is of the link that trains show; 1 where they show none. */
-static double share_of_link(const struct nb_rate_control *rate)
+static double share_of_link(const struct nb_rate_auto *rate)
 {
     double link = nb_rate_credible_train(rate, rate->base);
     return link > 0 ? rate->base / link : 1;
 }
 
-static double pulse_gain(const struct nb_rate_control *rate, netblt_time duration_us)
+static double pulse_gain(const struct nb_rate_auto *rate, netblt_time duration_us)
 {
     netblt_time own = nb_rate_own_round_trip(rate), part = own / GAIN_MIN_QUEUE_SHARE;
     netblt_time queue = nb_clamp_us(own / PULSE_QUEUE_SHARE, PULSE_QUEUE_MIN_US, PULSE_QUEUE_MAX_US);
@@ -91,12 +91,12 @@ static double pulse_gain(const struct nb_rate_control *rate, netblt_time duratio
     return nb_clamp(rate->boldness * gain, least, GAIN_MAX);
 }
 
-static double additive_share(const struct nb_rate_control *rate)
+static double additive_share(const struct nb_rate_auto *rate)
 {
     return nb_clamp(ADDITIVE_QUEUE_US / (double)(rate->round_trip_us + 1), ADDITIVE_MIN, ADDITIVE_MAX);
 }
 
-static double long_path_step(const struct nb_rate_control *rate, double step, double gain)
+static double long_path_step(const struct nb_rate_auto *rate, double step, double gain)
 {
     double shown = nb_rate_shown_on_long_path(rate, rate->base) - rate->base;
     double pulse = gain * rate->base;
@@ -107,13 +107,13 @@ static double long_path_step(const struct nb_rate_control *rate, double step, do
 
 /* On a long path a pulse that goes beyond the link overflows its queue before anybody hears of it, and each lost packet
  * costs a round trip and a place in the one CONTROL packet: nothing is to be gained there that would be worth it. */
-static bool pulse_would_flood_a_long_path(const struct nb_rate_control *rate)
+static bool pulse_would_flood_a_long_path(const struct nb_rate_auto *rate)
 {
     double link = nb_rate_trains_rate(&rate->trains);
     return nb_rate_path_is_long(rate) && link > 0 && rate->base * (1 + GAIN_MIN) > link;
 }
 
-static void pulse_passed(struct nb_rate_control *rate, double gain)
+static void pulse_passed(struct nb_rate_auto *rate, double gain)
 {
     double link = nb_rate_trains_rate(&rate->trains);
     double proven = PROVEN_SHARE * gain * rate->base;
@@ -137,7 +137,7 @@ static void pulse_passed(struct nb_rate_control *rate, double gain)
 
 /* Where two flows share a link they may hold the limit with any shares: the greater goes down and the smaller one up,
  * at half of the link no more. Neither a flow alone nor one of three is drawn anywhere. */
-static double levelling(const struct nb_rate_control *rate, double arrived)
+static double levelling(const struct nb_rate_auto *rate, double arrived)
 {
     double link = nb_rate_trains_rate(&rate->trains), least = 1.0 / NB_RATE_MANY_SHARES;
     double share = arrived / link;
@@ -147,7 +147,7 @@ static double levelling(const struct nb_rate_control *rate, double arrived)
 }
 
 /* Less arrived than was offered: so much can the path carry. */
-static void pulse_met_the_limit(struct nb_rate_control *rate, double arrived)
+static void pulse_met_the_limit(struct nb_rate_auto *rate, double arrived)
 {
     double link = nb_rate_of_link(rate, arrived);
     double next = NB_RATE_BELOW_CAPACITY * arrived + levelling(rate, arrived);
@@ -158,14 +158,14 @@ static void pulse_met_the_limit(struct nb_rate_control *rate, double arrived)
 }
 
 /* What the base carries is known, and one bad moment of the path shall not undo it. */
-static void pulse_lost_packets(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+static void pulse_lost_packets(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                                const struct nb_rate_result *result)
 {
     if (!nb_rate_shorten_bursts(rate, offer, result))
         pulse_met_the_limit(rate, nb_rate_carried(rate, result));
 }
 
-void nb_rate_judge_pulse(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+void nb_rate_judge_pulse(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                          const struct nb_rate_result *result, netblt_time now)
 {
     bool costly = nb_rate_lost_too_much(rate, result);
@@ -187,14 +187,14 @@ void nb_rate_judge_pulse(struct nb_rate_control *rate, const struct nb_rate_offe
         pulse_met_the_limit(rate, arrived);
 }
 
-bool nb_rate_pulse_is_due(const struct nb_rate_control *rate, netblt_time now)
+bool nb_rate_pulse_is_due(const struct nb_rate_auto *rate, netblt_time now)
 {
     return rate->state == NB_RATE_CRUISE && !rate->settling && rate->base_measured && rate->epochs.count == 0 &&
            !nb_rate_a_queue_stands(rate) && now >= rate->next_pulse_at && rate->base < nb_rate_most_possible(rate) &&
            !pulse_would_flood_a_long_path(rate);
 }
 
-void nb_rate_begin_pulse(struct nb_rate_control *rate)
+void nb_rate_begin_pulse(struct nb_rate_auto *rate)
 {
     rate->phase_us = pulse_us(rate);
     rate->gain = pulse_gain(rate, rate->phase_us);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pacing.h"
+#include "rate/pacing.h"
 
 #include <assert.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_decide.h"
+#include "rate/rate_decide.h"
 
-#include "rate_loss.h"
-#include "rate_path.h"
-#include "rate_pulse.h"
-#include "rate_start.h"
+#include "rate/rate_loss.h"
+#include "rate/rate_path.h"
+#include "rate/rate_pulse.h"
+#include "rate/rate_start.h"
 
 /* Fewer packets and bursts tell no rate. */
 #define JUDGED_PACKETS_MIN 32
@@ -17,14 +17,14 @@
 /* ---- what an epoch showed ------------------------------------------------------------------------------------ */
 
 /* No queue is in the way: what is missing from the offer is what the sender's own timers lose. */
-static void learn_following(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+static void learn_following(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                             const struct nb_rate_result *result, double weight)
 {
     double follows = nb_clamp(result->sent_rate / offer->rate, FOLLOWS_MIN, 1.0);
     rate->follows += (follows - rate->follows) * weight;
 }
 
-static void judge_base(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+static void judge_base(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                        const struct nb_rate_result *result)
 {
     if (rate->trial.base > 0 && nb_rate_loss_was_chance(rate, result))
@@ -43,7 +43,7 @@ static void judge_base(struct nb_rate_control *rate, const struct nb_rate_offer 
         learn_following(rate, offer, result, 0.125);
 }
 
-static void judge_down(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+static void judge_down(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                        const struct nb_rate_result *result)
 {
     if (nb_rate_lost_too_much(rate, result))
@@ -58,7 +58,7 @@ static void judge_down(struct nb_rate_control *rate, const struct nb_rate_offer 
         learn_following(rate, offer, result, 0.25);
 }
 
-void nb_rate_judge(struct nb_rate_control *rate, const struct nb_rate_offer *offer, const struct nb_rate_result *result,
+void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer, const struct nb_rate_result *result,
                    netblt_time now)
 {
     if (rate->state == NB_RATE_START)
@@ -81,7 +81,7 @@ void nb_rate_judge(struct nb_rate_control *rate, const struct nb_rate_offer *off
     }
 }
 
-void nb_rate_judge_silence(struct nb_rate_control *rate)
+void nb_rate_judge_silence(struct nb_rate_auto *rate)
 {
     rate->state = NB_RATE_START;
     rate->growth = 2;
@@ -91,7 +91,7 @@ void nb_rate_judge_silence(struct nb_rate_control *rate)
 
 /* ---- the next offer ------------------------------------------------------------------------------------------ */
 
-enum nb_rate_phase nb_rate_next_phase(struct nb_rate_control *rate, double *packets_per_s, netblt_time now)
+enum nb_rate_phase nb_rate_next_phase(struct nb_rate_auto *rate, double *packets_per_s, netblt_time now)
 {
     bool over = now - rate->offered_at >= rate->phase_us;
     enum nb_rate_phase phase = rate->offered.phase;

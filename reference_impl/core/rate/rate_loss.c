@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rate_loss.h"
+#include "rate/rate_loss.h"
 
-#include "rate_pair.h"
-#include "rate_path.h"
+#include "rate/rate_pair.h"
+#include "rate/rate_path.h"
 
 #define LOSS_DEVIATIONS2 9.0 /* three standard deviations */
 /* No path that anybody uses loses more by chance. Beyond it every loss slows. */
@@ -15,7 +15,7 @@
 
 /* At the start nothing is known of chance, and a few lost packets must not keep the rate down: there what was lost says
  * how much losses vary. */
-bool nb_rate_lost_too_much(const struct nb_rate_control *rate, const struct nb_rate_result *result)
+bool nb_rate_lost_too_much(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     double sent = result->packets + result->lost;
     double excess = result->lost - sent * rate->loss - NB_RATE_LOSS_MARGIN * sent - 2;
@@ -25,7 +25,7 @@ bool nb_rate_lost_too_much(const struct nb_rate_control *rate, const struct nb_r
     return excess > 0 && excess * excess > LOSS_DEVIATIONS2 * sent * chance * (1 - chance);
 }
 
-void nb_rate_learn_loss(struct nb_rate_control *rate, const struct nb_rate_result *result, double weight)
+void nb_rate_learn_loss(struct nb_rate_auto *rate, const struct nb_rate_result *result, double weight)
 {
     double share = result->lost / (result->packets + result->lost);
     rate->loss += (share - rate->loss) * weight;
@@ -33,18 +33,18 @@ void nb_rate_learn_loss(struct nb_rate_control *rate, const struct nb_rate_resul
         rate->loss = CHANCE_MAX;
 }
 
-double nb_rate_carried(const struct nb_rate_control *rate, const struct nb_rate_result *result)
+double nb_rate_carried(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     return result->arrival_rate / (1 - rate->loss);
 }
 
-double nb_rate_path_rate(const struct nb_rate_control *rate, const struct nb_rate_result *result)
+double nb_rate_path_rate(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     double most = nb_rate_carried(rate, result);
     return nb_rate_lost_too_much(rate, result) && most < result->sent_rate ? most : result->sent_rate;
 }
 
-bool nb_rate_shorten_bursts(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+bool nb_rate_shorten_bursts(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                             const struct nb_rate_result *result)
 {
     bool ends = result->run_length >= LOSS_RUN_OF_BURSTS && offer->burst.interval_ms > 1;
@@ -57,7 +57,7 @@ bool nb_rate_shorten_bursts(struct nb_rate_control *rate, const struct nb_rate_o
     return true;
 }
 
-void nb_rate_back_off_for_loss(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+void nb_rate_back_off_for_loss(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                                const struct nb_rate_result *result)
 {
     if (nb_rate_shorten_bursts(rate, offer, result))
@@ -78,7 +78,7 @@ void nb_rate_back_off_for_loss(struct nb_rate_control *rate, const struct nb_rat
 
 /* Had the queue been the cause, a lower rate would have ended the loss, and as much would arrive as before. When less
  * arrives, by as much as the rate was lowered, the loss is the path's own. */
-bool nb_rate_loss_was_chance(struct nb_rate_control *rate, const struct nb_rate_result *result)
+bool nb_rate_loss_was_chance(struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     struct nb_rate_trial *trial = &rate->trial;
     if (nb_rate_a_queue_stands(rate))

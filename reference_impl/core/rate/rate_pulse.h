@@ -2,7 +2,7 @@
 #ifndef NETBLT_CORE_RATE_PULSE_H
 #define NETBLT_CORE_RATE_PULSE_H
 
-#include "rate_control.h"
+#include "rate/auto_state.h"
 
 /* Pulses: short times above the base rate that show whether the path carries more. */
 
@@ -10,13 +10,13 @@
  * once shows nowhere else. */
 #define NB_RATE_PULSE_ARRIVED 0.33
 
-bool nb_rate_pulse_is_due(const struct nb_rate_control *rate, netblt_time now);
+bool nb_rate_pulse_is_due(const struct nb_rate_auto *rate, netblt_time now);
 /* Chooses how long the pulse is, and how far above the base. */
-void nb_rate_begin_pulse(struct nb_rate_control *rate);
+void nb_rate_begin_pulse(struct nb_rate_auto *rate);
 /* What came of one. */
-void nb_rate_judge_pulse(struct nb_rate_control *rate, const struct nb_rate_offer *offer,
+void nb_rate_judge_pulse(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                          const struct nb_rate_result *result, netblt_time now);
 /* Pulses of flows that share a path must not keep step. */
-void nb_rate_plan_next_pulse(struct nb_rate_control *rate, netblt_time now);
+void nb_rate_plan_next_pulse(struct nb_rate_auto *rate, netblt_time now);
 
 #endif

@@ -2,9 +2,9 @@
 #ifndef NETBLT_CORE_RATE_QUEUE_H
 #define NETBLT_CORE_RATE_QUEUE_H
 
-#include "rate_control.h"
+#include "rate/auto_state.h"
 
 /* The least round trip of the recent past is known: backs off when it tells of a queue. */
-void nb_rate_judge_queue(struct nb_rate_control *rate, netblt_time least_us, netblt_time now);
+void nb_rate_judge_queue(struct nb_rate_auto *rate, netblt_time least_us, netblt_time now);
 
 #endif
