@@ -11,25 +11,10 @@
 #include <unistd.h>
 
 #include "cli/report/report.h"
-#include "cli/report/text.h"
 #include "cli/store/place.h"
 #include "io/clock.h"
 
 /* ---- connections ------------------------------------------------------------------------------------------------ */
-
-void served_touch(served *one)
-{
-    if (one->touched || one->validated) /* validated ones are looked at in each round */
-        return;
-    one->touched = true;
-    SLIST_INSERT_HEAD(&one->server->touched, one, touched_place);
-}
-
-void served_describe(served *one)
-{
-    text_printable(one->name, one->printable, sizeof one->printable);
-    netblt_address_text(&one->foreign, one->peer);
-}
 
 static void served_free(served *one)
 {

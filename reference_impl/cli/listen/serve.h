@@ -9,6 +9,7 @@
 #include "cli/transfer/transfer.h"
 
 /* serve.c          the command
+ * served.c         one connection
  * serve_accept.c   the answer to an OPEN
  * serve_client.c   the core's client: files are opened when they are needed
  * serve_places.c   who gets one of the places of --max-connections, and who loses it
@@ -79,10 +80,16 @@ struct serve {
 /* ---- serve.c */
 /* Prints what there is to print and returns the exit code. */
 enum exit_code command_serve(const options *given);
+
+/* ---- served.c */
 /* Something happened to this connection: it is looked at in the next round. */
 void served_touch(served *one);
 /* Fills `peer` and `printable`. */
 void served_describe(served *one);
+/* Opens the file that is to be sent. False with transfer.failure. */
+bool served_open_source(served *one);
+/* Opens the file that is to be stored. NULL, or why not. */
+const char *served_open_sink(served *one);
 
 /* ---- serve_accept.c */
 void serve_accept(void *context, const netblt_request *request, netblt_answer *answer);
@@ -90,8 +97,6 @@ void serve_accept(void *context, const netblt_request *request, netblt_answer *a
 /* ---- serve_client.c */
 /* A client for the core whose context is a struct served. */
 netblt_client serve_client(void);
-/* Opens the file that is to be stored. NULL, or why not. */
-const char *served_open_sink(served *one);
 
 /* ---- serve_places.c */
 /* Whether a peer would get a place now, and the name that it wants to store under. NULL, or why not. Nothing changes:

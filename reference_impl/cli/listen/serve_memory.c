@@ -12,10 +12,6 @@
 #define UNVALIDATED_MAX_BYTES (MEMORY_BYTES / 2)
 /* Promises that were made before others were kept can come to more than MEMORY_BYTES. */
 #define VALIDATED_MAX_BYTES (2 * MEMORY_BYTES)
-/* The core takes the first buffer of an unvalidated peer, or several small ones of 128 KiB together. When all of them
- * have so much, another one gets buffers that are no larger than those that netblt proposes by itself. */
-#define FIRST_BUFFERS_BYTES (UINT64_C(1) << 28)
-#define SMALL_BUFFER_BYTES (UINT64_C(1) << 18)
 
 static uint64_t memory_left(const serve *server)
 {
@@ -31,9 +27,7 @@ void served_take_memory(served *one, netblt_params *limits)
 {
     serve *server = one->server;
 
-    if (server->unvalidated_first_bytes + limits->buffer_size > FIRST_BUFFERS_BYTES &&
-        limits->buffer_size > SMALL_BUFFER_BYTES)
-        limits->buffer_size = SMALL_BUFFER_BYTES;
+    parameters_limit_first_buffer(server->unvalidated_first_bytes, limits);
     parameters_limit_memory(memory_left(server), limits);
     one->first_bytes = limits->buffer_size;
     one->promised_bytes = (uint64_t)limits->buffer_size * limits->max_buffers;

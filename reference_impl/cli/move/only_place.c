@@ -10,11 +10,6 @@
 #include "io/clock.h"
 
 #define BUSY "busy with another transfer"
-/* The core takes the first buffer of each candidate. When all of them have so much, another one gets buffers that are
- * no larger than those that netblt proposes by itself. */
-#define FIRST_BUFFERS_BYTES (UINT64_C(1) << 28)
-#define SMALL_BUFFER_BYTES (UINT64_C(1) << 18)
-
 struct candidate {
     transfer work; /* first: the context of the core's client */
     only_place *place;
@@ -182,8 +177,7 @@ static void limit_first_buffer(struct candidate *one, netblt_params *limits)
 {
     only_place *place = one->place;
 
-    if (place->first_bytes + limits->buffer_size > FIRST_BUFFERS_BYTES && limits->buffer_size > SMALL_BUFFER_BYTES)
-        limits->buffer_size = SMALL_BUFFER_BYTES;
+    parameters_limit_first_buffer(place->first_bytes, limits);
     one->first_bytes = limits->buffer_size;
     place->first_bytes += one->first_bytes;
 }

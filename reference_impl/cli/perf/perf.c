@@ -16,69 +16,7 @@
 #define LINGER_US 3000000
 #define NO_MEMORY "not enough memory: choose a smaller --working-set"
 
-/* ---- runs ----------------------------------------------------------------------------------------------------- */
-
-double perf_cpu_s(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
-           ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec) / 1e6;
-}
-
-perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active)
-{
-    perf_run *run = calloc(1, sizeof *run);
-
-    if (run == NULL)
-        return NULL;
-    *run = (perf_run){.work = {.net = &all->net, .role = role, .active = active, .peer = run->peer},
-                      .all = all,
-                      .kind = kind,
-                      .validated = active};
-    TAILQ_INSERT_TAIL(&all->runs, run, place);
-    return run;
-}
-
-void perf_run_forget(perf *all, perf_run *run)
-{
-    TAILQ_REMOVE(&all->runs, run, place);
-    perf_run_strip(run);
-    json_decref(run->intervals);
-    free(run);
-}
-
-perf_run *perf_find(perf *all, uint32_t unique_id)
-{
-    perf_run *run;
-
-    TAILQ_FOREACH(run, &all->runs, place)
-        if (run->kind == PERF_DATA && run->work.opened && run->work.info.unique_id == unique_id)
-            return run;
-    return NULL;
-}
-
-/* All buffers that may be under way must fit, even if the user wants less. */
-static size_t memory_bytes(uint64_t wanted, const netblt_params *params)
-{
-    uint64_t needed = (uint64_t)params->buffer_size * params->max_buffers;
-
-    return (size_t)(wanted > needed ? wanted : needed);
-}
-
-bool perf_run_equip(perf_run *run, const netblt_params *params)
-{
-    perf *all = run->all;
-    uint64_t wanted = run->kind == PERF_DATA ? all->given->working_set.value : 0; /* figures are a few bytes */
-    size_t size = memory_bytes(wanted, params);
-
-    if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
-        run->memory = all->spare[--all->spare_count];
-        return true;
-    }
-    return run->work.active ? perf_memory_new(&run->memory, size) : perf_memory_reserve(&run->memory, size);
-}
+/* ---- the active end --------------------------------------------------------------------------------------------- */
 
 /* Touching memory for the first time may take a second, which belongs neither between OPEN and RESPONSE nor into a
  * measurement by time. 0, or -1 with perf.failure. */
@@ -91,22 +29,6 @@ static int prepare_memory(perf *all, unsigned runs, size_t size)
     }
     return 0;
 }
-
-void perf_run_strip(perf_run *run)
-{
-    perf *all = run->all;
-
-    if (run->memory.bytes == NULL)
-        return;
-    run->memory.slot_bytes = 0;
-    if (all->spare_count < PERF_RUNS_MAX && !run->memory.shared)
-        all->spare[all->spare_count++] = run->memory;
-    else
-        perf_memory_free(&run->memory);
-    run->memory = (perf_memory){.size = 0};
-}
-
-/* ---- the active end --------------------------------------------------------------------------------------------- */
 
 static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
 {
@@ -237,7 +159,7 @@ static int start_active(perf *all)
         return 0;
     if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
         return -1;
-    if (prepare_memory(all, lanes, memory_bytes(all->given->working_set.value, &all->params)) != 0)
+    if (prepare_memory(all, lanes, perf_memory_bytes(all->given->working_set.value, &all->params)) != 0)
         return -1;
     all->began_at = netblt_clock_now();
     all->lanes_left = calloc(lanes, sizeof *all->lanes_left);

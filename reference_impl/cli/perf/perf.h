@@ -11,6 +11,7 @@
 
 /* The memory-to-memory test program of RFC 1030. Parts:
  * perf.c         the command: lanes of the active end, the passive end
+ * perf_run.c     the list of transfers, and their memory
  * perf_client.c  the core's client: one transfer, data or its figures
  * perf_accept.c  what the passive end answers
  * perf_report.c  tables and JSON
@@ -110,8 +111,12 @@ typedef struct perf {
 
 /* Prints what there is to print and returns the exit code. */
 enum exit_code command_perf(const options *given);
+
+/* ---- perf_run.c */
 /* Nothing begun. NULL when memory is short. */
 perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active);
+/* What its data take of the `wanted` bytes: all buffers that may be under way must fit, even if the user wants less. */
+size_t perf_memory_bytes(uint64_t wanted, const netblt_params *params);
 /* Memory for its data. A passive end's senders need none, since they share perf.pattern, and its receivers none until
  * their peer is validated: their first buffers go to perf.scratch. False when memory is short. */
 bool perf_run_equip(perf_run *run, const netblt_params *params);
@@ -121,11 +126,6 @@ void perf_run_forget(perf *all, perf_run *run);
 /* The data transfer with this unique ID, or NULL. */
 perf_run *perf_find(perf *all, uint32_t unique_id);
 double perf_cpu_s(void);
-
-/* ---- perf_words.c */
-/* What a transfer by time proposes when it follows `before`, which ended at 4 GiB: the pair that the automatic rate had
- * come to, instead of the search for it once more. What the user named stays. */
-void perf_next_params(const options *given, const netblt_info *before, netblt_params *params);
 
 /* ---- perf_client.c */
 extern const netblt_client perf_client; /* its context is the perf_run */

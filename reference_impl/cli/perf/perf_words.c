@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the two ends of a measurement say to one another, and what the active end proposes next. */
-#include "cli/perf/perf.h"
+#include "cli/perf/perf_words.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/options/options.h"
+
 /* What the two ends of a measurement say to one another. In the client string of OPEN:
  *
  *      perf                 data comes, throw it away
@@ -42,5 +44,9 @@ typedef struct perf_figures {
 size_t perf_figures_write(const perf_figures *figures, char text[PERF_FIGURES_BYTES]);
 /* `text` ends in NUL. Unknown lines are ignored; figures->known tells whether all were there. */
 void perf_figures_read(const char *text, perf_figures *figures);
+
+/* What a transfer by time proposes when it follows `before`, which ended at 4 GiB: the pair that the automatic rate had
+ * come to, instead of the search for it once more. What the user named stays. */
+void perf_next_params(const options *given, const netblt_info *before, netblt_params *params);
 
 #endif

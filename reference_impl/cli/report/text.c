@@ -3,30 +3,27 @@
 
 #include <stdbool.h>
 
-static bool is_continuation(unsigned char byte)
+/* Length of the well-formed UTF-8 character at `text` and its code point; 0 when there is none. RFC 3629: the shortest
+ * form only, no surrogates, nothing past U+10FFFF. */
+static size_t read_character(const char *text, uint32_t *code)
 {
-    return (byte & 0xc0) == 0x80;
-}
-
-/* Length of the well-formed UTF-8 character at `text`, 0 when there is none. RFC 3629: the shortest form only, no
- * surrogates, nothing past U+10FFFF. */
-static size_t utf8_length(const char *text)
-{
+    static const uint32_t least[] = {0, 0x1, 0x80, 0x800, 0x10000}; /* of the lengths */
+    static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     const unsigned char *bytes = (const unsigned char *)text;
-    unsigned char first = bytes[0];
+    size_t length = bytes[0] < 0x80   ? 1
+                    : bytes[0] < 0xc0 ? 0
+                    : bytes[0] < 0xe0 ? 2
+                    : bytes[0] < 0xf0 ? 3
+                    : bytes[0] < 0xf8 ? 4
+                                      : 0;
 
-    if (first < 0x80)
-        return first == 0 ? 0 : 1;
-    if (first < 0xc2 || first > 0xf4 || !is_continuation(bytes[1]))
-        return 0;
-    if (first < 0xe0)
-        return 2;
-    if ((first == 0xe0 && bytes[1] < 0xa0) || (first == 0xed && bytes[1] > 0x9f) ||
-        (first == 0xf0 && bytes[1] < 0x90) || (first == 0xf4 && bytes[1] > 0x8f) || !is_continuation(bytes[2]))
-        return 0;
-    if (first < 0xf0)
-        return 3;
-    return is_continuation(bytes[3]) ? 4 : 0;
+    *code = bytes[0] & first_bits[length];
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+        *code = *code << 6 | (bytes[i] & 0x3f);
+    }
+    return *code < least[length] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff) ? 0 : length;
 }
 
 /* Inclusive ranges of code points, ascending. */
@@ -53,28 +50,14 @@ static bool is_harmful(uint32_t code)
     return false;
 }
 
-/* Of the well-formed character of `length` bytes. */
-static uint32_t code_point(const char *text, size_t length)
-{
-    static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    const unsigned char *bytes = (const unsigned char *)text;
-    uint32_t code = bytes[0] & first_bits[length];
-
-    for (size_t i = 1; i < length; i++)
-        code = code << 6 | (bytes[i] & 0x3f);
-    return code;
-}
-
 text_piece text_next(const char *text)
 {
-    size_t length = utf8_length(text);
-    text_piece piece = {.bytes = length == 0 ? 1 : length, .code = TEXT_REPLACEMENT};
+    uint32_t code;
+    size_t length = read_character(text, &code);
 
     if (length == 0)
-        return piece;
-    piece.code = code_point(text, length);
-    piece.printable = !is_harmful(piece.code);
-    return piece;
+        return (text_piece){.bytes = 1, .code = TEXT_REPLACEMENT};
+    return (text_piece){.bytes = length, .code = code, .printable = !is_harmful(code)};
 }
 
 const char *text_printable(const char *text, char *to, size_t capacity)

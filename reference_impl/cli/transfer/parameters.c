@@ -26,6 +26,9 @@ static const path_hint path_unpaced = {.bits_per_second = 1e9, .round_trip_s = 0
 /* What a peer can make a passive end allocate. */
 #define PASSIVE_BUFFER_MAX_BYTES (16u * 1024 * 1024)
 #define PASSIVE_MEMORY_MAX_BYTES (256u * 1024 * 1024)
+/* First buffers of all unvalidated peers. */
+#define FIRST_BUFFERS_BYTES (UINT64_C(1) << 28)
+#define SMALL_BUFFER_BYTES (UINT64_C(1) << 18)
 /* The RESEND count has 16 bits (AMB-17). */
 #define BUFFER_PACKETS_MAX 65535u
 
@@ -197,6 +200,12 @@ void parameters_limit_memory(uint64_t bytes, netblt_params *limits)
     limits->buffer_size = (uint32_t)lower(limits->buffer_size, bytes);
     count = bytes / (limits->buffer_size == 0 ? 1 : limits->buffer_size);
     limits->max_buffers = (uint16_t)lower(limits->max_buffers, count == 0 ? 1 : count);
+}
+
+void parameters_limit_first_buffer(uint64_t taken, netblt_params *limits)
+{
+    if (taken + limits->buffer_size > FIRST_BUFFERS_BYTES && limits->buffer_size > SMALL_BUFFER_BYTES)
+        limits->buffer_size = SMALL_BUFFER_BYTES;
 }
 
 void parameters_limit(const options *given, enum netblt_role role, const netblt_path *path, uint64_t transfer_size,

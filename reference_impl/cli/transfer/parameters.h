@@ -18,4 +18,8 @@ void parameters_limit(const options *given, enum netblt_role role, const netblt_
 /* Keeps all buffers of a connection within `bytes`. */
 void parameters_limit_memory(uint64_t bytes, netblt_params *limits);
 
+/* The core takes the first buffer of an unvalidated peer, or several small ones of 128 KiB together. When all of them
+ * have `taken` too much, another one gets buffers that are no larger than those that netblt proposes by itself. */
+void parameters_limit_first_buffer(uint64_t taken, netblt_params *limits);
+
 #endif
