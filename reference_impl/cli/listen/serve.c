@@ -30,8 +30,12 @@ static void served_free(served *one)
 
 static void free_all(served_list *list)
 {
-    while (!LIST_EMPTY(list))
-        served_free(LIST_FIRST(list));
+    served *next;
+
+    for (served *one = LIST_FIRST(list); one != NULL; one = next) {
+        next = LIST_NEXT(one, place);
+        served_free(one);
+    }
 }
 
 /* ---- rounds ----------------------------------------------------------------------------------------------------- */

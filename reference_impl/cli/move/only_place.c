@@ -225,6 +225,10 @@ void only_place_init(only_place *place, const options *given, transfer *file)
 
 void only_place_clear(only_place *place)
 {
-    while (!LIST_EMPTY(&place->candidates))
-        candidate_free(LIST_FIRST(&place->candidates));
+    struct candidate *next;
+
+    for (struct candidate *one = LIST_FIRST(&place->candidates); one != NULL; one = next) {
+        next = LIST_NEXT(one, entry);
+        candidate_free(one);
+    }
 }

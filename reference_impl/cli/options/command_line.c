@@ -66,19 +66,20 @@ static void list_choices(const char *choices, char *to, size_t capacity)
 static int set_choice(const option_entry *entry, const char *text, int *member, netblt_failure *failure)
 {
     size_t length = strlen(text);
-    const char *choice = entry->choices;
+    const char *choices = entry->choices != NULL ? entry->choices : "";
     char listed[80];
+    int i = (int)entry->min;
 
-    for (int i = (int)entry->min; choice != NULL; i++) {
-        const char *end = strchrnul(choice, '|');
+    for (const char *choice = choices; *choice != '\0'; i++) {
+        size_t bytes = strcspn(choice, "|");
 
-        if (length == (size_t)(end - choice) && strncmp(text, choice, length) == 0) {
+        if (length == bytes && strncmp(text, choice, length) == 0) {
             *member = i;
             return 0;
         }
-        choice = *end == '|' ? end + 1 : NULL;
+        choice += choice[bytes] == '|' ? bytes + 1 : bytes;
     }
-    list_choices(entry->choices, listed, sizeof listed);
+    list_choices(choices, listed, sizeof listed);
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--%s %s: give %s", entry->name, text, listed);
 }
 
