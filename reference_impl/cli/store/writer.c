@@ -201,7 +201,7 @@ static void write_first(sink_writer *writer)
     pthread_mutex_lock(&writer->mutex);
     STAILQ_INSERT_TAIL(&writer->back, piece, next);
     writer->news.error = error;
-    if (error != 0)
+    if (error != 0 && error != ECANCELED) /* by writer_abandon(), after the transfer itself has failed */
         writer->news.state = WRITER_FAILED;
     wake(writer);
 }
