@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from selftest.netblt_command_helpers import (
     DONE,
+    FAILED,
     INTERRUPTED,
     KEYS,
     NEGOTIATED_KEYS,
@@ -134,6 +135,15 @@ class TestTransfers:
 
         assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
         assert received == content
+
+    def test_a_result_that_stdout_does_not_take_is_a_failure(self, udp_lab: Lab, tmp_path: Path) -> None:
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target")
+        source = make_file(tmp_path / "source", 1000)
+        with Path("/dev/full").open("w") as full:
+            sender = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, "--json", stdout=full.fileno())
+
+        assert (sender.wait(), receiver.wait()) == (FAILED, DONE)
+        assert sender.error_lines == ["netblt: cannot write to stdout"]
 
     def test_a_receiver_whose_reader_has_stopped_can_be_interrupted(self, udp_lab: Lab, tmp_path: Path) -> None:
         out_read, out_write = os.pipe()

@@ -72,7 +72,7 @@ bool report_is_quiet(void)
 
 bool report_flush(void)
 {
-    return fflush(stdout) == 0;
+    return fflush(stdout) == 0 && ferror(stdout) == 0;
 }
 
 bool report_object(json_t *object)

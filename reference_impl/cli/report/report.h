@@ -32,7 +32,8 @@ bool report_is_quiet(void);
 /* One object in a line on stdout, which becomes nobody's. NULL: memory is short. False with errno when stdout takes no
  * more. */
 bool report_object(json_t *object);
-/* What was printed has been written. False with errno. */
+/* What was printed has been written, all of it since stdout had its last clearerr(). False with errno, when that
+ * happens now. */
 bool report_flush(void);
 
 /* The state of a transfer, for people. */
