@@ -6,12 +6,16 @@ As root two network namespaces are the two hosts; otherwise raw IP is skipped an
 
 from __future__ import annotations
 
+import array
+import fcntl
 import os
 import pty
 import random
 import re
+import signal
 import socket
 import subprocess
+import termios
 import threading
 import time
 from pathlib import Path
@@ -19,6 +23,8 @@ from pathlib import Path
 import pytest
 from selftest.netblt_command_helpers import (
     DONE,
+    FAILED,
+    INTERRUPTED,
     KEYS,
     NEGOTIATED_KEYS,
     SLOW,
@@ -129,6 +135,29 @@ class TestTransfers:
 
         assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
         assert received == content
+
+    def test_a_result_that_stdout_does_not_take_is_a_failure(self, udp_lab: Lab, tmp_path: Path) -> None:
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target")
+        source = make_file(tmp_path / "source", 1000)
+        with Path("/dev/full").open("w") as full:
+            sender = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, "--json", stdout=full.fileno())
+
+        assert (sender.wait(), receiver.wait()) == (FAILED, DONE)
+        assert sender.error_lines == ["netblt: cannot write to stdout"]
+
+    def test_a_receiver_whose_reader_has_stopped_can_be_interrupted(self, udp_lab: Lab, tmp_path: Path) -> None:
+        out_read, out_write = os.pipe()
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", "-", stdout=out_write)
+        source = make_file(tmp_path / "source", 2_000_000)
+        udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address)
+        os.close(out_write)
+        receiver.wait_until(lambda: not has_room(out_read), "the pipe is full")
+
+        receiver.send_signal(signal.SIGINT)
+
+        assert receiver.wait() == INTERRUPTED
+        assert receiver.error_lines[-1] == "netblt: interrupted by the user"
+        os.close(out_read)
 
     def test_the_passive_end_only_restricts(self, udp_lab: Lab, tmp_path: Path) -> None:
         source, target = make_file(tmp_path / "source", 100_000), tmp_path / "target"
@@ -394,6 +423,13 @@ class TestTerminal:
             assert "\x1b" not in process.errors
             assert process.error_lines[-1] == f"sha256 {sha256(source)}"
             assert process.stdout.read_bytes() == b""
+
+
+def has_room(pipe: int) -> bool:
+    """Whether the pipe takes another page."""
+    waiting = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+    return waiting[0] <= fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) - 4096
 
 
 def run_on_terminal(lab: Lab, arguments: list[str]) -> str:

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/report.h"
-#include "cli/signals.h"
-#include "cli/summary.h"
-#include "cli/transfer.h"
+#include "cli/listen/serve.h"
+#include "cli/move/move.h"
+#include "cli/options/command_line.h"
+#include "cli/perf/perf.h"
+#include "cli/process/signals.h"
+#include "cli/report/report.h"
+#include "cli/transfer/summary.h"
+#include "cli/transfer/transfer.h"
 
 /* A wrong command line: what is wrong, on stderr, and for machines that asked for JSON there too. */
 static enum exit_code reject(const options *given, const netblt_failure *failure)

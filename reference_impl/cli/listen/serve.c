@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* netblt listen: sets up, runs all transfers in rounds, and ends. */
+#include "cli/listen/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli/report/report.h"
+#include "cli/store/place.h"
+#include "io/clock.h"
+
+/* ---- connections ------------------------------------------------------------------------------------------------ */
+
+static void served_free(served *one)
+{
+    LIST_REMOVE(one, place);
+    served_give_place_back(one);
+    served_give_name_back(one);
+    served_give_memory_back(one);
+    source_close(one->work.from);
+    sink_close(one->work.to);
+    buffer_pool_clear(&one->work.early);
+    free(one);
+}
+
+static void free_all(served_list *list)
+{
+    served *next;
+
+    for (served *one = LIST_FIRST(list); one != NULL; one = next) {
+        next = LIST_NEXT(one, place);
+        served_free(one);
+    }
+}
+
+/* ---- rounds ----------------------------------------------------------------------------------------------------- */
+
+static void tend_unvalidated(served *one)
+{
+    transfer *work = &one->work;
+
+    if (work->from != NULL)
+        transfer_tend(work);
+    if (work->failure.kind != NETBLT_FAILURE_NONE && work->connection != NULL && !work->finished)
+        netblt_abort(work->connection, "cannot read the data", netblt_clock_now());
+    if (!work->closed || one->touched) /* touched by this: looked at next */
+        return;
+    serve_report(one->server, one);
+    served_free(one);
+}
+
+static void tend_touched(serve *server)
+{
+    while (!SLIST_EMPTY(&server->touched)) {
+        served *one = SLIST_FIRST(&server->touched);
+
+        SLIST_REMOVE_HEAD(&server->touched, touched_place);
+        one->touched = false;
+        if (!one->validated)
+            tend_unvalidated(one);
+    }
+}
+
+static void tend_validated(serve *server)
+{
+    served *next;
+
+    for (served *one = LIST_FIRST(&server->validated); one != NULL; one = next) {
+        next = LIST_NEXT(one, place);
+        transfer_tend(&one->work);
+        if (!transfer_is_over(&one->work))
+            continue;
+        serve_report(server, one);
+        served_free(one);
+    }
+}
+
+static void tend(void *context)
+{
+    serve *server = context;
+
+    tend_touched(server);
+    tend_validated(server);
+}
+
+/* Unvalidated peers may not exist: they are not waited for. Nothing new begins. */
+static enum interruption interrupted(void *context, bool again)
+{
+    serve *server = context;
+    served *one;
+
+    LIST_FOREACH(one, &server->unvalidated, place)
+        (void)transfer_interrupt(&one->work, true);
+    LIST_FOREACH(one, &server->validated, place)
+        (void)transfer_interrupt(&one->work, again);
+    return !LIST_EMPTY(&server->validated) ? INTERRUPTION_ASKED : INTERRUPTION_ENDS;
+}
+
+static netblt_time next(void *context)
+{
+    serve *server = context;
+    netblt_time now = netblt_clock_now();
+    netblt_time progress_at = serve_watch_progress(server, now);
+    netblt_time rest_at = serve_report_rest(server, now);
+
+    if (server->net.interrupts.count > 0 && LIST_EMPTY(&server->validated) && LIST_EMPTY(&server->unvalidated))
+        return STATION_OVER;
+    return progress_at < rest_at ? progress_at : rest_at;
+}
+
+/* ---- setting up ------------------------------------------------------------------------------------------------- */
+
+/* A validated peer that stores a file takes two descriptors, any other peer that reads one takes one; besides these,
+ * sockets and what the libraries open. Where the system allows fewer, some are refused. */
+#define UNVALIDATED_FILES 1024
+#define OTHER_FILES 64
+
+static void allow_open_files(const options *given)
+{
+    rlim_t wanted = UNVALIDATED_FILES + OTHER_FILES + 2 * given->max_connections.value;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Each buffer goes back to the system when its transfer ends. glibc would otherwise raise its threshold for mappings to
+ * the size of our buffers, and forged OPENs without end would leave a heap of holes that grows for hours. */
+static void keep_no_free_buffers(void)
+{
+    enum { MAPPED_FROM_BYTES = 128 * 1024 };
+    mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES);
+}
+
+static int open_root(void *context)
+{
+    serve *server = context;
+
+    server->root = open(server->given->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (server->root < 0)
+        return netblt_fail(&server->failure, NETBLT_FAILURE_LOCAL, "--root %s: %s", server->given->root,
+                           strerror(errno));
+    if (!server->given->read_only)
+        place_remove_stale(server->root);
+    server->net.directory = server->root;
+    server->net.writable = !server->given->read_only;
+    return 0;
+}
+
+static enum exit_code report(serve *server)
+{
+    summary end;
+    enum exit_code code = EXIT_CODE_INTERRUPTED; /* nothing else ends a server that could begin */
+
+    if (server->failure.kind == NETBLT_FAILURE_NONE)
+        return code;
+    code = transfer_judge_failure(server->given, &server->failure, &end);
+    report_error("%s", end.reason);
+    if (server->given->json)
+        report_object(summary_object(&end));
+    return code;
+}
+
+enum exit_code command_serve(const options *given)
+{
+    serve server = {.given = given, .root = -1, .client = serve_client()};
+    const station_plan plan = {.open_files = open_root,
+                               .interrupted = interrupted,
+                               .tend = tend,
+                               .next = next,
+                               .peers = "all peers",
+                               .failure = &server.failure,
+                               .context = &server};
+    enum exit_code code;
+
+    allow_open_files(given);
+    keep_no_free_buffers();
+    if (station_open(&server.net, given, &plan) == 0 &&
+        station_listen(&server.net, "transfers", serve_accept, &server) == 0)
+        station_run(&server.net);
+    code = report(&server);
+    free_all(&server.unvalidated);
+    free_all(&server.validated);
+    station_close(&server.net); /* the threads of the transfers wake it */
+    tally_clear(&server.peers);
+    tally_clear(&server.names);
+    if (server.root >= 0)
+        close(server.root);
+    return code;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* netblt listen: many transfers in both directions, and what their parts share. */
+#ifndef NETBLT_CLI_SERVE_H
+#define NETBLT_CLI_SERVE_H
+
+#include <sys/queue.h>
+
+#include "cli/listen/tally.h"
+#include "cli/transfer/transfer.h"
+
+/* serve.c          the command
+ * served.c         one connection
+ * serve_accept.c   the answer to an OPEN
+ * serve_client.c   the core's client: files are opened when they are needed
+ * serve_places.c   who gets one of the places of --max-connections, and who loses it
+ * serve_memory.c   memory for buffers
+ * serve_report.c   a line for each transfer
+ *
+ * Anybody can forge an OPEN. Until the peer is validated (netblt_client.validated) its connection has no place, no file
+ * descriptor, no temporary file and no lock on a name, and accepting it takes a time that does not grow with the number
+ * of connections. */
+
+typedef struct serve serve;
+
+typedef struct served {
+    transfer work; /* first: the context of the core's client */
+    serve *server;
+    LIST_ENTRY(served) place; /* in one of the server's lists */
+    SLIST_ENTRY(served) touched_place;
+    bool touched; /* is in server->touched */
+
+    netblt_address foreign;
+    char peer[NETBLT_ADDRESS_TEXT_BYTES]; /* these two: only after served_describe() */
+    char printable[NETBLT_STRING_MAX_BYTES + 1];
+    char name[NETBLT_STRING_MAX_BYTES + 1]; /* as the peer said it */
+    uint64_t size;                          /* sending: bytes of the file, as promised in RESPONSE */
+    dev_t dir_device;                       /* receiving: where the file goes */
+    ino_t dir_inode;
+
+    bool validated;          /* in server->validated, not in server->unvalidated */
+    bool refused;            /* had no place when it was validated */
+    bool gave_way;           /* its place went to somebody else */
+    bool holds_place;        /* counts against the limits */
+    bool holds_name;         /* nobody else may store under it */
+    uint64_t promised_bytes; /* that its buffers may take */
+    uint64_t first_bytes;    /* that they may take before the peer is validated */
+    uint64_t progress;       /* see serve_places.c */
+    netblt_time progress_at; /* when it last grew, as far as is known */
+} served;
+
+typedef LIST_HEAD(served_list, served) served_list;
+
+struct serve {
+    const options *given;
+    station net;
+    netblt_failure failure;
+    netblt_client client; /* of all its connections */
+    int root;
+    served_list unvalidated;
+    served_list validated;
+    SLIST_HEAD(, served) touched; /* unvalidated connections that something happened to */
+
+    uint64_t places_taken;
+    tally peers;            /* places per address and per network */
+    tally names;            /* that are being stored */
+    netblt_time looked_at;  /* when progress was last measured */
+    netblt_time slowest_at; /* then: progress_at of the one that has made none for longest */
+
+    uint64_t promised_bytes;             /* to validated peers */
+    uint64_t unvalidated_promised_bytes; /* to the others */
+    uint64_t unvalidated_first_bytes;
+
+    netblt_time refusals_counted_from;
+    unsigned refusals;      /* reported since */
+    unsigned unreported;    /* refused or never validated, and not reported one by one */
+    netblt_time summary_at; /* when these are */
+    bool output_failed;     /* stdout takes no more, which was told */
+};
+
+/* ---- serve.c */
+/* Prints what there is to print and returns the exit code. */
+enum exit_code command_serve(const options *given);
+
+/* ---- served.c */
+/* Something happened to this connection: it is looked at in the next round. */
+void served_touch(served *one);
+/* Fills `peer` and `printable`. */
+void served_describe(served *one);
+/* Opens the file that is to be sent. False with transfer.failure. */
+bool served_open_source(served *one);
+/* Opens the file that is to be stored. NULL, or why not. */
+const char *served_open_sink(served *one);
+
+/* ---- serve_accept.c */
+void serve_accept(void *context, const netblt_request *request, netblt_answer *answer);
+
+/* ---- serve_client.c */
+/* A client for the core whose context is a struct served. */
+netblt_client serve_client(void);
+
+/* ---- serve_places.c */
+/* Whether a peer would get a place now, and the name that it wants to store under. NULL, or why not. Nothing changes:
+ * the peer may be forged. */
+const char *serve_object(const serve *server, const served *one);
+/* netblt_client.validated: gives a place or aborts. */
+void served_validated(served *one);
+/* The transfer has ended. */
+void served_give_place_back(served *one);
+void served_give_name_back(served *one);
+/* Measures progress, and ends what has made none for too long. The moment at which to come again. */
+netblt_time serve_watch_progress(serve *server, netblt_time now);
+
+/* ---- serve_memory.c */
+/* Lowers `limits` to what is left for another peer, and counts it. */
+void served_take_memory(served *one, netblt_params *limits);
+/* Whether so much can be kept for a validated peer; it is. */
+bool served_memory_fits(const served *one);
+void served_keep_memory(served *one);
+void served_give_memory_back(served *one);
+
+/* ---- serve_report.c */
+void serve_report(serve *server, served *one);
+void serve_report_refusal(serve *server, served *one, const char *reason);
+/* From time to time: how many were not reported one by one. The moment at which to come again. */
+netblt_time serve_report_rest(serve *server, netblt_time now);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How `netblt listen` replies to an OPEN. Whoever forges it pays one packet, so nothing here is opened or created to
+ * stay, and nothing takes longer when there are more connections. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/listen/serve.h"
+#include "cli/listen/tree.h"
+#include "cli/transfer/parameters.h"
+#include "io/clock.h"
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+/* Each returns NULL, or why not, as briefly as tree.c. */
+
+static const char *look_at_source(served *one)
+{
+    const char *reason = NULL;
+    struct stat status;
+
+    if (tree_look_at_file(one->server->root, one->name, &status, &reason) != 0)
+        return reason;
+    one->size = (uint64_t)status.st_size;
+    return one->size > SOURCE_MAX_BYTES && !one->server->given->beyond_4g ? "over 4 GiB" : NULL;
+}
+
+static const char *look_at_target(served *one)
+{
+    const serve *server = one->server;
+    const char *reason = NULL;
+    const char *base;
+    struct stat status;
+    int dir;
+
+    if (server->given->read_only)
+        return "only gives files away";
+    dir = tree_open_parent(server->root, one->name, server->given->force, &base, &reason);
+    if (dir < 0)
+        return reason;
+    if (fstat(dir, &status) != 0 || status.st_nlink == 0) /* tmpfs makes files even in a directory that was removed */
+        reason = "the server cannot write it";
+    close(dir);
+    one->dir_device = status.st_dev;
+    one->dir_inode = status.st_ino;
+    return reason;
+}
+
+/* ---- --allow ---------------------------------------------------------------------------------------------------- */
+
+static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+    unsigned rest = bits % 8;
+
+    return memcmp(a, b, bits / 8) == 0 && (rest == 0 || (a[bits / 8] ^ b[bits / 8]) >> (8 - rest) == 0);
+}
+
+static bool is_allowed(const options *given, const netblt_address *peer)
+{
+    for (size_t i = 0; i < given->allow_count; i++) {
+        const address_prefix *prefix = &given->allow[i];
+
+        if (netblt_address_family(&prefix->address) == netblt_address_family(peer) &&
+            same_bits(prefix->address.bytes, peer->bytes, prefix->bits))
+            return true;
+    }
+    return given->allow_count == 0;
+}
+
+/* ---- the reply -------------------------------------------------------------------------------------------------- */
+
+static const char *find_objection(served *one)
+{
+    const serve *server = one->server;
+    const char *objection;
+
+    if (server->net.interrupts.count > 0)
+        return "shutting down";
+    if (!is_allowed(server->given, &one->foreign))
+        return "does not serve your address";
+    objection = tree_check_name(one->name);
+    if (objection == NULL)
+        objection = one->work.role == NETBLT_SENDER ? look_at_source(one) : look_at_target(one);
+    return objection != NULL ? objection : serve_object(server, one);
+}
+
+static served *describe(serve *server, const netblt_request *request)
+{
+    served *one = calloc(1, sizeof *one);
+
+    if (one == NULL)
+        return NULL;
+    one->server = server;
+    one->foreign = request->path.foreign;
+    memcpy(one->name, request->proposed.client_string, sizeof one->name);
+    one->work = (transfer){.net = &server->net,
+                           .role = request->role,
+                           .name = one->printable,
+                           .peer = one->peer,
+                           .started_at = netblt_clock_now()};
+    return one;
+}
+
+static void promise(served *one, const netblt_request *request, netblt_answer *answer)
+{
+    serve *server = one->server;
+
+    parameters_limit(server->given, one->work.role, &request->path, one->size, &answer->limits);
+    served_take_memory(one, &answer->limits);
+    answer->accept = true;
+    answer->client = &server->client;
+    answer->context = &one->work;
+    answer->options = transfer_options(&one->work);
+    LIST_INSERT_HEAD(&server->unvalidated, one, place);
+}
+
+void serve_accept(void *context, const netblt_request *request, netblt_answer *answer)
+{
+    serve *server = context;
+    served *one = describe(server, request);
+    const char *objection = one == NULL ? "not enough memory" : find_objection(one);
+
+    if (objection == NULL) {
+        promise(one, request, answer);
+        return;
+    }
+    answer->accept = false;
+    snprintf(answer->reason, sizeof answer->reason, "%s", objection);
+    if (one != NULL)
+        serve_report_refusal(server, one, objection);
+    free(one);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/listen/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/store/place.h"
+
+/* A rename elsewhere in the tree makes the kernel start over; an attacker could make it do so for ever. */
+#define BENEATH_TRIES 16
+
+static bool walk_always;
+
+void tree_walk_always(void)
+{
+    walk_always = true;
+}
+
+/* Reasons are short: in a REFUSED that is no longer than the OPEN it answers, 27 characters are sure to fit. */
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+/* A part of a path that leads nowhere or somewhere else. */
+static bool is_odd_part(const char *part, size_t length)
+{
+    return length == 0 || (length == 1 && part[0] == '.') || (length == 2 && part[0] == '.' && part[1] == '.');
+}
+
+/* Terminals, logs and shell scripts take names with control characters for something else: C0, DEL, and C1 in UTF-8. */
+static bool has_control_character(const char *name)
+{
+    const unsigned char *at = (const unsigned char *)name;
+
+    for (; *at != '\0'; at++)
+        if (*at < 0x20 || *at == 0x7F || (*at == 0xC2 && at[1] >= 0x80 && at[1] <= 0x9F))
+            return true;
+    return false;
+}
+
+const char *tree_check_name(const char *name)
+{
+    const char *part = name;
+    const char *slash;
+
+    if (name[0] == '\0')
+        return "client string: no file name";
+    if (name[0] == '/')
+        return "file name must be relative";
+    if (has_control_character(name))
+        return "control character in name";
+    do {
+        slash = strchr(part, '/');
+        if (is_odd_part(part, slash == NULL ? strlen(part) : (size_t)(slash - part)))
+            return "no empty part, no . or ..";
+        if (slash != NULL)
+            part = slash + 1;
+    } while (slash != NULL);
+    return place_is_temporary_name(part) ? "no such file" : NULL; /* what another peer is just storing */
+}
+
+/* ---- resolving ------------------------------------------------------------------------------------------------ */
+
+static int open_beneath(int root, const char *name, int flags)
+{
+    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    int fd = -1;
+
+    for (unsigned i = 0; i < BENEATH_TRIES; i++) {
+        fd = (int)syscall(SYS_openat2, root, name, &how, sizeof how);
+        if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+            break;
+    }
+    return fd;
+}
+
+/* Part by part from a directory that is held open; a link anywhere is the end (ELOOP). */
+static int open_walking(int root, const char *name, int flags)
+{
+    char part[NAME_MAX + 1];
+    int dir = dup(root);
+
+    while (dir >= 0) {
+        const char *slash = strchr(name, '/');
+        size_t length = slash == NULL ? strlen(name) : (size_t)(slash - name);
+        int next;
+        int error;
+
+        if (length > NAME_MAX) {
+            close(dir);
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        memcpy(part, name, length);
+        part[length] = '\0';
+        next = openat(dir, part, (slash == NULL ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
+        error = errno;
+        close(dir);
+        errno = error;
+        if (slash == NULL)
+            return next;
+        dir = next;
+        name = slash + 1;
+    }
+    return -1;
+}
+
+/* Kernels before 5.6 and some sandboxes know no openat2. */
+static int open_in_tree(int root, const char *name, int flags)
+{
+    int fd = -1;
+
+    errno = ENOSYS;
+    if (!walk_always)
+        fd = open_beneath(root, name, flags);
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+        fd = open_walking(root, name, flags);
+    return fd;
+}
+
+/* ---- what strangers may know --------------------------------------------------------------------------------------
+ */
+
+static const char *explain(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+        return "no such file or directory";
+    case EXDEV: /* RESOLVE_BENEATH: a link leads out */
+    case ELOOP:
+        return "a link that is not followed";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return "permission denied";
+    default:
+        return "the server cannot open it";
+    }
+}
+
+static int fail(const char **reason, const char *text)
+{
+    *reason = text;
+    return -1;
+}
+
+static bool is_same_file(int a, int b)
+{
+    struct stat one;
+    struct stat other;
+
+    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* What `file` holds, opened to read. Without /proc that goes by the name alone, which may mean another file by now. */
+static int reopen(int file, int root, const char *name)
+{
+    char own[40];
+    int fd;
+
+    snprintf(own, sizeof own, "/proc/self/fd/%d", file);
+    fd = open(own, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        fd = open_in_tree(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && !is_same_file(fd, file)) {
+        close(fd);
+        errno = ENOENT;
+        return -1;
+    }
+    return fd;
+}
+
+/* First it is looked at without being opened: a FIFO would wake the program that waits to write into it, and some
+ * devices do things when they are opened. A descriptor for no reading, or -1 with *reason. */
+static int look_at(int root, const char *name, struct stat *status, const char **reason)
+{
+    int file = open_in_tree(root, name, O_PATH);
+
+    if (file < 0)
+        return fail(reason, explain(errno));
+    if (fstat(file, status) != 0)
+        *reason = explain(errno);
+    else if (S_ISLNK(status->st_mode)) /* where the walk stops */
+        *reason = explain(ELOOP);
+    else if (!S_ISREG(status->st_mode))
+        *reason = "not a plain file";
+    else
+        return file;
+    close(file);
+    return -1;
+}
+
+int tree_look_at_file(int root, const char *name, struct stat *status, const char **reason)
+{
+    int file = look_at(root, name, status, reason);
+    bool readable;
+
+    if (file < 0)
+        return -1;
+    /* Where the kernel cannot tell (before 5.8), it shows when the file is opened. */
+    readable = faccessat(file, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) == 0 || errno != EACCES;
+    close(file);
+    return readable ? 0 : fail(reason, explain(EACCES));
+}
+
+int tree_open_file(int root, const char *name, const char **reason)
+{
+    struct stat status;
+    int file = look_at(root, name, &status, reason);
+    int fd;
+
+    if (file < 0)
+        return -1;
+    fd = reopen(file, root, name);
+    *reason = fd < 0 ? explain(errno) : NULL;
+    close(file);
+    return fd;
+}
+
+int tree_open_parent(int root, const char *name, bool replace, const char **base, const char **reason)
+{
+    const char *slash = strrchr(name, '/');
+    char parent[PATH_MAX];
+    struct stat status;
+    int dir;
+
+    *base = slash == NULL ? name : slash + 1;
+    if (slash != NULL && (size_t)(slash - name) >= sizeof parent)
+        return fail(reason, explain(ENAMETOOLONG));
+    memcpy(parent, name, slash == NULL ? 0 : (size_t)(slash - name));
+    parent[slash == NULL ? 0 : slash - name] = '\0';
+    dir = slash == NULL ? dup(root) : open_in_tree(root, parent, O_PATH | O_DIRECTORY);
+    if (dir < 0)
+        return fail(reason, explain(errno));
+    if (fstatat(dir, *base, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT)
+            return dir;
+        *reason = explain(errno);
+    } else if (!S_ISREG(status.st_mode)) {
+        *reason = "exists and is no plain file";
+    } else if (replace) {
+        return dir;
+    } else {
+        *reason = "exists, not to be replaced";
+    }
+    close(dir);
+    return -1;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of the command `netblt`, as data. */
+#include "cli/options/option_table.h"
+
+#include <stddef.h>
+
+#define IPV4_HEADER_BYTES 20
+/* Largest DATA packet whose IP packet still has a 16-bit length. */
+#define PACKET_SIZE_MAX (65535 - IPV4_HEADER_BYTES - NETBLT_DATA_HEADER_BYTES)
+#define WORKING_SET_MAX_BYTES (UINT64_C(1) << 34)
+#define DAY_S (24 * 3600)
+
+#define FILES (FOR(COMMAND_SEND) | FOR(COMMAND_RECV))
+#define LISTEN FOR(COMMAND_LISTEN)
+#define PERF FOR(COMMAND_PERF)
+#define RECEIVERS (FOR(COMMAND_RECV) | LISTEN)
+#define ALL (FILES | LISTEN | PERF)
+
+const char *const command_names[COMMANDS] = {
+    [COMMAND_SEND] = "send",
+    [COMMAND_RECV] = "recv",
+    [COMMAND_LISTEN] = "listen",
+    [COMMAND_PERF] = "perf",
+};
+
+/* One row of the table: kind, name, placeholder, commands, help, and what else the kind needs. */
+#define ROW(k, n, v, c, h, ...)                                                                                        \
+    {                                                                                                                  \
+        .kind = (k), .name = (n), .value = (v), .commands = (c), .help = (h), __VA_ARGS__                              \
+    }
+#define AT(member) .offset = offsetof(options, member)
+
+#define TITLE(c, h) ROW(OPTION_TITLE, NULL, NULL, c, h, )
+#define FLAG(n, member, on, c, h) ROW(OPTION_FLAG, n, NULL, c, h, AT(member), .min = (on))
+#define CONSTANT(n, l, member, m, c, h) ROW(OPTION_CONSTANT, n, NULL, c, h, AT(member), .letter = (l), .min = (m))
+#define CHOICE(n, v, words, member, first, c, h)                                                                       \
+    ROW(OPTION_CHOICE, n, v, c, h, AT(member), .choices = (words), .min = (first))
+#define NUMBER(n, v, member, p, least, most, c, h)                                                                     \
+    ROW(OPTION_NUMBER, n, v, c, h, AT(member), .preset = (p), .min = (least), .max = (most))
+#define SIZE(n, v, member, p, least, most, c, h)                                                                       \
+    ROW(OPTION_SIZE, n, v, c, h, AT(member), .preset = (p), .min = (least), .max = (most))
+#define TEXT(n, v, member, c, h) ROW(OPTION_TEXT, n, v, c, h, AT(member))
+#define CALL(n, v, f, c, h) ROW(OPTION_CALL, n, v, c, h, .set = (f))
+#define SHOW(n, k, h) ROW(k, n, NULL, ALL, h, )
+
+const option_entry option_table[] = {
+    TITLE(ALL, "Where:"),
+    FLAG("passive", passive, true, FILES | PERF, "wait for the peer instead of opening"),
+    CHOICE("encap", "ip|udp", "ip|udp", encap, 0, ALL,
+           "raw IP protocol 30, needs root or CAP_NET_RAW (default); or inside UDP"),
+    CHOICE("transmit", "HOW", "socket|single|af_packet", transmit, 0, ALL,
+           "socket: by the socket (default); single: UDP packet by packet, not whole bursts for the kernel to cut up; "
+           "af_packet: raw IPv4 faster, past firewall and queueing, by a packet socket"),
+    NUMBER("port", "PORT", port, 1, 1, 65535, ALL, "the passive end's NETBLT port (default 1)"),
+    NUMBER("udp-port", "PORT", udp_port, NETBLT_UDP_PORT_DEFAULT, 1, 65535, ALL,
+           "the passive end's UDP port (default 9980)"),
+    CALL("bind", "ADDRESS", option_set_bind, ALL, "this host's address to use (default: the route's; passive: all)"),
+    CONSTANT("ipv4", '4', family, NETBLT_FAMILY_IPV4, ALL, "IPv4 only"),
+    CONSTANT("ipv6", '6', family, NETBLT_FAMILY_IPV6, ALL, "IPv6 only"),
+    TITLE(ALL, "How, proposed by the end that opens, limits for the passive end:"),
+    CALL("path", "RATE,RTT", option_set_path, ALL,
+         "size buffers for a way of RATE bits per second and RTT, as in 100M,600ms; RTT, or both, may be the word "
+         "measure"),
+    CHOICE("rate", "auto|fixed", "auto|fixed", rate_named, RATE_AUTO, ALL,
+           "measure the rate and follow it, or keep what is agreed (default: auto, fixed with burst options)"),
+    SIZE("packet-size", "BYTES", packet_size, 0, 1, PACKET_SIZE_MAX, ALL,
+         "data in a packet (default: what the route carries whole, 1456 on Ethernet)"),
+    SIZE("buffer-size", "BYTES", buffer_size, 0, 1, BUFFER_MEMORY_MAX_BYTES, ALL,
+         "data in a buffer (default: 64k to 256k, more on long ways; see --path)"),
+    NUMBER("max-buffers", "N", max_buffers, 0, 1, 65535, ALL, "buffers under way at once (default: see --path)"),
+    NUMBER("burst-size", "N", burst_size, 0, 1, 65535, ALL, "packets in a burst"),
+    NUMBER("burst-interval", "MS", burst_interval_ms, 0, 0, 65535, ALL,
+           "from the start of one burst to the next; 0 = no pacing"),
+    NUMBER("death-timer", "S", death_timer_s, 0, 1, 65535, ALL,
+           "give the peer up after so long a silence (default 30)"),
+    NUMBER("open-timeout", "S", open_timeout_s, 0, 1, DAY_S, FILES | PERF,
+           "stop asking after so long without an answer (default: five times, half a minute)"),
+    FLAG("data-checksum", data_checksum, true, ALL, "checksum the data too (default)"),
+    FLAG("no-data-checksum", data_checksum, false, ALL, "only the headers, if the peer agrees"),
+    FLAG("beyond-4g", beyond_4g, true, FILES | LISTEN,
+         "allow more than 4294967296 bytes, where RFC 998 ends a transfer"),
+    CONSTANT("sync", 0, sync, SYNC_ALWAYS, RECEIVERS,
+             "report success only when a received file is on disk (default for listen)"),
+    CONSTANT("no-sync", 0, sync, SYNC_NEVER, RECEIVERS,
+             "report success when a received file has its name (default for recv)"),
+    CALL("client-string", "TEXT", option_set_client_string, FILES,
+         "a word to the peer's program; netblt listen takes it as the file's name (default: FILE's)"),
+    CHOICE("profile", "NAME", "default|mit1987", profile_named, 0, ALL,
+           "constants behind timers: default, or mit1987 (RFC 1030's tables)"),
+    NUMBER("version-byte", "N", version_byte, 0, 0, 255, ALL,
+           "version in every packet when this end opens (default 2)"),
+    CALL("resume", NULL, option_refuse_resume, ALL, NULL),
+    CALL("continue", NULL, option_refuse_resume, ALL, NULL),
+    TITLE(LISTEN, "What is served:"),
+    TEXT("root", "DIR", root, LISTEN, "the directory that is served; nothing outside can be named"),
+    FLAG("read-only", read_only, true, LISTEN, "only give files away, store none"),
+    FLAG("force", force, true, LISTEN, "let what arrives replace files that exist"),
+    CALL("allow", "PREFIX", option_add_allow, LISTEN,
+         "serve only peers of this network, as in 10.0.0.0/8; may be repeated"),
+    NUMBER("max-connections", "N", max_connections, 100, 1, 65535, LISTEN, "transfers at the same time (default 100)"),
+    NUMBER("max-per-address", "N", max_per_address, 0, 0, 65535, LISTEN,
+           "of these with one address; 0 = no limit (default: a quarter, at least 4)"),
+    NUMBER("max-per-prefix", "N", max_per_prefix, 0, 0, 65535, LISTEN,
+           "of these in one IPv4 /24 or IPv6 /64; 0 = no limit (default: half, at least 8)"),
+    NUMBER("min-progress", "S", min_progress_s, 30, 0, DAY_S, LISTEN,
+           "who brings no new data for so long loses its place if others wait; 0 = never (default 30)"),
+    NUMBER("max-idle", "S", max_idle_s, 3600, 0, DAY_S, LISTEN,
+           "end a transfer without new data after so long in any case; 0 = never (default 3600)"),
+    TITLE(PERF, "What is measured:"),
+    SIZE("size", "BYTES", size, UINT64_C(256) << 20, 0, TRANSFER_MAX_BYTES, PERF,
+         "bytes in each transfer (default 256M)"),
+    NUMBER("time", "S", time_s, 0, 1, DAY_S, PERF,
+           "so many seconds instead, in as many transfers of at most 4 GiB as it takes"),
+    CONSTANT("reverse", 0, role, NETBLT_RECEIVER, PERF, "the passive end sends"),
+    NUMBER("repeat", "N", repeat, 1, 1, 1000000, PERF, "transfers one after the other (default 1)"),
+    NUMBER("parallel", "N", parallel, 1, 1, 1000, PERF, "transfers at the same time (default 1)"),
+    SIZE("working-set", "BYTES", working_set, 64 << 20, 1, WORKING_SET_MAX_BYTES, PERF,
+         "memory that data comes from or goes to, for each transfer (default 64M)"),
+    NUMBER("count", "N", count, UINT64_MAX, 1, 1000000000, PERF,
+           "with --passive: serve so many transfers and exit (default: until interrupted)"),
+    TITLE(ALL, "Rights:"),
+    TEXT("user", "NAME[:GROUP]", user, ALL, "started as root: become this user when the sockets are open"),
+    CHOICE(
+        "sandbox", "auto|require|off", "auto|require|off", sandbox, 0, ALL,
+        "let the kernel confine files and system calls: where it can (default), or not start otherwise, or not at all"),
+    TITLE(ALL, "Output:"),
+    FLAG("json", json, true, ALL, "a summary for machines on stdout"),
+    FLAG("quiet", quiet, true, ALL, "errors only"),
+    TEXT("pcap", "FILE", pcap_file, ALL, "write the packets sent and received for Wireshark"),
+    TEXT("qlog", "FILE", qlog_file, ALL,
+         "write a log of packets, timers, states and rate decisions, as JSON text sequences"),
+    SHOW("help", OPTION_SHOW_HELP, "show this"),
+    SHOW("version", OPTION_SHOW_VERSION, "show the program's version"),
+};
+
+const size_t option_table_count = sizeof option_table / sizeof *option_table;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The one way to report: lines for people on stderr, a line that is drawn over while data move, objects for machines on
+ * stdout. There is one terminal, so this is one for the whole process. */
+#ifndef NETBLT_CLI_REPORT_H
+#define NETBLT_CLI_REPORT_H
+
+#include <netblt/types.h>
+
+#include "cli/options/options.h"
+#include "cli/report/json.h"
+
+/* What the program's exit code means; documented in docs/netblt.md. */
+enum exit_code {
+    EXIT_CODE_DONE = 0,
+    EXIT_CODE_FAILED = 1,        /* the transfer began and failed */
+    EXIT_CODE_LOCAL = 2,         /* usage, files, permissions, ports of this host */
+    EXIT_CODE_UNREACHABLE = 3,   /* refused, or no way to the peer, or no answer */
+    EXIT_CODE_UNSUPPORTED = 127, /* this program or this kernel cannot do it */
+    EXIT_CODE_INTERRUPTED = 130, /* a signal asked for the end */
+};
+
+/* Before it, everything is reported. */
+void report_begin(const options *given);
+
+/* One line on stderr, beginning with "netblt: ". */
+void report_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for what --quiet leaves out. */
+void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* --quiet leaves it out, too. */
+bool report_is_quiet(void);
+
+/* One object in a line on stdout, which becomes nobody's. NULL: memory is short. False with errno when stdout takes no
+ * more. */
+bool report_object(json_t *object);
+/* What was printed has been written, all of it since stdout had its last clearerr(). False with errno, when that
+ * happens now. */
+bool report_flush(void);
+
+/* The state of a transfer, for people. */
+typedef struct progress_view {
+    const char *name;
+    uint64_t bytes;
+    uint64_t total;  /* 0 = not known */
+    uint64_t resent; /* packets sent again (sender) or asked for again (receiver) */
+    const char *resent_word;
+} progress_view;
+
+/* When to draw next; NEVER when nothing is shown: stderr is no terminal, or --quiet. */
+netblt_time report_progress_next(void);
+/* Draws if it is time. */
+void report_progress(const progress_view *view, netblt_time now);
+void report_progress_clear(void);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a sender's bytes come from: see source.h. */
+#include "cli/store/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the next buffer holds. */
+enum fill {
+    FILL_READY,  /* *length and *last are set */
+    FILL_WAIT,   /* more bytes must arrive first */
+    FILL_FAILED, /* source.failure says why */
+};
+
+struct source {
+    const char *name;
+    int fd;
+    bool is_stream;
+    bool beyond_4g;
+    uint64_t start;    /* of a file: the place of its first byte that is sent */
+    uint64_t size;     /* of a file, from there; 0 for a stream */
+    uint64_t supplied; /* bytes that went to the core, the digest not counted */
+    buffer_pool pool;
+    digest *sum;
+    bool ends_in_digest;
+    bool content_ended;         /* all bytes but the digest went to the core */
+    uint8_t tail[DIGEST_BYTES]; /* the digest, then */
+    uint32_t tail_supplied;     /* bytes of it that went to the core */
+    netblt_failure failure;
+    uint8_t *staged;       /* the buffer being filled; NULL = none */
+    uint32_t staged_bytes; /* in it so far */
+    bool at_end;           /* a stream has ended */
+    bool has_carry;        /* a stream's byte that was read to learn whether there is one */
+    uint8_t carry;
+};
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+static int open_path(const char *path, netblt_failure *failure)
+{
+    int fd;
+
+    if (strcmp(path, "-") == 0)
+        fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    else
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", path, strerror(errno));
+    return fd;
+}
+
+/* 0, or -1 with *failure. */
+static int check_size(const source *from, uint64_t bytes, netblt_failure *failure)
+{
+    if (bytes > SOURCE_MAX_BYTES && !from->beyond_4g)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
+                           "%s has more than 4294967264 bytes: an RFC 998 transfer holds 4294967296, with the SHA-256 "
+                           "behind the file: split it, or give --beyond-4g at both ends",
+                           from->name);
+    return 0;
+}
+
+static bool is_readable(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY)
+        errno = EBADF;
+    return flags >= 0 && (flags & O_ACCMODE) != O_WRONLY;
+}
+
+/* Only what can be read at any place and has a size is a file here: a terminal, a pipe, a device is a stream, and
+ * so is a file that tells no size, as those in /proc. stdin may be a file that someone has read a part of: the rest is
+ * ours. */
+static int find_kind(source *from, netblt_failure *failure)
+{
+    struct stat status;
+
+    if (!is_readable(from->fd) || fstat(from->fd, &status) != 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is a directory: send one file, for instance an archive",
+                           from->name);
+    from->is_stream = !S_ISREG(status.st_mode) || status.st_size == 0;
+    if (!from->is_stream) {
+        off_t start = lseek(from->fd, 0, SEEK_CUR);
+
+        from->start = start > 0 ? (uint64_t)start : 0;
+        from->size = status.st_size > start ? (uint64_t)(status.st_size - start) : 0;
+    }
+    return check_size(from, from->size, failure);
+}
+
+source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure)
+{
+    source *from = calloc(1, sizeof *from);
+
+    if (from == NULL) {
+        close(fd);
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
+        return NULL;
+    }
+    *from = (source){.name = name, .fd = fd, .beyond_4g = beyond_4g};
+    if (find_kind(from, failure) != 0) {
+        source_close(from);
+        return NULL;
+    }
+    from->sum = digest_new();
+    if (from->sum == NULL) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot compute SHA-256: not enough memory, or OpenSSL forbids it");
+        source_close(from);
+        return NULL;
+    }
+    return from;
+}
+
+source *source_open(const char *path, bool beyond_4g, netblt_failure *failure)
+{
+    int fd = open_path(path, failure);
+
+    return fd < 0 ? NULL : source_adopt(fd, strcmp(path, "-") == 0 ? "stdin" : path, beyond_4g, failure);
+}
+
+source *source_copy(const source *of, netblt_failure *failure)
+{
+    int fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
+
+    if (fd < 0) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", of->name, strerror(errno));
+        return NULL;
+    }
+    return source_adopt(fd, of->name, of->beyond_4g, failure);
+}
+
+void source_close(source *from)
+{
+    if (from == NULL)
+        return;
+    if (from->fd >= 0)
+        close(from->fd);
+    buffer_pool_give_back(&from->pool, from->staged);
+    buffer_pool_clear(&from->pool);
+    digest_free(from->sum);
+    free(from);
+}
+
+uint64_t source_size(const source *from)
+{
+    return from->size;
+}
+
+bool source_cut(source *from, uint64_t bytes)
+{
+    if (from->size < bytes)
+        return false;
+    from->size = bytes;
+    return true;
+}
+
+/* ---- buffers ---------------------------------------------------------------------------------------------------- */
+
+static bool take_staged(source *from, uint32_t capacity)
+{
+    if (from->staged == NULL) {
+        from->staged = buffer_pool_take(&from->pool, capacity);
+        from->staged_bytes = 0;
+    }
+    if (from->staged == NULL)
+        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL,
+                    "not enough memory for buffers: choose a smaller --buffer-size");
+    return from->staged != NULL;
+}
+
+/* stdin may be shared with other processes, so it is not made non-blocking: asking first does as well, since a read
+ * returns what is there. */
+static bool would_block(const source *from)
+{
+    struct pollfd ready = {.fd = from->fd, .events = POLLIN};
+
+    return from->is_stream && poll(&ready, 1, 0) == 0;
+}
+
+/* Reads up to `room` bytes. FILL_READY with *got = 0 at the end. */
+static enum fill read_some(source *from, uint8_t *to, uint32_t room, uint32_t *got)
+{
+    ssize_t count;
+
+    if (would_block(from))
+        return FILL_WAIT;
+    do {
+        count = from->is_stream ? read(from->fd, to, room)
+                                : pread(from->fd, to, room, (off_t)(from->start + from->supplied + from->staged_bytes));
+    } while (count < 0 && errno == EINTR);
+    if (count < 0 && errno == EAGAIN)
+        return FILL_WAIT;
+    if (count < 0) {
+        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
+        return FILL_FAILED;
+    }
+    *got = (uint32_t)count;
+    from->at_end = count == 0;
+    return FILL_READY;
+}
+
+static enum fill fill_up(source *from, uint32_t wanted)
+{
+    enum fill result = FILL_READY;
+    uint32_t got;
+
+    if (from->staged_bytes == 0 && from->has_carry) {
+        from->staged[from->staged_bytes++] = from->carry;
+        from->has_carry = false;
+    }
+    while (result == FILL_READY && !from->at_end && from->staged_bytes < wanted) {
+        result = read_some(from, from->staged + from->staged_bytes, wanted - from->staged_bytes, &got);
+        if (result == FILL_READY)
+            from->staged_bytes += got;
+    }
+    return result;
+}
+
+/* Whether a full buffer is the last one shows only by one byte more, or none (an extra empty buffer is legal and ugly:
+ * AMB-41, AMB-42). */
+static enum fill look_ahead(source *from)
+{
+    enum fill result;
+    uint32_t got;
+
+    if (from->at_end || from->has_carry)
+        return FILL_READY;
+    result = read_some(from, &from->carry, 1, &got);
+    if (result == FILL_READY)
+        from->has_carry = got == 1;
+    return result;
+}
+
+static enum fill fill_from_stream(source *from, uint32_t capacity, bool *last)
+{
+    enum fill result = fill_up(from, capacity);
+
+    if (result == FILL_READY)
+        result = look_ahead(from);
+    if (result != FILL_READY)
+        return result;
+    if (check_size(from, from->supplied + from->staged_bytes + (from->has_carry ? 1 : 0), &from->failure) != 0)
+        return FILL_FAILED;
+    *last = from->at_end;
+    return FILL_READY;
+}
+
+/* The file was measured when it was opened: what is appended later is not sent, and what is missing now was promised to
+ * the peer. */
+static enum fill fill_from_file(source *from, uint32_t capacity, bool *last)
+{
+    uint64_t left = from->size - from->supplied;
+    enum fill result = fill_up(from, left < capacity ? (uint32_t)left : capacity);
+
+    *last = left <= capacity;
+    if (result != FILL_READY || !from->at_end)
+        return result;
+    netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "%s became shorter while it was being sent", from->name);
+    return FILL_FAILED;
+}
+
+/* Everything up to the end of the file. */
+static enum fill fill_content(source *from, uint32_t capacity, uint32_t *length, bool *last)
+{
+    enum fill result = FILL_FAILED;
+
+    if (take_staged(from, capacity))
+        result = from->is_stream ? fill_from_stream(from, capacity, last) : fill_from_file(from, capacity, last);
+    if (result != FILL_READY)
+        return result;
+    *length = from->staged_bytes;
+    digest_add(from->sum, from->staged, *length);
+    from->supplied += *length;
+    from->content_ended = *last;
+    return FILL_READY;
+}
+
+/* What still fits of the digest, behind the content. */
+static void append_digest(source *from, uint32_t capacity, uint32_t *length, bool *last)
+{
+    uint32_t left = DIGEST_BYTES - from->tail_supplied;
+    uint32_t room = capacity - *length;
+    uint32_t bytes = left < room ? left : room;
+
+    if (from->tail_supplied == 0)
+        digest_finish(from->sum, from->tail);
+    memcpy(from->staged + *length, from->tail + from->tail_supplied, bytes);
+    *length += bytes;
+    from->tail_supplied += bytes;
+    *last = from->tail_supplied == DIGEST_BYTES;
+}
+
+static enum fill fill(source *from, uint32_t capacity, uint32_t *length, bool *last)
+{
+    enum fill result = FILL_READY;
+
+    *length = 0;
+    if (!from->content_ended)
+        result = fill_content(from, capacity, length, last);
+    else if (!take_staged(from, capacity))
+        result = FILL_FAILED;
+    if (result == FILL_READY && from->content_ended && from->ends_in_digest)
+        append_digest(from, capacity, length, last);
+    return result;
+}
+
+enum netblt_send_buffer source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
+                                      uint32_t *length, bool *last)
+{
+    (void)index; /* always the next one */
+    if (from->failure.kind != NETBLT_FAILURE_NONE || fill(from, capacity, length, last) != FILL_READY)
+        return NETBLT_SEND_BUFFER_WAIT;
+    *data = from->staged;
+    from->staged = NULL;
+    return NETBLT_SEND_BUFFER_READY;
+}
+
+void source_end_in_digest(source *from, bool ends)
+{
+    from->ends_in_digest = ends;
+}
+
+void source_release(source *from, const uint8_t *data)
+{
+    buffer_pool_give_back(&from->pool, (uint8_t *)(uintptr_t)data);
+}
+
+const netblt_failure *source_failure(const source *from)
+{
+    return from->failure.kind == NETBLT_FAILURE_NONE ? NULL : &from->failure;
+}
+
+int source_fd(const source *from)
+{
+    return from->fd;
+}
+
+void source_digest(source *from, char text[DIGEST_TEXT_BYTES])
+{
+    digest_finish_text(from->sum, text);
+}

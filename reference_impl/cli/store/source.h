@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NETBLT_CLI_SOURCE_H
+#define NETBLT_CLI_SOURCE_H
+
+#include <netblt/endpoint.h>
+
+#include "cli/options/options.h"
+#include "cli/store/buffer_pool.h"
+#include "cli/store/digest.h"
+#include "io/failure.h"
+
+/* Where a sender's bytes come from: a file of known size, or a stream whose end shows when it comes. Each buffer is
+ * read once, into memory that the core then owns until it gives it back. */
+typedef struct source source;
+
+/* What an RFC 998 transfer holds, less the SHA-256 that follows the file. */
+#define SOURCE_MAX_BYTES (TRANSFER_MAX_BYTES - DIGEST_BYTES)
+
+/* Opens `path`; "-" is stdin. More than SOURCE_MAX_BYTES are an error unless `beyond_4g`: of a file at once, of a
+ * stream when it gets there. NULL with *failure. */
+source *source_open(const char *path, bool beyond_4g, netblt_failure *failure);
+/* Takes over `fd`, an open file. */
+source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure);
+/* NULL is allowed. */
+void source_close(source *from);
+
+/* The same file once more, read from its own beginning: it needs no right to open the file. Not for a stream. NULL with
+ * *failure. */
+source *source_copy(const source *of, netblt_failure *failure);
+
+/* Bytes to come, 0 = not known. */
+uint64_t source_size(const source *from);
+/* Whether the SHA-256 of the bytes follows them (digest.h). Before the first buffer is supplied. */
+void source_end_in_digest(source *from, bool ends);
+/* Sends no more of a file than its first `bytes` bytes. False when it has fewer. */
+bool source_cut(source *from, uint64_t bytes);
+/* netblt_client.get_send_buffer and .release. When reading fails: WAIT for ever, and source_failure() tells. */
+enum netblt_send_buffer source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
+                                      uint32_t *length, bool *last);
+void source_release(source *from, const uint8_t *data);
+/* NULL as long as all is well. */
+const netblt_failure *source_failure(const source *from);
+/* The descriptor that becomes readable when get_send_buffer answered WAIT for want of bytes. */
+int source_fd(const source *from);
+/* SHA-256 of all bytes supplied. */
+void source_digest(source *from, char text[DIGEST_TEXT_BYTES]);
+
+#endif
