@@ -128,8 +128,9 @@ void accept(void *context, const netblt_request *, netblt_answer *answer)
     answer->context = context;
 }
 
-int open(netblt_endpoint *endpoint, End &end, const netblt_path &path)
+int open(netblt_endpoint *endpoint, End &end)
 {
+    const netblt_path path{}; // one peer only: its address has no bytes
     netblt_params params;
     netblt_params_default(&params);
     const netblt_client callbacks = client();
@@ -175,8 +176,6 @@ class Line
         return packets.empty() ? next : std::min(next, packets.front().arrives_at);
     }
 
-    const netblt_path path{}; // one peer only: its address has no bytes
-
   private:
     void send(int end, netblt_time now)
     {
@@ -190,6 +189,7 @@ class Line
             }
     }
 
+    const netblt_path path{};
     netblt_endpoint *ends[2];
     std::deque<Packet> packets; // every packet takes the same time, so they arrive in order
     std::vector<std::uint8_t> run = std::vector<std::uint8_t>(NETBLT_PACKET_MAX_BYTES);
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
     Line line(endpoints);
     int error = netblt_listen(endpoints[1].get(), port, accept, &receiver);
     if (error == NETBLT_OK)
-        error = open(endpoints[0].get(), sender, line.path);
+        error = open(endpoints[0].get(), sender);
     if (error != NETBLT_OK) {
         std::fprintf(stderr, "cannot open: %s\n", netblt_strerror(error));
         return 2;
