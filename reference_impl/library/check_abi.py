@@ -2,8 +2,8 @@
 """Compares what libnetblt offers with what it should: check_abi.py LIBRARY.so LIBRARY.a ABI.txt INCLUDE_DIR.
 
 The shared library must export exactly the names of ABI.txt, these must be exactly what the headers mark with
-NETBLT_API, and the static library must define no name outside the prefixes netblt_ and nb_. Only core/base/memory.c may
-use malloc and its relatives: everything else takes its memory from the allocator of an endpoint.
+NETBLT_API, and the static library must define no name outside the prefixes netblt_ and nb_. Only core/base/allocator.c
+may use malloc and its relatives: everything else takes its memory from the allocator of an endpoint.
 """
 
 import re
@@ -17,7 +17,7 @@ ALLOCATING = frozenset({
     "malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign", "memalign", "valloc",
     "strdup", "strndup", "asprintf", "vasprintf", "getline", "open_memstream", "mmap", "sbrk", "_Znwm", "alloca",
 })  # fmt: skip
-ALLOCATOR_MEMBER = "memory.c.o"
+ALLOCATOR_MEMBER = "allocator.c.o"
 API_NAME = re.compile(r"NETBLT_API\b[^;(\[]*?\b(netblt_\w+)\s*[;(\[]")
 
 

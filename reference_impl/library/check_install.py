@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Installs a build into a scratch prefix and uses it as a stranger would: check_install.py BUILD EXAMPLES VERSION CC.
+"""Installs a build into a scratch prefix and uses it as other programs do: check_install.py BUILD EXAMPLES VERSION CC.
 
-Every example is built four times: with pkg-config and with CMake, against the shared and the static library. The
-installed headers are compiled as C++. Then the examples and the installed command transfer data to one another.
+Every example, in C and in C++, is built four times: with pkg-config and with CMake, against the shared and the static
+library, without a warning. Then the examples and the installed command transfer data to one another.
 """
 
 import os
@@ -14,24 +14,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-EXAMPLES = ("pair", "serve_memory", "udp_receive", "udp_send")
-STRICT = ("-std=c17", "-Wall", "-Wextra", "-Werror")
+EXAMPLES = ("pair.c", "pair_cpp.cpp", "serve_memory.c", "udp_receive.c", "udp_send.c")
+STRICT = ("-Wall", "-Wextra", "-pedantic", "-Werror")
 FILE_BYTES = 3_000_001  # many buffers, the last one not full
 RUN_SECONDS = 30
-CPP = """
-#include <netblt/netblt.h>
-int main() {
-    netblt_config config;
-    netblt_config_default(&config);
-    netblt_endpoint *endpoint = netblt_endpoint_new(&config);
-    netblt_params params;
-    netblt_params_default(&params);
-    const char *what = nullptr;
-    int wrong = netblt_params_check(&params, &what);
-    netblt_endpoint_free(endpoint);
-    return wrong != NETBLT_OK || netblt_profile_default.open_attempts == 0;
-}
-"""
 
 
 class InstallError(Exception):
@@ -56,8 +42,9 @@ def free_udp_port() -> int:
 class Installed:
     """A scratch prefix with netblt in it."""
 
-    def __init__(self, build: Path, scratch: Path, compiler: str) -> None:
-        self.scratch, self.compiler = scratch, compiler
+    def __init__(self, build: Path, scratch: Path, version: str, compiler: str) -> None:
+        self.scratch, self.version, self.compiler = scratch, version, compiler
+        self.cpp = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), "c++")
         # Installed to one place and moved to another: nothing in it may remember where it was built or installed.
         run("cmake", "--install", build, "--prefix", scratch / "first place")
         for name in (build / "install_manifest.txt").read_text().splitlines():
@@ -76,8 +63,9 @@ class Installed:
         out.mkdir()
         libraries = [self.lib / "libnetblt.a"] if static else self.flags("--libs")
         for name in EXAMPLES:
-            source = examples / f"{name}.c"
-            run(self.compiler, *STRICT, *self.flags("--cflags"), source, "-o", out / name, *libraries, env=self.env)
+            source, flags = examples / name, self.flags("--cflags")
+            compiler = (self.compiler, "-std=c17") if source.suffix == ".c" else (self.cpp, "-std=c++17")
+            run(*compiler, *STRICT, *flags, source, "-o", out / source.stem, *libraries, env=self.env)
 
     def with_cmake(self, examples: Path, out: Path, *, static: bool) -> Path:
         mode = "ON" if static else "OFF"
@@ -86,17 +74,6 @@ class Installed:
             f"-DNETBLT_STATIC={mode}", f"-DCMAKE_C_COMPILER={self.compiler}")  # fmt: skip
         run("cmake", "--build", out)
         return out / "examples"
-
-    def as_cpp(self) -> str:
-        compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
-        if compiler is None:
-            return "no C++ compiler here: the headers were not tried as C++"
-        source, program = self.scratch / "use.cpp", self.scratch / "use"
-        source.write_text(CPP)
-        strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror")
-        run(compiler, *strict, *self.flags("--cflags"), source, "-o", program, *self.flags("--libs"), env=self.env)
-        run(program, env=self.env)
-        return "headers usable from C++17"
 
 
 def transfer(receiver: Sequence[str | Path], sender: Sequence[str | Path], env: dict[str, str], port: int) -> None:
@@ -128,6 +105,9 @@ def use(folder: Path, installed: Installed, *, static: bool) -> None:
     sent, received = installed.scratch / "sent", installed.scratch / "received"
     sent.write_bytes(os.urandom(FILE_BYTES))
     run(folder / "pair", "1000000", "50", env=env)
+    report = run(folder / "pair_cpp", "1000000", env=env)
+    if f"libnetblt {installed.version}: 1000000 bytes arrived whole" not in report:
+        raise InstallError(f"pair_cpp: {report}")
 
     port = free_udp_port()
     there = ("--encap", "udp", "--udp-port", str(port), "--quiet")
@@ -145,29 +125,31 @@ def use(folder: Path, installed: Installed, *, static: bool) -> None:
         raise InstallError("serve_memory served something else")
 
 
-def check_contents(installed: Installed, version: str) -> None:
+def check_contents(installed: Installed) -> None:
     names = ("bin/netblt", "include/netblt/netblt.h")
     missing = [name for name in names if not (installed.prefix / name).is_file()]
     missing += [name for name in ("libnetblt.so", "libnetblt.a") if not (installed.lib / name).exists()]
     if missing:
         raise InstallError(f"not installed: {', '.join(missing)}")
     for text in (run(installed.prefix / "bin" / "netblt", "--version"), *installed.flags("--modversion")):
-        if version not in text:
-            raise InstallError(f"says {text.strip()} where {version} was expected")
+        if installed.version not in text:
+            raise InstallError(f"reports {text.strip()}, expected {installed.version}")
+    soname = f"libnetblt.so.{installed.version.rpartition('.')[0]}"
+    if f"[{soname}]" not in run("readelf", "--dynamic", installed.lib / f"libnetblt.so.{installed.version}"):
+        raise InstallError(f"the soname is not {soname}")
 
 
 def main() -> int:
     build, examples, version, compiler = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     with tempfile.TemporaryDirectory(prefix="netblt-install-") as scratch:
         try:
-            installed = Installed(build, Path(scratch), compiler)
-            check_contents(installed, version)
+            installed = Installed(build, Path(scratch), version, compiler)
+            check_contents(installed)
             for static in (False, True):
                 out = Path(scratch) / ("static" if static else "shared")
                 installed.with_pkg_config(examples, out, static=static)
                 use(out, installed, static=static)
                 use(installed.with_cmake(examples, out.with_suffix(".cmake"), static=static), installed, static=static)
-            print(installed.as_cpp())
         except InstallError as failure:
             print(failure, file=sys.stderr)
             return 1

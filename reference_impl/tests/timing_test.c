@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "base/memory.h"
+#include "base/allocator.h"
 #include "check.h"
 #include "control/control_queue.h"
 #include "control/timers.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/allocator.h"
 #include "base/bitmap.h"
 #include "base/deadlines.h"
 #include "base/list.h"
-#include "base/memory.h"
 #include "base/ring.h"
 #include "base/serial.h"
 #include "check.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Address validation of a receiver that knows nothing of it, by packets that are withheld from it
  * (core/security/withheld.h). */
-#include "base/memory.h"
+#include "base/allocator.h"
 #include "check.h"
 #include "peer.h"
 #include "random.h"

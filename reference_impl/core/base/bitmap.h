@@ -2,7 +2,7 @@
 #ifndef NETBLT_CORE_BITMAP_H
 #define NETBLT_CORE_BITMAP_H
 
-#include "base/memory.h"
+#include "base/allocator.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/ring.h"
 
-#include "base/memory.h"
+#include "base/allocator.h"
 
 #include <assert.h>
 #include <string.h>

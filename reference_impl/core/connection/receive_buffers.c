@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connection/receive_buffers.h"
 
-#include "base/memory.h"
+#include "base/allocator.h"
 #include "connection/observe.h"
 
 struct nb_receive_buffer *nb_receiver_buffer(const struct nb_receiver *receiver, size_t i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "control/control_queue.h"
 
-#include "base/memory.h"
+#include "base/allocator.h"
 #include "base/serial.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "base/memory.h"
+#include "base/allocator.h"
 #include "base/versioned.h"
 #include "connection/close.h"
 #include "connection/endpoint_state.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "endpoint/open.h"
 
+#include "base/allocator.h"
 #include "base/bytes.h"
-#include "base/memory.h"
 #include "base/versioned.h"
 #include "connection/close.h"
 #include "connection/endpoint_state.h"

@@ -12,14 +12,14 @@
  *   the connection ends: netblt_abort(), QUITACK  release                         discard
  *     after netblt_quit(), ABORT or QUIT of the
  *     peer, death timer, out of memory
- *   netblt_abort() inside the callback that       release, before the outermost   discard, before the outermost
- *     returns the memory                          call of the library returns     call of the library returns
+ *   netblt_abort() inside the callback that       release, after `finished`       discard, after `finished`
+ *     returns the memory                          and before `closed`             and before `closed`
  *   retransmission, data timer, control timer,    still lent                      still lent
  *     netblt_quit() without QUITACK, KEEPALIVE
  *   netblt_endpoint_free()                        returned without a callback     returned without a callback
  *
- * Each lent buffer is returned by exactly one callback. When `finished` is called no buffer is lent, and none is lent
- * afterwards. `closed` is too late to find memory in use. */
+ * Each lent buffer is returned by exactly one callback. But for that abort inside a callback, no buffer is lent when
+ * `finished` is called. */
 #ifndef NETBLT_CLIENT_H
 #define NETBLT_CLIENT_H
 

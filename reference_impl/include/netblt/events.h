@@ -39,32 +39,41 @@ enum netblt_timer {
     NETBLT_TIMER_QUIT,
 };
 
+/* The parts of netblt_event. */
+struct netblt_event_packet {
+    const uint8_t *bytes; /* valid during the callback */
+    size_t length;
+};
+
+struct netblt_event_timer {
+    enum netblt_timer which;
+    uint64_t buffer; /* NETBLT_TIMER_DATA: index of the buffer */
+    netblt_time until;
+};
+
+struct netblt_event_rate {
+    uint16_t burst_size; /* the receiver's new offer, or the pair that the sender adopted */
+    uint16_t burst_interval_ms;
+    netblt_time round_trip_us;
+    uint64_t measured_bps; /* arrival rate behind the decision; 0 = none */
+};
+
+struct netblt_event_buffer {
+    uint64_t index;
+    uint32_t length;
+};
+
 typedef struct netblt_event {
     enum netblt_event_kind kind;
     netblt_time at;
-    netblt_connection *connection; /* NULL when a packet belongs to none */
+    netblt_connection *connection; /* NULL if a packet belongs to none */
     const char *why;               /* a constant sentence, or NULL */
     union {
-        struct {
-            const uint8_t *bytes; /* valid during the callback */
-            size_t length;
-        } packet;
+        struct netblt_event_packet packet;
         int state; /* enum netblt_state */
-        struct {
-            enum netblt_timer which;
-            uint64_t buffer; /* NETBLT_TIMER_DATA: index of the buffer */
-            netblt_time until;
-        } timer;
-        struct {
-            uint16_t burst_size; /* the receiver's new offer, or the pair that the sender adopted */
-            uint16_t burst_interval_ms;
-            netblt_time round_trip_us;
-            uint64_t measured_bps; /* arrival rate behind the decision; 0 = none */
-        } rate;
-        struct {
-            uint64_t index;
-            uint32_t length;
-        } buffer;
+        struct netblt_event_timer timer;
+        struct netblt_event_rate rate;
+        struct netblt_event_buffer buffer;
     };
 } netblt_event;
 

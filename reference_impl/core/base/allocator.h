@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory from the allocator of an endpoint (netblt_config.allocator). No other file of the core may allocate:
  * library/check_abi.py finds any call of malloc elsewhere. */
-#ifndef NETBLT_CORE_MEMORY_H
-#define NETBLT_CORE_MEMORY_H
+#ifndef NETBLT_CORE_ALLOCATOR_H
+#define NETBLT_CORE_ALLOCATOR_H
 
 #include <netblt/types.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The default allocator of an endpoint: malloc, realloc and free. */
-#include "base/memory.h"
+#include "base/allocator.h"
 
 #include <stdlib.h>
 #include <string.h>
