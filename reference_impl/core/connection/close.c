@@ -19,11 +19,6 @@
 #define QUIT_DALLY_MIN_INTERVALS 4 /* of our own repetition */
 #define QUIT_DALLY_MAX_US UINT64_C(60000000)
 
-static const netblt_profile *profile_of(const netblt_connection *connection)
-{
-    return connection->endpoint->config.profile;
-}
-
 void nb_close_finish(netblt_connection *connection, enum netblt_result result, const char *reason)
 {
     if (connection->finished)
@@ -131,7 +126,7 @@ void nb_close_sender_done(netblt_connection *connection, netblt_time now)
 void nb_close_extend_dally(netblt_connection *connection, netblt_time now)
 {
     nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until,
-                 now + nb_dally_time(profile_of(connection), connection->sender.peer_control_timer_ms,
+                 now + nb_dally_time(nb_profile_of(connection), connection->sender.peer_control_timer_ms,
                                      nb_death_time(connection->own.death_timer_s)));
 }
 
@@ -265,7 +260,7 @@ void nb_close_step_quit(netblt_connection *connection, netblt_time now)
     nb_set_state(connection, NETBLT_STATE_QUITTING);
     stop_transfer(connection);
     connection->owed = NB_OWED_QUIT; /* QUIT-05: nothing of the transfer leaves any more */
-    connection->quit_wait_us = profile_of(connection)->quit_retry_us;
+    connection->quit_wait_us = nb_profile_of(connection)->quit_retry_us;
     nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at,
                  now + connection->quit_wait_us);
 }
@@ -274,7 +269,7 @@ static netblt_time quit_dally_time(const netblt_connection *connection)
 {
     uint16_t peer_s = connection->peer_death_timer_s; /* 0: it never dies (AMB-50) */
     netblt_time dally = nb_death_time(peer_s == 0 ? connection->own.death_timer_s : peer_s) / 2;
-    netblt_time least = QUIT_DALLY_MIN_INTERVALS * profile_of(connection)->quit_retry_us;
+    netblt_time least = QUIT_DALLY_MIN_INTERVALS * nb_profile_of(connection)->quit_retry_us;
     if (dally < 2 * connection->quit_interval_us)
         dally = 2 * connection->quit_interval_us;
     if (dally > QUIT_DALLY_MAX_US)

@@ -44,6 +44,11 @@ NB_LIST_OF(nb_ready, netblt_connection, ready)
 NB_LIST_OF(nb_marked, netblt_connection, marked) /* also for `closed` */
 NB_LIST_OF(nb_unvalidated, netblt_connection, unvalidated.listed)
 
+static inline const netblt_profile *nb_profile_of(const netblt_connection *connection)
+{
+    return connection->endpoint->config.profile;
+}
+
 /* Something happened to this connection: step it before the outermost call returns. */
 void nb_touch(netblt_connection *connection);
 /* Writes a line to the log of the client (netblt_config.log). */

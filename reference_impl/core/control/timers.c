@@ -181,23 +181,26 @@ void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, stru
     spacing->count = 0;
 }
 
-netblt_time nb_transfer_time(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing)
+/* `negotiated` is the time that the packets take by the negotiated pace. */
+static netblt_time by_slower_pace(netblt_time negotiated, uint64_t packets, const struct nb_spacing *spacing)
 {
-    uint64_t bursts = (packets + burst.size - 1) / burst.size;
-    netblt_time negotiated = bursts * burst.interval_ms * MS_US;
     netblt_time measured = packets * spacing->mean_us;
     if (spacing->decides && spacing->mean_us > 0)
         return measured;
     return negotiated > measured ? negotiated : measured;
 }
 
+netblt_time nb_transfer_time(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing)
+{
+    uint64_t bursts = (packets + burst.size - 1) / burst.size;
+    netblt_time negotiated = bursts * burst.interval_ms * MS_US;
+    return by_slower_pace(negotiated, packets, spacing);
+}
+
 netblt_time nb_share_of_transfer(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing)
 {
     netblt_time negotiated = packets * burst.interval_ms * MS_US / burst.size;
-    netblt_time measured = packets * spacing->mean_us;
-    if (spacing->decides && spacing->mean_us > 0)
-        return measured;
-    return negotiated > measured ? negotiated : measured;
+    return by_slower_pace(negotiated, packets, spacing);
 }
 
 netblt_time nb_data_timer_tight(const netblt_profile *profile, netblt_time expected_us)

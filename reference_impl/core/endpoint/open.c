@@ -73,7 +73,7 @@ static bool give_up_opening(const netblt_connection *connection, netblt_time now
     netblt_time patience = connection->options.open_timeout_us;
     if (patience != 0)
         return now - connection->open_first_at >= patience;
-    return connection->open_attempts >= connection->endpoint->config.profile->open_attempts;
+    return connection->open_attempts >= nb_profile_of(connection)->open_attempts;
 }
 
 /* Waits double; the last one ends when the client's patience does. */
@@ -89,7 +89,7 @@ static netblt_time next_open_retry(const netblt_connection *connection, netblt_t
 void nb_open_start(netblt_connection *connection, netblt_time now)
 {
     nb_set_state(connection, NETBLT_STATE_OPENING);
-    connection->open_wait_us = connection->endpoint->config.profile->open_retry_us;
+    connection->open_wait_us = nb_profile_of(connection)->open_retry_us;
     connection->open_attempts = 1;
     connection->open_first_at = now;
     nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at,
@@ -148,7 +148,7 @@ static void become_open(netblt_connection *connection, netblt_time first_round_t
 {
     nb_set_state(connection, NETBLT_STATE_OPEN);
     /* OPEN-05; open_again() */
-    connection->open_wait_us = connection->endpoint->config.profile->open_retry_us;
+    connection->open_wait_us = nb_profile_of(connection)->open_retry_us;
     if (connection->open_wait_us < OPEN_AGAIN_ROUND_TRIPS * first_round_trip_us)
         connection->open_wait_us = OPEN_AGAIN_ROUND_TRIPS * first_round_trip_us;
     nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at,

@@ -109,8 +109,8 @@ static netblt_time keepalive_at(const netblt_connection *connection)
     if (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_QUITTING ||
         connection->quit_dally)
         return NETBLT_TIME_NEVER;
-    return connection->sent_at + nb_keepalive_interval(connection->endpoint->config.profile,
-                                                       connection->peer_death_timer_s, connection->own.death_timer_s);
+    return connection->sent_at + nb_keepalive_interval(nb_profile_of(connection), connection->peer_death_timer_s,
+                                                       connection->own.death_timer_s);
 }
 
 void nb_connection_timeout(netblt_connection *connection, netblt_time now)

@@ -9,6 +9,7 @@
 #include "connection/observe.h"
 #include "connection/receive_buffers.h"
 #include "connection/validation.h"
+#include "rate_pair.h"
 #include "wire/params.h"
 
 #include <assert.h>
@@ -18,8 +19,6 @@
 #define CONTROL_LIMIT_FLOOR_BYTES (576 - 20 - 8)
 /* More GOs at a time than this help no transfer, and with their OKs and RESENDs they could fill the sequence space. */
 #define OUTSTANDING_MAX 8192
-/* Complete buffers that wait for a lower one to be delivered cost no client memory with any_order, but a slot each. */
-#define WAITING_MAX 4096
 /* Un-acked messages beyond those that the outstanding buffers explain: OKs whose acks are on their way. */
 #define CONTROL_SPARE_MESSAGES 64
 
@@ -37,8 +36,8 @@ static void limit_memory(const netblt_connection *connection, struct nb_receiver
     receiver->max_outstanding = (uint16_t)nb_footprint_items(
         slot + bits + 2 * message + list + NB_FOOTPRINT_BLOCK_BYTES, receiver->buffer_size / 100,
         NB_FOOTPRINT_BUFFERS_BYTES, receiver->max_outstanding);
-    size_t waiting =
-        nb_footprint_items(slot + message, receiver->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, WAITING_MAX);
+    size_t waiting = nb_footprint_items(slot + message, receiver->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES,
+                                        NB_FOOTPRINT_WAITING_MAX);
     receiver->most_slots = receiver->max_outstanding + (connection->options.any_order ? waiting : 0);
 }
 
@@ -70,7 +69,7 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
 {
     struct nb_receiver *receiver = &connection->receiver;
     const netblt_params *agreed = &connection->agreed;
-    const netblt_profile *profile = connection->endpoint->config.profile;
+    const netblt_profile *profile = nb_profile_of(connection);
     struct nb_burst burst = {agreed->burst_size, agreed->burst_interval_ms};
     size_t limit = nb_align4((size_t)agreed->packet_size + NETBLT_DATA_HEADER_BYTES);
     *receiver = (struct nb_receiver){
@@ -257,7 +256,7 @@ void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time n
     receiver->outstanding--;
     connection->stats.last_buffer_at = now;
     struct nb_burst offer = nb_rate_control_offer(&receiver->rate, receiver->queue.next_seq, now);
-    if (offer.size != receiver->offered.size || offer.interval_ms != receiver->offered.interval_ms)
+    if (!nb_pair_same(offer, receiver->offered))
         observe_offer(connection, offer);
     receiver->offered = offer;
     uint32_t number = receiver->base + (uint32_t)(receiver->first + i);

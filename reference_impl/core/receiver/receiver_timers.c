@@ -8,11 +8,6 @@
 
 /* Control and data timers at the data receiver (RFC 998 5.2.1, 5.2.2). */
 
-static const netblt_profile *profile_of(const netblt_connection *connection)
-{
-    return connection->endpoint->config.profile;
-}
-
 /* ---- data timers ----------------------------------------------------------------------------------------------- */
 
 /* Packets that have still to arrive for buffer i: all of it while its LDATA has not been seen. */
@@ -48,7 +43,7 @@ void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time 
         if (buffer->state != NB_ACKED && buffer->state != NB_RECEIVING)
             continue; /* TIMER-06: buffers below that wait still, or for a rest, are due soon, but not now */
         netblt_time expected = nb_transfer_time(packets, receiver->burst, &receiver->spacing);
-        netblt_time at = now + nb_data_timer_tight(profile_of(connection), expected);
+        netblt_time at = now + nb_data_timer_tight(nb_profile_of(connection), expected);
         /* Only ever tighter: were it armed anew by every buffer that begins, it would never expire. */
         if (k == i || at < buffer->timer_at)
             arm(connection, k, at);
@@ -80,7 +75,7 @@ static void leave_ack_wait(netblt_connection *connection, size_t i, bool asked, 
         buffer->repeats = 0;
     bool loose = buffer->received == 0;
     netblt_time expected = expected_time(receiver, i);
-    arm(connection, i, now + nb_data_timer_waiting(profile_of(connection), expected, loose, buffer->repeats));
+    arm(connection, i, now + nb_data_timer_waiting(nb_profile_of(connection), expected, loose, buffer->repeats));
     if (asked)
         postpone_above(connection, i);
     buffer->fresh = false;

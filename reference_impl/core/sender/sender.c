@@ -14,8 +14,6 @@
 /* AMB-34: an ack waits for DATA that leaves within one burst interval, but never longer than this, so that the
  * receiver's control timer does not learn to wait for slow bursts. */
 #define ACK_PATIENCE_MAX_US 100000
-/* Buffers with their OK that wait for a lower one to get its own: as many as a receiver of ours would let wait. */
-#define WAITING_MAX 4096
 
 /* footprint.h: a buffer takes a slot and, once a RESEND has come, a bit for each packet. A buffer with its OK that
  * waits for a lower one to get its own takes a slot: a peer that never completes the lowest one must not fill our
@@ -27,8 +25,9 @@ static void limit_memory(struct nb_sender *sender, const netblt_params *agreed)
                   NB_FOOTPRINT_BLOCK_BYTES;
     sender->max_outstanding =
         nb_footprint_items(slot + bits, agreed->buffer_size / 100, NB_FOOTPRINT_BUFFERS_BYTES, agreed->max_buffers);
-    sender->most_slots = sender->max_outstanding +
-                         nb_footprint_items(slot, agreed->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, WAITING_MAX);
+    sender->most_slots =
+        sender->max_outstanding +
+        nb_footprint_items(slot, agreed->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, NB_FOOTPRINT_WAITING_MAX);
 }
 
 void nb_sender_start(netblt_connection *connection)
@@ -42,7 +41,7 @@ void nb_sender_start(netblt_connection *connection)
     };
     nb_sequence_init(&sender->sequence);
     nb_pacing_init(&sender->pacing, (struct nb_burst){agreed->burst_size, agreed->burst_interval_ms},
-                   connection->endpoint->config.profile->catch_up_max_us);
+                   nb_profile_of(connection)->catch_up_max_us);
     nb_ring_init(&sender->buffers, sizeof(struct nb_send_buffer), connection->allocator);
     limit_memory(sender, agreed);
 }

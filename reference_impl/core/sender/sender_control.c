@@ -7,6 +7,7 @@
 #include "connection/send_buffers.h"
 #include "connection/validation.h"
 #include "rate_control.h"
+#include "rate_pair.h"
 #include "sender/sender.h"
 
 #include <stdio.h>
@@ -48,7 +49,7 @@ static void adopt_offer(netblt_connection *connection, const struct nb_message *
             ? nb_rate_control_follow(offer, before, nb_connection_rate_limit(connection), &restricted)
             : nb_rate_control_restrict(offer, before, sender->own_limit, &restricted);
     nb_pacing_settle(&sender->pacing, settled);
-    if (settled.size != before.size || settled.interval_ms != before.interval_ms)
+    if (!nb_pair_same(settled, before))
         nb_observe_rate(connection, settled, 0, 0, restricted ? "an offer, restricted" : "as offered");
     if (restricted)
         sender->report_owed = true; /* NEG-09 */

@@ -146,7 +146,7 @@ size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, siz
     if (output->count == 0)
         return 0;
     uint64_t index;
-    if (!connection->endpoint->config.profile->bursts_survive_idle && lowest_with_work(connection, &index) == NULL)
+    if (!nb_profile_of(connection)->bursts_survive_idle && lowest_with_work(connection, &index) == NULL)
         nb_pacing_ran_dry(&sender->pacing);
     sender->ack_owed = false;
     if (connection->stats.first_data_at == 0)
