@@ -42,8 +42,8 @@ static void stop_timers(netblt_connection *connection)
     nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at, NETBLT_TIME_NEVER);
     if (connection->started && connection->role == NETBLT_RECEIVER)
         nb_receiver_stop_timers(connection);
-    if (connection->started && !connection->death_told) {
-        connection->death_told = true;
+    if (connection->started && !connection->death_timer_ended) {
+        connection->death_timer_ended = true;
         nb_observe_timer(connection, NETBLT_EVENT_TIMER_CLEARED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
     }
 }
@@ -54,7 +54,7 @@ void nb_close_now(netblt_connection *connection)
     stop_timers(connection);
     nb_validation_forget(connection);
     connection->owed = 0;
-    nb_touch(connection);
+    nb_mark(connection);
 }
 
 /* Whether the peer may look for a proof in our reasons: it does if it knows guard.h, and while opening it may. */
@@ -83,7 +83,7 @@ static bool may_send_last(netblt_connection *connection, const char *reason)
     if (!nb_validation_is_missing(connection))
         return true;
     if (nb_validation_send_at(connection, bytes, endpoint->now) > endpoint->now ||
-        !nb_farewell_allowance(&endpoint->farewells, endpoint->now))
+        !nb_reply_take_allowance(&endpoint->replies, endpoint->now))
         return false;
     nb_validation_sent(connection, bytes, endpoint->now);
     return true;
@@ -98,11 +98,11 @@ static void send_last(netblt_connection *connection, enum nb_type type, const ch
     const char *sent = with_proof(connection, type, reason, text);
     if (!may_send_last(connection, sent))
         return;
-    size_t bytes = nb_farewell_say(&endpoint->farewells, &connection->path, &emitter, type, sent);
+    size_t bytes = nb_reply_queue(&endpoint->replies, &connection->path, &emitter, type, sent);
     if (bytes > 0) {
         connection->stats.packets_sent++;
         connection->stats.bytes_sent += bytes;
-        nb_observe_farewell(endpoint, connection);
+        nb_observe_reply(endpoint, connection);
     }
 }
 
@@ -158,7 +158,7 @@ void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *pa
 {
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
-    if (nb_pending_end_judge(connection, NB_ABORT, reason, now) == NB_END_BELIEVED)
+    if (nb_pending_end_decide(connection, NB_ABORT, reason, now) == NB_END_BELIEVED)
         end_by_abort(connection, reason);
 }
 
@@ -314,7 +314,7 @@ void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *pac
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
     bool open = connection->state == NETBLT_STATE_OPEN;
-    enum nb_end_belief belief = open ? nb_pending_end_judge(connection, NB_QUIT, reason, now) : NB_END_BELIEVED;
+    enum nb_end_belief belief = open ? nb_pending_end_decide(connection, NB_QUIT, reason, now) : NB_END_BELIEVED;
     if (belief == NB_END_BELIEVED)
         end_by_quit(connection, reason, now);
     else if (belief == NB_END_WAITS)
@@ -339,7 +339,7 @@ netblt_time nb_close_death_at(const netblt_connection *connection)
 /* TIMER-10: this end's own declared value, and no word to the peer (AMB-52). */
 static void die(netblt_connection *connection)
 {
-    connection->death_told = true;
+    connection->death_timer_ended = true;
     nb_observe_timer(connection, NETBLT_EVENT_TIMER_EXPIRED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
     bool quitting = connection->state == NETBLT_STATE_QUITTING; /* QUIT-02: over, with or without QUITACK */
     const struct nb_pending_end *pending = &connection->pending_end;
@@ -354,7 +354,7 @@ static void die(netblt_connection *connection)
 }
 
 /* The process was held up: what a dally is for, to answer (CLOSE-03, QUIT-01), has not been done yet even once. */
-static bool owes_an_answer(const netblt_connection *connection)
+static bool reply_is_due(const netblt_connection *connection)
 {
     bool acks = connection->role == NETBLT_SENDER && !connection->quit_dally; /* QUIT-05: else no ack leaves any more */
     return (connection->owed & (NB_OWED_NULL_ACK | NB_OWED_QUITACK)) != 0 || (acks && connection->sender.ack_owed);
@@ -386,7 +386,7 @@ void nb_close_timeout(netblt_connection *connection, netblt_time now)
         believe(connection, now);
         return;
     }
-    if (now >= connection->dally_until && owes_an_answer(connection))
+    if (now >= connection->dally_until && reply_is_due(connection))
         begin_dally_anew(connection, now);
     if (now >= connection->dally_until) {
         nb_timer_expired(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until);

@@ -16,7 +16,7 @@ void nb_log(const netblt_endpoint *endpoint, const char *format, ...)
     endpoint->config.log(endpoint->config.log_context, line);
 }
 
-void nb_touch(netblt_connection *connection)
+void nb_mark(netblt_connection *connection)
 {
     if (!nb_link_is_listed(&connection->marked))
         nb_marked_append(&connection->endpoint->marked, connection);

@@ -23,10 +23,10 @@ const netblt_profile netblt_profile_default = {
     .catch_up_max_us = MS_US,
 };
 
-/* RFC 1030's hosts planned a burst from the actual start of the one before: a late burst is never caught up. A repair
- * and the packets that follow it share one burst, or a lossy row with one buffer would lose a burst interval for each
- * repair, which the published speeds exclude; and data timers follow the average distance of packets alone
- * (R1030-07). */
+/* RFC 1030's hosts planned a burst from the actual start of the one before: a late burst is never caught up. A
+ * retransmission and the packets that follow it share one burst: otherwise a lossy row with one buffer would lose a
+ * burst interval for each retransmission, which the published speeds exclude. Data timers follow the average distance
+ * of packets alone (R1030-07). */
 const netblt_profile netblt_profile_mit1987 = {
     .name = "mit1987",
     .open_retry_us = SECOND_US,

@@ -136,7 +136,7 @@ void nb_connection_timeout(netblt_connection *connection, netblt_time now)
 }
 
 /* Tells the observer that KEEPALIVE's timer runs, or that it does not. */
-static void tell_keepalive(netblt_connection *connection)
+static void report_keepalive(netblt_connection *connection)
 {
     netblt_time at = connection->state == NETBLT_STATE_CLOSED ? NETBLT_TIME_NEVER : keepalive_at(connection);
     bool runs = at != NETBLT_TIME_NEVER;
@@ -152,7 +152,7 @@ void nb_connection_step(netblt_connection *connection, netblt_time now)
     if (connection->quit_wanted)
         nb_close_step_quit(connection, now);
     if ((connection->owed & NB_OWED_KEEPALIVE) == 0)
-        tell_keepalive(connection);
+        report_keepalive(connection);
     if (connection->state == NETBLT_STATE_CLOSED || !connection->started)
         return;
     if (connection->role == NETBLT_SENDER)

@@ -25,7 +25,7 @@ static void limit_memory(struct nb_sender *sender, const netblt_params *agreed)
                   NB_FOOTPRINT_BLOCK_BYTES;
     sender->max_outstanding =
         nb_footprint_items(slot + bits, agreed->buffer_size / 100, NB_FOOTPRINT_BUFFERS_BYTES, agreed->max_buffers);
-    sender->most_slots =
+    sender->max_slots =
         sender->max_outstanding +
         nb_footprint_items(slot, agreed->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, NB_FOOTPRINT_WAITING_MAX);
 }
@@ -55,7 +55,7 @@ static bool wants_buffer(const netblt_connection *connection)
     const struct nb_sender *sender = &connection->sender;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !sender->client_waits &&
            !sender->last_known && nb_go_queue_has(&sender->gos) && sender->outstanding < sender->max_outstanding &&
-           sender->buffers.count < sender->most_slots && nb_validation_allows_buffer(connection);
+           sender->buffers.count < sender->max_slots && nb_validation_allows_buffer(connection);
 }
 
 static const char *supply_mistake(const struct nb_sender *sender, uint32_t length, bool last)
@@ -73,7 +73,7 @@ static void withhold(netblt_connection *connection, struct nb_send_buffer *buffe
     struct nb_hash_key key = connection->endpoint->secret.key;
     key.words[0] ^= (uint64_t)connection->unique_id << 32 | buffer->number;
     key.words[1] ^= (uint64_t)connection->foreign_port << 16 | connection->local_port;
-    buffer->withheld = nb_withheld_choose(buffer->packets, &key, connection->allocator);
+    buffer->challenge = nb_challenge_new(buffer->packets, &key, connection->allocator);
 }
 
 static void take_buffer(netblt_connection *connection, uint64_t index, const uint8_t *data, uint32_t length, bool last)

@@ -134,7 +134,7 @@ uint16_t nb_message_packet(const struct nb_message *message, uint16_t i);
 /* Bytes of a RESEND with `count` entries, padding included. */
 size_t nb_resend_bytes(size_t count);
 
-/* ---- writing: every function answers the packet's size in bytes and assumes that it fits. `out` is a whole packet. */
+/* ---- writing: every function returns the packet's size in bytes and assumes that it fits. `out` is a whole packet. */
 
 /* What an emitter writes into every header. */
 struct nb_emitter {
