@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Failures as one line of text for the user. */
 #ifndef NETBLT_IO_FAILURE_H
 #define NETBLT_IO_FAILURE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The sockets that carry NETBLT packets. */
 #ifndef NETBLT_IO_LINK_H
 #define NETBLT_IO_LINK_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Gives packets to the sockets of a link. */
 #include <errno.h>
 #include <string.h>
 

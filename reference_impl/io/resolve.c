@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Host names and numbers to addresses. */
 #include "io/resolve.h"
 
 #include <arpa/inet.h>

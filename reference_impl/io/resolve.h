@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Host names and numbers to addresses. */
 #ifndef NETBLT_IO_RESOLVE_H
 #define NETBLT_IO_RESOLVE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The log of an endpoint, and its list of marked connections. */
 #include "connection/endpoint_state.h"
 
 #include <stdarg.h>

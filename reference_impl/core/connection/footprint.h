@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Bounds of the memory that a connection takes. */
 #ifndef NETBLT_CORE_FOOTPRINT_H
 #define NETBLT_CORE_FOOTPRINT_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reports of packets, states, timers and rates to the observer of an endpoint. */
 #include "connection/observe.h"
 
 #include "connection/endpoint_state.h"

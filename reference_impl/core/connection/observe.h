@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reports of packets, states, timers and rates to the observer of an endpoint. */
 #ifndef NETBLT_CORE_OBSERVE_H
 #define NETBLT_CORE_OBSERVE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data sender's ring of buffers. */
 #include "connection/send_buffers.h"
 
 #include "base/bitmap.h"

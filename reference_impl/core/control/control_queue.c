@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The queue of control messages and the content of CONTROL packets (RFC 998 5.2.1). */
 #include "control/control_queue.h"
 
 #include "base/memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The queue of control messages and the content of CONTROL packets (RFC 998 5.2.1). */
 #ifndef NETBLT_CORE_CONTROL_QUEUE_H
 #define NETBLT_CORE_CONTROL_QUEUE_H
 

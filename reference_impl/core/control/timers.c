@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Lengths of the control, data, KEEPALIVE, dally and death timers; profiles of constants. */
 #include "control/timers.h"
 
 #define MS_US UINT64_C(1000)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Lengths of the control, data, KEEPALIVE, dally and death timers. */
 #ifndef NETBLT_CORE_TIMERS_H
 #define NETBLT_CORE_TIMERS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The public calls of an endpoint: input, output, timers and the client's requests. */
 #include "base/memory.h"
 #include "base/versioned.h"
 #include "connection/close.h"

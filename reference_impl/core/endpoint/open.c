@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Connection setup: OPEN, RESPONSE and REFUSED at both ends (RFC 998 5.1). */
 #include "endpoint/open.h"
 
 #include "base/bytes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Chooses the part that processes a packet, a timer or output, by the stage of the connection. */
 #include "endpoint/stages.h"
 
 #include "connection/close.h"

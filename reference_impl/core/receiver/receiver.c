@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data receiver: start, GO, completion and delivery of buffers (RFC 998 5.2). */
 #include "receiver/receiver.h"
 
 #include "base/bitmap.h"

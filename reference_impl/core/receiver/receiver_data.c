@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data receiver: DATA, LDATA and NULL-ACK that arrive (RFC 998 5.2.2). */
 #include "base/bitmap.h"
 #include "base/bytes.h"
 #include "base/serial.h"

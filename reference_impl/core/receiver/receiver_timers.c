@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data receiver: control and data timers, RESEND, acknowledgements (RFC 998 5.2.2). */
 #include "base/bitmap.h"
 #include "base/serial.h"
 #include "connection/endpoint_state.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data sender: start, buffers from the client, NULL-ACK (RFC 998 5.2). */
 #include "sender/sender.h"
 
 #include "base/bitmap.h"

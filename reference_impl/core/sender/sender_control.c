@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data sender: GO, OK and RESEND that arrive (RFC 998 5.2.1). */
 #include "base/bitmap.h"
 #include "base/serial.h"
 #include "connection/close.h"

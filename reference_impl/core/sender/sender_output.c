@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data sender: DATA and LDATA that leave, in their order (RFC 998 5.2). */
 #include "base/bitmap.h"
 #include "base/bytes.h"
 #include "connection/connection.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The checksum of NETBLT (RFC 998 5.1), also fused with copying. */
 #ifndef NETBLT_CORE_CHECKSUM_H
 #define NETBLT_CORE_CHECKSUM_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The packet formats of RFC 998 8 and the functions that read and write them. */
 #ifndef NETBLT_CORE_WIRE_H
 #define NETBLT_CORE_WIRE_H
 
