@@ -6,10 +6,15 @@
 
 enum { LEFT = 0, RIGHT = 1 };
 
+void flakeway_add_remark(char *comment, size_t capacity, const char *remark)
+{
+    size_t used = strlen(comment);
+    snprintf(comment + used, capacity - used, "%s%s", used ? "; " : "flakeway: ", remark);
+}
+
 void flakeway_capture_remark(flakeway_capture *capture, const char *remark)
 {
-    size_t used = strlen(capture->comment);
-    snprintf(capture->comment + used, sizeof capture->comment - used, "%s%s", used ? "; " : "flakeway: ", remark);
+    flakeway_add_remark(capture->comment, sizeof capture->comment, remark);
 }
 
 static void hear(void *context, const flakeway_event *event)

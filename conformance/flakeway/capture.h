@@ -30,4 +30,7 @@ void flakeway_capture_left(flakeway_capture *capture, enum flakeway_direction di
 /* A remark on the packet that enters next. */
 void flakeway_capture_remark(flakeway_capture *capture, const char *remark);
 
+/* Appends a remark to the comment of a packet, of which there may be several. */
+void flakeway_add_remark(char *comment, size_t capacity, const char *remark);
+
 #endif

@@ -27,7 +27,7 @@ static uint32_t read32(const uint8_t *bytes)
     return (uint32_t)read16(bytes) << 16 | read16(bytes + 2);
 }
 
-bool fw_in_range(const fw_range *range, uint32_t value)
+static bool in_range(const fw_range *range, uint32_t value)
 {
     return !range->set || (value >= range->first && value <= range->last);
 }
@@ -62,7 +62,7 @@ static bool resend_lists(const uint8_t *message, const fw_range *packet)
 {
     unsigned count = read16(message + RESEND_COUNT);
     for (unsigned i = 0; i < count; i++) {
-        if (fw_in_range(packet, read16(message + RESEND_HEAD_BYTES + 2 * i))) {
+        if (in_range(packet, read16(message + RESEND_HEAD_BYTES + 2 * i))) {
             return true;
         }
     }
@@ -75,8 +75,8 @@ static bool message_met(const fw_condition *condition, const uint8_t *message)
     if (!whole_packet && !(condition->messages & 1u << message[0])) {
         return false;
     }
-    if (!fw_in_range(&condition->buffer, read32(message + MESSAGE_BUFFER)) ||
-        !fw_in_range(&condition->sequence, read16(message + MESSAGE_SEQUENCE))) {
+    if (!in_range(&condition->buffer, read32(message + MESSAGE_BUFFER)) ||
+        !in_range(&condition->sequence, read16(message + MESSAGE_SEQUENCE))) {
         return false;
     }
     return !condition->packet.set || (message[0] == FW_RESEND && resend_lists(message, &condition->packet));
@@ -125,7 +125,7 @@ bool fw_condition_met(const fw_condition *condition, const uint8_t *netblt, size
         return false;
     }
     uint8_t type = netblt[OFFSET_TYPE];
-    if (!type_named(condition, type) || !fw_in_range(&condition->type_code, type)) {
+    if (!type_named(condition, type) || !in_range(&condition->type_code, type)) {
         return false;
     }
     bool message_needed = type == FW_CONTROL && condition->messages && !(condition->types & 1u << FW_CONTROL);
@@ -136,8 +136,8 @@ bool fw_condition_met(const fw_condition *condition, const uint8_t *netblt, size
     case FW_DATA:
     case FW_LDATA:
         return length >= DATA_FIELDS_END && !condition->sequence.set &&
-               fw_in_range(&condition->buffer, read32(netblt + OFFSET_BUFFER)) &&
-               fw_in_range(&condition->packet, read16(netblt + OFFSET_PACKET));
+               in_range(&condition->buffer, read32(netblt + OFFSET_BUFFER)) &&
+               in_range(&condition->packet, read16(netblt + OFFSET_PACKET));
     case FW_CONTROL:
         return length >= OFFSET_MESSAGES && control_met(condition, netblt, length);
     default:

@@ -50,6 +50,4 @@ typedef struct fw_condition {
  * packet are not looked at; buffer, packet and sequence must be met by one and the same message. */
 bool fw_condition_met(const fw_condition *condition, const uint8_t *netblt, size_t length);
 
-bool fw_in_range(const fw_range *range, uint32_t value);
-
 #endif

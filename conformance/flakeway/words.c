@@ -31,12 +31,6 @@ bool fw_next_word(fw_words *words, fw_word *word)
     return word->length > 0;
 }
 
-bool fw_peek_word(const fw_words *words, fw_word *word)
-{
-    fw_words copy = *words;
-    return fw_next_word(&copy, word);
-}
-
 static bool same_letters(const char *a, const char *b, size_t length)
 {
     for (size_t i = 0; i < length; i++) {

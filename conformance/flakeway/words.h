@@ -22,8 +22,6 @@ typedef struct fw_words {
 fw_words fw_words_of(const char *text, flakeway_error *error);
 /* false at the end of the line, without an error; *word is then empty and stands at the end. */
 bool fw_next_word(fw_words *words, fw_word *word);
-/* As fw_next_word(), but the next call gives the same word again. */
-bool fw_peek_word(const fw_words *words, fw_word *word);
 /* Whether the word is `text`; capitals do not matter. */
 bool fw_word_is(fw_word word, const char *text);
 /* The part of "key=value" behind the '=' when the word begins with `key` and '='. */

@@ -2,6 +2,7 @@
 /* Packets between hosts: each link is a flakeway, each packet carries how far along its route it is. */
 #include "world_link.h"
 
+#include "capture.h"
 #include "world_card.h"
 
 #include <stdlib.h>
@@ -57,17 +58,12 @@ static const char *reach_host(world *w, const struct world_tag *tag, const flake
 
 /* ---- capture --------------------------------------------------------------------------------------------------- */
 
-static void remark(world *w, const char *text)
-{
-    size_t used = strlen(w->remark);
-    snprintf(w->remark + used, sizeof w->remark - used, "%s%s", used ? "; " : "flakeway: ", text);
-}
-
 static void hear(void *context, const flakeway_event *event)
 {
+    world *w = context;
     char text[FLAKEWAY_RULE_TEXT_BYTES + 64];
     flakeway_describe(event, text, sizeof text);
-    remark(context, text);
+    flakeway_add_remark(w->remark, sizeof w->remark, text);
 }
 
 int world_capture(world *w, int link, const char *path)

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-unsigned view_get16(const uint8_t *at)
+static unsigned get16(const uint8_t *at)
 {
     return (unsigned)(at[0] << 8 | at[1]);
 }
 
-uint32_t view_get32(const uint8_t *at)
+static uint32_t get32(const uint8_t *at)
 {
-    return (uint32_t)view_get16(at) << 16 | view_get16(at + 2);
+    return (uint32_t)get16(at) << 16 | get16(at + 2);
 }
 
 unsigned view_sum(const uint8_t *bytes, size_t length)
@@ -43,10 +43,10 @@ static unsigned least_length(unsigned type)
 static void read_data(struct view *view)
 {
     const uint8_t *bytes = view->bytes;
-    view->buffer = view_get32(bytes + 12);
-    view->high_seq = view_get16(bytes + 16);
-    view->number = view_get16(bytes + 18);
-    view->data_sum = view_get16(bytes + 20);
+    view->buffer = get32(bytes + 12);
+    view->high_seq = get16(bytes + 16);
+    view->number = get16(bytes + 18);
+    view->data_sum = get16(bytes + 20);
     view->last_buffer = (bytes[23] & 1) != 0;
     view->data = bytes + 24;
     view->data_length = view->length - 24;
@@ -60,7 +60,7 @@ static void read_body(struct view *view)
     switch (view->type) {
     case OPEN:
     case RESPONSE:
-        view->unique_id = view_get32(bytes + 12);
+        view->unique_id = get32(bytes + 12);
         view->text = bytes + 36;
         view->text_length = view->length - 36;
         break;
@@ -75,10 +75,10 @@ static void read_body(struct view *view)
         read_data(view);
         break;
     case NULL_ACK:
-        view->high_seq = view_get16(bytes + 12);
-        view->burst_size = view_get16(bytes + 14);
-        view->burst_interval_ms = view_get16(bytes + 16);
-        view->padding = view_get16(bytes + 18);
+        view->high_seq = get16(bytes + 12);
+        view->burst_size = get16(bytes + 14);
+        view->burst_interval_ms = get16(bytes + 16);
+        view->padding = get16(bytes + 18);
         break;
     default:
         break;
@@ -94,9 +94,9 @@ void view_read(struct view *view, const uint8_t *bytes, size_t size)
         return;
     view->version = bytes[2];
     view->type = bytes[3];
-    view->length = view_get16(bytes + 4);
-    view->from_port = view_get16(bytes + 6);
-    view->to_port = view_get16(bytes + 8);
+    view->length = get16(bytes + 4);
+    view->from_port = get16(bytes + 6);
+    view->to_port = get16(bytes + 8);
     view->readable = view->type <= DONE && view->length <= size && view->length >= least_length(view->type);
     if (!view->readable)
         return;
@@ -112,15 +112,15 @@ bool view_next_message(const struct view *view, size_t *at, struct view_message 
     size_t room = view->length - from;
     if (room < 8)
         return false;
-    *message = (struct view_message){.type = bytes[0], .seq = view_get16(bytes + 2), .buffer = view_get32(bytes + 4)};
+    *message = (struct view_message){.type = bytes[0], .seq = get16(bytes + 2), .buffer = get32(bytes + 4)};
     size_t needed = message->type == GO ? 8 : message->type == OK ? 16 : 12;
     if (message->type > RESEND || room < needed)
         return false;
     if (message->type == OK) {
-        message->burst_size = view_get16(bytes + 8);
-        message->burst_interval_ms = view_get16(bytes + 10);
+        message->burst_size = get16(bytes + 8);
+        message->burst_interval_ms = get16(bytes + 10);
     } else if (message->type == RESEND) {
-        message->count = view_get16(bytes + 8);
+        message->count = get16(bytes + 8);
         message->list = bytes + 12;
         needed = (12 + 2 * (size_t)message->count + 3) / 4 * 4;
     }
@@ -132,5 +132,5 @@ bool view_next_message(const struct view *view, size_t *at, struct view_message 
 
 unsigned view_resend_number(const struct view_message *message, unsigned i)
 {
-    return view_get16(message->list + 2 * (size_t)i);
+    return get16(message->list + 2 * (size_t)i);
 }

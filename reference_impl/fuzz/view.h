@@ -63,8 +63,6 @@ bool view_next_message(const struct view *view, size_t *at, struct view_message 
 /* The i-th packet number of a RESEND. */
 unsigned view_resend_number(const struct view_message *message, unsigned i);
 
-unsigned view_get16(const uint8_t *at);
-uint32_t view_get32(const uint8_t *at);
 /* Sum of big-endian 16-bit words in ones-complement arithmetic. */
 unsigned view_sum(const uint8_t *bytes, size_t length);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Addresses of IPv4 and IPv6: as the core keeps them, as sockets use them, as text. */
 #include "io/address.h"
 
 #include <arpa/inet.h>

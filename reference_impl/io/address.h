@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Addresses of IPv4 and IPv6: as the core keeps them, as sockets use them, as text. */
 #ifndef NETBLT_IO_ADDRESS_H
 #define NETBLT_IO_ADDRESS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Claims on NETBLT ports of a host. */
 #ifndef NETBLT_IO_CLAIM_H
 #define NETBLT_IO_CLAIM_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The monotonic clock. */
 #include "io/clock.h"
 
 #include <sys/prctl.h>

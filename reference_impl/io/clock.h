@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The monotonic clock. */
 #ifndef NETBLT_IO_CLOCK_H
 #define NETBLT_IO_CLOCK_H
 

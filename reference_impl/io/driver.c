@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Carries packets between an endpoint and its link. */
 #include "io/driver.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Carries packets between an endpoint and its link. */
 #ifndef NETBLT_IO_DRIVER_H
 #define NETBLT_IO_DRIVER_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Random numbers of the kernel. */
 #include "io/entropy.h"
 
 #include <errno.h>

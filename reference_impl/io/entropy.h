@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Random numbers of the kernel. */
 #ifndef NETBLT_IO_ENTROPY_H
 #define NETBLT_IO_ENTROPY_H
 

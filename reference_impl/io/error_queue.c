@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Errors that the network reports (ICMP), from the sockets' error queues. */
 #include <errno.h>
 #include <string.h>
 #include <time.h> /* before errqueue.h, which needs it */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Failures as one line of text for the user. */
 #include "io/failure.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Failures as one line of text for the user. */
 #ifndef NETBLT_IO_FAILURE_H
 #define NETBLT_IO_FAILURE_H
 
@@ -16,7 +17,7 @@ typedef struct netblt_failure {
     char text[400]; /* one line, no newline; long enough for a path and an explanation, longer text is cut */
 } netblt_failure;
 
-/* Fills *failure. Answers -1, so that a function can `return netblt_fail(...)`. */
+/* Fills *failure. Returns -1, so that a function can `return netblt_fail(...)`. */
 int netblt_fail(netblt_failure *failure, enum netblt_failure_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

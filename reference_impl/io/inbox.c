@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a batch of datagrams is received to. */
 #include "io/inbox.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The sockets that carry NETBLT packets. */
 #ifndef NETBLT_IO_LINK_H
 #define NETBLT_IO_LINK_H
 
@@ -65,7 +66,7 @@ typedef struct netblt_arrival {
 
 #define NETBLT_LINK_BATCH 64 /* packets for one system call; more gains nothing measurable */
 
-/* Takes what has arrived at socket `i`, without waiting. Answers how many; *more tells whether there may be more. */
+/* Takes what has arrived at socket `i`, without waiting. Returns how many; *more is whether there may be more. */
 unsigned netblt_link_receive(netblt_link *link, unsigned i, netblt_arrival arrivals[NETBLT_LINK_BATCH], bool *more);
 
 /* Raw IP: asks the kernel to keep packets for other NETBLT ports away, except OPENs if `opens`. It may fail to, and

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Options of sockets, and control data of what leaves. */
 #include <errno.h>
 #include <string.h>
 

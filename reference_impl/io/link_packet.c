@@ -28,8 +28,8 @@ int netblt_link_transmit_by_packet_socket(netblt_link *link, netblt_failure *fai
     return 0;
 }
 
-bool netblt_link_packet_way(netblt_link *link, const netblt_socket *from, const netblt_address *foreign,
-                            struct sockaddr_storage *to, socklen_t *length)
+bool netblt_link_next_hop(netblt_link *link, const netblt_socket *from, const netblt_address *foreign,
+                          struct sockaddr_storage *to, socklen_t *length)
 {
     netblt_time now;
     netblt_failure ignored;
@@ -38,19 +38,19 @@ bool netblt_link_packet_way(netblt_link *link, const netblt_socket *from, const 
     if (link->packet_fd < 0 || from->family != NETBLT_FAMILY_IPV4 || from->may_fragment)
         return false;
     now = netblt_clock_now();
-    if (now >= link->packet_way_until || !netblt_address_same_host(&link->packet_way_to, foreign)) {
-        link->packet_way_to = *foreign;
-        link->packet_way_until = now + NEIGHBOUR_TRUSTED_US;
-        link->packet_way_known = netblt_neighbour_find(foreign, &neighbour, &ignored) == 0;
-        if (link->packet_way_known)
-            memcpy(&link->packet_way, &neighbour.name, sizeof neighbour.name);
+    if (now >= link->next_hop_until || !netblt_address_same_host(&link->next_hop_to, foreign)) {
+        link->next_hop_to = *foreign;
+        link->next_hop_until = now + NEIGHBOUR_TRUSTED_US;
+        link->next_hop_known = netblt_neighbour_find(foreign, &neighbour, &ignored) == 0;
+        if (link->next_hop_known)
+            memcpy(&link->next_hop, &neighbour.name, sizeof neighbour.name);
         else
-            link->packet_way_until = now + NEIGHBOUR_TRUSTED_US / 100;
+            link->next_hop_until = now + NEIGHBOUR_TRUSTED_US / 100;
     }
-    if (!link->packet_way_known)
+    if (!link->next_hop_known)
         return false;
-    memcpy(to, &link->packet_way, sizeof link->packet_way);
-    *length = sizeof link->packet_way;
+    memcpy(to, &link->next_hop, sizeof link->next_hop);
+    *length = sizeof link->next_hop;
     return true;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes packets from the sockets of a link. */
 #include <errno.h>
 #include <netinet/udp.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Gives packets to the sockets of a link. */
 #include <errno.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ static unsigned prepare(netblt_link *link, const netblt_socket *from, struct out
     unsigned count = 0;
 
     outgoing->by_packet_socket =
-        netblt_link_packet_way(link, from, &run->path.foreign, &outgoing->peer, &outgoing->peer_bytes);
+        netblt_link_next_hop(link, from, &run->path.foreign, &outgoing->peer, &outgoing->peer_bytes);
     if (outgoing->by_packet_socket) {
         outgoing->control_bytes = 0;
     } else {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What a link is: its sockets, its encapsulation, its address. */
 #include "io/link_state.h"
 
 int netblt_link_fd(const netblt_link *link, unsigned i)

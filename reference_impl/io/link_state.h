@@ -32,7 +32,7 @@ typedef struct netblt_link_ops {
     int (*open)(enum netblt_family family, netblt_failure *failure); /* fd, or -1 with *failure */
     /* Bytes of a received datagram before the NETBLT packet; more than `length` = not usable. */
     size_t (*skip)(enum netblt_family family, const uint8_t *datagram, size_t length);
-    /* Writes the header that goes in front of a packet of `length` bytes, and answers its size; 0 = the kernel's job.
+    /* Writes the header that goes in front of a packet of `length` bytes, and returns its size; 0 = the kernel's job.
      */
     size_t (*wrap)(netblt_link *link, const netblt_socket *from, const netblt_path *path, size_t length,
                    uint8_t header[NETBLT_IP_HEADER_BYTES]);
@@ -57,10 +57,10 @@ struct netblt_link {
     /* Sending by a packet socket, see link_packet.c. */
     int packet_fd;              /* -1 = not asked for */
     bool last_by_packet_socket; /* the newest packet was given to packet_fd */
-    bool packet_way_known;
-    netblt_address packet_way_to;
-    netblt_time packet_way_until; /* believed until then, known or not */
-    struct sockaddr_ll packet_way;
+    bool next_hop_known;
+    netblt_address next_hop_to;
+    netblt_time next_hop_until; /* believed until then, known or not */
+    struct sockaddr_ll next_hop;
 };
 
 /* Options that every socket wants. 0, or -1 with *failure. */
@@ -79,12 +79,12 @@ size_t netblt_link_choose_source(const netblt_socket *from, const netblt_path *p
 /* Whether the kernel knows UDP_SEGMENT on this socket. One that does not would ignore it, and send one huge datagram.
  */
 bool netblt_link_can_segment(int fd);
-/* UDP: sends as many packets of the run from *next on as one segmented send carries, and moves *next. Answers what is
+/* UDP: sends as many packets of the run from *next on as one segmented send carries, and moves *next. Returns what is
  * to be done: 0 = sent, ENOTSUP = send them one by one, else errno of a failed send. */
 int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, const uint8_t *packets, size_t *next);
 /* Where the packet socket has to send packets for `foreign`. False when they have to leave by `from`. */
-bool netblt_link_packet_way(netblt_link *link, const netblt_socket *from, const netblt_address *foreign,
-                            struct sockaddr_storage *to, socklen_t *length);
+bool netblt_link_next_hop(netblt_link *link, const netblt_socket *from, const netblt_address *foreign,
+                          struct sockaddr_storage *to, socklen_t *length);
 /* Fills in the checksum, which must be zero, of a header that is otherwise complete. */
 void netblt_link_seal_ipv4(uint8_t header[NETBLT_IP_HEADER_BYTES]);
 

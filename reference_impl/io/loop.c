@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The event loop: waits for sockets and timers. */
 #include "io/loop.h"
 
 #include <errno.h>

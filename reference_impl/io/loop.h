@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The event loop: waits for sockets and timers. */
 #ifndef NETBLT_IO_LOOP_H
 #define NETBLT_IO_LOOP_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the hardware address of the next hop. */
 #include "io/neighbour.h"
 
 #include <errno.h>

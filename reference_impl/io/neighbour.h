@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the hardware address of the next hop. */
 #ifndef NETBLT_IO_NEIGHBOUR_H
 #define NETBLT_IO_NEIGHBOUR_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The NETBLT ports that this process owns. */
 #include "io/port_table.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The NETBLT ports that this process owns. */
 #ifndef NETBLT_IO_PORT_TABLE_H
 #define NETBLT_IO_PORT_TABLE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Gives up the rights of a process, step by step. */
 #ifndef NETBLT_IO_PRIVILEGES_H
 #define NETBLT_IO_PRIVILEGES_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Host names and numbers to addresses. */
 #include "io/resolve.h"
 
 #include <arpa/inet.h>
@@ -21,7 +22,8 @@ static int look_up(const char *host, int family, int flags, netblt_address *addr
     return 0;
 }
 
-enum netblt_family netblt_family_of_text(const char *host)
+/* The family of a host that is written as a number; NETBLT_FAMILY_ANY for names, which it does not look up. */
+static enum netblt_family family_of_text(const char *host)
 {
     netblt_address address;
 
@@ -32,7 +34,7 @@ enum netblt_family netblt_family_of_text(const char *host)
 
 static int explain(const char *host, enum netblt_family family, int error, netblt_failure *failure)
 {
-    enum netblt_family written = netblt_family_of_text(host);
+    enum netblt_family written = family_of_text(host);
 
     if (family != NETBLT_FAMILY_ANY && written != NETBLT_FAMILY_ANY && written != family)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is an IPv%d address, and IPv%d was asked for", host,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Host names and numbers to addresses. */
 #ifndef NETBLT_IO_RESOLVE_H
 #define NETBLT_IO_RESOLVE_H
 
@@ -12,8 +13,5 @@ int netblt_resolve(const char *host, enum netblt_family family, netblt_address *
 
 /* A number only; the wildcards 0.0.0.0 and :: are allowed. 0, or -1 with *failure, which names `option`. */
 int netblt_parse_address(const char *option, const char *text, netblt_address *address, netblt_failure *failure);
-
-/* The family that `host` already tells by being a number; NETBLT_FAMILY_ANY for names. Asks nobody. */
-enum netblt_family netblt_family_of_text(const char *host);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The local address and the MTU of the way to a peer. */
 #include "io/route.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The local address and the MTU of the way to a peer. */
 #ifndef NETBLT_IO_ROUTE_H
 #define NETBLT_IO_ROUTE_H
 

@@ -113,8 +113,8 @@ static void refuse_quietly(struct peer *peer, const char *reason)
     input_quietly(peer, &packet);
 }
 
-/* The newest farewell leaves first when it alone fits; what is said afterwards still leaves behind the others. */
-static void a_short_farewell_that_overtakes_long_ones_does_not_lose_the_next(void)
+/* The newest reply leaves first when it alone fits; what is said afterwards still leaves behind the others. */
+static void a_short_reply_that_overtakes_long_ones_does_not_lose_the_next(void)
 {
     static const char *reasons[] = {"a long reason", "another long one", "spoken afterwards"};
     struct peer peer;
@@ -143,6 +143,6 @@ int main(void)
     RUN(each_kind_of_packet_names_the_room_it_needs);
     RUN(DATA_that_does_not_fit_waits_and_is_not_lost);
     RUN(a_packet_without_a_connection_names_its_room_too);
-    RUN(a_short_farewell_that_overtakes_long_ones_does_not_lose_the_next);
+    RUN(a_short_reply_that_overtakes_long_ones_does_not_lose_the_next);
     return 0;
 }

@@ -226,7 +226,7 @@ static void accept_all(void *context, const netblt_request *request, netblt_answ
 {
     struct end *end = context;
     must(end->pair, (request->role == NETBLT_SENDER) == end->sends, "the wrong role was asked for");
-    must(end->pair, !end->accepted, "a copy of OPEN began another transfer"); /* gone.h */
+    must(end->pair, !end->accepted, "a copy of OPEN began another transfer"); /* time_wait.h */
     end->accepted = true;
     answer->accept = true;
     answer->limits = end->pair->c->passive;

@@ -130,7 +130,7 @@ static void take_over(void *context, netblt_connection *connection)
     const netblt_params *agreed = &connection->agreed;
     const struct nb_rate_setup setup = {
         .negotiated = {agreed->burst_size, agreed->burst_interval_ms},
-        .buffer_packets = connection->receiver.most_packets,
+        .buffer_packets = connection->receiver.packets_per_buffer,
         .limit_rate = 1e12,
         .seed = 7,
     };

@@ -3,8 +3,8 @@
 #include "check.h"
 #include "control/control_queue.h"
 #include "control/timers.h"
-#include "rate/pacing.h"
 #include "random.h"
+#include "rate/pacing.h"
 
 /* Control queue, pacing, timers: modules without a connection that live by the clock. */
 

@@ -6,7 +6,7 @@
 #include "base/ring.h"
 #include "base/serial.h"
 #include "check.h"
-#include "connection/farewell.h"
+#include "connection/stateless_reply.h"
 #include "control/sequence.h"
 #include "random.h"
 #include "rate/rate_control.h"
@@ -327,34 +327,34 @@ static void NEG_09_an_offer_is_only_slowed_down(void)
     CHECK(settled.size == 5 && settled.interval_ms == 20 && restricted); /* AMB-11 */
 }
 
-/* ---- farewells ------------------------------------------------------------------------------------------------- */
+/* ---- replies ------------------------------------------------------------------------------------------------- */
 
 static void stateless_replies_are_limited_and_last_packets_are_not(void)
 {
-    struct nb_farewells farewells;
+    struct nb_replies replies;
     struct nb_emitter emitter = {2, 1, 7};
     netblt_path path = {.local = {1, {1}}, .foreign = {1, {2}}};
     netblt_output output;
     uint8_t packet[NB_REASON_MAX_BYTES];
     unsigned answered = 0;
-    nb_farewells_init(&farewells, &nb_allocator_default);
+    nb_replies_init(&replies, &nb_allocator_default);
     for (int i = 0; i < 10000; i++) /* for one second */
-        answered += nb_farewell_answer(&farewells, &path, &emitter, NB_REFUSED, "no", 5000000 + i * 100) > 0;
+        answered += nb_reply_queue_limited(&replies, &path, &emitter, NB_REFUSED, "no", 5000000 + i * 100) > 0;
     CHECK(answered >= 16 && answered <= 16 + 20);
     for (int i = 0; i < 100; i++)
-        CHECK_EQUAL(nb_farewell_say(&farewells, &path, &emitter, NB_DONE, NULL), 12);
-    CHECK_EQUAL(nb_farewell_write(&farewells, packet, 12, &output), 12); /* the first that fits */
+        CHECK_EQUAL(nb_reply_queue(&replies, &path, &emitter, NB_DONE, NULL), 12);
+    CHECK_EQUAL(nb_reply_write(&replies, packet, 12, &output), 12); /* the first that fits */
     CHECK_EQUAL(packet[3], NB_DONE);
     for (unsigned i = 0; i < answered; i++) {
-        CHECK_EQUAL(nb_farewell_write(&farewells, packet, sizeof packet, &output), 16);
+        CHECK_EQUAL(nb_reply_write(&replies, packet, sizeof packet, &output), 16);
         CHECK_EQUAL(packet[3], NB_REFUSED);
         CHECK_EQUAL(output.count, 1);
     }
     for (int i = 0; i < 99; i++)
-        CHECK_EQUAL(nb_farewell_write(&farewells, packet, sizeof packet, &output), 12);
-    CHECK_EQUAL(nb_farewell_write(&farewells, packet, sizeof packet, &output), 0);
-    nb_farewell_say(&farewells, &path, &emitter, NB_ABORT, "left over");
-    nb_farewells_free(&farewells);
+        CHECK_EQUAL(nb_reply_write(&replies, packet, sizeof packet, &output), 12);
+    CHECK_EQUAL(nb_reply_write(&replies, packet, sizeof packet, &output), 0);
+    nb_reply_queue(&replies, &path, &emitter, NB_ABORT, "left over");
+    nb_replies_free(&replies);
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */

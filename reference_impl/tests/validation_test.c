@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Unvalidated peers (netblt_config.unvalidated_bytes_per_s, core/connection/validation.h): what they get and what
- * validates them. budget_test.c has their limit, withheld_test.c the packets withheld from them. */
+ * validates them. budget_test.c has their limit, resend_challenge_test.c the packets withheld from them. */
 #include "check.h"
 #include "peer.h"
 #include "random.h"

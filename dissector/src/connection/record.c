@@ -121,11 +121,6 @@ nb_moment nb_moment_of(const struct nb_record *record)
     return 0; /* a read filter dropped it */
 }
 
-nb_moment nb_moment_in(uint32_t frame)
-{
-    return first_of(frame);
-}
-
 void nb_note_add(struct nb_record *record, struct nb_note *note)
 {
     struct nb_note **last = &record->notes;
@@ -150,7 +145,7 @@ void nb_note_copy(struct nb_record *record, uint32_t frame)
 {
     if (frame != 0) {
         record->facts |= NB_IS_COPY;
-        nb_note(record, NB_NOTE_COPY_OF, nb_moment_in(frame));
+        nb_note(record, NB_NOTE_COPY_OF, first_of(frame));
     }
 }
 

@@ -100,9 +100,6 @@ static inline double nb_seconds(int64_t ns)
 /* The packet of a record. */
 nb_moment nb_moment_of(const struct nb_record *record);
 
-/* The first packet of the frame; 0 when it has none. */
-nb_moment nb_moment_in(uint32_t frame);
-
 /* Adds a note to a record, behind the others. */
 void nb_note_add(struct nb_record *record, struct nb_note *note);
 

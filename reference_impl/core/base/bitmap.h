@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Bitmaps of packet numbers. */
 #ifndef NETBLT_CORE_BITMAP_H
 #define NETBLT_CORE_BITMAP_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Big-endian numbers in byte arrays, and alignment to four bytes. */
 #ifndef NETBLT_CORE_BYTES_H
 #define NETBLT_CORE_BYTES_H
 

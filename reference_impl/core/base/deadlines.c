@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The heap of deadlines: which connection is due next. */
 #include "base/deadlines.h"
 
 #include "base/allocator.h"

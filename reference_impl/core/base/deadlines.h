@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The heap of deadlines: which connection is due next. */
 #ifndef NETBLT_CORE_DEADLINES_H
 #define NETBLT_CORE_DEADLINES_H
 

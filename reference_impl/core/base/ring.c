@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A queue of equal-size items that grows. */
 #include "base/ring.h"
 
 #include "base/allocator.h"

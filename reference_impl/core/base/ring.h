@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A queue of equal-size items that grows. */
 #ifndef NETBLT_CORE_RING_H
 #define NETBLT_CORE_RING_H
 

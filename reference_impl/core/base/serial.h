@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Comparison of sequence and buffer numbers that wrap around. */
 #ifndef NETBLT_CORE_SERIAL_H
 #define NETBLT_CORE_SERIAL_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The ends of a connection: DONE, dally, QUIT, ABORT, death timer (RFC 998 5.3). */
 #include "connection/close.h"
 
 #include "base/bytes.h"
@@ -18,11 +19,6 @@
  * turns out to be slower is waited for twice the interval that it showed. */
 #define QUIT_DALLY_MIN_INTERVALS 4 /* of our own repetition */
 #define QUIT_DALLY_MAX_US UINT64_C(60000000)
-
-static const netblt_profile *profile_of(const netblt_connection *connection)
-{
-    return connection->endpoint->config.profile;
-}
 
 void nb_close_finish(netblt_connection *connection, enum netblt_result result, const char *reason)
 {
@@ -47,8 +43,8 @@ static void stop_timers(netblt_connection *connection)
     nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at, NETBLT_TIME_NEVER);
     if (connection->started && connection->role == NETBLT_RECEIVER)
         nb_receiver_stop_timers(connection);
-    if (connection->started && !connection->death_told) {
-        connection->death_told = true;
+    if (connection->started && !connection->death_timer_ended) {
+        connection->death_timer_ended = true;
         nb_observe_timer(connection, NETBLT_EVENT_TIMER_CLEARED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
     }
 }
@@ -59,7 +55,7 @@ void nb_close_now(netblt_connection *connection)
     stop_timers(connection);
     nb_validation_forget(connection);
     connection->owed = 0;
-    nb_touch(connection);
+    nb_mark(connection);
 }
 
 /* Whether the peer may look for a proof in our reasons: it does if it knows guard.h, and while opening it may. */
@@ -88,7 +84,7 @@ static bool may_send_last(netblt_connection *connection, const char *reason)
     if (!nb_validation_is_missing(connection))
         return true;
     if (nb_validation_send_at(connection, bytes, endpoint->now) > endpoint->now ||
-        !nb_farewell_allowance(&endpoint->farewells, endpoint->now))
+        !nb_reply_take_allowance(&endpoint->replies, endpoint->now))
         return false;
     nb_validation_sent(connection, bytes, endpoint->now);
     return true;
@@ -103,11 +99,11 @@ static void send_last(netblt_connection *connection, enum nb_type type, const ch
     const char *sent = with_proof(connection, type, reason, text);
     if (!may_send_last(connection, sent))
         return;
-    size_t bytes = nb_farewell_say(&endpoint->farewells, &connection->path, &emitter, type, sent);
+    size_t bytes = nb_reply_queue(&endpoint->replies, &connection->path, &emitter, type, sent);
     if (bytes > 0) {
         connection->stats.packets_sent++;
         connection->stats.bytes_sent += bytes;
-        nb_observe_farewell(endpoint, connection);
+        nb_observe_reply(endpoint, connection);
     }
 }
 
@@ -131,7 +127,7 @@ void nb_close_sender_done(netblt_connection *connection, netblt_time now)
 void nb_close_extend_dally(netblt_connection *connection, netblt_time now)
 {
     nb_set_timer(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until,
-                 now + nb_dally_time(profile_of(connection), connection->sender.peer_control_timer_ms,
+                 now + nb_dally_time(nb_profile_of(connection), connection->sender.peer_control_timer_ms,
                                      nb_death_time(connection->own.death_timer_s)));
 }
 
@@ -163,7 +159,7 @@ void nb_close_on_abort(netblt_connection *connection, const struct nb_packet *pa
 {
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
-    if (nb_pending_end_judge(connection, NB_ABORT, reason, now) == NB_END_BELIEVED)
+    if (nb_pending_end_decide(connection, NB_ABORT, reason, now) == NB_END_BELIEVED)
         end_by_abort(connection, reason);
 }
 
@@ -265,7 +261,7 @@ void nb_close_step_quit(netblt_connection *connection, netblt_time now)
     nb_set_state(connection, NETBLT_STATE_QUITTING);
     stop_transfer(connection);
     connection->owed = NB_OWED_QUIT; /* QUIT-05: nothing of the transfer leaves any more */
-    connection->quit_wait_us = profile_of(connection)->quit_retry_us;
+    connection->quit_wait_us = nb_profile_of(connection)->quit_retry_us;
     nb_set_timer(connection, NETBLT_TIMER_QUIT, NB_NO_BUFFER, &connection->quit_retry_at,
                  now + connection->quit_wait_us);
 }
@@ -274,7 +270,7 @@ static netblt_time quit_dally_time(const netblt_connection *connection)
 {
     uint16_t peer_s = connection->peer_death_timer_s; /* 0: it never dies (AMB-50) */
     netblt_time dally = nb_death_time(peer_s == 0 ? connection->own.death_timer_s : peer_s) / 2;
-    netblt_time least = QUIT_DALLY_MIN_INTERVALS * profile_of(connection)->quit_retry_us;
+    netblt_time least = QUIT_DALLY_MIN_INTERVALS * nb_profile_of(connection)->quit_retry_us;
     if (dally < 2 * connection->quit_interval_us)
         dally = 2 * connection->quit_interval_us;
     if (dally > QUIT_DALLY_MAX_US)
@@ -319,7 +315,7 @@ void nb_close_on_quit(netblt_connection *connection, const struct nb_packet *pac
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
     bool open = connection->state == NETBLT_STATE_OPEN;
-    enum nb_end_belief belief = open ? nb_pending_end_judge(connection, NB_QUIT, reason, now) : NB_END_BELIEVED;
+    enum nb_end_belief belief = open ? nb_pending_end_decide(connection, NB_QUIT, reason, now) : NB_END_BELIEVED;
     if (belief == NB_END_BELIEVED)
         end_by_quit(connection, reason, now);
     else if (belief == NB_END_WAITS)
@@ -344,7 +340,7 @@ netblt_time nb_close_death_at(const netblt_connection *connection)
 /* TIMER-10: this end's own declared value, and no word to the peer (AMB-52). */
 static void die(netblt_connection *connection)
 {
-    connection->death_told = true;
+    connection->death_timer_ended = true;
     nb_observe_timer(connection, NETBLT_EVENT_TIMER_EXPIRED, NETBLT_TIMER_DEATH, NB_NO_BUFFER, NETBLT_TIME_NEVER);
     bool quitting = connection->state == NETBLT_STATE_QUITTING; /* QUIT-02: over, with or without QUITACK */
     const struct nb_pending_end *pending = &connection->pending_end;
@@ -359,7 +355,7 @@ static void die(netblt_connection *connection)
 }
 
 /* The process was held up: what a dally is for, to answer (CLOSE-03, QUIT-01), has not been done yet even once. */
-static bool owes_an_answer(const netblt_connection *connection)
+static bool reply_is_due(const netblt_connection *connection)
 {
     bool acks = connection->role == NETBLT_SENDER && !connection->quit_dally; /* QUIT-05: else no ack leaves any more */
     return (connection->owed & (NB_OWED_NULL_ACK | NB_OWED_QUITACK)) != 0 || (acks && connection->sender.ack_owed);
@@ -391,7 +387,7 @@ void nb_close_timeout(netblt_connection *connection, netblt_time now)
         believe(connection, now);
         return;
     }
-    if (now >= connection->dally_until && owes_an_answer(connection))
+    if (now >= connection->dally_until && reply_is_due(connection))
         begin_dally_anew(connection, now);
     if (now >= connection->dally_until) {
         nb_timer_expired(connection, NETBLT_TIMER_DALLY, NB_NO_BUFFER, &connection->dally_until);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The ends of a connection: DONE, dally, QUIT, ABORT, death timer (RFC 998 5.3). */
 #ifndef NETBLT_CORE_CLOSE_H
 #define NETBLT_CORE_CLOSE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What packets of a connection have in common, and the limit of its rate. */
 #include "connection/connection.h"
 
 struct nb_emitter nb_connection_emitter(const netblt_connection *connection)

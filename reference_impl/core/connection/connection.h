@@ -92,8 +92,8 @@ struct netblt_connection {
     netblt_time received_at;    /* last valid packet: the death timer counts from here */
     netblt_time sent_at;        /* last transmission: KEEPALIVE counts from here (AMB-51) */
 
-    bool death_told;                          /* to run no longer */
-    bool keepalive_runs;                      /* as the observer was told */
+    bool death_timer_ended;                   /* the observer knows that it no longer runs */
+    bool keepalive_runs;                      /* as the observer knows */
     bool transfers;                           /* a packet of the data phase has arrived */
     bool validated;                           /* passive: the peer has shown that our packets reach it */
     bool finished;                            /* the client knows the outcome */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The tables of connections and listeners: which one a packet is for. */
 #include "connection/demux.h"
 
 #include "base/allocator.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The log of an endpoint, and its list of marked connections. */
 #include "connection/endpoint_state.h"
 
 #include <stdarg.h>
@@ -16,7 +17,7 @@ void nb_log(const netblt_endpoint *endpoint, const char *format, ...)
     endpoint->config.log(endpoint->config.log_context, line);
 }
 
-void nb_touch(netblt_connection *connection)
+void nb_mark(netblt_connection *connection)
 {
     if (!nb_link_is_listed(&connection->marked))
         nb_marked_append(&connection->endpoint->marked, connection);

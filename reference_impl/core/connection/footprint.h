@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Bounds of the memory that a connection takes. */
 #ifndef NETBLT_CORE_FOOTPRINT_H
 #define NETBLT_CORE_FOOTPRINT_H
 
@@ -14,6 +15,9 @@
  * making. */
 #define NB_FOOTPRINT_BUFFERS_BYTES ((size_t)34 * 1024)
 #define NB_FOOTPRINT_WAITING_BYTES ((size_t)10 * 1024)
+/* Buffers that are complete, or have their OK, and wait for a lower one: they cost no memory of the client, but a slot
+ * each, at both ends. */
+#define NB_FOOTPRINT_WAITING_MAX 4096
 
 /* A ring is at most half larger than what is in it (ring.c). */
 #define NB_FOOTPRINT_IN_RING(bytes) ((bytes) + (bytes) / 2)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reports of packets, states, timers and rates to the observer of an endpoint. */
 #include "connection/observe.h"
 
 #include "connection/endpoint_state.h"
@@ -8,19 +9,19 @@ static bool observed(const netblt_endpoint *endpoint)
     return endpoint->config.event != NULL;
 }
 
-static void tell(netblt_endpoint *endpoint, netblt_event *event)
+static void report(netblt_endpoint *endpoint, netblt_event *event)
 {
     event->at = endpoint->now;
     endpoint->config.event(endpoint->config.event_context, event);
 }
 
-static void tell_packet(netblt_endpoint *endpoint, netblt_connection *connection, enum netblt_event_kind kind,
-                        const uint8_t *bytes, size_t length, const char *why)
+static void report_packet(netblt_endpoint *endpoint, netblt_connection *connection, enum netblt_event_kind kind,
+                          const uint8_t *bytes, size_t length, const char *why)
 {
     netblt_event event = {.kind = kind, .connection = connection, .why = why};
     event.packet.bytes = bytes;
     event.packet.length = length;
-    tell(endpoint, &event);
+    report(endpoint, &event);
 }
 
 void nb_observe_sent(netblt_endpoint *endpoint, netblt_connection *connection, const uint8_t *packets, size_t length,
@@ -30,29 +31,30 @@ void nb_observe_sent(netblt_endpoint *endpoint, netblt_connection *connection, c
         return;
     for (size_t offset = 0; offset < length; offset += segment_bytes) {
         size_t left = length - offset;
-        tell_packet(endpoint, connection, NETBLT_EVENT_PACKET_SENT, packets + offset,
-                    left < segment_bytes ? left : segment_bytes, NULL);
+        report_packet(endpoint, connection, NETBLT_EVENT_PACKET_SENT, packets + offset,
+                      left < segment_bytes ? left : segment_bytes, NULL);
     }
 }
 
-void nb_observe_farewell(netblt_endpoint *endpoint, netblt_connection *connection)
+void nb_observe_reply(netblt_endpoint *endpoint, netblt_connection *connection)
 {
-    const struct nb_farewell *farewell = nb_farewell_queue_last(&endpoint->farewells.queue);
-    nb_observe_sent(endpoint, connection, farewell->packet, farewell->length, farewell->length);
+    const struct nb_reply *reply = nb_replies_last(&endpoint->replies.queue);
+    nb_observe_sent(endpoint, connection, reply->packet, reply->length, reply->length);
 }
 
 void nb_observe_received(netblt_connection *connection)
 {
     netblt_endpoint *endpoint = connection->endpoint;
     if (observed(endpoint))
-        tell_packet(endpoint, connection, NETBLT_EVENT_PACKET_RECEIVED, endpoint->arrived, endpoint->arrived_bytes,
-                    NULL);
+        report_packet(endpoint, connection, NETBLT_EVENT_PACKET_RECEIVED, endpoint->arrived, endpoint->arrived_bytes,
+                      NULL);
 }
 
 void nb_observe_dropped(netblt_endpoint *endpoint, netblt_connection *connection, const char *why)
 {
     if (observed(endpoint))
-        tell_packet(endpoint, connection, NETBLT_EVENT_PACKET_DROPPED, endpoint->arrived, endpoint->arrived_bytes, why);
+        report_packet(endpoint, connection, NETBLT_EVENT_PACKET_DROPPED, endpoint->arrived, endpoint->arrived_bytes,
+                      why);
 }
 
 void nb_observe_rate(netblt_connection *connection, struct nb_burst burst, netblt_time round_trip_us,
@@ -65,7 +67,7 @@ void nb_observe_rate(netblt_connection *connection, struct nb_burst burst, netbl
     event.rate.burst_interval_ms = burst.interval_ms;
     event.rate.round_trip_us = round_trip_us;
     event.rate.measured_bps = measured_bps;
-    tell(connection->endpoint, &event);
+    report(connection->endpoint, &event);
 }
 
 void nb_observe_buffer_done(netblt_connection *connection, uint64_t index, uint32_t length)
@@ -75,7 +77,7 @@ void nb_observe_buffer_done(netblt_connection *connection, uint64_t index, uint3
     netblt_event event = {.kind = NETBLT_EVENT_BUFFER_DONE, .connection = connection};
     event.buffer.index = index;
     event.buffer.length = length;
-    tell(connection->endpoint, &event);
+    report(connection->endpoint, &event);
 }
 
 void nb_observe_timer(netblt_connection *connection, enum netblt_event_kind kind, enum netblt_timer which,
@@ -87,7 +89,7 @@ void nb_observe_timer(netblt_connection *connection, enum netblt_event_kind kind
     event.timer.which = which;
     event.timer.buffer = buffer;
     event.timer.until = until;
-    tell(connection->endpoint, &event);
+    report(connection->endpoint, &event);
 }
 
 void nb_set_state(netblt_connection *connection, enum netblt_state state)
@@ -98,7 +100,7 @@ void nb_set_state(netblt_connection *connection, enum netblt_state state)
         return;
     netblt_event event = {.kind = NETBLT_EVENT_STATE, .connection = connection};
     event.state = (int)state;
-    tell(connection->endpoint, &event);
+    report(connection->endpoint, &event);
 }
 
 void nb_set_timer(netblt_connection *connection, enum netblt_timer which, uint64_t buffer, netblt_time *timer,

@@ -54,7 +54,8 @@ static enum nb_end_belief begin_wait(netblt_connection *connection, enum nb_type
     return NB_END_WAITS;
 }
 
-enum nb_end_belief nb_pending_end_judge(netblt_connection *connection, enum nb_type type, char *reason, netblt_time now)
+enum nb_end_belief nb_pending_end_decide(netblt_connection *connection, enum nb_type type, char *reason,
+                                         netblt_time now)
 {
     bool proven = nb_guard_take_proof(reason, connection->unique_id, type);
     if (!connection->endpoint->secret.known || proven)

@@ -17,8 +17,8 @@ enum nb_end_belief {
 };
 
 /* An ABORT, QUIT or REFUSED with this reason has arrived. The proof is taken off the reason. */
-enum nb_end_belief nb_pending_end_judge(netblt_connection *connection, enum nb_type type, char *reason,
-                                        netblt_time now);
+enum nb_end_belief nb_pending_end_decide(netblt_connection *connection, enum nb_type type, char *reason,
+                                         netblt_time now);
 /* A packet of a transfer that goes on, or the RESPONSE of one that begins, has arrived. */
 void nb_pending_end_refute(netblt_connection *connection, netblt_time now);
 /* Whether the wait is over: the packet that it was for is to be believed. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data receiver's ring of buffers. */
 #include "connection/receive_buffers.h"
 
 #include "base/allocator.h"

@@ -25,18 +25,18 @@ struct nb_receive_buffer {
     uint8_t *memory; /* the client's; NULL when it has it back */
     uint64_t *got;   /* a bit for each packet in place */
     uint32_t received;
-    uint32_t packets; /* 0 until the LDATA arrived */
-    uint32_t length;  /* bytes, known with the LDATA */
-    uint32_t seen;    /* highest packet number in place, plus one */
-    uint16_t awaited; /* sequence number of the message that ACK-WAIT waits for */
-    bool fresh;       /* a packet arrived while in ACK-WAIT */
-    bool more_to_ask; /* the last RESEND did not hold all missing packets (AMB-33) */
-    uint32_t ask_from;
-    bool asked;           /* a RESEND was queued at least once */
-    unsigned repeats;     /* data timer expiries in a row without any packet between (AMB-35) */
-    netblt_time timer_at; /* NETBLT_TIME_NEVER when it does not run */
-    uint32_t newest;      /* packet that arrived last, plus one, and when: for the spacing */
-    netblt_time newest_at;
+    uint32_t packets;          /* 0 until the LDATA arrived */
+    uint32_t length;           /* bytes, known with the LDATA */
+    uint32_t seen;             /* highest packet number in place, plus one */
+    uint16_t awaited;          /* sequence number of the message that ACK-WAIT waits for */
+    bool packet_since_request; /* a packet arrived while in ACK-WAIT */
+    bool resend_incomplete;    /* the last RESEND did not hold all missing packets (AMB-33) */
+    uint32_t resend_from;      /* then: the first missing packet of the next one */
+    bool resend_queued;        /* a RESEND was queued at least once */
+    unsigned expiries;         /* data timer expiries in a row without any packet between (AMB-35) */
+    netblt_time timer_at;      /* NETBLT_TIME_NEVER when it does not run */
+    uint32_t latest;           /* packet that arrived last, plus one, and when: for the spacing */
+    netblt_time latest_at;
 };
 
 struct nb_receiver {
@@ -48,20 +48,20 @@ struct nb_receiver {
     struct nb_burst burst;   /* what the sender uses: negotiated, or as its newest NULL-ACK says */
     struct nb_spacing spacing;
 
-    uint32_t base; /* buffer number of index 0 (AMB-09) */
+    uint32_t first_number; /* buffer number of index 0 (AMB-09) */
     uint32_t buffer_size;
     uint16_t packet_size;
-    uint32_t most_packets; /* in a full buffer */
+    uint32_t packets_per_buffer; /* of a full one */
     uint16_t max_outstanding;
-    size_t most_slots; /* in `buffers` */
+    size_t max_slots; /* in `buffers` */
 
     struct nb_ring buffers; /* of struct nb_receive_buffer, indices first .. */
     uint64_t first;         /* lowest index that was not delivered */
     size_t outstanding;     /* GO'd and not RECEIVED */
     bool last_known;        /* L was seen */
     uint64_t last_index;
-    bool awaits_confirmation;    /* options.confirm_end: the OK of `withheld` waits for netblt_confirm() */
-    uint32_t withheld;           /* number of the buffer that was completed last */
+    bool awaits_confirmation;    /* options.confirm_end: the OK of `unconfirmed` waits for netblt_confirm() */
+    uint32_t unconfirmed;        /* number of the buffer that was completed last */
     bool client_waits;           /* get_receive_buffer answered NULL */
     netblt_time data_timer_from; /* no data timer expires before */
 };

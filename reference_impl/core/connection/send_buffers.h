@@ -17,15 +17,15 @@ void nb_sender_release(netblt_connection *connection, uint64_t index, const uint
 void nb_sender_release_all(netblt_connection *connection);
 /* Frees the ring. The client gets nothing back by this. */
 void nb_sender_free(netblt_connection *connection);
-/* The peer has been validated: nothing more is withheld from it (withheld.h). */
-void nb_sender_release_withheld(netblt_connection *connection);
+/* The peer has been validated: nothing more is withheld from it (resend_challenge.h). */
+void nb_sender_end_challenges(netblt_connection *connection);
 /* No buffer is half sent: a QUIT may go out (QUIT-04). */
 bool nb_sender_at_boundary(const netblt_connection *connection);
 
 bool nb_send_buffer_has_work(const struct nb_send_buffer *buffer);
 /* Moves next_new past packets that are withheld. */
-void nb_send_buffer_skip_withheld(struct nb_send_buffer *buffer);
+void nb_send_buffer_skip_omitted(struct nb_send_buffer *buffer);
 /* Queues a packet below next_new to be sent, again or, if it was withheld, for the first time. */
-void nb_send_buffer_queue_repair(struct nb_send_buffer *buffer, uint32_t packet);
+void nb_send_buffer_queue_retransmission(struct nb_send_buffer *buffer, uint32_t packet);
 
 #endif

@@ -8,27 +8,27 @@
 #include "control/sequence.h"
 #include "rate/pacing.h"
 #include "rate/rate_interface.h"
-#include "security/withheld.h"
+#include "security/resend_challenge.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* A buffer between the client's get_send_buffer and its OK: SENDING, in RFC 998 5.2.2. Packets below next_new were sent
- * at least once; a bit in `repairs` says that a RESEND named the packet and that it was not sent since. */
+ * at least once; a bit in `retransmit` says that a RESEND named the packet and that it was not sent since. */
 struct nb_send_buffer {
     const uint8_t *data;
     uint32_t length;
     uint32_t number;  /* that of its GO */
     uint32_t packets; /* >= 1: an empty buffer is one empty LDATA (AMB-41) */
     uint32_t next_new;
-    uint32_t settled;  /* packets that the peer has shown to have: netblt_stats.data_packets_settled */
-    uint64_t *repairs; /* NULL until the first RESEND */
-    uint32_t repairs_queued;
-    uint32_t repairs_from; /* no bit is set below */
+    uint32_t settled;          /* packets that the peer has shown to have: netblt_stats.data_packets_settled */
+    uint64_t *retransmit;      /* NULL until the first RESEND */
+    uint32_t retransmit_count; /* bits that are set */
+    uint32_t retransmit_from;  /* no bit is set below */
     bool last;
-    bool sent;                    /* got its OK: SENT; waits only for lower buffers to leave the ring */
-    struct nb_withheld *withheld; /* from an unvalidated peer; NULL = nothing */
+    bool sent;                             /* got its OK: SENT; waits only for lower buffers to leave the ring */
+    struct nb_resend_challenge *challenge; /* of an unvalidated peer; NULL = every packet is sent */
 };
 
 struct nb_sender {
@@ -45,7 +45,7 @@ struct nb_sender {
     uint64_t work_from; /* no buffer below has anything to send */
     size_t outstanding; /* in the ring and not SENT */
     size_t max_outstanding;
-    size_t most_slots; /* in the ring */
+    size_t max_slots; /* in the ring */
     bool last_known;
     uint64_t last_index;
     bool client_waits; /* get_send_buffer answered WAIT */

@@ -63,10 +63,10 @@ void nb_validation_done(netblt_connection *connection)
     connection->validated = true;
     nb_validation_forget(connection);
     if (connection->started && connection->role == NETBLT_SENDER)
-        nb_sender_release_withheld(connection);
+        nb_sender_end_challenges(connection);
     else if (connection->started)
         nb_control_timer_for_unvalidated(&connection->receiver.control_timer, false);
-    nb_touch(connection);
+    nb_mark(connection);
     if (was_missing && connection->client->validated != NULL)
         connection->client->validated(connection->context, connection);
 }

@@ -8,7 +8,7 @@
 
 /* RFC 998 cannot tell who sent an OPEN: its source address may be forged, and then everything that we send goes to a
  * victim. A peer is validated when it has named something that it can only know from our packets (guard.h,
- * withheld.h):
+ * resend_challenge.h):
  *   - we receive: DATA carries the number of our buffer, which is random;
  *   - we send, and the peer knows guard.h: GO names the buffer number that the token of RESPONSE stands for;
  *   - we send to any other peer: RESEND names the packets that were withheld, with a probability of at most 2^-16 to do

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The queue of control messages and the content of CONTROL packets (RFC 998 5.2.1). */
 #include "control/control_queue.h"
 
 #include "base/allocator.h"
@@ -160,11 +161,11 @@ size_t nb_control_queue_write(struct nb_control_queue *queue, uint8_t *body, siz
         bytes += write_message(body + bytes, message_at(queue, i), control_timer_ms);
     if (count > 0) {
         struct nb_control_message *highest = message_at(queue, count - 1);
-        if (highest->led == 0)
-            highest->first_led_at = now;
-        highest->led_at = now;
-        if (highest->led < 2)
-            highest->led++;
+        if (highest->times_highest == 0)
+            highest->first_highest_at = now;
+        highest->highest_at = now;
+        if (highest->times_highest < 2)
+            highest->times_highest++;
     }
     if (queue->sent < count)
         queue->sent = count;

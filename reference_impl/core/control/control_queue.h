@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The queue of control messages and the content of CONTROL packets (RFC 998 5.2.1). */
 #ifndef NETBLT_CORE_CONTROL_QUEUE_H
 #define NETBLT_CORE_CONTROL_QUEUE_H
 
@@ -21,15 +22,15 @@ enum { NB_CONTROL_QUEUE_MAX_MESSAGES = 0x7000 };
  * (AMB-44). */
 struct nb_control_message {
     uint16_t seq;
-    uint8_t type; /* enum nb_message_type */
-    uint8_t led;  /* CONTROL packets in which it was the highest, at most 2 */
+    uint8_t type;          /* enum nb_message_type */
+    uint8_t times_highest; /* CONTROL packets in which it was the highest message, at most 2 */
     uint32_t buffer;
     uint16_t burst_size; /* OK */
     uint16_t burst_interval_ms;
     uint16_t count; /* RESEND */
     uint16_t *packets;
-    netblt_time first_led_at;
-    netblt_time led_at; /* when the packet left in which it was the highest */
+    netblt_time first_highest_at;
+    netblt_time highest_at; /* when the newest of these packets left */
 };
 
 struct nb_control_queue {
@@ -45,7 +46,7 @@ struct nb_control_queue {
 void nb_control_queue_init(struct nb_control_queue *queue, size_t limit_bytes, const netblt_allocator *allocator);
 void nb_control_queue_free(struct nb_control_queue *queue);
 
-/* Each adds a message and answers its sequence number through *seq; false when memory is short. */
+/* Each adds a message and returns its sequence number through *seq; false when memory is short. */
 bool nb_control_queue_go(struct nb_control_queue *queue, uint32_t buffer, uint16_t *seq);
 bool nb_control_queue_ok(struct nb_control_queue *queue, uint32_t buffer, uint16_t burst_size,
                          uint16_t burst_interval_ms, uint16_t *seq);
@@ -60,7 +61,7 @@ bool nb_control_queue_is_empty(const struct nb_control_queue *queue);
 /* Whether the next packet would hold a message that was never sent. */
 bool nb_control_queue_has_news(const struct nb_control_queue *queue);
 
-/* Writes the messages of one CONTROL packet to `body` and answers their bytes. `capacity` is the body's. */
+/* Writes the messages of one CONTROL packet to `body` and returns their bytes. `capacity` is the body's. */
 size_t nb_control_queue_write(struct nb_control_queue *queue, uint8_t *body, size_t capacity, uint16_t control_timer_ms,
                               netblt_time now);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data sender's queue of GO messages (RFC 998 5.2.1). */
 #ifndef NETBLT_CORE_GO_QUEUE_H
 #define NETBLT_CORE_GO_QUEUE_H
 

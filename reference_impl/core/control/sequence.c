@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The control sequence numbers that the data sender has recorded. */
 #include "control/sequence.h"
 
 #include "base/bitmap.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Lengths of the control, data, KEEPALIVE, dally and death timers; profiles of constants. */
 #include "control/timers.h"
 
 #define MS_US UINT64_C(1000)
@@ -23,10 +24,10 @@ const netblt_profile netblt_profile_default = {
     .catch_up_max_us = MS_US,
 };
 
-/* RFC 1030's hosts planned a burst from the actual start of the one before: a late burst is never caught up. A repair
- * and the packets that follow it share one burst, or a lossy row with one buffer would lose a burst interval for each
- * repair, which the published speeds exclude; and data timers follow the average distance of packets alone
- * (R1030-07). */
+/* RFC 1030's hosts planned a burst from the actual start of the one before: a late burst is never caught up. A
+ * retransmission and the packets that follow it share one burst: otherwise a lossy row with one buffer would lose a
+ * burst interval for each retransmission, which the published speeds exclude. Data timers follow the average distance
+ * of packets alone (R1030-07). */
 const netblt_profile netblt_profile_mit1987 = {
     .name = "mit1987",
     .open_retry_us = SECOND_US,
@@ -181,23 +182,26 @@ void nb_spacing_sample(struct nb_spacing *spacing, netblt_time distance_us, stru
     spacing->count = 0;
 }
 
-netblt_time nb_transfer_time(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing)
+/* `negotiated` is the time that the packets take by the negotiated pace. */
+static netblt_time by_slower_pace(netblt_time negotiated, uint64_t packets, const struct nb_spacing *spacing)
 {
-    uint64_t bursts = (packets + burst.size - 1) / burst.size;
-    netblt_time negotiated = bursts * burst.interval_ms * MS_US;
     netblt_time measured = packets * spacing->mean_us;
     if (spacing->decides && spacing->mean_us > 0)
         return measured;
     return negotiated > measured ? negotiated : measured;
 }
 
+netblt_time nb_transfer_time(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing)
+{
+    uint64_t bursts = (packets + burst.size - 1) / burst.size;
+    netblt_time negotiated = bursts * burst.interval_ms * MS_US;
+    return by_slower_pace(negotiated, packets, spacing);
+}
+
 netblt_time nb_share_of_transfer(uint64_t packets, struct nb_burst burst, const struct nb_spacing *spacing)
 {
     netblt_time negotiated = packets * burst.interval_ms * MS_US / burst.size;
-    netblt_time measured = packets * spacing->mean_us;
-    if (spacing->decides && spacing->mean_us > 0)
-        return measured;
-    return negotiated > measured ? negotiated : measured;
+    return by_slower_pace(negotiated, packets, spacing);
 }
 
 netblt_time nb_data_timer_tight(const netblt_profile *profile, netblt_time expected_us)

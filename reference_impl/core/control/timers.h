@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Lengths of the control, data, KEEPALIVE, dally and death timers. */
 #ifndef NETBLT_CORE_TIMERS_H
 #define NETBLT_CORE_TIMERS_H
 
@@ -29,7 +30,7 @@ void nb_control_timer_init(struct nb_control_timer *timer, const netblt_profile 
 void nb_control_timer_sample(struct nb_control_timer *timer, netblt_time round_trip_us);
 /* What was sent several times was answered `round_trip_us` after the first time. Karn's rule forbids to learn from it;
  * but while nothing is known it is the best guess, and on a path whose round trip exceeds the initial timer it is all
- * that can ever be had. The first true sample replaces it. Answers whether it was taken. */
+ * that can ever be had. The first true sample replaces it. Returns whether it was taken. */
 bool nb_control_timer_guess(struct nb_control_timer *timer, netblt_time round_trip_us);
 /* The timer expired. */
 void nb_control_timer_back_off(struct nb_control_timer *timer);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The public calls of an endpoint: input, output, timers and the client's requests. */
 #include "base/allocator.h"
 #include "base/versioned.h"
 #include "connection/close.h"
@@ -57,7 +58,7 @@ netblt_endpoint *netblt_endpoint_new(const netblt_config *config)
     endpoint->config = known;
     if (endpoint->config.profile == NULL)
         endpoint->config.profile = &netblt_profile_default;
-    nb_farewells_init(&endpoint->farewells, &endpoint->allocator);
+    nb_replies_init(&endpoint->replies, &endpoint->allocator);
     endpoint->secret = nb_secret_read(known.secret);
     endpoint->demux.key = endpoint->secret.key;
     nb_budget_init(&endpoint->budget, known.unvalidated_bytes_per_s);
@@ -86,7 +87,7 @@ void netblt_endpoint_free(netblt_endpoint *endpoint)
     }
     nb_demux_free(&endpoint->demux);
     nb_deadlines_free(&endpoint->deadlines);
-    nb_farewells_free(&endpoint->farewells);
+    nb_replies_free(&endpoint->replies);
     netblt_allocator allocator = endpoint->allocator;
     nb_release(&allocator, endpoint);
 }
@@ -110,10 +111,10 @@ static void schedule(netblt_connection *connection)
     nb_deadlines_set(&endpoint->deadlines, &connection->deadline, nb_connection_deadline(connection, endpoint->now));
 }
 
-static void bury(netblt_endpoint *endpoint, netblt_connection *connection)
+static void unlink_closed(netblt_endpoint *endpoint, netblt_connection *connection)
 {
     if (!connection->active && nb_validation_response_was_seen(connection))
-        nb_gone_remember(&endpoint->gone, connection, endpoint->now);
+        nb_time_wait_add(&endpoint->time_wait, connection, endpoint->now);
     nb_ready_remove(connection);
     nb_deadlines_set(&endpoint->deadlines, &connection->deadline, NETBLT_TIME_NEVER);
     nb_demux_remove(&endpoint->demux, connection);
@@ -143,7 +144,7 @@ static void settle(netblt_endpoint *endpoint)
         if (connection->state == NETBLT_STATE_CLOSED) {
             if (nb_link_is_listed(&connection->marked)) /* again, by a callback of its own last step */
                 continue;
-            bury(endpoint, connection);
+            unlink_closed(endpoint, connection);
         } else {
             schedule(connection);
         }
@@ -202,7 +203,7 @@ int netblt_open(netblt_endpoint *endpoint, const netblt_open_args *program, netb
     netblt_connection *opened = make_active(endpoint, &args, &client);
     if (opened != NULL) {
         nb_open_start(opened, now);
-        nb_touch(opened);
+        nb_mark(opened);
         *connection = opened;
     }
     leave(endpoint);
@@ -286,7 +287,7 @@ static int input_one(netblt_endpoint *endpoint, const netblt_path *path, const u
         connection->stats.bytes_received += packet.length;
         nb_observe_received(connection);
         nb_connection_input(connection, &packet, now);
-        nb_touch(connection);
+        nb_mark(connection);
     } else if (packet.type == NB_OPEN) {
         nb_open_on_request(endpoint, path, &packet, now);
     } else { /* for nobody: silence (DEMUX-03, AMB-55) */
@@ -323,7 +324,7 @@ static void run_timers(netblt_endpoint *endpoint, netblt_time now)
             (netblt_connection *)(void *)((char *)due - offsetof(netblt_connection, deadline));
         nb_deadlines_set(&endpoint->deadlines, due, NETBLT_TIME_NEVER);
         nb_connection_timeout(connection, now);
-        nb_touch(connection);
+        nb_mark(connection);
     }
 }
 
@@ -347,13 +348,13 @@ static size_t output_of_connections(netblt_endpoint *endpoint, uint8_t *packets,
 {
     /* Each ready connection once: one whose packet does not fit must not keep the others waiting. */
     const netblt_connection *stop = nb_ready_last(&endpoint->ready);
-    size_t needed = output->needed; /* by a farewell */
+    size_t needed = output->needed; /* by a reply */
     for (;;) {
         netblt_connection *connection = nb_ready_take(&endpoint->ready);
         size_t bytes = 0;
         if (connection != NULL) {
             bytes = nb_connection_output(connection, packets, capacity, output, now);
-            nb_touch(connection); /* scheduled anew, behind all others that are ready */
+            nb_mark(connection); /* scheduled anew, behind all others that are ready */
             if (bytes == 0 && output->needed != 0 && (needed == 0 || output->needed < needed))
                 needed = output->needed;
         }
@@ -371,7 +372,7 @@ size_t netblt_output_burst(netblt_endpoint *endpoint, uint8_t *packets, size_t c
 {
     netblt_timeout(endpoint, now);
     now = enter(endpoint, now);
-    size_t bytes = nb_farewell_write(&endpoint->farewells, packets, capacity, output);
+    size_t bytes = nb_reply_write(&endpoint->replies, packets, capacity, output);
     if (bytes == 0)
         bytes = output_of_connections(endpoint, packets, capacity, output, now);
     leave(endpoint);
@@ -380,7 +381,7 @@ size_t netblt_output_burst(netblt_endpoint *endpoint, uint8_t *packets, size_t c
 
 netblt_time netblt_deadline(const netblt_endpoint *endpoint)
 {
-    if (!nb_list_is_empty(&endpoint->farewells.queue) || !nb_list_is_empty(&endpoint->ready))
+    if (!nb_list_is_empty(&endpoint->replies.queue) || !nb_list_is_empty(&endpoint->ready))
         return endpoint->now;
     const struct nb_deadline *first = nb_deadlines_first(&endpoint->deadlines);
     return first == NULL ? NETBLT_TIME_NEVER : first->at;
@@ -401,7 +402,7 @@ void netblt_resume(netblt_connection *connection, netblt_time now)
         connection->sender.client_waits = false;
     else if (connection->started)
         connection->receiver.client_waits = false;
-    nb_touch(connection);
+    nb_mark(connection);
     leave(endpoint);
 }
 
@@ -420,7 +421,7 @@ int netblt_quit(netblt_connection *connection, const char *reason, netblt_time n
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
     now = enter(endpoint, now);
     nb_close_want_quit(connection, reason, now);
-    nb_touch(connection);
+    nb_mark(connection);
     leave(endpoint);
     return 0;
 }
@@ -433,7 +434,7 @@ int netblt_confirm(netblt_connection *connection, netblt_time now)
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
     enter(endpoint, now);
     nb_receiver_confirm(connection);
-    nb_touch(connection);
+    nb_mark(connection);
     leave(endpoint);
     return 0;
 }
@@ -447,7 +448,7 @@ int netblt_abort(netblt_connection *connection, const char *reason, netblt_time 
     netblt_endpoint *endpoint = connection->endpoint; /* outlives the connection */
     enter(endpoint, now);
     nb_close_abort(connection, reason);
-    nb_touch(connection);
+    nb_mark(connection);
     leave(endpoint);
     return 0;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Connection setup: OPEN, RESPONSE and REFUSED at both ends (RFC 998 5.1). */
 #include "endpoint/open.h"
 
 #include "base/allocator.h"
@@ -73,7 +74,7 @@ static bool give_up_opening(const netblt_connection *connection, netblt_time now
     netblt_time patience = connection->options.open_timeout_us;
     if (patience != 0)
         return now - connection->open_first_at >= patience;
-    return connection->open_attempts >= connection->endpoint->config.profile->open_attempts;
+    return connection->open_attempts >= nb_profile_of(connection)->open_attempts;
 }
 
 /* Waits double; the last one ends when the client's patience does. */
@@ -89,7 +90,7 @@ static netblt_time next_open_retry(const netblt_connection *connection, netblt_t
 void nb_open_start(netblt_connection *connection, netblt_time now)
 {
     nb_set_state(connection, NETBLT_STATE_OPENING);
-    connection->open_wait_us = connection->endpoint->config.profile->open_retry_us;
+    connection->open_wait_us = nb_profile_of(connection)->open_retry_us;
     connection->open_attempts = 1;
     connection->open_first_at = now;
     nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at,
@@ -148,7 +149,7 @@ static void become_open(netblt_connection *connection, netblt_time first_round_t
 {
     nb_set_state(connection, NETBLT_STATE_OPEN);
     /* OPEN-05; open_again() */
-    connection->open_wait_us = connection->endpoint->config.profile->open_retry_us;
+    connection->open_wait_us = nb_profile_of(connection)->open_retry_us;
     if (connection->open_wait_us < OPEN_AGAIN_ROUND_TRIPS * first_round_trip_us)
         connection->open_wait_us = OPEN_AGAIN_ROUND_TRIPS * first_round_trip_us;
     nb_set_timer(connection, NETBLT_TIMER_OPEN, NB_NO_BUFFER, &connection->open_retry_at,
@@ -194,16 +195,16 @@ static void adopt_response(netblt_connection *connection, const struct nb_open_f
 }
 
 /* OPEN-09: an attempt to open a second connection on the port pair of this one, which survives (AMB-18). */
-static void answer_foreign_id(netblt_connection *connection, netblt_time now)
+static void reply_to_foreign_id(netblt_connection *connection, netblt_time now)
 {
     struct nb_emitter emitter = nb_connection_emitter(connection);
     netblt_endpoint *endpoint = connection->endpoint;
-    size_t bytes = nb_farewell_answer(&endpoint->farewells, &connection->path, &emitter, NB_ABORT,
-                                      "port pair is in use by another connection", now);
+    size_t bytes = nb_reply_queue_limited(&endpoint->replies, &connection->path, &emitter, NB_ABORT,
+                                          "port pair is in use by another connection", now);
     if (bytes == 0)
         return;
     nb_validation_sent(connection, bytes, now);
-    nb_observe_farewell(endpoint, NULL);
+    nb_observe_reply(endpoint, NULL);
 }
 
 void nb_open_on_response(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
@@ -212,7 +213,7 @@ void nb_open_on_response(netblt_connection *connection, const struct nb_packet *
     bool opening = connection->state == NETBLT_STATE_OPENING;
     if (response->unique_id != connection->unique_id) {
         if (!opening) /* while opening: the answer to an earlier attempt (OPEN-10, AMB-20) */
-            answer_foreign_id(connection, now);
+            reply_to_foreign_id(connection, now);
         return;
     }
     if (!opening) /* OPEN-08 */
@@ -245,7 +246,7 @@ void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *p
 {
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     nb_text_copy(reason, packet->reason);
-    enum nb_end_belief belief = nb_pending_end_judge(connection, (enum nb_type)packet->type, reason, now);
+    enum nb_end_belief belief = nb_pending_end_decide(connection, (enum nb_type)packet->type, reason, now);
     if (belief == NB_END_BELIEVED)
         end_by_refusal(connection, reason);
     else if (belief == NB_END_WAITS) /* no OPEN after a refusal; a RESPONSE shows that it was forged */
@@ -257,7 +258,7 @@ void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *p
 void nb_open_on_open(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)
 {
     if (packet->open.unique_id != connection->unique_id) {
-        answer_foreign_id(connection, now);
+        reply_to_foreign_id(connection, now);
         return;
     }
     connection->response_room = packet->length;
@@ -277,8 +278,8 @@ bool nb_open_replaces(const netblt_connection *connection, const struct nb_packe
     return packet->type == NB_OPEN && connection->state == NETBLT_STATE_DALLYING && !connection->guarded &&
            packet->open.unique_id != connection->unique_id &&
            nb_demux_listener(&endpoint->demux, connection->local_port) != NULL &&
-           !nb_gone_knows(&endpoint->gone, &connection->path, connection->local_port, connection->foreign_port,
-                          packet->open.unique_id, now) &&
+           !nb_time_wait_has(&endpoint->time_wait, &connection->path, connection->local_port, connection->foreign_port,
+                             packet->open.unique_id, now) &&
            nb_proposal_unusable(&packet->open) == NULL && !is_string_too_long(&packet->open);
 }
 
@@ -327,8 +328,8 @@ static void refuse(netblt_endpoint *endpoint, const netblt_path *path, const str
         nb_guard_append_proof(text, open->open.unique_id, NB_REFUSED);
     struct nb_emitter emitter = {open->version, open->foreign_port, open->local_port};
     nb_observe_dropped(endpoint, NULL, "refused");
-    if (nb_farewell_answer(&endpoint->farewells, path, &emitter, NB_REFUSED, text, now) > 0)
-        nb_observe_farewell(endpoint, NULL);
+    if (nb_reply_queue_limited(&endpoint->replies, path, &emitter, NB_REFUSED, text, now) > 0)
+        nb_observe_reply(endpoint, NULL);
 }
 
 /* The proposal as it would be accepted whole, for the listener to tighten. */
@@ -401,7 +402,7 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
     connection->stats.bytes_received = open->length;
     nb_observe_received(connection);
     become_open(connection, 0, now);
-    nb_touch(connection);
+    nb_mark(connection);
     return NULL;
 }
 
@@ -413,7 +414,8 @@ void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, cons
         refuse(endpoint, path, packet, "nobody listens here", now); /* AMB-26 */
         return;
     }
-    if (nb_gone_knows(&endpoint->gone, path, packet->foreign_port, packet->local_port, packet->open.unique_id, now)) {
+    if (nb_time_wait_has(&endpoint->time_wait, path, packet->foreign_port, packet->local_port, packet->open.unique_id,
+                         now)) {
         nb_observe_dropped(endpoint, NULL, "its connection is over");
         return;
     }

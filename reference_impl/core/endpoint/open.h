@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Connection setup: OPEN, RESPONSE and REFUSED at both ends (RFC 998 5.1). */
 #ifndef NETBLT_CORE_OPEN_H
 #define NETBLT_CORE_OPEN_H
 

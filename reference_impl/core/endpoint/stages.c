@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Chooses the part that processes a packet, a timer or output, by the stage of the connection. */
 #include "endpoint/stages.h"
 
 #include "connection/close.h"
@@ -109,8 +110,8 @@ static netblt_time keepalive_at(const netblt_connection *connection)
     if (connection->state == NETBLT_STATE_OPENING || connection->state == NETBLT_STATE_QUITTING ||
         connection->quit_dally)
         return NETBLT_TIME_NEVER;
-    return connection->sent_at + nb_keepalive_interval(connection->endpoint->config.profile,
-                                                       connection->peer_death_timer_s, connection->own.death_timer_s);
+    return connection->sent_at + nb_keepalive_interval(nb_profile_of(connection), connection->peer_death_timer_s,
+                                                       connection->own.death_timer_s);
 }
 
 void nb_connection_timeout(netblt_connection *connection, netblt_time now)
@@ -136,7 +137,7 @@ void nb_connection_timeout(netblt_connection *connection, netblt_time now)
 }
 
 /* Tells the observer that KEEPALIVE's timer runs, or that it does not. */
-static void tell_keepalive(netblt_connection *connection)
+static void report_keepalive(netblt_connection *connection)
 {
     netblt_time at = connection->state == NETBLT_STATE_CLOSED ? NETBLT_TIME_NEVER : keepalive_at(connection);
     bool runs = at != NETBLT_TIME_NEVER;
@@ -152,7 +153,7 @@ void nb_connection_step(netblt_connection *connection, netblt_time now)
     if (connection->quit_wanted)
         nb_close_step_quit(connection, now);
     if ((connection->owed & NB_OWED_KEEPALIVE) == 0)
-        tell_keepalive(connection);
+        report_keepalive(connection);
     if (connection->state == NETBLT_STATE_CLOSED || !connection->started)
         return;
     if (connection->role == NETBLT_SENDER)

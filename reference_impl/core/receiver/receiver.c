@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data receiver: start, GO, completion and delivery of buffers (RFC 998 5.2). */
 #include "receiver/receiver.h"
 
 #include "base/bitmap.h"
@@ -9,6 +10,7 @@
 #include "connection/observe.h"
 #include "connection/receive_buffers.h"
 #include "connection/validation.h"
+#include "rate/rate_pair.h"
 #include "wire/params.h"
 
 #include <assert.h>
@@ -18,8 +20,6 @@
 #define CONTROL_LIMIT_FLOOR_BYTES (576 - 20 - 8)
 /* More GOs at a time than this help no transfer, and with their OKs and RESENDs they could fill the sequence space. */
 #define OUTSTANDING_MAX 8192
-/* Complete buffers that wait for a lower one to be delivered cost no client memory with any_order, but a slot each. */
-#define WAITING_MAX 4096
 /* Un-acked messages beyond those that the outstanding buffers explain: OKs whose acks are on their way. */
 #define CONTROL_SPARE_MESSAGES 64
 
@@ -30,16 +30,16 @@ static void limit_memory(const netblt_connection *connection, struct nb_receiver
 {
     size_t message = NB_FOOTPRINT_IN_RING(sizeof(struct nb_control_message));
     size_t slot = NB_FOOTPRINT_IN_RING(sizeof(struct nb_receive_buffer));
-    size_t bits = nb_bitmap_words(receiver->most_packets) * sizeof(uint64_t) + NB_FOOTPRINT_BLOCK_BYTES;
+    size_t bits = nb_bitmap_words(receiver->packets_per_buffer) * sizeof(uint64_t) + NB_FOOTPRINT_BLOCK_BYTES;
     size_t list = nb_control_queue_resend_room(&receiver->queue) * sizeof(uint16_t);
-    if (list > receiver->most_packets * sizeof(uint16_t))
-        list = receiver->most_packets * sizeof(uint16_t);
+    if (list > receiver->packets_per_buffer * sizeof(uint16_t))
+        list = receiver->packets_per_buffer * sizeof(uint16_t);
     receiver->max_outstanding = (uint16_t)nb_footprint_items(
         slot + bits + 2 * message + list + NB_FOOTPRINT_BLOCK_BYTES, receiver->buffer_size / 100,
         NB_FOOTPRINT_BUFFERS_BYTES, receiver->max_outstanding);
-    size_t waiting =
-        nb_footprint_items(slot + message, receiver->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, WAITING_MAX);
-    receiver->most_slots = receiver->max_outstanding + (connection->options.any_order ? waiting : 0);
+    size_t waiting = nb_footprint_items(slot + message, receiver->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES,
+                                        NB_FOOTPRINT_WAITING_MAX);
+    receiver->max_slots = receiver->max_outstanding + (connection->options.any_order ? waiting : 0);
 }
 
 /* That of OPEN and RESPONSE. */
@@ -70,7 +70,7 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
 {
     struct nb_receiver *receiver = &connection->receiver;
     const netblt_params *agreed = &connection->agreed;
-    const netblt_profile *profile = connection->endpoint->config.profile;
+    const netblt_profile *profile = nb_profile_of(connection);
     struct nb_burst burst = {agreed->burst_size, agreed->burst_interval_ms};
     size_t limit = nb_align4((size_t)agreed->packet_size + NETBLT_DATA_HEADER_BYTES);
     *receiver = (struct nb_receiver){
@@ -78,10 +78,10 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
         .data_timer_from = NETBLT_TIME_NEVER,
         .offered = burst,
         .burst = burst,
-        .base = first_buffer(connection),
+        .first_number = first_buffer(connection),
         .buffer_size = agreed->buffer_size,
         .packet_size = agreed->packet_size,
-        .most_packets = nb_packets_per_buffer(agreed->buffer_size, agreed->packet_size),
+        .packets_per_buffer = nb_packets_per_buffer(agreed->buffer_size, agreed->packet_size),
         .spacing.decides = profile->measured_pace_decides,
         .max_outstanding = agreed->max_buffers < OUTSTANDING_MAX ? agreed->max_buffers : OUTSTANDING_MAX,
     };
@@ -93,7 +93,7 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
     nb_control_timer_for_unvalidated(&receiver->control_timer, nb_validation_is_missing(connection));
     const struct nb_rate_setup setup = {
         .negotiated = burst,
-        .buffer_packets = receiver->most_packets,
+        .buffer_packets = receiver->packets_per_buffer,
         .limit_rate = nb_connection_rate_limit(connection),
         .seed = connection->unique_id,
     };
@@ -140,8 +140,8 @@ static bool may_go(const netblt_connection *connection)
            (first || within_unvalidated(connection)) && !receiver->last_known &&
            receiver->outstanding < nb_rate_control_credit(&receiver->rate, receiver->max_outstanding) &&
            nb_rate_control_window_allows(&receiver->rate, receiver->first + receiver->buffers.count) &&
-           receiver->buffers.count < receiver->most_slots &&
-           receiver->queue.messages.count < 2 * receiver->most_slots + CONTROL_SPARE_MESSAGES &&
+           receiver->buffers.count < receiver->max_slots &&
+           receiver->queue.messages.count < 2 * receiver->max_slots + CONTROL_SPARE_MESSAGES &&
            receiver->queue.messages.count + 2 * ((size_t)receiver->outstanding + 1) < NB_CONTROL_QUEUE_MAX_MESSAGES &&
            next_is_within_range(connection);
 }
@@ -150,9 +150,9 @@ static bool add_buffer(netblt_connection *connection, uint64_t index, uint8_t *m
 {
     struct nb_receiver *receiver = &connection->receiver;
     uint16_t seq;
-    uint64_t *got = nb_bitmap_new(connection->allocator, receiver->most_packets);
+    uint64_t *got = nb_bitmap_new(connection->allocator, receiver->packets_per_buffer);
     struct nb_receive_buffer *buffer = got == NULL ? NULL : nb_ring_push(&receiver->buffers);
-    if (buffer == NULL || !nb_control_queue_go(&receiver->queue, receiver->base + (uint32_t)index, &seq)) {
+    if (buffer == NULL || !nb_control_queue_go(&receiver->queue, receiver->first_number + (uint32_t)index, &seq)) {
         if (buffer != NULL)
             nb_ring_pop_back(&receiver->buffers);
         nb_release(connection->allocator, got);
@@ -263,13 +263,13 @@ void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time n
     receiver->outstanding--;
     connection->stats.last_buffer_at = now;
     struct nb_burst offer = nb_rate_control_offer(&receiver->rate, receiver->queue.next_seq, now);
-    if (offer.size != receiver->offered.size || offer.interval_ms != receiver->offered.interval_ms)
+    if (!nb_pair_same(offer, receiver->offered))
         observe_offer(connection, offer);
     receiver->offered = offer;
-    uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
+    uint32_t number = receiver->first_number + (uint32_t)(receiver->first + i);
     bool whole = receiver->last_known && receiver->outstanding == 0;
     receiver->awaits_confirmation = whole && connection->options.confirm_end;
-    receiver->withheld = number;
+    receiver->unconfirmed = number;
     if (!receiver->awaits_confirmation)
         queue_ok(connection, number);
     if (connection->state == NETBLT_STATE_CLOSED)
@@ -286,7 +286,7 @@ void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time n
 void nb_receiver_confirm(netblt_connection *connection)
 {
     connection->receiver.awaits_confirmation = false;
-    queue_ok(connection, connection->receiver.withheld);
+    queue_ok(connection, connection->receiver.unconfirmed);
 }
 
 void nb_receiver_end_at(netblt_connection *connection, size_t i)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data receiver: DATA, LDATA and NULL-ACK that arrive (RFC 998 5.2.2). */
 #include "base/bitmap.h"
 #include "base/bytes.h"
 #include "base/serial.h"
@@ -53,7 +54,7 @@ static bool size_is_possible(const struct nb_receiver *receiver, struct placemen
     place->length = clip_padding(length, full);
     if (place->length > full)
         return false;
-    bool final = place->packet + 1 == receiver->most_packets;
+    bool final = place->packet + 1 == receiver->packets_per_buffer;
     if (!place->is_ldata)
         return place->length == full && !final;
     return place->last_buffer || (final && place->length == full);
@@ -67,21 +68,21 @@ static bool number_is_possible(const struct nb_receive_buffer *buffer, const str
     return !place->is_ldata || place->packet + 1 >= buffer->seen;
 }
 
-/* Whether a GO has named the number: whoever uses it has seen it, or has guessed it. */
+/* Whether a GO has named the number: a peer that uses it has received the GO, or has guessed the number. */
 static bool was_asked_for(const struct nb_receiver *receiver, uint32_t number)
 {
     uint64_t asked = receiver->first + receiver->buffers.count;
-    return (uint64_t)nb_buffer_distance(number, receiver->base) < asked;
+    return (uint64_t)nb_buffer_distance(number, receiver->first_number) < asked;
 }
 
 static bool find_place(const struct nb_receiver *receiver, const struct nb_packet *packet, struct placement *place)
 {
     const struct nb_data_fields *data = &packet->data;
-    uint32_t i = nb_buffer_distance(data->buffer, receiver->base + (uint32_t)receiver->first);
+    uint32_t i = nb_buffer_distance(data->buffer, receiver->first_number + (uint32_t)receiver->first);
     if (i >= receiver->buffers.count)
         return false; /* never GO'd, delivered, or past the last buffer */
     const struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
-    if (buffer->state == NB_RECEIVED || data->packet >= receiver->most_packets)
+    if (buffer->state == NB_RECEIVED || data->packet >= receiver->packets_per_buffer)
         return false;
     if (!last_flag_agrees(receiver, i, data->last_buffer))
         return false;
@@ -100,10 +101,10 @@ static bool find_place(const struct nb_receiver *receiver, const struct nb_packe
 static void measure_spacing(struct nb_receiver *receiver, struct nb_receive_buffer *buffer, uint32_t packet,
                             netblt_time now)
 {
-    if (buffer->newest != 0 && packet == buffer->newest)
-        nb_spacing_sample(&receiver->spacing, now - buffer->newest_at, receiver->burst);
-    buffer->newest = packet + 1;
-    buffer->newest_at = now;
+    if (buffer->latest != 0 && packet == buffer->latest)
+        nb_spacing_sample(&receiver->spacing, now - buffer->latest_at, receiver->burst);
+    buffer->latest = packet + 1;
+    buffer->latest_at = now;
 }
 
 /* What automatic rate control makes of a packet, wanted or not: where it stands in the order in which the sender first
@@ -113,15 +114,15 @@ static void measure_arrival(netblt_connection *connection, const struct nb_data_
     struct nb_receiver *receiver = &connection->receiver;
     if (!nb_rate_control_measures(&receiver->rate))
         return;
-    uint32_t i = nb_buffer_distance(data->buffer, receiver->base + (uint32_t)receiver->first);
+    uint32_t i = nb_buffer_distance(data->buffer, receiver->first_number + (uint32_t)receiver->first);
     enum nb_rate_arrival kind = NB_RATE_REPEAT;
     uint64_t position = 0;
-    if (i < receiver->buffers.count && data->packet < receiver->most_packets) {
+    if (i < receiver->buffers.count && data->packet < receiver->packets_per_buffer) {
         const struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
-        position = (receiver->first + i) * receiver->most_packets + data->packet;
+        position = (receiver->first + i) * receiver->packets_per_buffer + data->packet;
         if (position >= receiver->rate.next_position)
             kind = NB_RATE_FRESH;
-        else if (buffer->state != NB_RECEIVED && !buffer->asked)
+        else if (buffer->state != NB_RECEIVED && !buffer->resend_queued)
             kind = NB_RATE_LATE;
     }
     nb_rate_control_arrival(&receiver->rate, kind, position, now);
@@ -178,7 +179,7 @@ static void advance(netblt_connection *connection, const struct placement *place
         buffer->state = NB_RECEIVING;
         nb_receiver_arm_tight(connection, place->buffer, now); /* TIMER-05; no RESEND yet: RESEND-07 */
     } else if (buffer->state == NB_ACK_WAIT) {
-        buffer->fresh = true;
+        buffer->packet_since_request = true;
     }
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data receiver: control and data timers, RESEND, acknowledgements (RFC 998 5.2.2). */
 #include "base/bitmap.h"
 #include "base/serial.h"
 #include "connection/endpoint_state.h"
@@ -8,17 +9,12 @@
 
 /* Control and data timers at the data receiver (RFC 998 5.2.1, 5.2.2). */
 
-static const netblt_profile *profile_of(const netblt_connection *connection)
-{
-    return connection->endpoint->config.profile;
-}
-
 /* ---- data timers ----------------------------------------------------------------------------------------------- */
 
 /* Packets that have still to arrive for buffer i: all of it while its LDATA has not been seen. */
 static uint32_t missing(const struct nb_receiver *receiver, const struct nb_receive_buffer *buffer)
 {
-    uint32_t packets = buffer->packets != 0 ? buffer->packets : receiver->most_packets;
+    uint32_t packets = buffer->packets != 0 ? buffer->packets : receiver->packets_per_buffer;
     return buffer->state == NB_RECEIVED ? 0 : packets - buffer->received;
 }
 
@@ -48,7 +44,7 @@ void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time 
         if (buffer->state != NB_ACKED && buffer->state != NB_RECEIVING)
             continue; /* TIMER-06: buffers below that wait still, or for a rest, are due soon, but not now */
         netblt_time expected = nb_transfer_time(packets, receiver->burst, &receiver->spacing);
-        netblt_time at = now + nb_data_timer_tight(profile_of(connection), expected);
+        netblt_time at = now + nb_data_timer_tight(nb_profile_of(connection), expected);
         /* Only ever tighter: were it armed anew by every buffer that begins, it would never expire. */
         if (k == i || at < buffer->timer_at)
             arm(connection, k, at);
@@ -75,15 +71,15 @@ static void leave_ack_wait(netblt_connection *connection, size_t i, bool asked, 
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
-    buffer->state = buffer->fresh ? NB_RECEIVING : NB_ACKED;
-    if (buffer->fresh)
-        buffer->repeats = 0;
+    buffer->state = buffer->packet_since_request ? NB_RECEIVING : NB_ACKED;
+    if (buffer->packet_since_request)
+        buffer->expiries = 0;
     bool loose = buffer->received == 0;
     netblt_time expected = expected_time(receiver, i);
-    arm(connection, i, now + nb_data_timer_waiting(profile_of(connection), expected, loose, buffer->repeats));
+    arm(connection, i, now + nb_data_timer_waiting(nb_profile_of(connection), expected, loose, buffer->expiries));
     if (asked)
         postpone_above(connection, i);
-    buffer->fresh = false;
+    buffer->packet_since_request = false;
 }
 
 /* ---- RESEND ---------------------------------------------------------------------------------------------------- */
@@ -93,7 +89,7 @@ static void leave_ack_wait(netblt_connection *connection, size_t i, bool asked, 
 static uint16_t list_missing(const struct nb_receiver *receiver, const struct nb_receive_buffer *buffer, uint32_t from,
                              uint16_t *list, uint16_t room, uint32_t *next)
 {
-    uint32_t packets = buffer->packets != 0 ? buffer->packets : receiver->most_packets;
+    uint32_t packets = buffer->packets != 0 ? buffer->packets : receiver->packets_per_buffer;
     uint16_t count = 0;
     uint32_t packet = nb_bitmap_next(buffer->got, from, packets, false);
     for (; packet < packets && count < room; packet = nb_bitmap_next(buffer->got, packet + 1, packets, false))
@@ -115,19 +111,19 @@ static void request(netblt_connection *connection, size_t i, uint32_t from)
     uint16_t *list = nb_allocate(connection->allocator, (room + 1u) * sizeof *list);
     uint32_t next = 0;
     uint16_t count = list == NULL ? 0 : list_missing(receiver, buffer, from, list, room, &next);
-    uint32_t number = receiver->base + (uint32_t)(receiver->first + i);
+    uint32_t number = receiver->first_number + (uint32_t)(receiver->first + i);
     bool queued = count > 0 && nb_control_queue_resend(&receiver->queue, number, list, count, &buffer->awaited);
     nb_release(connection->allocator, list);
     if (!queued && (list == NULL || count > 0)) {
         nb_receiver_out_of_memory(connection);
         return;
     }
-    buffer->ask_from = next;
-    buffer->more_to_ask = next != 0;
+    buffer->resend_from = next;
+    buffer->resend_incomplete = next != 0;
     if (!queued)
         return;
     buffer->state = NB_ACK_WAIT;
-    buffer->asked = true;
+    buffer->resend_queued = true;
     connection->stats.resends_sent++;
 }
 
@@ -137,8 +133,8 @@ static void data_timer_expired(netblt_connection *connection, size_t i)
     struct nb_receive_buffer *buffer = nb_receiver_buffer(&connection->receiver, i);
     nb_timer_expired(connection, NETBLT_TIMER_DATA, connection->receiver.first + i, &buffer->timer_at);
     connection->stats.data_timeouts++;
-    buffer->repeats = buffer->state == NB_RECEIVING ? 0 : buffer->repeats + 1;
-    buffer->fresh = false;
+    buffer->expiries = buffer->state == NB_RECEIVING ? 0 : buffer->expiries + 1;
+    buffer->packet_since_request = false;
     request(connection, i, 0);
 }
 
@@ -149,14 +145,14 @@ static void message_acked(netblt_connection *connection, const struct nb_control
     struct nb_receiver *receiver = &connection->receiver;
     if (message->type == NB_OK)
         return;
-    uint32_t i = nb_buffer_distance(message->buffer, receiver->base + (uint32_t)receiver->first);
+    uint32_t i = nb_buffer_distance(message->buffer, receiver->first_number + (uint32_t)receiver->first);
     if (i >= receiver->buffers.count)
         return; /* delivered, or past the last buffer */
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
     if (buffer->state != NB_ACK_WAIT || buffer->awaited != message->seq)
         return;
-    if (message->type == NB_RESEND && buffer->more_to_ask)
-        request(connection, i, buffer->ask_from);
+    if (message->type == NB_RESEND && buffer->resend_incomplete)
+        request(connection, i, buffer->resend_from);
     else
         leave_ack_wait(connection, i, message->type == NB_RESEND, now);
     /* what was left to ask for may have arrived meanwhile */
@@ -167,11 +163,11 @@ static void message_acked(netblt_connection *connection, const struct nb_control
 /* Karn, per packet: the message that was the highest of exactly one CONTROL times that one's round trip. */
 static void measure_round_trip(struct nb_receiver *receiver, const struct nb_control_message *message, netblt_time now)
 {
-    if (message->led == 1) {
-        nb_control_timer_sample(&receiver->control_timer, now - message->led_at);
-        nb_rate_control_round_trip(&receiver->rate, now - message->led_at, now);
-    } else if (nb_control_timer_guess(&receiver->control_timer, now - message->first_led_at)) {
-        nb_rate_control_round_trip_guess(&receiver->rate, now - message->first_led_at);
+    if (message->times_highest == 1) {
+        nb_control_timer_sample(&receiver->control_timer, now - message->highest_at);
+        nb_rate_control_round_trip(&receiver->rate, now - message->highest_at, now);
+    } else if (nb_control_timer_guess(&receiver->control_timer, now - message->first_highest_at)) {
+        nb_rate_control_round_trip_guess(&receiver->rate, now - message->first_highest_at);
     }
 }
 
@@ -183,7 +179,7 @@ void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time
     nb_rate_control_acked(&receiver->rate, ack);
     const struct nb_control_message *message;
     while ((message = nb_control_queue_acked(&receiver->queue, ack)) != NULL) {
-        if (message->seq == ack && message->led > 0)
+        if (message->seq == ack && message->times_highest > 0)
             measure_round_trip(receiver, message, now);
         struct nb_control_message copy = *message;
         copy.packets = NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data sender: start, buffers from the client, NULL-ACK (RFC 998 5.2). */
 #include "sender/sender.h"
 
 #include "base/bitmap.h"
@@ -15,8 +16,6 @@
 /* AMB-34: an ack waits for DATA that leaves within one burst interval, but never longer than this, so that the
  * receiver's control timer does not learn to wait for slow bursts. */
 #define ACK_PATIENCE_MAX_US 100000
-/* Buffers with their OK that wait for a lower one to get its own: as many as a receiver of ours would let wait. */
-#define WAITING_MAX 4096
 
 /* footprint.h: a buffer takes a slot and, once a RESEND has come, a bit for each packet. A buffer with its OK that
  * waits for a lower one to get its own takes a slot: a peer that never completes the lowest one must not fill our
@@ -28,8 +27,9 @@ static void limit_memory(struct nb_sender *sender, const netblt_params *agreed)
                   NB_FOOTPRINT_BLOCK_BYTES;
     sender->max_outstanding =
         nb_footprint_items(slot + bits, agreed->buffer_size / 100, NB_FOOTPRINT_BUFFERS_BYTES, agreed->max_buffers);
-    sender->most_slots = sender->max_outstanding +
-                         nb_footprint_items(slot, agreed->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, WAITING_MAX);
+    sender->max_slots =
+        sender->max_outstanding +
+        nb_footprint_items(slot, agreed->buffer_size / 200, NB_FOOTPRINT_WAITING_BYTES, NB_FOOTPRINT_WAITING_MAX);
 }
 
 void nb_sender_start(netblt_connection *connection)
@@ -44,7 +44,7 @@ void nb_sender_start(netblt_connection *connection)
     };
     nb_sequence_init(&sender->sequence);
     nb_pacing_init(&sender->pacing, (struct nb_burst){agreed->burst_size, agreed->burst_interval_ms},
-                   connection->endpoint->config.profile->catch_up_max_us);
+                   nb_profile_of(connection)->catch_up_max_us);
     nb_ring_init(&sender->buffers, sizeof(struct nb_send_buffer), connection->allocator);
     limit_memory(sender, agreed);
 }
@@ -58,7 +58,7 @@ static bool wants_buffer(const netblt_connection *connection)
     const struct nb_sender *sender = &connection->sender;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !sender->client_waits &&
            !sender->last_known && nb_go_queue_has(&sender->gos) && sender->outstanding < sender->max_outstanding &&
-           sender->buffers.count < sender->most_slots && nb_validation_allows_buffer(connection);
+           sender->buffers.count < sender->max_slots && nb_validation_allows_buffer(connection);
 }
 
 static const char *supply_mistake(const struct nb_sender *sender, uint32_t length, bool last)
@@ -76,7 +76,7 @@ static void withhold(netblt_connection *connection, struct nb_send_buffer *buffe
     struct nb_hash_key key = connection->endpoint->secret.key;
     key.words[0] ^= (uint64_t)connection->unique_id << 32 | buffer->number;
     key.words[1] ^= (uint64_t)connection->foreign_port << 16 | connection->local_port;
-    buffer->withheld = nb_withheld_choose(buffer->packets, &key, connection->allocator);
+    buffer->challenge = nb_challenge_new(buffer->packets, &key, connection->allocator);
 }
 
 static void take_buffer(netblt_connection *connection, uint64_t index, const uint8_t *data, uint32_t length, bool last)

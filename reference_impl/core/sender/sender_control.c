@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data sender: GO, OK and RESEND that arrive (RFC 998 5.2.1). */
 #include "base/bitmap.h"
 #include "base/serial.h"
 #include "connection/close.h"
@@ -7,6 +8,7 @@
 #include "connection/send_buffers.h"
 #include "connection/validation.h"
 #include "rate/rate_control.h"
+#include "rate/rate_pair.h"
 #include "sender/sender.h"
 
 #include <stdio.h>
@@ -46,7 +48,7 @@ static void adopt_offer(netblt_connection *connection, const struct nb_message *
     const struct nb_rate_limits limits = {sender->own_limit, nb_connection_rate_limit(connection)};
     struct nb_burst settled = sender->rate_controller->adopt(offer, before, &limits, &restricted);
     nb_pacing_settle(&sender->pacing, settled);
-    if (settled.size != before.size || settled.interval_ms != before.interval_ms)
+    if (!nb_pair_same(settled, before))
         nb_observe_rate(connection, settled, 0, 0, restricted ? "an offer, restricted" : "as offered");
     if (restricted)
         sender->report_owed = true; /* NEG-09 */
@@ -72,9 +74,9 @@ static void buffer_is_sent(netblt_connection *connection, struct nb_send_buffer 
     connection->stats.payload_bytes += buffer->length;
     connection->stats.last_buffer_at = now;
     const uint8_t *data = buffer->data;
-    nb_release(connection->allocator, buffer->repairs);
-    buffer->repairs = NULL;
-    buffer->repairs_queued = 0;
+    nb_release(connection->allocator, buffer->retransmit);
+    buffer->retransmit = NULL;
+    buffer->retransmit_count = 0;
     nb_observe_buffer_done(connection, index, buffer->length);
     nb_sender_release(connection, index, data);
     nb_sender_pop_sent(connection);
@@ -129,7 +131,7 @@ static enum verdict on_ok(netblt_connection *connection, const struct nb_message
     }
     if (buffer->sent)
         return VERDICT_RECORD;
-    if (buffer->next_new < buffer->packets || (buffer->withheld != NULL && buffer->withheld->unsent > 0)) {
+    if (buffer->next_new < buffer->packets || (buffer->challenge != NULL && buffer->challenge->unsent > 0)) {
         nb_log(connection->endpoint, "OK for buffer %u, which is not fully sent; ignored", (unsigned)ok->buffer);
         return VERDICT_RECORD;
     }
@@ -154,14 +156,14 @@ static uint32_t count_left_out(const struct nb_send_buffer *buffer, const struct
     return sent_below > named ? sent_below - named : 0;
 }
 
-/* What the RESEND proves about the peer's address (withheld.h). */
-static void judge_names(netblt_connection *connection, const struct nb_send_buffer *buffer)
+/* What the RESEND proves about the peer's address (resend_challenge.h). */
+static void check_challenge(netblt_connection *connection, const struct nb_send_buffer *buffer)
 {
-    struct nb_withheld *withheld = buffer->withheld;
-    if (withheld == NULL || withheld->counted || withheld->unnamed > 0)
+    struct nb_resend_challenge *challenge = buffer->challenge;
+    if (challenge == NULL || challenge->counted || challenge->unnamed > 0)
         return;
-    withheld->counted = true;
-    nb_validation_named(connection, nb_withheld_chance(withheld));
+    challenge->counted = true;
+    nb_validation_named(connection, nb_challenge_chance(challenge));
 }
 
 /* RESEND-02, RESEND-08, AMB-32, AMB-35: each listed packet that exists and was sent is sent once more. Numbers that do
@@ -174,22 +176,22 @@ static enum verdict on_resend(netblt_connection *connection, const struct nb_mes
     if (buffer == NULL || buffer->sent)
         return VERDICT_RECORD;
     settle(connection, buffer, count_left_out(buffer, resend));
-    if (buffer->repairs == NULL)
-        buffer->repairs = nb_bitmap_new(connection->allocator, buffer->packets);
-    if (buffer->repairs == NULL)
+    if (buffer->retransmit == NULL)
+        buffer->retransmit = nb_bitmap_new(connection->allocator, buffer->packets);
+    if (buffer->retransmit == NULL)
         return VERDICT_FORGET; /* memory may come back before the peer's repetition does */
     for (uint16_t i = 0; i < resend->count; i++) {
         uint16_t packet = nb_message_packet(resend, i);
-        nb_send_buffer_queue_repair(buffer, packet);
-        if (buffer->withheld == NULL)
+        nb_send_buffer_queue_retransmission(buffer, packet);
+        if (buffer->challenge == NULL)
             continue;
-        nb_withheld_name(buffer->withheld, packet);
+        nb_challenge_name(buffer->challenge, packet);
         if (packet >= buffer->next_new && packet < buffer->packets)
-            nb_withheld_sent(buffer->withheld, packet); /* it leaves in its turn */
+            nb_challenge_sent(buffer->challenge, packet); /* it leaves in its turn */
     }
     if (index < sender->work_from)
         sender->work_from = index;
-    judge_names(connection, buffer);
+    check_challenge(connection, buffer);
     return connection->state == NETBLT_STATE_CLOSED ? VERDICT_CLOSED : VERDICT_RECORD;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data sender: DATA and LDATA that leave, in their order (RFC 998 5.2). */
 #include "base/bitmap.h"
 #include "base/bytes.h"
 #include "connection/connection.h"
@@ -9,9 +10,9 @@
 
 #include <assert.h>
 
-/* Which DATA packet leaves next, and when. ORDER-01, ORDER-02: the lowest-numbered buffer that has anything to send
- * goes first, repairs and first transmissions alike; inside a buffer ascending (ORDER-03), so that repairs, which all
- * lie below the packets never sent, come first there too. */
+/* Which DATA packet leaves next, and when. The lowest-numbered buffer that has anything to send goes first, with its
+ * retransmissions and its first transmissions alike (ORDER-01, ORDER-02). Inside a buffer, numbers ascend (ORDER-03):
+ * retransmissions all lie below the packets never sent, so they go first there too. */
 
 /* A buffer that was never started stays so once the client wants to quit (QUIT-04). */
 static bool may_send(const netblt_connection *connection, const struct nb_send_buffer *buffer)
@@ -31,8 +32,8 @@ static struct nb_send_buffer *lowest_with_work(const netblt_connection *connecti
 
 static uint32_t next_packet(const struct nb_send_buffer *buffer)
 {
-    if (buffer->repairs_queued > 0)
-        return nb_bitmap_next(buffer->repairs, buffer->repairs_from, buffer->packets, true);
+    if (buffer->retransmit_count > 0)
+        return nb_bitmap_next(buffer->retransmit, buffer->retransmit_from, buffer->packets, true);
     return buffer->next_new;
 }
 
@@ -45,14 +46,14 @@ static uint32_t data_bytes(const netblt_connection *connection, const struct nb_
 static void mark_sent(netblt_connection *connection, struct nb_send_buffer *buffer, uint32_t packet)
 {
     if (packet < buffer->next_new) {
-        nb_bitmap_clear(buffer->repairs, packet);
-        buffer->repairs_queued--;
-        buffer->repairs_from = packet + 1;
-        if (buffer->withheld == NULL || !nb_withheld_sent(buffer->withheld, packet))
+        nb_bitmap_clear(buffer->retransmit, packet);
+        buffer->retransmit_count--;
+        buffer->retransmit_from = packet + 1;
+        if (buffer->challenge == NULL || !nb_challenge_sent(buffer->challenge, packet))
             connection->stats.data_packets_retransmitted++;
     } else {
         buffer->next_new++;
-        nb_send_buffer_skip_withheld(buffer);
+        nb_send_buffer_skip_omitted(buffer);
     }
     connection->stats.data_packets_sent++;
 }
@@ -119,9 +120,9 @@ static bool extend_run(netblt_connection *connection, struct nb_send_buffer *buf
     return true;
 }
 
-/* A faster pair waits for a new buffer (AMB-43). Where repairs are all that is left, none may come for long: what is to
- * be repaired would leave at a pace that the path has outgrown. */
-static bool only_repairs_are_left(const struct nb_sender *sender)
+/* A faster pair waits for a new buffer (AMB-43). When only retransmissions are left, no new buffer may begin for a long
+ * time: the pair holds at once, or they would leave at a pace slower than the path allows. */
+static bool only_retransmissions_are_left(const struct nb_sender *sender)
 {
     if (sender->buffers.count == 0)
         return false;
@@ -133,7 +134,7 @@ size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, siz
                             netblt_time now)
 {
     struct nb_sender *sender = &connection->sender;
-    if (only_repairs_are_left(sender))
+    if (only_retransmissions_are_left(sender))
         nb_pacing_new_buffer(&sender->pacing);
     uint16_t allowed = nb_pacing_begin(&sender->pacing, now);
     struct nb_send_buffer *buffer = NULL;
@@ -146,7 +147,7 @@ size_t nb_sender_write_data(netblt_connection *connection, uint8_t *packets, siz
     if (output->count == 0)
         return 0;
     uint64_t index;
-    if (!connection->endpoint->config.profile->bursts_survive_idle && lowest_with_work(connection, &index) == NULL)
+    if (!nb_profile_of(connection)->bursts_survive_idle && lowest_with_work(connection, &index) == NULL)
         nb_pacing_ran_dry(&sender->pacing);
     sender->ack_owed = false;
     if (connection->stats.first_data_at == 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The checksum of NETBLT (RFC 998 5.1), also fused with copying. */
 #include "wire/checksum.h"
 
 #include <string.h>

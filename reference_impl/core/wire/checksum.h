@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The checksum of NETBLT (RFC 998 5.1), also fused with copying. */
 #ifndef NETBLT_CORE_CHECKSUM_H
 #define NETBLT_CORE_CHECKSUM_H
 
@@ -12,10 +13,10 @@
 /* The value to put into a checksum field. The field itself must be zero, or lie outside, while summing. */
 uint16_t nb_checksum(const uint8_t *bytes, size_t length);
 
-/* Copies `length` bytes and answers their checksum: one pass over data that leaves. No overlap. */
+/* Copies `length` bytes and returns their checksum: one pass over data that leaves. No overlap. */
 uint16_t nb_checksum_copy(uint8_t *to, const uint8_t *from, size_t length);
 
-/* Copies `length` bytes and answers whether `value`, carried outside of them, is their checksum: one pass over data
+/* Copies `length` bytes and returns whether `value`, carried outside of them, is their checksum: one pass over data
  * that arrives. The copy is made either way: nobody may need what lay at `to` before. No overlap. */
 bool nb_checksum_copy_matches(uint8_t *to, const uint8_t *from, size_t length, uint16_t value);
 

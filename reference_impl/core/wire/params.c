@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Negotiation of parameters: defaults, checks, restriction. */
 #include "wire/params.h"
 
 #include <string.h>

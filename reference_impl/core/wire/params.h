@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Negotiation of parameters: checks, restriction. */
 #ifndef NETBLT_CORE_PARAMS_H
 #define NETBLT_CORE_PARAMS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The packet formats of RFC 998 8 and the functions that read and write them. */
 #ifndef NETBLT_CORE_WIRE_H
 #define NETBLT_CORE_WIRE_H
 
@@ -134,7 +135,7 @@ uint16_t nb_message_packet(const struct nb_message *message, uint16_t i);
 /* Bytes of a RESEND with `count` entries, padding included. */
 size_t nb_resend_bytes(size_t count);
 
-/* ---- writing: every function answers the packet's size in bytes and assumes that it fits. `out` is a whole packet. */
+/* ---- writing: every function returns the packet's size in bytes and assumes that it fits. `out` is a whole packet. */
 
 /* What an emitter writes into every header. */
 struct nb_emitter {

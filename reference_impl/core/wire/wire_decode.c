@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads packets. */
 #include "base/bytes.h"
 #include "wire/checksum.h"
 #include "wire/wire.h"

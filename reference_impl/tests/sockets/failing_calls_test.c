@@ -179,9 +179,9 @@ static void a_full_packet_socket_counts_as_congestion_and_not_as_a_full_raw_sock
     kernel.send_error = EAGAIN;
     CHECK_EQUAL(send_one(), NETBLT_SENT_LATER);
     CHECK_EQUAL(netblt_link_transmit_by_packet_socket(link_, &failure), 0);
-    link_->packet_way_known = true;
-    link_->packet_way_to = host;
-    link_->packet_way_until = NETBLT_TIME_NEVER;
+    link_->next_hop_known = true;
+    link_->next_hop_to = host;
+    link_->next_hop_until = NETBLT_TIME_NEVER;
     CHECK_EQUAL(send_one(), NETBLT_SENT_CONGESTED);
     end();
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Address validation of a receiver that knows nothing of it, by packets that are withheld from it
- * (core/security/withheld.h). */
+ * (core/security/resend_challenge.h). */
 #include "base/allocator.h"
 #include "check.h"
 #include "peer.h"
 #include "random.h"
-#include "security/withheld.h"
+#include "security/resend_challenge.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,11 +17,11 @@ static struct nb_hash_key key_number(uint64_t n)
     return (struct nb_hash_key){{n, ~n}};
 }
 
-static uint32_t chosen_of(const struct nb_withheld *withheld, uint16_t list[])
+static uint32_t chosen_of(const struct nb_resend_challenge *challenge, uint16_t list[])
 {
     uint32_t count = 0;
-    for (uint32_t packet = 0; packet < withheld->packets; packet++)
-        if (nb_withheld_has(withheld, packet))
+    for (uint32_t packet = 0; packet < challenge->packets; packet++)
+        if (nb_challenge_omits(challenge, packet))
             list[count++] = (uint16_t)packet;
     return count;
 }
@@ -34,20 +34,20 @@ static void half_of_the_packets_after_the_first_are_chosen(void)
     static uint16_t list[65536];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct nb_hash_key key = key_number(i);
-        struct nb_withheld *withheld = nb_withheld_choose(cases[i].packets, &key, &nb_allocator_default);
-        CHECK(withheld != NULL);
-        CHECK_EQUAL(chosen_of(withheld, list), cases[i].count);
+        struct nb_resend_challenge *challenge = nb_challenge_new(cases[i].packets, &key, &nb_allocator_default);
+        CHECK(challenge != NULL);
+        CHECK_EQUAL(chosen_of(challenge, list), cases[i].count);
         CHECK(list[0] > 0);
-        nb_withheld_free(withheld);
+        nb_challenge_free(challenge);
     }
 }
 
 static void of_one_or_two_packets_none_is_chosen(void)
 {
     struct nb_hash_key key = key_number(7);
-    CHECK(nb_withheld_choose(1, &key, &nb_allocator_default) == NULL);
-    CHECK(nb_withheld_choose(2, &key, &nb_allocator_default) == NULL);
-    nb_withheld_free(NULL);
+    CHECK(nb_challenge_new(1, &key, &nb_allocator_default) == NULL);
+    CHECK(nb_challenge_new(2, &key, &nb_allocator_default) == NULL);
+    nb_challenge_free(NULL);
 }
 
 /* Each of the 70 sets of 4 of 8 packets has the same probability. */
@@ -57,12 +57,12 @@ static void every_set_of_packets_is_chosen_equally_often(void)
     static unsigned times[512];
     for (unsigned n = 0; n < DRAWS; n++) {
         struct nb_hash_key key = key_number(n);
-        struct nb_withheld *withheld = nb_withheld_choose(9, &key, &nb_allocator_default);
+        struct nb_resend_challenge *challenge = nb_challenge_new(9, &key, &nb_allocator_default);
         unsigned set = 0;
         for (uint32_t packet = 0; packet < 9; packet++)
-            set |= (unsigned)nb_withheld_has(withheld, packet) << packet;
+            set |= (unsigned)nb_challenge_omits(challenge, packet) << packet;
         times[set]++;
-        nb_withheld_free(withheld);
+        nb_challenge_free(challenge);
     }
     unsigned sets = 0;
     for (unsigned set = 0; set < 512; set++) {
@@ -82,45 +82,45 @@ static bool nearly(double value, double wanted)
 static void the_chance_is_that_of_naming_the_withheld_packets_blindly(void)
 {
     struct nb_hash_key key = key_number(1);
-    struct nb_withheld *withheld = nb_withheld_choose(33, &key, &nb_allocator_default);
+    struct nb_resend_challenge *challenge = nb_challenge_new(33, &key, &nb_allocator_default);
     uint16_t list[33];
-    uint32_t count = chosen_of(withheld, list);
+    uint32_t count = chosen_of(challenge, list);
     for (uint32_t i = 0; i < count; i++) {
-        CHECK(nb_withheld_chance(withheld) == 1); /* nothing is proven as long as one is missing */
-        nb_withheld_name(withheld, list[i]);
-        nb_withheld_name(withheld, list[i]); /* a repetition does not count */
+        CHECK(nb_challenge_chance(challenge) == 1); /* nothing is proven as long as one is missing */
+        nb_challenge_name(challenge, list[i]);
+        nb_challenge_name(challenge, list[i]); /* a repetition does not count */
     }
-    CHECK(nearly(nb_withheld_chance(withheld), 1.0 / 601080390)); /* C(16, 16) / C(32, 16) */
-    nb_withheld_name(withheld, 0);                                /* never withheld, so it says nothing */
-    nb_withheld_name(withheld, 33);                               /* does not exist */
-    nb_withheld_name(withheld, 65535);
-    CHECK(nearly(nb_withheld_chance(withheld), 1.0 / 601080390));
+    CHECK(nearly(nb_challenge_chance(challenge), 1.0 / 601080390)); /* C(16, 16) / C(32, 16) */
+    nb_challenge_name(challenge, 0);                                /* never withheld, so it says nothing */
+    nb_challenge_name(challenge, 33);                               /* does not exist */
+    nb_challenge_name(challenge, 65535);
+    CHECK(nearly(nb_challenge_chance(challenge), 1.0 / 601080390));
     unsigned more = 0;
     for (uint32_t packet = 1; more < 4; packet++) {
-        if (nb_withheld_has(withheld, packet))
+        if (nb_challenge_omits(challenge, packet))
             continue;
-        nb_withheld_name(withheld, packet);
+        nb_challenge_name(challenge, packet);
         more++;
     }
-    CHECK(nearly(nb_withheld_chance(withheld), 4845.0 / 601080390)); /* C(20, 16) / C(32, 16) */
+    CHECK(nearly(nb_challenge_chance(challenge), 4845.0 / 601080390)); /* C(20, 16) / C(32, 16) */
     for (uint32_t packet = 0; packet < 33; packet++)
-        nb_withheld_name(withheld, packet);
-    CHECK(nearly(nb_withheld_chance(withheld), 1));
-    nb_withheld_free(withheld);
+        nb_challenge_name(challenge, packet);
+    CHECK(nearly(nb_challenge_chance(challenge), 1));
+    nb_challenge_free(challenge);
 }
 
 static void a_withheld_packet_has_one_first_transmission(void)
 {
     struct nb_hash_key key = key_number(2);
-    struct nb_withheld *withheld = nb_withheld_choose(5, &key, &nb_allocator_default);
+    struct nb_resend_challenge *challenge = nb_challenge_new(5, &key, &nb_allocator_default);
     uint16_t list[5];
-    CHECK_EQUAL(chosen_of(withheld, list), 2);
-    CHECK_EQUAL(withheld->unsent, 2);
-    CHECK(nb_withheld_sent(withheld, list[0]));
-    CHECK(!nb_withheld_sent(withheld, list[0]));
-    CHECK(!nb_withheld_sent(withheld, 0));
-    CHECK_EQUAL(withheld->unsent, 1);
-    nb_withheld_free(withheld);
+    CHECK_EQUAL(chosen_of(challenge, list), 2);
+    CHECK_EQUAL(challenge->unsent, 2);
+    CHECK(nb_challenge_sent(challenge, list[0]));
+    CHECK(!nb_challenge_sent(challenge, list[0]));
+    CHECK(!nb_challenge_sent(challenge, 0));
+    CHECK_EQUAL(challenge->unsent, 1);
+    nb_challenge_free(challenge);
 }
 
 /* ---- at a sender ----------------------------------------------------------------------------------------------- */
