@@ -66,7 +66,8 @@ def test_what_our_writer_writes_comes_back(tmp_path: Path) -> None:
 def test_both_byte_orders_and_every_resolution(order: str, tmp_path: Path) -> None:
     forge = Forge(order)
     made = forge.section()
-    made += forge.interface(forge.option(NAME, b"micro"))
+    others = forge.option(11, b"\0udp"), forge.option(12, b"Linux"), forge.option(8, bytes(8))
+    made += forge.interface(*others, forge.option(NAME, b"micro"))
     made += forge.interface(forge.option(NAME, b"nano"), forge.option(RESOLUTION, b"\x09"))
     made += forge.interface(forge.option(RESOLUTION, b"\x8a"), forge.option(OFFSET, struct.pack(f"{order}q", 100)))
     made += forge.packet(0, 1_700_000_000_000_001, b"a")

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.commands.cli import main
+from netblt_conformance.commands.cli import COMMANDS, PACKAGE, main
 from netblt_conformance.commands.commands import checked_cases
 from netblt_conformance.commands.explain import explain
 from netblt_conformance.common import paths
@@ -43,6 +46,32 @@ def test_a_value_that_means_nothing_is_refused_with_what_to_give(
         main(["run", *words])
     assert ended.value.code == 2
     assert reason in capsys.readouterr().err
+
+
+def test_help_and_unknown_commands_import_nothing_that_takes_time() -> None:
+    look = "import sys; from netblt_conformance.commands.cli import main\n"
+    look += "try: main(sys.argv[1:])\nexcept SystemExit as ended: code = ended.code\n"
+    look += "slow = {'scapy', 'pytest', 'pydantic', 'jinja2', 'rich', 'pcapng'} & sys.modules.keys()\n"
+    look += "print(code, sorted(slow))"
+    for words, code in ((["--help"], 0), (["nonsense"], 2), ([], 2)):
+        done = subprocess.run([sys.executable, "-c", look, *words], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == f"{code} []"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_of_the_table_has_options_and_help_within_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"usage: netblt-conformance {name} ")
+    assert len(shown.splitlines()) > 3
+    assert max(map(len, shown.splitlines())) <= 80
+    module, _, function = COMMANDS[name].action.partition(":")
+    assert callable(getattr(importlib.import_module(f"{PACKAGE}.{module}"), function))
 
 
 def test_an_ambiguity_that_is_not_there_is_refused_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -186,21 +187,6 @@ def test_an_excerpt_shows_the_packets_around_the_one_that_decided() -> None:
     assert end.lines[-1].number == 55
 
 
-@pytest.mark.parametrize(
-    ("done", "of", "elapsed", "words"),
-    [
-        (0, 100, 5.0, ""),
-        (1, 1000, 5.0, ""),
-        (50, 100, 10.0, "10 s left"),
-        (10, 100, 20.0, "3 min 00 s left"),
-        (30, 1000, 240.0, "2 h 09 min left"),
-        (100, 100, 9.0, "0 s left"),
-    ],
-)
-def test_time_left_is_told_once_it_can_be_known(done: int, of: int, elapsed: float, words: str) -> None:
-    assert progress.left(done, of, elapsed) == words
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -217,6 +203,28 @@ def test_progress_counts_on_a_terminal_and_is_silent_elsewhere() -> None:
     quiet = Terminal()
     progress.Progress(wanted=False, stream=quiet).show("cases", 1, 2)
     assert quiet.getvalue() == ""
+
+
+def test_progress_draws_without_a_thread_tells_the_time_left_and_gives_the_cursor_back() -> None:
+    terminal, threads = Terminal(), threading.active_count()
+    shown = progress.Progress(wanted=True, stream=terminal)
+    for done in range(0, 11, 5):
+        shown.show("cases", done, 10, "[a] \x1b case")
+        time.sleep(1.5 * progress.REFRESH_S)
+    assert threading.active_count() == threads, "workers are forked while the line is there"
+    drawn = terminal.getvalue()
+    assert "cases 5/10" in drawn
+    assert "--:--" in drawn, "nothing is known at the beginning"
+    assert "00:00" in drawn
+    assert "[a] \\u001b case" in drawn
+    hides, shows = "\x1b[?25l", "\x1b[?25h"
+    assert hides in drawn
+    assert shows not in drawn
+    shown.clear()
+    assert terminal.getvalue().rindex(shows) > terminal.getvalue().rindex(hides)
+    shown.say("trying them again")
+    shown.clear()
+    assert "trying them again" in terminal.getvalue()
 
 
 @pytest.mark.usefixtures("built_library")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.verdicts import KNOWN, Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
-from netblt_conformance.report import alike, causes
+from netblt_conformance.report import alike, causes, html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,8 +177,11 @@ def test_a_failed_first_transfer_stands_before_all_causes() -> None:
     assert text[0] == "first transfer failed (active-sender): no RESPONSE"
     assert "passive-sender" not in text[0]
     assert causes.lines([], {}, BASE) == []
-    assert causes.section([], {}, BASE) == ""
-    assert causes.section([], observed, BASE).index("no RESPONSE") > 0
+    testing = {"testing": {"name": "x"}}
+    assert "Likely causes" not in html.page({**testing, "observed": {}}, [], {})
+    assert "(active-sender): no RESPONSE" in html.page({**testing, "observed": observed}, [], {})
+    listed = html.page(testing, [], {}, [cause_of(row("a_case", "CTRL-04", frame=4))], BASE)
+    assert "frame 4 of CTRL-04.a_case.passive-receiver.pcapng</a>; explains 1 result" in listed
 
 
 def test_a_format_that_is_broken_in_every_case_is_one_row() -> None:

@@ -60,3 +60,9 @@ def test_rows_fit_eighty_columns_and_keep_every_word() -> None:
 def test_a_word_that_is_longer_than_a_line_is_not_broken() -> None:
     path = "/a" * 60
     assert path in table.wrapped(f"report: {path}")[-1]
+
+
+def test_only_a_terminal_gets_colours() -> None:
+    failure = results("passive-sender", verdict=Verdict.FAIL, reason="it lied")
+    assert table.rows(failure, True)[0].startswith("\x1b[1;31mFAIL  \x1b[0m  CTRL-04  a case  passive-sender")
+    assert "\x1b" not in table.rows(failure, False)[0] + table.summary(failure, False)

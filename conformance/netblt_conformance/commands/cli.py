@@ -1,124 +1,103 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command netblt-conformance. Exit status: 0 all hold, 1 something failed, 2 could not run."""
+"""The command netblt-conformance: the table of its sub-commands. Exit status: 0 all hold, 1 something failed, 2 could
+not run.
+
+A sub-command's modules are imported when it is given, so that help and mistakes in the command line take no time.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from netblt_conformance import __version__
-from netblt_conformance.adapter.adapter import AdapterError
-from netblt_conformance.catalogue.catalogue import CatalogueError
-from netblt_conformance.check import command as check
-from netblt_conformance.commands import commands
-from netblt_conformance.common.errors import HarnessError, JudgeError, LinkUnavailableError
-from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit, fit_lines
-from netblt_conformance.doctor import command as doctor
-from netblt_conformance.experiment import commands as experiment
-from netblt_conformance.mutants.mutants import MutantError
-from netblt_conformance.packets.dialect import BY_NAME, RFC998
-from netblt_conformance.run.selection import SelectionError, Share
-from netblt_conformance.run.target import DEFAULT_SEED, LINKS
-from netblt_conformance.sweep.schedule_file import ScheduleFileError
-from netblt_conformance.watch import command as watch
 
-DEFAULT_REPORT = Path("netblt-report")
+PACKAGE = "netblt_conformance"
 
 
-class _JoinedTerms(argparse.Action):
-    """Given several times, an option's terms add up: none of them is lost."""
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One sub-command. Functions are written "module:function", with the module's name inside the package."""
 
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
-    ) -> None:
-        del parser, option
-        before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, f"{before},{values}" if before else values)
+    summary: str
+    options: str  # the function that adds its options to a parser
+    action: str  # the function that runs it and returns the exit status
 
 
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
-    return int(text)
+COMMANDS = {
+    "run": Command(
+        "run cases against an implementation", "commands.options:run_options", "commands.commands:command_run"
+    ),
+    "doctor": Command(
+        "try one transfer in each role and show all of it",
+        "doctor.command:add_options",
+        "doctor.command:command_doctor",
+    ),
+    "check": Command(
+        "check captures, without an implementation", "check.command:add_options", "check.command:command_check"
+    ),
+    "watch": Command(
+        "check live traffic",
+        "watch.command:add_options",
+        "watch.command:command_watch",
+    ),
+    "list": Command(
+        "list the cases and their requirements", "commands.options:list_options", "commands.commands:command_list"
+    ),
+    "coverage": Command(
+        "how each requirement is tested; what is missing",
+        "commands.options:coverage_options",
+        "commands.commands:command_coverage",
+    ),
+    "explain": Command(
+        "show a requirement and how it is tested",
+        "commands.options:explain_options",
+        "commands.commands:command_explain",
+    ),
+    "replay": Command(
+        "run schedules of faults again (files that a sweep wrote)",
+        "commands.options:replay_options",
+        "sweep.commands:command_replay",
+    ),
+    "shrink": Command(
+        "find the fewest rules of a failing schedule that still fail",
+        "commands.options:shrink_options",
+        "sweep.commands:command_shrink",
+    ),
+    "experiment": Command(
+        "run NETBLT over described networks: RFC 1030's tables, and today's",
+        "experiment.commands:add_options",
+        "experiment.commands:command_experiment",
+    ),
+    "mutants": Command(
+        "prove that wrong implementations are caught",
+        "commands.options:mutants_options",
+        "commands.commands:command_mutants",
+    ),
+}
 
 
-def _share(text: str) -> Share:
-    try:
-        return Share.parse(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: give K/N with 1 <= K <= N, such as 1/3") from None
+def _function(name: str) -> Any:
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(f"{PACKAGE}.{module}"), function)
 
 
-def _select_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--select",
-        action=_JoinedTerms,
-        default="",
-        metavar="EXPR",
-        help="IDs (CTRL-04), areas (CTRL), patterns (CTRL-0?), strengths (must), parts of names; !TERM excludes",
-    )
-    parser.add_argument(
-        "--role",
-        action="append",
-        choices=sorted(ROLES_BY_NAME),
-        metavar="ROLE",
-        help="role of the implementation under test, may be given several times (default: all): "
-        + ", ".join(sorted(ROLES_BY_NAME)),
-    )
+class _Parser(argparse.ArgumentParser):
+    """The parser of a sub-command. It has its options from the moment when it parses."""
 
+    command: Command | None = None
 
-def _profile_option(parser: argparse.ArgumentParser, what: str) -> None:
-    names = "; ".join(f"{dialect.name}: {dialect.title}" for dialect in BY_NAME.values())
-    parser.add_argument(
-        "--profile", choices=sorted(BY_NAME), default=RFC998.name, help=f"{what} (default: %(default)s). {names}"
-    )
-
-
-def _run_parser(parser: argparse.ArgumentParser) -> None:
-    _select_options(parser)
-    _profile_option(parser, "the dialect of the tester: only cases of requirements that hold in it run")
-    parser.add_argument(
-        "--link",
-        choices=LINKS,
-        help="how the implementation is reached (default: what the adapter describes; sim, in this process and in "
-        "virtual time, without an adapter)",
-    )
-    parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file that describes the implementation")
-    parser.add_argument("--iut-library", type=Path, metavar="SO", help="sim: another library with netblt_iut.h's ABI")
-    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"of all randomness (default: {DEFAULT_SEED})")
-    parser.add_argument("--report", type=Path, default=DEFAULT_REPORT, metavar="DIR", help="default: %(default)s")
-    parser.add_argument("--jobs", type=_at_least_one, default=0, metavar="N", help="cases at a time (default: by link)")
-    parser.add_argument(
-        "--share",
-        type=_share,
-        metavar="K/N",
-        help="one part of N, some of every requirement's runs; the N parts together are everything",
-    )
-    parser.add_argument(
-        "--no-dissector", action="store_true", help="skip the dissector check (tshark and the Wireshark plugin)"
-    )
-    parser.add_argument("--no-sweep", action="store_true", help="sim: leave out the sweeps over all pairs of faults")
-    parser.add_argument(
-        "--sweep-random",
-        type=int,
-        default=0,
-        metavar="N",
-        help="sim: so many random schedules more for each transfer and role of a sweep",
-    )
-    parser.add_argument("--delay-ms", type=float, metavar="MS", help="sim and pipe: one-way delay (default: 1)")
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="pipe: append every frame to FILE, as text")
-    for name, what in (("--json-lines", "results as JSON lines"), ("--junit", "results as JUnit XML")):
-        text = f"{what} also to FILE (default: standard output, instead of the table)"
-        parser.add_argument(name, nargs="?", const="-", metavar="FILE", help=text)
-    parser.add_argument("--strict", action="store_true", help="a should that does not hold fails (WARN becomes FAIL)")
-    volume = parser.add_mutually_exclusive_group()
-    volume.add_argument("-v", "--verbose", action="store_true", help="every case as it ends")
-    volume.add_argument("-q", "--quiet", action="store_true", help="only what is not a pass, and the summary")
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.command is not None:
+            add_options, self.command = _function(self.command.options), None
+            add_options(self)
+        return super().parse_known_args(args, namespace)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -127,54 +106,37 @@ def build_parser() -> argparse.ArgumentParser:
         description="Tests any NETBLT (RFC 998) implementation and reports the result of each requirement.",
     )
     parser.add_argument("--version", action="version", version=f"netblt-conformance {__version__}")
-    commands_parser = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _run_parser(commands_parser.add_parser("run", help="run cases against an implementation"))
-    doctor.add_options(commands_parser.add_parser("doctor", help="try one transfer in each role and show all of it"))
-    check.add_options(commands_parser.add_parser("check", help="check captures, without an implementation"))
-    watch.add_options(commands_parser.add_parser("watch", help="check live traffic"))
-    listing = commands_parser.add_parser("list", help="list the cases and their requirements")
-    _select_options(listing)
-    _profile_option(listing, "the cases of a run in this dialect")
-    listing.add_argument("--list-untested", action="store_true", help="requirements that no case tests, and why")
-    coverage = commands_parser.add_parser("coverage", help="how each requirement is tested; what is missing")
-    coverage.add_argument("--json", action="store_true", help="one JSON document instead of the table")
-    explain = commands_parser.add_parser("explain", help="show a requirement and how it is tested")
-    explain.add_argument("id", metavar="ID")
-    for name, purpose in (
-        ("replay", "run schedules of faults again (files that a sweep wrote)"),
-        ("shrink", "find the fewest rules of a failing schedule that still fail"),
-    ):
-        schedules = commands_parser.add_parser(name, help=purpose)
-        schedules.add_argument("file", nargs="+" if name == "replay" else None, type=Path, metavar="FILE")
-        schedules.add_argument("--iut-library", type=Path, metavar="SO", help="another library than the reference")
-        last = "DIR" if name == "replay" else "FILE"
-        text = "write a capture of each there" if name == "replay" else "write the schedule there (default: print it)"
-        schedules.add_argument("--output", type=Path, metavar=last, help=text)
-    experiment.add_parser(commands_parser)
-    mutants = commands_parser.add_parser("mutants", help="prove that wrong implementations are caught")
-    mutants.add_argument("name", nargs="*", metavar="NAME", help="only these mutants (default: all)")
-    mutants.add_argument("--core", type=Path, metavar="DIR", help="core sources (default: reference_impl/core)")
-    _profile_option(mutants, "the mutants of the core edited to this dialect")
-    what = mutants.add_mutually_exclusive_group()
-    what.add_argument(
-        "--matrix", type=Path, metavar="FILE", help="run every case on every mutant; write which case kills which"
-    )
-    what.add_argument("--variants", action="store_true", help="prove that legal choices are accepted")
-    what.add_argument(
-        "--diagnosis",
-        action="store_true",
-        help="run every case on every mutant; compare likely causes and planted ones",
-    )
-    mutants.add_argument(
-        "--results", type=Path, metavar="FILE", help="with --diagnosis: write the results of each mutant, as JSON lines"
-    )
-    mutants.add_argument(
-        "--jobs", type=_at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
-    )
-    mutants.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")
-    for subparser in commands_parser.choices.values():
+    parsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    for name, command in COMMANDS.items():
+        subparser = parsers.add_parser(name, help=command.summary)
+        subparser.command = command
         subparser.set_defaults(parser=subparser)
     return parser
+
+
+def _expected_errors() -> tuple[type[Exception], ...]:
+    """Errors whose text tells the user what to do. Only looked up when something was raised."""
+    from netblt_conformance.adapter.adapter import AdapterError
+    from netblt_conformance.common.errors import HarnessError, JudgeError, LinkUnavailableError
+    from netblt_conformance.mutants.mutants import MutantError
+    from netblt_conformance.run.selection import SelectionError
+    from netblt_conformance.sweep.schedule_file import ScheduleFileError
+
+    return (
+        AdapterError,
+        LinkUnavailableError,
+        SelectionError,
+        MutantError,
+        HarnessError,
+        JudgeError,
+        ScheduleFileError,
+    )
+
+
+def _catalogue_error() -> Any:
+    from netblt_conformance.catalogue.catalogue import CatalogueError
+
+    return CatalogueError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -183,22 +145,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:  # with the usage of the command that was given, not of all
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        return int(getattr(commands, f"command_{options.command}")(options))
-    except (
-        AdapterError,
-        LinkUnavailableError,
-        SelectionError,
-        MutantError,
-        HarnessError,
-        JudgeError,
-        ScheduleFileError,
-    ) as error:
-        print(fit_lines(f"error: {error}"), file=sys.stderr)
-    except CatalogueError as error:
-        for mistake in error.mistakes:
-            print(fit(f"error: catalogue: {mistake}"), file=sys.stderr)
+        return int(_function(COMMANDS[options.command].action)(options))
     except BrokenPipeError:
         sys.stderr.close()
+    except _catalogue_error() as error:
+        for mistake in error.mistakes:
+            print(fit(f"error: catalogue: {mistake}"), file=sys.stderr)
+    except _expected_errors() as error:
+        print(fit_lines(f"error: {error}"), file=sys.stderr)
     return ExitCode.COULD_NOT_RUN
 
 

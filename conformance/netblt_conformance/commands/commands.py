@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What each sub-command does."""
+"""What the commands do that work on the suite itself: run, list, coverage, explain, mutants."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ import sys
 from pathlib import Path
 
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.check.command import command_check
 from netblt_conformance.commands.explain import explain
 from netblt_conformance.common import paths
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Role
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
-from netblt_conformance.doctor.command import command_doctor
-from netblt_conformance.experiment.commands import command_experiment
 from netblt_conformance.links.base import Link, LinkFactory
 from netblt_conformance.mutants import coverage, covered, mutation, subject
 from netblt_conformance.mutants.mutants import MutantError
@@ -29,24 +26,8 @@ from netblt_conformance.run.engine import Plan
 from netblt_conformance.run.loaded import Loaded, with_cases
 from netblt_conformance.run.running import Listener, run_plan
 from netblt_conformance.run.selection import Candidate, Selection, SelectionError
-from netblt_conformance.sweep.commands import command_replay, command_shrink
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
-from netblt_conformance.watch.command import command_watch
-
-__all__ = [
-    "command_check",
-    "command_coverage",
-    "command_doctor",
-    "command_experiment",
-    "command_explain",
-    "command_list",
-    "command_mutants",
-    "command_replay",
-    "command_run",
-    "command_shrink",
-    "command_watch",
-]
 
 
 def _roles(options: argparse.Namespace) -> tuple[Role, ...]:

@@ -23,13 +23,10 @@ DEFAULT_COMPARED = "geostationary"
 DEFAULT_COMPARE_S = 20.0
 
 
-def add_parser(commands: Any) -> None:
-    """Registers the sub-command with the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "experiment",
-        help="run NETBLT over described networks: RFC 1030's tables, and today's",
-        description="Runs a scenario in virtual time and compares the results with the expected ones. "
-        "Exit status: 0 inside all bands, 1 outside, 2 could not run.",
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Runs a scenario in virtual time and compares the results with the expected ones. "
+        "Exit status: 0 inside all bands, 1 outside, 2 could not run."
     )
     parser.add_argument(
         "scenario",

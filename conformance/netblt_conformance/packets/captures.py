@@ -25,7 +25,7 @@ from pcapng.blocks import (
     register_block,
 )
 from pcapng.exceptions import CorruptedFile, PcapngException, TruncatedFile
-from pcapng.structs import OptionsField
+from pcapng.structs import TYPE_BYTES, TYPE_I64, TYPE_STRING, Option, OptionsField
 
 from netblt_conformance.common.errors import JudgeError
 
@@ -86,6 +86,28 @@ class _PacketBlock(EnhancedPacket):  # type: ignore[misc]
     @property
     def options(self) -> Any:
         return _OPTIONS.load(io.BytesIO(self.encoded_options), self.section.endianness)
+
+
+@register_block
+class _InterfaceBlock(InterfaceDescription):  # type: ignore[misc]
+    """The interface description block with the options that are read here. The library warns about the type that it
+    gives to the resolution itself."""
+
+    magic_number = InterfaceDescription.magic_number
+    schema = (
+        *InterfaceDescription.schema[:-1],
+        (
+            "options",
+            OptionsField(
+                [
+                    Option(2, "if_name", TYPE_STRING),
+                    Option(9, "if_tsresol", TYPE_BYTES),
+                    Option(14, "if_tsoffset", TYPE_I64),
+                ]
+            ),
+            None,
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)

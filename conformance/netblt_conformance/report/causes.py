@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The likely causes of what went wrong, as text for the terminal and as a part of the HTML report."""
+"""The likely causes of what went wrong, as text for the terminal, as JSON, and as what the HTML report shows."""
 
 from __future__ import annotations
 
 import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
-from html import escape
+from dataclasses import dataclass
 from typing import Any
 
 from netblt_conformance.catalogue import catalogue
@@ -92,25 +92,20 @@ def to_json(cause: LikelyCause, base: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def section(causes: Sequence[LikelyCause], observed: Mapping[str, Mapping[str, str]], base: Sequence[str]) -> str:
-    """The same for the HTML report; empty when nothing went wrong."""
-    failed = "".join(
-        f"<p class=warning>The first transfer failed ({escape(role)}): {escape(why)}</p>"
-        for role, why in failed_first_transfers(observed).items()
-    )
-    rows = "".join(_item(cause, base) for cause in causes)
-    if not rows and not failed:
-        return ""
-    listed = f"<ol>{rows}</ol>" if rows else ""
-    return f'<section id="causes"><h2>Likely causes</h2>{failed}{listed}</section>'
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One cause in the HTML report."""
+
+    title: str
+    roles: str
+    reason: str
+    capture: str | None
+    where: str
+    counts: str
+    command: str
 
 
-def _item(cause: LikelyCause, base: Sequence[str]) -> str:
+def shown(cause: LikelyCause, base: Sequence[str]) -> Shown:
+    """The texts of one cause."""
     row = cause.first
-    place = escape(_where(row))
-    link = f'<a href="{escape(row.capture)}">{place}</a>' if row.capture else place
-    return (
-        f"<li><b>{escape(_title(cause))}</b> <span class=role>{escape(_roles(cause))}</span>"
-        f"<p class=reason>{escape(row.reason)}</p><p class=where>{link}; {escape(_counts(cause))}</p>"
-        f"<pre>{escape(command(base, row))}</pre></li>"
-    )
+    return Shown(_title(cause), _roles(cause), row.reason, row.capture, _where(row), _counts(cause), command(base, row))

@@ -3,59 +3,76 @@
 
 from __future__ import annotations
 
-import shutil
+import atexit
 import sys
 import time
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from netblt_conformance.common.words import fit
 
-# A line that changes faster than this is read by nobody.
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+# A line that changes faster than this cannot be read.
 REFRESH_S = 0.1
-# Before this share is done, a guess at the rest would be noise.
-GUESS_FROM = 0.02
-_CLEAR = "\r\033[K"
-_MINUTE_S, _HOUR_S = 60, 3600
-
-
-def left(done: int, of: int, elapsed_s: float) -> str:
-    """How long the rest takes when it goes on like this; empty while that is anyone's guess."""
-    if done < max(1.0, of * GUESS_FROM) or done > of:
-        return ""
-    seconds = round(elapsed_s * (of - done) / done)
-    if seconds < _MINUTE_S:
-        return f"{seconds} s left"
-    if seconds < _HOUR_S:
-        return f"{seconds // _MINUTE_S} min {seconds % _MINUTE_S:02} s left"
-    return f"{seconds // _HOUR_S} h {seconds % _HOUR_S // _MINUTE_S:02} min left"
+_BAR_COLUMNS = 20
 
 
 class Progress:
+    """`clear()` before anything else is printed; the next `show()` or `say()` draws the line again."""
+
     def __init__(self, *, wanted: bool, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self.live = wanted and self._stream.isatty()
-        self._began = self._shown = time.monotonic()
+        self._shown = 0.0
         self._stage = ""
+        self._bar: Bar | None = None
+
+    def _drawn(self) -> Bar:
+        """The line, drawn without a thread of its own: workers are forked while it is there."""
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.table import Column
+
+            columns = [
+                TextColumn("{task.description}", markup=False),
+                BarColumn(_BAR_COLUMNS),
+                TimeRemainingColumn(compact=True),
+                TextColumn("{task.fields[note]}", markup=False, table_column=Column(no_wrap=True, overflow="crop")),
+            ]
+            console = Console(file=self._stream, force_terminal=True, no_color=True, highlight=False, emoji=False)
+            self._bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
+            atexit.register(self.clear)  # rich hides the cursor
+        self._bar.start()
+        return self._bar
+
+    def _begin(self, stage: str, description: str, total: int | None) -> Bar:
+        bar = self._drawn()
+        if stage != self._stage:
+            for task in bar.task_ids:
+                bar.remove_task(task)
+            bar.add_task(description, total=total, note="")
+            self._stage = stage
+        return bar
 
     def show(self, stage: str, done: int, of: int, note: str = "") -> None:
         """`stage` names what is counted; a new one starts the clock anew."""
-        if not self.live:
-            return
         now = time.monotonic()
-        if stage != self._stage:
-            self._stage, self._began = stage, now
-        elif now - self._shown < REFRESH_S and done < of:
+        if not self.live or (stage == self._stage and now - self._shown < REFRESH_S and done < of):
             return
         self._shown = now
-        words = [f"{stage} {done}/{of}", left(done, of, now - self._began), note]
-        text = fit(", ".join(word for word in words if word))
-        width = shutil.get_terminal_size().columns - 1
-        print(_CLEAR + text[:width], end="", file=self._stream, flush=True)
+        bar = self._begin(stage, fit(stage), of)
+        bar.update(bar.task_ids[0], completed=done, total=of, description=fit(f"{stage} {done}/{of}"), note=fit(note))
+        bar.refresh()
 
     def say(self, text: str) -> None:
+        """A line without numbers."""
         if self.live:
-            print(_CLEAR + fit(text), end="", file=self._stream, flush=True)
+            bar = self._begin(text, fit(text), None)
+            bar.refresh()
 
     def clear(self) -> None:
-        if self.live:
-            print(_CLEAR, end="", file=self._stream, flush=True)
+        """Takes the line away."""
+        if self._bar is not None:
+            self._bar.stop()

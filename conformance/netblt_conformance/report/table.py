@@ -12,14 +12,14 @@ from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import GRADED, Result, Verdict
 from netblt_conformance.common.words import fit
 
-_COLOURS = {
-    Verdict.PASS: "32",
-    Verdict.WARN: "33",
-    Verdict.INCONC: "33",
-    Verdict.FAIL: "31;1",
-    Verdict.ERROR: "35;1",
-    Verdict.NA: "2",
-    Verdict.OBSERVED: "36",
+_STYLES = {
+    Verdict.PASS: "green",
+    Verdict.WARN: "yellow",
+    Verdict.INCONC: "yellow",
+    Verdict.FAIL: "bold red",
+    Verdict.ERROR: "bold magenta",
+    Verdict.NA: "dim",
+    Verdict.OBSERVED: "cyan",
 }
 WIDTH = 80  # columns of a terminal
 _LABEL = 8  # columns of a verdict and the space after it
@@ -27,8 +27,14 @@ _INDENT = "          "
 
 
 def paint(verdict: Verdict, colour: bool, width: int = 0) -> str:
+    """The label of a verdict, at least `width` columns wide."""
     text = f"{verdict.label:<{width}}"
-    return f"\033[{_COLOURS[verdict]}m{text}\033[0m" if colour else text
+    if not colour:
+        return text
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    return Style.parse(_STYLES[verdict]).render(text, color_system=ColorSystem.STANDARD)
 
 
 def _cells(result: Result) -> tuple[str, str, str]:

@@ -322,7 +322,7 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
         plan.report,
         header,
         results,
-        causes.section(likely, listener.observed, base),
+        likely,
         functools.partial(listener.progress.show, "report: excerpts"),
         base=base,
         dissect=not listener.options.no_dissector,
