@@ -93,8 +93,7 @@ def test_a_violation_that_the_suite_passed_is_an_error_of_the_suite(tmp_path: Pa
 
 
 def test_what_the_tester_made_undecidable_is_held_against_nobody(tmp_path: Path) -> None:
-    passed = result(Verdict.PASS, "DATA-01")
-    passed.provoked = ["CTRL-03"]
+    passed = dataclasses.replace(result(Verdict.PASS, "DATA-01"), provoked=["CTRL-03"])
     assert disagreements([passed], transfer(tmp_path, *DESCENDING)) == []
 
 
@@ -117,8 +116,7 @@ def test_the_captures_and_the_accused_packets_are_counted(tmp_path: Path) -> Non
 
 def test_what_did_not_come_accuses_no_packet(tmp_path: Path) -> None:
     """The frame of such a failure is only the last one that came before the waiting ended."""
-    failed = result(Verdict.FAIL, frame=5)
-    failed.reason, failed.cause = "expected GO for buffer 2: not within 2 s; saw 5 CONTROL", Cause.ABSENCE
+    failed = dataclasses.replace(result(Verdict.FAIL, frame=5), cause=Cause.ABSENCE)
     assert disagreements([failed], transfer(tmp_path, *GOOD)) == []
 
 

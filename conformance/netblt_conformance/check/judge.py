@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -170,12 +171,16 @@ def rows_of(connection: Connection, name: str) -> list[Result]:
 def _without_finding(connection: Connection, standing: Standing, name: str) -> Result:
     """A conclusion of the plugin that no finding on a packet goes with."""
     row = Result(_case(connection), [standing.requirement], "-", VERDICT_OF[standing.conclusion])
-    if standing.conclusion in (standings.VIOLATED, standings.SUSPECTED):
-        count = standing.violations or standing.suspicions
-        row.role = standing.offender or "-"
-        row.reason = f"{standing.title or 'the rule'}: {standing.conclusion} ({count} times)"
-        row.capture, row.frame = name, next(iter(standing.frames), None)
-    return row
+    if standing.conclusion not in (standings.VIOLATED, standings.SUSPECTED):
+        return row
+    count = standing.violations or standing.suspicions
+    return dataclasses.replace(
+        row,
+        role=standing.offender or "-",
+        reason=f"{standing.title or 'the rule'}: {standing.conclusion} ({count} times)",
+        capture=name,
+        frame=next(iter(standing.frames), None),
+    )
 
 
 def _blame(connection: Connection, requirement: str, offender: str, findings: list[Finding], name: str) -> Result:

@@ -12,6 +12,7 @@ from typing import Any
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
+from netblt_conformance.common import wording
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import GRADED, Origin, Result, Verdict, exit_code
 from netblt_conformance.common.words import fit_lines
@@ -137,7 +138,7 @@ def _result(result: Result, excerpt: Excerpt | None, known: dict[str, Requiremen
         if one in known
     )
     observed = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in result.observed.items())
-    reason = f'<p class="reason">{escape(result.reason)}</p>' if result.reason else ""
+    reason = f'<p class="reason">{escape(wording.reason(result))}</p>' if result.reason else ""
     command = f"<p>to reproduce:</p><pre>{escape(again)}</pre>" if again else ""
     return (
         f'<details class="result" data-verdict="{_class(result.verdict)}" data-role="{escape(result.role)}" '
@@ -176,7 +177,7 @@ def _sweeps(results: Sequence[Result]) -> str:
         f"<tr><td>{escape(one.case.removeprefix(_SWEEP))}</td><td>{escape(one.role)}</td><td>{_badge(one.verdict)}</td>"
         f"<td class=number>{escape(one.observed['schedules'])}</td>"
         f"<td class=number>{escape(one.observed['failed'])}</td>"
-        f"<td>{escape(one.reason)}</td></tr>"
+        f"<td>{escape(wording.reason(one))}</td></tr>"
         for one in sweeps
     )
     return (

@@ -156,9 +156,17 @@ class Sweep:
         replay.run(small, self.plan.report / f"{stem}.pcapng")
         words = f"{'; '.join(small.rules) or 'without any fault'}: {failure.reason} [{stem}.toml]"
         case = f"sweep_{row.transfer.name}: schedule {number}"
-        result = Result(case, list(REQUIREMENTS), str(row.role), failure.verdict, words, capture=f"{stem}.pcapng")
-        result.origin, result.cause = Origin.SWEEP, failure.cause
-        return result
+        capture = f"{stem}.pcapng"
+        return Result(
+            case,
+            list(REQUIREMENTS),
+            str(row.role),
+            failure.verdict,
+            words,
+            capture=capture,
+            origin=Origin.SWEEP,
+            cause=failure.cause,
+        )
 
 
 def _worsen(judgement: Judgement, outcome: Outcome) -> None:

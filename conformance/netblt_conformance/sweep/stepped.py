@@ -6,6 +6,7 @@ each fault comes alone. Everything happens in virtual time and comes out the sam
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -261,8 +262,8 @@ class SteppedSweep:
         for count, (number, failure) in enumerate(worst, 1):
             why = f"{words[number]}: {failure.reason}"
             row = _result(f"{name}: schedule {count}", role, Judgement(failure.verdict, why, cause=failure.cause))
-            row.capture = self._keep(transfer, role, number, schedules[number], f"{name}.{role}.{count}.pcapng")
-            rows.append(row)
+            capture = self._keep(transfer, role, number, schedules[number], f"{name}.{role}.{count}.pcapng")
+            rows.append(dataclasses.replace(row, capture=capture))
         return rows
 
     def _keep(self, transfer: Transfer, role: Role, number: int, schedule: Schedule, name: str) -> str:
