@@ -15,15 +15,15 @@ from netblt_conformance.check import crowd, damage, sightings
 from netblt_conformance.check.damage import Direction
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
 from netblt_conformance.judges import standings
-from netblt_conformance.judges.findings import Finding, FindingReader
+from netblt_conformance.judges.findings import Conclusion, Finding, FindingReader
 from netblt_conformance.judges.standings import Connection, Reports, Standing
 from netblt_conformance.judges.tshark import Tshark, UnreadableError
 
 VERDICT_OF = {
-    standings.VIOLATED: Verdict.FAIL,
-    standings.SUSPECTED: Verdict.INCONC,
-    standings.HELD: Verdict.PASS,
-    standings.NOT_OBSERVED: Verdict.NA,
+    Conclusion.VIOLATED: Verdict.FAIL,
+    Conclusion.SUSPECTED: Verdict.INCONC,
+    Conclusion.HELD: Verdict.PASS,
+    Conclusion.NOT_OBSERVED: Verdict.NA,
 }
 
 
@@ -118,7 +118,7 @@ def conclude(
         for standing in connection.standings.values():
             if standing.requirement not in own and _told_elsewhere(standing, named):
                 # The packet itself is in another stream: there it is reported, once.
-                standing.conclusion = standings.HELD if standing.observations else standings.NOT_OBSERVED
+                standing.conclusion = Conclusion.HELD if standing.observations else Conclusion.NOT_OBSERVED
                 standing.violations = standing.suspicions = 0
 
 
@@ -131,7 +131,7 @@ def _frames_named(findings: Iterable[Finding]) -> dict[str, set[int]]:
 
 
 def _told_elsewhere(standing: Standing, named: dict[str, set[int]]) -> bool:
-    if standing.conclusion not in (standings.VIOLATED, standings.SUSPECTED):
+    if standing.conclusion not in (Conclusion.VIOLATED, Conclusion.SUSPECTED):
         return False
     return not named.get(standing.requirement, set()).isdisjoint(standing.frames)
 
@@ -142,7 +142,7 @@ def _case(connection: Connection) -> str:
 
 def _told(finding: Finding, count: int) -> str:
     """In words; `count` findings say the same."""
-    does = "completes the proof" if finding.verdict == "violation" else "makes it suspect"
+    does = "completes the proof" if finding.verdict is Conclusion.VIOLATED else "makes it suspect"
     proof = "" if finding.guilty_frame == finding.frame else f"; frame {finding.frame} {does}"
     more = count - 1
     others = f" (and {more} more like it)" if more else ""
@@ -171,7 +171,7 @@ def rows_of(connection: Connection, name: str) -> list[Result]:
 def _without_finding(connection: Connection, standing: Standing, name: str) -> Result:
     """A conclusion of the plugin that no finding on a packet goes with."""
     row = Result(_case(connection), [standing.requirement], "-", VERDICT_OF[standing.conclusion])
-    if standing.conclusion not in (standings.VIOLATED, standings.SUSPECTED):
+    if standing.conclusion not in (Conclusion.VIOLATED, Conclusion.SUSPECTED):
         return row
     count = standing.violations or standing.suspicions
     return dataclasses.replace(
@@ -185,7 +185,7 @@ def _without_finding(connection: Connection, standing: Standing, name: str) -> R
 
 def _blame(connection: Connection, requirement: str, offender: str, findings: list[Finding], name: str) -> Result:
     theirs = [finding for finding in findings if finding.offender == offender]
-    violations = [finding for finding in theirs if finding.verdict == "violation"]
+    violations = [finding for finding in theirs if finding.verdict is Conclusion.VIOLATED]
     same = violations or theirs
     verdict = Verdict.FAIL if violations else Verdict.INCONC
     first = same[0]

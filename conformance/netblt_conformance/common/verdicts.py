@@ -118,13 +118,12 @@ class Evidence(NamedTuple):
     cause: Cause
     requirement: str
     due_by: str
-    expected: str
     frame: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One row of the verdict table. Decisions rest on the typed fields; `reason` and `expected` are for people."""
+    """One row of the verdict table. Decisions rest on the typed fields; `reason`, `expected`, `seen` are for people."""
 
     case: str  # name of the case, with its variant
     requirements: list[str]
@@ -161,7 +160,7 @@ class Result:
     @property
     def evidence(self) -> Evidence:
         """What it rests on: two results of the same evidence were found in the same way, however they are worded."""
-        return Evidence(self.verdict, self.origin, self.cause, self.requirement, self.due_by, self.expected, self.frame)
+        return Evidence(self.verdict, self.origin, self.cause, self.requirement, self.due_by, self.frame)
 
     def noted(self, *notes: Note, verdict: Verdict | None = None) -> Result:
         """The result with these additions and, if given, this verdict."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from netblt_conformance.common import paths
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
+from netblt_conformance.judges.findings import Conclusion
 from netblt_conformance.judges.tshark import Finding, Tshark
 from netblt_conformance.simlib import IutLibrary
 from netblt_conformance.sweep import faults
@@ -199,7 +200,7 @@ class Replay:
                 if capture is not None:
                     capture.write_bytes(merged.read_bytes())
         for finding in findings:
-            if finding.verdict == "violation":
+            if finding.verdict is Conclusion.VIOLATED:
                 ours = finding.offender_address == addresses(0)[0]
                 verdict = Verdict.FAIL if ours else Verdict.ERROR
                 judgement.worsen(verdict, f"{finding.requirement} is violated (dissector)", finding.frame)
