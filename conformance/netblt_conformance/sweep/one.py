@@ -7,9 +7,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netblt_conformance.common.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.common.model import MICROSECONDS_PER_S, Role, Status
 from netblt_conformance.common.verdicts import Verdict
-from netblt_conformance.simlib import Flakeway, IutParams, IutStatus, PairEnd, run_pair
+from netblt_conformance.simlib import Flakeway, IutParams, PairEnd, run_pair
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.transfers import Transfer
 
@@ -109,11 +109,11 @@ def _judge(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> t
         return Verdict.FAIL, f"the connection is not closed after {LIMIT_US // MICROSECONDS_PER_S} s"
     receiver = reference if role.sender else iut
     complete = receiver.delivered == data
-    if iut.status is IutStatus.CLOSED_DONE and not complete:
+    if iut.status is Status.CLOSED_DONE and not complete:
         return Verdict.FAIL, f"reports success, but {len(receiver.delivered)} of {len(data)} bytes arrived whole"
-    if iut.status is not IutStatus.CLOSED_DONE:
+    if iut.status is not Status.CLOSED_DONE:
         return Verdict.FAIL, f"the transfer failed: {iut.reason or 'no reason given'}"
-    if reference.status is IutStatus.CLOSED_DONE:
+    if reference.status is Status.CLOSED_DONE:
         return Verdict.PASS, ""
     if role.sender and complete:
         # A dally that is never restarted may end before the second repeat of the last OK (AMB-53): legal, and unkind.

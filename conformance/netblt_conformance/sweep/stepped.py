@@ -19,7 +19,7 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import NEVER_US
 from netblt_conformance.links.virtual import STUCK_STEPS, SteppedEndpoint
 from netblt_conformance.packets import ipv4
-from netblt_conformance.simlib import Direction, Flakeway, Iut, IutLibrary, IutParams, IutStatus, PcapngWriter
+from netblt_conformance.simlib import Direction, Flakeway, Iut, IutLibrary, IutParams, PcapngWriter
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import DEATH_TIMER_S, LATENCY, LIMIT_PACKETS, LIMIT_US, Bench, addresses, run
@@ -30,7 +30,6 @@ REQUIREMENTS = ["DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02"]
 BREAKS_MAX = 3
 FAILURES_KEPT = 10
 _OURS, _THEIRS = 1001, 1002  # NETBLT ports, as in the sweeps of the sim link
-_CLOSED = (IutStatus.CLOSED_DONE, IutStatus.CLOSED_FAILED)
 
 
 def _packed(address: str) -> bytes:
@@ -69,7 +68,7 @@ class _Pair:
         self._from_endpoint(self.endpoint.start(start, 0))
         self._from_reference()
         steps = 0
-        while not (self.endpoint.status().closed and self.reference.status in _CLOSED):
+        while not (self.endpoint.status().closed and self.reference.status.closed):
             moment_us = max(self.now_us, self._next_us())
             if moment_us > LIMIT_US:
                 return f"the connection is not closed after {LIMIT_US // 1_000_000} s"
@@ -199,7 +198,7 @@ class SteppedSweep:
             return Verdict.FAIL, f"the transfer failed: {endpoint.reason() or 'no reason given'}"
         if not complete:
             return Verdict.FAIL, f"reports success, but {delivered.length} of {len(data)} bytes arrived whole"
-        if reference.status is IutStatus.CLOSED_DONE:
+        if reference.status is Status.CLOSED_DONE:
             return Verdict.PASS, ""
         if role.sender:  # AMB-53, as in the sweeps of the sim link
             return Verdict.WARN, f"all data arrived, but the receiver's last OK stayed unanswered: {reference.reason}"
