@@ -18,7 +18,8 @@ from netblt_conformance.check.folders import is_capture, listed
 from netblt_conformance.check.judge import Checked, rows_of
 from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Verdict
-from netblt_conformance.judges.standings import VIOLATED, Connection, Standing
+from netblt_conformance.judges.findings import Conclusion
+from netblt_conformance.judges.standings import Connection, Standing
 from netblt_conformance.judges.tshark import plugin_folder
 from netblt_conformance.packets import captures
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type, seal
@@ -313,7 +314,7 @@ def test_a_rule_that_is_broken_in_another_stream_is_told_there_alone(command: Co
 
 def test_a_conclusion_without_a_finding_has_reason_frame_and_offender() -> None:
     standing = Standing(
-        "CTRL-04", VIOLATED, violations=2, title="all messages", frames=(7, 9), offender="10.0.0.2 receiver"
+        "CTRL-04", Conclusion.VIOLATED, violations=2, title="all messages", frames=(7, 9), offender="10.0.0.2 receiver"
     )
     connection = Connection(0, {"a": "10.0.0.1:1", "b": "10.0.0.2:2"}, standings={"CTRL-04": standing})
     (row,) = rows_of(connection, "some.pcap")

@@ -25,7 +25,8 @@ FLOORS = (
     ("links", "oracles"),
     ("packets", "adapter", "diagnosis"),
     ("catalogue", "experiment"),
-    ("common", "wire", "simlib"),
+    ("wire", "simlib"),
+    ("common",),
 )
 
 Graph = dict[str, set[str]]

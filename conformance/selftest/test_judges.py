@@ -13,7 +13,7 @@ from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.verdicts import Cause, Result, Verdict
 from netblt_conformance.judges import second, standings
 from netblt_conformance.judges.comparable import COMPARABLE
-from netblt_conformance.judges.findings import Finding
+from netblt_conformance.judges.findings import Conclusion, Finding
 from netblt_conformance.judges.second import disagreements, position_options
 from netblt_conformance.judges.tshark import Tshark, plugin_folder
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
@@ -93,8 +93,7 @@ def test_a_violation_that_the_suite_passed_is_an_error_of_the_suite(tmp_path: Pa
 
 
 def test_what_the_tester_made_undecidable_is_held_against_nobody(tmp_path: Path) -> None:
-    passed = result(Verdict.PASS, "DATA-01")
-    passed.provoked = ["CTRL-03"]
+    passed = dataclasses.replace(result(Verdict.PASS, "DATA-01"), provoked=["CTRL-03"])
     assert disagreements([passed], transfer(tmp_path, *DESCENDING)) == []
 
 
@@ -117,8 +116,7 @@ def test_the_captures_and_the_accused_packets_are_counted(tmp_path: Path) -> Non
 
 def test_what_did_not_come_accuses_no_packet(tmp_path: Path) -> None:
     """The frame of such a failure is only the last one that came before the waiting ended."""
-    failed = result(Verdict.FAIL, frame=5)
-    failed.reason, failed.cause = "expected GO for buffer 2: not within 2 s; saw 5 CONTROL", Cause.ABSENCE
+    failed = dataclasses.replace(result(Verdict.FAIL, frame=5), cause=Cause.ABSENCE)
     assert disagreements([failed], transfer(tmp_path, *GOOD)) == []
 
 
@@ -216,7 +214,9 @@ def test_a_capture_is_cut_behind_a_frame(tmp_path: Path) -> None:
 
 
 def finding(frame: int, verdict: str, offending: int = 0) -> Finding:
-    return Finding(frame, "tester", 0, "CTRL-04", verdict, "10.0.0.2 receiver", "text", offending_frame=offending)
+    return Finding(
+        frame, "tester", 0, "CTRL-04", Conclusion(verdict), "10.0.0.2 receiver", "text", offending_frame=offending
+    )
 
 
 def test_a_suspicion_that_is_proven_later_is_told_once() -> None:
@@ -237,7 +237,7 @@ def test_a_suspicion_in_the_frame_of_a_violation_is_no_violation(
 
 def test_without_the_report_of_conclusions_findings_speak_alone() -> None:
     (connection,) = standings.Reports().connections([finding(3, "suspected"), finding(9, "violation")])
-    assert connection.standings["CTRL-04"].conclusion == standings.VIOLATED
+    assert connection.standings["CTRL-04"].conclusion == Conclusion.VIOLATED
 
 
 @pytest.mark.usefixtures("built_library")

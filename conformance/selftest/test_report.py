@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from netblt_conformance.common import paths
+from netblt_conformance.common import paths, wording
 from netblt_conformance.common.verdicts import ExitCode, Origin, Result, Verdict, exit_code, harden
 from netblt_conformance.mutants import covered
 from netblt_conformance.report import files, html, progress
@@ -120,7 +120,7 @@ def test_the_schema_refuses_what_is_no_result() -> None:
 def test_strict_turns_a_should_into_a_failure_and_nothing_else() -> None:
     warned = Result("c", ["CTRL-10"], "active-sender", Verdict.WARN, "late")
     assert harden(warned).verdict is Verdict.FAIL
-    assert "late" in harden(warned).reason
+    assert wording.reason(harden(warned)) == "late (a should; --strict)"
     assert exit_code([harden(warned)]) is ExitCode.FAILED
     for verdict in set(Verdict) - {Verdict.WARN}:
         other = Result("c", [], "active-sender", verdict, "why")

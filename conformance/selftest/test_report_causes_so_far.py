@@ -76,10 +76,8 @@ def test_a_failed_first_transfer_is_reported_and_one_that_works_is_not() -> None
 
 def test_what_did_not_come_in_a_long_time_is_no_effect_of_a_short_disturbance() -> None:
     absent = [failed(name, "CLOSE-04", Cause.ABSENCE, held_up_us=400_000) for name in ("a", "b")]
-    absent[0].seconds = absent[1].seconds = 5.0
-    assert lines(absent, PATIENCE_S) == []
-    absent[0].seconds = absent[1].seconds = 60.0
-    assert len(lines(absent, PATIENCE_S)) == 1
+    for seconds, found in ((5.0, 0), (60.0, 1)):
+        assert len(lines([dataclasses.replace(one, seconds=seconds) for one in absent], PATIENCE_S)) == found
 
 
 def test_runs_that_are_overdue_are_reported_while_nothing_is_decided() -> None:

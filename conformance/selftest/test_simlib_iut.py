@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from netblt_conformance.common.model import Status
 from netblt_conformance.simlib import (
     Direction,
     Flakeway,
@@ -16,7 +17,6 @@ from netblt_conformance.simlib import (
     IutError,
     IutLibrary,
     IutParams,
-    IutStatus,
     PairEnd,
     PairResult,
     PcapngWriter,
@@ -84,7 +84,7 @@ def test_packets_go_in_and_out(library: IutLibrary) -> None:
     assert iut.output(5) == (bytes([10, 0, 0, 2]), b"\x02abc")
     assert iut.outputs(5) == []
     assert iut.delivered == bytes([10, 9, 8, 7])
-    assert iut.status is IutStatus.OPENING
+    assert iut.status is Status.OPENING
     assert not iut.stop(6, "why")
     assert iut.stop(6, "because", abort=True)
 

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from netblt_conformance.common.model import Status
 from netblt_conformance.simlib import (
     Direction,
     Flakeway,
     IutLibrary,
     IutParams,
-    IutStatus,
     PairEnd,
     PairResult,
     PcapngWriter,
@@ -55,7 +55,7 @@ def transfer(
     capture: PcapngWriter | None = None,
     sender_library: IutLibrary | None = None,
     stall_us: int = 0,
-) -> tuple[PairResult, bytes, list[IutStatus], Flakeway]:
+) -> tuple[PairResult, bytes, list[Status], Flakeway]:
     sender = IutParams(active=active_sender, sender=True, seed=seed, local_address=A, foreign_address=B)
     sender.client_stall_until_us = stall_us
     receiver = IutParams(active=not active_sender, seed=seed + 1, local_address=B, foreign_address=A)
@@ -71,7 +71,7 @@ def test_a_transfer_over_a_bad_network_arrives_whole(library: IutLibrary, size: 
     result, delivered, statuses, flakeway = transfer(library, octets(size), LOSSY, active_sender=active_sender)
     assert result.end is PairEnd.CLOSED
     assert delivered == octets(size)
-    assert statuses == [IutStatus.CLOSED_DONE] * 2
+    assert statuses == [Status.CLOSED_DONE] * 2
     if size == 100_000:
         assert flakeway.stats(Direction.A_TO_B).dropped > 0
 

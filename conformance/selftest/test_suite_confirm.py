@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
+from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import Cause, Result, Verdict
 from netblt_conformance.run import confirm
 from netblt_conformance.run.confirm import Keyed
@@ -12,8 +15,13 @@ from netblt_conformance.run.confirm import Keyed
 
 def run(key: str, verdict: Verdict, reason: str = "", capture: str | None = None, *, disturbed: bool = False) -> Keyed:
     result = Result(key, ["CTRL-04"], "active-sender", verdict, reason, capture=capture)
-    confirm.note_disturbance(result, held_up_us=80_000 if disturbed else 10_000, bearable_us=50_000)
-    return key, result
+    held_up_us = 80_000 if disturbed else 10_000
+    return key, confirm.with_disturbance(result, held_up_us, bearable_us=50_000)
+
+
+def changed(keyed: Keyed, **fields: Any) -> Keyed:
+    key, result = keyed
+    return key, dataclasses.replace(result, **fields)
 
 
 def settle(first: list[Keyed], *attempts: list[Keyed], folder: Path = Path()) -> list[Result]:
@@ -29,7 +37,7 @@ def settle(first: list[Keyed], *attempts: list[Keyed], folder: Path = Path()) ->
 def test_a_failure_that_passes_alone_is_inconclusive_and_keeps_its_reason() -> None:
     a, b = settle([run("a", Verdict.FAIL, "too late"), run("b", Verdict.PASS)], [run("a", Verdict.PASS)])
     assert (a.verdict, b.verdict) == (Verdict.INCONC, Verdict.PASS)
-    assert "too late" in a.reason
+    assert (a.reason, a.notes) == ("too late", (Note(Remark.UNCONFIRMED),))
 
 
 def test_a_failure_that_happens_again_stays_as_it_was() -> None:
@@ -51,7 +59,8 @@ def test_a_disturbed_failure_is_void_and_the_first_undisturbed_repetition_decide
 
 
 def late(milliseconds: int) -> Keyed:
-    return run("a", Verdict.FAIL, f"{milliseconds} ms late", disturbed=True)
+    """Noise shows in another packet each time."""
+    return changed(run("a", Verdict.FAIL, f"{milliseconds} ms late", disturbed=True), frame=milliseconds)
 
 
 def test_a_failure_that_is_disturbed_every_time_stays_a_failure() -> None:
@@ -60,9 +69,16 @@ def test_a_failure_that_is_disturbed_every_time_stays_a_failure() -> None:
     assert a.disturbed
 
 
-def test_a_failure_that_says_the_same_three_times_is_no_noise() -> None:
-    (a,) = settle([late(1)], [late(1)], [late(1)])
+def test_the_same_evidence_three_times_is_no_noise_whatever_the_words() -> None:
+    said = [changed(late(1), reason=f"{number} us late") for number in range(3)]
+    (a,) = settle([said[0]], [said[1]], [said[2]])
     assert a.verdict is Verdict.FAIL
+
+
+def test_the_same_words_about_other_packets_may_be_noise() -> None:
+    said = [changed(late(number), reason="late") for number in range(3)]
+    (a,) = settle([said[0]], [said[1]], [said[2]], [run("a", Verdict.PASS)])
+    assert a.verdict is Verdict.PASS
 
 
 def test_an_inconclusive_case_gets_another_chance() -> None:
@@ -71,14 +87,16 @@ def test_an_inconclusive_case_gets_another_chance() -> None:
 
 
 def test_a_long_wait_without_result_is_not_repeated_in_a_role_in_which_others_confirm_a_failure() -> None:
-    failed, waited, shorter = run("a", Verdict.FAIL), run("b", Verdict.INCONC), run("c", Verdict.INCONC)
-    for (_, result), seconds in ((waited, 60.0), (shorter, 1.0)):
-        result.cause, result.seconds = Cause.ABSENCE, seconds
+    failed = run("a", Verdict.FAIL)
+    waited, shorter = (
+        changed(run(key, Verdict.INCONC), cause=Cause.ABSENCE, seconds=seconds)
+        for key, seconds in (("b", 60.0), ("c", 1.0))
+    )
     results = [failed, waited, shorter]
     assert confirm.doubtful(results) == {"a", "b", "c"}
     assert confirm.doubtful(results, {"a"}) == {"c"}
-    failed[1].role = "active-receiver"
-    assert confirm.doubtful(results, {"a"}) == {"b", "c"}
+    elsewhere = [changed(failed, role="active-receiver"), waited, shorter]
+    assert confirm.doubtful(elsewhere, {"a"}) == {"b", "c"}
 
 
 def test_a_warning_is_looked_at_again_only_when_it_was_disturbed() -> None:
@@ -94,9 +112,8 @@ def test_a_pass_is_a_pass_however_busy_the_machine_was() -> None:
 
 
 def test_a_crash_gets_no_second_look() -> None:
-    (key, crash) = run("a", Verdict.FAIL, "the implementation crashed with SIGSEGV", disturbed=True)
-    crash.cause = Cause.CRASH
-    assert confirm.doubtful([(key, crash)]) == set()
+    said = run("a", Verdict.FAIL, "the implementation crashed with SIGSEGV", disturbed=True)
+    assert confirm.doubtful([changed(said, cause=Cause.CRASH)]) == set()
 
 
 def test_words_in_a_reason_do_not_make_a_crash() -> None:
@@ -126,9 +143,8 @@ def test_disturbed_failures_and_variants_of_one_case_confirm_nothing() -> None:
 
 
 def absence(variant: str, seconds: float, *, disturbed: bool = False) -> Keyed:
-    key, result = run(f"a: {variant}", Verdict.FAIL, "it did not come", disturbed=disturbed)
-    result.cause, result.seconds = Cause.ABSENCE, seconds
-    return key, result
+    absent = run(f"a: {variant}", Verdict.FAIL, "it did not come", disturbed=disturbed)
+    return changed(absent, cause=Cause.ABSENCE, seconds=seconds)
 
 
 def test_runs_of_one_case_that_lack_something_after_a_long_wait_confirm_each_other() -> None:
@@ -145,8 +161,7 @@ def test_absences_that_were_disturbed_or_short_confirm_nothing() -> None:
 
 def test_another_failure_of_the_same_run_is_not_confirmed_by_others() -> None:
     alike = [run(name, Verdict.FAIL) for name in ("a", "b", "c")]
-    own = run("c", Verdict.FAIL, "a monitor too")
-    own[1].requirements = ["DATA-08"]
+    own = changed(run("c", Verdict.FAIL, "a monitor too"), requirements=["DATA-08"])
     assert confirm.doubtful([*alike, own]) == {"c"}
 
 

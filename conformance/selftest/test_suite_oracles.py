@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Violation, told_once
@@ -399,7 +400,8 @@ def test_one_fault_in_many_packets_is_told_once() -> None:
     many = [Violation("DATA-03", Verdict.FAIL, f"packet {n}", n) for n in range(3)]
     one = Violation("DATA-03", Verdict.WARN, "another verdict", 9)
     first, other = told_once([*many, one])
-    assert (first.reason, first.frame, other) == ("packet 0 (and 2 more like it)", 0, one)
+    assert (first.reason, first.frame, other) == ("packet 0", 0, one)
+    assert first.notes == (Note(Remark.ALIKE, count=2),)
 
 
 def test_progress_while_the_request_is_still_under_way_is_no_violation() -> None:

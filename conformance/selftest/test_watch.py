@@ -136,7 +136,7 @@ def test_a_connection_goes_through_its_states() -> None:
         (back.packet(Type.DONE), True),
         (back.reason(Type.QUIT, "late"), True),
     ):
-        states += [state for _, state in tracker.note(packet(payload, back=returns), RAW, 1.0)]
+        states += [str(state) for _, state in tracker.note(packet(payload, back=returns), RAW, 1.0)]
     assert states == ["opening", "open", "transferring", "closed (DONE)"]
     (flow,) = tracker.flows.values()
     assert (flow.packets, flow.data_bytes) == (6, 200)

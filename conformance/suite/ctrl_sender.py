@@ -261,7 +261,8 @@ def test_a_message_behind_a_hole_has_its_effect_once_it_is_acknowledged(t: Case)
         try:
             peer.expect_copies(0, 1)
         except UnmetError as unmet:  # not for want of repairs, but because the request was dropped behind the hole
-            raise UnmetError(unmet.reason, unmet.frame, unmet.cause, "CTRL-12") from None
+            unmet.due_by = "CTRL-12"
+            raise
     peer.finish()
     peer.expect_success()
 

@@ -387,7 +387,15 @@ class Case:
             self.judgement.worsen(Verdict.INCONC, f"ended while it waited: {postponed}", cause=Cause.ABSENCE)
         except UnmetError as unmet:
             verdict = Verdict.INCONC if self._in_preamble else self.grade
-            self.judgement.worsen(verdict, unmet.reason, unmet.frame, unmet.cause, unmet.due_by)
+            self.judgement.worsen(
+                verdict,
+                unmet.reason,
+                unmet.frame,
+                unmet.cause,
+                unmet.due_by,
+                expected=unmet.expected,
+                seen=unmet.seen,
+            )
         except ImplementationError as fault:
             after = f", after {self.last_note}" if self.last_note else ""
             self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}{after}", cause=Cause.CRASH)

@@ -7,6 +7,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 
+from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import Result, Verdict
 
 # Rows of one rule and verdict that are listed; the others are counted.
@@ -39,5 +40,5 @@ def summed_up(groups: Iterable[Iterable[Result]], name: str) -> list[Result]:
 def _sum(row: Result, connections: int, name: str) -> Result:
     if row.verdict in _TOLD_BY_COUNT:
         return dataclasses.replace(row, case=f"{connections} connections", capture=None, frame=None)
-    reason = f"{connections} more connections alike; the first: {row.reason}"
-    return dataclasses.replace(row, case=f"{connections} more connections", reason=reason, capture=name)
+    row = dataclasses.replace(row, case=f"{connections} more connections", capture=name)
+    return row.noted(Note(Remark.CONNECTIONS, connections))

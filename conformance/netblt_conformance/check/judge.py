@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,15 +15,15 @@ from netblt_conformance.check import crowd, damage, sightings
 from netblt_conformance.check.damage import Direction
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
 from netblt_conformance.judges import standings
-from netblt_conformance.judges.findings import Finding, FindingReader
+from netblt_conformance.judges.findings import Conclusion, Finding, FindingReader
 from netblt_conformance.judges.standings import Connection, Reports, Standing
 from netblt_conformance.judges.tshark import Tshark, UnreadableError
 
 VERDICT_OF = {
-    standings.VIOLATED: Verdict.FAIL,
-    standings.SUSPECTED: Verdict.INCONC,
-    standings.HELD: Verdict.PASS,
-    standings.NOT_OBSERVED: Verdict.NA,
+    Conclusion.VIOLATED: Verdict.FAIL,
+    Conclusion.SUSPECTED: Verdict.INCONC,
+    Conclusion.HELD: Verdict.PASS,
+    Conclusion.NOT_OBSERVED: Verdict.NA,
 }
 
 
@@ -117,7 +118,7 @@ def conclude(
         for standing in connection.standings.values():
             if standing.requirement not in own and _told_elsewhere(standing, named):
                 # The packet itself is in another stream: there it is reported, once.
-                standing.conclusion = standings.HELD if standing.observations else standings.NOT_OBSERVED
+                standing.conclusion = Conclusion.HELD if standing.observations else Conclusion.NOT_OBSERVED
                 standing.violations = standing.suspicions = 0
 
 
@@ -130,7 +131,7 @@ def _frames_named(findings: Iterable[Finding]) -> dict[str, set[int]]:
 
 
 def _told_elsewhere(standing: Standing, named: dict[str, set[int]]) -> bool:
-    if standing.conclusion not in (standings.VIOLATED, standings.SUSPECTED):
+    if standing.conclusion not in (Conclusion.VIOLATED, Conclusion.SUSPECTED):
         return False
     return not named.get(standing.requirement, set()).isdisjoint(standing.frames)
 
@@ -141,7 +142,7 @@ def _case(connection: Connection) -> str:
 
 def _told(finding: Finding, count: int) -> str:
     """In words; `count` findings say the same."""
-    does = "completes the proof" if finding.verdict == "violation" else "makes it suspect"
+    does = "completes the proof" if finding.verdict is Conclusion.VIOLATED else "makes it suspect"
     proof = "" if finding.guilty_frame == finding.frame else f"; frame {finding.frame} {does}"
     more = count - 1
     others = f" (and {more} more like it)" if more else ""
@@ -170,17 +171,21 @@ def rows_of(connection: Connection, name: str) -> list[Result]:
 def _without_finding(connection: Connection, standing: Standing, name: str) -> Result:
     """A conclusion of the plugin that no finding on a packet goes with."""
     row = Result(_case(connection), [standing.requirement], "-", VERDICT_OF[standing.conclusion])
-    if standing.conclusion in (standings.VIOLATED, standings.SUSPECTED):
-        count = standing.violations or standing.suspicions
-        row.role = standing.offender or "-"
-        row.reason = f"{standing.title or 'the rule'}: {standing.conclusion} ({count} times)"
-        row.capture, row.frame = name, next(iter(standing.frames), None)
-    return row
+    if standing.conclusion not in (Conclusion.VIOLATED, Conclusion.SUSPECTED):
+        return row
+    count = standing.violations or standing.suspicions
+    return dataclasses.replace(
+        row,
+        role=standing.offender or "-",
+        reason=f"{standing.title or 'the rule'}: {standing.conclusion} ({count} times)",
+        capture=name,
+        frame=next(iter(standing.frames), None),
+    )
 
 
 def _blame(connection: Connection, requirement: str, offender: str, findings: list[Finding], name: str) -> Result:
     theirs = [finding for finding in findings if finding.offender == offender]
-    violations = [finding for finding in theirs if finding.verdict == "violation"]
+    violations = [finding for finding in theirs if finding.verdict is Conclusion.VIOLATED]
     same = violations or theirs
     verdict = Verdict.FAIL if violations else Verdict.INCONC
     first = same[0]

@@ -6,10 +6,11 @@ from __future__ import annotations
 import subprocess
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO
 
 from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import GRADED, Result, Verdict
 from netblt_conformance.judges.limits import Watched
 from netblt_conformance.judges.standings import Connection
@@ -121,8 +122,5 @@ def merged(group: Sequence[Connection], rows: Sequence[Sequence[Result]]) -> lis
         for offender in dict.fromkeys(row.role for _, row in broken):
             theirs = [(one, row) for one, row in broken if row.role == offender]
             worst = max((row for _, row in theirs), key=lambda row: row.verdict)
-            worst.reason += f"; seen at {' and '.join(one.interface for one, _ in theirs)}"
-            found.append(worst)
-    for row in found:
-        row.case = case
-    return found
+            found.append(worst.noted(Note(Remark.SIGHTINGS, names=tuple(one.interface for one, _ in theirs))))
+    return [replace(row, case=case) for row in found]

@@ -6,7 +6,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
+
+from netblt_conformance.common.remarks import Note, Remark
 
 # Keys of what was observed: the URL of a known failure; why the first transfer of a role failed.
 KNOWN = "known failure"
@@ -61,7 +63,7 @@ _PREFIXES = {Origin.MONITOR: "monitor in ", Origin.DISSECTOR: "dissector on ", O
 
 @dataclass(slots=True)
 class Judgement:
-    """One verdict on its way down."""
+    """The verdict of a run while it goes on."""
 
     verdict: Verdict = Verdict.PASS
     reason: str = ""
@@ -69,6 +71,9 @@ class Judgement:
     cause: Cause = Cause.JUDGEMENT
     requirement: str = ""  # the one that an oracle or the case found violated; empty: the first one of the case
     due_by: str = ""  # of an absence: the requirement by which it was due; empty: one of the case
+    expected: str = ""  # of an absence: what was waited for
+    seen: str = ""  # of an absence: what came instead
+    notes: tuple[Note, ...] = ()
 
     def worsen(
         self,
@@ -77,6 +82,9 @@ class Judgement:
         frame: int | None = None,
         cause: Cause = Cause.JUDGEMENT,
         due_by: str = "",
+        *,
+        expected: str = "",
+        seen: str = "",
     ) -> bool:
         """Takes the verdict over if it is worse. N/A and OBSERVED are no steps on this ladder."""
         if verdict not in GRADED:
@@ -85,6 +93,7 @@ class Judgement:
             return False
         self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, cause
         self.requirement, self.due_by = "", due_by
+        self.expected, self.seen = expected, seen
         return True
 
     def take_violation(self, requirement: str, verdict: Verdict, reason: str, frame: int | None) -> None:
@@ -93,7 +102,7 @@ class Judgement:
         is violated."""
         if verdict is self.verdict and self.cause is Cause.ABSENCE:
             self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, Cause.JUDGEMENT
-            self.due_by = ""
+            self.due_by = self.expected = self.seen = ""
         elif not self.worsen(verdict, reason, frame):
             same_packet = frame is not None and (verdict, frame) == (self.verdict, self.frame)
             if not same_packet or self.requirement:
@@ -101,15 +110,26 @@ class Judgement:
         self.requirement = requirement
 
 
-@dataclass(slots=True)
+class Evidence(NamedTuple):
+    """What a result rests on."""
+
+    verdict: Verdict
+    origin: Origin
+    cause: Cause
+    requirement: str
+    due_by: str
+    frame: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """One row of the verdict table."""
+    """One row of the verdict table. Decisions rest on the typed fields; `reason`, `expected`, `seen` are for people."""
 
     case: str  # name of the case, with its variant
     requirements: list[str]
     role: str
     verdict: Verdict
-    reason: str = ""
+    reason: str = ""  # as it was found, without the notes: wording.reason() gives the whole text
     arm: str = "stimulus"  # or "control": the same exchange without the stimulus
     capture: str | None = None  # file name inside the report
     frame: int | None = None  # deciding frame, counted from 1 as Wireshark does
@@ -127,12 +147,27 @@ class Result:
     held_up_us: int = 0
     # What the tester itself made undecidable in this capture (`Case.provokes`): no judge may hold it against anyone.
     provoked: list[str] = field(default_factory=list)
+    expected: str = ""  # of an absence: what was waited for
+    seen: str = ""  # of an absence: what came instead
+    notes: tuple[Note, ...] = ()  # what later stages added
 
     @property
     def key(self) -> str:
         """The run that this is a result of: case, variant, role and arm."""
         arm = "" if self.arm == "stimulus" else f"-{self.arm}"
         return f"{self.case}[{self.role}{arm}]"
+
+    @property
+    def evidence(self) -> Evidence:
+        """What it rests on: two results of the same evidence were found in the same way, however they are worded."""
+        return Evidence(self.verdict, self.origin, self.cause, self.requirement, self.due_by, self.frame)
+
+    def noted(self, *notes: Note, verdict: Verdict | None = None) -> Result:
+        """The result with these additions and, if given, this verdict."""
+        return replace(self, notes=(*self.notes, *notes), verdict=self.verdict if verdict is None else verdict)
+
+    def has(self, remark: Remark) -> bool:
+        return any(note.remark is remark for note in self.notes)
 
     @property
     def base_name(self) -> str:
@@ -164,7 +199,8 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)
         row["verdict"] = self.verdict.label
-        for name in ("violated", "due_by", "also_in", "provoked", "held_up_us"):
+        row["notes"] = [note.to_json() for note in self.notes]
+        for name in ("violated", "due_by", "also_in", "provoked", "held_up_us", "expected", "seen", "notes"):
             if not row[name]:
                 del row[name]
         if self.runs == 1:
@@ -177,6 +213,7 @@ class Result:
             "verdict": VERDICTS_BY_LABEL[row["verdict"]],
             "origin": Origin(row["origin"]),
             "cause": Cause(row["cause"]),
+            "notes": tuple(map(Note.from_json, row.get("notes", ()))),
         }
         return cls(**{**row, **typed})
 
@@ -185,7 +222,7 @@ def harden(result: Result) -> Result:
     """--strict: a should that does not hold is a failure too."""
     if result.verdict is not Verdict.WARN:
         return result
-    return replace(result, verdict=Verdict.FAIL, reason=f"{result.reason} (a should; --strict)")
+    return result.noted(Note(Remark.STRICT), verdict=Verdict.FAIL)
 
 
 class ExitCode(enum.IntEnum):

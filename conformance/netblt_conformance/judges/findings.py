@@ -4,6 +4,7 @@ lines): the same while packets pass and at the end of a capture of any size."""
 
 from __future__ import annotations
 
+import enum
 import json
 import re
 import sys
@@ -25,6 +26,15 @@ ALIKE_MOST = 1000
 LINE_BYTES_MOST = 64 << 20
 
 
+class Conclusion(enum.StrEnum):
+    """What the plugin concludes of a rule; of a finding one of the first two. The values are those of its reports."""
+
+    VIOLATED = "violation"
+    SUSPECTED = "suspected"
+    HELD = "passed"
+    NOT_OBSERVED = "not observable"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One finding of the plugin."""
@@ -33,7 +43,7 @@ class Finding:
     interface: str
     stream: int | None
     requirement: str
-    verdict: str  # "violation", "suspected"
+    verdict: Conclusion  # VIOLATED or SUSPECTED
     offender: str  # "10.0.0.1 receiver"
     text: str = ""  # one sentence, without the requirement's ID
     time: float = 0.0  # seconds since 1970
@@ -75,7 +85,7 @@ class Finding:
 
 
 # Findings that say the same: stream, requirement, verdict, offender.
-Kind = tuple[int | None, str, str, str]
+Kind = tuple[int | None, str, Conclusion, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +172,7 @@ class FindingReader:
             sys.intern(row["interface"]),
             int(row["stream"]),
             sys.intern(row["requirement"]),
-            sys.intern(row["verdict"]),
+            Conclusion(row["verdict"]),
             sys.intern(row["offender"]),
             str(row["text"]),
             float(row["time"]),

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from netblt_conformance.judges.findings import Finding, Kind
+from netblt_conformance.judges.findings import Conclusion, Finding, Kind
 
 REPORT = "verdict"
 SUMMARY = "summary"
-VIOLATED, SUSPECTED, HELD, NOT_OBSERVED = "violation", "suspected", "passed", "not observable"
 # What a rule can come to at worst, by its reach.
 REACH_VIOLATION = "violation"
 # A capture of more connections is a crowd: of each, only what was put to the test is reported.
@@ -26,7 +25,7 @@ class Standing:
     """One rule in one connection."""
 
     requirement: str
-    conclusion: str  # violation, suspected, passed, not observable
+    conclusion: Conclusion
     observations: int = 0  # how often the rule was put to the test and kept
     violations: int = 0
     suspicions: int = 0
@@ -94,7 +93,7 @@ class Reports:
         title, reach = self._rules.get(requirement, ("", ""))
         return Standing(
             requirement,
-            sys.intern(row["verdict"]),
+            Conclusion(row["verdict"]),
             int(row.get("observations", 0)),
             int(row.get("violations", 0)),
             int(row.get("suspicions", 0)),
@@ -125,7 +124,7 @@ class Reports:
         """In the order of the plugin."""
         tested = connection.standings
         connection.standings = {
-            rule: tested.get(rule) or Standing(rule, NOT_OBSERVED, reach=reach, title=title)
+            rule: tested.get(rule) or Standing(rule, Conclusion.NOT_OBSERVED, reach=reach, title=title)
             for rule, (title, reach) in self._rules.items()
         }
 
@@ -134,13 +133,13 @@ def _complete(connection: Connection) -> None:
     """Rules that only findings speak of."""
     for finding in connection.findings:
         standing = connection.standings.setdefault(
-            finding.requirement, Standing(finding.requirement, NOT_OBSERVED, reach=REACH_VIOLATION)
+            finding.requirement, Standing(finding.requirement, Conclusion.NOT_OBSERVED, reach=REACH_VIOLATION)
         )
-        if finding.verdict == "violation":
-            standing.conclusion = VIOLATED
+        if finding.verdict is Conclusion.VIOLATED:
+            standing.conclusion = Conclusion.VIOLATED
             standing.violations = max(standing.violations, 1)
-        elif standing.conclusion in (HELD, NOT_OBSERVED):
-            standing.conclusion = SUSPECTED
+        elif standing.conclusion in (Conclusion.HELD, Conclusion.NOT_OBSERVED):
+            standing.conclusion = Conclusion.SUSPECTED
             standing.suspicions = max(standing.suspicions, 1)
 
 
@@ -156,5 +155,5 @@ def limits(connections: Iterable[Connection]) -> str:
 def settled(findings: Iterable[Finding]) -> list[Finding]:
     """Without the suspicions that were proven later: the violation tells of them."""
     findings = list(findings)
-    proven = {(f.stream, f.requirement, f.guilty_frame) for f in findings if f.verdict == "violation"}
-    return [f for f in findings if f.verdict == "violation" or (f.stream, f.requirement, f.frame) not in proven]
+    proven = {(f.stream, f.requirement, f.guilty_frame) for f in findings if f.verdict is Conclusion.VIOLATED}
+    return [f for f in findings if f.verdict is Conclusion.VIOLATED or (f.stream, f.requirement, f.frame) not in proven]

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from netblt_conformance.common import nobody, paths
 from netblt_conformance.common.errors import JudgeError
-from netblt_conformance.judges.findings import Finding, FindingReader, read_findings
+from netblt_conformance.judges.findings import Conclusion, Finding, FindingReader, read_findings
 from netblt_conformance.judges.limits import Watched, limits
 
 __all__ = ["Finding", "JudgeError", "Tshark", "plugin_folder"]
@@ -96,7 +96,7 @@ class Tshark:
         """All findings in the order of the capture, or only the violations."""
         with opened(capture) as file:
             found = self.judge(file, str(capture), (), FindingReader(), *arguments)
-        return [one for one in found if not violations or one.verdict == "violation"]
+        return [one for one in found if not violations or one.verdict is Conclusion.VIOLATED]
 
     def judge(
         self, file: IO[bytes], name: str, reports: Sequence[str], reader: FindingReader, *arguments: str

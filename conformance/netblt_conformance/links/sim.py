@@ -91,7 +91,7 @@ class SimEndpoint(SteppedEndpoint):
         return NEVER_US if deadline is None else deadline
 
     def status(self) -> Status:
-        return Status(self._running.status)
+        return self._running.status
 
     def reason(self) -> str:
         return self._running.reason

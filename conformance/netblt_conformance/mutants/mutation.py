@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.common import paths
+from netblt_conformance.common import paths, wording
 from netblt_conformance.common.model import ALL_ROLES, address_text
 from netblt_conformance.common.verdicts import Cause, ExitCode, Origin, Result, Verdict
 from netblt_conformance.judges.second import disagreements, findings
@@ -180,7 +180,9 @@ def _check_reference(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop, j
     results = run_cases(made.library, "", report, jobs=jobs, only=keys, dialect=made.dialect).results
     for result in results:
         if result.verdict > Verdict.WARN:
-            raise MutantError(f"the reference itself does not pass: {result.case} ({result.role}): {result.reason}")
+            raise MutantError(
+                f"the reference itself does not pass: {result.case} ({result.role}): {wording.reason(result)}"
+            )
     for mutant, outcome in killed:
         assert outcome.killer is not None
         same = [result for result in results if result.key == outcome.killer.key]
@@ -303,7 +305,7 @@ def _tell(mutant: Mutant, outcome: Outcome, verbose: bool) -> None:
     if word == "survived":
         print(f"          {mutant.about}; no case of {mutant.requirement} noticed")
     elif verbose and killer is not None:
-        print(f"          by {killer.case} ({killer.role}): {killer.reason}")
+        print(f"          by {killer.case} ({killer.role}): {wording.reason(killer)}")
 
 
 def matrix(file: Path, names: Sequence[str], core: Path, jobs: int = 0) -> int:
@@ -382,7 +384,7 @@ def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int
 
 def _rows(outcome: Outcome, *verdicts: Verdict) -> list[str]:
     return [
-        f"{r.verdict.label} {' '.join(r.requirements)} {r.case} ({r.role}): {r.reason}"
+        f"{r.verdict.label} {' '.join(r.requirements)} {r.case} ({r.role}): {wording.reason(r)}"
         for r in outcome.results
         if r.verdict in verdicts
     ]

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.packets import Packet
@@ -18,6 +19,7 @@ class Violation:
     verdict: Verdict
     reason: str
     frame: int | None
+    notes: tuple[Note, ...] = ()
 
 
 Report = Callable[[Violation], None]
@@ -29,7 +31,7 @@ def told_once(violations: Iterable[Violation]) -> list[Violation]:
     for violation in violations:
         alike[violation.requirement, violation.verdict].append(violation)
     return [
-        replace(first, reason=f"{first.reason} (and {len(others)} more like it)") if others else first
+        replace(first, notes=(Note(Remark.ALIKE, len(others)),)) if others else first
         for first, *others in alike.values()
     ]
 

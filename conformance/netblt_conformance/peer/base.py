@@ -40,13 +40,25 @@ def the_newest(told: list[str]) -> str:
 class UnmetError(Exception):
     """An expectation was not met: the phase and the requirement's strength decide what that means."""
 
-    def __init__(self, reason: str, frame: int | None = None, cause: Cause = Cause.JUDGEMENT, due_by: str = "") -> None:
-        """`due_by`: the requirement by which something was due that did not come."""
+    def __init__(
+        self,
+        reason: str,
+        frame: int | None = None,
+        cause: Cause = Cause.JUDGEMENT,
+        due_by: str = "",
+        *,
+        expected: str = "",
+        seen: str = "",
+    ) -> None:
+        """Of something that did not come: `due_by` the requirement by which it was due, `expected` what it is, `seen`
+        what came instead."""
         super().__init__(reason)
         self.reason = reason
         self.frame = frame
         self.cause = cause
         self.due_by = due_by
+        self.expected = expected
+        self.seen = seen
 
 
 ANSWERS = (Type.RESPONSE, Type.REFUSED, Type.ABORT)  # to an OPEN
@@ -298,11 +310,14 @@ class Peer:
         return self.setting.dialect.ends_with_quit and any(seen.packet.type is Type.QUIT for seen in self.seen)
 
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
-        reason = f"{what}: {self._why(within_us)}; {self._saw(first)}"
+        saw = self._saw(first)
+        reason = f"{what}: {self._why(within_us)}; {saw}"
         due_by = self.due_by(self._wait.awaited) if self._wait is not None else ""
         if due_by == DUE_BY[Awaited.CONTROL] and any(seen.packet.type is Type.CONTROL for seen in self.seen[first:]):
             due_by = ""  # the control timer runs; what is missing is something in the packets
-        return UnmetError(reason, self._last_frame(first), Cause.ABSENCE, due_by)
+        return UnmetError(
+            reason, self._last_frame(first), Cause.ABSENCE, due_by, expected=what.removeprefix("expected "), seen=saw
+        )
 
     def due_by(self, awaited: Awaited) -> str:
         """The requirement by which this is due now; empty when it depends on the case, or the implementation left."""
@@ -412,10 +427,12 @@ class Peer:
                 if self._over(deadline_us):
                     if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
                         self._excuse_refusal(**override)
-                    reason = f"{what}: {self._why(tolerances.SETUP_MAX_US)}; {self._saw(first)}"
+                    saw = self._saw(first)
+                    reason = f"{what}: {self._why(tolerances.SETUP_MAX_US)}; {saw}"
                     answered = any(seen.packet.type in ANSWERS for seen in self.seen[first:])
                     due_by = "" if answered else "OPEN-01"
-                    raise UnmetError(reason, unmet.frame, Cause.ABSENCE, due_by) from None
+                    expected = what.removeprefix("expected ")
+                    raise UnmetError(reason, unmet.frame, Cause.ABSENCE, due_by, expected=expected, seen=saw) from None
 
     def _excuse_refusal(self, **override: Any) -> None:
         """A passive end may refuse what is more than it has, instead of restricting it (OPEN-01): then N/A."""

@@ -8,6 +8,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
 
+from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import Origin, Result, Verdict
 
 # Rows of these say what was seen in the capture of a case, whatever the case is about.
@@ -45,7 +46,5 @@ def _one(rows: Sequence[Result]) -> Result:
         return row
     also_in = {other.capture: other.frame for other in others if other.capture is not None}
     roles = sorted({other.role for other in rows} - {row.role})
-    where = f"; also as {', '.join(roles)}" if roles else ""
-    return dataclasses.replace(
-        row, reason=f"{row.reason} (in {len(rows)} runs{where})", runs=len(rows), also_in=also_in
-    )
+    merged_row = dataclasses.replace(row, runs=len(rows), also_in=also_in)
+    return merged_row.noted(Note(Remark.RUNS, len(rows), tuple(roles)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common import wording
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import FIRST_TRANSFER, Result
 from netblt_conformance.diagnosis.ranking import LikelyCause
@@ -63,7 +64,7 @@ def lines(causes: Sequence[LikelyCause], observed: Mapping[str, Mapping[str, str
     found.append("likely causes, the most likely first:")
     for number, cause in enumerate(causes[:SHOWN_MAX], 1):
         found += _wrapped(f"{number:>3}. {_title(cause)} ({_roles(cause)})", _INDENT)
-        found += _wrapped(f"{_INDENT}{cause.first.verdict.label}: {cause.first.reason}", _INDENT)
+        found += _wrapped(f"{_INDENT}{cause.first.verdict.label}: {wording.reason(cause.first)}", _INDENT)
         found.append(f"{_INDENT}{_where(cause.first)}")
         found.append(f"{_INDENT}{_counts(cause)}; to reproduce:")
         found.append(f"{_INDENT}{command(base, cause.first)}")
@@ -85,7 +86,7 @@ def to_json(cause: LikelyCause, base: Sequence[str]) -> dict[str, Any]:
         "case": row.case,
         "capture": row.capture,
         "frame": row.frame,
-        "reason": row.reason,
+        "reason": wording.reason(row),
         "explains": cause.explains,
         "follows": cause.follows,
         "reproduce": command(base, row),
@@ -108,4 +109,12 @@ class Shown:
 def shown(cause: LikelyCause, base: Sequence[str]) -> Shown:
     """The texts of one cause."""
     row = cause.first
-    return Shown(_title(cause), _roles(cause), row.reason, row.capture, _where(row), _counts(cause), command(base, row))
+    return Shown(
+        _title(cause),
+        _roles(cause),
+        wording.reason(row),
+        row.capture,
+        _where(row),
+        _counts(cause),
+        command(base, row),
+    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from netblt_conformance.common import wording
 from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.diagnosis.evidence import reliable
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
@@ -85,7 +86,7 @@ class CausesSoFar:
         names = " or ".join(cause.requirements)
         shown = "1 result" if cause.explains == 1 else f"{cause.explains} results"
         command = causes.command(self._reproduce, first)
-        return f"{LIKELY_CAUSE} {names} ({first.role}), {remark}{shown}: {first.reason}; reproduce: {command}"
+        return f"{LIKELY_CAUSE} {names} ({first.role}), {remark}{shown}: {wording.reason(first)}; reproduce: {command}"
 
 
 def _most(runs: dict[str, set[str]]) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance.common import wording
 from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.common.words import fit, fit_lines
 
@@ -23,18 +24,18 @@ VIRTUAL_LINKS = ("sim", "pipe")  # their time is the suite's
 def json_lines(header: dict[str, Any], results: Sequence[Result]) -> str:
     """A first line about the run, then one line for each result."""
     rows: list[dict[str, Any]] = [{"kind": "run", "layout": LAYOUT_VERSION, **header}]
-    rows += [{"kind": "result", **result.to_json()} for result in results]
+    rows += [{"kind": "result", **wording.row(result)} for result in results]
     return "".join(fit(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
 
 
 def _outcome(element: ET.Element, result: Result) -> None:
     """JUnit knows failure, error and skipped; the verdict itself is in the message and a property."""
     if result.verdict is Verdict.FAIL:
-        ET.SubElement(element, "failure", message=result.reason, type="FAIL")
+        ET.SubElement(element, "failure", message=wording.reason(result), type="FAIL")
     elif result.verdict is Verdict.ERROR:
-        ET.SubElement(element, "error", message=result.reason, type="ERROR")
+        ET.SubElement(element, "error", message=wording.reason(result), type="ERROR")
     elif result.verdict in (Verdict.NA, Verdict.INCONC):
-        ET.SubElement(element, "skipped", message=f"{result.verdict.label}: {result.reason}")
+        ET.SubElement(element, "skipped", message=f"{result.verdict.label}: {wording.reason(result)}")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -75,7 +76,7 @@ def junit(header: dict[str, Any], results: Sequence[Result], times: Times = Time
         ET.SubElement(row, "property", name="cause", value=result.cause)
         if header.get("link") in VIRTUAL_LINKS:
             ET.SubElement(row, "property", name="virtual_seconds", value=f"{result.seconds:.6f}")
-        for key, value in (("capture", result.capture), ("frame", result.frame), ("reason", result.reason)):
+        for key, value in (("capture", result.capture), ("frame", result.frame), ("reason", wording.reason(result))):
             if value:
                 ET.SubElement(row, "property", name=key, value=str(value))
         _outcome(element, result)

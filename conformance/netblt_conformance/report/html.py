@@ -14,6 +14,7 @@ import jinja2
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
+from netblt_conformance.common import wording
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import GRADED, Origin, Result, Verdict, exit_code
 from netblt_conformance.common.words import fit_lines
@@ -138,6 +139,7 @@ def page(
         lstrip_blocks=True,
     )
     environment.filters["css"] = css
+    environment.filters["reason"] = wording.reason
     return environment.get_template("report.html.jinja").render(
         title=header["testing"]["name"],
         worst=max((v for v in counts if v in GRADED), default=Verdict.NA),

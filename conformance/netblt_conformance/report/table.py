@@ -8,6 +8,7 @@ import dataclasses
 import textwrap
 from collections.abc import Sequence
 
+from netblt_conformance.common import wording
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import GRADED, Result, Verdict
 from netblt_conformance.common.words import fit
@@ -58,7 +59,7 @@ def line(result: Result, colour: bool) -> str:
 
 def _reason(result: Result) -> str:
     where = f" [{result.capture}" + (f", frame {result.frame}]" if result.frame else "]") if result.capture else ""
-    return fit(result.reason + where)
+    return fit(wording.reason(result) + where)
 
 
 def _passed(results: Sequence[Result]) -> Result:

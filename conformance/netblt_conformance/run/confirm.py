@@ -17,7 +17,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 
-from netblt_conformance.common.verdicts import GRADED, Cause, Result, Verdict
+from netblt_conformance.common.remarks import Note, Remark
+from netblt_conformance.common.verdicts import GRADED, Cause, Evidence, Result, Verdict
 
 # Noise spoils a few cases. More failures than this are no noise, and trying them again alone would take long.
 DOUBTFUL_MAX = 20
@@ -38,10 +39,11 @@ Keyed = tuple[str, Result]
 Again = Callable[[set[str], int], list[Keyed]]
 
 
-def note_disturbance(result: Result, held_up_us: int, bearable_us: int) -> None:
-    """Says in a result that is no pass that the machine may have caused it."""
+def with_disturbance(result: Result, held_up_us: int, bearable_us: int) -> Result:
+    """The result; if it is no pass and the machine may have caused it, with the time that this took."""
     if held_up_us > bearable_us and result.verdict not in (Verdict.PASS, Verdict.NA):
-        result.held_up_us = held_up_us
+        return dataclasses.replace(result, held_up_us=held_up_us)
+    return result
 
 
 def _is_crash(result: Result) -> bool:
@@ -134,7 +136,7 @@ def look_again(results: list[Keyed], keys: set[str], report: Path, again: Again)
     """The results with these runs settled."""
     first = _keep_captures(results, keys, report)
     settled: dict[str, list[Result]] = {}
-    told = {key: [_worst_reason(_rows(first, key))] for key in keys}
+    found = {key: [_worst_evidence(_rows(first, key))] for key in keys}
     for attempt in range(ATTEMPTS):
         left = keys - settled.keys()
         if not left:
@@ -142,8 +144,8 @@ def look_again(results: list[Keyed], keys: set[str], report: Path, again: Again)
         seen = again(left, 1 if attempt else FIRST_JOBS)
         for key in left:
             rows = _rows(seen, key)
-            told[key].append(_worst_reason(rows))
-            again_and_again = len(told[key]) > 2 and len(set(told[key])) == 1
+            found[key].append(_worst_evidence(rows))
+            again_and_again = len(found[key]) > 2 and len(set(found[key])) == 1
             if attempt == ATTEMPTS - 1 or again_and_again or not any(_is_void(row) for row in rows):
                 settled[key] = rows
     final: list[Keyed] = []
@@ -171,13 +173,12 @@ def _worst(rows: list[Result]) -> Verdict:
     return max((row.verdict for row in rows), default=Verdict.NA)
 
 
-def _worst_reason(rows: list[Result]) -> str:
-    """Noise never says the same thing three times."""
-    return max(rows, key=lambda row: row.verdict).reason if rows else ""
+def _worst_evidence(rows: list[Result]) -> Evidence | None:
+    """Noise never gives the same evidence three times."""
+    return max(rows, key=lambda row: row.verdict).evidence if rows else None
 
 
 def _unconfirmed(row: Result) -> Result:
     if row.verdict not in _FAILED:
         return row
-    reason = f"not confirmed, passes when it runs again; before: {row.reason}"
-    return dataclasses.replace(row, verdict=Verdict.INCONC, reason=reason)
+    return row.noted(Note(Remark.UNCONFIRMED), verdict=Verdict.INCONC)

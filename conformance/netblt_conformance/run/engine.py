@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ import pytest
 from netblt_conformance.cases.case import MARKER, Case, Profile
 from netblt_conformance.cases.probe import probe
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.common import tolerances
+from netblt_conformance.common import tolerances, wording
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Role
+from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.common.waits import Awaited, Watch
 from netblt_conformance.links.base import LinkFactory
@@ -284,31 +286,33 @@ class Engine:
         judgement = case.judgement
         if run.arm == CONTROL and judgement.verdict is Verdict.FAIL:
             # Without the stimulus nothing is proven about the requirement: the exchange itself does not work.
-            case.judgement = judgement = Judgement(
-                Verdict.INCONC,
-                f"the control arm, without the stimulus, fails too: {judgement.reason}",
-                judgement.frame,
-                judgement.cause,
-                judgement.requirement,
+            judgement = dataclasses.replace(
+                judgement, verdict=Verdict.INCONC, notes=(*judgement.notes, Note(Remark.CONTROL_ARM)), due_by=""
             )
+            case.judgement = judgement
         self._write_capture(run, case, others)
         seconds = case.link.clock.now_us() / MICROSECONDS_PER_S
-        result = self._result(run, judgement, seconds)
-        result.capture, result.observed = run.capture_name, case.observed
-        result.provoked = sorted(set().union(*(monitor.disabled for monitor in case.monitors)))
-        confirm.note_disturbance(result, held_up_us, bearable_us)
-        self._emit_result(result)
+        result = dataclasses.replace(
+            self._result(run, judgement, seconds),
+            capture=run.capture_name,
+            observed=case.observed,
+            provoked=sorted(set().union(*(monitor.disabled for monitor in case.monitors))),
+        )
+        self._emit_result(confirm.with_disturbance(result, held_up_us, bearable_us))
         for violation in told_once(others):
-            row = self._result(run, Judgement(violation.verdict, violation.reason, violation.frame), seconds)
-            row.origin, row.requirements, row.capture = Origin.MONITOR, [violation.requirement], run.capture_name
-            confirm.note_disturbance(row, held_up_us, bearable_us)
-            self._emit_result(row)
+            found = Judgement(violation.verdict, violation.reason, violation.frame, notes=violation.notes)
+            row = dataclasses.replace(
+                self._result(run, found, seconds),
+                origin=Origin.MONITOR,
+                requirements=[violation.requirement],
+                capture=run.capture_name,
+            )
+            self._emit_result(confirm.with_disturbance(row, held_up_us, bearable_us))
 
     def _write_capture(self, run: Run, case: Case, others: list[Violation]) -> None:
         capture = case.link.capture
-        marks = [
-            (case.judgement.frame, f"{case.judgement.verdict.label} {run.requirements[0]}: {case.judgement.reason}")
-        ]
+        text = wording.with_notes(case.judgement.reason, case.judgement.notes)
+        marks = [(case.judgement.frame, f"{case.judgement.verdict.label} {run.requirements[0]}: {text}")]
         marks += [(v.frame, f"{v.verdict.label} {v.requirement}: {v.reason}") for v in others]
         for frame, text in marks:
             if frame is not None:
@@ -333,6 +337,9 @@ class Engine:
             cause=judgement.cause,
             violated=judgement.requirement,
             due_by=judgement.due_by,
+            expected=judgement.expected,
+            seen=judgement.seen,
+            notes=judgement.notes,
         )
 
     def _emit_result(self, result: Result) -> None:

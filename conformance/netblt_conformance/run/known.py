@@ -7,6 +7,8 @@ import dataclasses
 
 from netblt_conformance.adapter.adapter import Adapter, KnownFailure
 from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common import wording
+from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import KNOWN, Cause, Origin, Result, Verdict
 from netblt_conformance.run.selection import Candidate, Selection
 
@@ -26,14 +28,12 @@ class _Entry:
 
     def judge(self, result: Result) -> Result:
         """A failure that it covers."""
-        url = self.failure.url
-        if self.failure.message.search(result.reason):
-            reason = f"known failure, {url}: {result.reason}"
-            return dataclasses.replace(
-                result, verdict=Verdict.WARN, reason=reason, observed={**result.observed, KNOWN: url}
-            )
-        pattern = self.failure.message.pattern
-        return dataclasses.replace(result, reason=f"{result.reason} (known is another failure, {pattern!r}, {url})")
+        url, message = self.failure.url, self.failure.message
+        # The pattern is the user's, about the text that a report shows.
+        if not message.search(wording.reason(result)):
+            return result.noted(Note(Remark.OTHER_THAN_KNOWN, names=(message.pattern,), link=url))
+        result = dataclasses.replace(result, observed={**result.observed, KNOWN: url})
+        return result.noted(Note(Remark.KNOWN, link=url), verdict=Verdict.WARN)
 
 
 def settle(results: list[Keyed], adapter: Adapter, *, everything: bool) -> list[Keyed]:

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 
 from netblt_conformance.cases.case import Case, CaseOverError
-from netblt_conformance.common import paths
+from netblt_conformance.common import paths, wording
 from netblt_conformance.common.errors import LinkUnavailableError, NotSupportedError
 from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_MS
 from netblt_conformance.common.verdicts import Judgement, Result, Verdict
@@ -127,10 +127,13 @@ class PlainEngine(Engine):
         """Fails the test if the case or a rule for each packet found a violation; warns of each "should"."""
         others = [violation for violation in case.settle() if violation.verdict is not Verdict.PASS]
         found = [(identifier_of(run, case.judgement), case.judgement)] if case.judgement.verdict else []
-        found += [(one.requirement, Judgement(one.verdict, one.reason, one.frame)) for one in told_once(others)]
+        found += [
+            (one.requirement, Judgement(one.verdict, one.reason, one.frame, notes=one.notes))
+            for one in told_once(others)
+        ]
         for identifier, judgement in found:
             if judgement.verdict is Verdict.WARN:
-                warnings.warn(NotMetWarning(f"{identifier}: {judgement.reason}"), stacklevel=1)
+                warnings.warn(NotMetWarning(f"{identifier}: {_text(judgement)}"), stacklevel=1)
         failures = [one for one in found if one[1].verdict > Verdict.WARN]
         if failures:
             text = "\n".join(self._lines(failures, case.link.capture))
@@ -142,7 +145,7 @@ class PlainEngine(Engine):
         lines = []
         for identifier, judgement in failures:
             summary = self.known[identifier].title if identifier in self.known else ""
-            lines += [f"{judgement.verdict.label} {identifier}: {judgement.reason}", f"  {identifier}: {summary}"]
+            lines += [f"{judgement.verdict.label} {identifier}: {_text(judgement)}", f"  {identifier}: {summary}"]
         decisive = {judgement.frame for _, judgement in failures}
         first = max(0, min([len(capture.frames), *(frame for frame in decisive if frame is not None)]) - _SHOWN_PACKETS)
         lines.append("packets (> sent by the tester, < by the implementation):")
@@ -161,6 +164,10 @@ class PlainEngine(Engine):
         if last is not None and not self._full_trace:
             last.tb_next = None
         return trace
+
+
+def _text(judgement: Judgement) -> str:
+    return wording.with_notes(judgement.reason, judgement.notes)
 
 
 def identifier_of(run: Run, judgement: Judgement) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Released,
         RuleError,
     )
-    from netblt_conformance.simlib.iut import Iut, IutError, IutLibrary, IutParams, IutStatus
+    from netblt_conformance.simlib.iut import Iut, IutError, IutLibrary, IutParams
     from netblt_conformance.simlib.pair import PairEnd, PairResult, run_pair
     from netblt_conformance.simlib.pcapng import (
         CaptureDirection,
@@ -47,7 +47,6 @@ __all__ = [
     "IutError",
     "IutLibrary",
     "IutParams",
-    "IutStatus",
     "LinkType",
     "PairEnd",
     "PairResult",
@@ -62,7 +61,7 @@ __all__ = [
 
 _HOMES = {
     "flakeway": ("Action", "ActionKind", "Direction", "Event", "Flakeway", "FlakewayStats", "Released", "RuleError"),
-    "iut": ("Iut", "IutError", "IutLibrary", "IutParams", "IutStatus"),
+    "iut": ("Iut", "IutError", "IutLibrary", "IutParams"),
     "pair": ("PairEnd", "PairResult", "run_pair"),
     "pcapng": ("CaptureDirection", "LinkType", "PcapngWriter", "Record", "ipv4_wrap", "pcapng_file"),
 }

@@ -4,34 +4,16 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import ipaddress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from netblt_conformance.common.model import Status
 from netblt_conformance.simlib._native import ffi, lib, text
 
 _OUTPUT_BYTES = 65535
 _ERROR_BYTES = 512
-
-
-class IutStatus(enum.IntEnum):
-    OPENING = 0
-    OPEN = 1
-    DONE = 2
-    FAILED = 3
-    CLOSED_DONE = 4
-    CLOSED_FAILED = 5
-
-    @property
-    def closed(self) -> bool:
-        """Nothing more will be sent."""
-        return self >= IutStatus.CLOSED_DONE
-
-    @property
-    def succeeded(self) -> bool:
-        return self in (IutStatus.DONE, IutStatus.CLOSED_DONE)
 
 
 class IutError(Exception):
@@ -153,8 +135,8 @@ class Iut:
         return None if deadline == lib.FLAKEWAY_NEVER else deadline
 
     @property
-    def status(self) -> IutStatus:
-        return IutStatus(lib.iut_status(self._iut))
+    def status(self) -> Status:
+        return Status(lib.iut_status(self._iut))
 
     @property
     def reason(self) -> str:

@@ -7,9 +7,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netblt_conformance.common.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.common.model import MICROSECONDS_PER_S, Digest, Role, Status
 from netblt_conformance.common.verdicts import Verdict
-from netblt_conformance.simlib import Flakeway, IutParams, IutStatus, PairEnd, run_pair
+from netblt_conformance.simlib import Flakeway, IutParams, PairEnd, run_pair
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.transfers import Transfer
 
@@ -107,15 +107,30 @@ def _judge(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> t
         return Verdict.FAIL, f"more than {LIMIT_PACKETS} packets for a transfer of {len(data)} bytes"
     if end in (PairEnd.TIME_LIMIT, PairEnd.IDLE):
         return Verdict.FAIL, f"the connection is not closed after {LIMIT_US // MICROSECONDS_PER_S} s"
-    receiver = reference if role.sender else iut
-    complete = receiver.delivered == data
-    if iut.status is IutStatus.CLOSED_DONE and not complete:
-        return Verdict.FAIL, f"reports success, but {len(receiver.delivered)} of {len(data)} bytes arrived whole"
-    if iut.status is not IutStatus.CLOSED_DONE:
+    delivered = Digest.of((reference if role.sender else iut).delivered)
+    return judge_closed(
+        role, Client(iut.status, iut.reason), Client(reference.status, reference.reason), delivered, data
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the client of one end knows when its connection is closed."""
+
+    status: Status
+    reason: str
+
+
+def judge_closed(role: Role, iut: Client, reference: Client, delivered: Digest, data: bytes) -> tuple[Verdict, str]:
+    """Both ends are closed. `delivered`: what the receiving client got; `data`: what was sent."""
+    complete = delivered == Digest.of(data)
+    if iut.status is not Status.CLOSED_DONE:
         return Verdict.FAIL, f"the transfer failed: {iut.reason or 'no reason given'}"
-    if reference.status is IutStatus.CLOSED_DONE:
+    if not complete:
+        return Verdict.FAIL, f"reports success, but {delivered.length} of {len(data)} bytes arrived whole"
+    if reference.status is Status.CLOSED_DONE:
         return Verdict.PASS, ""
-    if role.sender and complete:
+    if role.sender:
         # A dally that is never restarted may end before the second repeat of the last OK (AMB-53): legal, and unkind.
         return Verdict.WARN, f"all data arrived, but the receiver's last OK stayed unanswered: {reference.reason}"
     return Verdict.FAIL, f"reports success, but its peer failed: {reference.reason}"

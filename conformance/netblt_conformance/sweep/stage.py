@@ -12,6 +12,7 @@ from pathlib import Path
 from netblt_conformance.common import paths
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
+from netblt_conformance.judges.findings import Conclusion
 from netblt_conformance.judges.tshark import Finding, Tshark
 from netblt_conformance.simlib import IutLibrary
 from netblt_conformance.sweep import faults
@@ -156,9 +157,17 @@ class Sweep:
         replay.run(small, self.plan.report / f"{stem}.pcapng")
         words = f"{'; '.join(small.rules) or 'without any fault'}: {failure.reason} [{stem}.toml]"
         case = f"sweep_{row.transfer.name}: schedule {number}"
-        result = Result(case, list(REQUIREMENTS), str(row.role), failure.verdict, words, capture=f"{stem}.pcapng")
-        result.origin, result.cause = Origin.SWEEP, failure.cause
-        return result
+        capture = f"{stem}.pcapng"
+        return Result(
+            case,
+            list(REQUIREMENTS),
+            str(row.role),
+            failure.verdict,
+            words,
+            capture=capture,
+            origin=Origin.SWEEP,
+            cause=failure.cause,
+        )
 
 
 def _worsen(judgement: Judgement, outcome: Outcome) -> None:
@@ -191,7 +200,7 @@ class Replay:
                 if capture is not None:
                     capture.write_bytes(merged.read_bytes())
         for finding in findings:
-            if finding.verdict == "violation":
+            if finding.verdict is Conclusion.VIOLATED:
                 ours = finding.offender_address == addresses(0)[0]
                 verdict = Verdict.FAIL if ours else Verdict.ERROR
                 judgement.worsen(verdict, f"{finding.requirement} is violated (dissector)", finding.frame)

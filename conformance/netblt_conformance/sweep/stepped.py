@@ -6,22 +6,33 @@ each fault comes alone. Everything happens in virtual time and comes out the sam
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from netblt_conformance.common import paths
 from netblt_conformance.common.errors import HarnessError, ImplementationError, JudgeError, NotSupportedError
-from netblt_conformance.common.model import Digest, Parameters, Role, Start, Status
+from netblt_conformance.common.model import Digest, Parameters, Role, Start
 from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import NEVER_US
 from netblt_conformance.links.virtual import STUCK_STEPS, SteppedEndpoint
 from netblt_conformance.packets import ipv4
-from netblt_conformance.simlib import Direction, Flakeway, Iut, IutLibrary, IutParams, IutStatus, PcapngWriter
+from netblt_conformance.simlib import Direction, Flakeway, Iut, IutLibrary, IutParams, PcapngWriter
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
-from netblt_conformance.sweep.one import DEATH_TIMER_S, LATENCY, LIMIT_PACKETS, LIMIT_US, Bench, addresses, run
+from netblt_conformance.sweep.one import (
+    DEATH_TIMER_S,
+    LATENCY,
+    LIMIT_PACKETS,
+    LIMIT_US,
+    Bench,
+    Client,
+    addresses,
+    judge_closed,
+    run,
+)
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
 
 REQUIREMENTS = ["DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02"]
@@ -29,7 +40,6 @@ REQUIREMENTS = ["DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02"]
 BREAKS_MAX = 3
 FAILURES_KEPT = 10
 _OURS, _THEIRS = 1001, 1002  # NETBLT ports, as in the sweeps of the sim link
-_CLOSED = (IutStatus.CLOSED_DONE, IutStatus.CLOSED_FAILED)
 
 
 def _packed(address: str) -> bytes:
@@ -68,7 +78,7 @@ class _Pair:
         self._from_endpoint(self.endpoint.start(start, 0))
         self._from_reference()
         steps = 0
-        while not (self.endpoint.status().closed and self.reference.status in _CLOSED):
+        while not (self.endpoint.status().closed and self.reference.status.closed):
             moment_us = max(self.now_us, self._next_us())
             if moment_us > LIMIT_US:
                 return f"the connection is not closed after {LIMIT_US // 1_000_000} s"
@@ -180,7 +190,10 @@ class SteppedSweep:
                 stopped = pair.run(start)
                 if stopped:
                     return Judgement(Verdict.FAIL, stopped, cause=Cause.ABSENCE), False
-                return Judgement(*self._judge(endpoint, reference, role, transfer.data)), False
+                delivered = Digest.of(reference.delivered) if role.sender else endpoint.digest()
+                iut = Client(endpoint.status(), endpoint.reason())
+                other = Client(reference.status, reference.reason)
+                return Judgement(*judge_closed(role, iut, other, delivered, transfer.data)), False
             except ImplementationError as error:
                 return Judgement(Verdict.FAIL, f"the implementation {error}", cause=Cause.CRASH), True
             except HarnessError as error:
@@ -188,21 +201,6 @@ class SteppedSweep:
             finally:
                 pair.record(writer, interface)
                 endpoint.close()
-
-    @staticmethod
-    def _judge(endpoint: SteppedEndpoint, reference: Iut, role: Role, data: bytes) -> tuple[Verdict, str]:
-        """Every single fault can be repaired: both ends close, with every byte in its place."""
-        delivered = Digest.of(reference.delivered) if role.sender else endpoint.digest()
-        complete = delivered == Digest.of(data)
-        if endpoint.status() is not Status.CLOSED_DONE:
-            return Verdict.FAIL, f"the transfer failed: {endpoint.reason() or 'no reason given'}"
-        if not complete:
-            return Verdict.FAIL, f"reports success, but {delivered.length} of {len(data)} bytes arrived whole"
-        if reference.status is IutStatus.CLOSED_DONE:
-            return Verdict.PASS, ""
-        if role.sender:  # AMB-53, as in the sweeps of the sim link
-            return Verdict.WARN, f"all data arrived, but the receiver's last OK stayed unanswered: {reference.reason}"
-        return Verdict.FAIL, f"reports success, but its peer failed: {reference.reason}"
 
     # ---- one transfer and role, all schedules ----
 
@@ -261,8 +259,8 @@ class SteppedSweep:
         for count, (number, failure) in enumerate(worst, 1):
             why = f"{words[number]}: {failure.reason}"
             row = _result(f"{name}: schedule {count}", role, Judgement(failure.verdict, why, cause=failure.cause))
-            row.capture = self._keep(transfer, role, number, schedules[number], f"{name}.{role}.{count}.pcapng")
-            rows.append(row)
+            capture = self._keep(transfer, role, number, schedules[number], f"{name}.{role}.{count}.pcapng")
+            rows.append(dataclasses.replace(row, capture=capture))
         return rows
 
     def _keep(self, transfer: Transfer, role: Role, number: int, schedule: Schedule, name: str) -> str:

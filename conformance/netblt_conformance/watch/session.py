@@ -13,12 +13,12 @@ from typing import IO
 from netblt_conformance.check import report
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.common.words import fit
-from netblt_conformance.judges.findings import Finding
+from netblt_conformance.judges.findings import Conclusion, Finding
 from netblt_conformance.packets.captures import CapturedPacket, CaptureStream, Interface, Item, Statistics
 from netblt_conformance.report import table
 from netblt_conformance.watch.capture import Dumpcap
 from netblt_conformance.watch.judge import LiveJudge
-from netblt_conformance.watch.tracker import Flow, Tracker
+from netblt_conformance.watch.tracker import Flow, State, Tracker
 
 WAIT_S = 0.2
 THROUGHPUT_EVERY_S = 5.0
@@ -28,7 +28,7 @@ TOLD_ALIKE = 5
 BEHIND_S = 2.0
 BEHIND_EVERY_S = 5.0
 _NANOSECONDS = 1e9
-_BROKEN = {"violation": Verdict.FAIL, "suspected": Verdict.INCONC}
+_BROKEN = {Conclusion.VIOLATED: Verdict.FAIL, Conclusion.SUSPECTED: Verdict.INCONC}
 
 
 class Voice:
@@ -58,13 +58,12 @@ class Voice:
         verdict = table.paint(_BROKEN.get(finding.verdict, Verdict.INCONC), self._colour, 6)
         text = f"{finding.requirement}  {finding.offender}, frame {finding.guilty_frame}: {finding.text}{more}"
         row = {"kind": "finding", "requirement": finding.requirement, "stream": finding.stream}
-        important = finding.verdict == "violation"
+        important = finding.verdict is Conclusion.VIOLATED
         self._print(text, {**row, **report.finding_row(finding)}, important, f"{verdict}  ")
 
-    def state(self, flow: Flow, state: str) -> None:
-        ended = state.startswith("closed")
-        figures = f", {flow.data_bytes} bytes of data, {flow.megabits():.3f} Mbit/s" if ended else ""
-        row = {"kind": "connection", "ends": flow.title, "state": state}
+    def state(self, flow: Flow, state: State) -> None:
+        figures = f", {flow.data_bytes} bytes of data, {flow.megabits():.3f} Mbit/s" if state.closed else ""
+        row = {"kind": "connection", "ends": flow.title, "state": str(state)}
         self._print(f"{flow.title} {state}{figures}", {**row, **_figures(flow, flow.megabits())}, important=False)
 
     def behind(self, interface: str, seconds: float) -> None:
@@ -77,7 +76,7 @@ class Voice:
 
     def throughput(self, flow: Flow) -> None:
         rate = flow.megabits_lately()
-        row = {"kind": "throughput", "ends": flow.title, "state": flow.state}
+        row = {"kind": "throughput", "ends": flow.title, "state": str(flow.state)}
         self._print(f"{flow.title} {flow.state}, {rate:.3f} Mbit/s", {**row, **_figures(flow, rate)}, important=False)
 
 
@@ -162,5 +161,5 @@ class Session:
             return
         self._reported = now
         for flow in self.tracker.flows.values():
-            if flow.data_bytes > flow.reported_bytes and not flow.state.startswith("closed"):
+            if flow.data_bytes > flow.reported_bytes and not flow.state.closed:
                 self.voice.throughput(flow)

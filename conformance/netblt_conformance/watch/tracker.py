@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import enum
 import ipaddress
 import struct
 from collections.abc import Iterator
@@ -17,8 +18,33 @@ _ETHERNET, _RAW, _COOKED, _COOKED2, _LOOPBACK = 1, 101, 113, 276, 0
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _VLANS = (0x8100, 0x88A8)
 _HEADER = struct.Struct(">HBBHHH")
-_CLOSING = {Type.DONE: "DONE", Type.QUIT: "QUIT", Type.QUITACK: "QUITACK", Type.ABORT: "ABORT", Type.REFUSED: "REFUSED"}
+_CLOSING = (Type.DONE, Type.QUIT, Type.QUITACK, Type.ABORT, Type.REFUSED)
 _BITS_PER_BYTE, _BITS_PER_MEGABIT = 8, 1e6
+
+
+class Stage(enum.StrEnum):
+    """How far a connection has come."""
+
+    SEEN = "seen"
+    OPENING = "opening"
+    OPEN = "open"
+    TRANSFERRING = "transferring"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of a connection, and the type of the packet that closed it."""
+
+    stage: Stage = Stage.SEEN
+    closed_by: Type | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self.stage is Stage.CLOSED
+
+    def __str__(self) -> str:
+        return self.stage + (f" ({self.closed_by.name})" if self.closed_by is not None else "")
 
 
 @dataclass(slots=True)
@@ -26,7 +52,7 @@ class Flow:
     """One pair of ends."""
 
     title: str
-    state: str = "seen"
+    state: State = State()
     first_s: float = 0.0
     last_s: float = 0.0
     packets: int = 0
@@ -104,7 +130,7 @@ def packets(data: bytes, udp: bool) -> Iterator[tuple[Type, int, int, int]]:
 class Tracker:
     flows: dict[tuple[str, str], Flow] = field(default_factory=dict)
 
-    def note(self, frame: bytes, link_type: int, when_s: float) -> list[tuple[Flow, str]]:
+    def note(self, frame: bytes, link_type: int, when_s: float) -> list[tuple[Flow, State]]:
         """Takes a frame in; the flows whose state it changes, and the new state."""
         found = payload(frame, link_type)
         if found is None:
@@ -115,7 +141,7 @@ class Tracker:
             ends = f"{source}:{local}", f"{destination}:{foreign}"
             key = (min(ends), max(ends))
             flow = self.flows.get(key)
-            if flow is None or (kind is Type.OPEN and flow.state not in ("opening", "seen")):
+            if flow is None or (kind is Type.OPEN and flow.state.stage not in (Stage.OPENING, Stage.SEEN)):
                 flow = self.flows[key] = Flow(" > ".join(ends), first_s=when_s, reported_s=when_s)
             flow.packets, flow.last_s = flow.packets + 1, when_s
             flow.data_bytes += data_bytes
@@ -125,12 +151,13 @@ class Tracker:
         return changes
 
 
-def _state(before: str, kind: Type) -> str:
+def _state(before: State, kind: Type) -> State:
     """What a packet of this type makes of a connection. What was closed stays so until the next OPEN."""
-    if kind in _CLOSING:
-        return before if before.startswith("closed") else f"closed ({_CLOSING[kind]})"
-    if before.startswith("closed"):
+    if before.closed:
         return before
+    if kind in _CLOSING:
+        return State(Stage.CLOSED, kind)
     if kind is Type.OPEN:
-        return "opening"
-    return "open" if kind is Type.RESPONSE and before in ("seen", "opening") else "transferring"
+        return State(Stage.OPENING)
+    opens = kind is Type.RESPONSE and before.stage in (Stage.SEEN, Stage.OPENING)
+    return State(Stage.OPEN if opens else Stage.TRANSFERRING)
