@@ -11,12 +11,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from netblt_conformance.commands import cli
 from netblt_conformance.common import paths
-from netblt_conformance.experiment import best, running, scenario
-from netblt_conformance.experiment.running import Result, error_percent
-from netblt_conformance.experiment.simulate import simulate
-from netblt_conformance.experiment.svg import WIDTH, Chart, Series
+from netblt_plan import best, cli, running, scenario
+from netblt_plan.running import Result, error_percent
+from netblt_plan.simulate import simulate
+from netblt_plan.svg import WIDTH, Chart, Series
 
 # Scenarios that take a few seconds; the others run every night (conformance/nightly/experiments.py).
 FAST = (
@@ -144,7 +143,7 @@ def test_a_capture_is_the_same_bytes_and_tells_what_was_lost(tmp_path: Path) -> 
 
 
 def test_the_command_prints_the_columns_and_ends_with_the_judgement(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["experiment", "ring", "--row", "25"]) == 0
+    assert cli.main(["run", "ring", "--row", "25"]) == 0
     out = capsys.readouterr().out
     for word in ("BS/BI", "PSZ", "BFSZ", "XFSZ", "NBUFS", "#LOSS", "#RXM", "DTMOS", "SPEED", "1.75"):
         assert word in out
@@ -158,9 +157,9 @@ def test_the_command_tells_inside_outside_and_impossible_apart(
     outside, impossible = tmp_path / "outside.toml", tmp_path / "impossible.toml"
     outside.write_text(text.replace("value = 6.0", "value = 7.0"), encoding="utf-8")
     impossible.write_text(text.replace("framing", "farming"), encoding="utf-8")
-    assert cli.main(["experiment", "two-pairs"]) == 0
-    assert cli.main(["experiment", str(outside)]) == 1
-    assert cli.main(["experiment", str(impossible)]) == 2
+    assert cli.main(["run", "two-pairs"]) == 0
+    assert cli.main(["run", str(outside)]) == 1
+    assert cli.main(["run", str(impossible)]) == 2
     assert f"error: {impossible}: link.ethernet.farming: there is no such field" in capsys.readouterr().err
 
 
@@ -169,7 +168,7 @@ def test_a_file_that_expects_nothing_is_told_so_with_the_seconds_of_its_transfer
 ) -> None:
     text = (scenario.folder() / "template.toml").read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(re.sub(r"(?m)^expect = .*\n", "", text), encoding="utf-8")
-    assert cli.main(["experiment", str(tmp_path / "mine.toml"), "--row", "a file of 100 MB"]) == 0
+    assert cli.main(["run", str(tmp_path / "mine.toml"), "--row", "a file of 100 MB"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "seed 1: nothing was expected"
     head, line = (one for one in out if one.startswith(("run ", "a file")))
@@ -179,7 +178,7 @@ def test_a_file_that_expects_nothing_is_told_so_with_the_seconds_of_its_transfer
 
 def test_json_and_csv_hold_every_row(tmp_path: Path) -> None:
     as_json, as_csv = tmp_path / "r.json", tmp_path / "r.csv"
-    assert cli.main(["experiment", "ring", "--json", str(as_json), "--csv", str(as_csv)]) == 0
+    assert cli.main(["run", "ring", "--json", str(as_json), "--csv", str(as_csv)]) == 0
     document = json.loads(as_json.read_text(encoding="utf-8"))
     assert document["holds"] is True
     assert len(document["runs"]) == 39
@@ -190,7 +189,7 @@ def test_json_and_csv_hold_every_row(tmp_path: Path) -> None:
 
 
 def test_a_report_has_every_plot(tmp_path: Path) -> None:
-    assert cli.main(["experiment", "two-pairs", "--report", str(tmp_path)]) == 0
+    assert cli.main(["run", "two-pairs", "--report", str(tmp_path)]) == 0
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     for kind in ("throughput", "sequence", "outstanding", "recovery"):
         chart = (tmp_path / f"3-3-mb-s-{kind}.svg").read_text(encoding="utf-8")
@@ -217,7 +216,7 @@ def test_the_best_fixed_pair_never_exceeds_the_rate_it_is_for() -> None:
 def test_held_out_rows_are_reported_apart(capsys: pytest.CaptureFixture[str]) -> None:
     result = run("ring")
     worst = max(abs(error_percent(one)) for one in result.runs if one.run.row and one.run.row.held_out)
-    cli.main(["experiment", "ring"])
+    cli.main(["run", "ring"])
     assert f"{worst:.2f} % worst" in next(
         line for line in capsys.readouterr().out.splitlines() if line.startswith("held out")
     )

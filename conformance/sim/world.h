@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Flows between hosts over links, in virtual time, with the real protocol core in every host: the machine behind
- * `netblt-conformance experiment`. A link is a flakeway of its own and speaks its language (docs/flakeway.md); a route
+ * `netblt-plan`. A link is a flakeway of its own and speaks its language (docs/flakeway.md); a route
  * is a row of links; hosts have a processor that does one thing at a time and a network card that can be deaf.
  *
  *     world_new(), world_add_link(), world_set_link(), world_add_host(), world_add_flow(), world_add_cross()

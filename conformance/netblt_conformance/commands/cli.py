@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from netblt_plan import cli as plan
+
 from netblt_conformance import __version__
 from netblt_conformance.adapter.adapter import AdapterError
 from netblt_conformance.catalogue.catalogue import CatalogueError
@@ -19,7 +21,6 @@ from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit, fit_lines
 from netblt_conformance.doctor import command as doctor
-from netblt_conformance.experiment import commands as experiment
 from netblt_conformance.mutants.mutants import MutantError
 from netblt_conformance.packets.dialect import BY_NAME, RFC998
 from netblt_conformance.run.selection import SelectionError, Share
@@ -28,6 +29,7 @@ from netblt_conformance.sweep.schedule_file import ScheduleFileError
 from netblt_conformance.watch import command as watch
 
 DEFAULT_REPORT = Path("netblt-report")
+EXPERIMENT = "experiment"
 
 
 class _JoinedTerms(argparse.Action):
@@ -150,7 +152,7 @@ def build_parser() -> argparse.ArgumentParser:
         last = "DIR" if name == "replay" else "FILE"
         text = "write a capture of each there" if name == "replay" else "write the schedule there (default: print it)"
         schedules.add_argument("--output", type=Path, metavar=last, help=text)
-    experiment.add_parser(commands_parser)
+    commands_parser.add_parser(EXPERIMENT, help="old spelling of netblt-plan list, run, fit and compare")
     mutants = commands_parser.add_parser("mutants", help="prove that wrong implementations are caught")
     mutants.add_argument("name", nargs="*", metavar="NAME", help="only these mutants (default: all)")
     mutants.add_argument("--core", type=Path, metavar="DIR", help="core sources (default: reference_impl/core)")
@@ -178,8 +180,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == [EXPERIMENT]:
+        return plan.main(plan.renamed(words[1:]))
     parser = build_parser()
-    options, unknown = parser.parse_known_args(arguments)
+    options, unknown = parser.parse_known_args(words)
     if unknown:  # with the usage of the command that was given, not of all
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:

@@ -18,7 +18,6 @@ from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Role
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
 from netblt_conformance.doctor.command import command_doctor
-from netblt_conformance.experiment.commands import command_experiment
 from netblt_conformance.links.base import Link, LinkFactory
 from netblt_conformance.mutants import coverage, covered, mutation, subject
 from netblt_conformance.mutants.mutants import MutantError
@@ -38,7 +37,6 @@ __all__ = [
     "command_check",
     "command_coverage",
     "command_doctor",
-    "command_experiment",
     "command_explain",
     "command_list",
     "command_mutants",

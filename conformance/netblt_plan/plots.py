@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netblt_conformance.experiment.native import Sample
-from netblt_conformance.experiment.outcome import Outcome
-from netblt_conformance.experiment.running import RunResult, error_percent
-from netblt_conformance.experiment.scenario import Run
-from netblt_conformance.experiment.svg import COLOURS, Chart, Point, Series
+from netblt_plan.native import Sample
+from netblt_plan.outcome import Outcome
+from netblt_plan.running import RunResult, error_percent
+from netblt_plan.scenario import Run
+from netblt_plan.svg import COLOURS, Chart, Point, Series
 
 SENT, RESENT, ARRIVED, OUTSTANDING, COMPLETE, RATE = range(6)  # world.h: enum world_sample_kind
 _BINS = 120
