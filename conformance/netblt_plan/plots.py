@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What one run looked like: throughput, time and sequence, outstanding buffers, loss recovery; and a table's errors."""
+"""Charts of one run (throughput, time and sequence, outstanding buffers, loss recovery) and of a table's errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netblt_plan.charts import COLOURS, Point, Series, chart
 from netblt_plan.native import Sample
 from netblt_plan.outcome import Outcome
 from netblt_plan.running import RunResult, error_percent
 from netblt_plan.scenario import Run
-from netblt_plan.svg import COLOURS, Chart, Point, Series
 
 SENT, RESENT, ARRIVED, OUTSTANDING, COMPLETE, RATE = range(6)  # world.h: enum world_sample_kind
 _BINS = 120
-_DOTS_MAX = 6000
+_DOTS_MAX = 3000
 _DATA_HEADER_BYTES = 24
 
 
@@ -48,7 +48,7 @@ def throughput(run: Run, outcome: Outcome) -> str:
             series.append(
                 Series("offered rate", [*rate, (outcome.seconds, rate[-1][1])] if rate else [], COLOURS[5], "step")
             )
-    return Chart(f"{run.name}: throughput", "seconds", "Mb/s of data", series).text()
+    return chart(f"{run.name}: throughput", "seconds", "Mb/s of data", series)
 
 
 def _sequence(samples: Sequence[Sample], kind: int, packets: int) -> list[Point]:
@@ -69,7 +69,7 @@ def sequence(run: Run, outcome: Outcome) -> str:
         Series("arrived", _thinned(_sequence(outcome.samples, ARRIVED, packets)), COLOURS[2], "dots", 1.0),
         Series("retransmitted", _thinned(_sequence(outcome.samples, RESENT, packets)), COLOURS[1], "dots", 2.0),
     ]
-    return Chart(f"{run.name}: time and sequence", "seconds", "packet", series).text()
+    return chart(f"{run.name}: time and sequence", "seconds", "packet", series)
 
 
 def outstanding(run: Run, outcome: Outcome) -> str:
@@ -77,7 +77,7 @@ def outstanding(run: Run, outcome: Outcome) -> str:
     for i, flow in enumerate(outcome.flows):
         points = [(one.at, float(one.value)) for one in outcome.samples if one.kind == OUTSTANDING and one.flow == i]
         series.append(Series(flow.name, _thinned(points), COLOURS[i % len(COLOURS)], "step"))
-    return Chart(f"{run.name}: outstanding buffers at the sender", "seconds", "buffers", series).text()
+    return chart(f"{run.name}: outstanding buffers at the sender", "seconds", "buffers", series)
 
 
 def recovery(run: Run, outcome: Outcome) -> str:
@@ -99,7 +99,7 @@ def recovery(run: Run, outcome: Outcome) -> str:
             2.0,
         ),
     ]
-    return Chart(f"{run.name}: loss recovery", "buffer", "ms since its first packet left", series).text()
+    return chart(f"{run.name}: loss recovery", "buffer", "ms since its first packet left", series)
 
 
 def of_run(run: Run, outcome: Outcome) -> dict[str, str]:
@@ -120,7 +120,7 @@ def table_errors(results: Sequence[RunResult]) -> str:
         Series("fitted to", fitted, COLOURS[0], "bars", width=0.8),
         Series("held out", held, COLOURS[4], "bars", width=0.8),
     ]
-    return Chart("Error of SPEED", "row", "percent", series).text()
+    return chart("Error of SPEED", "row", "percent", series)
 
 
 def table_speeds(results: Sequence[RunResult]) -> str:
@@ -131,4 +131,4 @@ def table_speeds(results: Sequence[RunResult]) -> str:
         Series("published", published, COLOURS[5], "dots", 4.0),
         Series("measured", measured, COLOURS[1], "dots", 2.0),
     ]
-    return Chart("SPEED", "row", "Mb/s", series).text()
+    return chart("SPEED", "row", "Mb/s", series)

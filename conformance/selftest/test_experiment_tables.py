@@ -6,16 +6,18 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import re
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from netblt_conformance.common import paths
 from netblt_plan import best, cli, running, scenario
+from netblt_plan.charts import Series, chart
 from netblt_plan.running import Result, error_percent
 from netblt_plan.simulate import simulate
-from netblt_plan.svg import WIDTH, Chart, Series
 
 # Scenarios that take a few seconds; the others run every night (conformance/nightly/experiments.py).
 FAST = (
@@ -197,13 +199,19 @@ def test_a_report_has_every_plot(tmp_path: Path) -> None:
         assert chart.count("<path") > 1
 
 
-def test_bars_stay_inside_their_chart() -> None:
-    text = Chart("t", "x", "y", [Series("bars", [(0.6, 1.0), (27.6, 2.0)], "#000", "bars", width=0.8)]).text()
-    rights = [
-        float(x) + float(width) for x, width in re.findall(r"<rect x='([\d.]+)' y='[\d.]+' width='([\d.]+)'", text)
+def test_a_chart_is_one_svg_that_needs_nothing_else_and_repeats_itself() -> None:
+    series = [
+        Series("rows", [(0.6, 1.0), (27.6, 2.0)], "#000000", "bars", width=0.8),
+        Series("mean", [(0.0, 1.5), (28.0, math.nan)], "#ff0000", "step"),
     ]
-    assert len(rights) == 3  # the legend's square, and two bars
-    assert max(rights) <= WIDTH
+    text = chart("Speeds & errors", "row", "Mb/s", series)
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    shown = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Speeds & errors", "row", "Mb/s", "rows", "mean"} <= set(shown)
+    assert "<script" not in text
+    assert not re.search(r"href=\"(?!#)", text)
+    assert chart("Speeds & errors", "row", "Mb/s", series) == text
 
 
 def test_the_best_fixed_pair_never_exceeds_the_rate_it_is_for() -> None:
