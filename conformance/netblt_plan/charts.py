@@ -11,11 +11,12 @@ import dataclasses
 import io
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
 
 SIZE_INCHES = (7.6, 3.4)
 COLOURS = ("#1f5fa8", "#c8401f", "#2f8f4e", "#8a4fa0", "#b8860b", "#555555")
@@ -84,13 +85,23 @@ def figure(panels: int = 1) -> tuple[Figure, list[Axes]]:
     return made, [axes[i][0] for i in range(panels)]
 
 
-def svg(made: Figure) -> str:
-    """The figure as an SVG document without its XML prologue, so that it can also stand in an HTML page."""
+def _written(made: Figure, to: Any, form: str) -> None:
     import matplotlib
 
-    out = io.StringIO()
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
     with matplotlib.rc_context(_SETTINGS):
-        made.savefig(out, format="svg", metadata={"Date": None, "Creator": "netblt-plan"})
+        made.savefig(to, format=form, metadata=metadata)
+
+
+def save(made: Figure, file: Path) -> None:
+    """Writes the figure in the format of the file's suffix."""
+    _written(made, file, file.suffix.removeprefix("."))
+
+
+def svg(made: Figure) -> str:
+    """The figure as an SVG document without its XML prologue, so that it can also stand in an HTML page."""
+    out = io.StringIO()
+    _written(made, out, "svg")
     text = out.getvalue()
     return text[text.index("<svg") :]
 

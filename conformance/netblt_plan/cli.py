@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from netblt_conformance import __version__
 from netblt_conformance.common.verdicts import ExitCode
 
-from netblt_plan import experiments
+from netblt_plan import experiments, plan_command
 from netblt_plan.experiments import renamed
 from netblt_plan.native import WorldError
 from netblt_plan.scenario import ScenarioError
@@ -18,6 +18,7 @@ from netblt_plan.scenario import ScenarioError
 __all__ = ["build_parser", "main", "renamed"]
 
 _COMMANDS: tuple[tuple[str, Callable[[argparse.ArgumentParser], None], str], ...] = (
+    ("plan", plan_command.add_options, "find the settings of netblt for a path"),
     ("list", experiments.add_list, "list the scenarios of the project"),
     ("run", experiments.add_run, "run a scenario and compare the results with the expected ones"),
     ("fit", experiments.add_fit, "find the fitted parameters of a table of RFC 1030 again"),
@@ -38,8 +39,14 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _with_command(words: list[str]) -> list[str]:
+    """Options without a command belong to `plan`."""
+    general = ("-h", "--help", "--version")
+    return ["plan", *words] if words and words[0].startswith("-") and words[0] not in general else words
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = build_parser().parse_args(arguments)
+    options = build_parser().parse_args(_with_command(list(sys.argv[1:] if arguments is None else arguments)))
     try:
         return int(options.function(options))
     except (ScenarioError, WorldError) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sub-commands list, run, fit and compare of netblt-plan; in old spelling `netblt-conformance experiment`."""
+"""The sub-commands list, run, fit and compare of netblt-plan; old name: `netblt-conformance experiment`."""
 
 from __future__ import annotations
 

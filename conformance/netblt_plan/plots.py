@@ -31,24 +31,32 @@ def _binned(samples: Sequence[tuple[float, float]], seconds: float) -> list[Poin
     return [((i + 0.5) * width, 8 * total / width / 1e6) for i, total in enumerate(sums)]
 
 
+def throughput_series(outcome: Outcome) -> list[Series]:
+    """What arrived of each flow; of a single flow also what was sent, and the rate that the receiver offered."""
+    if len(outcome.flows) == 1:
+        sent = [(one.at, _data_bytes(one)) for one in outcome.samples if one.kind in (SENT, RESENT)]
+        rate = [(one.at, one.value / 1e6) for one in outcome.samples if one.kind == RATE and one.value]
+        return [
+            Series("sent", _binned(sent, outcome.seconds), COLOURS[0]),
+            Series("arrived", _binned(_arrivals(outcome, 0), outcome.seconds), COLOURS[2]),
+            Series("offered rate", [*rate, (outcome.seconds, rate[-1][1])] if rate else [], COLOURS[5], "step"),
+        ]
+    return [
+        Series(f"{flow.name} arrived", _binned(_arrivals(outcome, i), outcome.seconds), COLOURS[i % len(COLOURS)])
+        for i, flow in enumerate(outcome.flows)
+    ]
+
+
+def _data_bytes(one: Sample) -> float:
+    return float(one.value - _DATA_HEADER_BYTES)
+
+
+def _arrivals(outcome: Outcome, flow: int) -> list[tuple[float, float]]:
+    return [(one.at, _data_bytes(one)) for one in outcome.samples if one.kind == ARRIVED and one.flow == flow]
+
+
 def throughput(run: Run, outcome: Outcome) -> str:
-    series = []
-    for i, flow in enumerate(outcome.flows):
-        mine = [one for one in outcome.samples if one.flow == i]
-        sent = [(one.at, float(one.value - _DATA_HEADER_BYTES)) for one in mine if one.kind in (SENT, RESENT)]
-        arrived = [(one.at, float(one.value - _DATA_HEADER_BYTES)) for one in mine if one.kind == ARRIVED]
-        rate = [(one.at, one.value / 1e6) for one in mine if one.kind == RATE and one.value]
-        prefix = "" if len(outcome.flows) == 1 else f"{flow.name} "
-        series.append(Series(f"{prefix}arrived", _binned(arrived, outcome.seconds), COLOURS[i % len(COLOURS)]))
-        if len(outcome.flows) == 1:
-            series = [
-                Series("sent", _binned(sent, outcome.seconds), COLOURS[0]),
-                Series("arrived", _binned(arrived, outcome.seconds), COLOURS[2]),
-            ]
-            series.append(
-                Series("offered rate", [*rate, (outcome.seconds, rate[-1][1])] if rate else [], COLOURS[5], "step")
-            )
-    return chart(f"{run.name}: throughput", "seconds", "Mb/s of data", series)
+    return chart(f"{run.name}: throughput", "seconds", "Mb/s of data", throughput_series(outcome))
 
 
 def _sequence(samples: Sequence[Sample], kind: int, packets: int) -> list[Point]:
@@ -72,12 +80,18 @@ def sequence(run: Run, outcome: Outcome) -> str:
     return chart(f"{run.name}: time and sequence", "seconds", "packet", series)
 
 
-def outstanding(run: Run, outcome: Outcome) -> str:
+def outstanding_series(outcome: Outcome) -> list[Series]:
+    """Outstanding buffers at the sender of each flow."""
     series = []
     for i, flow in enumerate(outcome.flows):
         points = [(one.at, float(one.value)) for one in outcome.samples if one.kind == OUTSTANDING and one.flow == i]
         series.append(Series(flow.name, _thinned(points), COLOURS[i % len(COLOURS)], "step"))
-    return chart(f"{run.name}: outstanding buffers at the sender", "seconds", "buffers", series)
+    return series
+
+
+def outstanding(run: Run, outcome: Outcome) -> str:
+    title = f"{run.name}: outstanding buffers at the sender"
+    return chart(title, "seconds", "buffers", outstanding_series(outcome))
 
 
 def recovery(run: Run, outcome: Outcome) -> str:

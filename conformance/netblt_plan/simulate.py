@@ -72,6 +72,7 @@ def host_fields(host: Tables) -> dict[str, Any]:
         "card_reenable_ns": _ns(host.get("card_reenable_ms", 0)),
         "card_receive_buffers": host.get("card_receive_buffers", 0),
         "card_hold_ns": _ns(host.get("card_hold_ms", 0)),
+        "validates_peers": host.get("validates_peers", False),
     }
 
 

@@ -184,11 +184,11 @@ def test_capacity_knows_framing_cells_and_frames(tmp_path: Path) -> None:
         (["compare"], ["compare"]),
     ],
 )
-def test_the_old_spelling_means_a_command_of_netblt_plan(old: list[str], new: list[str]) -> None:
+def test_the_old_name_means_a_command_of_netblt_plan(old: list[str], new: list[str]) -> None:
     assert plan.renamed(old) == new
 
 
-def test_the_old_spelling_still_runs_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_old_name_still_runs_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan.main(["run", "ring", "--row", "25"]) == 0
     wanted = capsys.readouterr().out
     assert suite.main(["experiment", "ring", "--row", "25"]) == 0

@@ -114,7 +114,7 @@ def test_the_planner_imports_only_common_parts_of_the_suite() -> None:
     assert folders == {"common"}
 
 
-def test_the_suite_imports_the_planner_for_the_old_spelling_only() -> None:
+def test_the_suite_imports_the_planner_for_the_old_name_only() -> None:
     graph = read(SOURCES, of=PLANNER)
     assert {module: others for module, others in graph.items() if others} == {
         f"{PACKAGE}.commands.cli": {f"{PLANNER}.cli"}

@@ -49,6 +49,7 @@ typedef struct world_host {
     uint64_t card_reenable_ns;      /* stays deaf so long after it has sent */
     uint32_t card_receive_buffers;  /* 0 = any number */
     uint64_t card_hold_ns;          /* a received packet occupies its buffer so long */
+    bool validates_peers;           /* as passive end: one buffer only until the peer is validated (docs/security.md) */
 } world_host;
 
 /* A step of a route. */

@@ -152,7 +152,7 @@ def build_parser() -> argparse.ArgumentParser:
         last = "DIR" if name == "replay" else "FILE"
         text = "write a capture of each there" if name == "replay" else "write the schedule there (default: print it)"
         schedules.add_argument("--output", type=Path, metavar=last, help=text)
-    commands_parser.add_parser(EXPERIMENT, help="old spelling of netblt-plan list, run, fit and compare")
+    commands_parser.add_parser(EXPERIMENT, help="old name of netblt-plan list, run, fit and compare")
     mutants = commands_parser.add_parser("mutants", help="prove that wrong implementations are caught")
     mutants.add_argument("name", nargs="*", metavar="NAME", help="only these mutants (default: all)")
     mutants.add_argument("--core", type=Path, metavar="DIR", help="core sources (default: reference_impl/core)")
