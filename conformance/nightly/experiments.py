@@ -11,7 +11,7 @@ import argparse
 import sys
 import time
 
-from netblt_conformance.experiment import fit, running, scenario
+from netblt_plan import fit, running, scenario
 
 
 def outside(name: str, seed: int) -> list[str]:

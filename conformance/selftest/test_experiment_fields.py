@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netblt_conformance.experiment import fields, line, metrics, possible, scenario
-from netblt_conformance.experiment.fields import Check
-from netblt_conformance.experiment.scenario import ScenarioError
-from netblt_conformance.experiment.simulate import simulate
+from netblt_plan import fields, line, metrics, possible, scenario
+from netblt_plan.fields import Check
+from netblt_plan.scenario import ScenarioError
+from netblt_plan.simulate import simulate
 
 BASE: dict[str, Any] = {
     "title": "t",

@@ -7,7 +7,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from netblt_conformance.experiment import fit, running, scenario
+from netblt_plan import fit, running, scenario
 
 SEND_MS, CONTROL_MS = 6.43, 4.9  # what the rows are made with
 SCENARIO = """

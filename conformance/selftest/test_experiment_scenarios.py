@@ -7,12 +7,14 @@ import math
 from pathlib import Path
 
 import pytest
-from netblt_conformance.experiment import metrics, scenario, simulate
-from netblt_conformance.experiment.commands import chosen
-from netblt_conformance.experiment.metrics import capacity, steady
-from netblt_conformance.experiment.native import Buffer
-from netblt_conformance.experiment.scenario import ScenarioError
-from netblt_conformance.experiment.simulate import changes, statements
+from netblt_conformance.commands import cli as suite
+from netblt_plan import cli as plan
+from netblt_plan import metrics, scenario, simulate
+from netblt_plan.experiments import chosen
+from netblt_plan.metrics import capacity, steady
+from netblt_plan.native import Buffer
+from netblt_plan.scenario import ScenarioError
+from netblt_plan.simulate import changes, statements
 
 GOOD = """
 title = "a test"
@@ -170,3 +172,26 @@ def test_capacity_knows_framing_cells_and_frames(tmp_path: Path) -> None:
     assert of('rate = "10Mbit"\nframing = "38B"') == pytest.approx(1e7 * 1456 / 1538)
     assert of('rate = "10Mbit"\nframing = "16B"\ncells = "48/53"') == pytest.approx(1e7 * 1456 / (32 * 53))
     assert of('frames = "20ms 24054bits"') == pytest.approx(2 * 1456 * 8 / 0.020)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ([], ["list"]),
+        (["--help"], ["--help"]),
+        (["ring", "--row", "25"], ["run", "ring", "--row", "25"]),
+        (["fit", "ring", "--write"], ["fit", "ring", "--write"]),
+        (["compare"], ["compare"]),
+    ],
+)
+def test_the_old_name_means_a_command_of_netblt_plan(old: list[str], new: list[str]) -> None:
+    assert plan.renamed(old) == new
+
+
+def test_the_old_name_still_runs_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    assert plan.main(["run", "ring", "--row", "25"]) == 0
+    wanted = capsys.readouterr().out
+    assert suite.main(["experiment", "ring", "--row", "25"]) == 0
+    assert capsys.readouterr().out == wanted
+    assert suite.main(["experiment"]) == 0
+    assert "geostationary " in capsys.readouterr().out

@@ -6,17 +6,18 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import re
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from netblt_conformance.commands import cli
 from netblt_conformance.common import paths
-from netblt_conformance.experiment import best, running, scenario
-from netblt_conformance.experiment.running import Result, error_percent
-from netblt_conformance.experiment.simulate import simulate
-from netblt_conformance.experiment.svg import WIDTH, Chart, Series
+from netblt_plan import best, cli, running, scenario
+from netblt_plan.charts import Series, chart
+from netblt_plan.running import Result, error_percent
+from netblt_plan.simulate import simulate
 
 # Scenarios that take a few seconds; the others run every night (conformance/nightly/experiments.py).
 FAST = (
@@ -144,7 +145,7 @@ def test_a_capture_is_the_same_bytes_and_tells_what_was_lost(tmp_path: Path) -> 
 
 
 def test_the_command_prints_the_columns_and_ends_with_the_judgement(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["experiment", "ring", "--row", "25"]) == 0
+    assert cli.main(["run", "ring", "--row", "25"]) == 0
     out = capsys.readouterr().out
     for word in ("BS/BI", "PSZ", "BFSZ", "XFSZ", "NBUFS", "#LOSS", "#RXM", "DTMOS", "SPEED", "1.75"):
         assert word in out
@@ -158,9 +159,9 @@ def test_the_command_tells_inside_outside_and_impossible_apart(
     outside, impossible = tmp_path / "outside.toml", tmp_path / "impossible.toml"
     outside.write_text(text.replace("value = 6.0", "value = 7.0"), encoding="utf-8")
     impossible.write_text(text.replace("framing", "farming"), encoding="utf-8")
-    assert cli.main(["experiment", "two-pairs"]) == 0
-    assert cli.main(["experiment", str(outside)]) == 1
-    assert cli.main(["experiment", str(impossible)]) == 2
+    assert cli.main(["run", "two-pairs"]) == 0
+    assert cli.main(["run", str(outside)]) == 1
+    assert cli.main(["run", str(impossible)]) == 2
     assert f"error: {impossible}: link.ethernet.farming: there is no such field" in capsys.readouterr().err
 
 
@@ -169,7 +170,7 @@ def test_a_file_that_expects_nothing_is_told_so_with_the_seconds_of_its_transfer
 ) -> None:
     text = (scenario.folder() / "template.toml").read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(re.sub(r"(?m)^expect = .*\n", "", text), encoding="utf-8")
-    assert cli.main(["experiment", str(tmp_path / "mine.toml"), "--row", "a file of 100 MB"]) == 0
+    assert cli.main(["run", str(tmp_path / "mine.toml"), "--row", "a file of 100 MB"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == "seed 1: nothing was expected"
     head, line = (one for one in out if one.startswith(("run ", "a file")))
@@ -179,7 +180,7 @@ def test_a_file_that_expects_nothing_is_told_so_with_the_seconds_of_its_transfer
 
 def test_json_and_csv_hold_every_row(tmp_path: Path) -> None:
     as_json, as_csv = tmp_path / "r.json", tmp_path / "r.csv"
-    assert cli.main(["experiment", "ring", "--json", str(as_json), "--csv", str(as_csv)]) == 0
+    assert cli.main(["run", "ring", "--json", str(as_json), "--csv", str(as_csv)]) == 0
     document = json.loads(as_json.read_text(encoding="utf-8"))
     assert document["holds"] is True
     assert len(document["runs"]) == 39
@@ -190,7 +191,7 @@ def test_json_and_csv_hold_every_row(tmp_path: Path) -> None:
 
 
 def test_a_report_has_every_plot(tmp_path: Path) -> None:
-    assert cli.main(["experiment", "two-pairs", "--report", str(tmp_path)]) == 0
+    assert cli.main(["run", "two-pairs", "--report", str(tmp_path)]) == 0
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     for kind in ("throughput", "sequence", "outstanding", "recovery"):
         chart = (tmp_path / f"3-3-mb-s-{kind}.svg").read_text(encoding="utf-8")
@@ -198,13 +199,19 @@ def test_a_report_has_every_plot(tmp_path: Path) -> None:
         assert chart.count("<path") > 1
 
 
-def test_bars_stay_inside_their_chart() -> None:
-    text = Chart("t", "x", "y", [Series("bars", [(0.6, 1.0), (27.6, 2.0)], "#000", "bars", width=0.8)]).text()
-    rights = [
-        float(x) + float(width) for x, width in re.findall(r"<rect x='([\d.]+)' y='[\d.]+' width='([\d.]+)'", text)
+def test_a_chart_is_one_svg_that_needs_nothing_else_and_repeats_itself() -> None:
+    series = [
+        Series("rows", [(0.6, 1.0), (27.6, 2.0)], "#000000", "bars", width=0.8),
+        Series("mean", [(0.0, 1.5), (28.0, math.nan)], "#ff0000", "step"),
     ]
-    assert len(rights) == 3  # the legend's square, and two bars
-    assert max(rights) <= WIDTH
+    text = chart("Speeds & errors", "row", "Mb/s", series)
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    shown = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Speeds & errors", "row", "Mb/s", "rows", "mean"} <= set(shown)
+    assert "<script" not in text
+    assert not re.search(r"href=\"(?!#)", text)
+    assert chart("Speeds & errors", "row", "Mb/s", series) == text
 
 
 def test_the_best_fixed_pair_never_exceeds_the_rate_it_is_for() -> None:
@@ -217,7 +224,7 @@ def test_the_best_fixed_pair_never_exceeds_the_rate_it_is_for() -> None:
 def test_held_out_rows_are_reported_apart(capsys: pytest.CaptureFixture[str]) -> None:
     result = run("ring")
     worst = max(abs(error_percent(one)) for one in result.runs if one.run.row and one.run.row.held_out)
-    cli.main(["experiment", "ring"])
+    cli.main(["run", "ring"])
     assert f"{worst:.2f} % worst" in next(
         line for line in capsys.readouterr().out.splitlines() if line.startswith("held out")
     )

@@ -10,10 +10,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from netblt_conformance.commands import cli
-from netblt_conformance.experiment import compare, scenario, wire
-from netblt_conformance.experiment.compare import Line, as_csv, as_json, table
-from netblt_conformance.experiment.scenario import ScenarioError
+from netblt_plan import cli, compare, scenario, wire
+from netblt_plan.compare import Line, as_csv, as_json, table
+from netblt_plan.scenario import ScenarioError
 
 SCENARIO = """
 title = "a slow line"
@@ -48,7 +47,7 @@ needs_root = pytest.mark.skipif(
 def test_a_run_over_real_packets_keeps_its_rate_and_leaves_a_capture(tmp_path: Path) -> None:
     file, capture = tmp_path / "line.toml", tmp_path / "line.pcapng"
     file.write_text(SCENARIO, encoding="utf-8")
-    words = ["experiment", str(file), "--link", "wire", "--row", "1.64 of 4 Mb/s", "--capture", str(capture)]
+    words = ["run", str(file), "--link", "wire", "--row", "1.64 of 4 Mb/s", "--capture", str(capture)]
     told, table = tmp_path / "line.json", tmp_path / "line.csv"
     assert cli.main([*words, "--json", str(told), "--csv", str(table)]) == 0
     assert capture.stat().st_size > 10_000
@@ -61,7 +60,7 @@ def test_a_run_over_real_packets_keeps_its_rate_and_leaves_a_capture(tmp_path: P
 def test_a_report_of_real_packets_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "line.toml"
     file.write_text(SCENARIO, encoding="utf-8")
-    assert cli.main(["experiment", str(file), "--link", "wire", "--report", str(tmp_path / "r")]) == 2
+    assert cli.main(["run", str(file), "--link", "wire", "--report", str(tmp_path / "r")]) == 2
     assert "--report plots what the simulator sees" in capsys.readouterr().err
 
 

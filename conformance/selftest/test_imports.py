@@ -14,6 +14,8 @@ from netblt_conformance.common import paths
 
 PACKAGE = "netblt_conformance"
 SOURCES = paths.root() / "conformance" / PACKAGE
+PLANNER = "netblt_plan"  # a tool beside the suite
+PLANNER_SOURCES = paths.root() / "conformance" / PLANNER
 # From the top downwards; folders of one row do not import each other.
 FLOORS = (
     (".",),
@@ -24,7 +26,7 @@ FLOORS = (
     ("peer", "judges"),
     ("links", "oracles"),
     ("packets", "adapter", "diagnosis"),
-    ("catalogue", "experiment"),
+    ("catalogue",),
     ("wire", "simlib"),
     ("common",),
 )
@@ -32,25 +34,31 @@ FLOORS = (
 Graph = dict[str, set[str]]
 
 
-def _imported(tree: ast.AST, modules: Mapping[str, Path]) -> Iterator[str]:
-    """Modules of the package that a module names, wherever the import stands in it."""
+def _imported(tree: ast.AST, modules: Mapping[str, Path], package: str) -> Iterator[str]:
+    """Modules of `package` that a module names, wherever the import stands in it."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == package:
             for name in node.names:
                 whole = f"{node.module}.{name.name}"
                 yield whole if whole in modules else str(node.module)
         elif isinstance(node, ast.Import):
-            yield from (name.name for name in node.names if name.name.split(".")[0] == PACKAGE)
+            yield from (name.name for name in node.names if name.name.split(".")[0] == package)
 
 
-def read(sources: Path) -> Graph:
-    """Each module, and those that it imports. A folder's __init__ is the folder's name."""
-    files = {
-        ".".join([PACKAGE, *file.relative_to(sources).with_suffix("").parts]).removesuffix(".__init__"): file
+def _files(sources: Path, package: str) -> dict[str, Path]:
+    return {
+        ".".join([package, *file.relative_to(sources).with_suffix("").parts]).removesuffix(".__init__"): file
         for file in sorted(sources.rglob("*.py"))
     }
+
+
+def read(sources: Path, package: str = PACKAGE, of: str | None = None) -> Graph:
+    """Each module of `package`, and those of the same package, or of the package `of`, that it imports. A folder's
+    __init__ is the folder's name."""
+    files = _files(sources, package)
+    known = files if of is None else _files(sources.parent / of, of)
     return {
-        name: set(_imported(ast.parse(file.read_text(encoding="utf-8")), files)) - {name}
+        name: set(_imported(ast.parse(file.read_text(encoding="utf-8")), known, of or package)) - {name}
         for name, file in files.items()
     }
 
@@ -93,6 +101,25 @@ def test_no_folder_imports_a_folder_above_or_beside_it() -> None:
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
     assert circle(read(SOURCES)) == []
+
+
+def test_no_module_of_the_planner_imports_itself_by_way_of_others() -> None:
+    graph = read(PLANNER_SOURCES, PLANNER)
+    assert sum(len(others) for others in graph.values()) > 10
+    assert circle(graph) == []
+
+
+def test_the_planner_imports_only_common_parts_of_the_suite() -> None:
+    graph = read(PLANNER_SOURCES, PLANNER, of=PACKAGE)
+    folders = {folder(other) for others in graph.values() for other in others if other != PACKAGE}
+    assert folders == {"common"}
+
+
+def test_the_suite_imports_the_planner_for_the_old_name_only() -> None:
+    graph = read(SOURCES, of=PLANNER)
+    assert {module: others for module, others in graph.items() if others} == {
+        f"{PACKAGE}.commands.cli": {f"{PLANNER}.cli"}
+    }
 
 
 @pytest.mark.parametrize(

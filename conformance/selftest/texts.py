@@ -15,6 +15,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 COLUMNS = 80  # of a terminal that a reader may have
 COMMANDS = {
+    "netblt-plan": ("plan", "list", "run", "fit", "compare"),
     "netblt-conformance": (
         *("run", "doctor", "check", "watch", "list", "coverage", "explain", "replay", "shrink", "experiment"),
         *("experiment fit", "experiment compare", "mutants"),
@@ -77,7 +78,7 @@ def manual() -> Iterator[Text]:
 @functools.cache
 def help_of(program: str, command: str) -> str:
     """What `program command --help` prints on a terminal of 80 columns."""
-    folder = ".venv/bin" if program == "netblt-conformance" else "build/bin"
+    folder = ".venv/bin" if program in ("netblt-conformance", "netblt-plan") else "build/bin"
     words = [str(REPOSITORY / folder / program), *command.split(), "--help"]
     environment = os.environ | {"COLUMNS": str(COLUMNS)}
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, env=environment).stdout
@@ -125,7 +126,9 @@ def python_strings(source: str) -> Iterator[tuple[int, str]]:
 
 def reasons() -> Iterator[Text]:
     """What the suite prints and reports: reasons of verdicts, reports, errors."""
-    for path in _files("conformance/netblt_conformance/**/*.py", "conformance/suite/*.py"):
+    for path in _files(
+        "conformance/netblt_conformance/**/*.py", "conformance/netblt_plan/**/*.py", "conformance/suite/*.py"
+    ):
         for line, text in python_strings(_read(path)):
             yield Text(_name(path), line, text)
 

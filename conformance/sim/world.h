@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Flows between hosts over links, in virtual time, with the real protocol core in every host: the machine behind
- * `netblt-conformance experiment`. A link is a flakeway of its own and speaks its language (docs/flakeway.md); a route
+ * `netblt-plan`. A link is a flakeway of its own and speaks its language (docs/flakeway.md); a route
  * is a row of links; hosts have a processor that does one thing at a time and a network card that can be deaf.
  *
  *     world_new(), world_add_link(), world_set_link(), world_add_host(), world_add_flow(), world_add_cross()
@@ -49,6 +49,7 @@ typedef struct world_host {
     uint64_t card_reenable_ns;      /* stays deaf so long after it has sent */
     uint32_t card_receive_buffers;  /* 0 = any number */
     uint64_t card_hold_ns;          /* a received packet occupies its buffer so long */
+    bool validates_peers;           /* as passive end: one buffer only until the peer is validated (docs/security.md) */
 } world_host;
 
 /* A step of a route. */

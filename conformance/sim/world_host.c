@@ -223,7 +223,8 @@ int world_host_begin(world *w, struct host *host, unsigned index)
     host->world = w;
     make_profile(host);
     config.profile = &host->profile;
-    config.unvalidated_bytes_per_s = 0; /* no host forges its address */
+    if (!host->settings.validates_peers)
+        config.unvalidated_bytes_per_s = 0; /* no host forges its address */
     if (w->tracing) {
         config.event = world_flow_observe;
         config.event_context = w;

@@ -84,7 +84,7 @@ int world_capture_begin(world *w)
     if (w->capture_link < 0) {
         return 0;
     }
-    w->writer = pcapng_new(w->capture_file, "netblt-conformance experiment");
+    w->writer = pcapng_new(w->capture_file, "netblt-plan");
     if (!w->writer) {
         return world_fail(w, "no memory for the capture");
     }

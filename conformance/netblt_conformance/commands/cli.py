@@ -19,6 +19,7 @@ from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit, fit_lines
 
 PACKAGE = "netblt_conformance"
+EXPERIMENT = "experiment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,6 @@ COMMANDS = {
         "commands.options:shrink_options",
         "sweep.commands:command_shrink",
     ),
-    "experiment": Command(
-        "run NETBLT over described networks: RFC 1030's tables, and today's",
-        "experiment.commands:add_options",
-        "experiment.commands:command_experiment",
-    ),
     "mutants": Command(
         "prove that wrong implementations are caught",
         "commands.options:mutants_options",
@@ -110,6 +106,7 @@ def build_parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         subparser = parsers.add_parser(name, help=command.summary)
         subparser.command = command
+    parsers.add_parser(EXPERIMENT, help="old name of netblt-plan list, run, fit and compare")
         subparser.set_defaults(parser=subparser)
     return parser
 
@@ -140,8 +137,13 @@ def _catalogue_error() -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == [EXPERIMENT]:
+        from netblt_plan import cli as plan
+
+        return plan.main(plan.renamed(words[1:]))
     parser = build_parser()
-    options, unknown = parser.parse_known_args(arguments)
+    options, unknown = parser.parse_known_args(words)
     if unknown:  # with the usage of the command that was given, not of all
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:

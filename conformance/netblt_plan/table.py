@@ -7,8 +7,8 @@ import math
 import statistics
 from collections.abc import Iterable
 
-from netblt_conformance.experiment.metrics import STEADY_PERCENT
-from netblt_conformance.experiment.running import Result, RunResult, error_percent
+from netblt_plan.metrics import STEADY_PERCENT
+from netblt_plan.running import Result, RunResult, error_percent
 
 _HEAD = (
     f"{'row':>4}  {'BS/BI':<6} {'PSZ':<5} {'BFSZ':<6} {'XFSZ':<5} {'NBUFS':<5}  {'#LOSS':>12}  {'#RXM':>12}  "

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import cffi
-
 from netblt_conformance.common import paths
 
 NEVER = 2**64 - 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from netblt_conformance.experiment import fields
-from netblt_conformance.experiment.tables import Tables
+from netblt_plan import fields
+from netblt_plan.tables import Tables
 
 IP_AND_NETBLT_BYTES = 44  # IPv4 header and DATA header
 _IP_HEADER_BYTES = 20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""netblt-conformance experiment."""
+"""The sub-commands list, run, fit and compare of netblt-plan; old name: `netblt-conformance experiment`."""
 
 from __future__ import annotations
 
@@ -10,45 +10,80 @@ import io
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from netblt_conformance.common.verdicts import ExitCode
-from netblt_conformance.experiment import scenario as scenarios
-from netblt_conformance.experiment.native import WorldError
-from netblt_conformance.experiment.scenario import Run, Scenario, ScenarioError
+
+from netblt_plan import scenario as scenarios
+from netblt_plan.scenario import Run, Scenario, ScenarioError
 
 DEFAULT_SEED = 1
 DEFAULT_COMPARED = "geostationary"
 DEFAULT_COMPARE_S = 20.0
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Runs a scenario in virtual time and compares the results with the expected ones. "
-        "Exit status: 0 inside all bands, 1 outside, 2 could not run."
-    )
+def add_list(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(function=lambda _options: list_scenarios())
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Options of `run`, which runs one scenario."""
+    parser.add_argument("scenario", metavar="NAME|FILE.toml", help="a scenario of the project, or a file")
     parser.add_argument(
-        "scenario",
-        nargs="*",
-        metavar="NAME|FILE.toml",
-        help="a scenario of the project, or a file; none: list them. fit NAME: find its fitted parameters "
-        "again. compare [NAME]: netblt, TCP and UDP over its link, on real packets",
+        "--link", choices=("sim", "wire"), default="sim", help="virtual time (default), or real packets"
     )
     parser.add_argument(
         "--report", type=Path, metavar="DIR", help="an HTML page and plots as SVG; of a table: with --row"
     )
-    parser.add_argument(
-        "--link", choices=("sim", "wire"), default="sim", help="virtual time (default), or real packets"
-    )
-    parser.add_argument("--time", type=float, metavar="S", help="wire and compare: seconds for each run")
-    parser.add_argument("--write", action="store_true", help="fit: put what was found into the file")
-    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"first seed (default: {DEFAULT_SEED})")
-    parser.add_argument("--seeds", type=_positive, metavar="N", help="seeds for each run, instead of the file's")
-    parser.add_argument("--row", metavar="N", help="only this row, by its number, or run, by its name")
     parser.add_argument("--capture", type=Path, metavar="FILE", help="with --row: a pcapng of its first seed")
+    parser.add_argument("--time", type=float, metavar="S", help="with --link wire: seconds for each run")
+    parser.add_argument("--seeds", type=_positive, metavar="N", help="seeds for each run, instead of the file's")
+    _common_options(parser)
+    parser.set_defaults(function=_run_on_link)
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Options of `fit`, which finds the fitted parameters of a table again."""
+    parser.add_argument("scenario", metavar="NAME|FILE.toml", help="a scenario with fitted parameters")
+    parser.add_argument("--write", action="store_true", help="put what was found into the file")
+    _seed_option(parser)
+    parser.set_defaults(function=_fit)
+
+
+def add_compare(parser: argparse.ArgumentParser) -> None:
+    """Options of `compare`: netblt, TCP and UDP over the link of a scenario, on real packets."""
+    parser.add_argument(
+        "scenario",
+        nargs="?",
+        default=DEFAULT_COMPARED,
+        metavar="NAME|FILE.toml",
+        help="the scenario whose link is used (default: %(default)s)",
+    )
+    parser.add_argument("--time", type=float, metavar="S", help=f"for each program (default: {DEFAULT_COMPARE_S:g})")
+    _common_options(parser)
+    parser.set_defaults(function=_compare)
+
+
+def _seed_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"first seed (default: {DEFAULT_SEED})")
+
+
+def _common_options(parser: argparse.ArgumentParser) -> None:
+    _seed_option(parser)
+    parser.add_argument("--row", metavar="N", help="only this row, by its number, or run, by its name")
     parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="results as JSON, instead of the table")
     parser.add_argument("--csv", nargs="?", const="-", metavar="FILE", help="results as CSV, instead of the table")
+
+
+def renamed(words: Sequence[str]) -> list[str]:
+    """The words of `netblt-plan` for those that followed `netblt-conformance experiment`."""
+    if words and words[0] in ("fit", "compare"):
+        return list(words)
+    if words in (["-h"], ["--help"]):
+        return list(words)
+    return ["run", *words] if words else ["list"]
 
 
 def _positive(text: str) -> int:
@@ -58,7 +93,7 @@ def _positive(text: str) -> int:
     return value
 
 
-def _list() -> int:
+def list_scenarios() -> int:
     for name in scenarios.names():
         print(f"{name:<24} {scenarios.load(scenarios.find(name)).title}")
     return ExitCode.HOLDS
@@ -139,9 +174,9 @@ def as_csv(result: Any) -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from netblt_conformance.experiment import report, running, simulate
+    from netblt_plan import report, running, simulate
 
-    scenario = scenarios.load(scenarios.find(options.scenario[0]))
+    scenario = scenarios.load(scenarios.find(options.scenario))
     runs = chosen(scenario, options.row)
     if options.capture is not None:
         if len(runs) != 1:
@@ -150,11 +185,11 @@ def _run(options: argparse.Namespace) -> int:
     result = running.run_scenario(scenario, seed=options.seed, seeds=options.seeds, only=runs)
     if options.report is not None:
         print(f"report: {report.write(result, options.report)}", file=sys.stderr)
-    return _tell(result, options)
+    return _deliver(result, options)
 
 
-def _tell(result: Any, options: argparse.Namespace) -> int:
-    from netblt_conformance.experiment import table
+def _deliver(result: Any, options: argparse.Namespace) -> int:
+    from netblt_plan import table
 
     if options.json is not None:
         _write(options.json, as_json(result))
@@ -166,9 +201,9 @@ def _tell(result: Any, options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
-    from netblt_conformance.experiment import fit
+    from netblt_plan import fit
 
-    scenario = scenarios.load(scenarios.find(options.scenario[1]))
+    scenario = scenarios.load(scenarios.find(options.scenario))
     found = fit.fit(scenario, options.seed, lambda line: print(line, file=sys.stderr, flush=True))
     for key, value in found.values.items():
         print(f"{key} = {value}")
@@ -180,9 +215,9 @@ def _fit(options: argparse.Namespace) -> int:
 
 
 def _wire(options: argparse.Namespace) -> int:
-    from netblt_conformance.experiment import wire
+    from netblt_plan import wire
 
-    scenario = scenarios.load(scenarios.find(options.scenario[0]))
+    scenario = scenarios.load(scenarios.find(options.scenario))
     runs = chosen(scenario, options.row)
     if options.capture is not None and len(runs) != 1:
         raise ScenarioError("--capture needs --row: which one?")
@@ -191,13 +226,13 @@ def _wire(options: argparse.Namespace) -> int:
     if options.report is not None:
         raise ScenarioError("--report plots what the simulator sees: for --link wire take --capture, --json or --csv")
     result = wire.run_scenario(scenario, runs, seed=options.seed, seconds=options.time, capture=options.capture)
-    return _tell(result, options)
+    return _deliver(result, options)
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from netblt_conformance.experiment import compare
+    from netblt_plan import compare
 
-    name = options.scenario[1] if len(options.scenario) == 2 else DEFAULT_COMPARED
+    name = options.scenario
     run = chosen(scenarios.load(scenarios.find(name)), options.row)[0]
     seconds = options.time or DEFAULT_COMPARE_S
     lines = compare.compare(run, options.seed, seconds, lambda line: print(f"... {line}", file=sys.stderr, flush=True))
@@ -210,24 +245,5 @@ def _compare(options: argparse.Namespace) -> int:
     return ExitCode.HOLDS if all(line.goodput is not None for line in lines) else ExitCode.COULD_NOT_RUN
 
 
-def _command(options: argparse.Namespace) -> int:
-    words = options.scenario
-    if not words:
-        return _list()
-    if words[0] == "fit" and len(words) == 2:
-        return _fit(options)
-    if words[0] == "compare" and len(words) <= 2:
-        return _compare(options)
-    if len(words) == 1:
-        return _wire(options) if options.link == "wire" else _run(options)
-    raise ScenarioError(f"{' '.join(words)!r} is not one scenario, and neither fit NAME nor compare [NAME]")
-
-
-def command_experiment(options: argparse.Namespace) -> int:
-    try:
-        return _command(options)
-    except (ScenarioError, WorldError) as error:
-        print(f"error: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
-    return ExitCode.COULD_NOT_RUN
+def _run_on_link(options: argparse.Namespace) -> int:
+    return _wire(options) if options.link == "wire" else _run(options)

@@ -13,10 +13,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from netblt_conformance.experiment import best, metrics, wire
-from netblt_conformance.experiment.lab import B, Lab, LabError, Program, the_link
-from netblt_conformance.experiment.scenario import Run
-from netblt_conformance.experiment.simulate import statements
+from netblt_plan import best, metrics, wire
+from netblt_plan.lab import B, Lab, LabError, Program, the_link
+from netblt_plan.scenario import Run
+from netblt_plan.simulate import statements
 
 _SLACK_S = 30.0
 _IPERF_READY = "Server listening"

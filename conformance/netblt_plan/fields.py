@@ -173,6 +173,7 @@ HOST: Mapping[str, Check] = {
     "card_reenable_ms": _MS,
     "card_receive_buffers": integer(1, 100_000),
     "card_hold_ms": _MS,
+    "validates_peers": boolean,
 }
 
 FLOW: Mapping[str, Check] = {

@@ -15,10 +15,10 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from netblt_conformance.experiment import fields, scenario
-from netblt_conformance.experiment.scenario import Row, Run, Scenario, ScenarioError
-from netblt_conformance.experiment.simulate import simulate
-from netblt_conformance.experiment.tables import Tables
+from netblt_plan import fields, scenario
+from netblt_plan.scenario import Row, Run, Scenario, ScenarioError
+from netblt_plan.simulate import simulate
+from netblt_plan.tables import Tables
 
 _ROUNDS = 8  # of smaller steps
 _FIRST_STEP = 0.2  # of the range

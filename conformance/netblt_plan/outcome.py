@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from netblt_conformance.experiment.native import Buffer, Sample
-from netblt_conformance.experiment.tables import Tables
+from netblt_plan.native import Buffer, Sample
+from netblt_plan.tables import Tables
 
 
 @dataclasses.dataclass(slots=True)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What one run looked like: throughput, time and sequence, outstanding buffers, loss recovery; and a table's errors."""
+"""Charts of one run (throughput, time and sequence, outstanding buffers, loss recovery) and of a table's errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netblt_conformance.experiment.native import Sample
-from netblt_conformance.experiment.outcome import Outcome
-from netblt_conformance.experiment.running import RunResult, error_percent
-from netblt_conformance.experiment.scenario import Run
-from netblt_conformance.experiment.svg import COLOURS, Chart, Point, Series
+from netblt_plan.charts import COLOURS, Point, Series, chart
+from netblt_plan.native import Sample
+from netblt_plan.outcome import Outcome
+from netblt_plan.running import RunResult, error_percent
+from netblt_plan.scenario import Run
 
 SENT, RESENT, ARRIVED, OUTSTANDING, COMPLETE, RATE = range(6)  # world.h: enum world_sample_kind
 _BINS = 120
-_DOTS_MAX = 6000
+_DOTS_MAX = 3000
 _DATA_HEADER_BYTES = 24
 
 
@@ -31,24 +31,32 @@ def _binned(samples: Sequence[tuple[float, float]], seconds: float) -> list[Poin
     return [((i + 0.5) * width, 8 * total / width / 1e6) for i, total in enumerate(sums)]
 
 
+def throughput_series(outcome: Outcome) -> list[Series]:
+    """What arrived of each flow; of a single flow also what was sent, and the rate that the receiver offered."""
+    if len(outcome.flows) == 1:
+        sent = [(one.at, _data_bytes(one)) for one in outcome.samples if one.kind in (SENT, RESENT)]
+        rate = [(one.at, one.value / 1e6) for one in outcome.samples if one.kind == RATE and one.value]
+        return [
+            Series("sent", _binned(sent, outcome.seconds), COLOURS[0]),
+            Series("arrived", _binned(_arrivals(outcome, 0), outcome.seconds), COLOURS[2]),
+            Series("offered rate", [*rate, (outcome.seconds, rate[-1][1])] if rate else [], COLOURS[5], "step"),
+        ]
+    return [
+        Series(f"{flow.name} arrived", _binned(_arrivals(outcome, i), outcome.seconds), COLOURS[i % len(COLOURS)])
+        for i, flow in enumerate(outcome.flows)
+    ]
+
+
+def _data_bytes(one: Sample) -> float:
+    return float(one.value - _DATA_HEADER_BYTES)
+
+
+def _arrivals(outcome: Outcome, flow: int) -> list[tuple[float, float]]:
+    return [(one.at, _data_bytes(one)) for one in outcome.samples if one.kind == ARRIVED and one.flow == flow]
+
+
 def throughput(run: Run, outcome: Outcome) -> str:
-    series = []
-    for i, flow in enumerate(outcome.flows):
-        mine = [one for one in outcome.samples if one.flow == i]
-        sent = [(one.at, float(one.value - _DATA_HEADER_BYTES)) for one in mine if one.kind in (SENT, RESENT)]
-        arrived = [(one.at, float(one.value - _DATA_HEADER_BYTES)) for one in mine if one.kind == ARRIVED]
-        rate = [(one.at, one.value / 1e6) for one in mine if one.kind == RATE and one.value]
-        prefix = "" if len(outcome.flows) == 1 else f"{flow.name} "
-        series.append(Series(f"{prefix}arrived", _binned(arrived, outcome.seconds), COLOURS[i % len(COLOURS)]))
-        if len(outcome.flows) == 1:
-            series = [
-                Series("sent", _binned(sent, outcome.seconds), COLOURS[0]),
-                Series("arrived", _binned(arrived, outcome.seconds), COLOURS[2]),
-            ]
-            series.append(
-                Series("offered rate", [*rate, (outcome.seconds, rate[-1][1])] if rate else [], COLOURS[5], "step")
-            )
-    return Chart(f"{run.name}: throughput", "seconds", "Mb/s of data", series).text()
+    return chart(f"{run.name}: throughput", "seconds", "Mb/s of data", throughput_series(outcome))
 
 
 def _sequence(samples: Sequence[Sample], kind: int, packets: int) -> list[Point]:
@@ -69,15 +77,21 @@ def sequence(run: Run, outcome: Outcome) -> str:
         Series("arrived", _thinned(_sequence(outcome.samples, ARRIVED, packets)), COLOURS[2], "dots", 1.0),
         Series("retransmitted", _thinned(_sequence(outcome.samples, RESENT, packets)), COLOURS[1], "dots", 2.0),
     ]
-    return Chart(f"{run.name}: time and sequence", "seconds", "packet", series).text()
+    return chart(f"{run.name}: time and sequence", "seconds", "packet", series)
 
 
-def outstanding(run: Run, outcome: Outcome) -> str:
+def outstanding_series(outcome: Outcome) -> list[Series]:
+    """Outstanding buffers at the sender of each flow."""
     series = []
     for i, flow in enumerate(outcome.flows):
         points = [(one.at, float(one.value)) for one in outcome.samples if one.kind == OUTSTANDING and one.flow == i]
         series.append(Series(flow.name, _thinned(points), COLOURS[i % len(COLOURS)], "step"))
-    return Chart(f"{run.name}: outstanding buffers at the sender", "seconds", "buffers", series).text()
+    return series
+
+
+def outstanding(run: Run, outcome: Outcome) -> str:
+    title = f"{run.name}: outstanding buffers at the sender"
+    return chart(title, "seconds", "buffers", outstanding_series(outcome))
 
 
 def recovery(run: Run, outcome: Outcome) -> str:
@@ -99,7 +113,7 @@ def recovery(run: Run, outcome: Outcome) -> str:
             2.0,
         ),
     ]
-    return Chart(f"{run.name}: loss recovery", "buffer", "ms since its first packet left", series).text()
+    return chart(f"{run.name}: loss recovery", "buffer", "ms since its first packet left", series)
 
 
 def of_run(run: Run, outcome: Outcome) -> dict[str, str]:
@@ -120,7 +134,7 @@ def table_errors(results: Sequence[RunResult]) -> str:
         Series("fitted to", fitted, COLOURS[0], "bars", width=0.8),
         Series("held out", held, COLOURS[4], "bars", width=0.8),
     ]
-    return Chart("Error of SPEED", "row", "percent", series).text()
+    return chart("Error of SPEED", "row", "percent", series)
 
 
 def table_speeds(results: Sequence[RunResult]) -> str:
@@ -131,4 +145,4 @@ def table_speeds(results: Sequence[RunResult]) -> str:
         Series("published", published, COLOURS[5], "dots", 4.0),
         Series("measured", measured, COLOURS[1], "dots", 2.0),
     ]
-    return Chart("SPEED", "row", "Mb/s", series).text()
+    return chart("SPEED", "row", "Mb/s", series)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance.experiment import fields, metrics
-from netblt_conformance.experiment.native import NEVER, World, WorldError
-from netblt_conformance.experiment.outcome import FlowOutcome, Outcome
-from netblt_conformance.experiment.possible import CROSS_BYTES
-from netblt_conformance.experiment.scenario import Run, ScenarioError
-from netblt_conformance.experiment.tables import Tables
+from netblt_plan import fields, metrics
+from netblt_plan.native import NEVER, World, WorldError
+from netblt_plan.outcome import FlowOutcome, Outcome
+from netblt_plan.possible import CROSS_BYTES
+from netblt_plan.scenario import Run, ScenarioError
+from netblt_plan.tables import Tables
 
 _DIRECTIONS = {"forward": "a>b", "back": "b>a"}
 _AS_PROFILE = 2**32 - 1
@@ -72,6 +72,7 @@ def host_fields(host: Tables) -> dict[str, Any]:
         "card_reenable_ns": _ns(host.get("card_reenable_ms", 0)),
         "card_receive_buffers": host.get("card_receive_buffers", 0),
         "card_hold_ns": _ns(host.get("card_hold_ms", 0)),
+        "validates_peers": host.get("validates_peers", False),
     }
 
 

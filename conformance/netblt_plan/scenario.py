@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.common import paths
-from netblt_conformance.experiment import fields, line, possible
-from netblt_conformance.experiment.fields import Check
-from netblt_conformance.experiment.native import World, WorldError
-from netblt_conformance.experiment.tables import Expectation, Tables
+
+from netblt_plan import fields, line, possible
+from netblt_plan.fields import Check
+from netblt_plan.native import World, WorldError
+from netblt_plan.tables import Expectation, Tables
 
 
 class ScenarioError(Exception):

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import IO, Self
 
 from netblt_conformance.common import paths
-from netblt_conformance.experiment.scenario import ScenarioError
-from netblt_conformance.experiment.tables import Tables
+
+from netblt_plan.scenario import ScenarioError
+from netblt_plan.tables import Tables
 
 A, B = "10.98.0.1", "10.98.0.2"
 MTU_BYTES = 1500

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.common import paths
-from netblt_conformance.experiment import best, line, metrics
-from netblt_conformance.experiment.lab import B, Lab, LabError, the_link
-from netblt_conformance.experiment.running import Check, Result, RunResult
-from netblt_conformance.experiment.scenario import Run, Scenario, ScenarioError
-from netblt_conformance.experiment.simulate import statements
-from netblt_conformance.experiment.tables import Tables
+
+from netblt_plan import best, line, metrics
+from netblt_plan.lab import B, Lab, LabError, the_link
+from netblt_plan.running import Check, Result, RunResult
+from netblt_plan.scenario import Run, Scenario, ScenarioError
+from netblt_plan.simulate import statements
+from netblt_plan.tables import Tables
 
 _SLACK_S = 30.0
 _MEMORY_MAX_BYTES = 128 << 20  # netblt perf provides for every buffer that may be outstanding, at both ends

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from netblt_conformance.experiment import plots, table
-from netblt_conformance.experiment.running import Result
-from netblt_conformance.experiment.scenario import Run
-from netblt_conformance.experiment.simulate import simulate
+from netblt_plan import plots, table
+from netblt_plan.running import Result
+from netblt_plan.scenario import Run
+from netblt_plan.simulate import simulate
 
 # Of a table's rows only so many are plotted one by one, unless one is asked for.
 _PLOTTED_RUNS_MAX = 8

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from netblt_conformance.experiment import fields, line
-from netblt_conformance.experiment.native import Buffer
-from netblt_conformance.experiment.outcome import FlowOutcome, Outcome
-from netblt_conformance.experiment.scenario import Run
-from netblt_conformance.experiment.tables import Tables
+from netblt_plan import fields, line
+from netblt_plan.native import Buffer
+from netblt_plan.outcome import FlowOutcome, Outcome
+from netblt_plan.scenario import Run
+from netblt_plan.tables import Tables
 
 # A row is not steady when what arrives differs by more than this from what is sent.
 STEADY_PERCENT = 2.0

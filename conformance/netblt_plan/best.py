@@ -7,9 +7,9 @@ import copy
 import dataclasses
 import math
 
-from netblt_conformance.experiment import metrics
-from netblt_conformance.experiment.scenario import Run, ScenarioError
-from netblt_conformance.experiment.tables import Tables
+from netblt_plan import metrics
+from netblt_plan.scenario import Run, ScenarioError
+from netblt_plan.tables import Tables
 
 # Shares of the path's capacity that are tried: just below it, at it, and where queues and hosts need more room.
 _SHARES = (0.85, 0.92, 0.96, 0.98, 0.99, 1.0)
@@ -43,7 +43,7 @@ def with_pairs(run: Run, share: float) -> Run:
 
 def settle(run: Run, seed: int) -> tuple[Run, list[str]]:
     """The run with "best" replaced by the pair with the most goodput, and a note that says which."""
-    from netblt_conformance.experiment.simulate import simulate
+    from netblt_plan.simulate import simulate
 
     if all(flow.get("rate") != "best" for flow in run.tables["flow"].values()):
         return run, []

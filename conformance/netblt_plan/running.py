@@ -10,10 +10,10 @@ import os
 import statistics
 from collections.abc import Callable, Sequence
 
-from netblt_conformance.experiment import best
-from netblt_conformance.experiment.outcome import Outcome
-from netblt_conformance.experiment.scenario import Band, Run, Scenario
-from netblt_conformance.experiment.simulate import simulate
+from netblt_plan import best
+from netblt_plan.outcome import Outcome
+from netblt_plan.scenario import Band, Run, Scenario
+from netblt_plan.simulate import simulate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

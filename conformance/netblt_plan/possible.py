@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from netblt_conformance.experiment import fields, line
-from netblt_conformance.experiment.tables import Expectation, Tables
+from netblt_plan import fields, line
+from netblt_plan.tables import Expectation, Tables
 
 Wrong = tuple[str, str]
 _PACKETS_PER_BUFFER_MAX = 65_535  # the packet number has 16 bits

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Charts as SVG, drawn by matplotlib: one picture without scripts and without fonts or files from elsewhere.
+
+matplotlib, because it writes plain SVG by itself: others need a browser or a JavaScript bundle for it, or put scripts,
+the date and a description of each point into the file. The same data give the same bytes: identifiers are hashed with
+a fixed salt, and no date is written."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+
+SIZE_INCHES = (7.6, 3.4)
+COLOURS = ("#1f5fa8", "#c8401f", "#2f8f4e", "#8a4fa0", "#b8860b", "#555555")
+# Text stays text (searchable, small); identifiers do not depend on the moment.
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "netblt-plan",
+    "font.family": "sans-serif",
+    "font.size": 9,
+}
+
+Point = tuple[float, float]
+
+
+@dataclasses.dataclass(slots=True)
+class Series:
+    """One line, stair, cloud of dots, or group of bars (each bar from the point's x to x + `width` at y).
+
+    `radius`: of a dot, in points."""
+
+    name: str
+    points: Sequence[Point]
+    colour: str
+    kind: Literal["line", "step", "dots", "bars"] = "line"
+    radius: float = 1.5
+    width: float = 0.0
+
+
+def _draw(axes: Axes, one: Series) -> None:
+    points = [(x, y) for x, y in one.points if math.isfinite(y)]
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    if one.kind == "bars":
+        axes.bar(xs, ys, width=one.width, align="edge", color=one.colour, label=one.name)
+    elif one.kind == "dots":
+        axes.plot(xs, ys, ".", markersize=2 * one.radius, markeredgewidth=0, color=one.colour, label=one.name)
+    elif one.kind == "step":
+        axes.step(xs, ys, where="post", linewidth=1.2, color=one.colour, label=one.name)
+    else:
+        axes.plot(xs, ys, linewidth=1.2, color=one.colour, label=one.name)
+
+
+def draw(axes: Axes, title: str, x_label: str, y_label: str, series: Sequence[Series]) -> None:
+    """Draws the series that have points, from zero upwards where no value lies below."""
+    shown = [one for one in series if one.points]
+    for one in shown:
+        _draw(axes, one)
+    axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.grid(color="#e4e4e4", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    if all(y >= 0 for one in shown for _, y in one.points):
+        axes.set_ylim(bottom=0)
+    if len(shown) > 1:
+        axes.legend(loc="best", frameon=False, fontsize=8)
+
+
+def figure(panels: int = 1) -> tuple[Figure, list[Axes]]:
+    """An empty figure with `panels` charts, one above the other."""
+    from matplotlib.figure import Figure as NewFigure
+
+    width, height = SIZE_INCHES
+    made = NewFigure(figsize=(width, height * panels), layout="constrained")
+    axes = made.subplots(panels, squeeze=False)
+    return made, [axes[i][0] for i in range(panels)]
+
+
+def _written(made: Figure, to: Any, form: str) -> None:
+    import matplotlib
+
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
+    with matplotlib.rc_context(_SETTINGS):
+        made.savefig(to, format=form, metadata=metadata)
+
+
+def save(made: Figure, file: Path) -> None:
+    """Writes the figure in the format of the file's suffix."""
+    _written(made, file, file.suffix.removeprefix("."))
+
+
+def svg(made: Figure) -> str:
+    """The figure as an SVG document without its XML prologue, so that it can also stand in an HTML page."""
+    out = io.StringIO()
+    _written(made, out, "svg")
+    text = out.getvalue()
+    return text[text.index("<svg") :]
+
+
+def chart(title: str, x_label: str, y_label: str, series: Sequence[Series]) -> str:
+    """One chart as SVG."""
+    made, (axes,) = figure()
+    draw(axes, title, x_label, y_label, series)
+    return svg(made)
