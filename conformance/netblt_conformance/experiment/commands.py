@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""netblt-conformance experiment."""
+"""The command netblt-conformance experiment: options, runs, comparison with what is expected."""
 
 from __future__ import annotations
 
