@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Capture of both sides of a flakeway in one pcapng file. */
 #include "capture.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Capture of both sides of a flakeway in one pcapng file. */
 #ifndef FLAKEWAY_CAPTURE_H
 #define FLAKEWAY_CAPTURE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The parts of the flakeway engine that its own files share. */
 #ifndef FLAKEWAY_ENGINE_INTERNAL_H
 #define FLAKEWAY_ENGINE_INTERNAL_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The bad network between two hosts: public interface of the flakeway engine. */
 #ifndef FLAKEWAY_H
 #define FLAKEWAY_H
 

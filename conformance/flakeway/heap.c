@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Packets on their way, ordered by release time. */
 #include "heap.h"
 
 #include <assert.h>

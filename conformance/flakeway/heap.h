@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Packets on their way, ordered by release time. */
 #ifndef FLAKEWAY_HEAP_H
 #define FLAKEWAY_HEAP_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* IPv4 and UDP headers around NETBLT packets: writing, finding and correcting them. */
 #ifndef FLAKEWAY_IPV4_H
 #define FLAKEWAY_IPV4_H
 

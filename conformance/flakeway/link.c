@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The line of one direction: rate or frames, and a drop-tail queue. */
 #include "link.h"
 
 #include <stdlib.h>

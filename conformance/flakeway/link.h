@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The line of one direction: rate or frames, and a drop-tail queue. */
 #ifndef FLAKEWAY_LINK_H
 #define FLAKEWAY_LINK_H
 

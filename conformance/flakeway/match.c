@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which packets a rule matches: the NETBLT header fields that rules can name. */
 #include "match.h"
 
 /* Offsets from the first byte of the NETBLT packet (RFC 998 8). */

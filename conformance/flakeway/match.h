@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which packets a rule matches: the NETBLT header fields that rules can name. */
 #ifndef FLAKEWAY_MATCH_H
 #define FLAKEWAY_MATCH_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The parser of rules and rates. */
 #include "parse.h"
 
 #include <stdio.h>

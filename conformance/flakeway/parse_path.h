@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The parser of the settings of lines and paths: framing, cells, frames, mtu, gilbert, spread. */
 #ifndef FLAKEWAY_PARSE_PATH_H
 #define FLAKEWAY_PARSE_PATH_H
 

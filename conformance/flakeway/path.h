@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Impairments of one direction beside the plain rates: IP fragments, loss in bursts, delays that reorder. */
 #ifndef FLAKEWAY_PATH_H
 #define FLAKEWAY_PATH_H
 

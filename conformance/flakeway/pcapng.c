@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A small pcapng writer: one section, several interfaces, nanosecond timestamps, packet comments. */
 #include "pcapng.h"
 
 #include <errno.h>

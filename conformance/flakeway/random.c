@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Random numbers that are the same on every machine: xoshiro256** seeded by splitmix64. */
 #include "random.h"
 
 static uint64_t splitmix(uint64_t *state)

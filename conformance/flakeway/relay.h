@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The relay: a flakeway for real packets between two interfaces. */
 #ifndef FLAKEWAY_RELAY_H
 #define FLAKEWAY_RELAY_H
 

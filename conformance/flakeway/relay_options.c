@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of the program flakeway. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>

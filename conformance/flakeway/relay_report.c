@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The statistics that the program flakeway prints. */
 #include <inttypes.h>
 #include <time.h>
 

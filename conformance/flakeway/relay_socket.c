@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The packet sockets of the relay. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>

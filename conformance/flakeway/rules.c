@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ordered list of rules: which one decides about a packet. */
 #include "rules.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One direction of the flakeway: its rates, its link, its path, and the packets that rules hold in it. */
 #include "way.h"
 
 #include <stdio.h>

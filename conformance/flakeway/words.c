@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The words of a rule or rate, and the values that they can be. */
 #include "words.h"
 
 #include <ctype.h>

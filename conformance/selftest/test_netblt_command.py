@@ -403,7 +403,7 @@ class TestTerminal:
         assert any(
             re.search(r"\d+% \[=*>? *\] +[\d.]+ k?B of 200 kB +[\d.]+ [kM]b/s +\d+:\d\d left", line) for line in lines
         )
-        assert "sent again" in lines[-1]
+        assert "resent" in lines[-1]
         assert f"sha256 {sha256(source)}" in screen
 
     def test_quiet_says_nothing_even_on_a_terminal(self, udp_lab: Lab, tmp_path: Path) -> None:

@@ -166,12 +166,12 @@ class TestFailureInTheMiddle:
         sender = lab.start(lab.here, "send", source, lab.there.address, *SLOW)
         receiver.wait_until(lambda: has_received(receiver), "data has arrived")
         lab.here.ip("link", "set", "left", "down")  # takes the route with it: ENETUNREACH
-        sender.wait_until(lambda: any("going on" in line for line in sender.error_lines), "it is told")
+        sender.wait_until(lambda: any("continuing" in line for line in sender.error_lines), "it is told")
         lab.here.ip("link", "set", "left", "up")
 
         assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
         assert target.read_bytes() == source.read_bytes()
-        assert len([line for line in sender.error_lines if "going on" in line]) == 1
+        assert len([line for line in sender.error_lines if "continuing" in line]) == 1
 
     @needs_root
     def test_a_full_interface_queue_loses_nothing(self, lab: Lab, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("arguments", "expected", "words"),
         [
-            ([], LOCAL, "what to do"),
+            ([], LOCAL, "a command is missing"),
             (["push", "f", "h"], LOCAL, "push"),
             (["listen"], LOCAL, "--root"),
             (["listen", "x", "--root", "."], LOCAL, "x is too much"),

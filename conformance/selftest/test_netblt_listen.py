@@ -99,7 +99,7 @@ class TestServing:
         third = store(udp_lab, file, "x")
 
         assert second.wait() == UNREACHABLE
-        assert "somebody is just storing" in one_line(second)
+        assert "another transfer is storing" in one_line(second)
         assert (third.wait(), first.wait()) == (DONE, DONE)
 
     def test_an_interrupt_ends_transfers_in_order_and_nothing_partial_stays(

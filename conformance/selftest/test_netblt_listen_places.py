@@ -23,7 +23,7 @@ from selftest.netblt_listen_puppets import SERVER, Flood, Puppet, kept_alive
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
 LATER = "too many transfers: later"
-BEING_STORED = "somebody is just storing it"
+BEING_STORED = "another transfer is storing it"
 
 
 @pytest.fixture

@@ -206,7 +206,7 @@ class TestDisks:
         silent.popen.kill()
         early = store(udp_lab, source, "file")
         assert early.wait() == UNREACHABLE
-        assert "somebody is just storing it" in one_line(early)
+        assert "another transfer is storing it" in one_line(early)
         server.wait_until(lambda: "peer-dead" in [line["result"] for line in told(server)], "it has given it up")
 
         assert [entry.name for entry in root.iterdir()] == ["inner"]

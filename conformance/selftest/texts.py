@@ -16,6 +16,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 COLUMNS = 80  # of a terminal that a reader may have
 COMMANDS = {
     "netblt-plan": ("plan", "list", "run", "fit", "compare"),
+    "netblt": ("send", "recv", "listen", "perf"),
     "netblt-conformance": (
         *("run", "doctor", "check", "watch", "list", "coverage", "explain", "replay", "shrink", "experiment"),
         *("experiment fit", "experiment compare", "mutants"),
@@ -61,8 +62,7 @@ def plain(text: str) -> str:
 
 def documents() -> list[Path]:
     """Every document that a reader opens."""
-    found = _files("docs/*.md", "README.md", "*/README.md", "dissector/upstream/README.md", "conformance/**/*.md.in")
-    return [path for path in found if path.name != "library.md"]
+    return _files("docs/*.md", "README.md", "*/README.md", "dissector/upstream/README.md", "conformance/**/*.md.in")
 
 
 def docs() -> Iterator[Text]:
@@ -181,4 +181,6 @@ PLACES: dict[str, Callable[[], Iterator[Text]]] = {
     "catalogue": catalogue,
     "reasons": reasons,
     "findings": findings,
+    "program": program,
+    "headers": headers,
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An implementation under test as a shared library that is loaded at run time. */
 #ifndef IUT_LIBRARY_H
 #define IUT_LIBRARY_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The interface of an implementation under test as a shared library, for the link sim. */
 #ifndef NETBLT_IUT_H
 #define NETBLT_IUT_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two implementations with one flakeway between them, in virtual time. */
 #include "pair.h"
 
 #include <string.h>

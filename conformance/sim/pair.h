@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two implementations with one flakeway between them, in virtual time. */
 #ifndef PAIR_H
 #define PAIR_H
 

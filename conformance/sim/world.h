@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The world simulator: flows between hosts over links, in virtual time, with the real protocol core. */
 #ifndef WORLD_H
 #define WORLD_H
 

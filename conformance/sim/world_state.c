@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of a simulated world. */
 #include "world_state.h"
 
 #include <stdarg.h>

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+"""Fixtures of the dissector tests: tshark with the plugin, and folders for its captures."""
+
 from __future__ import annotations
 
 import os

@@ -150,7 +150,7 @@ static void accept_any(void *context, const netblt_request *request, netblt_answ
 static void on_network_error(void *context, const netblt_network_error *error)
 {
     (void)context;
-    fprintf(stderr, "netblt_memory: the network says: %s\n", strerror(error->error));
+    fprintf(stderr, "netblt_memory: the network reports: %s\n", strerror(error->error));
 }
 
 static int set_up(const netblt_address *address, uint16_t udp_port, netblt_failure *failure)

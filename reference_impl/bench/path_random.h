@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Random numbers of netblt-paths. */
 #ifndef NETBLT_BENCH_PATH_RANDOM_H
 #define NETBLT_BENCH_PATH_RANDOM_H
 

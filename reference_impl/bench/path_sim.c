@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Flows over one bad path in virtual time. */
 #include "path_sim.h"
 
 #include "flakeway.h"

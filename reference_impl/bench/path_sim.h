@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Flows over one bad path in virtual time. */
 #ifndef NETBLT_BENCH_PATH_SIM_H
 #define NETBLT_BENCH_PATH_SIM_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* netblt-paths: runs the core over the table of bad paths. */
 #include "path_sim.h"
 
 #include <math.h>

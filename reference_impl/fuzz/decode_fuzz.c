@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Fuzz target: decodes packets and control messages from raw bytes. */
 #include "fuzz.h"
 #include "wire/wire.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Entry point of the fuzz targets, and what they share. */
 #ifndef NETBLT_FUZZ_FUZZ_H
 #define NETBLT_FUZZ_FUZZ_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Corrects the checksum of a packet that a fuzz target has made. */
 #include "fuzz.h"
 
 /* A checksum of its own: the one under test must not repair itself. */

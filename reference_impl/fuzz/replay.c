@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Replays files of a corpus through a fuzz target, without libFuzzer. */
 #include "fuzz.h"
 
 #include <dirent.h>

@@ -37,7 +37,7 @@ static int explain(const char *host, enum netblt_family family, int error, netbl
     enum netblt_family written = family_of_text(host);
 
     if (family != NETBLT_FAMILY_ANY && written != NETBLT_FAMILY_ANY && written != family)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is an IPv%d address, and IPv%d was asked for", host,
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is an IPv%d address, but IPv%d is required", host,
                            (int)written, (int)family);
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "unknown host %s: %s; check the spelling or give an address",
                        host, error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));

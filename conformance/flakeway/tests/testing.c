@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the tests of the flakeway share. */
 #include "testing.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the tests of the flakeway share. */
 #ifndef FLAKEWAY_TESTING_H
 #define FLAKEWAY_TESTING_H
 

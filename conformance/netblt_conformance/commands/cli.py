@@ -106,8 +106,8 @@ def build_parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         subparser = parsers.add_parser(name, help=command.summary)
         subparser.command = command
-    parsers.add_parser(EXPERIMENT, help="old name of netblt-plan list, run, fit and compare")
         subparser.set_defaults(parser=subparser)
+    parsers.add_parser(EXPERIMENT, help="old name of netblt-plan list, run, fit and compare")
     return parser
 
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The buffers of a connection: what was captured of each. */
 #include "connection/buffers.h"
 
 #include "wireshark/arena.h"

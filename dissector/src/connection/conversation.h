@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What happened between the packets of a connection, without judging it: retransmissions, who answers whom and after
+/* Relations between the packets of a connection, without findings: retransmissions, who answers whom and after
  * what time, bursts, outstanding buffers. Built on the first pass; what a packet is told about later packets appears
  * when it is looked at again. */
 #ifndef NETBLT_CONVERSATION_H

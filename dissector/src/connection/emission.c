@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The order in which an end emitted its packets, by its IP IDs. */
 #include "connection/emission.h"
 
 #include "wireshark/arena.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The control messages of a connection, from the first CONTROL to the acknowledgement. */
 #include "connection/messages.h"
 
 #include "wireshark/memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The position of the capture on the path, inferred from response times. */
 #include "connection/position.h"
 
 /* One end must answer this many times faster than the other before the capture is taken to be beside it: hosts need

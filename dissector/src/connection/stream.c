@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The model of a connection: which packets belong to it. */
 #include "connection/stream.h"
 
 #include "wireshark/arena.h"

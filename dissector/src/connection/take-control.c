@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CONTROL packets and acknowledgements: what was asked for, granted and received, and when. */
+/* CONTROL packets and acknowledgements: what was requested, confirmed and received, and when. */
 #include "connection/take.h"
 
 #include "wireshark/memory.h"

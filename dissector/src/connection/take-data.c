@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DATA and LDATA: first transmission or again, in which order, at whose request. */
+/* DATA and LDATA: first transmission or retransmission, in which order, for which RESEND. */
 #include "connection/take.h"
 
 #include "wireshark/memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Adds a packet to the model of its connection: the order of the steps. */
 #include "connection/take.h"
 
 #include "wireshark/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Takes a packet into the model of its connection. */
+/* Adds a packet to the model of its connection. */
 #ifndef NETBLT_TAKE_H
 #define NETBLT_TAKE_H
 

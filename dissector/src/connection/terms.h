@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What OPEN and RESPONSE say (RFC 998 5.1), and the pace of the bursts. */
+/* The values of OPEN and RESPONSE (RFC 998 5.1), and the pace of the bursts. */
 #ifndef NETBLT_TERMS_H
 #define NETBLT_TERMS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checksums of RFC 998 5.1: sums, and which variants of them fit a packet. */
 #include "decode/checksum.h"
 
 static uint16_t fold(uint64_t sum)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A digest of a packet's data, to compare copies (RESEND-03). */
 #include "decode/content.h"
 
 #include "decode/checksum.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What tells the data of two packets apart (RESEND-03). Of whole DATA and LDATA packets only. */
+/* A digest that distinguishes the data of two packets (RESEND-03). Of whole DATA and LDATA packets only. */
 #ifndef NETBLT_CONTENT_H
 #define NETBLT_CONTENT_H
 

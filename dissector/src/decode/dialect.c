@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Detects the dialect of a packet: RFC 998, RFC 1986 (ETFTP) or version 4. */
 #include "decode/dialect.h"
 
 #include "decode/netblt.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fields, trees and expert items of the protocol. */
 #include "decode/fields.h"
 
 #include "decode/parse.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parses one packet into a structure. */
 #include "decode/parse.h"
 
 #include "decode/checksum.h"

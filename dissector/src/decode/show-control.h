@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shows CONTROL packets. */
 #ifndef NETBLT_CONTROL_H
 #define NETBLT_CONTROL_H
 

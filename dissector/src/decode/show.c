@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shows one packet: its tree, its part of the Info column, its format errors. */
 #include "decode/show.h"
 
 #include "decode/checksum.h"

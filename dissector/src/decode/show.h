@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shows one packet as it stands on the wire: its tree, its part of the Info column, what is wrong with it by itself. */
+/* Shows one packet as it was captured: its tree, its part of the Info column, what is wrong with it by itself. */
 #ifndef NETBLT_SHOW_H
 #define NETBLT_SHOW_H
 

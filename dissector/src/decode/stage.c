@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Calls the layers above the decoder for each packet. */
 #include "decode/stage.h"
 
 enum { STAGES_MAX = 2 }; /* the analysis, the reports */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reassembles the data of a transfer from its packets. */
 #include "reports/assembly.h"
 
 #include "connection/event.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The transferred bytes: reassembled buffers, Follow Stream, Export Objects. */
 #include "reports/payload.h"
 
 #include <epan/export_object.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The reports as a stage behind the analysis: the payload, and what the tap hands to the statistics. */
+/* The reports as a stage after the analysis: the payload, and the data of the tap for the statistics. */
 #include "reports/reports-stage.h"
 
 #include "decode/fields.h"

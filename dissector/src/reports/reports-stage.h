@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registration of the reports. Behind that of the analysis. */
+/* Registration of the reports, after that of the analysis. */
 #ifndef NETBLT_REPORTS_STAGE_H
 #define NETBLT_REPORTS_STAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The connections that a listener has seen. What happened in them stands in the model (connection/stream.h); here is
+/* The connections that a listener has seen. What happened in them is in the model (connection/stream.h); here is
  * what the listener's filter decides: which connections, which of their packets and findings. Buffers, messages and
  * totals are those of the whole connection. */
 #ifndef NETBLT_STATS_HISTORY_H

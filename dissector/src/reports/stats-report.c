@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Prints reports about connections as text and as JSON. */
 #include "reports/stats-report.h"
 
 #include <math.h>

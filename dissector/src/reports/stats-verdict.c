@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How each connection stands with each requirement that a capture can verify (verdicts.h). The analysis judges the
+/* The result of each connection for each requirement that a capture can verify (verdicts.h). The analysis judges the
  * whole file; a filter chooses connections, by any of their packets. */
 #include "reports/stats-report.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Registers the listeners of the tap. */
 #include "reports/tap.h"
 
 #include "reports/taps.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What should have come and did not: a CONTROL that is not repeated or not acknowledged, KEEPALIVEs that stop or are
- * too rare, a QUIT that is not repeated (RFC 998 5.2.1, 5.2.3, 5.3.2): CTRL-10, QUIT-02, TIMER-01, 10, 11. Each packet
- * shows how long the connection has waited. Nothing of this is more than suspected: what is missing may have been lost
- * before the capture, or what would excuse it. */
+/* Packets that are due and do not appear: a CONTROL that is not repeated or not acknowledged, KEEPALIVEs that stop or
+ * are too rare, a QUIT that is not repeated (RFC 998 5.2.1, 5.2.3, 5.3.2): CTRL-10, QUIT-02, TIMER-01, 10, 11. Each
+ * packet shows how long the connection has waited. Nothing of this is more than suspected: what is missing may have
+ * been lost before the capture, or what would excuse it. */
 #include "rules/absence.h"
 
 #include "rules/duty.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What does not come: QUIT-02, TIMER-01, 10, 11. */
+/* Packets that are due and do not appear: QUIT-02, TIMER-01, 10, 11. */
 #ifndef NETBLT_RULE_ABSENCE_H
 #define NETBLT_RULE_ABSENCE_H
 

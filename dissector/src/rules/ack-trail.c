@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The acknowledgements that the sender emitted around one message, in order of emission. */
 #include "rules/ack-trail.h"
 
 enum { MASK_BITS = 64 };

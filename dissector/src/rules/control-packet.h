@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A CONTROL as a whole, as its rules hand it to each other. */
+/* A CONTROL as a whole, as its rules pass it to each other. */
 #ifndef NETBLT_RULE_CONTROL_PACKET_H
 #define NETBLT_RULE_CONTROL_PACKET_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* R1986-02, 09, 19, 24, 25: what OPEN and RESPONSE say in RFC 1986. Known erratum: packets of up to 2,048 bytes in 2.6,
- * which 2.4 excludes. */
+/* R1986-02, 09, 19, 24, 25: the values of OPEN and RESPONSE in RFC 1986. Known erratum: packets of up to 2,048 bytes
+ * in 2.6, which 2.4 excludes. */
 #include "decode/netblt.h"
 #include "rules/etftp.h"
 #include "rules/judge.h"

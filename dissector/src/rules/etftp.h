@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* R1986-01..28: what RFC 1986 adds to RFC 998, and what it says otherwise. */
+/* R1986-01..28: what RFC 1986 adds to RFC 998 or changes. */
 #ifndef NETBLT_RULE_ETFTP_H
 #define NETBLT_RULE_ETFTP_H
 

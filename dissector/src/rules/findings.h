@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the analysis has to say about a packet, and how it is shown. Findings are made on the first pass and kept, so
+/* The findings about a packet, and how they are shown. Findings are made on the first pass and kept, so
  * that every later look at the frame shows the same. */
 #ifndef NETBLT_FINDINGS_H
 #define NETBLT_FINDINGS_H

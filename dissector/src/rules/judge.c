@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Turns the result of a rule into passed, suspected or violation, and waits for proof. */
 #include "rules/judge.h"
 
 #include "wireshark/memory.h"

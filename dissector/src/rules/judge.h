@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the rules speak: a rule was kept, a packet is suspected, a breach is proven now or by the packets that follow. */
+/* How the rules report: passed, suspected, or a violation that is proven now or by later packets. */
 #ifndef NETBLT_JUDGE_H
 #define NETBLT_JUDGE_H
 

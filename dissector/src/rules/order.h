@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ORDER-02: the packets that a RESEND asks for precede later buffers. */
+/* ORDER-02: the packets that a RESEND names precede later buffers. */
 #ifndef NETBLT_RULE_ORDER_H
 #define NETBLT_RULE_ORDER_H
 

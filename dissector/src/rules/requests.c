@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What RESENDs ask for, and whether packets are sent again without being asked
+/* The lists of RESENDs, and whether packets are retransmitted without a request
  * for (RFC 998 5.2, 5.2.3): RESEND-01, 02, 05, 08, DATA-13, CTRL-09, and with
  * them whether a packet out of place may be a repair: ORDER-01, ORDER-03.
  *

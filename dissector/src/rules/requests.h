@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The lists of RESENDs. A message is judged when it is captured for the first time. */
+/* The lists of RESENDs. A message is checked when it is captured for the first time. */
 #ifndef NETBLT_RULE_REQUESTS_H
 #define NETBLT_RULE_REQUESTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ROBUST-03..08, TIMER-12, DEMUX-03: one end emits what no end should, or what asks for nothing, and the other end goes
+/* ROBUST-03..08, TIMER-12, DEMUX-03: one end emits what no end should, or what needs no reply, and its peer goes
  * on. That it went on is all that packets show; what a breach does to them has rules of its own (CTRL-06, CTRL-14,
  * OPEN-10 ...), and what is wrong with the packet itself is the fault of its emitter (WIRE-nn and others). */
 #include "rules/robust.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ROBUST-03..08, TIMER-12, DEMUX-03: what an end has to bear of the other. */
+/* ROBUST-03..08, TIMER-12, DEMUX-03: invalid or unneeded packets that an end must survive. */
 #ifndef NETBLT_RULE_ROBUST_H
 #define NETBLT_RULE_ROBUST_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The data packet sizes that are in force in a connection. */
 #include "rules/sizes.h"
 
 enum { SIZES_KEPT = 8 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The results of the rules for each connection. */
 #include "rules/verdicts.h"
 
 #include "wireshark/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The requirements that a capture can verify, and how each connection stands with each of them. */
+/* The requirements that a capture can verify, and the result of each connection for each of them. */
 #ifndef NETBLT_VERDICTS_H
 #define NETBLT_VERDICTS_H
 

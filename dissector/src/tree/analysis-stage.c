@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The analysis as a stage behind the decoder: judges each packet, then shows what is known of it; its preferences. */
+/* The analysis as a stage after the decoder: checks each packet, then shows what is known of it; its preferences. */
 #include "tree/analysis-stage.h"
 
 #include "connection/position.h"

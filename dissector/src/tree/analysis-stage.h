@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registration of the analysis. Behind that of the decoder. */
+/* Registration of the analysis, after that of the decoder. */
 #ifndef NETBLT_ANALYSIS_STAGE_H
 #define NETBLT_ANALYSIS_STAGE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fields of the conversation, which the plugin generates. */
 #include "tree/conversation-fields.h"
 
 #include "decode/fields.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fields that the plugin makes up about the conversation. */
+/* Fields of the conversation, which the plugin generates. */
 #ifndef NETBLT_FIELDS_CONVERSATION_H
 #define NETBLT_FIELDS_CONVERSATION_H
 

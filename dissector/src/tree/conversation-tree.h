@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the connection tells about a packet, in its tree. */
+/* What is known of the conversation, in the tree of a packet. */
 #ifndef NETBLT_CONVERSATION_TREE_H
 #define NETBLT_CONVERSATION_TREE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fields of the findings. */
 #include "tree/fields-analysis.h"
 
 #include "connection/position.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memory that is kept until the file is closed: records, notes, states of connections. */
 #ifdef __linux__
 #define _DEFAULT_SOURCE /* madvise */
 #endif

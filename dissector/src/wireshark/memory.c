@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bounds the memory of the analysis and the reports. */
 #include "wireshark/memory.h"
 
 const struct nb_quota nb_quota_analysis = {.per_connection = 12000, .per_packet = 160};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An array that grows without moving its items. */
 #include "wireshark/series.h"
 
 #include "wireshark/arena.h"

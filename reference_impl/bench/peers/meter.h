@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Measurement that the programs of the other transports share. */
 #ifndef NETBLT_BENCH_METER_H
 #define NETBLT_BENCH_METER_H
 

@@ -273,7 +273,7 @@ static const char *find_place(const serve *server, const served *one, served **v
     if (is_being_stored(server, one)) {
         *victim = find_idle(server, &want, now);
         if (*victim == NULL)
-            return "somebody is just storing it";
+            return "another transfer is storing it";
     }
     want.name = false;
     for (want.scope = SCOPE_ADDRESS; want.scope < SCOPES; want.scope++) {

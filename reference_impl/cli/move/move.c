@@ -100,7 +100,7 @@ static void show_progress(move *all)
     view.bytes = work->info.stats.payload_bytes;
     view.total = work->info.negotiated.transfer_size;
     view.resent = work->from != NULL ? work->info.stats.data_packets_retransmitted : work->info.stats.resends_sent;
-    view.resent_word = work->from != NULL ? "sent again" : "resends";
+    view.resent_word = work->from != NULL ? "resent" : "RESENDs";
     report_progress(&view, now);
 }
 

@@ -215,14 +215,16 @@ static int check_command_fits(const struct reading *read)
 /* ---- help ------------------------------------------------------------------------------------------------------- */
 
 static const char *const usages[COMMANDS] = {
-    [COMMAND_SEND] =
-        "  netblt send FILE HOST        send FILE to HOST, where netblt recv --passive or netblt listen waits\n"
-        "  netblt send FILE --passive   wait for one peer and send FILE to it\n",
-    [COMMAND_RECV] =
-        "  netblt recv FILE HOST        fetch from HOST, where netblt send --passive or netblt listen waits\n"
-        "  netblt recv FILE --passive   wait for one peer and store what it sends in FILE\n",
-    [COMMAND_LISTEN] = "  netblt listen --root DIR     send files of DIR and store files in it, for many peers\n",
-    [COMMAND_PERF] = "  netblt perf HOST             measure from memory to memory, with netblt perf --passive there\n"
+    [COMMAND_SEND] = "  netblt send FILE HOST        send FILE to HOST, where netblt recv --passive\n"
+                     "                               or netblt listen waits\n"
+                     "  netblt send FILE --passive   wait for one peer and send FILE to it\n",
+    [COMMAND_RECV] = "  netblt recv FILE HOST        fetch from HOST, where netblt send --passive\n"
+                     "                               or netblt listen waits\n"
+                     "  netblt recv FILE --passive   wait for one peer and store its data in FILE\n",
+    [COMMAND_LISTEN] = "  netblt listen --root DIR     send files of DIR and store files in it, for many\n"
+                       "                               peers\n",
+    [COMMAND_PERF] = "  netblt perf HOST             measure from memory to memory, with netblt perf\n"
+                     "                               --passive at HOST\n"
                      "  netblt perf --passive        wait for measurements, any number of them\n",
 };
 
@@ -233,12 +235,13 @@ static void show_help(enum command command)
     char name[] = "netblt";
 
     if (command == COMMANDS)
-        puts("netblt moves files from one host to another by NETBLT (RFC 998).\n");
+        puts("netblt moves files from one host to another with NETBLT (RFC 998).\n");
     for (int i = 0; i < COMMANDS; i++)
         if (command == COMMANDS || command == (enum command)i)
             fputs(usages[i], stdout);
     if (command == COMMANDS) {
-        puts("\nnetblt COMMAND --help lists the options of a command; the man pages say more.");
+        puts("\nnetblt COMMAND --help lists the options of a command. The manual pages have\n"
+             "more details.");
     } else {
         if (command == COMMAND_SEND || command == COMMAND_RECV)
             puts("\nFILE - is stdin or stdout.");
@@ -247,8 +250,8 @@ static void show_help(enum command command)
         argp_help(&shown, stdout, ARGP_HELP_LONG, name);
         puts("\nSizes may end in k, M or G (powers of 1024).");
     }
-    puts("Exit codes: 0 done, 1 transfer failed, 2 usage or local error, 3 refused or unreachable,\n"
-         "127 not supported, 130 interrupted.");
+    puts("Exit codes: 0 done, 1 transfer failed, 2 usage or local error,\n"
+         "3 refused or unreachable, 127 not supported, 130 interrupted.");
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */

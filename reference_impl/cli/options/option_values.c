@@ -140,5 +140,5 @@ int option_refuse_resume(options *parsed, const char *text, netblt_failure *fail
     (void)parsed;
     (void)text;
     return netblt_fail(failure, NETBLT_FAILURE_UNSUPPORTED,
-                       "resuming is not supported: NETBLT (RFC 998) cannot say where a file was left; send all of it");
+                       "resuming is not supported: NETBLT (RFC 998) cannot transfer a part of a file; send all of it");
 }

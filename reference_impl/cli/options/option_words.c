@@ -68,7 +68,7 @@ static int set_listen_words(options *parsed, char **words, int count, netblt_fai
 int option_words_set(options *parsed, char **words, int count, netblt_failure *failure)
 {
     if (count < 1)
-        return wrong(failure, "say what to do: netblt send FILE HOST, or netblt recv FILE --passive");
+        return wrong(failure, "a command is missing: use netblt send FILE HOST, or netblt recv FILE --passive");
     parsed->command = option_words_command(words, count);
     switch (parsed->command) {
     case COMMAND_SEND:
@@ -122,7 +122,7 @@ static int check_perf(const options *parsed, netblt_failure *failure)
         return wrong(failure, "--time repeats transfers by itself: leave out --repeat");
     if (parsed->passive && (parsed->size.given || parsed->time_s.given || parsed->role == NETBLT_RECEIVER ||
                             parsed->repeat.given || parsed->parallel.given))
-        return wrong(failure, "--size, --time, --reverse, --repeat and --parallel are the other end's to say: leave "
+        return wrong(failure, "--size, --time, --reverse, --repeat and --parallel belong to the active end: leave "
                               "them out with --passive");
     if (!parsed->passive && parsed->count.given)
         return wrong(failure, "--count is for --passive; use --repeat");

@@ -60,7 +60,7 @@ static int check_size(const source *from, uint64_t bytes, netblt_failure *failur
     if (bytes > SOURCE_MAX_BYTES && !from->beyond_4g)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "%s has more than 4294967264 bytes: an RFC 998 transfer holds 4294967296, with the SHA-256 "
-                           "behind the file: split it, or give --beyond-4g at both ends",
+                           "after the file: split it, or give --beyond-4g at both ends",
                            from->name);
     return 0;
 }

@@ -138,10 +138,11 @@ static void note_error(station *net, const netblt_network_error *error)
     net->reported_error = error->error;
     netblt_address_text(&error->foreign, peer);
     if (error->error == EMSGSIZE)
-        report_note("the path to %s carries only smaller packets: going on in fragments; use a smaller --packet-size",
+        report_note("the path to %s carries only smaller packets: continuing in fragments; use a smaller --packet-size",
                     peer);
     else
-        report_note("the network says of %s: %s; going on, in case it passes", peer, strerror(error->error));
+        report_note("the network reports for %s: %s; continuing, in case it is temporary", peer,
+                    strerror(error->error));
 }
 
 static void take_network_error(void *context, const netblt_network_error *error)

@@ -49,10 +49,10 @@ void summary_print_text(const summary *end)
             text_printable(end->name, printable, sizeof printable), end->bytes, end->seconds,
             text_rate(summary_rate(end->bytes, end->seconds), rate));
     if (sender)
-        fprintf(stderr, ", %" PRIu64 " packets, %" PRIu64 " sent again\n", stats->packets_sent,
+        fprintf(stderr, ", %" PRIu64 " packets, %" PRIu64 " retransmitted\n", stats->packets_sent,
                 stats->data_packets_retransmitted);
     else
-        fprintf(stderr, ", %" PRIu64 " packets, %" PRIu64 " resends asked for, %" PRIu64 " data timeouts\n",
+        fprintf(stderr, ", %" PRIu64 " packets, %" PRIu64 " RESENDs sent, %" PRIu64 " data timeouts\n",
                 stats->packets_received, stats->resends_sent, stats->data_timeouts);
     fprintf(stderr, "sha256 %s\n", end->sha256);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Pacing at the sender (RFC 998 4): how many DATA packets may leave, and when. */
 #ifndef NETBLT_CORE_PACING_H
 #define NETBLT_CORE_PACING_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: the offers of the receiver, from its measurements. */
 #include "rate/rate_auto.h"
 
 #include "base/serial.h"

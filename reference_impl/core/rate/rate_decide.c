@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: the decision from the measurements. */
 #include "rate/rate_decide.h"
 
 #include "rate/rate_loss.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: the decision from the measurements. */
 #ifndef NETBLT_CORE_RATE_DECIDE_H
 #define NETBLT_CORE_RATE_DECIDE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: which loss is due to the path, and the back-off for the rest. */
 #ifndef NETBLT_CORE_RATE_LOSS_H
 #define NETBLT_CORE_RATE_LOSS_H
 

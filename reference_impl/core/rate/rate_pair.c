@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Converts between a rate and the pair of burst size and burst interval in an OK. */
 #include "rate/rate_pair.h"
 
 /* Above this interval no closer pair is looked for: a rate so slow is met by one packet an interval. */

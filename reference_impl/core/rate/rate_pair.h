@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Converts between a rate and the pair of burst size and burst interval in an OK. */
 #ifndef NETBLT_CORE_RATE_PAIR_H
 #define NETBLT_CORE_RATE_PAIR_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: what is known of the path, and the base rate. */
 #include "rate/rate_path.h"
 
 #include "rate/rate_pair.h"

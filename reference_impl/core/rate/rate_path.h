@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: what is known of the path, and the base rate. */
 #ifndef NETBLT_CORE_RATE_PATH_H
 #define NETBLT_CORE_RATE_PATH_H
 

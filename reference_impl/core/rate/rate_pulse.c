@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: probes, short times above the base rate that show whether the path carries more. */
 #include "rate/rate_pulse.h"
 
 #include "rate/rate_loss.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: probes, short times above the base rate that show whether the path carries more. */
 #ifndef NETBLT_CORE_RATE_PULSE_H
 #define NETBLT_CORE_RATE_PULSE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: back-off when the round trip shows a queue. */
 #include "rate/rate_queue.h"
 
 #include "rate/rate_loss.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: back-off when the round trip shows a queue. */
 #ifndef NETBLT_CORE_RATE_QUEUE_H
 #define NETBLT_CORE_RATE_QUEUE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: start-up, from the negotiated pair to the first limit. */
 #include "rate/rate_start.h"
 
 #include "rate/rate_loss.h"

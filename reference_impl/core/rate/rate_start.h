@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: start-up, from the negotiated pair to the first limit. */
 #ifndef NETBLT_CORE_RATE_START_H
 #define NETBLT_CORE_RATE_START_H
 

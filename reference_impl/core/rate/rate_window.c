@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: measurements of arriving data over a window of packets. */
 #include "rate/rate_window.h"
 
 #define SECOND_US 1e6

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Automatic rate control: measurements of arriving data over a window of packets. */
 #ifndef NETBLT_CORE_RATE_WINDOW_H
 #define NETBLT_CORE_RATE_WINDOW_H
 

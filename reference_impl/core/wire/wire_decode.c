@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads packets. */
+/* Decodes packets (RFC 998 section 8). */
 #include "base/bytes.h"
 #include "wire/checksum.h"
 #include "wire/wire.h"

@@ -129,7 +129,7 @@ NETBLT_API void netblt_unlisten(netblt_endpoint *endpoint, uint16_t port);
 /* ---- packets and time ------------------------------------------------------------------------------------- */
 
 /* Processes `length` bytes that arrived on `path`: packets of `segment_bytes` each, the last may be shorter. For one
- * packet segment_bytes is length. Bytes behind a packet's Length field are ignored (AMB-02). The memory is not used
+ * packet segment_bytes is length. Bytes after a packet's Length are ignored (AMB-02). The memory is not used
  * after the call. Of several errors the last one is returned; the other packets were processed. */
 NETBLT_API int netblt_input(netblt_endpoint *endpoint, const netblt_path *path, const uint8_t *packets, size_t length,
                             size_t segment_bytes, netblt_time now);

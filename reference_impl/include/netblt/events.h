@@ -55,7 +55,7 @@ struct netblt_event_rate {
     uint16_t burst_size; /* the receiver's new offer, or the pair that the sender adopted */
     uint16_t burst_interval_ms;
     netblt_time round_trip_us;
-    uint64_t measured_bps; /* arrival rate behind the decision; 0 = none */
+    uint64_t measured_bps; /* arrival rate of the decision; 0 = none */
 };
 
 struct netblt_event_buffer {

@@ -23,7 +23,7 @@ typedef uint64_t netblt_time;
 #define NETBLT_TIME_NEVER UINT64_MAX
 
 /* A network address as opaque bytes. The library copies and compares it. A driver stores an IPv4 or IPv6 address, for
- * UDP encapsulation the UDP port behind it, and for a link-local address the interface index. */
+ * UDP encapsulation the UDP port after it, and for a link-local address the interface index. */
 #define NETBLT_ADDRESS_MAX_BYTES 22
 typedef struct netblt_address {
     uint8_t length;
@@ -54,8 +54,8 @@ NETBLT_API const char *netblt_strerror(int error);
 /* Errors: none. */
 
 /* Memory of an endpoint and its connections. Each function is as its namesake in the C library, with the allocator's
- * context behind. NULL from allocate or reallocate means out of memory: the connection that needs it ends, or
- * the call returns NETBLT_ERR_NO_MEMORY. The library never asks for 0 bytes. */
+ * context as the last argument. NULL from allocate or reallocate means out of memory: the connection that needs it
+ * ends, or the call returns NETBLT_ERR_NO_MEMORY. The library never asks for 0 bytes. */
 typedef struct netblt_allocator {
     void *(*allocate)(size_t bytes, void *context);
     void *(*reallocate)(void *block, size_t bytes, void *context); /* `block` may be NULL */
