@@ -138,8 +138,10 @@ struct list_model {
 static void check_list(const struct list_model *model)
 {
     size_t count = 0;
-    for (struct item *at = items_first(&model->list); at != NULL; at = items_next(at))
-        CHECK(count < model->count && at == model->order[count++]);
+    for (struct item *at = items_first(&model->list); at != NULL; at = items_next(at)) {
+        CHECK(count < model->count && at == model->order[count]);
+        count++;
+    }
     CHECK_EQUAL(count, model->count);
     CHECK_EQUAL(nb_list_is_empty(&model->list), count == 0);
     CHECK(items_last(&model->list) == (count == 0 ? NULL : model->order[count - 1]));

@@ -43,6 +43,7 @@ static inline bool nb_list_is_empty(const struct nb_list *list)
  *   NAME_append(list, item)            the item must be in no list by this link
  *   NAME_remove(item)                  does nothing when the item is in no list
  *   NAME_take(list)                    removes the first item and returns it, or NULL */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses there */
 #define NB_LIST_OF(name, type, member)                                                                                 \
     __attribute__((unused)) static inline type *name##_item(const struct nb_link *link)                                \
     {                                                                                                                  \
@@ -75,5 +76,6 @@ static inline bool nb_list_is_empty(const struct nb_list *list)
             name##_remove(item);                                                                                       \
         return item;                                                                                                   \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif
