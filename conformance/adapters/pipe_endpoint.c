@@ -41,9 +41,8 @@ static void give_up(const char *why)
 
 static const uint8_t *take(reader *from, size_t bytes)
 {
-    if (from->left < bytes) {
+    if (from->left < bytes)
         give_up("a request is too short");
-    }
     const uint8_t *taken = from->at;
     from->at += bytes;
     from->left -= bytes;
@@ -54,9 +53,8 @@ static uint64_t take_number(reader *from, size_t bytes)
 {
     const uint8_t *octets = take(from, bytes);
     uint64_t number = 0;
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         number = number << 8 | octets[i];
-    }
     return number;
 }
 
@@ -74,9 +72,8 @@ static void take_text(reader *from, char *text, size_t capacity)
 
 static void put_number(uint8_t *to, uint64_t number, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         to[i] = (uint8_t)(number >> 8 * (bytes - 1 - i));
-    }
 }
 
 /* One frame: its payload is `head` and then `rest`. */
@@ -96,9 +93,8 @@ static void answer(netblt_iut *iut, uint64_t now_us)
     static uint8_t packet[PACKET_MAX_BYTES];
     uint8_t destination[4];
     size_t length;
-    while (iut != NULL && (length = netblt_iut_output(iut, now_us, destination, packet, sizeof packet)) > 0) {
+    while (iut != NULL && (length = netblt_iut_output(iut, now_us, destination, packet, sizeof packet)) > 0)
         write_frame(ANSWER_OUTPUT, destination, sizeof destination, packet, length);
-    }
     const char *reason = iut != NULL ? netblt_iut_reason(iut) : "";
     uint8_t state[11];
     put_number(state, iut != NULL ? netblt_iut_deadline(iut) : UINT64_MAX, 8);
@@ -148,9 +144,8 @@ static netblt_iut *start(reader *from, uint64_t now_us)
     take_text(from, test_id, sizeof test_id);
     char error[TEXT_MAX_BYTES] = "";
     netblt_iut *iut = netblt_iut_start(&params, from->at, from->left, now_us, error, sizeof error);
-    if (iut == NULL) {
+    if (iut == NULL)
         answer_unsupported(error);
-    }
     return iut;
 }
 
@@ -197,9 +192,8 @@ static netblt_iut *serve(netblt_iut *iut, uint8_t kind, reader *from)
         netblt_iut_free(iut);
         uint64_t now_us = take_number(from, 8);
         iut = start(from, now_us);
-        if (iut != NULL) {
+        if (iut != NULL)
             answer(iut, now_us);
-        }
     } else if (kind == CLOSE) {
         netblt_iut_free(iut);
         iut = NULL;
@@ -222,9 +216,8 @@ int main(void)
         reader size = {begin, sizeof begin};
         size_t length = (size_t)take_number(&size, 4);
         uint8_t *body = malloc(length > 0 ? length : 1);
-        if (body == NULL || length == 0 || fread(body, 1, length, stdin) != length) {
+        if (body == NULL || length == 0 || fread(body, 1, length, stdin) != length)
             give_up("a request is cut off, or too long");
-        }
         reader from = {body + 1, length - 1};
         iut = serve(iut, body[0], &from);
         free(body);

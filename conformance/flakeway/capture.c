@@ -26,9 +26,8 @@ static void hear(void *context, const flakeway_event *event)
         flakeway_describe(event, description, sizeof description);
         flakeway_capture_remark(capture, description);
     }
-    if (capture->next_trace) {
+    if (capture->next_trace)
         capture->next_trace(capture->next_context, event);
-    }
 }
 
 bool flakeway_capture_begin(flakeway_capture *capture, flakeway *engine, pcapng_writer *writer)
@@ -51,9 +50,8 @@ void flakeway_capture_end(flakeway_capture *capture)
 void flakeway_capture_entered(flakeway_capture *capture, enum flakeway_direction direction, uint64_t packet_id,
                               const uint8_t *ipv4, size_t length, uint64_t time_ns)
 {
-    if (!capture->writer) {
+    if (!capture->writer)
         return;
-    }
     const pcapng_packet packet = {.interface = direction == FLAKEWAY_A_TO_B ? LEFT : RIGHT,
                                   .time_ns = time_ns,
                                   .bytes = ipv4,
@@ -69,15 +67,13 @@ void flakeway_capture_left(flakeway_capture *capture, enum flakeway_direction di
                            const flakeway_released *released, const uint8_t *ipv4, size_t length, uint64_t time_ns)
 {
     char comment[64] = "";
-    if (!capture->writer) {
+    if (!capture->writer)
         return;
-    }
-    if (released && released->copy) {
+    if (released && released->copy)
         snprintf(comment, sizeof comment, "flakeway: copy %u%s", released->copy,
                  released->changed ? " of a changed packet" : "");
-    } else if (released && released->changed) {
+    else if (released && released->changed)
         snprintf(comment, sizeof comment, "flakeway: changed on the way");
-    }
     const pcapng_packet packet = {.interface = direction == FLAKEWAY_A_TO_B ? RIGHT : LEFT,
                                   .time_ns = time_ns,
                                   .bytes = ipv4,

@@ -40,9 +40,8 @@ static luck draw_luck(fw_way *w, size_t bytes)
 flakeway *flakeway_new(uint64_t seed)
 {
     flakeway *engine = calloc(1, sizeof *engine);
-    if (!engine) {
+    if (!engine)
         return NULL;
-    }
     engine->seed = seed;
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
         fw_random_seed(&engine->ways[direction].random, seed, direction);
@@ -54,12 +53,10 @@ flakeway *flakeway_new(uint64_t seed)
 
 void flakeway_free(flakeway *engine)
 {
-    if (!engine) {
+    if (!engine)
         return;
-    }
-    while (engine->on_their_way.count) {
+    while (engine->on_their_way.count)
         free(fw_heap_pop(&engine->on_their_way).item);
-    }
     fw_heap_free(&engine->on_their_way);
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
         while (engine->ways[direction].held) {
@@ -99,11 +96,10 @@ void flakeway_describe(const flakeway_event *event, char *out, size_t capacity)
 {
     static const char *const participles[] = {"passed", "dropped",   "delayed",   "duplicated",
                                               "held",   "corrupted", "truncated", "passed"};
-    if (event->rule) {
+    if (event->rule)
         snprintf(out, capacity, "%s by rule %u (%s)", participles[event->action], event->rule, event->text);
-    } else {
+    else
         snprintf(out, capacity, "%s by %s", participles[event->action], event->text);
-    }
 }
 
 /* ---- packets inside --------------------------------------------------------------------------------------- */
@@ -111,9 +107,8 @@ void flakeway_describe(const flakeway_event *event, char *out, size_t capacity)
 static fw_node *node_new(const flakeway_packet *packet)
 {
     fw_node *n = malloc(sizeof *n + packet->length);
-    if (!n) {
+    if (!n)
         return NULL;
-    }
     *n = (fw_node){.packet = *packet};
     memcpy(n->bytes, packet->bytes, packet->length);
     n->packet.bytes = n->bytes;
@@ -137,9 +132,8 @@ static fw_node *node_copy(const fw_node *original, uint32_t copy)
 /* Sends the packet on its way. false = memory is short: it is dropped. */
 static bool schedule(flakeway *engine, fw_node *n, uint64_t release_us)
 {
-    if (fw_heap_push(&engine->on_their_way, release_us, n)) {
+    if (fw_heap_push(&engine->on_their_way, release_us, n))
         return true;
-    }
     engine->ways[n->direction].stats.dropped_by_queue++;
     tell(engine, n->id, n->direction, n->offered_us, FLAKEWAY_DROP, NULL, "shortage of memory");
     free(n);
@@ -150,9 +144,8 @@ static void hold(flakeway *engine, fw_node *n, fw_rule *rule, uint32_t packets)
 {
     fw_way *w = &engine->ways[n->direction];
     fw_node **end = &w->held;
-    while (*end) {
+    while (*end)
         end = &(*end)->next_held;
-    }
     *end = n;
     n->holder = rule->id;
     n->to_pass = packets;
@@ -168,9 +161,8 @@ static void let_go(flakeway *engine, fw_node **link, uint64_t earliest_us)
     *link = n->next_held;
     n->next_held = NULL;
     engine->held--;
-    if (rule) {
+    if (rule)
         rule->held[n->direction]--;
-    }
     schedule(engine, n, n->base_us > earliest_us ? n->base_us : earliest_us);
 }
 
@@ -178,29 +170,24 @@ static void let_go(flakeway *engine, fw_node **link, uint64_t earliest_us)
 static bool packet_passes(flakeway *engine, fw_node *n, uint64_t release_us)
 {
     fw_way *w = &engine->ways[n->direction];
-    if (!schedule(engine, n, release_us)) {
+    if (!schedule(engine, n, release_us))
         return false;
-    }
-    for (fw_node **link = &w->held; *link;) {
-        if (--(*link)->to_pass == 0) {
+    for (fw_node **link = &w->held; *link;)
+        if (--(*link)->to_pass == 0)
             let_go(engine, link, release_us);
-        } else {
+        else
             link = &(*link)->next_held;
-        }
-    }
     return true;
 }
 
 void fw_release_held_by(flakeway *engine, int rule, uint64_t now_us)
 {
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
-        for (fw_node **link = &engine->ways[direction].held; *link;) {
-            if (rule == 0 || (*link)->holder == rule) {
+        for (fw_node **link = &engine->ways[direction].held; *link;)
+            if (rule == 0 || (*link)->holder == rule)
                 let_go(engine, link, now_us);
-            } else {
+            else
                 link = &(*link)->next_held;
-            }
-        }
     }
 }
 
@@ -217,18 +204,16 @@ static bool corrupt(fw_node *n, const flakeway_action *action, uint64_t place)
 {
     uint64_t bits = (uint64_t)n->packet.netblt_length * 8;
     if (action->corrupt_one_bit) {
-        if (action->corrupt_first >= bits) {
+        if (action->corrupt_first >= bits)
             return false;
-        }
         flip_bit(n, action->corrupt_first);
         return true;
     }
     uint64_t first = (uint64_t)action->corrupt_first * 8;
     uint64_t end = ((uint64_t)action->corrupt_last + 1) * 8;
     end = end < bits ? end : bits;
-    if (first >= end) {
+    if (first >= end)
         return false;
-    }
     flip_bit(n, (size_t)(first + fw_below(place, end - first)));
     return true;
 }
@@ -236,9 +221,8 @@ static bool corrupt(fw_node *n, const flakeway_action *action, uint64_t place)
 /* false when the packet is that short already. What stood behind the NETBLT packet goes too. */
 static bool truncate_to(fw_node *n, size_t bytes)
 {
-    if (bytes >= n->packet.netblt_length) {
+    if (bytes >= n->packet.netblt_length)
         return false;
-    }
     n->packet.netblt_length = bytes;
     n->packet.length = n->packet.netblt_offset + bytes;
     n->changed = true;
@@ -251,9 +235,8 @@ static void duplicate(flakeway *engine, const fw_node *original, uint32_t copies
 {
     for (uint32_t i = 1; i <= copies; i++) {
         fw_node *copy = node_copy(original, i);
-        if (!copy) {
+        if (!copy)
             return;
-        }
         engine->ways[original->direction].stats.duplicated++;
         schedule(engine, copy, release_us + i * gap_us);
     }
@@ -264,9 +247,8 @@ static void apply_rule(flakeway *engine, fw_node *n, fw_rule *rule, const flakew
     fw_way *w = &engine->ways[n->direction];
     enum flakeway_action_kind done = action->kind;
     if ((done == FLAKEWAY_CORRUPT && !corrupt(n, action, fw_random_next(&rule->random[n->direction]))) ||
-        (done == FLAKEWAY_TRUNCATE && !truncate_to(n, action->truncate_bytes))) {
+        (done == FLAKEWAY_TRUNCATE && !truncate_to(n, action->truncate_bytes)))
         done = FLAKEWAY_PASS;
-    }
     tell(engine, n->id, n->direction, now_us, done, rule, NULL);
     switch (done) {
     case FLAKEWAY_DROP:
@@ -292,17 +274,15 @@ static void apply_rule(flakeway *engine, fw_node *n, fw_rule *rule, const flakew
     case FLAKEWAY_HOOK:
         break;
     }
-    if (packet_passes(engine, n, n->base_us) && done == FLAKEWAY_DUPLICATE) {
+    if (packet_passes(engine, n, n->base_us) && done == FLAKEWAY_DUPLICATE)
         duplicate(engine, n, action->copies, action->gap_us, n->base_us);
-    }
 }
 
 /* A packet is lost with any of its fragments. NULL = nothing loses it. */
 static const char *what_loses(const fw_way *w, const luck *drawn)
 {
-    if (fw_chance(drawn->loss, w->loss.ppb) || drawn->fate.fragment_lost) {
+    if (fw_chance(drawn->loss, w->loss.ppb) || drawn->fate.fragment_lost)
         return w->loss.text;
-    }
     return drawn->fate.lost_in_bad_times ? w->gilbert_text : NULL;
 }
 
@@ -362,7 +342,6 @@ uint64_t flakeway_offer(flakeway *engine, enum flakeway_direction direction, con
     size_t line_bytes = packet->link_bytes ? packet->link_bytes : packet->length;
     const luck drawn = draw_luck(w, line_bytes);
     uint64_t exit_us;
-
     give_back(engine);
     w->stats.seen++;
     bool admitted = fw_path_admit(&w->path, &w->link, line_bytes, now_us, &exit_us);
@@ -380,18 +359,15 @@ uint64_t flakeway_offer(flakeway *engine, enum flakeway_direction direction, con
         w->stats.delayed++;
         tell(engine, id, direction, now_us, FLAKEWAY_DELAY, NULL, w->mtu_text);
     }
-
     flakeway_action action = {0};
     fw_rule *rule = NULL;
-    if (n->packet.netblt_length) {
+    if (n->packet.netblt_length)
         rule = fw_rules_decide(&engine->rules, direction, n->bytes + n->packet.netblt_offset, n->packet.netblt_length,
                                now_us, &action);
-    }
-    if (rule) {
+    if (rule)
         apply_rule(engine, n, rule, &action, now_us);
-    } else {
+    else
         apply_rates(engine, n, &drawn, now_us);
-    }
     return id;
 }
 
@@ -401,9 +377,8 @@ bool flakeway_release(flakeway *engine, uint64_t now_us, flakeway_released *rele
 {
     give_back(engine);
     const fw_heap_entry *first = fw_heap_first(&engine->on_their_way);
-    if (!first || first->release_us > now_us) {
+    if (!first || first->release_us > now_us)
         return false;
-    }
     fw_heap_entry entry = fw_heap_pop(&engine->on_their_way);
     fw_node *n = entry.item;
     *released = (flakeway_released){.id = n->id,

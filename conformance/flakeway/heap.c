@@ -14,9 +14,8 @@ static bool grow(fw_heap *heap)
 {
     size_t capacity = heap->capacity ? heap->capacity * 2 : 64;
     fw_heap_entry *entries = realloc(heap->entries, capacity * sizeof *entries);
-    if (!entries) {
+    if (!entries)
         return false;
-    }
     heap->entries = entries;
     heap->capacity = capacity;
     return true;
@@ -24,9 +23,8 @@ static bool grow(fw_heap *heap)
 
 bool fw_heap_push(fw_heap *heap, uint64_t release_us, void *item)
 {
-    if (heap->count == heap->capacity && !grow(heap)) {
+    if (heap->count == heap->capacity && !grow(heap))
         return false;
-    }
     fw_heap_entry entry = {.release_us = release_us, .order = heap->next_order++, .item = item};
     size_t at = heap->count++;
     while (at > 0 && before(&entry, &heap->entries[(at - 1) / 2])) {
@@ -50,21 +48,17 @@ fw_heap_entry fw_heap_pop(fw_heap *heap)
     size_t at = 0;
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child >= heap->count) {
+        if (child >= heap->count)
             break;
-        }
-        if (child + 1 < heap->count && before(&heap->entries[child + 1], &heap->entries[child])) {
+        if (child + 1 < heap->count && before(&heap->entries[child + 1], &heap->entries[child]))
             child++;
-        }
-        if (!before(&heap->entries[child], &moved)) {
+        if (!before(&heap->entries[child], &moved))
             break;
-        }
         heap->entries[at] = heap->entries[child];
         at = child;
     }
-    if (heap->count) {
+    if (heap->count)
         heap->entries[at] = moved;
-    }
     return first;
 }
 

@@ -38,15 +38,12 @@ static void write16(uint8_t *bytes, size_t value)
 uint16_t ipv4_checksum(const uint8_t *bytes, size_t length, uint32_t start)
 {
     uint64_t sum = start;
-    for (size_t i = 0; i + 1 < length; i += 2) {
+    for (size_t i = 0; i + 1 < length; i += 2)
         sum += read16(bytes + i);
-    }
-    if (length % 2) {
+    if (length % 2)
         sum += (uint64_t)bytes[length - 1] << 8;
-    }
-    while (sum >> 16) {
+    while (sum >> 16)
         sum = (sum & 0xffff) + (sum >> 16);
-    }
     return (uint16_t)~sum;
 }
 
@@ -75,14 +72,12 @@ static bool find_in_udp(const uint8_t *packet, uint16_t udp_port, ipv4_view *vie
     const uint8_t *udp = packet + view->header_bytes;
     size_t available = view->total_bytes - view->header_bytes;
     if (udp_port == 0 || available < UDP_HEADER_BYTES ||
-        (read16(udp + UDP_SOURCE_PORT) != udp_port && read16(udp + UDP_DESTINATION_PORT) != udp_port)) {
+        (read16(udp + UDP_SOURCE_PORT) != udp_port && read16(udp + UDP_DESTINATION_PORT) != udp_port))
         return false;
-    }
     size_t udp_length = read16(udp + UDP_LENGTH);
     bool first_fragment = (read16(packet + IP_FRAGMENT) & MORE_FRAGMENTS) != 0;
-    if (udp_length < UDP_HEADER_BYTES || (udp_length > available && !first_fragment)) {
+    if (udp_length < UDP_HEADER_BYTES || (udp_length > available && !first_fragment))
         return false; /* its receiver drops such a datagram: no rule matches it, and no repair makes it a sound one */
-    }
     view->udp = true;
     view->netblt_offset = view->header_bytes + UDP_HEADER_BYTES;
     view->netblt_length = (udp_length < available ? udp_length : available) - UDP_HEADER_BYTES;
@@ -92,19 +87,15 @@ static bool find_in_udp(const uint8_t *packet, uint16_t udp_port, ipv4_view *vie
 bool ipv4_find_netblt(const uint8_t *packet, size_t length, uint16_t udp_port, ipv4_view *view)
 {
     *view = (ipv4_view){0};
-    if (length < IPV4_HEADER_BYTES || packet[0] >> 4 != 4) {
+    if (length < IPV4_HEADER_BYTES || packet[0] >> 4 != 4)
         return false;
-    }
     view->header_bytes = (size_t)(packet[0] & 0xf) * 4;
     view->total_bytes = read16(packet + IP_TOTAL_LENGTH);
-    if (view->header_bytes < IPV4_HEADER_BYTES || view->total_bytes < view->header_bytes ||
-        view->total_bytes > length) {
+    if (view->header_bytes < IPV4_HEADER_BYTES || view->total_bytes < view->header_bytes || view->total_bytes > length)
         return false;
-    }
     bool later_fragment = (read16(packet + IP_FRAGMENT) & FRAGMENT_OFFSET_MASK) != 0;
-    if (packet[IP_PROTOCOL] == IPV4_PROTOCOL_UDP) {
+    if (packet[IP_PROTOCOL] == IPV4_PROTOCOL_UDP)
         return !later_fragment && find_in_udp(packet, udp_port, view);
-    }
     view->netblt_offset = view->header_bytes;
     view->netblt_length = later_fragment ? 0 : view->total_bytes - view->header_bytes;
     return packet[IP_PROTOCOL] == IPV4_PROTOCOL_NETBLT;
@@ -116,13 +107,11 @@ void ipv4_set_udp_checksum(uint8_t *packet)
     uint8_t *udp = packet + (size_t)(packet[0] & 0xf) * 4;
     size_t udp_length = read16(udp + UDP_LENGTH);
     size_t available = read16(packet + IP_TOTAL_LENGTH) - (size_t)(packet[0] & 0xf) * 4;
-    if (udp_length < UDP_HEADER_BYTES || udp_length > available) {
+    if (udp_length < UDP_HEADER_BYTES || udp_length > available)
         return; /* the receiver drops it anyway */
-    }
     uint32_t pseudo = IPV4_PROTOCOL_UDP + (uint32_t)udp_length;
-    for (size_t i = IP_SOURCE; i < IP_SOURCE + 8; i += 2) {
+    for (size_t i = IP_SOURCE; i < IP_SOURCE + 8; i += 2)
         pseudo += read16(packet + i);
-    }
     write16(udp + UDP_CHECKSUM, 0);
     uint16_t checksum = ipv4_checksum(udp, udp_length, pseudo);
     write16(udp + UDP_CHECKSUM, checksum ? checksum : 0xffff);
@@ -139,9 +128,8 @@ void ipv4_repair(uint8_t *packet, size_t netblt_offset, size_t netblt_length)
         size_t udp_length = UDP_HEADER_BYTES + netblt_length;
         bool had_checksum = read16(udp + UDP_CHECKSUM) != 0;
         write16(udp + UDP_LENGTH, udp_length);
-        if (had_checksum && !fragment) {
+        if (had_checksum && !fragment)
             ipv4_set_udp_checksum(packet);
-        }
     }
 }
 

@@ -29,12 +29,10 @@ static void forget_what_has_left(fw_link *link, uint64_t now_ns)
 /* The packet being sent is not in the queue: a queue of 0 still lets packets through an idle line. */
 static bool queue_is_full(const fw_link *link, size_t bytes, uint64_t now_ns)
 {
-    if (link->count == 0) {
+    if (link->count == 0)
         return false;
-    }
-    if (link->queue_time_us != UINT64_MAX && link->free_at_ns - now_ns > link->queue_time_us * NS_PER_US) {
+    if (link->queue_time_us != UINT64_MAX && link->free_at_ns - now_ns > link->queue_time_us * NS_PER_US)
         return true;
-    }
     uint64_t waiting_bytes = link->bytes - link->ring[link->first].bytes;
     return link->count - 1 >= link->queue_packets || waiting_bytes + bytes > link->queue_bytes;
 }
@@ -43,12 +41,10 @@ static bool ring_grow(fw_link *link)
 {
     size_t capacity = link->ring_capacity ? link->ring_capacity * 2 : 32;
     fw_waiting *ring = malloc(capacity * sizeof *ring);
-    if (!ring) {
+    if (!ring)
         return false;
-    }
-    for (size_t i = 0; i < link->count; i++) {
+    for (size_t i = 0; i < link->count; i++)
         ring[i] = link->ring[(link->first + i) % link->ring_capacity];
-    }
     free(link->ring);
     link->ring = ring;
     link->ring_capacity = capacity;
@@ -66,9 +62,8 @@ static uint64_t sending_time_ns(const fw_link *link, size_t bytes)
 static size_t line_bytes(const fw_link *link, size_t bytes)
 {
     bytes += link->framing_bytes;
-    if (link->cell_payload_bytes) {
+    if (link->cell_payload_bytes)
         bytes = (bytes + link->cell_payload_bytes - 1) / link->cell_payload_bytes * link->cell_bytes;
-    }
     return bytes;
 }
 
@@ -100,9 +95,8 @@ static uint64_t exit_in_frames(fw_link *link, size_t bytes, uint64_t now_ns)
         link->frame_number++;
         link->frame_used_bits = 0;
     }
-    for (; bits > link->frame_bits; bits -= link->frame_bits) {
+    for (; bits > link->frame_bits; bits -= link->frame_bits)
         link->frame_number++;
-    }
     link->frame_used_bits += bits;
     return (link->frame_number + 1) * period_ns;
 }
@@ -110,9 +104,8 @@ static uint64_t exit_in_frames(fw_link *link, size_t bytes, uint64_t now_ns)
 /* A switch's queue of cells: what of everything accepted so far has not left when the packet's last cell is there. */
 static bool cells_overflow(const fw_link *link, uint64_t exit_ns, uint64_t now_ns)
 {
-    if (link->queue_cells == UINT32_MAX || link->cell_bytes == 0 || link->bits_per_s == 0) {
+    if (link->queue_cells == UINT32_MAX || link->cell_bytes == 0 || link->bits_per_s == 0)
         return false;
-    }
     double cells = (double)(exit_ns - now_ns) / NS_PER_S * (double)link->bits_per_s / 8 / link->cell_bytes;
     return cells > (double)link->queue_cells + 1; /* one is being sent */
 }
@@ -120,19 +113,16 @@ static bool cells_overflow(const fw_link *link, uint64_t exit_ns, uint64_t now_n
 bool fw_link_admit(fw_link *link, size_t bytes, uint64_t now_us, uint64_t *exit_us)
 {
     *exit_us = now_us;
-    if (link->bits_per_s == 0 && link->frame_us == 0) {
+    if (link->bits_per_s == 0 && link->frame_us == 0)
         return true;
-    }
     uint64_t now_ns = now_us * NS_PER_US;
     size_t cost = line_bytes(link, bytes);
     forget_what_has_left(link, now_ns);
-    if (queue_is_full(link, cost, now_ns) || (link->count == link->ring_capacity && !ring_grow(link))) {
+    if (queue_is_full(link, cost, now_ns) || (link->count == link->ring_capacity && !ring_grow(link)))
         return false;
-    }
     uint64_t exit_ns = link->frame_us ? exit_in_frames(link, cost, now_ns) : exit_at_rate(link, cost, now_ns);
-    if (cells_overflow(link, exit_ns, now_ns)) {
+    if (cells_overflow(link, exit_ns, now_ns))
         return false;
-    }
     link->free_at_ns = exit_ns;
     link->ring[(link->first + link->count) % link->ring_capacity] =
         (fw_waiting){.exit_ns = link->free_at_ns, .bytes = cost};

@@ -37,9 +37,8 @@ static bool in_range(const fw_range *range, uint32_t value)
 static size_t message_size(const uint8_t *message, size_t available)
 {
     size_t size = 0;
-    if (available < MESSAGE_HEAD_BYTES) {
+    if (available < MESSAGE_HEAD_BYTES)
         return 0;
-    }
     switch (message[0]) {
     case FW_GO:
         size = MESSAGE_HEAD_BYTES;
@@ -48,9 +47,8 @@ static size_t message_size(const uint8_t *message, size_t available)
         size = OK_BYTES;
         break;
     case FW_RESEND:
-        if (available < RESEND_HEAD_BYTES) {
+        if (available < RESEND_HEAD_BYTES)
             return 0;
-        }
         size = (RESEND_HEAD_BYTES + 2u * read16(message + RESEND_COUNT) + 3u) & ~(size_t)3;
         break;
     default:
@@ -62,24 +60,20 @@ static size_t message_size(const uint8_t *message, size_t available)
 static bool resend_lists(const uint8_t *message, const fw_range *packet)
 {
     unsigned count = read16(message + RESEND_COUNT);
-    for (unsigned i = 0; i < count; i++) {
-        if (in_range(packet, read16(message + RESEND_HEAD_BYTES + 2 * i))) {
+    for (unsigned i = 0; i < count; i++)
+        if (in_range(packet, read16(message + RESEND_HEAD_BYTES + 2 * i)))
             return true;
-        }
-    }
     return false;
 }
 
 static bool message_met(const fw_condition *condition, const uint8_t *message)
 {
     bool whole_packet = condition->any_type || (condition->types & 1u << FW_CONTROL);
-    if (!whole_packet && !(condition->messages & 1u << message[0])) {
+    if (!whole_packet && !(condition->messages & 1u << message[0]))
         return false;
-    }
     if (!in_range(&condition->buffer, read32(message + MESSAGE_BUFFER)) ||
-        !in_range(&condition->sequence, read16(message + MESSAGE_SEQUENCE))) {
+        !in_range(&condition->sequence, read16(message + MESSAGE_SEQUENCE)))
         return false;
-    }
     return !condition->packet.set || (message[0] == FW_RESEND && resend_lists(message, &condition->packet));
 }
 
@@ -90,12 +84,10 @@ static bool control_met(const fw_condition *condition, const uint8_t *netblt, si
     size_t at = OFFSET_MESSAGES;
     while (at < end) {
         size_t size = message_size(netblt + at, end - at);
-        if (size == 0) {
+        if (size == 0)
             return false;
-        }
-        if (message_met(condition, netblt + at)) {
+        if (message_met(condition, netblt + at))
             return true;
-        }
         at += size;
     }
     return false;
@@ -119,20 +111,16 @@ static bool is_empty(const fw_condition *condition)
 
 bool fw_condition_met(const fw_condition *condition, const uint8_t *netblt, size_t length)
 {
-    if (is_empty(condition)) {
+    if (is_empty(condition))
         return true;
-    }
-    if (length <= OFFSET_TYPE) {
+    if (length <= OFFSET_TYPE)
         return false;
-    }
     uint8_t type = netblt[OFFSET_TYPE];
-    if (!type_named(condition, type) || !in_range(&condition->type_code, type)) {
+    if (!type_named(condition, type) || !in_range(&condition->type_code, type))
         return false;
-    }
     bool message_needed = type == FW_CONTROL && condition->messages && !(condition->types & 1u << FW_CONTROL);
-    if (!wants_fields(condition) && !message_needed) {
+    if (!wants_fields(condition) && !message_needed)
         return true;
-    }
     switch (type) {
     case FW_DATA:
     case FW_LDATA:

@@ -33,11 +33,10 @@ static bool read_count(fw_words *words, uint32_t minimum, uint32_t maximum, uint
 static bool parse_action_head(fw_words *words, flakeway_action *action)
 {
     fw_word word;
-    if (!fw_next_word(words, &word)) {
+    if (!fw_next_word(words, &word))
         return fw_fail(words, word,
                        "nothing here: a rule begins with pass, drop, delay, duplicate, swap, hold, corrupt, "
                        "truncate or hook");
-    }
     if (fw_word_is(word, "pass")) {
         action->kind = FLAKEWAY_PASS;
     } else if (fw_word_is(word, "drop")) {
@@ -82,20 +81,17 @@ static bool parse_action_option(const fw_words *words, fw_word word, flakeway_ac
         return fw_read_number(words, value, 0, FLAKEWAY_PACKET_MAX_BYTES * 8u - 1, &action->corrupt_first);
     }
     if (action->kind == FLAKEWAY_CORRUPT && fw_word_value(word, "byte", &value)) {
-        if (!fw_read_range(words, value, 0, FLAKEWAY_PACKET_MAX_BYTES - 1, &range)) {
+        if (!fw_read_range(words, value, 0, FLAKEWAY_PACKET_MAX_BYTES - 1, &range))
             return false;
-        }
         action->corrupt_one_bit = false;
         action->corrupt_first = range.first;
         action->corrupt_last = range.last;
         return true;
     }
-    if (action->kind == FLAKEWAY_DUPLICATE && fw_word_value(word, "count", &value)) {
+    if (action->kind == FLAKEWAY_DUPLICATE && fw_word_value(word, "count", &value))
         return fw_read_number(words, value, 1, COPIES_MAX, &action->copies);
-    }
-    if (action->kind == FLAKEWAY_DUPLICATE && fw_word_value(word, "gap", &value)) {
+    if (action->kind == FLAKEWAY_DUPLICATE && fw_word_value(word, "gap", &value))
         return fw_read_time(words, value, &action->gap_us);
-    }
     *known = false;
     return true;
 }
@@ -122,9 +118,8 @@ static bool add_type_name(fw_word word, fw_condition *condition)
 /* "DATA", "GO|OK". */
 static bool parse_type_names(const fw_words *words, fw_word word, fw_condition *condition)
 {
-    if (!condition->any_type) {
+    if (!condition->any_type)
         return fw_fail(words, word, "is a second type; write GO|OK for either");
-    }
     fw_word part = {.start = word.start, .length = 0, .column = word.column};
     for (size_t i = 0; i <= word.length; i++) {
         if (i < word.length && word.start[i] != '|') {
@@ -147,27 +142,20 @@ static bool parse_key(const fw_words *words, fw_word word, fw_rule_spec *rule)
 {
     fw_word value;
     fw_condition *condition = &rule->condition;
-    if (fw_word_value(word, "type", &value)) {
+    if (fw_word_value(word, "type", &value))
         return fw_read_range(words, value, 0, UINT8_MAX, &condition->type_code);
-    }
-    if (fw_word_value(word, "buffer", &value)) {
+    if (fw_word_value(word, "buffer", &value))
         return fw_read_range(words, value, 0, UINT32_MAX, &condition->buffer);
-    }
-    if (fw_word_value(word, "packet", &value)) {
+    if (fw_word_value(word, "packet", &value))
         return fw_read_range(words, value, 0, UINT16_MAX, &condition->packet);
-    }
-    if (fw_word_value(word, "seq", &value)) {
+    if (fw_word_value(word, "seq", &value))
         return fw_read_range(words, value, 0, UINT16_MAX, &condition->sequence);
-    }
-    if (fw_word_value(word, "nth", &value)) {
+    if (fw_word_value(word, "nth", &value))
         return fw_read_range(words, value, 1, UINT32_MAX, &rule->nth);
-    }
-    if (fw_word_value(word, "every", &value)) {
+    if (fw_word_value(word, "every", &value))
         return fw_read_number(words, value, 1, UINT32_MAX, &rule->every);
-    }
-    if (fw_word_value(word, "chance", &value)) {
+    if (fw_word_value(word, "chance", &value))
         return fw_read_percent(words, value, &rule->chance_ppb);
-    }
     return fw_fail(words, word,
                    "is no option of this action and no condition; conditions are type=, buffer=, packet=, "
                    "seq=, nth=, every=, chance=");
@@ -180,9 +168,8 @@ static bool parse_condition(const fw_words *words, fw_word word, fw_rule_spec *r
         rule->condition.directions = directions;
         return true;
     }
-    if (memchr(word.start, '=', word.length)) {
+    if (memchr(word.start, '=', word.length))
         return parse_key(words, word, rule);
-    }
     return parse_type_names(words, word, &rule->condition);
 }
 
@@ -206,21 +193,16 @@ static bool check_condition(const fw_words *words, const fw_rule_spec *rule)
     bool has_data = condition->any_type || (condition->types & data);
     bool has_control = condition->any_type || condition->messages || (condition->types & control);
     bool has_resend = condition->any_type || (condition->types & control) || (condition->messages & 1u << FW_RESEND);
-    if (condition->type_code.set && !condition->any_type) {
+    if (condition->type_code.set && !condition->any_type)
         return refuse_key(words, "type", "and a type's name exclude each other");
-    }
-    if (condition->buffer.set && !has_data && !has_control) {
+    if (condition->buffer.set && !has_data && !has_control)
         return refuse_key(words, "buffer", "can only be asked of DATA, LDATA, CONTROL, GO, OK and RESEND");
-    }
-    if (condition->packet.set && !has_data && !has_resend) {
+    if (condition->packet.set && !has_data && !has_resend)
         return refuse_key(words, "packet", "can only be asked of DATA, LDATA and RESEND");
-    }
-    if (condition->sequence.set && !has_control) {
+    if (condition->sequence.set && !has_control)
         return refuse_key(words, "seq", "can only be asked of CONTROL, GO, OK and RESEND");
-    }
-    if (rule->nth.set && rule->every) {
+    if (rule->nth.set && rule->every)
         return refuse_key(words, "every", "and nth= exclude each other");
-    }
     return true;
 }
 
@@ -230,17 +212,14 @@ static bool parse_rule(fw_words *words, fw_rule_spec *rule)
     *rule = (fw_rule_spec){.chance_ppb = FW_PPB_ALWAYS};
     rule->condition.directions = BOTH_DIRECTIONS;
     rule->condition.any_type = true;
-    if (!parse_action_head(words, &rule->action)) {
+    if (!parse_action_head(words, &rule->action))
         return false;
-    }
     while (fw_next_word(words, &word)) {
         bool known;
-        if (!parse_action_option(words, word, &rule->action, &known)) {
+        if (!parse_action_option(words, word, &rule->action, &known))
             return false;
-        }
-        if (!known && !parse_condition(words, word, rule)) {
+        if (!known && !parse_condition(words, word, rule))
             return false;
-        }
     }
     return check_condition(words, rule);
 }
@@ -315,26 +294,21 @@ static bool parse_setting(fw_words *words, fw_setting *setting)
     bool known;
     fw_next_word(words, &word);
     setting->directions = BOTH_DIRECTIONS;
-    if (!parse_setting_argument(words, setting)) {
+    if (!parse_setting_argument(words, setting))
         return false;
-    }
     while (fw_next_word(words, &word)) {
-        if (fw_read_direction(word, &setting->directions)) {
+        if (fw_read_direction(word, &setting->directions))
             continue;
-        }
         if (setting->kind == FW_SET_REORDER && fw_word_is(word, "by")) {
             fw_next_word(words, &word);
-            if (!fw_read_time(words, word, &setting->time_us)) {
+            if (!fw_read_time(words, word, &setting->time_us))
                 return false;
-            }
         } else if (setting->kind == FW_SET_DUPLICATE && fw_word_value(word, "gap", &value)) {
-            if (!fw_read_time(words, value, &setting->time_us)) {
+            if (!fw_read_time(words, value, &setting->time_us))
                 return false;
-            }
         } else if (fw_parse_path_option(words, word, setting, &known)) {
-            if (!known) {
+            if (!known)
                 return false;
-            }
         } else {
             return fw_fail(words, word,
                            "does not belong here: a rate has a direction (a>b, b>a) and no conditions; "
@@ -365,13 +339,11 @@ int flakeway_parse_action(const char *text, flakeway_action *action, flakeway_er
     fw_word word;
     bool known;
     *action = (flakeway_action){0};
-    if (!parse_action_head(&words, action)) {
+    if (!parse_action_head(&words, action))
         return -1;
-    }
     while (fw_next_word(&words, &word)) {
-        if (!parse_action_option(&words, word, action, &known)) {
+        if (!parse_action_option(&words, word, action, &known))
             return -1;
-        }
         if (!known) {
             fw_fail(&words, word, "is no option of this action; a hook's answer has no conditions");
             return -1;

@@ -8,18 +8,16 @@
 
 static bool parse_cells(fw_words *words, fw_word word, fw_setting *setting)
 {
-    if (!fw_read_pair(words, word, &setting->bytes, &setting->cell_bytes)) {
+    if (!fw_read_pair(words, word, &setting->bytes, &setting->cell_bytes))
         return false;
-    }
     return setting->bytes <= setting->cell_bytes || fw_fail(words, word, "is a cell that carries more than it is long");
 }
 
 static bool parse_frames(fw_words *words, fw_word word, fw_setting *setting)
 {
     fw_word bits;
-    if (!fw_read_time(words, word, &setting->time_us)) {
+    if (!fw_read_time(words, word, &setting->time_us))
         return false;
-    }
     fw_next_word(words, &bits);
     return fw_read_bits(words, bits, &setting->bits_per_s) &&
            (setting->time_us > 0 || fw_fail(words, word, "is no time from frame to frame"));
@@ -28,9 +26,8 @@ static bool parse_frames(fw_words *words, fw_word word, fw_setting *setting)
 static bool parse_gilbert(fw_words *words, fw_word word, fw_setting *setting)
 {
     fw_word leave;
-    if (!fw_read_percent(words, word, &setting->ppb)) {
+    if (!fw_read_percent(words, word, &setting->ppb))
         return false;
-    }
     setting->bad_loss_ppb = FW_PPB_ALWAYS;
     fw_next_word(words, &leave);
     return fw_read_percent(words, leave, &setting->to_good_ppb);
@@ -58,9 +55,8 @@ static bool parse_late(fw_words *words, fw_setting *setting)
 {
     fw_word word;
     fw_next_word(words, &word);
-    if (!fw_read_time(words, word, &setting->time_us)) {
+    if (!fw_read_time(words, word, &setting->time_us))
         return false;
-    }
     fw_next_word(words, &word);
     return fw_read_percent(words, word, &setting->ppb);
 }

@@ -38,16 +38,13 @@ struct pcapng_writer {
 
 static bool reserve(pcapng_writer *writer, size_t more)
 {
-    if (writer->error) {
+    if (writer->error)
         return false;
-    }
-    if (writer->length + more <= writer->capacity) {
+    if (writer->length + more <= writer->capacity)
         return true;
-    }
     size_t capacity = writer->capacity ? writer->capacity : 4096;
-    while (capacity < writer->length + more) {
+    while (capacity < writer->length + more)
         capacity *= 2;
-    }
     uint8_t *bytes = realloc(writer->bytes, capacity);
     if (!bytes) {
         writer->error = ENOMEM;
@@ -69,9 +66,8 @@ static void put(pcapng_writer *writer, const void *bytes, size_t length)
 static void put_number(pcapng_writer *writer, uint64_t number, size_t bytes)
 {
     uint8_t little_endian[8];
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         little_endian[i] = (uint8_t)(number >> 8 * i);
-    }
     put(writer, little_endian, bytes);
 }
 
@@ -95,18 +91,16 @@ static size_t text_length(const char *text)
     size_t length = strnlen(text, OPTION_MAX_BYTES + 1);
     if (length > OPTION_MAX_BYTES) {
         length = OPTION_MAX_BYTES;
-        while (length && ((unsigned char)text[length] & 0xc0) == 0x80) {
+        while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
             length--;
-        }
     }
     return length;
 }
 
 static void put_text_option(pcapng_writer *writer, unsigned code, const char *text)
 {
-    if (text && text[0]) {
+    if (text && text[0])
         put_option(writer, code, text, text_length(text));
-    }
 }
 
 static void begin_block(pcapng_writer *writer, uint32_t type)
@@ -125,14 +119,12 @@ static bool end_block(pcapng_writer *writer)
         writer->length = writer->block;
         return false;
     }
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++)
         writer->bytes[writer->block + 4 + i] = (uint8_t)(total >> 8 * i);
-    }
     if (writer->file) {
         errno = 0;
-        if (fwrite(writer->bytes, 1, writer->length, writer->file) != writer->length) {
+        if (fwrite(writer->bytes, 1, writer->length, writer->file) != writer->length)
             writer->error = errno ? errno : EIO;
-        }
         writer->length = 0;
     }
     return writer->error == 0;
@@ -143,9 +135,8 @@ static bool end_block(pcapng_writer *writer)
 pcapng_writer *pcapng_new(FILE *file, const char *application)
 {
     pcapng_writer *writer = calloc(1, sizeof *writer);
-    if (!writer) {
+    if (!writer)
         return NULL;
-    }
     writer->file = file;
     begin_block(writer, BLOCK_SECTION_HEADER);
     put_number(writer, BYTE_ORDER_MAGIC, 4);
@@ -153,9 +144,8 @@ pcapng_writer *pcapng_new(FILE *file, const char *application)
     put_number(writer, 0, 2);
     put_number(writer, UINT64_MAX, 8); /* the section's length is not given */
     put_text_option(writer, OPTION_SHB_APPLICATION, application);
-    if (application && application[0]) {
+    if (application && application[0])
         put_option(writer, OPTION_END, NULL, 0);
-    }
     end_block(writer);
     return writer;
 }
@@ -195,19 +185,16 @@ static void put_packet_options(pcapng_writer *writer, const pcapng_packet *packe
         put_number(writer, packet->packet_id, 8);
     }
     put_text_option(writer, OPTION_COMMENT, packet->comment);
-    if (has_comment || packet->packet_id || packet->direction != PCAPNG_UNKNOWN) {
+    if (has_comment || packet->packet_id || packet->direction != PCAPNG_UNKNOWN)
         put_option(writer, OPTION_END, NULL, 0);
-    }
 }
 
 bool pcapng_write(pcapng_writer *writer, const pcapng_packet *packet)
 {
-    if (!writer->error && packet->interface >= (unsigned)writer->interfaces) {
+    if (!writer->error && packet->interface >= (unsigned)writer->interfaces)
         writer->error = EINVAL; /* a packet of an interface that was never added */
-    }
-    if (writer->error) {
+    if (writer->error)
         return false;
-    }
     begin_block(writer, BLOCK_ENHANCED_PACKET);
     put_number(writer, packet->interface, 4);
     put_number(writer, packet->time_ns >> 32, 4);
@@ -216,9 +203,8 @@ bool pcapng_write(pcapng_writer *writer, const pcapng_packet *packet)
     put_number(writer, packet->original_length ? packet->original_length : packet->length, 4);
     put_padded(writer, packet->bytes, packet->length);
     put_packet_options(writer, packet);
-    if (!end_block(writer)) {
+    if (!end_block(writer))
         return false;
-    }
     writer->packets++;
     return true;
 }
@@ -231,9 +217,8 @@ const uint8_t *pcapng_bytes(const pcapng_writer *writer, size_t *length)
 
 bool pcapng_flush(pcapng_writer *writer)
 {
-    if (writer->file && !writer->error && fflush(writer->file) != 0) {
+    if (writer->file && !writer->error && fflush(writer->file) != 0)
         writer->error = errno;
-    }
     return writer->error == 0;
 }
 

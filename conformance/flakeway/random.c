@@ -14,9 +14,8 @@ void fw_random_seed(fw_random *random, uint64_t seed, uint64_t stream)
 {
     uint64_t mix = stream;
     uint64_t state = seed ^ splitmix(&mix);
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         random->state[i] = splitmix(&state);
-    }
 }
 
 static uint64_t rotate_left(uint64_t x, unsigned bits)
@@ -40,9 +39,8 @@ uint64_t fw_random_next(fw_random *random)
 
 uint64_t fw_below(uint64_t draw, uint64_t bound)
 {
-    if (bound > UINT64_C(1) << 32) {
+    if (bound > UINT64_C(1) << 32)
         return (uint64_t)(((unsigned __int128)draw * bound) >> 64);
-    }
     return ((draw >> 32) * bound) >> 32; /* the upper half of the draw, scaled: no division, no bias that matters */
 }
 
@@ -56,14 +54,12 @@ double fw_exponential(fw_random *random)
     double u = ((double)(fw_random_next(random) >> 11) + 1) / 9007199254740992.0; /* 2^53: in (0, 1] */
     double result = 0;
     /* NOLINTNEXTLINE(cert-flp30-c,clang-analyzer-security.FloatLoopCounter) */
-    for (; u < 0.5; u *= 2) {
+    for (; u < 0.5; u *= 2)
         result += 0.69314718055994530942; /* ln 2 */
-    }
     double x = (1 - u) / (1 + u);
     double power = x;
     /* NOLINTNEXTLINE(cert-flp30-c) */
-    for (int k = 1; k < 40; k += 2, power *= x * x) {
+    for (int k = 1; k < 40; k += 2, power *= x * x)
         result += 2 * power / k;
-    }
     return result;
 }

@@ -60,9 +60,8 @@ static uint64_t elapsed_ns(const relay *r)
 static void end(relay *r, enum relay_exit code)
 {
     r->over = true;
-    if (code > r->exit) {
+    if (code > r->exit)
         r->exit = code;
-    }
 }
 
 /* What the sender's kernel left to the card: the checksum from csum_start to the end, stored csum_offset behind it. */
@@ -102,9 +101,8 @@ static void send_released(relay *r, const flakeway_released *released, uint64_t 
 static void release_due(relay *r, uint64_t now_ns)
 {
     flakeway_released released;
-    while (flakeway_release(r->engine, now_ns / NS_PER_US, &released)) {
+    while (flakeway_release(r->engine, now_ns / NS_PER_US, &released))
         send_released(r, &released, now_ns);
-    }
 }
 
 /* ---- in --------------------------------------------------------------------------------------------------- */
@@ -122,9 +120,8 @@ static void offer(relay *r, enum flakeway_direction direction, const uint8_t *fr
     flakeway_capture_entered(&r->capture, direction, id, frame + ETH_HLEN, view->total_bytes,
                              r->start_real_ns + now_ns);
     release_due(r, now_ns);
-    if (++r->netblt_packets == r->options->max_packets) {
+    if (++r->netblt_packets == r->options->max_packets)
         end(r, RELAY_DONE);
-    }
 }
 
 /* A segmented UDP send crosses a veth as one large frame: the packets that a network card would have made of it. */
@@ -169,18 +166,16 @@ static void take_frame(relay *r, enum flakeway_direction direction, struct virti
     if (ipv4 && !netblt && r->options->all_ip && view.total_bytes >= IPV4_HEADER_BYTES &&
         view.total_bytes <= length - ETH_HLEN) {
         view.netblt_length = 0; /* rates only: rules read NETBLT's headers */
-        if (offload->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
+        if (offload->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
             complete_checksum(offload, frame, ETH_HLEN + view.total_bytes);
-        }
         offer(r, direction, frame, &view);
     } else if (!netblt) {
         forward_untouched(r, direction, offload, frame, length);
     } else if (view.udp && offload->gso_type == VIRTIO_NET_HDR_GSO_UDP_L4 && offload->gso_size) {
         offer_segments(r, direction, frame, &view, offload->gso_size);
     } else {
-        if (view.udp && (offload->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)) {
+        if (view.udp && (offload->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
             ipv4_set_udp_checksum(frame + ETH_HLEN); /* the sender's kernel left it to the card */
-        }
         offer(r, direction, frame, &view);
     }
 }
@@ -190,13 +185,11 @@ static uint8_t *restore_vlan(struct msghdr *header, frame_slot *slot, size_t *le
 {
     struct tpacket_auxdata aux;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
-        if (part->cmsg_level != SOL_PACKET || part->cmsg_type != PACKET_AUXDATA) {
+        if (part->cmsg_level != SOL_PACKET || part->cmsg_type != PACKET_AUXDATA)
             continue;
-        }
         memcpy(&aux, CMSG_DATA(part), sizeof aux);
-        if (!(aux.tp_status & TP_STATUS_VLAN_VALID)) {
+        if (!(aux.tp_status & TP_STATUS_VLAN_VALID))
             continue;
-        }
         uint16_t tag[2] = {htons(aux.tp_status & TP_STATUS_VLAN_TPID_VALID ? aux.tp_vlan_tpid : ETH_P_8021Q),
                            htons(aux.tp_vlan_tci)};
         memmove(slot->bytes, slot->bytes + VLAN_TAG_BYTES, MAC_BYTES);
@@ -236,16 +229,14 @@ static void receive(relay *r, enum flakeway_direction side)
     prepare_batch(batch);
     int count = recvmmsg(r->sockets[side].fd, batch->messages, BATCH_FRAMES, MSG_DONTWAIT, NULL);
     if (count < 0) {
-        if (errno != EAGAIN && errno != EINTR) {
+        if (errno != EAGAIN && errno != EINTR)
             check_interface(r, &r->sockets[side]); /* ENETDOWN also when it was only set down */
-        }
         return;
     }
     for (int i = 0; i < count && !r->over; i++) {
         frame_slot *slot = &batch->slots[i];
-        if (batch->messages[i].msg_len < sizeof slot->offload + ETH_HLEN) {
+        if (batch->messages[i].msg_len < sizeof slot->offload + ETH_HLEN)
             continue;
-        }
         size_t length = batch->messages[i].msg_len - sizeof slot->offload;
         uint8_t *frame = restore_vlan(&batch->messages[i].msg_hdr, slot, &length);
         take_frame(r, side, &slot->offload, frame, length);
@@ -263,12 +254,10 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static uint64_t next_wakeup_us(const relay *r)
 {
     uint64_t wakeup_us = flakeway_deadline(r->engine);
-    if (r->options->duration_us) {
+    if (r->options->duration_us)
         wakeup_us = earlier(wakeup_us, r->options->duration_us);
-    }
-    if (r->capture_file) {
+    if (r->capture_file)
         wakeup_us = earlier(wakeup_us, r->flushed_us + FLUSH_EVERY_US);
-    }
     return wakeup_us;
 }
 
@@ -280,9 +269,8 @@ static void wait_for_events(relay *r, struct pollfd fds[3])
                        : wakeup_us * NS_PER_US > now_ns ? wakeup_us * NS_PER_US - now_ns
                                                         : 0;
     const struct timespec timeout = {.tv_sec = (time_t)(wait_ns / NS_PER_S), .tv_nsec = (long)(wait_ns % NS_PER_S)};
-    for (unsigned side = 0; side < 2; side++) {
+    for (unsigned side = 0; side < 2; side++)
         fds[side] = (struct pollfd){.fd = r->sockets[side].fd, .events = POLLIN};
-    }
     fds[2] = (struct pollfd){.fd = r->signals, .events = POLLIN};
     ppoll(fds, 3, &timeout, NULL);
 }
@@ -291,9 +279,8 @@ static void flush_capture(relay *r, uint64_t now_us)
 {
     if (r->capture_file && now_us >= r->flushed_us + FLUSH_EVERY_US) {
         r->flushed_us = now_us;
-        if (!pcapng_flush(r->capture.writer)) {
+        if (!pcapng_flush(r->capture.writer))
             end(r, RELAY_BROKE); /* said when the file is closed */
-        }
     }
 }
 
@@ -309,14 +296,11 @@ void relay_run(relay *r)
         wait_for_events(r, fds);
         uint64_t now_ns = elapsed_ns(r);
         release_due(r, now_ns);
-        for (unsigned side = 0; side < 2 && !r->over; side++) {
-            if (fds[side].revents) {
+        for (unsigned side = 0; side < 2 && !r->over; side++)
+            if (fds[side].revents)
                 receive(r, (enum flakeway_direction)side);
-            }
-        }
-        if (fds[2].revents || (r->options->duration_us && now_ns / NS_PER_US >= r->options->duration_us)) {
+        if (fds[2].revents || (r->options->duration_us && now_ns / NS_PER_US >= r->options->duration_us))
             end(r, RELAY_DONE);
-        }
         flush_capture(r, now_ns / NS_PER_US);
     }
     free(r->batch);

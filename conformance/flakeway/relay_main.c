@@ -62,14 +62,12 @@ static bool open_capture(relay *r)
 
 static void close_capture(relay *r)
 {
-    if (!r->capture_file) {
+    if (!r->capture_file)
         return;
-    }
     pcapng_flush(r->capture.writer);
     int problem = pcapng_error(r->capture.writer);
-    if (fclose(r->capture_file) != 0 && !problem) {
+    if (fclose(r->capture_file) != 0 && !problem)
         problem = errno;
-    }
     if (problem) {
         fprintf(stderr, "flakeway: --capture %s: %s; what is there is incomplete\n", r->options->capture_path,
                 strerror(problem));
@@ -84,10 +82,8 @@ static bool start(relay *r)
     struct timespec monotonic;
     if (!relay_apply_texts(r->options, r->engine) ||
         !relay_socket_open(&r->sockets[RELAY_LEFT], "left", r->options->interfaces[RELAY_LEFT]) ||
-        !relay_socket_open(&r->sockets[RELAY_RIGHT], "right", r->options->interfaces[RELAY_RIGHT]) ||
-        !open_capture(r)) {
+        !relay_socket_open(&r->sockets[RELAY_RIGHT], "right", r->options->interfaces[RELAY_RIGHT]) || !open_capture(r))
         return false;
-    }
     r->signals = take_signals();
     if (r->signals < 0) {
         fprintf(stderr, "flakeway: %s\n", strerror(errno));
@@ -107,9 +103,8 @@ int main(int argc, char **argv)
 {
     static relay_options options;
     int early = relay_read_options(&options, argc, argv);
-    if (early >= 0) {
+    if (early >= 0)
         return early;
-    }
     relay r = {.options = &options, .sockets = {{.fd = -1}, {.fd = -1}}, .signals = -1, .exit = RELAY_DONE};
     r.engine = flakeway_new(options.seed_given ? options.seed : draw_seed());
     if (!r.engine) {
@@ -118,9 +113,8 @@ int main(int argc, char **argv)
     }
     if (start(&r)) {
         relay_run(&r);
-        for (unsigned side = 0; side < 2; side++) {
+        for (unsigned side = 0; side < 2; side++)
             relay_socket_count_drops(&r.sockets[side]);
-        }
         close_capture(&r);
         relay_report(&r);
     } else {

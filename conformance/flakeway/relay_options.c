@@ -106,9 +106,8 @@ static bool read_one(relay_options *options, int code)
         options->seed_given = true;
         return read_number("seed", optarg, UINT64_MAX, &options->seed);
     case 'u':
-        if (!read_number("udp-port", optarg, UINT16_MAX, &number)) {
+        if (!read_number("udp-port", optarg, UINT16_MAX, &number))
             return false;
-        }
         options->udp_port = (uint16_t)number;
         return true;
     case 'c':
@@ -168,9 +167,8 @@ int relay_read_options(relay_options *options, int argc, char **argv)
                                {"rule", required_argument, NULL, 'R'},
                                {"rules", required_argument, NULL, 'F'},
                                {"help", no_argument, NULL, 'h'}};
-    for (size_t i = 0; i < RATE_OPTIONS; i++) {
+    for (size_t i = 0; i < RATE_OPTIONS; i++)
         table[12 + i] = (struct option){rate_options[i].option, required_argument, NULL, OPTION_RATE + (int)i};
-    }
     *options = (relay_options){.udp_port = DEFAULT_UDP_PORT};
     int code;
     while ((code = getopt_long(argc, argv, "h", table, NULL)) != -1) {
@@ -178,9 +176,8 @@ int relay_read_options(relay_options *options, int argc, char **argv)
             fputs(usage, stdout);
             return RELAY_DONE;
         }
-        if (code == '?' || !read_one(options, code)) {
+        if (code == '?' || !read_one(options, code))
             return RELAY_USAGE;
-        }
     }
     return check_options(options, argc, argv) ? -1 : RELAY_USAGE;
 }
@@ -204,13 +201,11 @@ static bool apply_file(const char *path, flakeway *engine)
     } else {
         text[length] = '\0';
         line = flakeway_add_lines(engine, text, &error);
-        if (line) {
+        if (line)
             fprintf(stderr, "flakeway: --rules %s: line %d, column %u: %s\n", path, line, error.column, error.message);
-        }
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
     free(text);
     return !unread && line == 0;
 }
@@ -221,11 +216,9 @@ static bool apply_rate(const relay_text *text, flakeway *engine)
     char statement[FLAKEWAY_RULE_TEXT_BYTES + 16];
     flakeway_error error;
     const char *setting = "";
-    for (size_t i = 0; i < RATE_OPTIONS; i++) {
-        if (strcmp(rate_options[i].option, text->option) == 0) {
+    for (size_t i = 0; i < RATE_OPTIONS; i++)
+        if (strcmp(rate_options[i].option, text->option) == 0)
             setting = rate_options[i].setting;
-        }
-    }
     snprintf(statement, sizeof statement, "%s %s", setting, text->text);
     int number = flakeway_add(engine, statement, &error);
     if (number < 0) {
@@ -244,13 +237,11 @@ bool relay_apply_texts(const relay_options *options, flakeway *engine)
         const relay_text *text = &options->texts[i];
         flakeway_error error;
         if (text->is_file) {
-            if (!apply_file(text->text, engine)) {
+            if (!apply_file(text->text, engine))
                 return false;
-            }
         } else if (strcmp(text->option, "rule") != 0) {
-            if (!apply_rate(text, engine)) {
+            if (!apply_rate(text, engine))
                 return false;
-            }
         } else if (flakeway_add(engine, text->text, &error) < 0) {
             fprintf(stderr, "flakeway: --rule \"%s\": column %u: %s\n", text->text, error.column, error.message);
             return false;

@@ -32,16 +32,14 @@ static void print_text(const relay *r)
     for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
         const flakeway_stats *stats = flakeway_get_stats(r->engine, (enum flakeway_direction)direction);
         printf("%-12s", ways[direction]);
-        for (unsigned i = 0; i < COLUMNS; i++) {
+        for (unsigned i = 0; i < COLUMNS; i++)
             printf(" %9" PRIu64, column(stats, i));
-        }
         putchar('\n');
     }
     printf("other frames passed untouched: %" PRIu64 " left > right, %" PRIu64 " right > left\n", r->other_frames[0],
            r->other_frames[1]);
-    if (flakeway_queued(r->engine)) {
+    if (flakeway_queued(r->engine))
         printf("not delivered yet: %zu packets were still delayed or held\n", flakeway_queued(r->engine));
-    }
     for (unsigned side = 0; side < 2; side++) {
         const relay_socket *s = &r->sockets[side];
         if (s->kernel_drops || s->send_failures) {
@@ -60,9 +58,8 @@ static void print_json_way(const relay *r, unsigned direction)
     const flakeway_stats *stats = flakeway_get_stats(r->engine, (enum flakeway_direction)direction);
     printf("\"%s\": {\"dropped\": %" PRIu64, direction == FLAKEWAY_A_TO_B ? "a_to_b" : "b_to_a",
            stats->dropped_by_rule + stats->dropped_by_loss + stats->dropped_by_queue);
-    for (unsigned i = 0; i < COLUMNS; i++) {
+    for (unsigned i = 0; i < COLUMNS; i++)
         printf(", \"%s\": %" PRIu64, names[i], column(stats, i));
-    }
     printf(", \"other_frames\": %" PRIu64 ", \"kernel_drops\": %" PRIu64 ", \"send_failures\": %" PRIu64 "}",
            r->other_frames[direction], r->sockets[direction].kernel_drops, r->sockets[1 - direction].send_failures);
 }
@@ -79,10 +76,9 @@ static void print_json(const relay *r)
 
 void relay_report(const relay *r)
 {
-    if (r->options->json) {
+    if (r->options->json)
         print_json(r);
-    } else {
+    else
         print_text(r);
-    }
     fflush(stdout);
 }

@@ -35,9 +35,8 @@ static int set_int(int fd, int level, int name, int value)
 /* The kernel's limit needs privilege to exceed; without it, the most that is allowed. */
 static void set_buffer(int fd, int force, int plain)
 {
-    if (set_int(fd, SOL_SOCKET, force, SOCKET_BUFFER_BYTES) < 0) {
+    if (set_int(fd, SOL_SOCKET, force, SOCKET_BUFFER_BYTES) < 0)
         set_int(fd, SOL_SOCKET, plain, SOCKET_BUFFER_BYTES);
-    }
 }
 
 /* All frames of the interface, also those for other hosts; not our own; with offloads told, so that we can do what a
@@ -59,20 +58,17 @@ bool relay_socket_open(relay_socket *s, const char *option, const char *interfac
     /* Protocol 0: nothing arrives before bind() says from where. */
     s->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s->fd < 0) {
-        if (errno == EPERM || errno == EACCES) {
+        if (errno == EPERM || errno == EACCES)
             return say(option, interface,
                        "raw packet sockets are not allowed: run as root (or with CAP_NET_RAW, or in \"unshare -Urn\")");
-        }
         return say(option, interface, strerror(errno));
     }
-    if (s->index == 0) {
+    if (s->index == 0)
         return say(option, interface, "no such interface in this network namespace; \"ip link\" lists them");
-    }
     const struct sockaddr_ll address = {
         .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)s->index};
-    if (!configure(s) || bind(s->fd, (const struct sockaddr *)&address, sizeof address) < 0) {
+    if (!configure(s) || bind(s->fd, (const struct sockaddr *)&address, sizeof address) < 0)
         return say(option, interface, strerror(errno));
-    }
     return true;
 }
 
@@ -102,15 +98,13 @@ void relay_socket_send(relay_socket *s, const void *offload, const uint8_t *fram
             poll(&writable, 1, SEND_PATIENCE_MS);
             continue;
         }
-        if (errno == EINTR) {
+        if (errno == EINTR)
             continue;
-        }
-        if (errno == EMSGSIZE && s->too_long++ == 0) {
+        if (errno == EMSGSIZE && s->too_long++ == 0)
             fprintf(stderr,
                     "flakeway: a frame of %zu bytes is longer than %s takes: give both interfaces one MTU, or turn "
                     "segmentation offload off at the sender (ethtool -K IF tso off gso off)\n",
                     length, s->name);
-        }
         s->send_failures++;
         return;
     }
@@ -120,7 +114,6 @@ void relay_socket_count_drops(relay_socket *s)
 {
     struct tpacket_stats stats = {0};
     socklen_t length = sizeof stats;
-    if (getsockopt(s->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &length) == 0) {
+    if (getsockopt(s->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &length) == 0)
         s->kernel_drops += stats.tp_drops;
-    }
 }

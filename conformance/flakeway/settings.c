@@ -98,9 +98,8 @@ static void trim(const char *text, char *out, size_t capacity)
 {
     text += strspn(text, BLANKS);
     size_t length = strlen(text);
-    while (length && strchr(BLANKS, text[length - 1])) {
+    while (length && strchr(BLANKS, text[length - 1]))
         length--;
-    }
     snprintf(out, capacity, "%.*s", (int)length, text);
 }
 
@@ -108,22 +107,18 @@ int flakeway_add(flakeway *engine, const char *text, flakeway_error *error)
 {
     fw_statement statement;
     char trimmed[FLAKEWAY_RULE_TEXT_BYTES];
-    if (!fw_parse(text, &statement, error)) {
+    if (!fw_parse(text, &statement, error))
         return -1;
-    }
     trim(text, trimmed, sizeof trimmed);
     if (!statement.is_setting) {
         const fw_rule *rule = fw_rules_add(&engine->rules, &statement.rule, trimmed, engine->seed);
-        if (!rule && error) {
+        if (!rule && error)
             *error = (flakeway_error){.column = 1, .message = "no memory for another rule"};
-        }
         return rule ? rule->id : -1;
     }
-    for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
-        if (statement.setting.directions & 1u << direction) {
+    for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++)
+        if (statement.setting.directions & 1u << direction)
             set_one_way(&engine->ways[direction], &statement.setting, trimmed);
-        }
-    }
     return 0;
 }
 
@@ -135,9 +130,8 @@ static int each_line(flakeway *engine, const char *text, bool add, flakeway_erro
         fw_statement statement;
         snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "#\n"), text);
         bool empty = line[strspn(line, BLANKS)] == '\0';
-        if (!empty && (add ? flakeway_add(engine, line, error) < 0 : !fw_parse(line, &statement, error))) {
+        if (!empty && (add ? flakeway_add(engine, line, error) < 0 : !fw_parse(line, &statement, error)))
             return number;
-        }
         text += strcspn(text, "\n");
         text += *text == '\n';
     }
@@ -152,9 +146,8 @@ int flakeway_add_lines(flakeway *engine, const char *text, flakeway_error *error
 
 bool flakeway_remove(flakeway *engine, int rule, uint64_t now_us)
 {
-    if (!fw_rules_find(&engine->rules, rule)) {
+    if (!fw_rules_find(&engine->rules, rule))
         return false;
-    }
     fw_release_held_by(engine, rule, now_us);
     fw_rules_remove(&engine->rules, rule);
     return true;
@@ -164,9 +157,8 @@ void flakeway_clear(flakeway *engine, uint64_t now_us)
 {
     fw_release_held_by(engine, 0, now_us);
     fw_rules_clear(&engine->rules);
-    for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++) {
+    for (unsigned direction = 0; direction < FLAKEWAY_DIRECTIONS; direction++)
         fw_way_reset(&engine->ways[direction]);
-    }
 }
 
 const char *flakeway_rule_text(const flakeway *engine, int rule)

@@ -20,25 +20,21 @@ fw_words fw_words_of(const char *text, flakeway_error *error)
 
 bool fw_next_word(fw_words *words, fw_word *word)
 {
-    while (isspace((unsigned char)*words->at)) {
+    while (isspace((unsigned char)*words->at))
         words->at++;
-    }
     word->start = words->at;
     word->column = (unsigned)(words->at - words->begin) + 1;
-    while (*words->at && !isspace((unsigned char)*words->at)) {
+    while (*words->at && !isspace((unsigned char)*words->at))
         words->at++;
-    }
     word->length = (size_t)(words->at - word->start);
     return word->length > 0;
 }
 
 static bool same_letters(const char *a, const char *b, size_t length)
 {
-    for (size_t i = 0; i < length; i++) {
-        if (tolower((unsigned char)a[i]) != tolower((unsigned char)b[i])) {
+    for (size_t i = 0; i < length; i++)
+        if (tolower((unsigned char)a[i]) != tolower((unsigned char)b[i]))
             return false;
-        }
-    }
     return true;
 }
 
@@ -50,9 +46,8 @@ bool fw_word_is(fw_word word, const char *text)
 bool fw_word_value(fw_word word, const char *key, fw_word *value)
 {
     size_t length = strlen(key);
-    if (word.length <= length || word.start[length] != '=' || !same_letters(word.start, key, length)) {
+    if (word.length <= length || word.start[length] != '=' || !same_letters(word.start, key, length))
         return false;
-    }
     *value = (fw_word){.start = word.start + length + 1,
                        .length = word.length - length - 1,
                        .column = word.column + (unsigned)length + 1};
@@ -82,22 +77,19 @@ static bool read_decimal(fw_word word, uint64_t *whole, uint64_t *fraction, fw_w
     *whole = *fraction = 0;
     while (at < word.length && isdigit((unsigned char)word.start[at])) {
         *whole = *whole * 10 + (uint64_t)(word.start[at++] - '0');
-        if (*whole > WHOLE_MAX) {
+        if (*whole > WHOLE_MAX)
             return false;
-        }
     }
-    if (at == 0) {
+    if (at == 0)
         return false;
-    }
     if (at < word.length && word.start[at] == '.') {
         size_t point = at++;
         while (at < word.length && isdigit((unsigned char)word.start[at])) {
             weight /= 10;
             *fraction += weight * (uint64_t)(word.start[at++] - '0');
         }
-        if (at == point + 1 || at - point - 1 > FRACTION_DIGITS) {
+        if (at == point + 1 || at - point - 1 > FRACTION_DIGITS)
             return false;
-        }
     }
     *unit = (fw_word){.start = word.start + at, .length = word.length - at, .column = word.column + (unsigned)at};
     return true;
@@ -113,13 +105,11 @@ static uint64_t scale(uint64_t whole, uint64_t fraction, uint64_t factor)
 static bool plain_number(fw_word word, uint32_t *number)
 {
     uint64_t value = 0;
-    if (word.length == 0 || word.length > 10) {
+    if (word.length == 0 || word.length > 10)
         return false;
-    }
     for (size_t i = 0; i < word.length; i++) {
-        if (!isdigit((unsigned char)word.start[i])) {
+        if (!isdigit((unsigned char)word.start[i]))
             return false;
-        }
         value = value * 10 + (uint64_t)(word.start[i] - '0');
     }
     *number = (uint32_t)value;
@@ -128,9 +118,8 @@ static bool plain_number(fw_word word, uint32_t *number)
 
 bool fw_read_number(const fw_words *words, fw_word word, uint32_t minimum, uint32_t maximum, uint32_t *number)
 {
-    if (plain_number(word, number) && *number >= minimum && *number <= maximum) {
+    if (plain_number(word, number) && *number >= minimum && *number <= maximum)
         return true;
-    }
     char what[96];
     snprintf(what, sizeof what, "is not a number from %u to %u", minimum, maximum);
     return fw_fail(words, word, word.length ? what : "a number is missing here");
@@ -149,9 +138,8 @@ bool fw_read_range(const fw_words *words, fw_word word, uint32_t minimum, uint32
         }
     }
     if (!fw_read_number(words, first, minimum, maximum, &range->first) ||
-        !fw_read_number(words, last, minimum, maximum, &range->last)) {
+        !fw_read_number(words, last, minimum, maximum, &range->last))
         return false;
-    }
     range->set = true;
     return range->first <= range->last || fw_fail(words, word, "is a range that ends before it begins");
 }
@@ -165,10 +153,9 @@ bool fw_read_time(const fw_words *words, fw_word word, uint64_t *time_us)
     uint64_t whole;
     uint64_t fraction;
     fw_word unit;
-    if (!read_decimal(word, &whole, &fraction, &unit)) {
+    if (!read_decimal(word, &whole, &fraction, &unit))
         return fw_fail(words, word,
                        word.length ? "is not a time such as 5ms, 1.5s or 200us" : "a time is missing here");
-    }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (fw_word_is(unit, units[i].unit)) {
             *time_us = scale(whole, fraction, units[i].us);
@@ -183,14 +170,12 @@ bool fw_read_percent(const fw_words *words, fw_word word, uint32_t *ppb)
     uint64_t whole;
     uint64_t fraction;
     fw_word unit;
-    if (word.length == 0 || !read_decimal(word, &whole, &fraction, &unit) || !fw_word_is(unit, "%")) {
+    if (word.length == 0 || !read_decimal(word, &whole, &fraction, &unit) || !fw_word_is(unit, "%"))
         return fw_fail(words, word,
                        word.length ? "is not a percentage such as 2% or 0.5%" : "a percentage is missing here");
-    }
     uint64_t value = scale(whole, fraction, FW_PPB_ALWAYS / 100);
-    if (value > FW_PPB_ALWAYS) {
+    if (value > FW_PPB_ALWAYS)
         return fw_fail(words, word, "is more than 100%");
-    }
     *ppb = (uint32_t)value;
     return true;
 }
@@ -210,10 +195,9 @@ bool fw_read_rate(const fw_words *words, fw_word word, uint64_t *bits_per_s)
         *bits_per_s = 0;
         return true;
     }
-    if (!read_decimal(word, &whole, &fraction, &unit)) {
+    if (!read_decimal(word, &whole, &fraction, &unit))
         return fw_fail(words, word,
                        word.length ? "is not a rate such as 10Mbit or 64kbit/s" : "a rate is missing here");
-    }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (fw_word_is(unit, units[i].unit)) {
             *bits_per_s = scale(whole, fraction, units[i].bits);
@@ -236,14 +220,12 @@ bool fw_read_queue(const fw_words *words, fw_word word, uint32_t *packets, uint6
     bool number = read_decimal(word, &whole, &fraction, &unit);
     *packets = *cells = UINT32_MAX;
     *bytes = *time_us = UINT64_MAX;
-    if (number && (fw_word_is(unit, "us") || fw_word_is(unit, "ms") || fw_word_is(unit, "s"))) {
+    if (number && (fw_word_is(unit, "us") || fw_word_is(unit, "ms") || fw_word_is(unit, "s")))
         return fw_read_time(words, word, time_us);
-    }
-    if (!number || fraction) {
+    if (!number || fraction)
         return fw_fail(words, word,
                        word.length ? "is not a queue such as 20packets, 64KiB, 100ms or 256cells"
                                    : "a queue length is missing here");
-    }
     if (fw_word_is(unit, "packets") || fw_word_is(unit, "packet")) {
         *packets = (uint32_t)whole;
         return true;
@@ -268,9 +250,8 @@ bool fw_read_bytes(const fw_words *words, fw_word word, uint32_t *bytes)
     uint64_t whole;
     uint64_t fraction;
     fw_word unit;
-    if (!read_decimal(word, &whole, &fraction, &unit) || fraction || whole > BYTES_MAX || !fw_word_is(unit, "B")) {
+    if (!read_decimal(word, &whole, &fraction, &unit) || fraction || whole > BYTES_MAX || !fw_word_is(unit, "B"))
         return fw_fail(words, word, word.length ? "is not a size such as 38B" : "a size such as 38B is missing here");
-    }
     *bytes = (uint32_t)whole;
     return true;
 }
@@ -288,10 +269,9 @@ bool fw_read_bits(const fw_words *words, fw_word word, uint64_t *bits)
 bool fw_read_pair(const fw_words *words, fw_word word, uint32_t *first, uint32_t *second)
 {
     const char *slash = word.length ? memchr(word.start, '/', word.length) : NULL;
-    if (!slash) {
+    if (!slash)
         return fw_fail(words, word,
                        word.length ? "is not a pair such as 48/53" : "a pair such as 48/53 is missing here");
-    }
     size_t length = (size_t)(slash - word.start);
     fw_word one = {.start = word.start, .length = length, .column = word.column};
     fw_word two = {
@@ -301,14 +281,13 @@ bool fw_read_pair(const fw_words *words, fw_word word, uint32_t *first, uint32_t
 
 bool fw_read_direction(fw_word word, uint8_t *directions)
 {
-    if (fw_word_is(word, "a>b") || fw_word_is(word, "left>right")) {
+    if (fw_word_is(word, "a>b") || fw_word_is(word, "left>right"))
         *directions = 1u << FLAKEWAY_A_TO_B;
-    } else if (fw_word_is(word, "b>a") || fw_word_is(word, "right>left")) {
+    else if (fw_word_is(word, "b>a") || fw_word_is(word, "right>left"))
         *directions = 1u << FLAKEWAY_B_TO_A;
-    } else if (fw_word_is(word, "both")) {
+    else if (fw_word_is(word, "both"))
         *directions = 1u << FLAKEWAY_A_TO_B | 1u << FLAKEWAY_B_TO_A;
-    } else {
+    else
         return false;
-    }
     return true;
 }

@@ -53,9 +53,8 @@ static bool look_up(void *handle, const char *name, void *function, char *error,
 static bool load_functions(iut_library *library, char *error, size_t error_capacity)
 {
 #define LOOK_UP(name)                                                                                                  \
-    if (!look_up(library->handle, "netblt_iut_" #name, &library->name, error, error_capacity)) {                       \
-        return false;                                                                                                  \
-    }
+    if (!look_up(library->handle, "netblt_iut_" #name, &library->name, error, error_capacity))                         \
+        return false;
     FUNCTIONS(LOOK_UP)
 #undef LOOK_UP
     uint32_t version = library->abi_version();

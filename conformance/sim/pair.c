@@ -54,11 +54,10 @@ static void send_frame(pair *p, unsigned from, const uint8_t destination[4], siz
                                     .netblt_offset = IPV4_HEADER_BYTES,
                                     .netblt_length = netblt_length};
     uint64_t id = 0;
-    if (memcmp(destination, iut_local_address(p->sides[1 - from].iut), 4) == 0) {
+    if (memcmp(destination, iut_local_address(p->sides[1 - from].iut), 4) == 0)
         id = flakeway_offer(p->engine, (enum flakeway_direction)from, &packet, p->now_us);
-    } else {
+    else
         flakeway_capture_remark(&p->capture, "no host has the destination address");
-    }
     flakeway_capture_entered(&p->capture, (enum flakeway_direction)from, id, p->frame, packet.length,
                              p->now_us * NS_PER_US);
 }
@@ -76,20 +75,18 @@ static void drain(pair *p, unsigned from)
         p->result->packets[from]++;
         p->result->bytes[from] += length;
         send_frame(p, from, destination, length);
-        if (++p->packets_at_this_moment > PACKETS_PER_MOMENT_MAX) {
+        if (++p->packets_at_this_moment > PACKETS_PER_MOMENT_MAX)
             stop(p, PAIR_SPINNING);
-        } else if (p->options->limit_packets && total_packets(p) >= p->options->limit_packets) {
+        else if (p->options->limit_packets && total_packets(p) >= p->options->limit_packets)
             stop(p, PAIR_PACKET_LIMIT);
-        }
     }
 }
 
 /* Repairs the IP header of a packet that was changed on the way, in a copy: the engine's bytes are not ours. */
 static const uint8_t *arrived_frame(pair *p, const flakeway_released *released)
 {
-    if (!released->changed) {
+    if (!released->changed)
         return released->packet.bytes;
-    }
     memcpy(p->frame, released->packet.bytes, released->packet.length);
     ipv4_repair(p->frame, IPV4_HEADER_BYTES, released->packet.netblt_length);
     return p->frame;
@@ -113,9 +110,8 @@ static void deliver(pair *p)
 static void run_timers(pair *p)
 {
     for (unsigned i = 0; i < 2; i++) {
-        if (iut_deadline(p->sides[i].iut) <= p->now_us) {
+        if (iut_deadline(p->sides[i].iut) <= p->now_us)
             iut_advance(p->sides[i].iut, p->now_us);
-        }
         drain(p, i);
     }
 }
@@ -155,9 +151,8 @@ void pair_run(iut *a, iut *b, flakeway *engine, const pair_options *options, pai
               .result = result,
               .now_us = options->start_us};
     *result = (pair_result){0};
-    if (!flakeway_capture_begin(&p.capture, engine, options->capture)) {
+    if (!flakeway_capture_begin(&p.capture, engine, options->capture))
         stop(&p, PAIR_CAPTURE_ERROR);
-    }
     drain(&p, 0);
     drain(&p, 1);
     while (!p.over) {
@@ -168,9 +163,8 @@ void pair_run(iut *a, iut *b, flakeway *engine, const pair_options *options, pai
         move_clock(&p);
         deliver(&p);
         run_timers(&p);
-        if (options->capture && pcapng_error(options->capture)) {
+        if (options->capture && pcapng_error(options->capture))
             stop(&p, PAIR_CAPTURE_ERROR);
-        }
     }
     flakeway_capture_end(&p.capture);
     result->end_us = p.now_us;

@@ -59,9 +59,8 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 {
     netblt_iut *iut = context;
     (void)connection;
-    if (withholds(iut, index)) {
+    if (withholds(iut, index))
         return NETBLT_SEND_BUFFER_WAIT;
-    }
     uint64_t offset = index * capacity;
     uint64_t left = offset < iut->length ? iut->length - offset : 0;
     *data = iut->data + (iut->length - left);
@@ -74,18 +73,15 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
 {
     netblt_iut *iut = context;
     (void)connection;
-    if (withholds(iut, index)) {
+    if (withholds(iut, index))
         return NULL;
-    }
     block *b = malloc(sizeof *b + capacity);
-    if (!b) {
+    if (!b)
         return NULL;
-    }
     b->previous = NULL;
     b->next = iut->blocks;
-    if (b->next) {
+    if (b->next)
         b->next->previous = b;
-    }
     iut->blocks = b;
     return b->bytes;
 }
@@ -93,9 +89,8 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
 static void free_block(netblt_iut *iut, uint8_t *bytes)
 {
     block *b = (block *)(void *)(bytes - offsetof(block, bytes));
-    if (b->next) {
+    if (b->next)
         b->next->previous = b->previous;
-    }
     *(b->previous ? &b->previous->next : &iut->blocks) = b->next;
     free(b);
 }
@@ -105,15 +100,13 @@ static bool append(netblt_iut *iut, const uint8_t *bytes, size_t length)
     if (iut->delivered_length + length > iut->delivered_capacity) {
         size_t capacity = 2 * (iut->delivered_length + length);
         uint8_t *larger = realloc(iut->delivered, capacity);
-        if (!larger) {
+        if (!larger)
             return false;
-        }
         iut->delivered = larger;
         iut->delivered_capacity = capacity;
     }
-    if (length) {
+    if (length)
         memcpy(iut->delivered + iut->delivered_length, bytes, length);
-    }
     iut->delivered_length += length;
     return true;
 }
@@ -124,9 +117,8 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     netblt_iut *iut = context;
     (void)index;
     (void)last;
-    if (!append(iut, data, length)) {
+    if (!append(iut, data, length))
         netblt_abort(connection, "the client has no memory", iut->now_us);
-    }
     free_block(iut, data);
 }
 
@@ -150,9 +142,8 @@ static void opened(void *context, netblt_connection *connection)
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     netblt_iut *iut = context;
-    if (connection != iut->connection) {
-        return; /* the one before it, on the same ports */
-    }
+    if (connection != iut->connection)
+        return;            /* the one before it, on the same ports */
     iut->accepted = false; /* another peer, or the same one again, may open now */
     iut->status = outcome->result == NETBLT_DONE ? NETBLT_IUT_DONE : NETBLT_IUT_FAILED;
     snprintf(iut->reason, sizeof iut->reason, "%s%s%s", netblt_result_name(outcome->result),
@@ -162,9 +153,8 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 static void closed(void *context, netblt_connection *connection)
 {
     netblt_iut *iut = context;
-    if (connection != iut->connection) {
+    if (connection != iut->connection)
         return;
-    }
     iut->connection = NULL;
     iut->status = iut->status == NETBLT_IUT_DONE ? NETBLT_IUT_CLOSED_DONE : NETBLT_IUT_CLOSED_FAILED;
 }
@@ -252,9 +242,8 @@ static bool begin(netblt_iut *iut, char *error, size_t capacity)
     const char *what = "";
     int problem;
     fill_params(from, &params);
-    if (netblt_params_check(&params, &what) != NETBLT_OK) {
+    if (netblt_params_check(&params, &what) != NETBLT_OK)
         return refuse(error, capacity, "the parameter %s cannot be used", what);
-    }
     if (from->active) {
         const netblt_path path = {.local = ipv4_address(from->local_address),
                                   .foreign = ipv4_address(from->foreign_address)};
@@ -282,9 +271,8 @@ static netblt_endpoint *new_endpoint(const netblt_iut_params *params)
     netblt_config config;
     netblt_config_default(&config);
     config.version = params->version_byte;
-    if (params->version_byte < 64) {
+    if (params->version_byte < 64)
         config.refused_versions &= ~(1ull << params->version_byte); /* an end takes what it sends itself */
-    }
     return netblt_endpoint_new(&config);
 }
 
@@ -306,9 +294,8 @@ netblt_iut *netblt_iut_start(const netblt_iut_params *params, const uint8_t *dat
         refuse(error, error_capacity, "no memory");
         return NULL;
     }
-    if (length) {
+    if (length)
         memcpy(copy, data, length);
-    }
     iut->params = *params;
     iut->params.client_string[sizeof iut->params.client_string - 1] = '\0';
     iut->data = copy;
@@ -324,9 +311,8 @@ netblt_iut *netblt_iut_start(const netblt_iut_params *params, const uint8_t *dat
 
 void netblt_iut_free(netblt_iut *iut)
 {
-    if (!iut) {
+    if (!iut)
         return;
-    }
     netblt_endpoint_free(iut->endpoint);
     while (iut->blocks) {
         block *b = iut->blocks;
@@ -352,9 +338,8 @@ void netblt_iut_advance(netblt_iut *iut, uint64_t now_us)
     iut->now_us = now_us;
     if (iut->stalled && now_us >= iut->params.client_stall_until_us) {
         iut->stalled = false;
-        if (iut->connection) {
+        if (iut->connection)
             netblt_resume(iut->connection, now_us);
-        }
     }
     netblt_timeout(iut->endpoint, now_us);
 }
@@ -368,9 +353,8 @@ size_t netblt_iut_output(netblt_iut *iut, uint64_t now_us, uint8_t destination[4
     }
     size_t left = iut->staged.length - iut->staged_taken;
     size_t length = left < iut->staged.segment_bytes ? left : iut->staged.segment_bytes;
-    if (left == 0 || length > capacity) {
+    if (left == 0 || length > capacity)
         return 0;
-    }
     memcpy(packet, iut->stage + iut->staged_taken, length);
     memcpy(destination, iut->staged.path.foreign.bytes, 4);
     iut->staged_taken += length;
@@ -380,12 +364,10 @@ size_t netblt_iut_output(netblt_iut *iut, uint64_t now_us, uint8_t destination[4
 uint64_t netblt_iut_deadline(const netblt_iut *iut)
 {
     netblt_time deadline = netblt_deadline(iut->endpoint);
-    if (iut->staged_taken < iut->staged.length) {
+    if (iut->staged_taken < iut->staged.length)
         return iut->now_us;
-    }
-    if (iut->stalled && iut->params.client_stall_until_us < deadline) {
+    if (iut->stalled && iut->params.client_stall_until_us < deadline)
         return iut->params.client_stall_until_us;
-    }
     return deadline;
 }
 
@@ -415,9 +397,8 @@ const char *netblt_iut_peer_string(const netblt_iut *iut)
 int netblt_iut_stop(netblt_iut *iut, int abort, const char *reason, uint64_t now_us)
 {
     iut->now_us = now_us;
-    if (!iut->connection) {
+    if (!iut->connection)
         return -1;
-    }
     int problem = abort ? netblt_abort(iut->connection, reason, now_us) : netblt_quit(iut->connection, reason, now_us);
     return problem == NETBLT_OK ? 0 : -1;
 }

@@ -14,12 +14,10 @@ static bool push(struct waiting_queue *queue, const struct waiting *waiting)
     if (queue->count == queue->capacity) {
         size_t capacity = queue->capacity ? 2 * queue->capacity : 64;
         struct waiting *ring = malloc(capacity * sizeof *ring);
-        if (!ring) {
+        if (!ring)
             return false;
-        }
-        for (size_t i = 0; i < queue->count; i++) {
+        for (size_t i = 0; i < queue->count; i++)
             ring[i] = queue->ring[(queue->first + i) % queue->capacity];
-        }
         free(queue->ring);
         queue->ring = ring;
         queue->capacity = capacity;
@@ -41,9 +39,8 @@ struct waiting world_queue_take(struct waiting_queue *queue)
 void world_queue_keep(struct host *host, struct waiting_queue *queue, struct waiting waiting, const uint8_t *bytes)
 {
     waiting.bytes = malloc(waiting.length);
-    if (waiting.bytes) {
+    if (waiting.bytes)
         memcpy(waiting.bytes, bytes, waiting.length);
-    }
     if (!waiting.bytes || !push(queue, &waiting)) {
         free(waiting.bytes);
         world_fail(host->world, "no memory for packets that wait");
@@ -52,9 +49,8 @@ void world_queue_keep(struct host *host, struct waiting_queue *queue, struct wai
 
 void world_queue_free(struct waiting_queue *queue)
 {
-    while (queue->count) {
+    while (queue->count)
         free(world_queue_take(queue).bytes);
-    }
     free(queue->ring);
 }
 
@@ -77,11 +73,9 @@ static bool card_is_deaf(const struct host *host, size_t length)
 /* A free receive buffer of the card, or NULL. */
 static uint64_t *free_buffer(struct host *host)
 {
-    for (uint32_t i = 0; i < host->settings.card_receive_buffers; i++) {
-        if (host->held_until_ns[i] <= host->world->now_ns) {
+    for (uint32_t i = 0; i < host->settings.card_receive_buffers; i++)
+        if (host->held_until_ns[i] <= host->world->now_ns)
             return &host->held_until_ns[i];
-        }
-    }
     return NULL;
 }
 
@@ -101,9 +95,8 @@ const char *world_card_arrive(struct host *host, uint8_t from, const uint8_t *ne
         host->stats.queue_full++;
         return "host: too many packets wait for the processor";
     }
-    if (buffer) {
+    if (buffer)
         *buffer = host->world->now_ns + settings->card_hold_ns;
-    }
     world_queue_keep(host, &host->in, (struct waiting){.length = length, .host = from}, netblt);
     return NULL;
 }

@@ -39,9 +39,8 @@ static world_buffer *buffer_of(struct flow *flow, uint64_t index)
     static _Thread_local world_buffer nowhere;
     if (index >= flow->buffer_capacity) {
         size_t capacity = flow->buffer_capacity ? 2 * flow->buffer_capacity : 256;
-        while (capacity <= index) {
+        while (capacity <= index)
             capacity *= 2;
-        }
         world_buffer *buffers = realloc(flow->buffers, capacity * sizeof *buffers);
         if (!buffers) {
             world_fail(flow->ends[0].world, "no memory for what is measured");
@@ -51,9 +50,8 @@ static world_buffer *buffer_of(struct flow *flow, uint64_t index)
         flow->buffers = buffers;
         flow->buffer_capacity = capacity;
     }
-    if (index >= flow->buffer_count) {
+    if (index >= flow->buffer_count)
         flow->buffer_count = (size_t)index + 1;
-    }
     return &flow->buffers[index];
 }
 
@@ -82,9 +80,8 @@ static void count_outstanding(struct flow_end *end, int change)
 {
     struct flow *flow = flow_of(end);
     flow->outstanding += (uint32_t)change;
-    if (flow->outstanding > flow->peak_outstanding) {
+    if (flow->outstanding > flow->peak_outstanding)
         flow->peak_outstanding = flow->outstanding;
-    }
     sample(end->world, WORLD_OUTSTANDING, end->flow, 0, 0, flow->outstanding);
 }
 
@@ -182,9 +179,8 @@ static void accept_flow(void *context, const netblt_request *request, netblt_ans
 {
     world *w = context;
     unsigned index = (unsigned)(request->foreign_port - FIRST_PORT);
-    if (request->foreign_port < FIRST_PORT || index >= (unsigned)w->flow_count) {
+    if (request->foreign_port < FIRST_PORT || index >= (unsigned)w->flow_count)
         return;
-    }
     const world_flow *flow = &w->flows[index].settings;
     answer->accept = true;
     answer->client = &w->passive_client;
@@ -244,9 +240,8 @@ int world_flow_open(world *w, unsigned index)
 /* The flow that a packet belongs to: its sender's port. */
 static uint32_t flow_by_port(const world *w, const uint8_t *netblt, size_t length)
 {
-    if (length < NETBLT_HEADER_BYTES) {
+    if (length < NETBLT_HEADER_BYTES)
         return NO_FLOW;
-    }
     uint32_t local = read16(netblt + AT_LOCAL_PORT);
     uint32_t port = local >= FIRST_PORT ? local : read16(netblt + AT_FOREIGN_PORT);
     return port >= FIRST_PORT && port - FIRST_PORT < (uint32_t)w->flow_count ? port - FIRST_PORT : NO_FLOW;
@@ -255,16 +250,14 @@ static uint32_t flow_by_port(const world *w, const uint8_t *netblt, size_t lengt
 uint32_t world_flow_sent(world *w, const uint8_t *netblt, size_t length)
 {
     uint32_t index = flow_by_port(w, netblt, length);
-    if (index == NO_FLOW || !world_flow_is_data(netblt, length)) {
+    if (index == NO_FLOW || !world_flow_is_data(netblt, length))
         return index;
-    }
     struct flow *flow = &w->flows[index];
     uint32_t number = read32(netblt + AT_BUFFER), packet = read16(netblt + AT_PACKET);
     world_buffer *buffer = buffer_of(flow, number);
     flow->data_bytes_sent += length;
-    if (packet == 0 && buffer->first_sent_ns == 0) {
+    if (packet == 0 && buffer->first_sent_ns == 0)
         buffer->first_sent_ns = w->now_ns ? w->now_ns : 1;
-    }
     bool again = packet < buffer->packets_sent;
     buffer->packets_sent = again ? buffer->packets_sent : packet + 1;
     sample(w, again ? WORLD_RESENT : WORLD_SENT, index, number, packet, length);
@@ -274,18 +267,15 @@ uint32_t world_flow_sent(world *w, const uint8_t *netblt, size_t length)
 void world_flow_received(world *w, const uint8_t *netblt, size_t length)
 {
     uint32_t index = flow_by_port(w, netblt, length);
-    if (index == NO_FLOW || !world_flow_is_data(netblt, length)) {
+    if (index == NO_FLOW || !world_flow_is_data(netblt, length))
         return;
-    }
     uint32_t number = read32(netblt + AT_BUFFER);
     struct flow *flow = &w->flows[index];
-    if (number >= flow->buffer_count) {
+    if (number >= flow->buffer_count)
         return; /* corrupted on the way */
-    }
     world_buffer *buffer = &flow->buffers[number];
-    if (buffer->first_arrived_ns == 0) {
+    if (buffer->first_arrived_ns == 0)
         buffer->first_arrived_ns = w->now_ns;
-    }
     sample(w, WORLD_ARRIVED, index, number, read16(netblt + AT_PACKET), length);
 }
 
@@ -293,14 +283,12 @@ void world_flow_observe(void *context, const netblt_event *event)
 {
     world *w = context;
     netblt_info info;
-    if (event->kind != NETBLT_EVENT_RATE || event->connection == NULL) {
+    if (event->kind != NETBLT_EVENT_RATE || event->connection == NULL)
         return;
-    }
     netblt_get_info(event->connection, &info);
     unsigned index = (unsigned)(info.local_port - FIRST_PORT);
-    if (info.role != NETBLT_SENDER || info.local_port < FIRST_PORT || index >= (unsigned)w->flow_count) {
+    if (info.role != NETBLT_SENDER || info.local_port < FIRST_PORT || index >= (unsigned)w->flow_count)
         return;
-    }
     struct flow *flow = &w->flows[index];
     flow->burst_size = event->rate.burst_size;
     flow->burst_interval_ms = event->rate.burst_interval_ms;
@@ -312,11 +300,10 @@ void world_flow_observe(void *context, const netblt_event *event)
 
 static void get_info(const struct flow_end *end, netblt_info *info)
 {
-    if (end->connection) {
+    if (end->connection)
         netblt_get_info(end->connection, info);
-    } else {
+    else
         *info = end->info;
-    }
 }
 
 void world_get_flow(const world *w, int index, world_flow_stats *stats)

@@ -53,9 +53,8 @@ static uint64_t cost_of(struct host *host, enum task task, const struct waiting 
                     : settings->control_receive_ns;
     } else {
         cost = data ? settings->send_packet_ns + settings->send_byte_ps * bytes / PS_PER_NS : settings->control_send_ns;
-        if (data && host->burst_is_new) {
+        if (data && host->burst_is_new)
             cost += settings->burst_ns;
-        }
         host->burst_is_new = host->burst_is_new && !data;
     }
     int64_t varied = (int64_t)cost + (cost ? jitter(host, settings->jitter_ns) : 0);
@@ -69,9 +68,8 @@ static void begin(struct host *host, enum task task)
     host->task = task;
     host->busy_until_ns = host->world->now_ns + cost;
     host->stats.cpu_busy_ns += cost;
-    if (task == TASK_SEND) {
+    if (task == TASK_SEND)
         host->deaf_until_ns = WORLD_NEVER; /* the card's only buffer is being filled */
-    }
 }
 
 static void complete(struct host *host)
@@ -98,9 +96,8 @@ static uint64_t wake_at(struct host *host)
 {
     const world_host *settings = &host->settings;
     netblt_time deadline = netblt_deadline(host->endpoint);
-    if (deadline == host->last_deadline) {
+    if (deadline == host->last_deadline)
         return host->wake_ns;
-    }
     host->last_deadline = deadline;
     if (deadline == NETBLT_TIME_NEVER) {
         host->wake_ns = WORLD_NEVER;
@@ -124,17 +121,15 @@ static bool ask_core(struct host *host)
     netblt_time now = w->now_ns / NS_PER_US;
     netblt_output output;
     netblt_timeout(host->endpoint, now);
-    if (netblt_output_burst(host->endpoint, packets, host->output_bytes, &output, now) == 0) {
+    if (netblt_output_burst(host->endpoint, packets, host->output_bytes, &output, now) == 0)
         return false;
-    }
     for (size_t at = 0; at < output.length; at += output.segment_bytes) {
         size_t left = output.length - at;
         struct waiting waiting = {.length = left < output.segment_bytes ? left : output.segment_bytes,
                                   .host = (uint8_t)(output.path.foreign.bytes[0] - 1)};
         waiting.flow = world_flow_sent(w, packets + at, waiting.length);
-        if (waiting.flow != NO_FLOW) {
+        if (waiting.flow != NO_FLOW)
             world_queue_keep(host, &host->out, waiting, packets + at);
-        }
     }
     return true;
 }
@@ -142,9 +137,8 @@ static bool ask_core(struct host *host)
 /* The core had nothing to say at its own deadline: it is asked again, but not at this moment. */
 static void look_again_later(struct host *host)
 {
-    if (wake_at(host) <= host->world->now_ns) {
+    if (wake_at(host) <= host->world->now_ns)
         host->wake_ns = host->world->now_ns + NS_PER_US;
-    }
 }
 
 static bool is_awake(struct host *host)
@@ -156,14 +150,12 @@ bool world_host_step(struct host *host)
 {
     for (unsigned tasks = 0; tasks < TASKS_PER_MOMENT_MAX; tasks++) {
         if (host->task != TASK_NONE) {
-            if (host->busy_until_ns > host->world->now_ns) {
+            if (host->busy_until_ns > host->world->now_ns)
                 return true;
-            }
             complete(host);
         }
-        if (is_awake(host) && !ask_core(host)) {
+        if (is_awake(host) && !ask_core(host))
             look_again_later(host);
-        }
         bool can_send = host->out.count > 0;
         if (host->in.count > 0 && (host->sent_last || !can_send)) {
             begin(host, TASK_RECEIVE);
@@ -189,18 +181,14 @@ static void make_profile(struct host *host)
     const world_host *settings = &host->settings;
     netblt_profile *profile = &host->profile;
     *profile = settings->mit1987 ? netblt_profile_mit1987 : netblt_profile_default;
-    if (settings->control_min_us) {
+    if (settings->control_min_us)
         profile->control_min_us = settings->control_min_us;
-    }
-    if (settings->control_initial_us) {
+    if (settings->control_initial_us)
         profile->control_initial_us = settings->control_initial_us;
-    }
-    if (settings->data_variance_min_us) {
+    if (settings->data_variance_min_us)
         profile->data_variance_min_us = settings->data_variance_min_us;
-    }
-    if (settings->data_variance_percent != UINT32_MAX) {
+    if (settings->data_variance_percent != UINT32_MAX)
         profile->data_variance_percent = settings->data_variance_percent;
-    }
 }
 
 static size_t largest_packet(const world *w, unsigned index)
@@ -209,9 +197,8 @@ static size_t largest_packet(const world *w, unsigned index)
     for (int i = 0; i < w->flow_count; i++) {
         const world_flow *flow = &w->flows[i].settings;
         size_t bytes = ((size_t)flow->packet_size + NETBLT_DATA_HEADER_BYTES + 3) / 4 * 4;
-        if ((flow->sender == index || flow->receiver == index) && bytes > largest) {
+        if ((flow->sender == index || flow->receiver == index) && bytes > largest)
             largest = bytes;
-        }
     }
     return largest < NETBLT_PACKET_MAX_BYTES ? largest : NETBLT_PACKET_MAX_BYTES;
 }
@@ -231,9 +218,8 @@ int world_host_begin(world *w, struct host *host, unsigned index)
     }
     host->endpoint = netblt_endpoint_new(&config);
     host->held_until_ns = calloc(host->settings.card_receive_buffers + 1u, sizeof *host->held_until_ns);
-    if (!host->endpoint || !host->held_until_ns) {
+    if (!host->endpoint || !host->held_until_ns)
         return world_fail(w, "no memory for a host");
-    }
     host->address = (netblt_address){1, {(uint8_t)(index + 1)}};
     memcpy(host->ipv4, (uint8_t[4]){10, 0, 0, (uint8_t)(index + 1)}, sizeof host->ipv4);
     host->last_deadline = NETBLT_TIME_NEVER;
@@ -248,9 +234,8 @@ void world_host_free(struct host *host)
     netblt_endpoint_free(host->endpoint);
     world_queue_free(&host->in);
     world_queue_free(&host->out);
-    if (host->task != TASK_NONE) {
+    if (host->task != TASK_NONE)
         free(host->at_work.bytes);
-    }
     free(host->held_until_ns);
 }
 

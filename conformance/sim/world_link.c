@@ -18,18 +18,15 @@ void world_link_free(struct link *link)
 
 void world_link_apply_changes(world *w, struct link *link)
 {
-    while (link->changes_done < link->change_count &&
-           link->changes[link->changes_done].at_us * NS_PER_US <= w->now_ns) {
+    while (link->changes_done < link->change_count && link->changes[link->changes_done].at_us * NS_PER_US <= w->now_ns)
         flakeway_add(link->engine, link->changes[link->changes_done++].text, NULL); /* it was tried before */
-    }
 }
 
 uint64_t world_link_next_ns(const struct link *link)
 {
     uint64_t at_us = flakeway_deadline(link->engine);
-    if (link->changes_done < link->change_count && link->changes[link->changes_done].at_us < at_us) {
+    if (link->changes_done < link->change_count && link->changes[link->changes_done].at_us < at_us)
         at_us = link->changes[link->changes_done].at_us;
-    }
     return at_us == FLAKEWAY_NEVER ? WORLD_NEVER : at_us * NS_PER_US;
 }
 
@@ -68,26 +65,22 @@ static void hear(void *context, const flakeway_event *event)
 
 int world_capture(world *w, int link, const char *path)
 {
-    if (link < 0 || link >= w->link_count) {
+    if (link < 0 || link >= w->link_count)
         return world_fail(w, "there is no link %d to capture", link);
-    }
     w->capture_file = fopen(path, "wb");
-    if (!w->capture_file) {
+    if (!w->capture_file)
         return world_fail(w, "%s: cannot be written", path);
-    }
     w->capture_link = link;
     return 0;
 }
 
 int world_capture_begin(world *w)
 {
-    if (w->capture_link < 0) {
+    if (w->capture_link < 0)
         return 0;
-    }
     w->writer = pcapng_new(w->capture_file, "netblt-plan");
-    if (!w->writer) {
+    if (!w->writer)
         return world_fail(w, "no memory for the capture");
-    }
     pcapng_add_interface(w->writer, "left", "side A of the link", PCAPNG_LINKTYPE_RAW);
     pcapng_add_interface(w->writer, "right", "side B of the link", PCAPNG_LINKTYPE_RAW);
     flakeway_set_trace(w->links[w->capture_link].engine, hear, w);
@@ -100,9 +93,8 @@ void world_capture_end(world *w)
         pcapng_flush(w->writer);
         pcapng_free(w->writer);
     }
-    if (w->capture_file) {
+    if (w->capture_file)
         fclose(w->capture_file);
-    }
     w->writer = NULL;
     w->capture_file = NULL;
 }
@@ -118,9 +110,8 @@ static void capture(world *w, unsigned side, enum pcapng_direction direction, co
                                   .packet_id = id,
                                   .comment = comment};
     pcapng_write(w->writer, &packet);
-    if (pcapng_error(w->writer)) {
+    if (pcapng_error(w->writer))
         world_fail(w, "the capture could not be written");
-    }
 }
 
 /* ---- in and out ------------------------------------------------------------------------------------------------ */
@@ -143,9 +134,8 @@ void world_link_offer(world *w, size_t length)
                                     .link_bytes = length};
     w->remark[0] = '\0';
     uint64_t id = flakeway_offer(link->engine, engine_direction(link, hop), &packet, w->now_ns / NS_PER_US);
-    if (w->writer && hop.link == w->capture_link) {
+    if (w->writer && hop.link == w->capture_link)
         capture(w, hop.direction == 0 ? LEFT : RIGHT, PCAPNG_INBOUND, w->frame + TAG_BYTES, length, id, w->remark);
-    }
 }
 
 static void offer_cross(world *w, const struct world_tag *tag)
@@ -169,9 +159,8 @@ static void deliver(world *w, const struct world_tag *tag, world_hop hop, const 
 {
     const uint8_t *ipv4 = released->packet.bytes + TAG_BYTES;
     const char *lost = reach_host(w, tag, released);
-    if (!w->writer || hop.link != w->capture_link) {
+    if (!w->writer || hop.link != w->capture_link)
         return;
-    }
     size_t length = released->packet.length - TAG_BYTES;
     char comment[128] = "";
     if (released->changed) {
@@ -195,9 +184,8 @@ void world_link_release(world *w, int number)
         bool arrived = ++tag.hop == route_of(w, &tag)->hops;
         if (tag.is_cross) {
             link->cross_delivered[hop.direction]++;
-            if (!arrived) {
+            if (!arrived)
                 offer_cross(w, &tag);
-            }
         } else if (arrived) {
             tag.hop--;
             deliver(w, &tag, hop, &released);

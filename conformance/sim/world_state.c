@@ -29,9 +29,8 @@ void world_trace(world *w)
 
 void world_sample_add(world *w, const world_sample *sample)
 {
-    if (!w->tracing) {
+    if (!w->tracing)
         return;
-    }
     if (w->sample_count == w->sample_capacity) {
         size_t capacity = w->sample_capacity ? 2 * w->sample_capacity : 4096;
         world_sample *samples = realloc(w->samples, capacity * sizeof *samples);

@@ -14,9 +14,8 @@ static bool same_arrival(const struct arrival *arrival, const struct view *view)
 
 static void keep_arrival(struct model *model, struct model_buffer *buffer, const struct view *view)
 {
-    if (buffer->arrivals == NULL) {
+    if (buffer->arrivals == NULL)
         buffer->arrivals = fuzz_calloc(model->packets_per_buffer, sizeof(struct arrival *));
-    }
     struct arrival **list = &buffer->arrivals[view->number];
     for (const struct arrival *at = *list; at != NULL; at = at->next)
         if (same_arrival(at, view))

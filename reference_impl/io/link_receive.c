@@ -48,14 +48,13 @@ static struct notes read_notes(struct msghdr *message)
 {
     struct notes notes = {0};
 
-    for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL; item = CMSG_NXTHDR(message, item)) {
+    for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL; item = CMSG_NXTHDR(message, item))
         if (item->cmsg_level == IPPROTO_IP && item->cmsg_type == IP_PKTINFO)
             note_ipv4_destination(item, &notes);
         else if (item->cmsg_level == IPPROTO_IPV6 && item->cmsg_type == IPV6_PKTINFO)
             note_ipv6_destination(item, &notes);
         else if (item->cmsg_level == IPPROTO_UDP && item->cmsg_type == UDP_GRO)
             note_segment(item, &notes);
-    }
     return notes;
 }
 

@@ -56,9 +56,8 @@ static void a_packet_is_lost_with_any_of_its_fragments(void)
 {
     flakeway *engine = engine_with(7, "loss 10%", "mtu 156B");
     test_packet packet = simple_packet(6, 300);
-    for (unsigned i = 0; i < MANY; i++) {
+    for (unsigned i = 0; i < MANY; i++)
         offer(engine, A_TO_B, &packet, i);
-    }
     double lost = (double)flakeway_get_stats(engine, A_TO_B)->dropped_by_loss / MANY;
     CHECK(lost > 0.2655 && lost < 0.2765); /* 1 - 0.9^3 = 0.271, five standard deviations of 0.001 */
     flakeway_free(engine);
@@ -112,9 +111,8 @@ static void spread_delays_by_its_distribution_and_reorders(void)
         double sum = 0;
         uint64_t last = 0;
         unsigned overtaken = 0;
-        for (unsigned i = 0; i < MANY / 10; i++) {
+        for (unsigned i = 0; i < MANY / 10; i++)
             offer(engine, A_TO_B, &packet, i);
-        }
         while (flakeway_release(engine, FLAKEWAY_NEVER, &released)) {
             sum += (double)(released.release_us - released.offered_us);
             overtaken += released.id < last;

@@ -88,9 +88,8 @@ static void fates(uint64_t seed, const char *first, const char *second, bool wit
         uint64_t before = flakeway_get_stats(engine, A_TO_B)->delivered;
         flakeway_released released;
         offer(engine, A_TO_B, &packet, i);
-        for (unsigned k = 0; with_reverse && k < i % 3; k++) {
+        for (unsigned k = 0; with_reverse && k < i % 3; k++)
             offer(engine, B_TO_A, &packet, i);
-        }
         while (flakeway_release(engine, i, &released)) {
         }
         uint64_t count = flakeway_get_stats(engine, A_TO_B)->delivered - before;
@@ -169,9 +168,8 @@ static void jitter_stays_within_its_bounds_and_keeps_the_order(void)
     uint64_t last_id = 0;
     uint64_t least = UINT64_MAX;
     uint64_t most = 0;
-    for (unsigned i = 0; i < 4000; i++) {
+    for (unsigned i = 0; i < 4000; i++)
         offer(engine, A_TO_B, &packet, i < 2000 ? i * 7 : i * 60); /* close behind each other, then far apart */
-    }
     while (flakeway_release(engine, FLAKEWAY_NEVER, &released)) {
         uint64_t took = released.release_us - released.offered_us;
         CHECK(released.id == ++last_id);
@@ -194,12 +192,10 @@ static void a_rate_that_does_not_divide_evenly_is_kept_in_the_long_run(void)
     test_packet packet = simple_packet(6, 1000);
     flakeway_released released;
     uint64_t last_us = 0;
-    for (unsigned i = 0; i < 7000; i++) {
+    for (unsigned i = 0; i < 7000; i++)
         offer(engine, A_TO_B, &packet, 0);
-    }
-    while (flakeway_release(engine, FLAKEWAY_NEVER, &released)) {
+    while (flakeway_release(engine, FLAKEWAY_NEVER, &released))
         last_us = released.release_us;
-    }
     CHECK(last_us >= 8000000 && last_us <= 8000008); /* 56 Mbit, rounded up by less than 1 ns a packet */
     flakeway_free(engine);
 }
@@ -226,9 +222,8 @@ static void a_queue_in_time_counts_the_wait(void)
     flakeway *engine = engine_with(1, "rate 1Mbit", "queue 2ms");
     const uint8_t bytes[100] = {0};
     const flakeway_packet packet = {.bytes = bytes, .length = sizeof bytes};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         flakeway_offer(engine, A_TO_B, &packet, 0);
-    }
     CHECK(flakeway_get_stats(engine, A_TO_B)->dropped_by_queue == 2);
     flakeway_offer(engine, A_TO_B, &packet, 400); /* the line is free at 2400 us: exactly 2 ms */
     CHECK(flakeway_get_stats(engine, A_TO_B)->dropped_by_queue == 2);

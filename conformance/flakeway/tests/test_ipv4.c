@@ -22,9 +22,8 @@ static test_packet wrapped(uint8_t protocol, const uint8_t *payload, size_t leng
 {
     test_packet packet = {.length = 20 + length};
     ipv4_header(packet.bytes, source, destination, protocol, 7, length);
-    if (length) {
+    if (length)
         memcpy(packet.bytes + 20, payload, length);
-    }
     return packet;
 }
 
@@ -59,9 +58,8 @@ static void fragments_and_broken_headers_are_told_apart(void)
     packet.bytes[7] = 1; /* fragment offset 8 */
     CHECK(ipv4_find_netblt(packet.bytes, packet.length, 0, &view) && view.netblt_length == 0);
     packet.bytes[7] = 0;
-    for (size_t length = 0; length < packet.length; length++) {
+    for (size_t length = 0; length < packet.length; length++)
         CHECK(!ipv4_find_netblt(packet.bytes, length, 0, &view));
-    }
     packet.bytes[0] = 0x44;
     CHECK(!ipv4_find_netblt(packet.bytes, packet.length, 0, &view));
     packet.bytes[0] = 0x65;

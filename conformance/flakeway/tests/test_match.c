@@ -22,9 +22,8 @@ static void every_type_name_means_its_type(void)
                                         "DATA", "LDATA",    "NULL-ACK",  "CONTROL", "REFUSED", "DONE"};
     for (unsigned type = 0; type <= UINT8_MAX; type++) {
         test_packet packet = simple_packet((uint8_t)type, 40);
-        for (uint8_t name = 0; name < 12; name++) {
+        for (uint8_t name = 0; name < 12; name++)
             CHECK(drops(names[name], &packet) == (name == type));
-        }
         CHECK(drops("DATA|DONE", &packet) == (type == 6 || type == 11));
         CHECK(drops("type=11..12", &packet) == (type == 11 || type == 12));
     }
@@ -99,13 +98,11 @@ static void no_garbage_is_read_beyond_a_packets_end(void)
         for (size_t length = 1; length <= full.length; length++) {
             /* on the heap and exactly as long, so that the sanitizer sees every byte too many */
             uint8_t *bytes = malloc(length);
-            if (!bytes) {
+            if (!bytes)
                 abort();
-            }
             memcpy(bytes, full.bytes, length);
-            if (length > 3) {
+            if (length > 3)
                 bytes[3] = (uint8_t)type;
-            }
             flakeway *engine = engine_with(1, "drop buffer=9 packet=9", "drop RESEND packet=9");
             const flakeway_packet packet = {.bytes = bytes, .length = length, .netblt_length = length};
             flakeway_released released;

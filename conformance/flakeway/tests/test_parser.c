@@ -25,9 +25,8 @@ static void every_form_that_the_manual_shows_is_taken(void)
                                            "queue 64KiB",      "queue 100ms",        "queue 1.5s",
                                            "loss 0.000000001%"};
     flakeway *engine = flakeway_new(1);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         CHECK(flakeway_add(engine, texts[i], NULL) == (int)i + 1);
-    }
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         bool taken = flakeway_add(engine, settings[i], NULL) == 0;
         CHECK(taken == (i != 1)); /* the value comes before the direction */

@@ -53,16 +53,14 @@ static void a_packet_of_an_unknown_interface_is_an_error_that_stays(void)
 static void a_full_disk_is_reported(void)
 {
     FILE *full = fopen("/dev/full", "wb");
-    if (!full) {
+    if (!full)
         return; /* no such device here */
-    }
     const uint8_t bytes[1000] = {0};
     const pcapng_packet packet = {.bytes = bytes, .length = sizeof bytes};
     pcapng_writer *writer = pcapng_new(full, NULL);
     bool written = pcapng_add_interface(writer, "L", NULL, PCAPNG_LINKTYPE_RAW) == 0;
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 100; i++)
         written = pcapng_write(writer, &packet) && written;
-    }
     CHECK(!pcapng_flush(writer) && !written);
     CHECK(pcapng_error(writer) == ENOSPC);
     pcapng_free(writer);
@@ -73,12 +71,10 @@ static void a_long_comment_is_cut_between_characters(void)
 {
     char *comment = malloc(70001);
     size_t length;
-    if (!comment) {
+    if (!comment)
         abort();
-    }
-    for (size_t i = 0; i < 70000; i += 2) {
+    for (size_t i = 0; i < 70000; i += 2)
         memcpy(comment + i, "\xc3\xa4", 2); /* a-umlaut */
-    }
     memmove(comment + 1, comment, 69999);
     comment[0] = 'x';
     comment[70000] = '\0';

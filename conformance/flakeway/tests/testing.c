@@ -74,18 +74,16 @@ void add_resend(test_packet *packet, uint16_t sequence, uint32_t buffer, unsigne
 {
     uint8_t *message = add_message(packet, 2, sequence, buffer, (12 + 2 * count + 3) / 4 * 4);
     put16(message + 8, count);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         put16(message + 12 + 2 * i, numbers[i]);
-    }
 }
 
 flakeway *engine_with(uint64_t seed, const char *first, const char *second)
 {
     const char *const texts[] = {first, second};
     flakeway *engine = flakeway_new(seed);
-    if (!engine) {
+    if (!engine)
         abort();
-    }
     for (unsigned i = 0; i < 2; i++) {
         flakeway_error error;
         if (texts[i] && flakeway_add(engine, texts[i], &error) < 0) {
@@ -107,9 +105,8 @@ void offer_all(flakeway *engine, const char *packets)
     while (*packets != '\0') {
         char *end;
         test_packet packet = simple_packet(6, strtoul(packets, &end, 10));
-        if (*end != '@' || packet.length < 12 || packet.length > sizeof packet.bytes) {
+        if (*end != '@' || packet.length < 12 || packet.length > sizeof packet.bytes)
             abort();
-        }
         offer(engine, A_TO_B, &packet, strtoull(end + 1, &end, 10));
         packets = *end == ' ' ? end + 1 : end;
     }
@@ -123,14 +120,12 @@ const char *released_text(flakeway *engine)
     text[0] = '\0';
     while ((deadline = flakeway_deadline(engine)) != FLAKEWAY_NEVER && used < sizeof text - 64) {
         flakeway_released released;
-        if (deadline > 0) {
+        if (deadline > 0)
             CHECK(!flakeway_release(engine, deadline - 1, &released)); /* never early */
-        }
         CHECK(flakeway_release(engine, deadline, &released));
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, used ? " " : "", released.id);
-        if (released.copy) {
+        if (released.copy)
             used += (size_t)snprintf(text + used, sizeof text - used, "+%" PRIu32, released.copy);
-        }
         used += (size_t)snprintf(text + used, sizeof text - used, "@%" PRIu64, released.release_us);
     }
     return text;

@@ -260,14 +260,13 @@ static void *run(void *context)
     if (writer->to.at != NULL)
         place_remove_stale(place_directory(writer->to.at));
     pthread_mutex_lock(&writer->mutex);
-    while (!writer->abandoned) {
+    while (!writer->abandoned)
         if (!STAILQ_EMPTY(&writer->queue))
             write_first(writer);
         else if (!writer->finishing)
             pthread_cond_wait(&writer->changed, &writer->mutex);
         else
             break;
-    }
     if (!writer->abandoned && writer->news.error == 0)
         store_for_good(writer);
     writer->news.ended = true;
