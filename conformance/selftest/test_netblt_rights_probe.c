@@ -25,7 +25,6 @@ static void report(const char *attempt, long result)
     char line[300];
     int length =
         snprintf(line, sizeof line, "probe: %s: %s\n", attempt, result >= 0 ? "worked" : strerrorname_np(errno));
-
     if (write(STDERR_FILENO, line, (size_t)length) < 0)
         abort();
 }
@@ -35,7 +34,6 @@ static void try_files(void)
 {
     const char *read = getenv("PROBE_READ");
     const char *create = getenv("PROBE_CREATE");
-
     report("read /etc/passwd", open("/etc/passwd", O_RDONLY | O_CLOEXEC));
     if (read != NULL)
         report("read", open(read, O_RDONLY | O_CLOEXEC));
@@ -47,7 +45,6 @@ static void try_files(void)
 static long new_process(void)
 {
     const long child = syscall(SYS_clone, 0, 0, 0, 0, 0);
-
     if (child == 0)
         _exit(0);
     return child;
@@ -66,7 +63,6 @@ static void try_calls(void)
 int epoll_wait(int fd, struct epoll_event *events, int most, int timeout_ms)
 {
     static int tried;
-
     if (!tried) {
         tried = 1;
         try_files();

@@ -44,7 +44,6 @@ static int receive(void)
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000};
     char *slots = malloc((size_t)BATCH * SLOT_BYTES);
     int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, PROTOCOL);
-
     if (fd < 0 || slots == NULL) {
         free(slots);
         return fail("raw socket");
@@ -58,7 +57,6 @@ static int receive(void)
     while (!meter_stop) {
         int count = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
         uint64_t sum = 0;
-
         for (int i = 0; i < count; i++)
             sum += messages[i].msg_len - sizeof(struct iphdr);
         if (count > 0)
@@ -90,7 +88,6 @@ static void write_checksum(struct iphdr *header)
 {
     uint16_t words[sizeof *header / 2];
     uint32_t sum = 0;
-
     header->check = 0;
     memcpy(words, header, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -110,7 +107,6 @@ static int open_sender(bool af_packet, struct in_addr to, struct in_addr *from, 
     netblt_neighbour neighbour;
     int probe = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int fd;
-
     if (connect(probe, (struct sockaddr *)&name, sizeof name) != 0 ||
         getsockname(probe, (struct sockaddr *)&name, &length) != 0)
         return -1;
@@ -122,7 +118,6 @@ static int open_sender(bool af_packet, struct in_addr to, struct in_addr *from, 
     close(probe);
     if (af_packet) {
         netblt_address foreign = netblt_address_of_ipv4(to);
-
         if (netblt_neighbour_find(&foreign, &neighbour, &failure) != 0) {
             fprintf(stderr, "bare_raw: %s\n", failure.text);
             return -1;
@@ -133,7 +128,6 @@ static int open_sender(bool af_packet, struct in_addr to, struct in_addr *from, 
         *peer_bytes = sizeof neighbour.name;
     } else {
         struct sockaddr_in *ipv4 = (void *)peer;
-
         fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, PROTOCOL);
         setsockopt(fd, IPPROTO_IP, IP_HDRINCL, &on, sizeof on);
         *ipv4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = to};
@@ -155,7 +149,6 @@ static int send_for(const char *host, double seconds, size_t packet_bytes, bool 
     uint64_t sent = 0;
     size_t at = 0; /* in the working set */
     uint16_t id = 0;
-
     if (inet_pton(AF_INET, host, &to) != 1)
         return fail(host);
     int fd = open_sender(af_packet, to, &from, &peer, &peer_bytes);
@@ -169,7 +162,6 @@ static int send_for(const char *host, double seconds, size_t packet_bytes, bool 
     for (uint64_t until = meter_now_us() + (uint64_t)(seconds * 1e6); !meter_stop && meter_now_us() < until;) {
         for (int i = 0; i < BATCH; i++) {
             struct iphdr header;
-
             write_header(&header, from, to, packet_bytes);
             header.id = htons(++id);
             if (af_packet)
@@ -199,7 +191,6 @@ int main(int argc, char **argv)
     bool af_packet = false;
     const char *set = NULL;
     int option;
-
     meter_take_signals();
     while ((option = getopt_long(argc, argv, "", words, NULL)) != -1) {
         if (option == '?')

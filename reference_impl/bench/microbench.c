@@ -23,7 +23,6 @@ static uint8_t staging[STAGING_BYTES];
 static double now_ns(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
@@ -32,7 +31,6 @@ static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a;
     double y = *(const double *)b;
-
     return x < y ? -1 : x > y;
 }
 
@@ -51,7 +49,6 @@ static double copy_and_checksum(bool cold)
     volatile uint16_t sum = 0;
     size_t packets = WORKING_SET_BYTES / packet_bytes;
     double began = now_ns();
-
     for (size_t i = 0; i < CHECKSUM_PACKETS; i++)
         sum = nb_checksum_copy(staging, source + (cold ? i % packets * packet_bytes : 0), packet_bytes);
     (void)sum;
@@ -62,7 +59,6 @@ static double copy_only(bool cold)
 {
     size_t packets = WORKING_SET_BYTES / packet_bytes;
     double began = now_ns();
-
     for (size_t i = 0; i < CHECKSUM_PACKETS; i++) {
         memcpy(staging, source + (cold ? i % packets * packet_bytes : 0), packet_bytes);
         __asm__ volatile("" : : "r"(staging) : "memory");
@@ -128,7 +124,6 @@ static bool move(netblt_endpoint *from, netblt_endpoint *to, netblt_time at, dou
     double began = now_ns();
     size_t length = netblt_output_burst(from, staging, sizeof staging, &run, at);
     double between = now_ns();
-
     if (length == 0)
         return false;
     seen = (netblt_path){.local = run.path.foreign, .foreign = run.path.local};
@@ -148,7 +143,6 @@ static bool run_core(double *output_ns, double *input_ns)
     netblt_connection *connection;
     netblt_time at = 1;
     double ignored = 0;
-
     netblt_config_default(&config);
     netblt_params_default(&params);
     params.packet_size = (uint16_t)packet_bytes;
@@ -173,7 +167,6 @@ static bool run_core(double *output_ns, double *input_ns)
                              at, &connection) == 0;
     for (unsigned idle = 0; ready && !done && idle < 100000; at += 10) {
         bool moved = move(sender, receiver, at, output_ns, input_ns);
-
         idle = move(receiver, sender, at, &ignored, &ignored) || moved ? 0 : idle + 1;
     }
     netblt_endpoint_free(sender);
@@ -190,10 +183,8 @@ int main(int argc, char **argv)
     static double samples[6][REPEATS_MAX];
     size_t repeats = 11;
     int option;
-
     while ((option = getopt_long(argc, argv, "", words, NULL)) != -1) {
         size_t value = optarg == NULL ? 0 : (size_t)strtoul(optarg, NULL, 10);
-
         packet_bytes = option == 'p' ? value : packet_bytes;
         repeats = option == 'n' ? value : repeats;
     }

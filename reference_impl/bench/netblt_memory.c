@@ -156,7 +156,6 @@ static void on_network_error(void *context, const netblt_network_error *error)
 static int set_up(const netblt_address *address, uint16_t udp_port, netblt_failure *failure)
 {
     netblt_config config;
-
     netblt_config_default(&config);
     work.endpoint = netblt_endpoint_new(&config);
     work.loop = netblt_loop_new();
@@ -189,7 +188,6 @@ static int run(bool is_sender)
 static int receive(netblt_failure *failure)
 {
     netblt_address any = netblt_address_any(NETBLT_FAMILY_ANY);
-
     if (set_up(&any, NETBLT_UDP_PORT_DEFAULT, failure) != 0)
         return 2;
     if (netblt_driver_own_port(work.driver, &any, NETBLT_PORT, true, failure) != 0)
@@ -207,7 +205,6 @@ static int open_transfer(const netblt_address *peer, const netblt_route *route, 
     const netblt_options options = {.beyond_4g = true, .rate = work.rate};
     netblt_connection *connection;
     uint16_t port;
-
     if (netblt_driver_own_any_port(work.driver, &route->source, &port, failure) != 0)
         return fail(failure->text);
     if (netblt_open(work.endpoint,
@@ -231,7 +228,6 @@ static int send_for(const char *host, double seconds, netblt_failure *failure)
     netblt_address peer;
     netblt_route route;
     size_t overhead;
-
     work.seconds = seconds;
     if (netblt_resolve(host, NETBLT_FAMILY_ANY, &peer, failure) != 0 ||
         netblt_route_lookup(&peer, &any, &route, failure) != 0)
@@ -259,7 +255,6 @@ static bool take_option(int option)
 {
     const char *text = optarg == NULL ? "" : optarg;
     unsigned long value = strtoul(text, NULL, 10);
-
     switch (option) {
     case 'e':
         work.encap = strcmp(text, "ip") == 0 ? NETBLT_ENCAP_IP : NETBLT_ENCAP_UDP;
@@ -298,7 +293,6 @@ int main(int argc, char **argv)
 {
     netblt_failure failure = {0};
     int option;
-
     work.encap = NETBLT_ENCAP_UDP;
     netblt_params_default(&work.params);
     work.params.buffer_size = BUFFER_BYTES_DEFAULT;

@@ -100,7 +100,6 @@ static void step(netblt_endpoint *const ends[2], const netblt_path *path, netblt
 {
     static uint8_t run[65536];
     netblt_output output;
-
     while (count > 0 && line[first].arrives_at <= now) {
         struct packet *packet = &line[first];
         (void)netblt_input(ends[packet->to], path, packet->bytes, packet->length, packet->length, now);
@@ -145,7 +144,6 @@ int main(int argc, char **argv)
                                         .context = "sender"},
                     0, &connection) != NETBLT_OK)
         return 2;
-
     netblt_time now = 0;
     for (step(ends, &path, now); closed_ends < 2; step(ends, &path, now)) {
         netblt_time next = earliest(ends);

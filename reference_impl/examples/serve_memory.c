@@ -41,7 +41,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 {
     const struct item *item = context;
     size_t start = (size_t)index * capacity, left = strlen(item->text) - start;
-
     (void)connection;
     *data = (const uint8_t *)item->text + start;
     *length = left < capacity ? (uint32_t)left : capacity;
@@ -65,7 +64,6 @@ static void accept_receiver(void *context, const netblt_request *request, netblt
 {
     static const netblt_client client = {
         .size = sizeof(netblt_client), .get_send_buffer = get_send_buffer, .finished = finished, .closed = closed};
-
     (void)context;
     answer->client = &client;
     for (size_t i = 0; i < sizeof items / sizeof items[0]; i++)
@@ -90,7 +88,6 @@ static void send_packets(netblt_endpoint *endpoint, int fd)
 {
     static uint8_t run[65536];
     netblt_output output;
-
     while (netblt_output_burst(endpoint, run, sizeof run, &output, now_us()) > 0) {
         struct sockaddr_in peer = {.sin_family = AF_INET};
         memcpy(&peer.sin_addr, output.path.foreign.bytes, 4);
@@ -113,7 +110,6 @@ static void wait_and_receive(netblt_endpoint *endpoint, int fd)
     struct sockaddr_in peer;
     socklen_t peer_bytes = sizeof peer;
     ssize_t length;
-
     ppoll(&socket_readable, 1, deadline == NETBLT_TIME_NEVER ? NULL : &timeout, NULL);
     while ((length = recvfrom(fd, packet, sizeof packet, MSG_DONTWAIT, (struct sockaddr *)&peer, &peer_bytes)) >= 0) {
         netblt_path path = {.foreign = pack(&peer)};
@@ -128,7 +124,6 @@ int main(int argc, char **argv)
     unsigned long how_many = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     netblt_config config;
-
     netblt_config_default(&config);
     netblt_endpoint *endpoint = netblt_endpoint_new(&config);
     if (endpoint == NULL || netblt_listen(endpoint, NETBLT_PORT, accept_receiver, NULL) != NETBLT_OK || fd < 0 ||

@@ -74,7 +74,6 @@ static void accept_sender(void *context, const netblt_request *request, netblt_a
                                          .finished = finished,
                                          .closed = closed};
     struct transfer *transfer = context;
-
     answer->accept = request->role == NETBLT_RECEIVER && !transfer->taken;
     transfer->taken = transfer->taken || answer->accept;
     snprintf(answer->reason, sizeof answer->reason, "%s", answer->accept ? "" : "this port takes one file, once");
@@ -97,7 +96,6 @@ static void send_packets(netblt_endpoint *endpoint, int fd)
 {
     static uint8_t run[65536];
     netblt_output output;
-
     while (netblt_output_burst(endpoint, run, sizeof run, &output, now_us()) > 0) {
         struct sockaddr_in peer = {.sin_family = AF_INET};
         memcpy(&peer.sin_addr, output.path.foreign.bytes, 4);
@@ -120,7 +118,6 @@ static void wait_and_receive(netblt_endpoint *endpoint, int fd)
     struct sockaddr_in peer;
     socklen_t peer_bytes = sizeof peer;
     ssize_t length;
-
     ppoll(&socket_readable, 1, deadline == NETBLT_TIME_NEVER ? NULL : &timeout, NULL);
     while ((length = recvfrom(fd, packet, sizeof packet, MSG_DONTWAIT, (struct sockaddr *)&peer, &peer_bytes)) >= 0) {
         netblt_path path = {.foreign = pack(&peer)};
@@ -134,7 +131,6 @@ int main(int argc, char **argv)
                                .sin_port = htons((uint16_t)(argc > 2 ? strtol(argv[2], NULL, 10) : 9980))};
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     struct transfer transfer = {.file = argc > 1 ? fopen(argv[1], "wb") : NULL};
-
     if (transfer.file == NULL || fd < 0 || bind(fd, (struct sockaddr *)&here, sizeof here) != 0) {
         fprintf(stderr, "usage: udp_receive FILE [UDP_PORT]; FILE must be writable and the port free\n");
         return 2;

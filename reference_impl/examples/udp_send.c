@@ -40,7 +40,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
     struct transfer *transfer = context;
     uint64_t start = index * capacity; /* every buffer but the last is full */
     uint64_t left = transfer->length - start;
-
     (void)connection;
     *data = transfer->bytes + start;
     *length = left < capacity ? (uint32_t)left : capacity;
@@ -90,7 +89,6 @@ static void send_packets(netblt_endpoint *endpoint, int fd)
 {
     static uint8_t run[65536];
     netblt_output output;
-
     while (netblt_output_burst(endpoint, run, sizeof run, &output, now_us()) > 0)
         for (size_t at = 0; at < output.length; at += output.segment_bytes) {
             size_t left = output.length - at;
@@ -107,7 +105,6 @@ static void wait_and_receive(netblt_endpoint *endpoint, int fd, const netblt_pat
     struct timespec timeout = {(time_t)(wait / 1000000), (long)(wait % 1000000) * 1000};
     struct pollfd socket_readable = {.fd = fd, .events = POLLIN};
     ssize_t length;
-
     ppoll(&socket_readable, 1, deadline == NETBLT_TIME_NEVER ? NULL : &timeout, NULL);
     while ((length = recv(fd, packet, sizeof packet, MSG_DONTWAIT)) >= 0)
         (void)netblt_input(endpoint, path, packet, (size_t)length, (size_t)length, now_us());
@@ -119,7 +116,6 @@ int main(int argc, char **argv)
         .size = sizeof(netblt_client), .get_send_buffer = get_send_buffer, .finished = finished, .closed = closed};
     struct transfer transfer = {.result = NETBLT_UNREACHABLE};
     int fd = argc < 3 ? -1 : connect_to(argv[2], argc > 3 ? (int)strtol(argv[3], NULL, 10) : 9980);
-
     if (fd < 0 || !read_file(argv[1], &transfer)) {
         fprintf(stderr, "usage: udp_send FILE ADDRESS [UDP_PORT]; FILE must be readable\n");
         return 2;
@@ -146,7 +142,6 @@ int main(int argc, char **argv)
                                         .context = &transfer},
                     now_us(), &connection) != NETBLT_OK)
         return 2;
-
     while (!transfer.closed) {
         send_packets(endpoint, fd);
         wait_and_receive(endpoint, fd, &path);

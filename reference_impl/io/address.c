@@ -38,7 +38,6 @@ netblt_address netblt_address_any(enum netblt_family family)
 bool netblt_address_is_any(const netblt_address *address)
 {
     uint8_t length = host_bytes(netblt_address_family(address));
-
     for (uint8_t i = 0; i < length; i++)
         if (address->bytes[i] != 0)
             return false;
@@ -48,7 +47,6 @@ bool netblt_address_is_any(const netblt_address *address)
 bool netblt_address_is_group(const netblt_address *address)
 {
     static const uint8_t broadcast[NETBLT_IPV4_BYTES] = {255, 255, 255, 255};
-
     switch (netblt_address_family(address)) {
     case NETBLT_FAMILY_IPV4:
         return (address->bytes[0] & 0xF0) == 0xE0 || memcmp(address->bytes, broadcast, sizeof broadcast) == 0;
@@ -62,7 +60,6 @@ bool netblt_address_is_group(const netblt_address *address)
 netblt_address netblt_address_of_ipv4(struct in_addr ipv4)
 {
     netblt_address address = {.length = NETBLT_IPV4_BYTES};
-
     memcpy(address.bytes, &ipv4, NETBLT_IPV4_BYTES);
     return address;
 }
@@ -70,11 +67,9 @@ netblt_address netblt_address_of_ipv4(struct in_addr ipv4)
 netblt_address netblt_address_of_ipv6(const struct in6_addr *ipv6, uint32_t interface)
 {
     netblt_address address = {.length = NETBLT_IPV6_BYTES};
-
     memcpy(address.bytes, ipv6, NETBLT_IPV6_BYTES);
     if (IN6_IS_ADDR_LINKLOCAL(ipv6) && interface != 0) {
         uint32_t network_order = htonl(interface);
-
         address.length = LINK_LOCAL_BYTES;
         memcpy(address.bytes + NETBLT_IPV6_BYTES + PORT_BYTES, &network_order, INTERFACE_BYTES);
     }
@@ -87,7 +82,6 @@ netblt_address netblt_address_of_sockaddr(const struct sockaddr_storage *from)
         return netblt_address_of_ipv4(((const struct sockaddr_in *)(const void *)from)->sin_addr);
     if (from->ss_family == AF_INET6) {
         const struct sockaddr_in6 *ipv6 = (const void *)from;
-
         return netblt_address_of_ipv6(&ipv6->sin6_addr, ipv6->sin6_scope_id);
     }
     return netblt_address_any(NETBLT_FAMILY_ANY);
@@ -98,7 +92,6 @@ netblt_address netblt_address_with_port(const netblt_address *address, uint16_t 
     netblt_address changed = *address;
     uint8_t host = host_bytes(netblt_address_family(address));
     uint16_t network_order = htons(udp_port);
-
     if (host == 0)
         return changed;
     if (changed.length != LINK_LOCAL_BYTES)
@@ -111,7 +104,6 @@ uint16_t netblt_address_udp_port(const netblt_address *address)
 {
     uint8_t host = host_bytes(netblt_address_family(address));
     uint16_t network_order;
-
     if (host == 0 || address->length < host + PORT_BYTES)
         return 0;
     memcpy(&network_order, address->bytes + host, PORT_BYTES);
@@ -121,7 +113,6 @@ uint16_t netblt_address_udp_port(const netblt_address *address)
 uint32_t netblt_address_interface(const netblt_address *address)
 {
     uint32_t network_order;
-
     if (address->length != LINK_LOCAL_BYTES)
         return 0;
     memcpy(&network_order, address->bytes + NETBLT_IPV6_BYTES + PORT_BYTES, INTERFACE_BYTES);
@@ -131,11 +122,9 @@ uint32_t netblt_address_interface(const netblt_address *address)
 socklen_t netblt_address_to_sockaddr(const netblt_address *address, struct sockaddr_storage *to)
 {
     uint16_t port = htons(netblt_address_udp_port(address));
-
     memset(to, 0, sizeof *to);
     if (netblt_address_family(address) == NETBLT_FAMILY_IPV4) {
         struct sockaddr_in *ipv4 = (void *)to;
-
         ipv4->sin_family = AF_INET;
         ipv4->sin_port = port;
         memcpy(&ipv4->sin_addr, address->bytes, NETBLT_IPV4_BYTES);
@@ -143,7 +132,6 @@ socklen_t netblt_address_to_sockaddr(const netblt_address *address, struct socka
     }
     if (netblt_address_family(address) == NETBLT_FAMILY_IPV6) {
         struct sockaddr_in6 *ipv6 = (void *)to;
-
         ipv6->sin6_family = AF_INET6;
         ipv6->sin6_port = port;
         ipv6->sin6_scope_id = netblt_address_interface(address);
@@ -162,7 +150,6 @@ uint16_t netblt_sockaddr_port(const struct sockaddr_storage *from)
 bool netblt_address_same_host(const netblt_address *a, const netblt_address *b)
 {
     enum netblt_family family = netblt_address_family(a);
-
     return family == netblt_address_family(b) && memcmp(a->bytes, b->bytes, host_bytes(family)) == 0 &&
            netblt_address_interface(a) == netblt_address_interface(b);
 }
@@ -183,7 +170,6 @@ const char *netblt_address_text(const netblt_address *address, char text[NETBLT_
     char zone[IF_NAMESIZE + 1];
     enum netblt_family family = netblt_address_family(address);
     uint16_t port = netblt_address_udp_port(address);
-
     if (family == NETBLT_FAMILY_ANY) {
         snprintf(text, NETBLT_ADDRESS_TEXT_BYTES, "any");
         return text;

@@ -24,13 +24,11 @@ static int bind_abstract(const char *name)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t length = strlen(name);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
     if (fd < 0)
         return -1;
     memcpy(address.sun_path + 1, name, length);
     if (bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) != 0) {
         int error = errno;
-
         close(fd);
         errno = error;
         return -1;
@@ -43,7 +41,6 @@ static bool overlap(const netblt_address *a, const netblt_address *b)
 {
     enum netblt_family family = netblt_address_family(a);
     enum netblt_family other = netblt_address_family(b);
-
     if (family == NETBLT_FAMILY_ANY || other == NETBLT_FAMILY_ANY)
         return true;
     return family == other && (netblt_address_is_any(a) || netblt_address_is_any(b) || netblt_address_same_host(a, b));
@@ -65,7 +62,6 @@ static bool name_overlaps(void *context, const char *name, uid_t owner)
     netblt_failure ignored;
     char *rest;
     size_t length;
-
     if (strncmp(name, CLAIM_PREFIX, strlen(CLAIM_PREFIX)) != 0 ||
         (search->own != NULL && strcmp(name, search->own) == 0) ||
         strtoul(name + strlen(CLAIM_PREFIX), &rest, 10) != search->port || *rest != '/')
@@ -85,7 +81,6 @@ int netblt_claim_port(const netblt_address *address, uint16_t port, int *claim, 
     char text[NETBLT_ADDRESS_TEXT_BYTES];
     char name[sizeof CLAIM_PREFIX + sizeof "65535//ffffffffffffffff" + NETBLT_ADDRESS_TEXT_BYTES];
     const struct search others = {address, port, name};
-
     /* Nobody foresees the end of the name, so nobody can bind it before us. */
     snprintf(name, sizeof name, CLAIM_PREFIX "%u/%s/%08x%08x", port, netblt_address_text(&host, text),
              netblt_random_u32(), netblt_random_u32());
@@ -112,6 +107,5 @@ void netblt_claim_release(int claim)
 bool netblt_claim_exists(const netblt_address *address, uint16_t port)
 {
     const struct search all = {address, port, NULL};
-
     return netblt_visit_names(name_overlaps, (void *)&all) != 0;
 }

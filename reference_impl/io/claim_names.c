@@ -31,7 +31,6 @@ static int ask_for_names(int netlink)
                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
         .wanted = {.sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_UID},
     };
-
     return send(netlink, &request, sizeof request, 0) == (ssize_t)sizeof request ? 0 : -1;
 }
 
@@ -42,12 +41,10 @@ static bool visit_socket(const struct nlmsghdr *message, netblt_name_visitor *vi
     long left = (long)message->nlmsg_len - (long)NLMSG_LENGTH(sizeof *one);
     char name[sizeof((struct sockaddr_un *)NULL)->sun_path + 1] = "";
     uid_t owner = NOT_KNOWN;
-
     for (const struct rtattr *attribute = (const void *)(one + 1); RTA_OK(attribute, left);
          attribute = RTA_NEXT(attribute, left)) {
         const char *value = RTA_DATA(attribute);
         size_t length = RTA_PAYLOAD(attribute);
-
         if (attribute->rta_type == UNIX_DIAG_UID && length == sizeof(uint32_t))
             memcpy(&owner, value, sizeof(uint32_t));
         else if (attribute->rta_type == UNIX_DIAG_NAME && length > 1 && length < sizeof name && value[0] == '\0')
@@ -59,7 +56,6 @@ static bool visit_socket(const struct nlmsghdr *message, netblt_name_visitor *vi
 static enum visit_result visit_reply(char *reply, size_t bytes, netblt_name_visitor *visit, void *context)
 {
     size_t left = bytes;
-
     for (struct nlmsghdr *message = (void *)reply; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
         if (message->nlmsg_type == NLMSG_DONE)
             return ENDED;
@@ -76,7 +72,6 @@ int netblt_visit_names(netblt_name_visitor *visit, void *context)
     static _Alignas(struct nlmsghdr) _Thread_local char reply[REPLY_BYTES];
     enum visit_result result = GO_ON;
     int netlink = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-
     if (netlink < 0)
         return -1;
     if (ask_for_names(netlink) != 0)
@@ -84,7 +79,6 @@ int netblt_visit_names(netblt_name_visitor *visit, void *context)
     while (result == GO_ON) {
         /* The kernel fills the first part of a dump while it takes the request, each other part while it is read. */
         ssize_t bytes = recv(netlink, reply, sizeof reply, MSG_DONTWAIT);
-
         result = bytes > 0 ? visit_reply(reply, (size_t)bytes, visit, context) : FAILED;
     }
     close(netlink);
@@ -98,10 +92,8 @@ static bool is_raw_socket_of(char *line, uid_t owner)
     unsigned long protocol = 0, user = 0;
     unsigned field = 0;
     char *rest = NULL;
-
     for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
         const char *colon = strrchr(word, ':');
-
         field++;
         if (field == 2 && colon != NULL)
             protocol = strtoul(colon + 1, NULL, 16);
@@ -128,7 +120,6 @@ static bool has_raw_socket(FILE *table, uid_t owner)
 {
     char line[512];
     bool found = false;
-
     if (table == NULL || fseek(table, 0, SEEK_SET) != 0) /* read once more from the kernel */
         return false;
     while (!found && fgets(line, sizeof line, table) != NULL)

@@ -8,7 +8,6 @@
 netblt_time netblt_clock_now(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (netblt_time)now.tv_sec * 1000000u + (netblt_time)now.tv_nsec / 1000u;
 }
@@ -21,6 +20,5 @@ void netblt_clock_make_precise(void)
 void netblt_clock_sleep_until(netblt_time until)
 {
     const struct timespec when = {.tv_sec = (time_t)(until / 1000000u), .tv_nsec = (long)(until % 1000000u) * 1000};
-
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
 }

@@ -90,7 +90,6 @@ static void report_if_ours(void *context, const netblt_network_error *error)
     netblt_driver *driver = context;
     bool ours = error->local_port == 0 ? driver->ports.encap == NETBLT_ENCAP_UDP
                                        : netblt_port_table_owns(&driver->ports, error->local_port);
-
     if (ours && is_unreachable(error->error))
         netblt_unreachable(driver->endpoint, &error->foreign, error->local_port, netblt_clock_now());
     if (ours && driver->report != NULL)
@@ -100,7 +99,6 @@ static void report_if_ours(void *context, const netblt_network_error *error)
 static void report_lost_packet(void *context, const netblt_network_error *error)
 {
     netblt_driver *driver = context;
-
     driver->counts.packets_lost++;
     report_if_ours(driver, error);
 }
@@ -109,7 +107,6 @@ static void tap(const netblt_driver *driver, bool sent, const netblt_path *path,
                 size_t segment_bytes, netblt_time at)
 {
     const netblt_passing passing = {sent, path, packets, length, segment_bytes, at};
-
     if (driver->tap != NULL && length > 0)
         driver->tap(driver->tap_context, &passing);
 }
@@ -119,7 +116,6 @@ static size_t same_port_bytes(const netblt_arrival *arrival, size_t from)
 {
     const uint8_t *first = arrival->packets + from;
     size_t at = from + arrival->segment_bytes;
-
     while (at < arrival->length && arrival->length - at >= NETBLT_HEADER_BYTES &&
            netblt_port_table_same_kind(first, arrival->packets + at))
         at += arrival->segment_bytes;
@@ -129,10 +125,8 @@ static size_t same_port_bytes(const netblt_arrival *arrival, size_t from)
 static void take_in(netblt_driver *driver, const netblt_arrival *arrival, netblt_time now)
 {
     size_t length;
-
     for (size_t from = 0; from < arrival->length; from += length) {
         const uint8_t *packets = arrival->packets + from;
-
         if (arrival->length - from < NETBLT_HEADER_BYTES)
             return;
         length = same_port_bytes(arrival, from);
@@ -153,11 +147,9 @@ static void read_packets(netblt_driver *driver, unsigned number)
 {
     netblt_arrival arrivals[NETBLT_LINK_BATCH];
     bool more = true;
-
     for (unsigned batch = 0; more && batch < BATCHES_PER_ROUND; batch++) {
         unsigned count = netblt_link_receive(driver->link, number, arrivals, &more);
         netblt_time now = netblt_clock_now();
-
         for (unsigned i = 0; i < count; i++) {
             driver->load_packets += packets_of(&arrivals[i]);
             take_in(driver, &arrivals[i], now);
@@ -178,7 +170,6 @@ static void read_all_sockets(netblt_driver *driver)
 static void catch_up(netblt_driver *driver)
 {
     netblt_time now = netblt_clock_now();
-
     if (netblt_deadline(driver->endpoint) > now || (now - driver->looked_at <= HELD_UP_US && !driver->unread))
         return;
     unsigned most = now - driver->looked_at > STOPPED_US ? ROUNDS_TO_CATCH_UP : ROUNDS_WHEN_BUSY;
@@ -208,7 +199,6 @@ static void socket_ready(void *context, uint32_t events)
 {
     struct watched_socket *at = context;
     netblt_driver *driver = at->driver;
-
     if ((events & EPOLLOUT) != 0 && (at->events & EPOLLOUT) != 0)
         driver->waiting_for_writable = false;
     if ((events & EPOLLIN) != 0)
@@ -222,7 +212,6 @@ static void socket_ready(void *context, uint32_t events)
 static uint32_t wanted_events(const netblt_driver *driver, unsigned number)
 {
     bool for_writing = driver->waiting_for_writable && number == netblt_link_socket_for(&driver->run.path.foreign);
-
     return (driver->loaded ? 0 : (uint32_t)EPOLLIN) | (for_writing ? (uint32_t)EPOLLOUT : 0);
 }
 
@@ -234,7 +223,6 @@ static int follow_sockets(netblt_driver *driver)
         int fd = netblt_link_fd(driver->link, i);
         uint32_t events = wanted_events(driver, i);
         int error = 0;
-
         if (fd < 0 || events == at->events)
             continue;
         if (events == 0)
@@ -253,7 +241,6 @@ netblt_driver *netblt_driver_new(netblt_loop *loop, netblt_link *link, netblt_en
 {
     netblt_driver *driver = calloc(1, sizeof *driver);
     uint8_t *staging = malloc(STAGING_BYTES);
-
     if (driver == NULL || staging == NULL) {
         free(driver);
         free(staging);
@@ -296,7 +283,6 @@ static int follow_ports(netblt_driver *driver, netblt_failure *failure)
 {
     const netblt_port_table *table = &driver->ports;
     uint16_t *ports = malloc((table->count + 1) * sizeof *ports); /* never an empty block, which may be NULL */
-
     if (ports == NULL)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory for another port");
     for (size_t i = 0; i < table->count; i++)
@@ -340,7 +326,6 @@ int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *addr
 void netblt_driver_disown_port(netblt_driver *driver, uint16_t port)
 {
     netblt_failure ignored; /* a filter that admits too much does no harm: netblt_port_table_admits() decides */
-
     netblt_port_table_remove(&driver->ports, port);
     (void)follow_ports(driver, &ignored);
 }
@@ -350,7 +335,6 @@ static void tap_sent(const netblt_driver *driver, size_t first)
 {
     size_t from = first * driver->run.segment_bytes;
     size_t to = driver->next < driver->run.count ? driver->next * driver->run.segment_bytes : driver->run.length;
-
     if (driver->tap != NULL)
         tap(driver, true, &driver->run.path, driver->staging + from, to - from, driver->run.segment_bytes,
             netblt_clock_now());
@@ -363,7 +347,6 @@ static bool send_run(netblt_driver *driver)
     uint64_t lost_before = driver->counts.packets_lost;
     enum netblt_sent sent =
         netblt_link_send(driver->link, &driver->run, driver->staging, &driver->next, report_lost_packet, driver);
-
     tap_sent(driver, first);
     driver->counts.packets_sent += driver->next - first - (driver->counts.packets_lost - lost_before);
     if (sent == NETBLT_SENT_ALL)
@@ -388,10 +371,8 @@ static bool send_packets(netblt_driver *driver)
 {
     unsigned runs = 0;
     unsigned singles = 0;
-
     while (runs < RUNS_PER_ROUND && singles < SINGLES_PER_ROUND) {
         netblt_time now = netblt_clock_now();
-
         if (!may_send(driver, now))
             return false;
         if (driver->next >= driver->run.count) {
@@ -416,10 +397,8 @@ static netblt_time wake_time(netblt_driver *driver, netblt_time until)
 {
     netblt_time deadline = netblt_deadline(driver->endpoint);
     netblt_time now = netblt_clock_now();
-
     if (driver->waiting_for_writable || driver->retry_at > now) {
         netblt_time pause_ends = driver->retry_at > now ? driver->retry_at : now + CONGESTION_PAUSE_US;
-
         if (deadline < pause_ends)
             deadline = pause_ends;
         if (driver->retry_at > now && driver->retry_at < deadline)
@@ -433,7 +412,6 @@ static void wait_under_load(netblt_driver *driver, netblt_time wake_at)
 {
     netblt_time now = netblt_clock_now();
     netblt_time until = now + LOAD_PAUSE_US;
-
     if (wake_at > now)
         netblt_clock_sleep_until(until < wake_at ? until : wake_at);
     read_all_sockets(driver);
@@ -442,7 +420,6 @@ static void wait_under_load(netblt_driver *driver, netblt_time wake_at)
 bool netblt_driver_was_held_up(netblt_time begun, netblt_time wake_at, netblt_time now)
 {
     netblt_time latest = wake_at > begun ? wake_at : begun;
-
     return now > latest && now - latest > HELD_UP_US;
 }
 
@@ -450,7 +427,6 @@ void netblt_driver_wait(netblt_driver *driver, netblt_time until)
 {
     netblt_time wake_at = driver->more_to_send ? 0 : wake_time(driver, until);
     netblt_time begun = netblt_clock_now();
-
     measure_load(driver, begun);
     follow_sockets(driver);
     driver->unread = false;

@@ -12,7 +12,6 @@
 static uint32_t weak_random_u32(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_REALTIME, &now);
     return ((uint32_t)now.tv_nsec * 2654435761u) ^ (uint32_t)now.tv_sec ^ ((uint32_t)getpid() << 16);
 }
@@ -20,7 +19,6 @@ static uint32_t weak_random_u32(void)
 static bool fill(void *bytes, size_t length)
 {
     ssize_t got;
-
     do {
         got = getrandom(bytes, length, 0); /* up to 256 bytes come whole */
     } while (got < 0 && errno == EINTR);
@@ -30,7 +28,6 @@ static bool fill(void *bytes, size_t length)
 uint32_t netblt_random_u32(void)
 {
     uint32_t value;
-
     return fill(&value, sizeof value) ? value : weak_random_u32();
 }
 

@@ -29,7 +29,6 @@ static int find_error(struct msghdr *message)
 {
     for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL; item = CMSG_NXTHDR(message, item)) {
         struct sock_extended_err extended;
-
         if (!(item->cmsg_level == IPPROTO_IP && item->cmsg_type == IP_RECVERR) &&
             !(item->cmsg_level == IPPROTO_IPV6 && item->cmsg_type == IPV6_RECVERR))
             continue;
@@ -71,7 +70,6 @@ static bool read_one(const netblt_link *link, const netblt_socket *from, netblt_
                              .msg_controllen = sizeof control};
     netblt_address host;
     ssize_t length;
-
     do {
         length = recvmsg(from->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
@@ -94,7 +92,6 @@ void netblt_link_read_errors(netblt_link *link, unsigned i, netblt_network_error
     netblt_network_error found;
     int error;
     socklen_t length = sizeof error;
-
     while (read_one(link, from, &found)) {
         if (found.error == EMSGSIZE)
             netblt_link_allow_fragments(from);

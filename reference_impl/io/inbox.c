@@ -11,7 +11,6 @@ struct netblt_inbox *netblt_inbox_new(unsigned batch)
 {
     struct netblt_inbox *inbox = calloc(1, sizeof *inbox);
     uint8_t *slots = malloc((size_t)batch * SLOT_BYTES);
-
     if (inbox == NULL || slots == NULL) {
         free(inbox);
         free(slots);

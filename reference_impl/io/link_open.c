@@ -23,7 +23,6 @@ static const netblt_link_ops *ops_of(enum netblt_encap encap)
 static int open_socket(netblt_link *link, unsigned i, netblt_failure *failure)
 {
     netblt_socket *opened = &link->sockets[i];
-
     opened->fd = link->ops->open(families[i], failure);
     if (opened->fd < 0)
         return -1;
@@ -36,7 +35,6 @@ static int open_socket(netblt_link *link, unsigned i, netblt_failure *failure)
 static int open_sockets(netblt_link *link, enum netblt_family family, netblt_failure *failure)
 {
     unsigned opened = 0;
-
     for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++) {
         if (family != NETBLT_FAMILY_ANY && family != families[i])
             continue;
@@ -55,7 +53,6 @@ netblt_link *netblt_link_open(enum netblt_encap encap, enum netblt_family family
 {
     netblt_link *link = calloc(1, sizeof *link);
     struct netblt_inbox *inbox = netblt_inbox_new(ops_of(encap)->batch);
-
     if (link == NULL || inbox == NULL) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory for the socket's buffers");
         free(link);
@@ -97,7 +94,6 @@ void netblt_link_close(netblt_link *link)
 static int explain_bind(const netblt_address *address, uint16_t udp_port, netblt_failure *failure)
 {
     char text[NETBLT_ADDRESS_TEXT_BYTES];
-
     if (errno == EADDRINUSE)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "UDP port %u is in use by another process on this host: choose another with --udp-port",
@@ -118,7 +114,6 @@ static int bind_socket(netblt_link *link, netblt_socket *bound, const netblt_add
     netblt_address wanted = netblt_address_with_port(&host, is_udp ? udp_port : 0);
     struct sockaddr_storage name;
     socklen_t length = netblt_address_to_sockaddr(&wanted, &name);
-
     if (bind(bound->fd, (struct sockaddr *)&name, length) != 0)
         return explain_bind(&host, udp_port, failure);
     bound->has_address = !netblt_address_is_any(&host);
@@ -135,10 +130,8 @@ int netblt_link_bind(netblt_link *link, const netblt_address *address, uint16_t 
     enum netblt_family family = netblt_address_family(address);
     char text[NETBLT_ADDRESS_TEXT_BYTES];
     bool bound = false;
-
     for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++) {
         netblt_socket *at = &link->sockets[i];
-
         if (family != NETBLT_FAMILY_ANY && family != at->family)
             close_socket(at);
         if (at->fd < 0)

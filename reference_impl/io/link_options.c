@@ -13,7 +13,6 @@
 void netblt_link_enlarge_buffers(int fd)
 {
     const int bytes = SOCKET_BUFFER_BYTES;
-
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) != 0)
@@ -64,7 +63,6 @@ bool netblt_link_allow_fragments(netblt_socket *from)
 size_t netblt_link_put_control(uint8_t *control, int level, int type, const void *value, size_t length)
 {
     struct cmsghdr *item = (struct cmsghdr *)(void *)control;
-
     memset(control, 0, CMSG_SPACE(length));
     item->cmsg_level = level;
     item->cmsg_type = type;
@@ -81,12 +79,10 @@ size_t netblt_link_choose_source(const netblt_socket *from, const netblt_path *p
         return 0;
     if (netblt_address_family(&path->local) == NETBLT_FAMILY_IPV6) {
         struct in6_pktinfo info = {.ipi6_ifindex = netblt_address_interface(&path->local)};
-
         memcpy(&info.ipi6_addr, path->local.bytes, NETBLT_IPV6_BYTES);
         return netblt_link_put_control(control, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
     }
     struct in_pktinfo info = {0};
-
     memcpy(&info.ipi_spec_dst, path->local.bytes, NETBLT_IPV4_BYTES);
     return netblt_link_put_control(control, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
 }

@@ -17,7 +17,6 @@
 int netblt_link_transmit_by_packet_socket(netblt_link *link, netblt_failure *failure)
 {
     const int on = 1;
-
     if (link->encap != NETBLT_ENCAP_IP || link->sockets[0].fd < 0)
         return netblt_fail(failure, NETBLT_FAILURE_UNSUPPORTED, "a packet socket sends raw IPv4 only: use --encap ip");
     link->packet_fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); /* 0: it receives nothing */
@@ -34,7 +33,6 @@ bool netblt_link_next_hop(netblt_link *link, const netblt_socket *from, const ne
     netblt_time now;
     netblt_failure ignored;
     netblt_neighbour neighbour;
-
     if (link->packet_fd < 0 || from->family != NETBLT_FAMILY_IPV4 || from->may_fragment)
         return false;
     now = netblt_clock_now();
@@ -58,7 +56,6 @@ bool netblt_link_next_hop(netblt_link *link, const netblt_socket *from, const ne
 void netblt_link_seal_ipv4(uint8_t header[NETBLT_IP_HEADER_BYTES])
 {
     uint32_t sum = 0;
-
     for (unsigned i = 0; i < NETBLT_IP_HEADER_BYTES; i += 2)
         sum += (uint32_t)header[i] << 8 | header[i + 1];
     sum = (sum & 0xFFFF) + (sum >> 16);

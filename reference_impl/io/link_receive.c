@@ -20,7 +20,6 @@ struct notes {
 static void note_ipv4_destination(const struct cmsghdr *item, struct notes *notes)
 {
     struct in_pktinfo info;
-
     memcpy(&info, CMSG_DATA(item), sizeof info);
     /* No interface: it was queued between socket() and setsockopt(IP_PKTINFO), when nothing was noted down. */
     if (info.ipi_addr.s_addr == info.ipi_spec_dst.s_addr || info.ipi_ifindex == 0)
@@ -30,7 +29,6 @@ static void note_ipv4_destination(const struct cmsghdr *item, struct notes *note
 static void note_ipv6_destination(const struct cmsghdr *item, struct notes *notes)
 {
     struct in6_pktinfo info;
-
     memcpy(&info, CMSG_DATA(item), sizeof info);
     if (!IN6_IS_ADDR_MULTICAST(&info.ipi6_addr))
         notes->destination = netblt_address_of_ipv6(&info.ipi6_addr, info.ipi6_ifindex);
@@ -39,7 +37,6 @@ static void note_ipv6_destination(const struct cmsghdr *item, struct notes *note
 static void note_segment(const struct cmsghdr *item, struct notes *notes)
 {
     int bytes;
-
     memcpy(&bytes, CMSG_DATA(item), sizeof bytes);
     notes->segment_bytes = bytes > 0 ? (size_t)bytes : 0;
 }
@@ -47,7 +44,6 @@ static void note_segment(const struct cmsghdr *item, struct notes *notes)
 static struct notes read_notes(struct msghdr *message)
 {
     struct notes notes = {0};
-
     for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL; item = CMSG_NXTHDR(message, item))
         if (item->cmsg_level == IPPROTO_IP && item->cmsg_type == IP_PKTINFO)
             note_ipv4_destination(item, &notes);
@@ -67,7 +63,6 @@ static bool read_message(const netblt_link *link, enum netblt_family family, uns
     size_t skipped = link->ops->skip(family, datagram, length);
     struct notes notes = read_notes(&message->msg_hdr);
     netblt_address foreign = netblt_address_of_sockaddr(source);
-
     if (skipped >= length || (message->msg_hdr.msg_flags & MSG_TRUNC) != 0 || notes.destination.length == 0)
         return false;
     *arrival = (netblt_arrival){
@@ -86,7 +81,6 @@ unsigned netblt_link_receive(netblt_link *link, unsigned i, netblt_arrival arriv
     struct netblt_inbox *inbox = link->inbox;
     unsigned usable = 0;
     int count;
-
     for (unsigned k = 0; k < inbox->batch; k++) {
         inbox->messages[k].msg_hdr.msg_namelen = sizeof inbox->sources[k];
         inbox->messages[k].msg_hdr.msg_controllen = LINK_CONTROL_BYTES;

@@ -16,7 +16,6 @@
 bool netblt_link_can_segment(int fd)
 {
     const int off = 0;
-
     return setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
 }
 
@@ -30,7 +29,6 @@ static size_t segments_of(const netblt_output *run, size_t first)
 {
     size_t fitting = NETBLT_LINK_RUN_MAX_BYTES / run->segment_bytes;
     size_t left = run->count - first;
-
     if (fitting > SEGMENTS_MAX)
         fitting = SEGMENTS_MAX;
     return left < fitting ? left : fitting;
@@ -68,7 +66,6 @@ int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, co
     struct sockaddr_storage peer;
     struct iovec vector = {.iov_base = (void *)(uintptr_t)(packets + offset), .iov_len = length};
     struct msghdr message = {.msg_name = &peer, .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control};
-
     if (segments < 2 || run->segment_bytes >= from->unsegmented_from_bytes)
         return ENOTSUP;
     control_bytes = netblt_link_choose_source(from, &run->path, control);

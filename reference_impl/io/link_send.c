@@ -22,7 +22,6 @@ static void prepare_packet(netblt_link *link, const netblt_socket *from, struct 
 {
     size_t header_bytes = link->ops->wrap(link, from, path, length, outgoing->headers[i]);
     struct iovec *vectors = outgoing->vectors[i];
-
     if (outgoing->by_packet_socket)
         netblt_link_seal_ipv4(outgoing->headers[i]);
     vectors[0] = (struct iovec){.iov_base = outgoing->headers[i], .iov_len = header_bytes};
@@ -39,7 +38,6 @@ static unsigned prepare(netblt_link *link, const netblt_socket *from, struct out
                         const netblt_output *run, const uint8_t *packets, size_t first)
 {
     unsigned count = 0;
-
     outgoing->by_packet_socket =
         netblt_link_next_hop(link, from, &run->path.foreign, &outgoing->peer, &outgoing->peer_bytes);
     if (outgoing->by_packet_socket) {
@@ -51,7 +49,6 @@ static unsigned prepare(netblt_link *link, const netblt_socket *from, struct out
     for (size_t i = first; i < run->count && count < NETBLT_LINK_BATCH; i++) {
         size_t offset = i * run->segment_bytes;
         size_t left = run->length - offset;
-
         prepare_packet(link, from, outgoing, count++, &run->path, packets + offset,
                        left < run->segment_bytes ? left : run->segment_bytes);
     }
@@ -66,7 +63,6 @@ static int send_one_by_one(netblt_link *link, netblt_socket *from, const netblt_
     unsigned count = prepare(link, from, &outgoing, run, packets, *next);
     link->last_by_packet_socket = outgoing.by_packet_socket;
     int sent = sendmmsg(outgoing.by_packet_socket ? link->packet_fd : from->fd, outgoing.messages, count, MSG_DONTWAIT);
-
     if (sent <= 0)
         return errno;
     *next += (size_t)sent;
@@ -77,7 +73,6 @@ static int send_some(netblt_link *link, netblt_socket *from, const netblt_output
                      size_t *next)
 {
     int error = ENOTSUP;
-
     if (link->encap == NETBLT_ENCAP_UDP)
         error = netblt_link_send_segmented(from, run, packets, next);
     return error == ENOTSUP ? send_one_by_one(link, from, run, packets, next) : error;
@@ -92,7 +87,6 @@ static void report_lost(const netblt_output *run, const uint8_t *packet, int err
         .local_port = (uint16_t)(packet[6] << 8 | packet[7]), /* WIRE-02: Local Port, of the emitter */
         .error = error,
     };
-
     report(context, &lost);
 }
 
@@ -106,10 +100,8 @@ enum netblt_sent netblt_link_send(netblt_link *link, const netblt_output *run, c
 {
     netblt_socket *from = &link->sockets[netblt_link_socket_for(&run->path.foreign)];
     size_t failed_once = SIZE_MAX;
-
     while (*next < run->count) {
         int error = send_some(link, from, run, packets, next);
-
         if (error == 0 || error == EINTR || (error == EMSGSIZE && netblt_link_allow_fragments(from)))
             continue;
         if (error == EAGAIN || error == EWOULDBLOCK)

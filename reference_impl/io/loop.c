@@ -31,7 +31,6 @@ netblt_loop *netblt_loop_new(void)
 {
     netblt_loop *loop = calloc(1, sizeof *loop);
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = TIMER_SLOT};
-
     if (loop == NULL)
         return NULL;
     loop->armed_for = NETBLT_TIME_NEVER;
@@ -42,7 +41,6 @@ netblt_loop *netblt_loop_new(void)
     if (loop->epoll_fd < 0 || loop->timer_fd < 0 ||
         epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->timer_fd, &event) != 0) {
         int error = errno;
-
         netblt_loop_free(loop);
         errno = error;
         return NULL;
@@ -74,7 +72,6 @@ int netblt_loop_watch(netblt_loop *loop, int fd, uint32_t events, netblt_watch_f
     struct watch *watch = find_watch(loop, fd);
     int operation = watch != NULL ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     struct epoll_event event = {.events = events};
-
     if (watch == NULL)
         watch = find_watch(loop, -1);
     if (watch == NULL)
@@ -89,7 +86,6 @@ int netblt_loop_watch(netblt_loop *loop, int fd, uint32_t events, netblt_watch_f
 void netblt_loop_unwatch(netblt_loop *loop, int fd)
 {
     struct watch *watch = fd >= 0 ? find_watch(loop, fd) : NULL;
-
     if (watch == NULL)
         return;
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
@@ -100,7 +96,6 @@ void netblt_loop_unwatch(netblt_loop *loop, int fd)
 static void arm_timer(netblt_loop *loop, netblt_time until)
 {
     struct itimerspec when = {0};
-
     if (until == loop->armed_for)
         return;
     if (until != NETBLT_TIME_NEVER) {
@@ -116,7 +111,6 @@ static void arm_timer(netblt_loop *loop, netblt_time until)
 static void clear_timer(netblt_loop *loop)
 {
     uint64_t expirations;
-
     if (read(loop->timer_fd, &expirations, sizeof expirations) > 0)
         loop->armed_for = NETBLT_TIME_NEVER;
 }
@@ -126,7 +120,6 @@ void netblt_loop_wait(netblt_loop *loop, netblt_time until)
     struct epoll_event events[WATCHES_MAX + 1];
     int timeout_ms = -1;
     int count;
-
     if (until <= netblt_clock_now())
         timeout_ms = 0;
     else
@@ -137,7 +130,6 @@ void netblt_loop_wait(netblt_loop *loop, netblt_time until)
             clear_timer(loop);
         } else {
             struct watch *watch = &loop->watches[events[i].data.u32];
-
             if (watch->fd >= 0) /* an earlier call of this round may have taken it away */
                 watch->call(watch->context, events[i].events);
         }

@@ -37,7 +37,6 @@ static size_t host_bytes(const netblt_address *address)
 static void finish_request(struct request *request, uint16_t type, uint16_t attribute, const netblt_address *value)
 {
     struct rtattr *item = (void *)request->attribute;
-
     item->rta_type = attribute;
     item->rta_len = (uint16_t)RTA_LENGTH(host_bytes(value));
     memcpy(RTA_DATA(item), value->bytes, host_bytes(value));
@@ -50,7 +49,6 @@ static void finish_request(struct request *request, uint16_t type, uint16_t attr
 static int ask(int fd, const struct request *request, uint16_t wanted, union answer *answer)
 {
     ssize_t length;
-
     if (send(fd, request, request->header.nlmsg_len, 0) < 0)
         return errno;
     do
@@ -70,7 +68,6 @@ static const void *find_attribute(union answer *answer, uint16_t type, size_t le
 {
     struct rtattr *item = (void *)((uint8_t *)NLMSG_DATA(&answer->header) + NLMSG_ALIGN(sizeof(struct rtmsg)));
     size_t left = NLMSG_PAYLOAD(&answer->header, sizeof(struct rtmsg));
-
     for (; RTA_OK(item, left); item = RTA_NEXT(item, left))
         if (item->rta_type == type && RTA_PAYLOAD(item) == length)
             return RTA_DATA(item);
@@ -85,7 +82,6 @@ static int find_next_hop(int fd, const netblt_address *foreign, netblt_address *
     union answer answer = {0};
     const void *value;
     int error;
-
     finish_request(&request, RTM_GETROUTE, RTA_DST, foreign);
     error = ask(fd, &request, RTM_NEWROUTE, &answer);
     if (error != 0)
@@ -110,7 +106,6 @@ static int find_link_address(int fd, const netblt_address *hop, int interface, s
     const struct ndmsg *found = NLMSG_DATA(&answer.header);
     const void *value;
     int error;
-
     finish_request(&request, RTM_GETNEIGH, NDA_DST, hop);
     error = ask(fd, &request, RTM_NEWNEIGH, &answer);
     if (error != 0)
@@ -133,7 +128,6 @@ int netblt_neighbour_find(const netblt_address *foreign, netblt_neighbour *neigh
     netblt_address hop;
     int interface = 0;
     int error = fd < 0 ? errno : find_next_hop(fd, foreign, &hop, &interface);
-
     if (error == 0)
         error = find_link_address(fd, &hop, interface, &neighbour->name);
     if (fd >= 0)

@@ -53,13 +53,11 @@ void netblt_link_admit_only(netblt_link *link, const uint16_t *ports, size_t cou
 {
     struct program program;
     const int none = 0;
-
     if (link->encap != NETBLT_ENCAP_IP)
         return;
     for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++) {
         const netblt_socket *at = &link->sockets[i];
         struct sock_fprog attached = {.filter = program.steps};
-
         if (at->fd < 0)
             continue;
         if (count <= PORTS_MAX) {

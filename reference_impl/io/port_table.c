@@ -31,7 +31,6 @@ static bool make_room(netblt_port_table *table)
 {
     size_t capacity = table->capacity == 0 ? 4 : table->capacity * 2;
     netblt_owned_port *ports;
-
     if (table->count < table->capacity)
         return true;
     ports = realloc(table->ports, capacity * sizeof *ports);
@@ -46,7 +45,6 @@ int netblt_port_table_add(netblt_port_table *table, const netblt_address *addres
                           netblt_failure *failure)
 {
     netblt_owned_port owned = {.address = *address, .port = port, .passive = passive, .claim = -1};
-
     if (!make_room(table))
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory for another port");
     if (table->encap == NETBLT_ENCAP_IP && netblt_claim_port(address, port, &owned.claim, failure) != 0)
@@ -107,7 +105,6 @@ bool netblt_port_table_admits(netblt_port_table *table, const netblt_path *path,
                               netblt_time now)
 {
     uint16_t port;
-
     if (length < NETBLT_HEADER_BYTES)
         return false;
     port = (uint16_t)(packet[8] << 8 | packet[9]); /* WIRE-02: Foreign Port, which is the receiver's (AMB-13) */

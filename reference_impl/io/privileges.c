@@ -30,7 +30,6 @@ static int get_capabilities(struct capabilities *own)
 static bool is_empty(const struct capabilities *own)
 {
     uint32_t any = 0;
-
     for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
         any |= own->sets[i].permitted | own->sets[i].effective | own->sets[i].inheritable;
     return any == 0;
@@ -41,7 +40,6 @@ static bool is_empty(const struct capabilities *own)
 static int limit_capabilities(uint32_t kept, bool effective)
 {
     struct capabilities own;
-
     if (get_capabilities(&own) != 0)
         return -1;
     if (is_empty(&own))
@@ -57,7 +55,6 @@ static int limit_capabilities(uint32_t kept, bool effective)
 static bool has_capability(void)
 {
     struct capabilities own;
-
     return get_capabilities(&own) != 0 || !is_empty(&own);
 }
 
@@ -99,7 +96,6 @@ static int check_identity(const netblt_user *user, netblt_failure *failure)
 {
     uid_t uids[3];
     gid_t gids[3];
-
     if (getresuid(&uids[0], &uids[1], &uids[2]) != 0 || getresgid(&gids[0], &gids[1], &gids[2]) != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read this process's user: %s", strerror(errno));
     for (unsigned i = 0; i < 3; i++)
@@ -122,7 +118,6 @@ static int explain(netblt_failure *failure)
 int netblt_privileges_reduce(const netblt_user *user, netblt_failure *failure)
 {
     uint32_t kept = user == NULL && getuid() == 0 ? FILE_CAPABILITIES : 0;
-
     empty_bounding_set();
     if (drop_borrowed_identity() != 0)
         return explain(failure);

@@ -31,7 +31,6 @@ static int raw_open(enum netblt_family family, netblt_failure *failure)
 {
     const int on = 1;
     int fd = socket(netblt_family_to_socket(family), SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETBLT_IP_PROTOCOL);
-
     if (fd < 0)
         return explain_no_socket(failure);
     if (family == NETBLT_FAMILY_IPV4 && setsockopt(fd, IPPROTO_IP, IP_HDRINCL, &on, sizeof on) != 0) {

@@ -13,7 +13,6 @@ static int look_up(const char *host, int family, int flags, netblt_address *addr
     struct addrinfo *found = NULL;
     struct sockaddr_storage first = {0};
     int error = getaddrinfo(host, NULL, &hints, &found);
-
     if (error != 0)
         return error;
     memcpy(&first, found->ai_addr, found->ai_addrlen);
@@ -26,7 +25,6 @@ static int look_up(const char *host, int family, int flags, netblt_address *addr
 static enum netblt_family family_of_text(const char *host)
 {
     netblt_address address;
-
     if (look_up(host, AF_UNSPEC, AI_NUMERICHOST, &address) != 0)
         return NETBLT_FAMILY_ANY;
     return netblt_address_family(&address);
@@ -35,7 +33,6 @@ static enum netblt_family family_of_text(const char *host)
 static int explain(const char *host, enum netblt_family family, int error, netblt_failure *failure)
 {
     enum netblt_family written = family_of_text(host);
-
     if (family != NETBLT_FAMILY_ANY && written != NETBLT_FAMILY_ANY && written != family)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is an IPv%d address, but IPv%d is required", host,
                            (int)written, (int)family);
@@ -46,7 +43,6 @@ static int explain(const char *host, enum netblt_family family, int error, netbl
 int netblt_resolve(const char *host, enum netblt_family family, netblt_address *address, netblt_failure *failure)
 {
     int error = look_up(host, netblt_family_to_socket(family), 0, address);
-
     if (error != 0)
         return explain(host, family, error, failure);
     /* A transfer has one peer: groups, broadcasts and "any" are nobody. */
@@ -59,7 +55,6 @@ int netblt_resolve(const char *host, enum netblt_family family, netblt_address *
 int netblt_parse_address(const char *option, const char *text, netblt_address *address, netblt_failure *failure)
 {
     struct in_addr ipv4;
-
     if (inet_pton(AF_INET, text, &ipv4) == 1) { /* stricter than getaddrinfo(), which reads 10.1 as 10.0.0.1 */
         *address = netblt_address_of_ipv4(ipv4);
         return 0;

@@ -17,7 +17,6 @@ static int connect_probe(int fd, const netblt_address *peer, const netblt_addres
     socklen_t local_length = netblt_address_to_sockaddr(wanted, &local);
     socklen_t remote_length = netblt_address_to_sockaddr(&probed, &remote);
     char text[NETBLT_ADDRESS_TEXT_BYTES];
-
     if (!netblt_address_is_any(wanted) && bind(fd, (struct sockaddr *)&local, local_length) != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "--bind %s: %s; give an address of one of this host's interfaces",
@@ -36,7 +35,6 @@ static int read_route(int fd, enum netblt_family family, netblt_route *route, ne
     int mtu = 0;
     socklen_t mtu_length = sizeof mtu;
     bool is_ipv6 = family == NETBLT_FAMILY_IPV6;
-
     if (getsockname(fd, (struct sockaddr *)&source, &length) != 0 ||
         getsockopt(fd, is_ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, is_ipv6 ? IPV6_MTU : IP_MTU, &mtu, &mtu_length) != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot look up routes: %s", strerror(errno));
@@ -53,7 +51,6 @@ int netblt_route_lookup(const netblt_address *peer, const netblt_address *wanted
     char text[NETBLT_ADDRESS_TEXT_BYTES];
     int result;
     int fd;
-
     if (wanted_family != NETBLT_FAMILY_ANY && wanted_family != family)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--bind %s: the peer has an IPv%d address",
                            netblt_address_text(wanted, text), (int)family);

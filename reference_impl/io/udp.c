@@ -19,7 +19,6 @@ static int udp_open(enum netblt_family family, netblt_failure *failure)
 {
     const int on = 1;
     int fd = socket(netblt_family_to_socket(family), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
     if (fd < 0)
         return netblt_fail(failure, errno == EAFNOSUPPORT ? NETBLT_FAILURE_UNSUPPORTED : NETBLT_FAILURE_LOCAL,
                            "cannot open a UDP socket: %s", strerror(errno));

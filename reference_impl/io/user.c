@@ -18,7 +18,6 @@ static bool read_id(const char *text, uint32_t *id)
 {
     char *rest;
     unsigned long value;
-
     errno = 0;
     value = strtoul(text, &rest, 10);
     if (text[0] < '0' || text[0] > '9' || *rest != '\0' || errno != 0 || value > ID_MAX)
@@ -30,7 +29,6 @@ static bool read_id(const char *text, uint32_t *id)
 static int find_group(const char *text, const char *name, gid_t *gid, netblt_failure *failure)
 {
     const struct group *found = getgrnam(name);
-
     if (found != NULL)
         *gid = found->gr_gid;
     else if (!read_id(name, gid))
@@ -42,7 +40,6 @@ static int find_group(const char *text, const char *name, gid_t *gid, netblt_fai
 static int find_account(const char *text, const char *name, netblt_user *user, bool *known, netblt_failure *failure)
 {
     const struct passwd *found = getpwnam(name);
-
     if (found == NULL && read_id(name, &user->uid))
         found = getpwuid(user->uid);
     else if (found == NULL)
@@ -61,7 +58,6 @@ static int find_both(const char *text, char *name, netblt_user *user, netblt_fai
 {
     char *group = strchr(name, ':');
     bool known = false;
-
     if (group != NULL)
         *group++ = '\0';
     if (find_account(text, name, user, &known, failure) != 0)
@@ -80,7 +76,6 @@ int netblt_user_find(const char *text, netblt_user *user, netblt_failure *failur
 {
     char *name = strdup(text);
     int result;
-
     *user = (netblt_user){.text = text};
     if (name == NULL)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");

@@ -28,13 +28,11 @@ static void expect_all_right(size_t from, size_t to, size_t length)
     CHECK(nb_checksum(source + from, length) == right);
     CHECK(nb_checksum_matches(source + from, length, right));
     CHECK(!nb_checksum_matches(source + from, length, (uint16_t)(right ^ 0x0100)));
-
     memset(target, 0xA5, sizeof target);
     CHECK(nb_checksum_copy(target + to, source + from, length) == right);
     CHECK(memcmp(target + to, source + from, length) == 0);
     CHECK(to == 0 || target[to - 1] == 0xA5);
     CHECK(target[to + length] == 0xA5);
-
     memset(target, 0xA5, sizeof target);
     CHECK(nb_checksum_copy_matches(target + to, source + from, length, right));
     CHECK(memcmp(target + to, source + from, length) == 0);

@@ -40,7 +40,6 @@ static void open_errors(void)
     netblt_connection *connection = NULL;
     start(&peer);
     netblt_open_args args = args_of(&peer);
-
     args.size = 0;
     SHOW(netblt_open, NETBLT_ERR_INVALID_ARGUMENT, netblt_open(peer.endpoint, &args, peer.now, &connection));
     args = args_of(&peer);
@@ -102,7 +101,6 @@ static void packet_errors(void)
     packet.bytes[0] ^= 1;
     SHOW(netblt_input, NETBLT_ERR_CHECKSUM, peer_send_raw(&peer, packet.bytes, packet.length));
     peer_free(&peer);
-
     netblt_output output;
     netblt_connection *connection;
     start(&peer);

@@ -392,7 +392,6 @@ static void blind_packets_of_every_type_change_nothing_in_a_guarded_transfer(voi
         netblt_time ended_at = world.ends[0].finished_at;
         CHECK_EQUAL(sent, 300);
         stop();
-
         dice.state = (uint64_t)active_sends + 1;
         forged_each = 0;
         prepare(active_sends != 0, true, true);

@@ -308,7 +308,6 @@ static void TIMER_05_06_a_packet_tightens_its_own_timer_and_those_of_lower_buffe
         peer_wait(&peer, MS);
     loose = peer.now - start;
     peer_free(&peer);
-
     peer_init(&peer, NETBLT_RECEIVER, false);
     peer.params.burst_size = 1;
     peer.params.burst_interval_ms = 100;

@@ -57,7 +57,6 @@ static int receive(uint16_t port)
     char *set = meter_working_set();
     size_t at = 0;
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
     if (fd < 0 || bind(fd, (const struct sockaddr *)&name, sizeof name) != 0)
         return fail("socket");
     setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
@@ -69,7 +68,6 @@ static int receive(uint16_t port)
     }
     while (!meter_stop) {
         int count = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
-
         for (int i = 0; i < count; i++) {
             memcpy(place(set, &at, messages[i].msg_len), slots[i], messages[i].msg_len);
             meter_add(&account, messages[i].msg_len);
@@ -90,7 +88,6 @@ static int send_for(const char *host, uint16_t port, double seconds)
     uint64_t sent = 0;
     size_t at = 0;
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
     if (inet_pton(AF_INET, host, &peer.sin_addr) != 1)
         return fail(host);
     if (fd < 0 || setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) != 0)
@@ -98,7 +95,6 @@ static int send_for(const char *host, uint16_t port, double seconds)
     for (uint64_t until = meter_now_us() + (uint64_t)(seconds * 1e6); !meter_stop && meter_now_us() < until;) {
         memcpy(staging, place(set, &at, RUN_BYTES), RUN_BYTES);
         ssize_t count = sendto(fd, staging, RUN_BYTES, 0, (const struct sockaddr *)&peer, sizeof peer);
-
         if (count < 0 && errno != ENOBUFS && errno != EINTR)
             return fail("send");
         sent += count > 0 ? (uint64_t)count : 0;

@@ -22,7 +22,6 @@ static SRTSOCKET make_socket(void)
     const SRT_TRANSTYPE file = SRTT_FILE;
     const struct linger none = {.l_onoff = 1, .l_linger = 0};
     SRTSOCKET s = srt_create_socket();
-
     srt_setsockflag(s, SRTO_TRANSTYPE, &file, sizeof file);
     srt_setsockflag(s, SRTO_FC, &packets, sizeof packets);
     srt_setsockflag(s, SRTO_SNDBUF, &window_bytes, sizeof window_bytes);
@@ -43,7 +42,6 @@ static int receive(uint16_t port)
     char *set = meter_working_set();
     size_t at = 0;
     SRTSOCKET listener = make_socket(), peer = SRT_INVALID_SOCK;
-
     if (srt_bind(listener, (const struct sockaddr *)&here, sizeof here) != 0 || srt_listen(listener, 1) != 0)
         return fail("listen");
     while (!meter_stop && (peer = srt_accept(listener, NULL, NULL)) == SRT_INVALID_SOCK)
@@ -68,7 +66,6 @@ static int send_for(const char *host, uint16_t port, double seconds)
     char *set = meter_working_set();
     uint64_t sent = 0;
     SRTSOCKET s = make_socket();
-
     if (inet_pton(AF_INET, host, &there.sin_addr) != 1 ||
         srt_connect(s, (const struct sockaddr *)&there, sizeof there) != 0)
         return fail("connect");

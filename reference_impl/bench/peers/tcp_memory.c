@@ -24,7 +24,6 @@ static int receive(uint16_t port)
     char *set = meter_working_set();
     size_t at = 0;
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (bind(listener, (struct sockaddr *)&here, sizeof here) != 0 || listen(listener, 1) != 0)
         return fail("listen");
@@ -46,7 +45,6 @@ static int send_for(const char *host, uint16_t port, double seconds, const char 
     char *set = meter_working_set();
     uint64_t sent = 0;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
     if (inet_pton(AF_INET, host, &there.sin_addr) != 1)
         return fail(host);
     if (congestion != NULL &&

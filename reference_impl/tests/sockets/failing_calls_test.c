@@ -36,7 +36,6 @@ void *__wrap_malloc(size_t bytes)
 int socket(int domain, int type, int protocol)
 {
     int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
-
     if ((kind == SOCK_RAW && domain != AF_NETLINK) || domain == AF_PACKET)
         return (int)syscall(SYS_socket, AF_INET, (type & ~kind) | SOCK_DGRAM, 0);
     return (int)syscall(SYS_socket, domain, type, protocol);
@@ -89,7 +88,6 @@ static void begin(void)
 {
     const struct in_addr loopback = {htonl(INADDR_LOOPBACK)};
     netblt_config config;
-
     memset(&kernel, 0, sizeof kernel);
     host = netblt_address_of_ipv4(loopback);
     netblt_config_default(&config);
@@ -123,7 +121,6 @@ static enum netblt_sent send_one(void)
     const netblt_output run = {
         .path = {.local = host, .foreign = host}, .segment_bytes = sizeof packet, .count = 1, .length = sizeof packet};
     size_t next = 0;
-
     return netblt_link_send(link_, &run, packet, &next, ignore_error, NULL);
 }
 
@@ -144,7 +141,6 @@ static void a_port_that_the_filter_cannot_follow_is_free_again(void)
 static void a_passive_port_that_was_not_got_admits_no_opens(void)
 {
     unsigned of_an_active_end;
-
     begin();
     CHECK(own(PORT, false));
     of_an_active_end = kernel.filter_steps;
@@ -161,7 +157,6 @@ static void a_passive_port_that_was_not_got_admits_no_opens(void)
 static void a_port_that_is_given_back_leaves_the_filter(void)
 {
     unsigned with_one;
-
     begin();
     CHECK(own(PORT, true));
     with_one = kernel.filter_steps;
@@ -191,7 +186,6 @@ static void an_answer_of_the_kernel_is_read_again_after_a_signal(void)
     netblt_neighbour neighbour;
     char calm[sizeof failure.text];
     int found;
-
     begin();
     found = netblt_neighbour_find(&host, &neighbour, &failure);
     memcpy(calm, failure.text, sizeof calm);

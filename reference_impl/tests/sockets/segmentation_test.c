@@ -33,7 +33,6 @@ static struct {
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
     uint16_t segment = 0;
-
     for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL;
          item = CMSG_NXTHDR((struct msghdr *)message, item))
         if (item->cmsg_level == IPPROTO_UDP && item->cmsg_type == UDP_SEGMENT)
@@ -86,7 +85,6 @@ static netblt_link *open_bound(netblt_address *address)
     struct in_addr loopback = {htonl(INADDR_LOOPBACK)};
     netblt_address host = netblt_address_of_ipv4(loopback);
     netblt_link *opened = netblt_link_open(NETBLT_ENCAP_UDP, NETBLT_FAMILY_IPV4, &failure);
-
     CHECK(opened != NULL && netblt_link_bind(opened, &host, 0, &failure) == 0);
     *address = netblt_link_local(opened, &host);
     return opened;
@@ -129,7 +127,6 @@ static unsigned receive_all(size_t *length)
     struct pollfd waiting = {.fd = netblt_link_fd(to, 0), .events = POLLIN};
     unsigned packets = 0;
     bool more = true;
-
     *length = 0;
     while (poll(&waiting, 1, 50) > 0) {
         unsigned count = netblt_link_receive(to, 0, arrivals, &more);
@@ -147,7 +144,6 @@ static void expect_the_run_arrives(void)
 {
     size_t next = 0;
     size_t length;
-
     CHECK(send_run(&next) == NETBLT_SENT_ALL);
     CHECK_EQUAL(next, run.count);
     CHECK_EQUAL(receive_all(&length), run.count);
@@ -171,7 +167,6 @@ static void a_run_leaves_in_one_segmented_send(void)
 static void a_device_that_cannot_segment_is_not_asked_again(void)
 {
     static const int errors[] = {EIO, EOPNOTSUPP, ENOPROTOOPT};
-
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         begin();
         kernel.segmented_error = errors[i];
@@ -205,7 +200,6 @@ static void a_user_may_want_packets_one_by_one(void)
 static void segments_that_do_not_fit_the_path_leave_one_by_one_and_smaller_ones_together(void)
 {
     static const int errors[] = {EINVAL, EMSGSIZE};
-
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         begin();
         kernel.segmented_error = errors[i];
@@ -224,7 +218,6 @@ static void segments_that_do_not_fit_the_path_leave_one_by_one_and_smaller_ones_
 static void a_full_socket_keeps_the_rest_for_later(void)
 {
     size_t next = 0;
-
     begin();
     kernel.segmented_error = EAGAIN;
     CHECK(send_run(&next) == NETBLT_SENT_LATER);
@@ -241,7 +234,6 @@ static void a_full_socket_keeps_the_rest_for_later(void)
 static void packets_that_cannot_leave_are_reported_one_by_one(void)
 {
     size_t next = 0;
-
     begin();
     kernel.segmented_error = EHOSTUNREACH;
     kernel.plain_error = EHOSTUNREACH;
