@@ -18,7 +18,6 @@ static enum exit_code reject(const options *given, const netblt_failure *failure
 {
     summary end;
     enum exit_code code = transfer_judge_failure(given, failure, &end);
-
     report_error("%s", failure->text);
     if (given->json)
         report_object(summary_object(&end));
@@ -41,7 +40,6 @@ static void answer_early_signals(const options *given)
     summary end = {
         .result = "interrupted", .reason = "interrupted by the user", .role = given->role, .active = !given->passive};
     FILE *to = given->json ? fmemopen(object, sizeof object, "w") : NULL;
-
     if (to != NULL) {
         json_print(to, summary_object(&end));
         fputc('\n', to);
@@ -68,7 +66,6 @@ int main(int argc, char **argv)
     netblt_failure failure = {0};
     options given;
     enum exit_code code = EXIT_CODE_DONE;
-
     occupy_standard_streams();
     signals_catch_early("netblt: interrupted by the user\n", NULL);
     switch (options_parse(argc, argv, &given, &failure)) {

@@ -31,7 +31,6 @@ static void served_free(served *one)
 static void free_all(served_list *list)
 {
     served *next;
-
     for (served *one = LIST_FIRST(list); one != NULL; one = next) {
         next = LIST_NEXT(one, place);
         served_free(one);
@@ -43,7 +42,6 @@ static void free_all(served_list *list)
 static void tend_unvalidated(served *one)
 {
     transfer *work = &one->work;
-
     if (work->from != NULL)
         transfer_tend(work);
     if (work->failure.kind != NETBLT_FAILURE_NONE && work->connection != NULL && !work->finished)
@@ -58,7 +56,6 @@ static void tend_touched(serve *server)
 {
     while (!SLIST_EMPTY(&server->touched)) {
         served *one = SLIST_FIRST(&server->touched);
-
         SLIST_REMOVE_HEAD(&server->touched, touched_place);
         one->touched = false;
         if (!one->validated)
@@ -69,7 +66,6 @@ static void tend_touched(serve *server)
 static void tend_validated(serve *server)
 {
     served *next;
-
     for (served *one = LIST_FIRST(&server->validated); one != NULL; one = next) {
         next = LIST_NEXT(one, place);
         transfer_tend(&one->work);
@@ -83,7 +79,6 @@ static void tend_validated(serve *server)
 static void tend(void *context)
 {
     serve *server = context;
-
     tend_touched(server);
     tend_validated(server);
 }
@@ -93,7 +88,6 @@ static enum interruption interrupted(void *context, bool again)
 {
     serve *server = context;
     served *one;
-
     LIST_FOREACH(one, &server->unvalidated, place)
         (void)transfer_interrupt(&one->work, true);
     LIST_FOREACH(one, &server->validated, place)
@@ -107,7 +101,6 @@ static netblt_time next(void *context)
     netblt_time now = netblt_clock_now();
     netblt_time progress_at = serve_watch_progress(server, now);
     netblt_time rest_at = serve_report_rest(server, now);
-
     if (server->net.interrupts.count > 0 && LIST_EMPTY(&server->validated) && LIST_EMPTY(&server->unvalidated))
         return STATION_OVER;
     return progress_at < rest_at ? progress_at : rest_at;
@@ -124,7 +117,6 @@ static void allow_open_files(const options *given)
 {
     rlim_t wanted = UNVALIDATED_FILES + OTHER_FILES + 2 * given->max_connections.value;
     struct rlimit limit;
-
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
@@ -142,7 +134,6 @@ static void keep_no_free_buffers(void)
 static int open_root(void *context)
 {
     serve *server = context;
-
     server->root = open(server->given->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (server->root < 0)
         return netblt_fail(&server->failure, NETBLT_FAILURE_LOCAL, "--root %s: %s", server->given->root,
@@ -158,7 +149,6 @@ static enum exit_code report(serve *server)
 {
     summary end;
     enum exit_code code = EXIT_CODE_INTERRUPTED; /* nothing else ends a server that could begin */
-
     if (server->failure.kind == NETBLT_FAILURE_NONE)
         return code;
     code = transfer_judge_failure(server->given, &server->failure, &end);
@@ -179,7 +169,6 @@ enum exit_code command_serve(const options *given)
                                .failure = &server.failure,
                                .context = &server};
     enum exit_code code;
-
     allow_open_files(given);
     keep_no_free_buffers();
     if (station_open(&server.net, given, &plan) == 0 &&

@@ -20,7 +20,6 @@ static const char *look_at_source(served *one)
 {
     const char *reason = NULL;
     struct stat status;
-
     if (tree_look_at_file(one->server->root, one->name, &status, &reason) != 0)
         return reason;
     one->size = (uint64_t)status.st_size;
@@ -34,7 +33,6 @@ static const char *look_at_target(served *one)
     const char *base;
     struct stat status;
     int dir;
-
     if (server->given->read_only)
         return "only gives files away";
     dir = tree_open_parent(server->root, one->name, server->given->force, &base, &reason);
@@ -53,7 +51,6 @@ static const char *look_at_target(served *one)
 static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
 {
     unsigned rest = bits % 8;
-
     return memcmp(a, b, bits / 8) == 0 && (rest == 0 || (a[bits / 8] ^ b[bits / 8]) >> (8 - rest) == 0);
 }
 
@@ -61,7 +58,6 @@ static bool is_allowed(const options *given, const netblt_address *peer)
 {
     for (size_t i = 0; i < given->allow_count; i++) {
         const address_prefix *prefix = &given->allow[i];
-
         if (netblt_address_family(&prefix->address) == netblt_address_family(peer) &&
             same_bits(prefix->address.bytes, peer->bytes, prefix->bits))
             return true;
@@ -75,7 +71,6 @@ static const char *find_objection(served *one)
 {
     const serve *server = one->server;
     const char *objection;
-
     if (server->net.interrupts.count > 0)
         return "shutting down";
     if (!is_allowed(server->given, &one->foreign))
@@ -89,7 +84,6 @@ static const char *find_objection(served *one)
 static served *describe(serve *server, const netblt_request *request)
 {
     served *one = calloc(1, sizeof *one);
-
     if (one == NULL)
         return NULL;
     one->server = server;
@@ -106,7 +100,6 @@ static served *describe(serve *server, const netblt_request *request)
 static void promise(served *one, const netblt_request *request, netblt_answer *answer)
 {
     serve *server = one->server;
-
     parameters_limit(server->given, one->work.role, &request->path, one->size, &answer->limits);
     served_take_memory(one, &answer->limits);
     answer->accept = true;
@@ -121,7 +114,6 @@ void serve_accept(void *context, const netblt_request *request, netblt_answer *a
     serve *server = context;
     served *one = describe(server, request);
     const char *objection = one == NULL ? "not enough memory" : find_objection(one);
-
     if (objection == NULL) {
         promise(one, request, answer);
         return;

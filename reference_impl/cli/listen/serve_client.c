@@ -6,7 +6,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
                                                uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     served *one = context;
-
     served_touch(one); /* whatever fails, it is found in the next round */
     if (one->work.failure.kind != NETBLT_FAILURE_NONE || (one->work.from == NULL && !served_open_source(one)))
         return NETBLT_SEND_BUFFER_WAIT;
@@ -22,7 +21,6 @@ static void validated(void *context, netblt_connection *connection)
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     served *one = context;
-
     transfer_client.finished(context, connection, outcome);
     served_give_place_back(one);
     if (outcome->result != NETBLT_DONE) /* else when the file has its name */
@@ -32,7 +30,6 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 static void closed(void *context, netblt_connection *connection)
 {
     served *one = context;
-
     transfer_client.closed(context, connection);
     served_touch(one);
 }
@@ -40,7 +37,6 @@ static void closed(void *context, netblt_connection *connection)
 netblt_client serve_client(void)
 {
     netblt_client client = transfer_client;
-
     client.get_send_buffer = get_send_buffer;
     client.validated = validated;
     client.finished = finished;

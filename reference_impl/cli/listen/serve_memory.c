@@ -19,14 +19,12 @@ static uint64_t memory_left(const serve *server)
     uint64_t used =
         server->promised_bytes + (unvalidated < UNVALIDATED_MAX_BYTES ? unvalidated : UNVALIDATED_MAX_BYTES);
     uint64_t share = used < MEMORY_BYTES ? (MEMORY_BYTES - used) / MEMORY_SHARE : 0;
-
     return share < MEMORY_LEAST_BYTES ? MEMORY_LEAST_BYTES : share;
 }
 
 void served_take_memory(served *one, netblt_params *limits)
 {
     serve *server = one->server;
-
     parameters_limit_first_buffer(server->unvalidated_first_bytes, limits);
     parameters_limit_memory(memory_left(server), limits);
     one->first_bytes = limits->buffer_size;
@@ -44,7 +42,6 @@ bool served_memory_fits(const served *one)
 void served_keep_memory(served *one)
 {
     serve *server = one->server;
-
     server->unvalidated_first_bytes -= one->first_bytes;
     server->unvalidated_promised_bytes -= one->promised_bytes;
     server->promised_bytes += one->promised_bytes;
@@ -53,7 +50,6 @@ void served_keep_memory(served *one)
 void served_give_memory_back(served *one)
 {
     serve *server = one->server;
-
     if (one->validated) {
         server->promised_bytes -= one->promised_bytes;
     } else {

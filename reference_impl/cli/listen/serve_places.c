@@ -48,7 +48,6 @@ static uint64_t limit_or_share(const serve *server, optional_number given, uint6
 static uint64_t limit_of(const serve *server, enum scope scope)
 {
     const options *given = server->given;
-
     if (scope == SCOPE_ADDRESS)
         return limit_or_share(server, given->max_per_address, PER_ADDRESS_SHARE, PER_ADDRESS_LEAST);
     if (scope == SCOPE_PREFIX)
@@ -60,7 +59,6 @@ static uint64_t limit_of(const serve *server, enum scope scope)
 static size_t scope_bytes(const netblt_address *address, enum scope scope)
 {
     bool is_ipv6 = netblt_address_family(address) == NETBLT_FAMILY_IPV6;
-
     if (scope == SCOPE_ADDRESS)
         return is_ipv6 ? NETBLT_IPV6_BYTES : NETBLT_IPV4_BYTES;
     return is_ipv6 ? IPV6_PREFIX_BYTES : IPV4_PREFIX_BYTES;
@@ -70,7 +68,6 @@ static bool is_full(const serve *server, const netblt_address *foreign, enum sco
 {
     uint64_t taken = scope == SCOPE_ALL ? server->places_taken
                                         : tally_count(&server->peers, foreign->bytes, scope_bytes(foreign, scope));
-
     return taken >= limit_of(server, scope);
 }
 
@@ -79,7 +76,6 @@ static int take_place(served *one)
 {
     serve *server = one->server;
     const uint8_t *address = one->foreign.bytes;
-
     if (tally_add(&server->peers, address, scope_bytes(&one->foreign, SCOPE_ADDRESS)) != 0)
         return -1;
     if (tally_add(&server->peers, address, scope_bytes(&one->foreign, SCOPE_PREFIX)) != 0) {
@@ -94,7 +90,6 @@ static int take_place(served *one)
 void served_give_place_back(served *one)
 {
     serve *server = one->server;
-
     if (!one->holds_place)
         return;
     tally_remove(&server->peers, one->foreign.bytes, scope_bytes(&one->foreign, SCOPE_ADDRESS));
@@ -113,7 +108,6 @@ static size_t name_key(const served *one, uint8_t key[NAME_KEY_BYTES])
     const char *slash = strrchr(one->name, '/');
     const char *base = slash == NULL ? one->name : slash + 1;
     size_t length = strlen(base) + 1;
-
     memcpy(key, &one->dir_device, sizeof one->dir_device);
     memcpy(key + sizeof one->dir_device, &one->dir_inode, sizeof one->dir_inode);
     memcpy(key + sizeof one->dir_device + sizeof one->dir_inode, base, length);
@@ -123,14 +117,12 @@ static size_t name_key(const served *one, uint8_t key[NAME_KEY_BYTES])
 static bool is_being_stored(const serve *server, const served *wanted)
 {
     uint8_t key[NAME_KEY_BYTES];
-
     return wanted->work.role == NETBLT_RECEIVER && tally_count(&server->names, key, name_key(wanted, key)) > 0;
 }
 
 static int take_name(served *one)
 {
     uint8_t key[NAME_KEY_BYTES];
-
     if (one->work.role != NETBLT_RECEIVER)
         return 0;
     if (tally_add(&one->server->names, key, name_key(one, key)) != 0)
@@ -142,7 +134,6 @@ static int take_name(served *one)
 void served_give_name_back(served *one)
 {
     uint8_t key[NAME_KEY_BYTES];
-
     if (!one->holds_name)
         return;
     tally_remove(&one->server->names, key, name_key(one, key));
@@ -154,7 +145,6 @@ static bool has_same_name(const served *one, const served *other)
     uint8_t key[NAME_KEY_BYTES];
     uint8_t other_key[NAME_KEY_BYTES];
     size_t bytes = name_key(one, key);
-
     return other->holds_name && bytes == name_key(other, other_key) && memcmp(key, other_key, bytes) == 0;
 }
 
@@ -165,7 +155,6 @@ static bool has_same_name(const served *one, const served *other)
 static uint64_t progress_of(const netblt_info *info)
 {
     const netblt_stats *stats = &info->stats;
-
     return stats->data_packets_settled + stats->data_packets_sent - stats->data_packets_retransmitted;
 }
 
@@ -173,7 +162,6 @@ static void measure(served *one, netblt_time now)
 {
     netblt_info info;
     uint64_t made;
-
     netblt_get_info(one->work.connection, &info);
     made = progress_of(&info);
     if (made != one->progress)
@@ -184,7 +172,6 @@ static void measure(served *one, netblt_time now)
 static netblt_time min_progress_us(const serve *server)
 {
     uint64_t seconds = server->given->min_progress_s.value;
-
     return seconds == 0 ? NETBLT_TIME_NEVER : seconds * SECOND_US;
 }
 
@@ -204,7 +191,6 @@ static bool would_help(const struct want *want, const served *other)
 {
     const netblt_address *own = &want->one->foreign;
     size_t bytes;
-
     if (want->name)
         return has_same_name(want->one, other);
     if (want->scope == SCOPE_ALL)
@@ -220,7 +206,6 @@ static served *find_idle(const serve *server, const struct want *want, netblt_ti
     netblt_time least = min_progress_us(server);
     served *found = NULL;
     served *other;
-
     if (least == NETBLT_TIME_NEVER || now - server->slowest_at < least)
         return NULL;
     LIST_FOREACH(other, &server->validated, place)
@@ -233,7 +218,6 @@ static served *find_idle(const serve *server, const struct want *want, netblt_ti
 static void end_idle(served *one, netblt_time now, const char *why)
 {
     char reason[NETBLT_STRING_MAX_BYTES + 1];
-
     snprintf(reason, sizeof reason, "no new data for %u s%s", (unsigned)((now - one->progress_at) / SECOND_US), why);
     netblt_abort(one->work.connection, reason, now);
 }
@@ -242,7 +226,6 @@ netblt_time serve_watch_progress(serve *server, netblt_time now)
 {
     uint64_t idle_s = server->given->max_idle_s.value;
     served *one;
-
     if (server->places_taken == 0)
         return NETBLT_TIME_NEVER;
     if (now - server->looked_at < LOOK_US)
@@ -268,7 +251,6 @@ static const char *find_place(const serve *server, const served *one, served **v
 {
     netblt_time now = netblt_clock_now();
     struct want want = {.one = one, .name = true};
-
     *victim = NULL;
     if (is_being_stored(server, one)) {
         *victim = find_idle(server, &want, now);
@@ -289,7 +271,6 @@ static const char *find_place(const serve *server, const served *one, served **v
 const char *serve_object(const serve *server, const served *one)
 {
     served *ignored;
-
     return find_place(server, one, &ignored);
 }
 
@@ -300,7 +281,6 @@ static const char *make_place(served *one)
     serve *server = one->server;
     served *victim;
     const char *reason;
-
     while ((reason = find_place(server, one, &victim)) == NULL && victim != NULL) {
         measure(victim, now);
         if (now - victim->progress_at < min_progress_us(server))
@@ -314,7 +294,6 @@ static const char *make_place(served *one)
 static const char *settle_in(served *one)
 {
     const char *reason = make_place(one);
-
     if (reason != NULL)
         return reason;
     if (!served_memory_fits(one))
@@ -338,7 +317,6 @@ void served_validated(served *one)
 {
     netblt_time now = netblt_clock_now();
     const char *reason = settle_in(one);
-
     if (reason != NULL) {
         served_give_place_back(one);
         one->refused = true;

@@ -26,7 +26,6 @@ static void count_unreported(serve *server)
 static bool are_too_many(serve *server)
 {
     netblt_time now = netblt_clock_now();
-
     if (now - server->refusals_counted_from >= REFUSALS_PER_US) {
         server->refusals_counted_from = now;
         server->refusals = 0;
@@ -63,7 +62,6 @@ static void print_json(serve *server, const summary *end, const char *peer)
 {
     json_t *object = json_pack("{s:o, s:s}", "file", json_text(end->name), "peer", peer);
     json_t *members = summary_object(end);
-
     json_object_update(object, members);
     json_decref(members);
     note_output(server, report_object(object));
@@ -77,7 +75,6 @@ static const char *direction(enum netblt_role role)
 static void print_done(serve *server, const summary *end, const char *peer)
 {
     char text[TEXT_AMOUNT_BYTES];
-
     printf("%s %s %s %s: %" PRIu64 " bytes in %.3f s (%s), sha256 %s\n",
            end->role == NETBLT_SENDER ? "sent" : "received", end->name, direction(end->role), peer, end->bytes,
            end->seconds, text_rate(summary_rate(end->bytes, end->seconds), text), end->sha256);
@@ -89,7 +86,6 @@ static void print_done(serve *server, const summary *end, const char *peer)
 static bool is_worth_a_line(const served *one)
 {
     const transfer *work = &one->work;
-
     return one->validated || work->failure.kind != NETBLT_FAILURE_NONE || work->outcome == NETBLT_PEER_QUIT ||
            work->outcome == NETBLT_PEER_ABORTED;
 }
@@ -98,7 +94,6 @@ static void report_end(serve *server, served *one)
 {
     summary end;
     enum exit_code code = transfer_judge(&one->work, &end);
-
     served_describe(one);
     if (server->given->json)
         print_json(server, &end, one->peer);
@@ -121,7 +116,6 @@ void serve_report(serve *server, served *one)
 void serve_report_refusal(serve *server, served *one, const char *reason)
 {
     summary end = {.result = "refused", .role = one->work.role, .name = one->printable};
-
     if (are_too_many(server))
         return;
     served_describe(one);

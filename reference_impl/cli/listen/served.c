@@ -29,7 +29,6 @@ bool served_open_source(served *one)
     const char *reason = NULL;
     source *from;
     int fd;
-
     served_describe(one);
     fd = tree_open_file(one->server->root, one->name, &reason);
     if (fd < 0) {
@@ -57,7 +56,6 @@ const char *served_open_sink(served *one)
     sink_how how;
     sink *to;
     int dir;
-
     served_describe(one);
     dir = tree_open_parent(server->root, one->name, server->given->force, &base, &reason);
     if (dir < 0)

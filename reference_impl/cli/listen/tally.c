@@ -19,7 +19,6 @@ static int compare(const void *a, const void *b)
 {
     const struct counted *one = a;
     const struct counted *other = b;
-
     if (one->bytes != other->bytes)
         return one->bytes < other->bytes ? -1 : 1;
     return memcmp(one->key, other->key, one->bytes);
@@ -29,21 +28,18 @@ static struct counted *find(const tally *counts, const void *key, size_t bytes)
 {
     const struct counted wanted = {.key = key, .bytes = bytes};
     struct counted *const *node = tfind(&wanted, &counts->root, compare);
-
     return node == NULL ? NULL : *node;
 }
 
 unsigned tally_count(const tally *counts, const void *key, size_t bytes)
 {
     const struct counted *found = find(counts, key, bytes);
-
     return found == NULL ? 0 : found->count;
 }
 
 int tally_add(tally *counts, const void *key, size_t bytes)
 {
     struct counted *found = find(counts, key, bytes);
-
     if (found == NULL) {
         found = malloc(sizeof *found + bytes);
         if (found == NULL)
@@ -62,7 +58,6 @@ int tally_add(tally *counts, const void *key, size_t bytes)
 void tally_remove(tally *counts, const void *key, size_t bytes)
 {
     struct counted *found = find(counts, key, bytes);
-
     assert(found != NULL && found->count > 0);
     if (--found->count > 0)
         return;

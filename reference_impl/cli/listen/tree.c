@@ -38,7 +38,6 @@ static bool is_odd_part(const char *part, size_t length)
 static bool has_control_character(const char *name)
 {
     const unsigned char *at = (const unsigned char *)name;
-
     for (; *at != '\0'; at++)
         if (*at < 0x20 || *at == 0x7F || (*at == 0xC2 && at[1] >= 0x80 && at[1] <= 0x9F))
             return true;
@@ -49,7 +48,6 @@ const char *tree_check_name(const char *name)
 {
     const char *part = name;
     const char *slash;
-
     if (name[0] == '\0')
         return "client string: no file name";
     if (name[0] == '/')
@@ -72,7 +70,6 @@ static int open_beneath(int root, const char *name, int flags)
 {
     struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
     int fd = -1;
-
     for (unsigned i = 0; i < BENEATH_TRIES; i++) {
         fd = (int)syscall(SYS_openat2, root, name, &how, sizeof how);
         if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -86,13 +83,11 @@ static int open_walking(int root, const char *name, int flags)
 {
     char part[NAME_MAX + 1];
     int dir = dup(root);
-
     while (dir >= 0) {
         const char *slash = strchr(name, '/');
         size_t length = slash == NULL ? strlen(name) : (size_t)(slash - name);
         int next;
         int error;
-
         if (length > NAME_MAX) {
             close(dir);
             errno = ENAMETOOLONG;
@@ -116,7 +111,6 @@ static int open_walking(int root, const char *name, int flags)
 static int open_in_tree(int root, const char *name, int flags)
 {
     int fd = -1;
-
     errno = ENOSYS;
     if (!walk_always)
         fd = open_beneath(root, name, flags);
@@ -157,7 +151,6 @@ static bool is_same_file(int a, int b)
 {
     struct stat one;
     struct stat other;
-
     return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
@@ -166,7 +159,6 @@ static int reopen(int file, int root, const char *name)
 {
     char own[40];
     int fd;
-
     snprintf(own, sizeof own, "/proc/self/fd/%d", file);
     fd = open(own, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
@@ -184,7 +176,6 @@ static int reopen(int file, int root, const char *name)
 static int look_at(int root, const char *name, struct stat *status, const char **reason)
 {
     int file = open_in_tree(root, name, O_PATH);
-
     if (file < 0)
         return fail(reason, explain(errno));
     if (fstat(file, status) != 0)
@@ -203,7 +194,6 @@ int tree_look_at_file(int root, const char *name, struct stat *status, const cha
 {
     int file = look_at(root, name, status, reason);
     bool readable;
-
     if (file < 0)
         return -1;
     /* Where the kernel cannot tell (before 5.8), it shows when the file is opened. */
@@ -217,7 +207,6 @@ int tree_open_file(int root, const char *name, const char **reason)
     struct stat status;
     int file = look_at(root, name, &status, reason);
     int fd;
-
     if (file < 0)
         return -1;
     fd = reopen(file, root, name);
@@ -232,7 +221,6 @@ int tree_open_parent(int root, const char *name, bool replace, const char **base
     char parent[PATH_MAX];
     struct stat status;
     int dir;
-
     *base = slash == NULL ? name : slash + 1;
     if (slash != NULL && (size_t)(slash - name) >= sizeof parent)
         return fail(reason, explain(ENAMETOOLONG));

@@ -26,7 +26,6 @@ static int open_file(void *context)
     move *all = context;
     transfer *work = &all->work;
     const sink_how how = transfer_sink_how(work, true);
-
     if (all->given->role == NETBLT_SENDER) {
         work->from = source_open(all->given->file, all->given->beyond_4g, &work->failure);
     } else {
@@ -44,7 +43,6 @@ static void name_file(const char *file, netblt_params *params)
 {
     const char *slash = strrchr(file, '/');
     const char *name = slash == NULL ? file : slash + 1;
-
     if (strcmp(file, "-") != 0 && strlen(name) <= NETBLT_STRING_MAX_BYTES)
         snprintf(params->client_string, sizeof params->client_string, "%s", name);
 }
@@ -63,7 +61,6 @@ static int start_active(move *all)
         .ends_in_hash = true,
     };
     uint64_t size = work->from == NULL ? 0 : source_size(work->from);
-
     work->started_at = netblt_clock_now();
     if (all->given->path.measure && round_trip_measure(&all->net) != 0)
         return -1;
@@ -79,7 +76,6 @@ static int start_active(move *all)
 static int start_passive(move *all)
 {
     char wanted[40];
-
     snprintf(wanted, sizeof wanted, "a %s", all->work.to != NULL ? "sender" : "receiver");
     return station_listen(&all->net, wanted, only_place_accept, &all->place);
 }
@@ -92,7 +88,6 @@ static void show_progress(move *all)
     const char *slash = strrchr(work->name, '/');
     progress_view view = {.name = slash == NULL ? work->name : slash + 1};
     netblt_time now = netblt_clock_now();
-
     if (work->connection == NULL || !work->opened || now < report_progress_next())
         return;
     if (!work->finished)
@@ -114,7 +109,6 @@ static netblt_time next(void *context)
 {
     move *all = context;
     const transfer *work = all->place.current;
-
     if (transfer_is_over(work))
         return STATION_OVER;
     show_progress(all);
@@ -125,7 +119,6 @@ static netblt_time next(void *context)
 static enum interruption interrupted(void *context, bool again)
 {
     move *all = context;
-
     only_place_settle(&all->place);
     if (!transfer_interrupt(all->place.current, again))
         return INTERRUPTION_NOBODY;
@@ -136,7 +129,6 @@ static enum station_stage stage(const void *context)
 {
     const move *all = context;
     const transfer *work = all->place.current;
-
     if (work->finished || work->closed)
         return STAGE_OTHER;
     return work->opened ? STAGE_OPEN : all->given->passive ? STAGE_OTHER : STAGE_OPENING;
@@ -146,7 +138,6 @@ static enum exit_code report(const move *all)
 {
     summary end;
     enum exit_code code = transfer_judge(all->place.current, &end);
-
     if (code != EXIT_CODE_DONE)
         report_error("%s", end.reason);
     else if (!all->given->quiet && !all->given->json)
@@ -172,7 +163,6 @@ enum exit_code command_move(const options *given)
                                .failure = &all.work.failure,
                                .context = &all};
     enum exit_code code;
-
     all.work.net = &all.net;
     only_place_init(&all.place, given, &all.work);
     if (station_open(&all.net, given, &plan) == 0 && (given->passive ? start_passive(&all) : start_active(&all)) == 0)

@@ -24,7 +24,6 @@ static void abort_others(struct candidate *winner)
 {
     netblt_time now = netblt_clock_now();
     struct candidate *one;
-
     LIST_FOREACH(one, &winner->place->candidates, entry)
         if (one != winner && one->work.connection != NULL && !one->work.finished)
             netblt_abort(one->work.connection, BUSY, now);
@@ -34,7 +33,6 @@ static void abort_others(struct candidate *winner)
 static void take_place(struct candidate *one)
 {
     only_place *place = one->place;
-
     place->taken = true;
     one->has_place = true;
     if (place->file->to != NULL)
@@ -48,7 +46,6 @@ static void take_place(struct candidate *one)
 static void validated(void *context, netblt_connection *connection)
 {
     struct candidate *one = context;
-
     if (one->has_place)
         return;
     if (one->place->taken)
@@ -65,7 +62,6 @@ static bool open_source(struct candidate *one)
     const only_place *place = one->place;
     source *copy;
     netblt_failure ignored;
-
     if (source_size(place->file->from) == 0 || strcmp(place->given->file, "-") == 0) {
         if (place->taken)
             return false;
@@ -85,7 +81,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
                                                uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     struct candidate *one = context;
-
     if (one->work.from == NULL && !open_source(one))
         return NETBLT_SEND_BUFFER_WAIT;
     return transfer_client.get_send_buffer(context, connection, index, capacity, data, length, last);
@@ -96,7 +91,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 static void candidate_free(struct candidate *one)
 {
     only_place *place = one->place;
-
     if (one->work.from != place->file->from)
         source_close(one->work.from);
     buffer_pool_clear(&one->work.early);
@@ -134,7 +128,6 @@ static bool ends_command(const struct candidate *one, enum netblt_result result)
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     struct candidate *one = context;
-
     transfer_client.finished(context, connection, outcome);
     if (ends_command(one, outcome->result))
         take_place(one);
@@ -143,7 +136,6 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 void only_place_settle(only_place *place)
 {
     struct candidate *one = LIST_FIRST(&place->candidates);
-
     if (!place->taken && one != NULL && is_alone(one) && !one->work.finished)
         take_place(one);
 }
@@ -152,7 +144,6 @@ void only_place_settle(only_place *place)
 static void closed(void *context, netblt_connection *connection)
 {
     struct candidate *one = context;
-
     transfer_client.closed(context, connection);
     if (!one->has_place)
         candidate_free(one);
@@ -161,7 +152,6 @@ static void closed(void *context, netblt_connection *connection)
 static struct candidate *add_candidate(only_place *place)
 {
     struct candidate *one = calloc(1, sizeof *one);
-
     if (one == NULL)
         return NULL;
     one->place = place;
@@ -176,7 +166,6 @@ static struct candidate *add_candidate(only_place *place)
 static void limit_first_buffer(struct candidate *one, netblt_params *limits)
 {
     only_place *place = one->place;
-
     parameters_limit_first_buffer(place->first_bytes, limits);
     one->first_bytes = limits->buffer_size;
     place->first_bytes += one->first_bytes;
@@ -199,7 +188,6 @@ void only_place_accept(void *context, const netblt_request *request, netblt_answ
     const transfer *file = place->file;
     const char *objection = find_objection(place, request);
     struct candidate *one = objection == NULL ? add_candidate(place) : NULL;
-
     if (one == NULL) {
         answer->accept = false;
         snprintf(answer->reason, sizeof answer->reason, "%s", objection == NULL ? "not enough memory" : objection);
@@ -226,7 +214,6 @@ void only_place_init(only_place *place, const options *given, transfer *file)
 void only_place_clear(only_place *place)
 {
     struct candidate *next;
-
     for (struct candidate *one = LIST_FIRST(&place->candidates); one != NULL; one = next) {
         next = LIST_NEXT(one, entry);
         candidate_free(one);

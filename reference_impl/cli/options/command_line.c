@@ -25,7 +25,6 @@ static int suffix_bits(const char *suffix)
     static const char suffixes[] = "kKMG";
     static const int bits[] = {10, 10, 20, 30};
     const char *found = strchr(suffixes, suffix[0]);
-
     if (suffix[0] == '\0')
         return 0;
     return found == NULL || suffix[1] != '\0' ? -1 : bits[found - suffixes];
@@ -37,7 +36,6 @@ static int set_number(const option_entry *entry, const char *text, optional_numb
     unsigned long long value;
     char *rest;
     int bits;
-
     errno = 0;
     value = strtoull(text, &rest, 10);
     bits = suffix_bits(rest);
@@ -58,7 +56,6 @@ static void list_choices(const char *choices, char *to, size_t capacity)
 {
     const char *last = strrchr(choices, '|');
     size_t used = 0;
-
     for (const char *at = choices; *at != '\0' && used + 5 < capacity; at++)
         used += (size_t)snprintf(to + used, capacity - used, *at != '|' ? "%.1s" : at == last ? " or " : ", ", at);
 }
@@ -69,10 +66,8 @@ static int set_choice(const option_entry *entry, const char *text, int *member, 
     const char *choices = entry->choices != NULL ? entry->choices : "";
     char listed[80];
     int i = (int)entry->min;
-
     for (const char *choice = choices; *choice != '\0'; i++) {
         size_t bytes = strcspn(choice, "|");
-
         if (length == bytes && strncmp(text, choice, length) == 0) {
             *member = i;
             return 0;
@@ -86,7 +81,6 @@ static int set_choice(const option_entry *entry, const char *text, int *member, 
 static int set_option(options *parsed, const option_entry *entry, const char *text, netblt_failure *failure)
 {
     void *member = (char *)parsed + entry->offset;
-
     switch (entry->kind) {
     case OPTION_NUMBER:
     case OPTION_SIZE:
@@ -125,11 +119,9 @@ static void set_defaults(options *parsed)
 static void make_argp_view(enum command command, struct argp_option view[ROWS_MAX])
 {
     int group = 0;
-
     for (size_t i = 0; i < option_table_count; i++) {
         const option_entry *entry = &option_table[i];
         bool shown = (entry->commands & FOR(command)) != 0 && entry->help != NULL;
-
         if (entry->kind == OPTION_TITLE)
             group++;
         *view++ = (struct argp_option){
@@ -169,7 +161,6 @@ struct reading {
 static void explain(const char *word, netblt_failure *failure)
 {
     bool lacks_value = false;
-
     for (size_t i = 0; i < option_table_count; i++)
         lacks_value = lacks_value || (option_table[i].value != NULL && strncmp(word, "--", 2) == 0 &&
                                       strcmp(word + 2, option_table[i].name) == 0);
@@ -183,7 +174,6 @@ static error_t read_one(int key, char *text, struct argp_state *state)
 {
     struct reading *read = state->input;
     const option_entry *entry = entry_of(key);
-
     if (key == ARGP_KEY_ERROR && read->failure->kind == NETBLT_FAILURE_NONE)
         explain(state->argv[state->next - 1], read->failure);
     if (key == ARGP_KEY_ARG && read->count < ROWS_MAX)
@@ -203,7 +193,6 @@ static error_t read_one(int key, char *text, struct argp_state *state)
 static int check_command_fits(const struct reading *read)
 {
     const char *command = command_names[read->parsed->command];
-
     for (size_t i = 0; i < option_table_count; i++)
         if (read->seen[i] && (option_table[i].commands & FOR(read->parsed->command)) == 0)
             return netblt_fail(read->failure, NETBLT_FAILURE_LOCAL,
@@ -233,7 +222,6 @@ static void show_help(enum command command)
     struct argp_option view[ROWS_MAX];
     const struct argp shown = {.options = view};
     char name[] = "netblt";
-
     if (command == COMMANDS)
         puts("netblt moves files from one host to another with NETBLT (RFC 998).\n");
     for (int i = 0; i < COMMANDS; i++)
@@ -261,7 +249,6 @@ enum options_result options_parse(int argc, char **argv, options *parsed, netblt
     struct reading read = {.parsed = parsed, .failure = failure};
     struct argp_option view[ROWS_MAX];
     const struct argp all = {.options = view, .parser = read_one};
-
     set_defaults(parsed);
     for (int i = 1; i < argc; i++)
         parsed->json = parsed->json || strcmp(argv[i], "--json") == 0;

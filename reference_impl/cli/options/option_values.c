@@ -19,7 +19,6 @@ static const char *read_rate(const char *text, double *bits_per_second)
 {
     char *rest;
     double scale = 1;
-
     *bits_per_second = strtod(text, &rest);
     if (!isdigit((unsigned char)text[0]) || rest == text)
         return NULL;
@@ -44,7 +43,6 @@ static const char *read_rate(const char *text, double *bits_per_second)
 static bool read_round_trip(const char *text, double *seconds)
 {
     char *rest;
-
     *seconds = strtod(text, &rest);
     if (!isdigit((unsigned char)text[0]))
         return false;
@@ -58,7 +56,6 @@ static bool read_round_trip(const char *text, double *seconds)
 static bool read_path(const char *text, path_hint *path)
 {
     const char *rest;
-
     path->measure = strcmp(text, "measure") == 0;
     if (path->measure)
         return true;
@@ -73,7 +70,6 @@ int option_set_path(options *parsed, const char *text, netblt_failure *failure)
 {
     path_hint path = {.given = true};
     bool rate_said = strcmp(text, "measure") != 0;
-
     if (!read_path(text, &path))
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "--path %s: give rate and round trip, such as 100M,600ms (bits per second; ms or s), or "
@@ -96,7 +92,6 @@ static int parse_prefix(const char *text, netblt_address *address, unsigned *bit
     size_t length = slash == NULL ? strlen(text) : (size_t)(slash - text);
     unsigned most;
     char *rest;
-
     if (length >= sizeof copy)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--allow %s: give a prefix such as 10.0.0.0/8", text);
     memcpy(copy, text, length);
@@ -115,7 +110,6 @@ static int parse_prefix(const char *text, netblt_address *address, unsigned *bit
 int option_add_allow(options *parsed, const char *text, netblt_failure *failure)
 {
     address_prefix prefix;
-
     if (parse_prefix(text, &prefix.address, &prefix.bits, failure) != 0)
         return -1;
     if (parsed->allow_count == ALLOW_MAX)

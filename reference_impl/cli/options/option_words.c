@@ -22,7 +22,6 @@ enum command option_words_command(char *const *words, int count)
 static const char *without_brackets(char *host)
 {
     size_t length = strlen(host);
-
     if (length < 2 || host[0] != '[' || host[length - 1] != ']')
         return host;
     host[length - 1] = '\0';
@@ -90,7 +89,6 @@ int option_words_set(options *parsed, char **words, int count, netblt_failure *f
 static int settle_family(options *parsed, netblt_failure *failure)
 {
     enum netblt_family bound = netblt_address_family(&parsed->bind_address);
-
     if (parsed->family != NETBLT_FAMILY_ANY && bound != NETBLT_FAMILY_ANY && bound != parsed->family)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--ipv%d and --bind name different families of addresses",
                            (int)parsed->family);
@@ -106,7 +104,6 @@ static int settle_rate(options *parsed, netblt_failure *failure)
 {
     const char *named = parsed->burst_size.given ? "--burst-size" : "--burst-interval";
     bool bursts_given = parsed->burst_size.given || parsed->burst_interval_ms.given;
-
     if (parsed->rate_named == RATE_AUTO && bursts_given)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "%s fixes the rate and --rate auto measures it: leave one of them out", named);
@@ -132,7 +129,6 @@ static int check_perf(const options *parsed, netblt_failure *failure)
 int option_words_check(options *parsed, netblt_failure *failure)
 {
     static const netblt_profile *const profiles[] = {&netblt_profile_default, &netblt_profile_mit1987};
-
     parsed->profile = profiles[parsed->profile_named];
     if (parsed->sync == SYNC_DEFAULT)
         parsed->sync = parsed->command == COMMAND_LISTEN ? SYNC_ALWAYS : SYNC_NEVER;

@@ -34,7 +34,6 @@ static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
 {
     const station_call call = {
         .role = run->work.role, .params = params, .client = &perf_client, .context = run, .any_order = true};
-
     if (!perf_run_equip(run, params)) {
         netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
         return NULL;
@@ -51,7 +50,6 @@ static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
 static uint64_t seconds_left(const perf *all)
 {
     netblt_time now = netblt_clock_now();
-
     return all->ends_at > now ? (all->ends_at - now + 999999) / 1000000 : 0;
 }
 
@@ -62,7 +60,6 @@ static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
     perf_run *run = perf_run_new(all, PERF_DATA, given->role, true);
     bool by_time = given->time_s.given;
     netblt_params params = all->params;
-
     if (run == NULL)
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
     run->lane = lane;
@@ -85,7 +82,6 @@ static void ask_for_figures(perf *all, perf_run *about)
 {
     perf_run *run = perf_run_new(all, PERF_FIGURES, NETBLT_RECEIVER, true);
     netblt_params params = all->params;
-
     about->asked = true;
     if (run == NULL)
         return;
@@ -101,7 +97,6 @@ static void ask_for_figures(perf *all, perf_run *about)
 static perf_run *find_asker(const perf *all, const perf_run *about)
 {
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place)
         if (run->about == about)
             return run;
@@ -134,7 +129,6 @@ static void go_on(perf *all, unsigned lane, const perf_run *before)
 static void tend_active_run(perf *all, perf_run *run)
 {
     perf_run *asker = find_asker(all, run);
-
     if (!run->asked && run->work.outcome == NETBLT_DONE && !all->no_figures && all->net.interrupts.count == 0) {
         ask_for_figures(all, run);
         return;
@@ -152,7 +146,6 @@ static void tend_active_run(perf *all, perf_run *run)
 static int start_active(perf *all)
 {
     unsigned lanes = (unsigned)all->given->parallel.value;
-
     if (all->given->path.measure && round_trip_measure(&all->net) != 0)
         return -1;
     if (all->net.interrupts.leave) /* meanwhile, by the network */
@@ -178,10 +171,8 @@ static int start_active(perf *all)
 static void resume_waiting(perf *all)
 {
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place) {
         perf_run *about = run->waiting ? perf_find(all, run->wanted_id) : NULL;
-
         if (about != NULL && about->work.finished && run->work.connection != NULL && !run->work.finished) {
             run->waiting = false;
             netblt_resume(run->work.connection, netblt_clock_now());
@@ -201,12 +192,10 @@ static void forget_old(perf *all)
     size_t kept = 0;
     perf_run *next;
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place)
         kept += run->work.closed && is_measurement(run);
     for (run = TAILQ_FIRST(&all->runs); run != NULL; run = next) {
         bool data = is_measurement(run);
-
         next = TAILQ_NEXT(run, place);
         if (!run->work.closed || (data && !run->reported) || run->about != NULL)
             continue;
@@ -225,7 +214,6 @@ static void forget_old(perf *all)
 static void note_validation(perf *all, perf_run *run)
 {
     netblt_info info = {.unvalidated = true};
-
     if (run->validated)
         return;
     if (run->work.connection != NULL && !run->work.finished)
@@ -251,7 +239,6 @@ static void tend(void *context)
 {
     perf *all = context;
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place) {
         if (run->kind != PERF_DATA || run->reported)
             continue;
@@ -267,7 +254,6 @@ static void tend(void *context)
 static bool all_closed(const perf *all)
 {
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place)
         if (!run->work.closed)
             return false;
@@ -278,7 +264,6 @@ static bool all_closed(const perf *all)
 static bool all_validated_closed(const perf *all)
 {
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place)
         if (!run->work.closed && (run->validated || run->kind == PERF_FIGURES))
             return false;
@@ -299,7 +284,6 @@ static bool is_over(perf *all)
 static netblt_time next(void *context)
 {
     perf *all = context;
-
     if (is_over(all))
         return STATION_OVER;
     return all->linger_until != 0 ? all->linger_until : NETBLT_TIME_NEVER;
@@ -309,7 +293,6 @@ static enum interruption interrupted(void *context, bool again)
 {
     perf *all = context;
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place)
         (void)transfer_interrupt(&run->work, again);
     return INTERRUPTION_ASKED;
@@ -319,7 +302,6 @@ static enum station_stage stage(const void *context)
 {
     const perf *all = context;
     perf_run *run;
-
     if (all->given->passive || all->ended > 0)
         return STAGE_OTHER;
     TAILQ_FOREACH(run, &all->runs, place)
@@ -363,7 +345,6 @@ enum exit_code command_perf(const options *given)
     enum exit_code code;
     station_plan plan = {
         .interrupted = interrupted, .stage = stage, .tend = tend, .next = next, .packets = perf_watch, .context = all};
-
     if (all == NULL)
         return EXIT_CODE_LOCAL;
     plan.failure = &all->failure;

@@ -16,7 +16,6 @@ static void refuse(netblt_answer *answer, const char *reason)
 static bool is_proven(const perf_run *run)
 {
     netblt_info info;
-
     if (run->work.connection == NULL)
         return false;
     netblt_get_info(run->work.connection, &info);
@@ -29,7 +28,6 @@ static bool has_room(const perf *all)
     size_t open = 0;
     size_t proven = 0;
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place) {
         open += !run->work.closed;
         proven += !run->work.closed && is_proven(run);
@@ -41,7 +39,6 @@ static bool has_room(const perf *all)
 static bool read_wish(perf_run *run, const netblt_request *request, netblt_time now)
 {
     uint64_t value = 0;
-
     switch (perf_wish_read(request->proposed.client_string, &value)) {
     case PERF_WISH_SIZE:
         run->size = value;
@@ -78,7 +75,6 @@ void perf_accept(void *context, const netblt_request *request, netblt_answer *an
     netblt_time now = netblt_clock_now();
     uint64_t count = all->given->count.value;
     perf_run *run;
-
     if (all->net.interrupts.count > 0) {
         refuse(answer, "shutting down");
         return;

@@ -22,7 +22,6 @@
 static double recent_pace(perf_pace *pace, const netblt_stats *stats, netblt_time now)
 {
     netblt_time every = PACE_MARK_US > 2 * stats->round_trip_us ? PACE_MARK_US : 2 * stats->round_trip_us;
-
     if (stats->payload_bytes == 0)
         return 0;
     if (pace->marked_at == 0) {
@@ -45,7 +44,6 @@ static bool is_time_up(perf_run *run, netblt_connection *connection, uint64_t su
     netblt_time now = netblt_clock_now();
     netblt_info info;
     double pace;
-
     if (run->stop_at == 0 || now >= run->stop_at)
         return run->stop_at != 0;
     netblt_get_info(connection, &info);
@@ -61,7 +59,6 @@ static enum netblt_send_buffer supply_data(perf_run *run, netblt_connection *con
 {
     uint64_t offset = index * capacity;
     uint64_t left = run->size > offset ? run->size - offset : 0;
-
     if (run->memory.bytes == NULL) /* passive: the shared pattern */
         perf_memory_share(&run->memory, &run->all->pattern);
     if (run->memory.slot_bytes != capacity && !perf_memory_cut(&run->memory, capacity))
@@ -78,7 +75,6 @@ static enum netblt_send_buffer supply_figures(perf_run *run, uint64_t index, uin
     perf_run *about = perf_find(run->all, run->wanted_id);
     uint64_t offset = index * capacity;
     uint32_t left;
-
     if (about != NULL && !about->work.finished) {
         run->waiting = true;
         return NETBLT_SEND_BUFFER_WAIT;
@@ -96,7 +92,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
                                                uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     perf_run *run = context;
-
     return run->kind == PERF_DATA ? supply_data(run, connection, index, capacity, data, length, last)
                                   : supply_figures(run, index, capacity, data, length, last);
 }
@@ -107,7 +102,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 static uint8_t *provide_scratch(perf_run *run, uint32_t capacity)
 {
     perf_memory *scratch = &run->all->scratch;
-
     return capacity <= scratch->size ? scratch->bytes : NULL;
 }
 
@@ -121,7 +115,6 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
 {
     perf_run *run = context;
     netblt_info info;
-
     (void)index;
     if (run->memory.bytes == NULL) { /* passive */
         netblt_get_info(connection, &info);
@@ -141,7 +134,6 @@ static void keep_text(perf_run *run, const uint8_t *data, uint32_t length)
 {
     uint32_t room = PERF_FIGURES_BYTES - 1 - run->text_bytes;
     uint32_t kept = length < room ? length : room;
-
     memcpy(run->text + run->text_bytes, data, kept);
     run->text_bytes += kept;
     run->text[run->text_bytes] = '\0';
@@ -154,7 +146,6 @@ static void count_delivered(perf_run *run, netblt_time now, uint32_t length)
 {
     size_t interval;
     json_t *bytes;
-
     if (run->intervals == NULL) {
         run->intervals = json_array();
         run->first_at = now;
@@ -173,7 +164,6 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
                     bool last)
 {
     perf_run *run = context;
-
     (void)connection;
     (void)index;
     (void)last;
@@ -196,7 +186,6 @@ static void discard(void *context, netblt_connection *connection, uint64_t index
 static void opened(void *context, netblt_connection *connection)
 {
     perf_run *run = context;
-
     transfer_client.opened(context, connection);
     netblt_get_info(connection, &run->work.info);
 }
@@ -204,7 +193,6 @@ static void opened(void *context, netblt_connection *connection)
 static void make_figures(perf_run *run)
 {
     const netblt_stats *stats = &run->work.info.stats;
-
     run->own = (perf_figures){
         .known = true,
         .data_packets = run->work.role == NETBLT_SENDER ? stats->data_packets_sent : stats->data_packets_received,
@@ -218,7 +206,6 @@ static void make_figures(perf_run *run)
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     perf_run *run = context;
-
     transfer_client.finished(context, connection, outcome);
     run->cpu_s = perf_cpu_s() - run->cpu_started_s;
     if (run->kind == PERF_DATA)
@@ -260,7 +247,6 @@ static bool is_of(const perf_run *run, const netblt_passing *passing, const uint
     const uint8_t *ours = packet + (passing->sent ? AT_LOCAL_PORT : AT_FOREIGN_PORT);
     const uint8_t *theirs = packet + (passing->sent ? AT_FOREIGN_PORT : AT_LOCAL_PORT);
     const netblt_address *foreign = &passing->path->foreign;
-
     return run->kind == PERF_DATA && run->work.opened && run->work.info.local_port == get16(ours) &&
            run->work.info.foreign_port == get16(theirs) && run->work.info.path.foreign.length == foreign->length &&
            memcmp(run->work.info.path.foreign.bytes, foreign->bytes, foreign->length) == 0;
@@ -270,10 +256,8 @@ void perf_watch(void *context, const netblt_passing *passing)
 {
     perf *all = context;
     perf_run *run = NULL; /* that of the packet before, most of the time */
-
     for (size_t offset = 0; offset + NETBLT_DATA_HEADER_BYTES <= passing->length; offset += passing->segment_bytes) {
         const uint8_t *packet = passing->packets + offset;
-
         if (packet[AT_TYPE] != TYPE_DATA && packet[AT_TYPE] != TYPE_LDATA)
             continue;
         if (run == NULL || !is_of(run, passing, packet))

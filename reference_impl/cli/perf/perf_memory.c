@@ -9,7 +9,6 @@
 static void fill(uint8_t *bytes, size_t size)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;
-
     for (size_t i = 0; i + sizeof state <= size; i += sizeof state) {
         state ^= state << 13;
         state ^= state >> 7;
@@ -21,7 +20,6 @@ static void fill(uint8_t *bytes, size_t size)
 bool perf_memory_reserve(perf_memory *memory, size_t size)
 {
     void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
     *memory = (perf_memory){.size = 0};
     if (bytes == MAP_FAILED)
         return false;
@@ -37,7 +35,6 @@ void perf_memory_share(perf_memory *memory, const perf_memory *owner)
 bool perf_memory_new(perf_memory *memory, size_t size)
 {
     void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
     *memory = (perf_memory){.size = 0};
     if (bytes == MAP_FAILED)
         return false;
@@ -60,7 +57,6 @@ bool perf_memory_cut(perf_memory *memory, size_t slot_bytes)
     size_t fitting = memory->size / slot_bytes;
     size_t slots = fitting < PERF_SLOTS_MAX ? fitting : PERF_SLOTS_MAX;
     uint32_t *queue = NULL;
-
     if (slots == 0)
         return false;
     if (!memory->shared) { /* a sender has no use for it */
@@ -85,7 +81,6 @@ const uint8_t *perf_memory_buffer(const perf_memory *memory, uint64_t index)
 uint8_t *perf_memory_take(perf_memory *memory)
 {
     uint32_t slot;
-
     if (memory->fresh < memory->slots)
         return memory->bytes + memory->fresh++ * memory->slot_bytes;
     if (memory->free == 0)
@@ -99,7 +94,6 @@ uint8_t *perf_memory_take(perf_memory *memory)
 void perf_memory_give_back(perf_memory *memory, const uint8_t *buffer)
 {
     size_t slot = (size_t)(buffer - memory->bytes) / memory->slot_bytes;
-
     memory->queue[(memory->first + memory->free) % memory->slots] = (uint32_t)slot;
     memory->free++;
 }

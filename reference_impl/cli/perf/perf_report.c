@@ -41,7 +41,6 @@ static bool agree(const struct row *row)
     double sent = (double)row->sender->steady_bps;
     double received = (double)row->receiver->steady_bps;
     double apart = sent > received ? sent - received : received - sent;
-
     return row->sender->known && row->receiver->known && sent > 0 && apart <= STEADY_TOLERANCE * sent;
 }
 
@@ -50,7 +49,6 @@ static struct row make_row(const perf_run *run)
     const netblt_stats *stats = &run->work.info.stats;
     bool sends = run->work.role == NETBLT_SENDER;
     struct row row = {.sender = sends ? &run->own : &run->others, .receiver = sends ? &run->others : &run->own};
-
     row.loss_known = row.sender->known && row.receiver->known;
     if (row.loss_known && row.sender->data_packets > row.receiver->data_packets)
         row.lost = row.sender->data_packets - row.receiver->data_packets;
@@ -83,7 +81,6 @@ static void print_row(const perf_run *run, const struct row *row)
     char resent[24];
     char timeouts[24];
     char steady[24] = "-";
-
     snprintf(bursts, sizeof bursts, "%u/%u", params->burst_size, params->burst_interval_ms);
     if (row->steady_bps > 0)
         snprintf(steady, sizeof steady, "%.2f", row->steady_bps / 1e6);
@@ -116,7 +113,6 @@ static json_t *transfer_object(const perf_run *run, const struct row *row, const
         "packets_retransmitted", json_known(sender->known, sender->retransmitted), "data_timeouts",
         json_known(receiver->known, receiver->data_timeouts), "wire_bytes", JSON_WHOLE(end->wire_bytes),
         "round_trip_seconds", json_positive((double)stats->round_trip_us / 1e6), "cpu_seconds", run->cpu_s);
-
     if (run->intervals != NULL) {
         json_object_set_new(object, "first_us", json_integer(JSON_WHOLE(run->first_at)));
         json_object_set_new(object, "interval_ms", json_integer(PERF_INTERVAL_US / 1000));
@@ -131,7 +127,6 @@ static json_t *transfer_object(const perf_run *run, const struct row *row, const
 static void add_up(perf *all, const perf_run *run, const struct row *row, const summary *end)
 {
     struct perf_totals *totals = &all->totals;
-
     all->ended++;
     totals->transfers++;
     totals->bytes += run->work.info.stats.payload_bytes;
@@ -161,7 +156,6 @@ void perf_report_run(perf *all, perf_run *run)
     struct row row = make_row(run);
     summary end;
     enum exit_code code = transfer_judge(&run->work, &end);
-
     run->reported = true;
     add_up(all, run, &row, &end);
     if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && run->work.active)
@@ -180,7 +174,6 @@ static json_t *totals_object(const perf *all)
 {
     const struct perf_totals *totals = &all->totals;
     double seconds = transfer_seconds(all->began_at, netblt_clock_now());
-
     return json_pack("{s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:I, s:f}", "transfers", JSON_WHOLE(totals->transfers),
                      "bytes", JSON_WHOLE(totals->bytes), "seconds", seconds, "goodput_bps",
                      summary_rate(totals->bytes, seconds), "packets_lost", json_known(totals->lost_known, totals->lost),
@@ -216,7 +209,6 @@ enum exit_code perf_report_end(perf *all)
     const char *result;
     const char *reason;
     enum exit_code code = judge_all(all, &result, &reason);
-
     if (all->failure.kind != NETBLT_FAILURE_NONE)
         report_error("%s", reason);
     if (all->transfers != NULL) {
@@ -225,7 +217,6 @@ enum exit_code perf_report_end(perf *all)
                                 totals_object(all)));
     } else if (all->given->json && all->failure.kind != NETBLT_FAILURE_NONE) {
         summary end;
-
         (void)transfer_judge_failure(all->given, &all->failure, &end);
         report_object(summary_object(&end));
     }

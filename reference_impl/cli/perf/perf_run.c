@@ -8,7 +8,6 @@
 double perf_cpu_s(void)
 {
     struct rusage usage;
-
     getrusage(RUSAGE_SELF, &usage);
     return (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
            ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec) / 1e6;
@@ -17,7 +16,6 @@ double perf_cpu_s(void)
 perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active)
 {
     perf_run *run = calloc(1, sizeof *run);
-
     if (run == NULL)
         return NULL;
     *run = (perf_run){.work = {.net = &all->net, .role = role, .active = active, .peer = run->peer},
@@ -39,7 +37,6 @@ void perf_run_forget(perf *all, perf_run *run)
 perf_run *perf_find(perf *all, uint32_t unique_id)
 {
     perf_run *run;
-
     TAILQ_FOREACH(run, &all->runs, place)
         if (run->kind == PERF_DATA && run->work.opened && run->work.info.unique_id == unique_id)
             return run;
@@ -49,7 +46,6 @@ perf_run *perf_find(perf *all, uint32_t unique_id)
 size_t perf_memory_bytes(uint64_t wanted, const netblt_params *params)
 {
     uint64_t needed = (uint64_t)params->buffer_size * params->max_buffers;
-
     return (size_t)(wanted > needed ? wanted : needed);
 }
 
@@ -58,7 +54,6 @@ bool perf_run_equip(perf_run *run, const netblt_params *params)
     perf *all = run->all;
     uint64_t wanted = run->kind == PERF_DATA ? all->given->working_set.value : 0; /* figures are a few bytes */
     size_t size = perf_memory_bytes(wanted, params);
-
     if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
         run->memory = all->spare[--all->spare_count];
         return true;
@@ -69,7 +64,6 @@ bool perf_run_equip(perf_run *run, const netblt_params *params)
 void perf_run_strip(perf_run *run)
 {
     perf *all = run->all;
-
     if (run->memory.bytes == NULL)
         return;
     run->memory.slot_bytes = 0;

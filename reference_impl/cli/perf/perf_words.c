@@ -22,7 +22,6 @@ static const struct wish_word {
 void perf_wish_write(enum perf_wish wish, uint64_t value, char text[PERF_WISH_BYTES])
 {
     const struct wish_word *word = &wish_words[wish];
-
     if (!word->has_value)
         snprintf(text, PERF_WISH_BYTES, "%s", word->text);
     else if (word->base == 16)
@@ -37,7 +36,6 @@ enum perf_wish perf_wish_read(const char *text, uint64_t *value)
         const struct wish_word *word = &wish_words[wish];
         size_t length = strlen(word->text);
         char *rest;
-
         if (strncmp(text, word->text, length) != 0)
             continue;
         text += length;
@@ -57,7 +55,6 @@ size_t perf_figures_write(const perf_figures *figures, char text[PERF_FIGURES_BY
                         "data_packets %" PRIu64 "\nretransmitted %" PRIu64 "\ndata_timeouts %" PRIu64
                         "\nsteady_bps %" PRIu64 "\n",
                         figures->data_packets, figures->retransmitted, figures->data_timeouts, figures->steady_bps);
-
     return used < 0 ? 0 : used < PERF_FIGURES_BYTES ? (size_t)used : PERF_FIGURES_BYTES - 1;
 }
 
@@ -65,7 +62,6 @@ size_t perf_figures_write(const perf_figures *figures, char text[PERF_FIGURES_BY
 static bool read_line(const char *text, const char *name, uint64_t *value)
 {
     size_t length = strlen(name);
-
     for (const char *line = text; line != NULL && *line != '\0';) {
         if (strncmp(line, name, length) == 0 && line[length] == ' ' && isdigit((unsigned char)line[length + 1])) {
             *value = strtoull(line + length + 1, NULL, 10);
@@ -90,7 +86,6 @@ void perf_figures_read(const char *text, perf_figures *figures)
 void perf_next_params(const options *given, const netblt_info *before, netblt_params *params)
 {
     bool named = given->burst_size.given || given->burst_interval_ms.given;
-
     if (given->rate != NETBLT_RATE_AUTO || named || before->burst_size == 0)
         return;
     params->burst_size = before->burst_size;

@@ -5,7 +5,6 @@ void stopwatch_see(stopwatch *watch, uint32_t number, netblt_time at)
 {
     /* Buffer numbers wrap; what lies less than half their space ahead is newer. */
     uint32_t ahead = number - (watch->first + (uint32_t)watch->newest);
-
     if (!watch->running) {
         *watch = (stopwatch){.running = true, .first = number, .began_at = at};
         watch->at[0] = at;
@@ -22,7 +21,6 @@ double stopwatch_steady_bps(const stopwatch *watch, uint64_t bytes, uint32_t buf
 {
     uint64_t full = buffer_size == 0 ? 0 : bytes / buffer_size; /* buffers of full size; L is number `full` from 1 */
     netblt_time last_at;
-
     if (!watch->running || full < 2 || full - 1 > watch->newest || watch->newest - (full - 1) >= STOPWATCH_LAST)
         return 0;
     last_at = watch->at[(full - 1) % STOPWATCH_LAST];

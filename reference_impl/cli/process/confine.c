@@ -28,7 +28,6 @@ static int do_without(const options *given, const char *what, netblt_failure *fa
 static int confine_files(const options *given, int directory, bool writable, netblt_failure *failure)
 {
     int error;
-
     if (landlock_version() == 0)
         return do_without(given, "this kernel has no Landlock, or it is off", failure);
     error = landlock_restrict_to(directory, writable);
@@ -41,7 +40,6 @@ static int confine_files(const options *given, int directory, bool writable, net
 static int confine_calls(const options *given, netblt_failure *failure)
 {
     int error;
-
     if (!syscall_filter_is_built())
         return do_without(given, "netblt was built without libseccomp", failure);
     error = syscall_filter_install(given->encap == NETBLT_ENCAP_IP);

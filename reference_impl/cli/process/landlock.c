@@ -36,14 +36,12 @@ struct ruleset {
 int landlock_version(void)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-
     return version > 0 ? (int)version : 0;
 }
 
 static uint64_t known_files(int version)
 {
     uint64_t known = FILES_VERSION_1;
-
     if (version >= 2)
         known |= FILES_REFER;
     if (version >= 3)
@@ -64,7 +62,6 @@ static int create_ruleset(int version)
     size_t size = version >= SCOPES_FROM    ? sizeof all
                   : version >= NETWORK_FROM ? 2 * sizeof(uint64_t)
                                             : sizeof(uint64_t);
-
     return (int)syscall(SYS_landlock_create_ruleset, &all, size, 0);
 }
 
@@ -75,7 +72,6 @@ static int allow_beneath(int ruleset, int version, int fd, bool writable)
         .allowed_access = (writable ? READS | WRITES : READS) & known_files(version),
         .parent_fd = fd,
     };
-
     return (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
@@ -84,7 +80,6 @@ int landlock_restrict_to(int fd, bool writable)
     int version = landlock_version();
     int ruleset = version > 0 ? create_ruleset(version) : -1;
     int error = 0;
-
     if (ruleset < 0)
         return version > 0 ? errno : EOPNOTSUPP;
     if ((fd >= 0 && allow_beneath(ruleset, version, fd, writable) != 0) ||

@@ -19,7 +19,6 @@ static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 static bool is_ignored(int signal_number)
 {
     struct sigaction action;
-
     return sigaction(signal_number, NULL, &action) != 0 || action.sa_handler == SIG_IGN;
 }
 
@@ -48,7 +47,6 @@ static void end_early(int signal_number)
 void signals_catch_early(const char *line, const char *object)
 {
     struct sigaction action = {.sa_handler = end_early};
-
     early_line = line;
     early_object = object;
     sigfillset(&action.sa_mask);
@@ -67,7 +65,6 @@ void signals_remove_early(const char *path)
 static void interrupt(signals *watch)
 {
     enum interruption result = INTERRUPTION_NOBODY;
-
     if (++watch->count <= 2)
         result = watch->ask(watch->context, watch->count > 1);
     if (result == INTERRUPTION_NOBODY)
@@ -80,7 +77,6 @@ static void take(void *context, uint32_t events)
 {
     signals *watch = context;
     struct signalfd_siginfo info;
-
     (void)events;
     while (read(watch->fd, &info, sizeof info) == (ssize_t)sizeof info)
         interrupt(watch);
@@ -89,7 +85,6 @@ static void take(void *context, uint32_t events)
 static int open_descriptor(void)
 {
     sigset_t set;
-
     sigemptyset(&set);
     for (size_t i = 0; i < WATCHED_COUNT; i++)
         if (!is_ignored(watched[i]))
@@ -103,7 +98,6 @@ static int open_descriptor(void)
 int signals_watch(signals *watch, netblt_loop *loop, netblt_failure *failure)
 {
     int error;
-
     watch->fd = open_descriptor();
     error = watch->fd < 0 ? -errno : netblt_loop_watch(loop, watch->fd, EPOLLIN, take, watch);
     if (error != 0)

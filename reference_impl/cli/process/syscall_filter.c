@@ -52,7 +52,6 @@ static int add(scmp_filter_ctx filter, uint32_t action, const char *name, unsign
 {
     int number = seccomp_syscall_resolve_name(name);
     int error = number == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(filter, action, number, count, arguments);
-
     /* A number below zero is a call of another architecture. */
     return error == 0 || number < 0 ? 0 : -error;
 }
@@ -62,7 +61,6 @@ static int add_all(scmp_filter_ctx filter, uint32_t action, const char *names)
     char name[32];
     int error = 0;
     int used;
-
     for (; error == 0 && sscanf(names, "%31s%n", name, &used) == 1; names += used)
         error = add(filter, action, name, 0, NULL);
     return error;
@@ -105,7 +103,6 @@ static int add_restricted(scmp_filter_ctx filter, bool raw_ip)
         {"tgkill", false, 1, {SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())}},
     };
     int error = 0;
-
     for (size_t i = 0; i < sizeof rules / sizeof *rules && error == 0; i++)
         if (raw_ip || !rules[i].for_raw_ip)
             error = add(filter, SCMP_ACT_ALLOW, rules[i].name, rules[i].count, rules[i].arguments);
@@ -115,7 +112,6 @@ static int add_restricted(scmp_filter_ctx filter, bool raw_ip)
 static int fill(scmp_filter_ctx filter, bool raw_ip)
 {
     int error = add_all(filter, SCMP_ACT_ALLOW, allowed);
-
     if (error == 0)
         error = add_all(filter, SCMP_ACT_KILL_PROCESS, fatal);
     return error == 0 ? add_restricted(filter, raw_ip) : error;
@@ -130,7 +126,6 @@ int syscall_filter_install(bool raw_ip)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
     int error;
-
     if (filter == NULL)
         return ENOMEM;
     /* A binary tree, so that no call pays for all others; older versions of libseccomp cannot. */

@@ -86,7 +86,6 @@ static void write_udp(const ip_packet *packet, size_t address_bytes, uint8_t *ou
     uint8_t tail[4] = {0, PROTOCOL_UDP};
     uint32_t sum;
     uint16_t checksum;
-
     put16(out, netblt_address_udp_port(packet->source));
     put16(out + 2, netblt_address_udp_port(packet->destination));
     put16(out + 4, length);
@@ -109,7 +108,6 @@ static size_t write_headers(const ip_packet *packet, uint8_t out[IP_HEADERS_MAX_
     size_t udp_bytes = is_udp ? UDP_HEADER_BYTES : 0;
     uint8_t protocol = is_udp ? PROTOCOL_UDP : NETBLT_IP_PROTOCOL;
     size_t ip_bytes;
-
     memset(out, 0, IP_HEADERS_MAX_BYTES);
     if (is_ipv6)
         ip_bytes = write_ipv6(packet, protocol, udp_bytes + packet->length, out);
@@ -138,7 +136,6 @@ struct capture {
 static int64_t find_epoch(void)
 {
     struct timespec wall;
-
     clock_gettime(CLOCK_REALTIME, &wall);
     return (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000 - (int64_t)netblt_clock_now();
 }
@@ -148,7 +145,6 @@ capture *capture_open(const char *path, netblt_failure *failure)
     capture *file = calloc(1, sizeof *file);
     FILE *stream = file == NULL ? NULL : fopen(path, "wbe");
     netblt_failure ignored;
-
     if (stream == NULL) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", path, strerror(errno));
         free(file);
@@ -183,7 +179,6 @@ static void write_packet(capture *file, const netblt_passing *passing, const uin
     struct pcap_pkthdr about = {
         .ts = {.tv_sec = (time_t)(at_us / 1000000), .tv_usec = (suseconds_t)(at_us % 1000000 * 1000)}, /* ns */
     };
-
     if (headers + length > sizeof file->packet)
         length = sizeof file->packet - headers;
     memcpy(file->packet + headers, bytes, length);
@@ -194,10 +189,8 @@ static void write_packet(capture *file, const netblt_passing *passing, const uin
 void capture_write(capture *file, const netblt_passing *passing)
 {
     FILE *stream = pcap_dump_file(file->dumper);
-
     for (size_t offset = 0; offset < passing->length && file->error == 0; offset += passing->segment_bytes) {
         size_t left = passing->length - offset;
-
         errno = 0;
         write_packet(file, passing, passing->packets + offset,
                      left < passing->segment_bytes ? left : passing->segment_bytes);
@@ -209,7 +202,6 @@ void capture_write(capture *file, const netblt_passing *passing)
 int capture_close(capture *file, netblt_failure *failure)
 {
     int result = 0;
-
     if (file == NULL)
         return 0;
     if (file->dumper != NULL) {

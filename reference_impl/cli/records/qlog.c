@@ -48,7 +48,6 @@ static void write_header(qlog *log, const options *given)
     struct timespec wall;
     char utc_text[40];
     struct tm utc;
-
     clock_gettime(CLOCK_REALTIME, &wall);
     gmtime_r(&wall.tv_sec, &utc);
     strftime(utc_text, sizeof utc_text, "%Y-%m-%dT%H:%M:%S", &utc);
@@ -84,7 +83,6 @@ static json_t *text_of(struct nb_text text)
 {
     char copy[NETBLT_STRING_MAX_BYTES + 1];
     size_t length = text.length < sizeof copy ? text.length : sizeof copy - 1;
-
     for (size_t i = 0; i < length; i++)
         copy[i] = (char)text.bytes[i];
     copy[length] = '\0';
@@ -107,7 +105,6 @@ static json_t *message_object(const struct nb_message *message)
     json_t *object = json_pack("{s:s, s:i, s:I}", "type", names[message->type], "seq", (int)message->seq, "buffer",
                                JSON_WHOLE(message->buffer));
     json_t *packets;
-
     if (message->type == NB_OK) {
         json_object_set_new(object, "burst_size", json_integer(message->burst_size));
         json_object_set_new(object, "burst_interval_ms", json_integer(message->burst_interval_ms));
@@ -128,7 +125,6 @@ static json_t *control_fields(const struct nb_packet *packet)
     enum nb_fault fault = NB_FAULT_NONE;
     size_t offset = 0;
     json_t *messages = json_array();
-
     while (nb_next_message(packet->control.bytes, packet->control.length, &offset, &message, &fault))
         json_array_append_new(messages, message_object(&message));
     return json_pack("{s:o}", "messages", messages);
@@ -138,7 +134,6 @@ static json_t *control_fields(const struct nb_packet *packet)
 static json_t *body_of(const struct nb_packet *packet)
 {
     const struct nb_data_fields *data = &packet->data;
-
     switch (packet->type) {
     case NB_OPEN:
     case NB_RESPONSE:
@@ -170,7 +165,6 @@ static json_t *packet_data(const uint8_t *bytes, size_t length)
     enum nb_fault fault = nb_decode(bytes, length, &packet);
     json_t *object = json_object();
     json_t *body;
-
     if (fault != NB_FAULT_NONE)
         json_object_set_new(object, "fault", json_string(fault_names[fault]));
     if (fault != NB_FAULT_NONE && fault != NB_FAULT_CHECKSUM) {
@@ -221,7 +215,6 @@ static json_t *timer_data(const netblt_event *event)
                              is_set                                      ? "set"
                              : event->kind == NETBLT_EVENT_TIMER_CLEARED ? "cancelled"
                                                                          : "expired");
-
     if (event->timer.which == NETBLT_TIMER_DATA)
         json_object_set_new(data, "buffer", json_integer(JSON_WHOLE(event->timer.buffer)));
     if (is_set && event->timer.until != NETBLT_TIME_NEVER)
@@ -235,7 +228,6 @@ static json_t *state_data(const netblt_event *event)
     char foreign[NETBLT_ADDRESS_TEXT_BYTES];
     const char *name = NAME_IN(state_names, event->state);
     netblt_info info;
-
     if (event->connection == NULL)
         return json_pack("{s:s}", "new", name);
     netblt_get_info(event->connection, &info);
@@ -249,7 +241,6 @@ static json_t *rate_data(const netblt_event *event)
 {
     json_t *data = json_pack("{s:i, s:i}", "burst_size", (int)event->rate.burst_size, "burst_interval_ms",
                              (int)event->rate.burst_interval_ms);
-
     if (event->rate.round_trip_us != 0)
         json_object_set_new(data, "smoothed_rtt", json_real((double)event->rate.round_trip_us / 1e3));
     if (event->rate.measured_bps != 0)
@@ -282,7 +273,6 @@ void qlog_event(qlog *log, const netblt_event *event)
     json_t *record;
     json_t *data;
     netblt_info info;
-
     if (name == NULL || log->error != 0)
         return;
     record = json_pack("{s:f, s:s}", "time", milliseconds(log->began_at, event->at), "name", name);
@@ -303,7 +293,6 @@ qlog *qlog_open(const char *path, const options *given, netblt_failure *failure)
 {
     qlog *log = calloc(1, sizeof *log);
     FILE *to = log == NULL ? NULL : fopen(path, "we");
-
     if (to == NULL) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", path, strerror(errno));
         free(log);
@@ -317,7 +306,6 @@ qlog *qlog_open(const char *path, const options *given, netblt_failure *failure)
 int qlog_close(qlog *log, netblt_failure *failure)
 {
     int result = 0;
-
     if (log == NULL)
         return 0;
     if (fclose(log->to) != 0 && log->error == 0)

@@ -15,7 +15,6 @@ json_t *json_text(const char *text)
     json_t *value;
     char *copy;
     size_t used = 0;
-
     if (text == NULL)
         return json_null();
     copy = malloc(strlen(text) * (sizeof replacement - 1) + 1);
@@ -25,7 +24,6 @@ json_t *json_text(const char *text)
         text_piece piece = text_next(text);
         bool is_text = piece.code != TEXT_REPLACEMENT;
         size_t length = is_text ? piece.bytes : sizeof replacement - 1;
-
         memcpy(copy + used, is_text ? text : replacement, length);
         used += length;
         text += piece.bytes;

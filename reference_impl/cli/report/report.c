@@ -49,7 +49,6 @@ static void print_line(const char *format, va_list arguments)
 void report_error(const char *format, ...)
 {
     va_list arguments;
-
     va_start(arguments, format);
     print_line(format, arguments);
     va_end(arguments);
@@ -58,7 +57,6 @@ void report_error(const char *format, ...)
 void report_note(const char *format, ...)
 {
     va_list arguments;
-
     va_start(arguments, format);
     if (!is_quiet)
         print_line(format, arguments);
@@ -91,7 +89,6 @@ static void measure_rate(uint64_t bytes, netblt_time now)
     double rate =
         bytes >= bar.sampled_bytes && elapsed_us > 0 ? (double)(bytes - bar.sampled_bytes) * 8e6 / elapsed_us : 0;
     double weight = elapsed_us / (elapsed_us + SMOOTHING_US);
-
     if (bar.sampled_at != 0)
         bar.bits_per_second = bar.bits_per_second == 0 ? rate : bar.bits_per_second * (1 - weight) + rate * weight;
     bar.sampled_at = now;
@@ -103,7 +100,6 @@ static void format_time_left(const progress_view *view, char *to, size_t capacit
     double left = view->total > view->bytes ? (double)(view->total - view->bytes) * 8 : 0;
     double seconds = bar.bits_per_second > 0 ? left / bar.bits_per_second : SECONDS_LEFT_MAX + 1;
     unsigned whole = (unsigned)(seconds + 0.5);
-
     if (seconds > SECONDS_LEFT_MAX)
         snprintf(to, capacity, "--:--");
     else if (whole >= 3600)
@@ -119,7 +115,6 @@ static void format_figures(const progress_view *view, char *to, size_t capacity)
     char total[TEXT_AMOUNT_BYTES];
     char rate[TEXT_AMOUNT_BYTES];
     char left[32];
-
     text_bytes(view->bytes, bytes);
     text_rate(bar.bits_per_second, rate);
     if (view->total == 0) {
@@ -137,7 +132,6 @@ static void format_share(const progress_view *view, int room, char *to, size_t c
     static const char full[] = "========================================>                                        ";
     double share = view->bytes >= view->total ? 1 : (double)view->bytes / (double)view->total;
     int cells = room < BAR_CELLS_MAX ? room : BAR_CELLS_MAX;
-
     if (view->total == 0)
         to[0] = '\0';
     else if (room < BAR_CELLS_MIN)
@@ -152,7 +146,6 @@ static void format_line(const progress_view *view, size_t columns, char line[LIN
     char figures[200];
     char share[BAR_CELLS_MAX + 16];
     char name[64];
-
     format_figures(view, figures, sizeof figures);
     text_printable(view->name, name, sizeof name);
     format_share(view, (int)columns - (int)(strlen(name) + strlen(figures)) - 11, share, sizeof share);
@@ -164,7 +157,6 @@ static void format_line(const progress_view *view, size_t columns, char line[LIN
 static size_t terminal_columns(void)
 {
     struct winsize size;
-
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return COLUMNS_DEFAULT;
     return size.ws_col < LINE_BYTES ? size.ws_col : LINE_BYTES - 1;
@@ -178,7 +170,6 @@ netblt_time report_progress_next(void)
 void report_progress(const progress_view *view, netblt_time now)
 {
     char line[LINE_BYTES];
-
     if (!bar.shown || now < bar.next_at)
         return;
     measure_rate(view->bytes, now);

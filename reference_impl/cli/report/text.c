@@ -16,7 +16,6 @@ static size_t read_character(const char *text, uint32_t *code)
                     : bytes[0] < 0xf0 ? 3
                     : bytes[0] < 0xf8 ? 4
                                       : 0;
-
     *code = bytes[0] & first_bits[length];
     for (size_t i = 1; i < length; i++) {
         if ((bytes[i] & 0xc0) != 0x80)
@@ -54,7 +53,6 @@ text_piece text_next(const char *text)
 {
     uint32_t code;
     size_t length = read_character(text, &code);
-
     if (length == 0)
         return (text_piece){.bytes = 1, .code = TEXT_REPLACEMENT};
     return (text_piece){.bytes = length, .code = code, .printable = !is_harmful(code)};
@@ -63,10 +61,8 @@ text_piece text_next(const char *text)
 const char *text_printable(const char *text, char *to, size_t capacity)
 {
     size_t used = 0;
-
     while (*text != '\0') {
         text_piece piece = text_next(text);
-
         if (used + (piece.printable ? piece.bytes : 1) >= capacity)
             break;
         if (piece.printable)
@@ -88,7 +84,6 @@ const char *text_role(enum netblt_role role)
 static const char *scale(double value, const char *const units[5], char to[TEXT_AMOUNT_BYTES])
 {
     unsigned unit = 0;
-
     while (value >= 999.5 && unit < 4) {
         value /= 1000;
         unit++;
@@ -100,13 +95,11 @@ static const char *scale(double value, const char *const units[5], char to[TEXT_
 const char *text_bytes(uint64_t bytes, char to[TEXT_AMOUNT_BYTES])
 {
     static const char *const units[5] = {"B", "kB", "MB", "GB", "TB"};
-
     return scale((double)bytes, units, to);
 }
 
 const char *text_rate(double bits_per_second, char to[TEXT_AMOUNT_BYTES])
 {
     static const char *const units[5] = {"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"};
-
     return scale(bits_per_second, units, to);
 }

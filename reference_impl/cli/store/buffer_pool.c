@@ -8,7 +8,6 @@
 static bool enlarge(uint8_t ***array, size_t capacity)
 {
     uint8_t **larger = realloc(*array, capacity * sizeof *larger);
-
     if (larger != NULL)
         *array = larger;
     return larger != NULL;
@@ -17,7 +16,6 @@ static bool enlarge(uint8_t ***array, size_t capacity)
 static bool make_room(buffer_pool *pool)
 {
     size_t capacity = pool->capacity == 0 ? 16 : pool->capacity * 2;
-
     if (pool->count < pool->capacity)
         return true;
     if (!enlarge(&pool->all, capacity) || !enlarge(&pool->idle, capacity))
@@ -29,7 +27,6 @@ static bool make_room(buffer_pool *pool)
 uint8_t *buffer_pool_take(buffer_pool *pool, size_t bytes)
 {
     uint8_t *buffer;
-
     assert(pool->buffer_bytes == 0 || pool->buffer_bytes == bytes);
     pool->buffer_bytes = bytes;
     if (pool->idle_count > 0) {

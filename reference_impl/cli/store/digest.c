@@ -21,7 +21,6 @@ struct digest {
 digest *digest_new(void)
 {
     digest *sum = calloc(1, sizeof *sum);
-
     if (sum == NULL)
         return NULL;
     sum->context = EVP_MD_CTX_new();
@@ -69,7 +68,6 @@ static void add_and_hold(digest *sum, const uint8_t *bytes, size_t length)
     size_t hashed = sum->held_bytes + length > DIGEST_BYTES ? sum->held_bytes + length - DIGEST_BYTES : 0;
     size_t of_held = hashed < sum->held_bytes ? hashed : sum->held_bytes;
     size_t of_new = hashed - of_held;
-
     hash(sum, sum->held, of_held);
     hash(sum, bytes, of_new);
     memmove(sum->held, sum->held + of_held, sum->held_bytes - of_held);
@@ -97,7 +95,6 @@ void digest_finish(digest *sum, uint8_t bytes[DIGEST_BYTES])
 void digest_finish_text(digest *sum, char text[DIGEST_TEXT_BYTES])
 {
     uint8_t bytes[DIGEST_BYTES];
-
     digest_finish(sum, bytes);
     for (unsigned i = 0; i < DIGEST_BYTES; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", bytes[i]);
@@ -106,7 +103,6 @@ void digest_finish_text(digest *sum, char text[DIGEST_TEXT_BYTES])
 bool digest_agrees(digest *sum)
 {
     uint8_t bytes[DIGEST_BYTES];
-
     if (!sum->expected)
         return true;
     digest_finish(sum, bytes);

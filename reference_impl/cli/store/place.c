@@ -53,7 +53,6 @@ static bool is_named(int fd, int dir_fd, const char *name)
 {
     struct stat held;
     struct stat named;
-
     return fstat(fd, &held) == 0 && fstatat(dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
@@ -63,7 +62,6 @@ static int open_plain_file(int dir_fd, const char *name)
 {
     struct stat status;
     int fd;
-
     if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
         return -1;
     fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -77,7 +75,6 @@ static bool remove_if_stale(int dir_fd, const char *name)
 {
     int fd = open_plain_file(dir_fd, name);
     bool removed;
-
     if (fd < 0)
         return false;
     removed = flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(fd, dir_fd, name) && unlinkat(dir_fd, name, 0) == 0;
@@ -88,7 +85,6 @@ static bool remove_if_stale(int dir_fd, const char *name)
 void place_remove_stale(int dir_fd)
 {
     char name[TEMPORARY_NAME_BYTES];
-
     for (unsigned i = 0; i < PLACE_TEMPORARY_NAMES; i++) {
         name_temporary(i, name);
         remove_if_stale(dir_fd, name);
@@ -99,7 +95,6 @@ void place_remove_stale(int dir_fd)
 static int take_temporary_name(file_place *at, int (*take)(file_place *at, const char *name))
 {
     char name[TEMPORARY_NAME_BYTES];
-
     for (unsigned i = 0; i < PLACE_TEMPORARY_NAMES; i++) {
         name_temporary(i, name);
         for (unsigned tries = 0; tries < NAME_TRIES; tries++) {
@@ -133,7 +128,6 @@ static mode_t find_mode(const file_place *at)
 {
     struct stat status;
     mode_t mask;
-
     if (fstatat(at->dir_fd, at->target, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode))
         return status.st_mode & 0777;
     mask = umask(0);
@@ -145,7 +139,6 @@ static bool open_nameless(file_place *at)
 {
     char own[OWN_NAME_BYTES];
     int fd = openat(at->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
     if (fd < 0)
         return false;
     if (access(own_name(fd, own), F_OK) != 0) { /* without /proc it could never get a name */
@@ -160,7 +153,6 @@ static bool open_nameless(file_place *at)
 static int create_temporary(file_place *at, const char *name)
 {
     int fd = openat(at->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
     if (fd < 0)
         return -1;
     if (!lock(fd) || !is_named(fd, at->dir_fd, name)) {
@@ -176,7 +168,6 @@ static int create_temporary(file_place *at, const char *name)
 static bool open_named(file_place *at)
 {
     static char early_path[PATH_MAX];
-
     if (take_temporary_name(at, create_temporary) != 0)
         return false;
     if (at->dir != NULL) {
@@ -191,7 +182,6 @@ static bool open_named(file_place *at)
 static bool is_name_possible(const file_place *at)
 {
     struct stat directory;
-
     if (fstat(at->dir_fd, &directory) != 0)
         return false;
     if (directory.st_nlink == 0) {
@@ -205,7 +195,6 @@ file_place *place_begin(int dir_fd, const char *dir, const char *target, bool re
 {
     file_place *at = calloc(1, sizeof *at);
     int error;
-
     if (at == NULL) {
         close(dir_fd);
         errno = ENOMEM;
@@ -254,7 +243,6 @@ int place_find_lost(const file_place *at)
 {
     struct stat named;
     struct stat held;
-
     if (at->temporary[0] != '\0' && faccessat(at->dir_fd, at->temporary, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return errno;
     if (fstat(at->dir_fd, &held) != 0)
@@ -284,7 +272,6 @@ static int sync_directory(const file_place *at)
 {
     int fd = openat(at->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int error;
-
     if (fd < 0)
         return syncfs(at->fd) == 0 ? 0 : errno;
     error = sync_fd(fd);
@@ -295,7 +282,6 @@ static int sync_directory(const file_place *at)
 static int link_as(file_place *at, const char *name)
 {
     char own[OWN_NAME_BYTES];
-
     return linkat(AT_FDCWD, own_name(at->fd, own), at->dir_fd, name, AT_SYMLINK_FOLLOW);
 }
 
@@ -315,7 +301,6 @@ static int rename_to_target(file_place *at)
 {
     int result =
         at->replace ? renameat(at->dir_fd, at->temporary, at->dir_fd, at->target) : rename_without_replacing(at);
-
     if (result == 0)
         at->temporary[0] = '\0';
     return result;
@@ -340,7 +325,6 @@ static int give_name(file_place *at)
 int place_settle(file_place *at)
 {
     int lost = place_find_lost(at);
-
     if (lost != 0)
         return lost;
     if (give_name(at) != 0)

@@ -33,7 +33,6 @@ static sink *sink_new(const char *name, const sink_how *how, netblt_failure *fai
 {
     sink *to = calloc(1, sizeof *to);
     digest *sum = digest_new();
-
     if (to == NULL || sum == NULL) {
         free(to);
         digest_free(sum);
@@ -50,7 +49,6 @@ static sink *sink_new(const char *name, const sink_how *how, netblt_failure *fai
 static bool is_special(const char *path)
 {
     struct stat status;
-
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
@@ -58,7 +56,6 @@ static bool is_special(const char *path)
 static int copy_stdout(void)
 {
     int flags = fcntl(STDOUT_FILENO, F_GETFL);
-
     if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
         errno = EBADF;
         return -1;
@@ -69,7 +66,6 @@ static int copy_stdout(void)
 static sink *open_stream(const char *name, int fd, const sink_how *how, netblt_failure *failure)
 {
     sink *to;
-
     if (fd < 0) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", name, strerror(errno));
         return NULL;
@@ -96,7 +92,6 @@ sink *sink_open_at(int dir_fd, const char *dir, const char *target, const sink_h
                    netblt_failure *failure)
 {
     sink *to = sink_new(name, how, failure);
-
     if (to == NULL) {
         close(dir_fd);
         return NULL;
@@ -116,7 +111,6 @@ static char *find_target(const char *path, netblt_failure *failure)
 {
     struct stat status;
     char *real = realpath(path, NULL);
-
     if (path[0] == '\0' || path[strlen(path) - 1] == '/' ||
         (real != NULL && stat(real, &status) == 0 && S_ISDIR(status.st_mode)))
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is a directory: name the file to write", path);
@@ -137,7 +131,6 @@ static sink *open_file(const char *path, const sink_how *how, netblt_failure *fa
     char *dir;
     sink *to = NULL;
     int dir_fd;
-
     if (target == NULL)
         return NULL;
     dir = slash == NULL ? strdup(".") : slash == target ? strdup("/") : strndup(target, (size_t)(slash - target));
@@ -226,7 +219,6 @@ bool sink_has_room(const sink *to, size_t most)
 uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most)
 {
     uint8_t *memory;
-
     if (!sink_has_room(to, most))
         return NULL;
     to->buffer_bytes = capacity;
@@ -272,7 +264,6 @@ void sink_collect(sink *to)
 {
     uint8_t *data;
     writer_news news;
-
     if (to->writer == NULL)
         return;
     while ((data = writer_take_back(to->writer)) != NULL)

@@ -44,7 +44,6 @@ struct source {
 static int open_path(const char *path, netblt_failure *failure)
 {
     int fd;
-
     if (strcmp(path, "-") == 0)
         fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     else
@@ -68,7 +67,6 @@ static int check_size(const source *from, uint64_t bytes, netblt_failure *failur
 static bool is_readable(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
-
     if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY)
         errno = EBADF;
     return flags >= 0 && (flags & O_ACCMODE) != O_WRONLY;
@@ -80,7 +78,6 @@ static bool is_readable(int fd)
 static int find_kind(source *from, netblt_failure *failure)
 {
     struct stat status;
-
     if (!is_readable(from->fd) || fstat(from->fd, &status) != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
     if (S_ISDIR(status.st_mode))
@@ -89,7 +86,6 @@ static int find_kind(source *from, netblt_failure *failure)
     from->is_stream = !S_ISREG(status.st_mode) || status.st_size == 0;
     if (!from->is_stream) {
         off_t start = lseek(from->fd, 0, SEEK_CUR);
-
         from->start = start > 0 ? (uint64_t)start : 0;
         from->size = status.st_size > start ? (uint64_t)(status.st_size - start) : 0;
     }
@@ -99,7 +95,6 @@ static int find_kind(source *from, netblt_failure *failure)
 source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure)
 {
     source *from = calloc(1, sizeof *from);
-
     if (from == NULL) {
         close(fd);
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
@@ -122,14 +117,12 @@ source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *f
 source *source_open(const char *path, bool beyond_4g, netblt_failure *failure)
 {
     int fd = open_path(path, failure);
-
     return fd < 0 ? NULL : source_adopt(fd, strcmp(path, "-") == 0 ? "stdin" : path, beyond_4g, failure);
 }
 
 source *source_copy(const source *of, netblt_failure *failure)
 {
     int fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
-
     if (fd < 0) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", of->name, strerror(errno));
         return NULL;
@@ -181,7 +174,6 @@ static bool take_staged(source *from, uint32_t capacity)
 static bool would_block(const source *from)
 {
     struct pollfd ready = {.fd = from->fd, .events = POLLIN};
-
     return from->is_stream && poll(&ready, 1, 0) == 0;
 }
 
@@ -189,7 +181,6 @@ static bool would_block(const source *from)
 static enum fill read_some(source *from, uint8_t *to, uint32_t room, uint32_t *got)
 {
     ssize_t count;
-
     if (would_block(from))
         return FILL_WAIT;
     do {
@@ -211,7 +202,6 @@ static enum fill fill_up(source *from, uint32_t wanted)
 {
     enum fill result = FILL_READY;
     uint32_t got;
-
     if (from->staged_bytes == 0 && from->has_carry) {
         from->staged[from->staged_bytes++] = from->carry;
         from->has_carry = false;
@@ -230,7 +220,6 @@ static enum fill look_ahead(source *from)
 {
     enum fill result;
     uint32_t got;
-
     if (from->at_end || from->has_carry)
         return FILL_READY;
     result = read_some(from, &from->carry, 1, &got);
@@ -242,7 +231,6 @@ static enum fill look_ahead(source *from)
 static enum fill fill_from_stream(source *from, uint32_t capacity, bool *last)
 {
     enum fill result = fill_up(from, capacity);
-
     if (result == FILL_READY)
         result = look_ahead(from);
     if (result != FILL_READY)
@@ -259,7 +247,6 @@ static enum fill fill_from_file(source *from, uint32_t capacity, bool *last)
 {
     uint64_t left = from->size - from->supplied;
     enum fill result = fill_up(from, left < capacity ? (uint32_t)left : capacity);
-
     *last = left <= capacity;
     if (result != FILL_READY || !from->at_end)
         return result;
@@ -271,7 +258,6 @@ static enum fill fill_from_file(source *from, uint32_t capacity, bool *last)
 static enum fill fill_content(source *from, uint32_t capacity, uint32_t *length, bool *last)
 {
     enum fill result = FILL_FAILED;
-
     if (take_staged(from, capacity))
         result = from->is_stream ? fill_from_stream(from, capacity, last) : fill_from_file(from, capacity, last);
     if (result != FILL_READY)
@@ -289,7 +275,6 @@ static void append_digest(source *from, uint32_t capacity, uint32_t *length, boo
     uint32_t left = DIGEST_BYTES - from->tail_supplied;
     uint32_t room = capacity - *length;
     uint32_t bytes = left < room ? left : room;
-
     if (from->tail_supplied == 0)
         digest_finish(from->sum, from->tail);
     memcpy(from->staged + *length, from->tail + from->tail_supplied, bytes);
@@ -301,7 +286,6 @@ static void append_digest(source *from, uint32_t capacity, uint32_t *length, boo
 static enum fill fill(source *from, uint32_t capacity, uint32_t *length, bool *last)
 {
     enum fill result = FILL_READY;
-
     *length = 0;
     if (!from->content_ended)
         result = fill_content(from, capacity, length, last);

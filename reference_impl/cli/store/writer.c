@@ -51,7 +51,6 @@ struct sink_writer {
 static struct piece *take_first(struct pieces *list)
 {
     struct piece *piece = STAILQ_FIRST(list);
-
     if (piece != NULL)
         STAILQ_REMOVE_HEAD(list, next);
     return piece;
@@ -67,11 +66,9 @@ static bool has_come(const sink_writer *writer, uint64_t index)
 static bool mark_come(sink_writer *writer, uint64_t index)
 {
     size_t needed = (size_t)(index / 8) + 1;
-
     if (needed > writer->written_bytes) {
         size_t bytes = needed * 2;
         uint8_t *written = realloc(writer->written, bytes);
-
         if (written == NULL)
             return false;
         memset(written + writer->written_bytes, 0, bytes - writer->written_bytes);
@@ -87,10 +84,8 @@ static bool mark_come(sink_writer *writer, uint64_t index)
 static int write_at(int fd, const uint8_t *data, uint32_t length, uint64_t offset)
 {
     uint32_t done = 0;
-
     while (done < length) {
         ssize_t written = pwrite(fd, data + done, length - done, (off_t)(offset + done));
-
         if (written > 0)
             done += (uint32_t)written;
         else if (written == 0 || errno != EINTR)
@@ -103,11 +98,9 @@ static int write_at(int fd, const uint8_t *data, uint32_t length, uint64_t offse
 static int hash_back(sink_writer *writer, uint64_t offset, uint64_t end)
 {
     uint8_t bytes[READ_BACK_BYTES];
-
     while (offset < end) {
         size_t wanted = end - offset < sizeof bytes ? (size_t)(end - offset) : sizeof bytes;
         ssize_t got = pread(place_fd(writer->to.at), bytes, wanted, (off_t)offset);
-
         if (got > 0) {
             digest_add(writer->sum, bytes, (size_t)got);
             offset += (uint64_t)got;
@@ -123,7 +116,6 @@ static int hash_from(sink_writer *writer, const struct piece *piece)
 {
     uint64_t from;
     uint64_t end;
-
     digest_add(writer->sum, piece->data, piece->length);
     from = ++writer->hashed;
     while (has_come(writer, writer->hashed))
@@ -136,12 +128,10 @@ static int hash_from(sink_writer *writer, const struct piece *piece)
 static void write_stream(void *context, const uint8_t *bytes, size_t length)
 {
     sink_writer *writer = context;
-
     while (length > 0 && writer->stream_error == 0) {
         struct pollfd ready[] = {{.fd = writer->to.stream_fd, .events = POLLOUT},
                                  {.fd = writer->to.stop_fd, .events = POLLIN}};
         ssize_t written = -1;
-
         errno = EINTR;
         if (poll(ready, 2, -1) > 0 && ready[1].revents != 0)
             errno = ECANCELED;
@@ -166,7 +156,6 @@ static int store_in_file(sink_writer *writer, const struct piece *piece)
 {
     uint64_t offset = piece->index * writer->buffer_bytes;
     int error = place_find_lost(writer->to.at); /* it could only fail at the end: better now */
-
     if (error == 0)
         error = write_at(place_fd(writer->to.at), piece->data, piece->length, offset);
     if (error != 0)
@@ -184,7 +173,6 @@ static int store_in_file(sink_writer *writer, const struct piece *piece)
 static void wake(const sink_writer *writer)
 {
     const uint64_t one = 1;
-
     if (write(writer->to.wake_fd, &one, sizeof one) < 0)
         return;
 }
@@ -194,7 +182,6 @@ static void write_first(sink_writer *writer)
 {
     struct piece *piece = take_first(&writer->queue);
     int error = writer->news.error;
-
     pthread_mutex_unlock(&writer->mutex);
     if (error == 0)
         error = writer->to.at == NULL ? store_in_stream(writer, piece) : store_in_file(writer, piece);
@@ -209,7 +196,6 @@ static void write_first(sink_writer *writer)
 static bool is_abandoned(sink_writer *writer)
 {
     bool abandoned;
-
     pthread_mutex_lock(&writer->mutex);
     abandoned = writer->abandoned;
     pthread_mutex_unlock(&writer->mutex);
@@ -222,7 +208,6 @@ static int store_file_for_good(sink_writer *writer)
 {
     off_t size = (off_t)(writer->size - DIGEST_BYTES);
     int error;
-
     if (digest_is_expected(writer->sum) && ftruncate(place_fd(writer->to.at), size) != 0)
         return errno;
     error = place_sync(writer->to.at);
@@ -232,7 +217,6 @@ static int store_file_for_good(sink_writer *writer)
 static int close_stream(sink_writer *writer)
 {
     int fd = writer->to.stream_fd;
-
     writer->to.stream_fd = -1;
     return close(fd) == 0 ? 0 : errno;
 }
@@ -241,7 +225,6 @@ static int close_stream(sink_writer *writer)
 static void store_for_good(sink_writer *writer)
 {
     int error = EBADMSG;
-
     pthread_mutex_unlock(&writer->mutex);
     if (digest_agrees(writer->sum))
         error = writer->to.at == NULL ? close_stream(writer) : store_file_for_good(writer);
@@ -256,7 +239,6 @@ static void store_for_good(sink_writer *writer)
 static void *run(void *context)
 {
     sink_writer *writer = context;
-
     if (writer->to.at != NULL)
         place_remove_stale(place_directory(writer->to.at));
     pthread_mutex_lock(&writer->mutex);
@@ -279,7 +261,6 @@ sink_writer *writer_start(const writer_target *to, digest *sum, uint32_t buffer_
 {
     sink_writer *writer = calloc(1, sizeof *writer);
     int error;
-
     if (writer == NULL) {
         errno = ENOMEM;
         return NULL;
@@ -304,7 +285,6 @@ sink_writer *writer_start(const writer_target *to, digest *sum, uint32_t buffer_
 void writer_free(sink_writer *writer)
 {
     struct piece *piece;
-
     if (writer == NULL)
         return;
     writer_abandon(writer);
@@ -325,7 +305,6 @@ void writer_free(sink_writer *writer)
 bool writer_write(sink_writer *writer, uint64_t index, uint8_t *data, uint32_t length)
 {
     struct piece *piece = malloc(sizeof *piece);
-
     if (piece == NULL)
         return false;
     *piece = (struct piece){.index = index, .data = data, .length = length};
@@ -352,7 +331,6 @@ void writer_finish(sink_writer *writer)
 void writer_abandon(sink_writer *writer)
 {
     const uint64_t one = 1;
-
     set(writer, &writer->abandoned);
     if (writer->to.stop_fd >= 0 && write(writer->to.stop_fd, &one, sizeof one) < 0)
         return; /* it is set already */
@@ -362,7 +340,6 @@ uint8_t *writer_take_back(sink_writer *writer)
 {
     struct piece *piece;
     uint8_t *data = NULL;
-
     pthread_mutex_lock(&writer->mutex);
     piece = take_first(&writer->back);
     if (piece == NULL && writer->news.ended) /* what was never written */
@@ -377,7 +354,6 @@ uint8_t *writer_take_back(sink_writer *writer)
 writer_news writer_look(sink_writer *writer)
 {
     writer_news news;
-
     pthread_mutex_lock(&writer->mutex);
     news = writer->news;
     pthread_mutex_unlock(&writer->mutex);

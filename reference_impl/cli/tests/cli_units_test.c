@@ -24,7 +24,6 @@
 static int make_tree(char directory[])
 {
     int root;
-
     CHECK(mkdtemp(directory) != NULL);
     root = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     CHECK(root >= 0);
@@ -40,7 +39,6 @@ static int make_tree(char directory[])
 static void remove_tree(const char *directory, int root)
 {
     static const char *const names[] = {"inner/file", "file", "alias", "outer", "way"};
-
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlinkat(root, names[i], 0);
     unlinkat(root, "inner", AT_REMOVEDIR);
@@ -53,7 +51,6 @@ static bool can_open(int root, const char *name)
     const char *reason = NULL;
     struct stat status;
     int fd = tree_open_file(root, name, &reason);
-
     if (fd >= 0)
         close(fd);
     CHECK((fd >= 0) == (reason == NULL));
@@ -66,7 +63,6 @@ static bool can_store(int root, const char *name, bool replace)
     const char *reason = NULL;
     const char *base = NULL;
     int fd = tree_open_parent(root, name, replace, &base, &reason);
-
     if (fd >= 0)
         close(fd);
     return fd >= 0;
@@ -76,7 +72,6 @@ static void names_lead_nowhere_else(bool links_inside_are_followed)
 {
     char directory[] = "/tmp/netblt-tree-XXXXXX";
     int root = make_tree(directory);
-
     CHECK(can_open(root, "file"));
     CHECK(can_open(root, "inner/file"));
     CHECK(can_open(root, "alias") == links_inside_are_followed);
@@ -99,7 +94,6 @@ static void odd_names_are_refused_unseen(void)
     static const char *const odd[] = {"",    "/",    "/x",   ".",    "..", "./x",
                                       "x/.", "../x", "x/..", "a//b", "a/", ".x.netblt-1"};
     static const char *const good[] = {"x", "a/b", "...", "..a", "a..", "a b", ".hidden", "x.netblt-1"};
-
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         CHECK(tree_check_name(odd[i]) != NULL);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -110,10 +104,8 @@ static void names_with_control_characters_are_refused_and_letters_of_any_languag
 {
     static const char *const control[] = {"a\nb", "\x1b[31m", "dir/\rx", "tab\t", "del\x7f", "csi\xc2\x9b", "\x01"};
     static const char *const good[] = {"gr\u00fc\u00df", "\u20ac\U0001f600", "latin\xe4", "\u00a0", "\xc2"};
-
     for (size_t i = 0; i < sizeof control / sizeof *control; i++) {
         const char *reason = tree_check_name(control[i]);
-
         CHECK(reason != NULL && strcmp(reason, "control character in name") == 0);
     }
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -137,7 +129,6 @@ static void what_a_peer_says_stays_in_its_line_and_in_its_order(void)
         {"\xff\xe2\x80", "???"},
     };
     char printable[64];
-
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         CHECK(strcmp(text_printable(texts[i][0], printable, sizeof printable), texts[i][1]) == 0);
 }
@@ -158,7 +149,6 @@ static void json_and_qlog_escape_what_a_terminal_must_not_get(void)
         {"\xf3\xa0\x81\x81", "\"\\uDB40\\uDC41\""},
         {"\xff\xe2\x80", "\"\\uFFFD\\uFFFD\\uFFFD\""},
     };
-
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char line[128] = "";
         FILE *to = fmemopen(line, sizeof line, "w");
@@ -176,13 +166,11 @@ static void three_products_and_two_buffers_are_under_way(void)
 {
     static const double rates[] = {1e4, 1e6, 1e7, 1e8, 1e9, 1e10};
     static const double round_trips[] = {0, 0.001, 0.1, 0.6, 1.8, 1200};
-
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         for (size_t j = 0; j < sizeof round_trips / sizeof *round_trips; j++) {
             path_hint path = {.bits_per_second = rates[i], .round_trip_s = round_trips[j]};
             path_buffers buffers = path_sizes_buffers(&path, 1456);
             double product = rates[i] * round_trips[j] / 8;
-
             CHECK(buffers.buffer_size % 1456 == 0);
             CHECK(buffers.buffer_size > 64 * 1024 - 1456);
             CHECK(buffers.buffer_size <= 256 * 1024 || buffers.buffer_size <= product / 40);
@@ -201,7 +189,6 @@ static void bursts_come_close_to_the_rate_from_below(void)
         path_hint path = {.bits_per_second = rate, .round_trip_s = 0.1};
         path_bursts bursts = path_sizes_bursts(&path, 1500);
         double reached = bursts.size * 1500.0 * 8 / bursts.interval_ms * 1000;
-
         CHECK(bursts.size >= 1);
         CHECK(bursts.interval_ms >= 1);
         CHECK(reached <= rate * 1.0001);
@@ -215,7 +202,6 @@ static void far_paths_get_intervals_that_forgive_a_late_host(void)
     path_hint far_away = {.bits_per_second = 100e6, .round_trip_s = 0.1};
     path_hint near_by = {.bits_per_second = 100e6, .round_trip_s = 0.01};
     path_hint fast = {.bits_per_second = 10e9, .round_trip_s = 0.1};
-
     CHECK(path_sizes_bursts(&far_away, 1500).interval_ms >= 4);
     CHECK(path_sizes_bursts(&near_by, 1500).interval_ms < 4);
     CHECK(path_sizes_bursts(&fast, 1500).interval_ms == 1); /* 4 ms would be 3,333 packets at once */
@@ -225,7 +211,6 @@ static void slow_paths_get_one_packet_at_a_time(void)
 {
     path_hint path = {.bits_per_second = 8000, .round_trip_s = 0.1}; /* 1500 bytes take 1.5 s */
     path_bursts bursts = path_sizes_bursts(&path, 1500);
-
     CHECK(bursts.size == 1);
     CHECK(bursts.interval_ms >= 1500);
     CHECK(bursts.interval_ms <= 1502);
@@ -237,7 +222,6 @@ static void slow_paths_get_one_packet_at_a_time(void)
 static void the_last_full_buffer_ends_the_count(void)
 {
     stopwatch watch = {0};
-
     for (uint32_t i = 0; i < 6; i++)
         for (uint32_t repeat = 0; repeat < 3; repeat++)
             stopwatch_see(&watch, 0xfffffffe + i, 1000000 + i * 10000 + repeat); /* numbers wrap */
@@ -248,7 +232,6 @@ static void the_last_full_buffer_ends_the_count(void)
 static void a_full_last_buffer_counts_as_such(void)
 {
     stopwatch watch = {0};
-
     for (uint32_t i = 0; i < 3; i++)
         stopwatch_see(&watch, i, 1000 + i * 1000);
     CHECK((uint64_t)(stopwatch_steady_bps(&watch, 3000, 1000) + 0.5) == 8000000);
@@ -257,7 +240,6 @@ static void a_full_last_buffer_counts_as_such(void)
 static void fewer_than_two_buffers_have_no_steady_state(void)
 {
     stopwatch watch = {0};
-
     CHECK(stopwatch_steady_bps(&watch, 0, 1000) == 0);
     stopwatch_see(&watch, 0, 1000);
     CHECK(stopwatch_steady_bps(&watch, 1000, 1000) == 0);
@@ -275,7 +257,6 @@ static void wishes_are_read_as_they_were_written(void)
         "perfect", "perf time=", "perf figures=xyz", "PERF"};
     char text[PERF_WISH_BYTES];
     uint64_t value = 0;
-
     for (int wish = PERF_WISH_TAKE; wish <= PERF_WISH_FIGURES; wish++) {
         perf_wish_write((enum perf_wish)wish, 0xdeadbeef, text);
         CHECK(perf_wish_read(text, &value) == (enum perf_wish)wish);
@@ -290,7 +271,6 @@ static void figures_are_whole_or_not_known(void)
     perf_figures figures = {true, UINT64_MAX, 1, 2, 3};
     perf_figures read;
     char text[PERF_FIGURES_BYTES];
-
     CHECK(perf_figures_write(&figures, text) == strlen(text));
     perf_figures_read(text, &read);
     CHECK(read.known && read.data_packets == UINT64_MAX && read.retransmitted == 1 && read.data_timeouts == 2 &&
@@ -305,7 +285,6 @@ static void a_transfer_that_continues_another_keeps_the_pair_that_was_found(void
     const netblt_info before = {.burst_size = 200, .burst_interval_ms = 1};
     options given = {.rate = NETBLT_RATE_AUTO};
     netblt_params params = {.burst_size = 8, .burst_interval_ms = 20};
-
     perf_next_params(&given, &before, &params);
     CHECK(params.burst_size == 200 && params.burst_interval_ms == 1);
 }
@@ -316,7 +295,6 @@ static void a_pair_that_the_user_names_stays_his(void)
     const options fixed = {.rate = NETBLT_RATE_FIXED};
     const options named = {.rate = NETBLT_RATE_AUTO, .burst_size = {.given = true, .value = 8}};
     netblt_params params = {.burst_size = 8, .burst_interval_ms = 20};
-
     perf_next_params(&fixed, &before, &params);
     perf_next_params(&named, &before, &params);
     CHECK(params.burst_size == 8 && params.burst_interval_ms == 20);
@@ -327,7 +305,6 @@ static void a_tally_counts_each_key_by_itself(void)
 {
     static const uint8_t address[4] = {10, 0, 0, 1};
     tally counts = {0};
-
     for (unsigned i = 1; i <= 3; i++) {
         CHECK(tally_add(&counts, address, 4) == 0);
         CHECK_EQUAL(tally_count(&counts, address, 4), i);
@@ -355,7 +332,6 @@ static void a_file_is_looked_at_without_being_opened(void)
     const char *reason = NULL;
     struct stat status;
     char path[64];
-
     CHECK(tree_look_at_file(root, "inner/file", &status, &reason) == 0);
     CHECK(S_ISREG(status.st_mode));
     CHECK(tree_look_at_file(root, "inner", &status, &reason) != 0);

@@ -38,7 +38,6 @@ static int try_in_child(void (*restriction)(void), attempt *what)
 {
     pid_t child = fork();
     int status = 0;
-
     CHECK(child >= 0);
     if (child == 0) {
         restriction();
@@ -69,7 +68,6 @@ static void filter_for_raw_ip(void)
 static int run_a_program(void)
 {
     char *const words[] = {(char *)"true", NULL};
-
     return result_of(execve("/bin/true", words, NULL));
 }
 
@@ -121,7 +119,6 @@ static int change_the_user(void)
 static int make_code(void)
 {
     void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
     must(memory != MAP_FAILED);
     return result_of(mprotect(memory, 4096, PROT_READ | PROT_EXEC));
 }
@@ -137,7 +134,6 @@ static int do_what_transfers_do(void)
     bool worked = probe >= 0 && claim >= 0 && memory != NULL &&
                   connect(probe, (struct sockaddr *)&peer, sizeof peer) == 0 && getrandom(&byte, 1, 0) == 1 &&
                   clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL) == 0 && close(probe) == 0;
-
     free(memory);
     return worked ? 0 : errno;
 }
@@ -180,7 +176,6 @@ static void make_file_in(const char *directory, const char *name)
 {
     char path[200];
     int fd;
-
     snprintf(path, sizeof path, "%s/%s", directory, name);
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     CHECK(fd >= 0 && close(fd) == 0);
@@ -189,7 +184,6 @@ static void make_file_in(const char *directory, const char *name)
 static void make_directories(void)
 {
     char path[200];
-
     CHECK(mkdtemp(inside) != NULL && mkdtemp(outside) != NULL);
     make_file_in(inside, "old");
     make_file_in(outside, "old");
@@ -201,7 +195,6 @@ static void make_directories(void)
 static void remove_directories(void)
 {
     static const char *const names[] = {"old", "link", "new"};
-
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         (void)unlinkat(inside_fd, names[i], 0);
     close(inside_fd);
@@ -258,7 +251,6 @@ static int store_inside(void)
 {
     char own[40];
     int fd = openat(inside_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
     snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
     if (fd < 0 || linkat(AT_FDCWD, own, inside_fd, "new", AT_SYMLINK_FOLLOW) != 0 ||
         renameat(inside_fd, "new", inside_fd, "old") != 0)

@@ -37,14 +37,12 @@ static uint32_t packet_size_for(size_t overhead_bytes, uint32_t mtu)
 {
     uint32_t ip_bytes = mtu < 65535 ? mtu : 65535;
     uint32_t headers = (uint32_t)overhead_bytes + NETBLT_DATA_HEADER_BYTES;
-
     return ip_bytes > headers ? ip_bytes - headers : 1;
 }
 
 static uint16_t default_packet_size(size_t overhead_bytes, uint32_t mtu)
 {
     uint32_t size = packet_size_for(overhead_bytes, mtu < MTU_USED_MAX_BYTES ? mtu : MTU_USED_MAX_BYTES);
-
     return (uint16_t)(size < PACKET_ALIGNMENT_BYTES ? size : size - size % PACKET_ALIGNMENT_BYTES);
 }
 
@@ -70,7 +68,6 @@ static path_hint measured_path(const options *given, double round_trip_s, const 
 {
     path_hint path = {.given = true, .round_trip_s = round_trip_s};
     double least;
-
     if (round_trip_s <= 0)
         path.round_trip_s = path_assumed.round_trip_s;
     if (given->path.bits_per_second > 0) {
@@ -92,7 +89,6 @@ static path_hint expected_path(const options *given, const station *net, const n
     bool unpaced = given->burst_interval_ms.given && given->burst_interval_ms.value == 0;
     const path_hint *otherwise = unpaced ? &path_unpaced : &path_assumed;
     path_hint path = given->path.given ? given->path : *otherwise;
-
     if (given->path.measure)
         path = measured_path(given, net->round_trip_s, otherwise, params, station_overhead_to_peer(net));
     if (path.given && given->rate == NETBLT_RATE_FIXED)
@@ -105,7 +101,6 @@ static void propose_buffers(const options *given, const path_hint *path, netblt_
     path_buffers buffers = path_sizes_buffers(path, params->packet_size);
     uint64_t memory = (uint64_t)buffers.buffer_size * buffers.max_buffers;
     uint64_t count;
-
     params->buffer_size = (uint32_t)options_number_or(given->buffer_size, buffers.buffer_size);
     count = memory / params->buffer_size; /* as many bytes under way, however they are cut */
     if (count < buffers.max_buffers && given->buffer_size.given)
@@ -116,7 +111,6 @@ static void propose_buffers(const options *given, const path_hint *path, netblt_
 static path_bursts first_bursts(const path_hint *path, uint32_t wire_bytes)
 {
     path_hint start = *path;
-
     start.bits_per_second *= AUTO_START_SHARE;
     return path_sizes_bursts(&start, wire_bytes);
 }
@@ -125,7 +119,6 @@ static void propose_bursts(const options *given, size_t overhead_bytes, netblt_p
 {
     uint32_t wire_bytes = packet_on_wire_bytes(params, overhead_bytes);
     path_bursts bursts = {.size = BURST_PACKETS, .interval_ms = BURST_INTERVAL_MS};
-
     if (given->path.given && given->path.bits_per_second > 0)
         bursts = given->rate == NETBLT_RATE_AUTO ? first_bursts(&given->path, wire_bytes)
                                                  : path_sizes_bursts(&given->path, wire_bytes);
@@ -139,7 +132,6 @@ static int check_sizes(const options *given, const station *net, const netblt_pa
 {
     uint32_t mtu = net->route.mtu;
     uint32_t largest = packet_size_for(station_overhead_to_peer(net), mtu);
-
     if (given->packet_size.given && params->packet_size > largest)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "--packet-size %u: the route to %s carries packets of %u bytes; give at most %u",
@@ -163,7 +155,6 @@ int parameters_propose(const options *given, const station *net, uint64_t transf
     size_t overhead_bytes = station_overhead_to_peer(net);
     const char *what = "";
     path_hint path;
-
     netblt_params_default(params);
     params->transfer_size = transfer_size;
     params->packet_size =
@@ -196,7 +187,6 @@ static uint64_t lower_if_given(uint64_t proposed, optional_number number)
 void parameters_limit_memory(uint64_t bytes, netblt_params *limits)
 {
     uint64_t count;
-
     limits->buffer_size = (uint32_t)lower(limits->buffer_size, bytes);
     count = bytes / (limits->buffer_size == 0 ? 1 : limits->buffer_size);
     limits->max_buffers = (uint16_t)lower(limits->max_buffers, count == 0 ? 1 : count);
@@ -213,7 +203,6 @@ void parameters_limit(const options *given, enum netblt_role role, const netblt_
 {
     uint32_t largest = packet_size_for(station_overhead_bytes(given, &path->foreign), station_mtu_towards(path));
     netblt_params defaults;
-
     netblt_params_default(&defaults);
     limits->packet_size = (uint16_t)lower(lower_if_given(limits->packet_size, given->packet_size), largest);
     limits->buffer_size =

@@ -39,7 +39,6 @@ path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size)
     uint32_t bytes;
     uint32_t packets;
     double count;
-
     if (most > PACKETS_MAX * packet_size)
         most = PACKETS_MAX * packet_size;
     bytes = target < BUFFER_MIN_BYTES ? BUFFER_MIN_BYTES : target > most ? (uint32_t)most : (uint32_t)target;
@@ -61,7 +60,6 @@ static unsigned shortest_interval_ms(const path_hint *path, uint32_t wire_bytes)
 {
     bool often = path->round_trip_s * 1e3 >= FORGIVING_INTERVAL_MS * INTERVALS_PER_ROUND_TRIP_MIN;
     bool small = packets_in(path, wire_bytes, FORGIVING_INTERVAL_MS) <= FORGIVING_BURST_MAX_PACKETS;
-
     return often && small ? FORGIVING_INTERVAL_MS : 1;
 }
 
@@ -69,12 +67,10 @@ path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes)
 {
     path_bursts best = {.size = 1, .interval_ms = 0};
     double best_error = 2;
-
     for (unsigned interval = shortest_interval_ms(path, wire_bytes); interval <= BURST_INTERVAL_MAX_MS; interval++) {
         double exact = packets_in(path, wire_bytes, interval);
         double whole = exact >= 65535 ? 65535 : (double)(uint32_t)exact;
         double error = whole < 1 ? 2 : 1 - whole / exact;
-
         if (error < best_error) {
             best = (path_bursts){.size = (uint16_t)whole, .interval_ms = (uint16_t)interval};
             best_error = error;
@@ -84,7 +80,6 @@ path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes)
     }
     if (best.interval_ms == 0) { /* slower than one packet in the longest interval: one packet, as often as it fits */
         double interval = 1 / packets_in(path, wire_bytes, 1) + 1;
-
         best.interval_ms = interval > 65535 ? 65535 : (uint16_t)interval;
     }
     return best;

@@ -30,7 +30,6 @@ static uint8_t *provide_nothing(void *context, netblt_connection *connection, ui
 static void opened(void *context, netblt_connection *connection)
 {
     struct probe *probe = context;
-
     probe->answered_at = netblt_clock_now();
     netblt_abort(connection, "only measuring the round trip", probe->answered_at);
 }
@@ -38,7 +37,6 @@ static void opened(void *context, netblt_connection *connection)
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     struct probe *probe = context;
-
     (void)connection;
     if (outcome->result == NETBLT_REFUSED)
         probe->answered_at = netblt_clock_now();
@@ -47,7 +45,6 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 static void closed(void *context, netblt_connection *connection)
 {
     struct probe *probe = context;
-
     (void)connection;
     probe->connection = NULL;
     probe->closed = true;
@@ -64,14 +61,12 @@ static const netblt_client probe_client = {
 static uint16_t unowned_port(const options *given)
 {
     uint16_t port = (uint16_t)(UNOWNED_PORT_FIRST + netblt_random_u32() % UNOWNED_PORTS);
-
     return port == (uint16_t)given->port.value ? port ^ 1 : port;
 }
 
 static netblt_time patience(const options *given)
 {
     uint64_t wanted = options_number_or(given->open_timeout_s, MEASURE_MAX_US / 1000000) * 1000000;
-
     return wanted < MEASURE_MAX_US ? wanted : MEASURE_MAX_US;
 }
 
@@ -107,7 +102,6 @@ int round_trip_measure(station *net)
                                .foreign_port = unowned_port(net->given),
                                .open_timeout_us = patience(net->given)};
     netblt_time began_at = netblt_clock_now();
-
     netblt_params_default(&params);
     if (station_connect(net, &call, &probe.connection) != 0)
         return -1;

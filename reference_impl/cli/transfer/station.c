@@ -23,7 +23,6 @@
 static void log_line(void *context, const char *line)
 {
     station *net = context;
-
     if (net->log_lines++ < LOG_LINES_MAX)
         report_note("%s", line);
 }
@@ -38,7 +37,6 @@ static void pass_event(void *context, const netblt_event *event)
 static void pass_packets(void *context, const netblt_passing *passing)
 {
     station *net = context;
-
     if (net->pcap != NULL)
         capture_write(net->pcap, passing);
     if (net->plan.packets != NULL)
@@ -49,7 +47,6 @@ static bool is_same_file(const char *a, const char *b)
 {
     struct stat one;
     struct stat other;
-
     if (a == NULL || b == NULL)
         return false;
     if (stat(a, &one) == 0 && stat(b, &other) == 0)
@@ -63,7 +60,6 @@ static int check_records(const options *given, netblt_failure *failure)
 {
     const char *names[] = {given->file, given->pcap_file, given->qlog_file};
     static const char *const what[] = {"FILE", "--pcap", "--qlog"};
-
     for (unsigned i = 0; i < 3; i++)
         for (unsigned j = i + 1; j < 3; j++)
             if (is_same_file(names[i], names[j]))
@@ -90,7 +86,6 @@ static int open_records(station *net, netblt_failure *failure)
 static void close_records(station *net)
 {
     netblt_failure failure;
-
     if (capture_close(net->pcap, &failure) != 0)
         report_error("%s", failure.text);
     if (qlog_close(net->log, &failure) != 0)
@@ -106,7 +101,6 @@ static void fail_to_open(station *net, int error)
 {
     const char *host = net->given->host;
     netblt_failure *failure = net->plan.failure;
-
     if (failure->kind != NETBLT_FAILURE_NONE)
         return;
     if (error == ECONNREFUSED)
@@ -132,7 +126,6 @@ static void fail_to_open(station *net, int error)
 static void note_error(station *net, const netblt_network_error *error)
 {
     char peer[NETBLT_ADDRESS_TEXT_BYTES];
-
     if (error->error == net->reported_error)
         return;
     net->reported_error = error->error;
@@ -149,7 +142,6 @@ static void take_network_error(void *context, const netblt_network_error *error)
 {
     station *net = context;
     enum station_stage stage = net->plan.stage == NULL ? STAGE_OTHER : net->plan.stage(net->plan.context);
-
     net->network_errors++;
     if (stage == STAGE_OPEN)
         note_error(net, error);
@@ -164,7 +156,6 @@ static void clear_wake(void *context, uint32_t events)
 {
     station *net = context;
     uint64_t count;
-
     (void)events;
     if (read(net->wake_fd, &count, sizeof count) < 0)
         return; /* called without cause */
@@ -173,7 +164,6 @@ static void clear_wake(void *context, uint32_t events)
 static int make_wake(station *net, netblt_failure *failure)
 {
     int error = 0;
-
     net->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (net->wake_fd < 0)
         error = -errno;
@@ -191,7 +181,6 @@ static int reduce_privileges(station *net, netblt_failure *failure)
 {
     netblt_user user;
     int result;
-
     if (net->given->user == NULL)
         return netblt_privileges_reduce(NULL, failure);
     if (netblt_user_find(net->given->user, &user, failure) != 0)
@@ -207,7 +196,6 @@ static int reduce_privileges(station *net, netblt_failure *failure)
 static int open_sockets(station *net, netblt_failure *failure)
 {
     const options *given = net->given;
-
     net->link = netblt_link_open(given->encap, given->family, failure);
     if (net->link == NULL ||
         (given->transmit == TRANSMIT_AF_PACKET && netblt_link_transmit_by_packet_socket(net->link, failure) != 0))
@@ -242,7 +230,6 @@ static int make_endpoint(station *net, netblt_failure *failure)
 {
     const options *given = net->given;
     netblt_config config;
-
     netblt_config_default(&config);
     if (given->version_byte.given) {
         config.version = (uint8_t)given->version_byte.value;
@@ -281,7 +268,6 @@ static int open_endpoint(station *net, netblt_failure *failure)
 int station_open(station *net, const options *given, const station_plan *plan)
 {
     netblt_failure *failure = plan->failure;
-
     *net = (station){
         .given = given,
         .plan = *plan,
@@ -334,7 +320,6 @@ int station_connect(station *net, const station_call *call, netblt_connection **
     netblt_failure *failure = net->plan.failure;
     uint16_t local_port;
     int error;
-
     if (netblt_driver_own_any_port(net->driver, &net->route.source, &local_port, failure) != 0)
         return -1;
     how.confirm_end = call->confirm_end;
@@ -363,7 +348,6 @@ int station_listen(station *net, const char *whom, netblt_accept_fn *accept, voi
     netblt_failure *failure = net->plan.failure;
     uint16_t port = (uint16_t)net->given->port.value;
     int error;
-
     if (netblt_driver_own_port(net->driver, &net->given->bind_address, port, true, failure) != 0)
         return -1;
     error = netblt_listen(net->endpoint, port, accept, context);
@@ -387,7 +371,6 @@ void station_round(station *net, netblt_time until)
 void station_run(station *net)
 {
     netblt_time until;
-
     while (!net->interrupts.leave && (until = net->plan.next(net->plan.context)) != STATION_OVER)
         station_round(net, until);
     netblt_driver_flush(net->driver);
@@ -402,7 +385,6 @@ uint32_t station_mtu_towards(const netblt_path *path)
 {
     netblt_failure ignored;
     netblt_route route;
-
     if (netblt_route_lookup(&path->foreign, &path->local, &route, &ignored) != 0)
         return MTU_GUESS_BYTES;
     return route.mtu;

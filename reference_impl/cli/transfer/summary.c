@@ -14,7 +14,6 @@ double summary_rate(uint64_t bytes, double seconds)
 json_t *summary_negotiated(const summary *end)
 {
     const netblt_params *params = &end->info.negotiated;
-
     if (!end->was_opened)
         return json_null();
     return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:b, s:o}", "buffer_size", JSON_WHOLE(params->buffer_size),
@@ -27,7 +26,6 @@ json_t *summary_negotiated(const summary *end)
 json_t *summary_object(const summary *end)
 {
     const netblt_stats *stats = &end->info.stats; /* all zero without a connection */
-
     return json_pack("{s:s, s:o, s:s, s:b, s:I, s:o, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "result", end->result,
                      "reason", json_text(end->reason), "role", text_role(end->role), "active", (int)end->active,
                      "bytes", JSON_WHOLE(end->bytes), "sha256", json_text(end->sha256[0] == '\0' ? NULL : end->sha256),
@@ -44,7 +42,6 @@ void summary_print_text(const summary *end)
     bool sender = end->role == NETBLT_SENDER;
     char printable[256];
     char rate[TEXT_AMOUNT_BYTES];
-
     fprintf(stderr, "%s %s: %" PRIu64 " bytes in %.3f s (%s)", sender ? "sent" : "received",
             text_printable(end->name, printable, sizeof printable), end->bytes, end->seconds,
             text_rate(summary_rate(end->bytes, end->seconds), rate));

@@ -13,7 +13,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 {
     transfer *work = context;
     enum netblt_send_buffer answer = source_supply(work->from, index, capacity, data, length, last);
-
     (void)connection;
     work->source_waits = answer == NETBLT_SEND_BUFFER_WAIT;
     return answer;
@@ -22,7 +21,6 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
 {
     transfer *work = context;
-
     (void)connection;
     (void)index;
     source_release(work->from, data);
@@ -33,7 +31,6 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
     transfer *work = context;
     netblt_info info;
     uint8_t *memory;
-
     (void)index;
     if (work->to == NULL) {
         work->early_bytes = capacity;
@@ -53,7 +50,6 @@ static uint32_t without_padding(const netblt_info *info, uint64_t index, const u
     uint64_t total = index * params->buffer_size + length;
     uint32_t last_packet_bytes = length % params->packet_size;
     uint32_t excess;
-
     if (params->transfer_size == 0 || total <= params->transfer_size || total - params->transfer_size > 3)
         return length;
     excess = (uint32_t)(total - params->transfer_size);
@@ -72,7 +68,6 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
 {
     transfer *work = context;
     netblt_info info;
-
     netblt_get_info(connection, &info);
     sink_deliver(work->to, index, data,
                  last && !info.ends_in_hash ? without_padding(&info, index, data, length) : length);
@@ -81,7 +76,6 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
 static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
 {
     transfer *work = context;
-
     (void)connection;
     (void)index;
     if (work->to == NULL)
@@ -93,7 +87,6 @@ static void discard(void *context, netblt_connection *connection, uint64_t index
 static void complete(void *context, netblt_connection *connection)
 {
     transfer *work = context;
-
     (void)connection;
     work->complete = true;
 }
@@ -116,7 +109,6 @@ static void opened(void *context, netblt_connection *connection)
 {
     transfer *work = context;
     netblt_info info;
-
     work->connection = connection;
     work->opened = true;
     netblt_get_info(connection, &info);
@@ -130,7 +122,6 @@ static void opened(void *context, netblt_connection *connection)
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     transfer *work = context;
-
     work->connection = connection;
     work->finished = true;
     work->finished_at = netblt_clock_now();
@@ -142,7 +133,6 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 static void closed(void *context, netblt_connection *connection)
 {
     transfer *work = context;
-
     (void)connection;
     work->connection = NULL;
     work->closed = true;
@@ -170,7 +160,6 @@ static bool takes_any_order(const transfer *work)
 netblt_options transfer_options(const transfer *work)
 {
     netblt_options how = station_connection_options(work->net, takes_any_order(work));
-
     how.confirm_end = work->role == NETBLT_RECEIVER;
     how.ends_in_hash = true;
     return how;
@@ -187,7 +176,6 @@ sink_how transfer_sink_how(const transfer *work, bool replace)
 static void source_ready(void *context, uint32_t events)
 {
     transfer *work = context;
-
     (void)events;
     netblt_loop_unwatch(work->net->loop, source_fd(work->from));
     if (work->connection != NULL && !work->finished)
@@ -206,7 +194,6 @@ static void tend_source(transfer *work)
 static void ask_for_more(transfer *work)
 {
     netblt_info info;
-
     if (!work->sink_waits || work->finished || work->connection == NULL)
         return;
     netblt_get_info(work->connection, &info);
@@ -240,7 +227,6 @@ static void give_up(transfer *work, const netblt_failure *failure)
 {
     netblt_time now = netblt_clock_now();
     char reason[NETBLT_STRING_MAX_BYTES + 1];
-
     work->failure = *failure;
     if (work->connection == NULL || work->finished)
         return;
@@ -255,7 +241,6 @@ static void give_up(transfer *work, const netblt_failure *failure)
 void transfer_tend(transfer *work)
 {
     const netblt_failure *failure;
-
     if (work->from != NULL)
         tend_source(work);
     else
@@ -273,7 +258,6 @@ bool transfer_is_over(const transfer *work)
 bool transfer_interrupt(transfer *work, bool again)
 {
     netblt_time now = netblt_clock_now();
-
     work->interrupted = true;
     if (work->connection == NULL || work->finished)
         return false;

@@ -28,7 +28,6 @@ static void explain(const transfer *work, char *text, size_t capacity)
 {
     const char *peer = work->peer;
     char words[NETBLT_STRING_MAX_BYTES + 1];
-
     text_printable(work->reason, words, sizeof words);
     switch (work->outcome) {
     case NETBLT_DONE:
@@ -68,7 +67,6 @@ static enum exit_code exit_code_of_outcome(enum netblt_result result)
 static void tell_what_is_stored(const transfer *work, summary *end)
 {
     size_t length = strlen(end->reason);
-
     if (work->to != NULL && sink_is_stored(work->to))
         snprintf(end->reason + length, sizeof end->reason - length, "; %s holds the new data", work->name);
 }
@@ -78,7 +76,6 @@ static enum exit_code judge(const transfer *work, summary *end)
 {
     bool started = work->opened || work->finished;
     bool complete = work->finished && work->outcome == NETBLT_DONE;
-
     if (work->failure.kind != NETBLT_FAILURE_NONE) {
         end->result = failure_result(work->failure.kind);
         snprintf(end->reason, sizeof end->reason, "%s", work->failure.text);
@@ -104,7 +101,6 @@ enum exit_code transfer_judge(const transfer *work, summary *end)
     const netblt_stats *stats = &work->info.stats;
     size_t header_bytes = station_overhead_bytes(work->net->given, &work->info.path.foreign);
     enum exit_code code;
-
     *end = (summary){.role = work->role, .active = work->active, .name = work->name};
     code = judge(work, end);
     if (code != EXIT_CODE_DONE)
