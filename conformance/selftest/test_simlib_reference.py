@@ -135,11 +135,25 @@ def test_a_mutant_beside_the_reference_differs_only_where_it_was_changed(library
             assert (a.reason.split(":")[0], b.reason.split(":")[0]) == (word, "done")
 
 
-def test_sources_that_do_not_compile_are_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "code",
+    [
+        "int f(void) { return oops; }",
+        "int f(void) { return oops(1); }",
+        "char *f(int oops) { return oops; }",
+        "int *f(char *oops) { return oops; }",
+    ],
+    ids=["error", "implicit declaration", "integer to pointer", "wrong pointer"],
+)
+def test_sources_that_do_not_compile_are_reported(tmp_path: Path, code: str) -> None:
     (tmp_path / "core").mkdir()
-    (tmp_path / "core" / "x.c").write_text("int f(void) { return oops; }\n")
+    (tmp_path / "core" / "x.c").write_text(f"{code}\n")
     done = build_iut(tmp_path / "core", tmp_path / "x.so")
     assert done.returncode == 1
     assert "oops" in done.stderr
+    assert "undefined reference" not in done.stderr  # it is the compiler that refuses them, not the linker
     assert not (tmp_path / "x.so").exists()
+
+
+def test_a_folder_that_is_missing_is_a_wrong_call(tmp_path: Path) -> None:
     assert build_iut(tmp_path / "nothing", tmp_path / "x.so").returncode == 2

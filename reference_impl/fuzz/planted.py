@@ -29,6 +29,8 @@ ORACLES = ("misuse.c", "memory.c", "guarded.c", "view.c", "model.c", "client.c",
            "pace.c", "unvalidated.c", "station.c", "repair.c")  # fmt: skip
 WRAPPED = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"  # memory.c
 TARGETS = {"endpoint_fuzz": ("endpoint_fuzz.c", "hostile.c"), "pair_fuzz": ("pair_fuzz.c", "network.c")}
+# A call of a function that was renamed, or a wrong conversion, would be another bug than the planted one.
+ERRORS = ("implicit-function-declaration", "incompatible-pointer-types", "int-conversion")
 REPLAY_LIMIT_S = 300.0  # of a corpus; beyond it the wrong core hangs, and so is found
 GRACE_S = 30.0  # beyond -max_total_time
 
@@ -101,8 +103,8 @@ class Builder:
     def __init__(self, folder: Path, replay: bool) -> None:
         self.folder, self.replay = folder, replay
         self.compiler = os.environ.get("CC", "cc" if replay else "clang")
-        self.flags = ["-std=gnu17", "-O1", "-g", "-w", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
-        self.flags.append("-fsanitize=address,undefined")
+        self.flags = ["-std=gnu17", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
+        self.flags += ["-fsanitize=address,undefined", *(f"-Werror={error}" for error in ERRORS)]
         self.counted = [] if replay else ["-fsanitize=fuzzer-no-link"]  # the edges of the core guide the search
         self.link = [] if replay else ["-fsanitize=fuzzer"]
         self.jobs = os.cpu_count() or 1
