@@ -4,8 +4,8 @@
 
 Each planted bug is first looked for with the kept corpus, then, if that does not find it, by a search of up to
 --search-seconds from the corpus on, with libFuzzer. --replay stops after the corpus and needs no libFuzzer. --check
-only tries whether the edits apply. Exit status: 0 all were found, 1 one was not, 2 one could not be built (an edit does
-not apply, the compiler fails). --keep adds to the kept corpus what a search has found, as planted-NAME.
+only tries whether the edits apply and compile. Exit status: 0 all were found, 1 one was not, 2 one could not be built
+(an edit does not apply, the compiler fails). --keep adds to the kept corpus what a search has found, as planted-NAME.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ ORACLES = ("misuse.c", "memory.c", "guarded.c", "view.c", "model.c", "client.c",
 WRAPPED = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"  # memory.c
 TARGETS = {"endpoint_fuzz": ("endpoint_fuzz.c", "hostile.c"), "pair_fuzz": ("pair_fuzz.c", "network.c")}
 # A call of a function that was renamed, or a wrong conversion, would be another bug than the planted one.
-ERRORS = ("implicit-function-declaration", "incompatible-pointer-types", "int-conversion")
+ERROR_FLAGS = tuple(
+    f"-Werror={error}" for error in ("implicit-function-declaration", "incompatible-pointer-types", "int-conversion")
+)
 REPLAY_LIMIT_S = 300.0  # of a corpus; beyond it the wrong core hangs, and so is found
 GRACE_S = 30.0  # beyond -max_total_time
 
@@ -82,8 +84,28 @@ def apply(planted: Planted, core: Path) -> None:
             target.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
 
 
-def check_edits(planted: list[Planted]) -> None:
-    """Tries all edits before anything is built. PlantedError names each that does not apply."""
+def sources(core: Path) -> list[Path]:
+    return sorted(core.rglob("*.c"))
+
+
+def changed_sources(planted: Planted, core: Path) -> list[Path]:
+    """What must be compiled again in an edited copy: everything, when a header is edited."""
+    files = {edit.file for edit in planted.edits}
+    return [source for source in sources(core) if source.name in files or any(file.endswith(".h") for file in files)]
+
+
+def check_compiles(planted: Planted, core: Path) -> None:
+    """PlantedError when an edited copy of the core does not compile. Makes no objects."""
+    command = [os.environ.get("CC", "cc"), "-std=gnu17", "-fsyntax-only", *ERROR_FLAGS, f"-I{core}", f"-I{INCLUDE}"]
+    command += map(str, changed_sources(planted, core))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise PlantedError(f"{planted.name} does not compile:\n{done.stderr[-2000:]}")
+
+
+def check_edits(planted: list[Planted], *, compiled: bool) -> None:
+    """Tries all edits before anything is built. PlantedError names each that does not apply, or, if `compiled`, does
+    not compile."""
     problems = []
     for entry in planted:
         with tempfile.TemporaryDirectory(prefix="netblt-planted-") as folder:
@@ -91,6 +113,8 @@ def check_edits(planted: list[Planted]) -> None:
             shutil.copytree(CORE, copy)
             try:
                 apply(entry, copy)
+                if compiled:
+                    check_compiles(entry, copy)
             except PlantedError as error:
                 problems.append(str(error))
     if problems:
@@ -104,7 +128,7 @@ class Builder:
         self.folder, self.replay = folder, replay
         self.compiler = os.environ.get("CC", "cc" if replay else "clang")
         self.flags = ["-std=gnu17", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
-        self.flags += ["-fsanitize=address,undefined", *(f"-Werror={error}" for error in ERRORS)]
+        self.flags += ["-fsanitize=address,undefined", *ERROR_FLAGS]
         self.counted = [] if replay else ["-fsanitize=fuzzer-no-link"]  # the edges of the core guide the search
         self.link = [] if replay else ["-fsanitize=fuzzer"]
         self.jobs = os.cpu_count() or 1
@@ -115,13 +139,9 @@ class Builder:
         objects = self.compile(shared + own, CORE, folder / "fuzz")
         self.shared = objects[: len(shared)]
         self.own = dict(zip([path.name for path in own], objects[len(shared) :], strict=True))
-        sources = self.sources(CORE)
-        built = self.compile(sources, CORE, folder / "core")
-        self.core = dict(zip([source.name for source in sources], built, strict=True))
-
-    @staticmethod
-    def sources(core: Path) -> list[Path]:
-        return sorted(core.rglob("*.c"))
+        unmodified = sources(CORE)
+        built = self.compile(unmodified, CORE, folder / "core")
+        self.core = dict(zip([source.name for source in unmodified], built, strict=True))
 
     def run(self, command: list[str]) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -148,15 +168,12 @@ class Builder:
         if planted is not None:
             shutil.copytree(CORE, place / "core")
             apply(planted, place / "core")
-            files = {edit.file for edit in planted.edits}
-            changed = self.sources(place / "core")
-            if not any(file.endswith(".h") for file in files):
-                changed = [source for source in changed if source.name in files]
+            changed = changed_sources(planted, place / "core")
             new = self.compile(changed, place / "core", place / "objects")
             objects.update(zip([source.name for source in changed], new, strict=True))
         programs = {}
-        for target, sources in TARGETS.items():
-            linked = [*self.shared, *(self.own[source] for source in sources), *objects.values()]
+        for target, own in TARGETS.items():
+            linked = [*self.shared, *(self.own[source] for source in own), *objects.values()]
             programs[target] = place / target
             self.run(
                 [self.compiler, *self.flags, *self.link, WRAPPED, *map(str, linked), "-lm", "-o", str(place / target)]
@@ -243,7 +260,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="reference_impl/fuzz/planted.py", description=__doc__)
     parser.add_argument("name", nargs="*", help="only these planted bugs")
     parser.add_argument("--replay", action="store_true", help="the kept corpus only, with any compiler")
-    parser.add_argument("--check", action="store_true", help="only whether every edit applies to the core")
+    parser.add_argument("--check", action="store_true", help="only whether every edit applies and compiles")
     parser.add_argument("--keep", action="store_true", help="keep inputs that a search has found")
     parser.add_argument("--search-seconds", type=int, default=600, metavar="S", help="for each bug (600)")
     given = parser.parse_args(argv)
@@ -253,9 +270,9 @@ def main(argv: list[str]) -> int:
         if unknown:
             parser.error(f"no planted bug is called {sorted(unknown)[0]!r}")
         chosen = [entry for entry in planted if not given.name or entry.name in given.name]
-        check_edits(chosen)
+        check_edits(chosen, compiled=given.check)
         if given.check:
-            print(f"the edits of {len(chosen)} planted bugs apply")
+            print(f"the edits of {len(chosen)} planted bugs apply and compile")
             return 0
         with tempfile.TemporaryDirectory(prefix="netblt-planted-") as folder:
             builder = Builder(Path(folder), given.replay)
