@@ -64,27 +64,38 @@ class Measured:
     failed: int = 0
 
 
+BUILT = "bin/netblt"
+CORE_LIBRARY = "lib/libnetblt.a"
+
+
 def build_program(entry: Mutant, folder: Path, objects: Path) -> Path:
     """The program `netblt` with the edits of the mutant. MutantError when it cannot be built."""
     builder, build = iut_builder(), paths.build()
     core = folder / "core"
     mutants.apply(entry, paths.root() / "reference_impl" / "core", core)
-    rest = sorted((build / "reference_impl" / "cli" / "CMakeFiles" / "netblt.dir").glob("*.o"))
-    if not rest:
-        raise MutantError(f"{build} has no objects of netblt: run tools/build first")
     program = folder / "netblt"
     try:
         own = builder.compile_sources(core, sorted(core.rglob("*.c")), objects)
     except builder.CompileError as error:
         raise MutantError(f"mutant {entry.name} does not compile: {error}") from None
-    words = [*shlex.split(os.environ.get("CC", "cc")), *map(str, rest), *map(str, own.values())]
-    seccomp = ["-lseccomp"] if "SECCOMP_FOUND:INTERNAL=1" in (build / "CMakeCache.txt").read_text("utf-8") else []
-    libraries = ["-lcrypto", "-lpcap", *seccomp, "-lm", "-pthread"]
-    link = [*words, str(build / "lib" / "libnetblt_io.a"), *libraries, "-o", str(program)]
-    done = subprocess.run(link, capture_output=True, text=True, check=False)
+    link = _link_command(build, program, [str(path) for path in own.values()])
+    done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MutantError(f"mutant {entry.name} cannot be linked: {done.stderr.strip()}")
     return program
+
+
+def _link_command(build: Path, program: Path, core: list[str]) -> list[str]:
+    """The command with which the build links `netblt`, with these objects in place of the core's library."""
+    done = subprocess.run(
+        ["ninja", "-C", str(build), "-t", "commands", "-s", BUILT], capture_output=True, text=True, check=False
+    )
+    words = [word for word in shlex.split(done.stdout) if word not in (":", "&&")]
+    if CORE_LIBRARY not in words or BUILT not in words:
+        raise MutantError(f"{build} does not link {BUILT} with {CORE_LIBRARY}: run tools/build first")
+    words[words.index(BUILT)] = str(program)
+    at = words.index(CORE_LIBRARY)
+    return words[:at] + core + words[at + 1 :]
 
 
 def write_adapter(name: str, folder: Path) -> Path:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ET
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,8 +90,8 @@ def test_junit_has_real_time_and_labels_virtual_time() -> None:
 
 def test_each_result_that_did_not_pass_has_the_command_that_repeats_it() -> None:
     results = [Result("a_case: one", ["CTRL-04"], "active-sender", verdict, "why") for verdict in Verdict]
-    text = html.page(HEADER, results, {}, base=["netblt-conformance", "run", "--seed", "7"])
-    again = "netblt-conformance run --seed 7 --role active-sender --select &#x27;a case: one&#x27;"
+    text = unescape(html.page(HEADER, results, {}, base=["netblt-conformance", "run", "--seed", "7"]))
+    again = "netblt-conformance run --seed 7 --role active-sender --select 'a case: one'"
     wanted = {Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR}
     assert text.count(again) == len(wanted)
     for part in text.split("<details")[1:]:

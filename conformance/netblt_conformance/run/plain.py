@@ -182,7 +182,7 @@ def packet_line(frame: Frame) -> str:
     return f"{frame.time_us / MICROSECONDS_PER_MS:10.3f} ms {arrow} {packets.read(payload)}"
 
 
-def add_options(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of a plain run."""
     group = parser.getgroup("netblt", "NETBLT conformance cases on the sim link")
     group.addoption("--seed", type=int, default=DEFAULT_SEED, help=f"seed of all randomness (default: {DEFAULT_SEED})")
@@ -193,7 +193,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
 
 
-def register(config: pytest.Config) -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Makes the cases tests, unless netblt-conformance runs them."""
     if not any(isinstance(plugin, Engine) for plugin in config.pluginmanager.get_plugins()):
         config.pluginmanager.register(PlainEngine(), "netblt-plain")
