@@ -18,13 +18,14 @@ import pytest
 from netblt_conformance.check import crowd, report
 from netblt_conformance.check.judge import Checked
 from netblt_conformance.common import words
+from netblt_conformance.common.child import sanitizer_report
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.kept import FILE_BYTES, HEAD_BYTES, TAIL_BYTES, kept_file, kept_text
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
 from netblt_conformance.judges.limits import MEMORY_VARIABLE, TIME_VARIABLE, failure, limits
 from netblt_conformance.judges.standings import CROWD
 from netblt_conformance.judges.tshark import plugin_folder
-from netblt_conformance.links.process import Process, sanitizer_report
+from netblt_conformance.links.process import Process
 from netblt_conformance.report import files, table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

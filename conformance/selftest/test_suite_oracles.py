@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.common.remarks import Note, Remark
+from netblt_conformance.common.tolerances import DEFAULT
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Violation, told_once
@@ -114,7 +114,9 @@ def violations(
     data_checksum: bool = False,
     data_bytes: int | None = None,
 ) -> list[Violation]:
-    monitor = Monitor(Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, data_bytes=data_bytes))
+    monitor = Monitor(
+        Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT, data_bytes=data_bytes)
+    )
     show(monitor, setup(role, data_checksum=data_checksum) + steps, 0, step_us)
     monitor.finish()
     return monitor.violations
@@ -204,7 +206,7 @@ def test_a_conforming_receiver_violates_nothing() -> None:
 
 def at_one_moment(*steps: Step) -> list[str]:
     """The requirements violated when a third of a millisecond lies between these steps, on a real link."""
-    monitor = Monitor(Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, 0, real_time=True))
+    monitor = Monitor(Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, 0, real_time=True, tolerances=DEFAULT))
     show(monitor, [*setup(PASSIVE_RECEIVER), *steps], 0, 333)
     monitor.finish()
     return [violation.requirement for violation in monitor.violations]
@@ -215,7 +217,7 @@ QUEUE_IN_PARTS = [tells(go(1, 0)), tells(go(2, 1))]
 
 def after_a_while(steps: list[Step]) -> list[Step]:
     """Steps behind so many packets of the tester that a new moment begins."""
-    pause = [given(TESTER.packet(Type.KEEPALIVE))] * (tolerances.CROSSING_US // 333 + 1)
+    pause = [given(TESTER.packet(Type.KEEPALIVE))] * (DEFAULT.crossing_us // 333 + 1)
     return [*pause, *steps]
 
 
@@ -235,10 +237,12 @@ def test_new_messages_that_come_alone_at_one_moment_do_not_excuse_what_is_left_o
 
 def connection_after(steps: list[Step]) -> tuple[Monitor, Monitor]:
     """Monitors of a connection with these steps, and of the next one between the same ports, with its OPEN sent."""
-    session = Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False)
+    session = Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT)
     earlier = Monitor(session)
     show(earlier, setup(PASSIVE_RECEIVER) + steps, 0)
-    later = Monitor(Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False), earlier)
+    later = Monitor(
+        Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT), earlier
+    )
     show(later, setup(PASSIVE_RECEIVER)[:1], len(steps) + 2)
     return earlier, later
 
@@ -435,7 +439,7 @@ def test_a_response_that_does_not_fit_its_open_is_seen(field: str, value: int, r
 
 
 def test_more_packets_than_the_pace_allows_are_seen() -> None:
-    monitor = Monitor(Session(PASSIVE_SENDER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False))
+    monitor = Monitor(Session(PASSIVE_SENDER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
     monitor.session.response = TERMS
     for number in range(17):  # two bursts of 8 may meet, a third one must not
         monitor.received(packets.read(sends(0, number, 1).packet), 1_000_000 + number, number)

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 from netblt_conformance.cases.case import Case, Profile
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import Role
+from netblt_conformance.common.tolerances import DEFAULT
 from netblt_conformance.common.verdicts import Cause, Result, Verdict
 from netblt_conformance.common.waits import (
     LONGER_THAN_EVER,
@@ -282,7 +282,7 @@ def test_the_end_of_a_wait_is_reported_only_if_its_beginning_was() -> None:
 def test_a_repeat_is_waited_for_ten_times_as_long_as_was_published_but_not_too_short_or_long(
     published_ms: int, seconds: float
 ) -> None:
-    assert tolerances.control_repeat_max_us(published_ms) == round(seconds * S)
+    assert DEFAULT.published_repeat_max_us(published_ms) == round(seconds * S)
 
 
 def test_what_is_waited_for_inside_a_wait_is_a_part_of_it() -> None:
@@ -339,7 +339,7 @@ def test_a_transfer_that_asks_for_ever_ends_with_its_limit() -> None:
     peer._wait, peer.messages = None, {}
     with pytest.raises(UnmetError, match="not within 60 s"):
         peer.finish()
-    assert peer.steps == 3 * tolerances.CONTROL_REPEAT_MAX_US // S
+    assert peer.steps == 3 * DEFAULT.control_repeat_max_us // S
 
 
 class PostponedWorker:

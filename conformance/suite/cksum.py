@@ -2,7 +2,6 @@
 """CKSUM: what checksums protect."""
 
 from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US
@@ -211,7 +210,7 @@ def test_a_null_ack_with_a_bad_checksum_acknowledges_nothing(t: Case) -> None:
         go = peer.expect_go(0)
     terms = peer.terms
     peer.send(packets.spoil(peer.forge.null_ack(max(peer.messages), terms.burst_size, terms.burst_interval_ms)))
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     repeat = peer.expect_control()
     held = [message.seq for message in repeat.packet.messages]
     t.must(go.seq in held, f"CONTROL holds {held}, message {go.seq} was never acknowledged", repeat.frame)

@@ -2,7 +2,6 @@
 """CLOSE: the end of a successful transfer (RFC 998 5.3.1)."""
 
 from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Type
@@ -187,7 +186,7 @@ def test_ok_publishes_the_control_timer(t: Case) -> None:
     ok = peer.expect_ok(0)
     first = peer.first_seen(ok.seq)
     t.must(ok.control_timer_ms > 0, "OK publishes a control timer of 0 ms", first.frame)
-    slack_us = tolerances.CROSSING_US if t.link.real_time else peer.ms(2)
+    slack_us = t.tolerances.crossing_us if t.link.real_time else peer.ms(2)
     # A queue in several CONTROLs, or each CONTROL twice for safety: that is no repeat by the timer yet.
     together = peer.listen(slack_us)
     times_us = [max(seen.time_us for seen in (first, *together) if seen.packet.type is Type.CONTROL)]

@@ -8,11 +8,10 @@ it, and may be acted upon, but not acknowledged (AMB-36).
 from collections.abc import Iterator
 
 from netblt_conformance.cases.case import RECEIVERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature
-from netblt_conformance.common.tolerances import QUIET_US, REACTION_MAX_US
+from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import UnmetError
@@ -42,14 +41,14 @@ def await_gos(t: Case, peer: SenderPeer) -> None:
 
 def settle(peer: SenderPeer) -> None:
     """Lets the rest of a queue arrive that was cut into several CONTROLs (AMB-33)."""
-    peer.listen(2 * tolerances.CROSSING_US if peer.link.real_time else 0)
+    peer.listen(2 * peer.tolerances.crossing_us if peer.link.real_time else 0)
 
 
 def waits_for_acks(peer: SenderPeer, number: int) -> bool:
     """Whether it keeps this GO back as long as an earlier message is not acknowledged, which is legal (AMB-29): then no
     more buffers are to be had here, and what its queue holds by now must do."""
     if not peer.find(Kind.GO, number):
-        peer.listen(REACTION_MAX_US)
+        peer.listen(peer.tolerances.reaction_max_us)
     return not peer.find(Kind.GO, number) and peer.ack < max(peer.messages)
 
 
@@ -226,7 +225,7 @@ def test_what_data_packets_acknowledge_is_not_repeated(t: Case) -> None:
         peer.connect_without_acknowledging()
         peer.expect_go(0)
         peer.require(packets_per_buffer=2)
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
         gap_us = peer.expect_repeats(2)
     highest = max(peer.messages)
     peer.withhold_ack(at=highest)
@@ -328,7 +327,7 @@ def test_data_do_not_put_off_the_repetition_of_control(t: Case) -> None:
         peer.connect_without_acknowledging()
         go = peer.expect_go(0)
         gap_us = peer.expect_repeats(1)
-    before, until_us = len(peer.controls), peer.now_us + tolerances.CONTROL_REPEAT_MAX_US
+    before, until_us = len(peer.controls), peer.now_us + t.tolerances.control_repeat_max_us
     while len(peer.controls) == before and peer.now_us < until_us:
         peer.send_packet(0, 0)
         peer.listen(max(1_000, min(20_000, gap_us // 2)))  # before the timer expires

@@ -5,7 +5,6 @@ import contextlib
 import itertools
 
 from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature
@@ -40,7 +39,7 @@ def test_the_highest_packet_of_a_buffer_and_only_it_is_ldata(t: Case) -> None:
         peer.connect()
         peer.require(buffer_size=1024, packet_size=256, max_buffers=2)
     peer.go(0, 1)
-    peer.until(lambda: peer.last_buffer is not None, tolerances.REACTION_MAX_US, "expected the last buffer")
+    peer.until(lambda: peer.last_buffer is not None, t.tolerances.reaction_max_us, "expected the last buffer")
     last = peer.last_buffer or 0
     for number in range(last + 1):
         buffer = peer.expect_buffer(number)
@@ -113,7 +112,7 @@ def test_data_carry_the_number_of_their_go(t: Case) -> None:
         peer.connect()
     for number in range(3):
         peer.go(number)
-        data = peer.expect(lambda packet: packet.is_data, tolerances.REACTION_MAX_US, "expected data")
+        data = peer.expect(lambda packet: packet.is_data, t.tolerances.reaction_max_us, "expected data")
         due = peer.first_buffer + number
         t.must(data.packet.buffer == due, f"data of buffer {data.packet.buffer} follow the GO for {due}", data.frame)
         peer.expect_buffer(number)
@@ -129,7 +128,7 @@ def test_a_buffer_number_has_32_bits(t: Case) -> None:
     with t.preamble():
         peer.connect()
     peer.go(0)
-    within_us, ends = tolerances.REACTION_MAX_US, (Type.ABORT, Type.QUIT)
+    within_us, ends = t.tolerances.reaction_max_us, (Type.ABORT, Type.QUIT)
     try:
         data = peer.expect(lambda p: p.is_data or p.type in ends, within_us, "expected data or ABORT")
     except UnmetError:
@@ -346,7 +345,7 @@ def test_a_buffer_that_was_begun_is_finished_while_the_client_stalls(t: Case) ->
     # A program may want more from its client before it begins: then nothing can be said.
     with t.preamble() if t.link.real_time else contextlib.nullcontext():
         peer.expect_buffer(0)
-        peer.until(lambda: bool(peer.buffer(1).packets), tolerances.REACTION_MAX_US, "expected data of buffer 1")
+        peer.until(lambda: bool(peer.buffer(1).packets), t.tolerances.reaction_max_us, "expected data of buffer 1")
     t.note("while the client has no third buffer")
     peer.message(Kind.OK, peer.first_buffer)
     peer.message(Kind.GO, peer.first_buffer + 2)
@@ -380,7 +379,7 @@ def test_a_buffer_that_was_begun_is_completed_while_the_receiving_client_stalls(
     t.must(meanwhile, "the buffer that was begun was completed only when the client had the next one")
     if not t.link.real_time:  # a program has memory of its own
         t.must(not peer.find(Kind.GO, 2), "the client has no third buffer yet, but its GO came")
-    peer.finish(within_us=stalled_until_us + 3 * tolerances.CONTROL_REPEAT_MAX_US)
+    peer.finish(within_us=stalled_until_us + 3 * t.tolerances.control_repeat_max_us)
     t.expect_delivered_by(peer)
 
 
@@ -411,7 +410,7 @@ def test_an_empty_transfer_comes_to_an_end(t: Case) -> None:
         return
     peer.go(0)
     ends = (Type.LDATA, Type.QUIT, Type.ABORT)
-    seen = peer.expect(lambda packet: packet.type in ends, tolerances.CLOSE_MAX_US, "expected some end")
+    seen = peer.expect(lambda packet: packet.type in ends, t.tolerances.close_max_us, "expected some end")
     t.observe("an empty transfer", f"ends in {seen.packet.type and seen.packet.type.name}")
     if seen.packet.type is Type.LDATA:
         empty = not seen.packet.data and seen.packet.last_buffer

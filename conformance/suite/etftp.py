@@ -5,7 +5,6 @@ import dataclasses
 from typing import Any
 
 from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_MS as MS
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
@@ -232,7 +231,7 @@ def test_ok_returns_the_time_since_its_go(t: Case) -> None:
     ok = peer.expect_ok(0)
     seen = peer.first_seen(ok.seq)
     elapsed_ms, told = (seen.time_us - began_us) // MS, ok.control_timer_ms
-    as_ms = abs(told - elapsed_ms) <= tolerances.CROSSING_US // MS + 2 * t.link.delay_us // MS
+    as_ms = abs(told - elapsed_ms) <= t.tolerances.crossing_us // MS + 2 * t.link.delay_us // MS
     as_s = elapsed_ms // 1000 <= told <= elapsed_ms // 1000 + 1
     t.observe("unit of the tight timer", "ms" if as_ms else "s" if as_s else "none")
     t.must(as_ms or as_s, f"OK came {elapsed_ms} ms after GO and returns {told}", seen.frame)
@@ -255,7 +254,7 @@ def test_a_null_ack_confirms_changed_burst_values(t: Case) -> None:
     ok = peer.ok(0)[0]
     seen = peer.expect(
         lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
-        tolerances.REACTION_MAX_US,
+        t.tolerances.reaction_max_us,
         f"expected a NULL-ACK that confirms bursts of {peer.offer[0]} in {peer.offer[1]} ms",
     )
     told = (seen.packet.burst_size, seen.packet.burst_interval_ms)
@@ -304,7 +303,7 @@ def test_a_smaller_packet_size_is_confirmed_and_used(t: Case) -> None:
     ok = peer.ok(0)[0]
     seen = peer.expect(
         lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
-        tolerances.REACTION_MAX_US,
+        t.tolerances.reaction_max_us,
         "expected a NULL-ACK that confirms the packet size",
     )
     told = ETFTP(seen.wire).payload.packet_size
@@ -417,7 +416,7 @@ def test_a_sender_quits_after_the_last_ok_and_closes_on_done(t: Case) -> None:
     peer.silence([Type.QUIT], S, "the last buffer has no OK")
     peer.ok(0)
     peer.end()
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     peer.silence([Type.QUIT], 30 * S, "DONE has answered the QUIT")
     peer.expect_success()
 
@@ -437,7 +436,7 @@ def test_a_receiver_answers_the_quit_at_the_end_with_done(t: Case) -> None:
     t.must(seen.wire[3] == Type.DONE, f"{Type(seen.wire[3]).name} answers the QUIT at the end", seen.frame)
     t.expect_delivered_by(peer)
     peer.send_quit("")
-    again = [one for one in peer.listen(tolerances.REACTION_MAX_US) if one.packet.type is Type.QUITACK]
+    again = [one for one in peer.listen(t.tolerances.reaction_max_us) if one.packet.type is Type.QUITACK]
     t.observe("the QUIT at the end, repeated, is", "answered" if again else "not answered")
 
 
@@ -467,5 +466,5 @@ def test_a_quit_is_repeated_until_either_answer_comes(t: Case) -> None:
         raise NotSupportedError("DONE comes from receivers only")
     peer.send(peer.forge.packet(Type[t.variant]))
     peer.expect_failure()
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     peer.silence([Type.QUIT], 30 * S, "the QUIT was answered")

@@ -4,7 +4,6 @@
 from typing import Any
 
 from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature, Stop
 from netblt_conformance.packets import etftp, ipv4
@@ -138,7 +137,7 @@ def test_the_reason_of_a_quit_is_a_terminated_and_padded_string(t: Case) -> None
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
         t.link.stop(Stop.QUIT, "the client")
         seen = peer.expect_type(Type.QUIT, 15 * S)
     field = bytes(seen.wire[12 : seen.packet.length])

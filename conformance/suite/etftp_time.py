@@ -4,7 +4,6 @@
 import itertools
 
 from netblt_conformance.cases.case import ACTIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
@@ -25,7 +24,7 @@ def expect_patience(t: Case, seen: list[Seen], wait_s: int) -> None:
     """What got no answer comes again after `wait_s`, and 5 s later each time (2.5)."""
     gaps = [after.time_us - before.time_us for before, after in itertools.pairwise(seen)]
     words = ", ".join(f"{gap / S:.1f}" for gap in gaps)
-    slack_us = tolerances.CROSSING_US
+    slack_us = t.tolerances.crossing_us
     t.should(gaps[0] >= wait_s * S - slack_us, f"repeated after {words} s; expected {wait_s} s or more", seen[1].frame)
     grows = all(after - before >= BACK_OFF_S * S - slack_us for before, after in itertools.pairwise(gaps))
     t.should(grows, f"repeated after {words} s; expected each wait to be {BACK_OFF_S} s longer than the one before")
@@ -37,7 +36,7 @@ def test_an_open_without_an_answer_waits_for_the_radios(t: Case) -> None:
     with t.preamble():
         first = peer.await_open()
         wait_s = radio_wait_s(peer)
-        most_us = (wait_s + 2 * BACK_OFF_S) * S + tolerances.OPEN_RETRY_MAX_US
+        most_us = (wait_s + 2 * BACK_OFF_S) * S + t.tolerances.open_retry_max_us
         again = [peer.expect_type(Type.OPEN, most_us) for _ in range(3)]
     expect_patience(t, [first, *again], wait_s)
 
@@ -82,7 +81,7 @@ def test_a_resend_waits_for_what_may_still_come(t: Case) -> None:
         seen = peer.first_seen(peer.expect_resend(0).seq)
     waited_us, wait_s = seen.time_us - began_us, radio_wait_s(peer)
     text = f"the RESEND came {waited_us / S:.1f} s after the last packet, {wait_s} s are due"
-    t.should(waited_us >= wait_s * S - tolerances.CROSSING_US, text, seen.frame)
+    t.should(waited_us >= wait_s * S - t.tolerances.crossing_us, text, seen.frame)
     peer.repair(0, [1])
     peer.finish()
     t.expect_delivered_by(peer)

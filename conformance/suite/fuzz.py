@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable
 
 from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature, Stop
@@ -273,7 +272,7 @@ def _quit(t: Case, peer: TesterEnd) -> None:
     if Feature.QUIT not in t.link.features:
         raise NotSupportedError(f"not available here: {Feature.QUIT.value}")
     peer.connect()
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, "the client has had enough")
     peer.expect_type(Type.QUIT, 15 * S)
 
@@ -402,7 +401,7 @@ def test_impossible_packets_with_good_checksums_are_survived_in_any_state(t: Cas
     t.must(state.succeeds or not t.link.status().succeeded, "success was reported of a transfer that was not made")
     peer.send_abort()  # whatever was made of all that: this ends it, if anybody is there
     expected = "expected the client to learn the outcome"
-    peer.until(lambda: _has_outcome(t), tolerances.CLOSE_MAX_US, expected, Awaited.FAILURE)
+    peer.until(lambda: _has_outcome(t), t.tolerances.close_max_us, expected, Awaited.FAILURE)
     t.must(state.succeeds or t.link.status().failed, "success was reported of a transfer that was not made")
     if isinstance(peer, SenderPeer) and t.link.status().succeeded:
         t.expect_delivered(peer.data)

@@ -73,7 +73,7 @@ def _obeys_as_sender(t: Case, peer: ReceiverPeer) -> None:
 def _keeps_the_pace(t: Case, peer: ReceiverPeer, times: list[int]) -> None:
     """Wherever its intervals begin, no more packets than agreed leave in each of them."""
     interval_us = peer.ms(peer.terms.burst_interval_ms)
-    wrong = pacing.complaint("packets", times, peer.terms.burst_size, interval_us, tolerances.CROSSING_US)
+    wrong = pacing.complaint("packets", times, peer.terms.burst_size, interval_us, t.tolerances.crossing_us)
     t.must(wrong is None, f"{wrong}, which was agreed")
 
 
@@ -160,10 +160,10 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
     peer.listen(2 * peer.ms(peer.terms.burst_interval_ms))
     peer.go(1)
     pace_us = tolerances.transfer_time_us(peer.terms.packets_per_buffer, size, interval_ms)
-    buffer = peer.expect_buffer(1, tolerances.REACTION_MAX_US + 4 * pace_us)
+    buffer = peer.expect_buffer(1, t.tolerances.reaction_max_us + 4 * pace_us)
     times = sorted(seen.time_us for seen in buffer.packets.values())
     frame = buffer.packets[max(buffer.packets)].frame
-    wrong = pacing.complaint("packets of buffer 1", times, size, peer.ms(interval_ms), tolerances.CROSSING_US)
+    wrong = pacing.complaint("packets of buffer 1", times, size, peer.ms(interval_ms), t.tolerances.crossing_us)
     for seen in peer.seen:
         p = seen.packet
         if p.type is Type.NULL_ACK and p.high_seq >= offer.seq:
@@ -176,7 +176,7 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
         p = seen.packet
         if p.type is Type.NULL_ACK and p.high_seq >= offer.seq and seen.time_us < times[0]:
             pace_us = peer.ms(p.burst_interval_ms)
-            wrong = pacing.complaint("packets of buffer 1", times, p.burst_size, pace_us, tolerances.CROSSING_US)
+            wrong = pacing.complaint("packets of buffer 1", times, p.burst_size, pace_us, t.tolerances.crossing_us)
             t.must(wrong is None, f"{wrong}, which NULL-ACK reports", frame)
 
 
@@ -266,7 +266,7 @@ def test_a_response_that_loosens_the_pace_is_not_made_use_of(t: Case) -> None:
     peer.listen(2 * tolerances.QUIET_US)
     times = [seen.time_us for seen in peer.seen if seen.packet.is_data]
     interval_us = peer.ms(proposal.burst_interval_ms)
-    wrong = pacing.complaint("packets", times, proposal.burst_size, interval_us, tolerances.CROSSING_US)
+    wrong = pacing.complaint("packets", times, proposal.burst_size, interval_us, t.tolerances.crossing_us)
     t.should(wrong is None, f"{wrong}, which was its own proposal (AMB-25)")
 
 

@@ -47,7 +47,7 @@ def test_the_response_echoes_the_unique_id(t: Case) -> None:
 def test_an_open_without_answer_is_repeated_and_then_given_up(t: Case) -> None:
     peer = t.peer()
     peer.await_open()
-    peer.until(lambda: len(peer.opens) >= 2, tolerances.OPEN_RETRY_MAX_US, "expected OPEN to be repeated")
+    peer.until(lambda: len(peer.opens) >= 2, t.tolerances.open_retry_max_us, "expected OPEN to be repeated")
     if t.link.real_time:
         peer.listen(0)
         began_us = peer.now_us
@@ -55,7 +55,7 @@ def test_an_open_without_answer_is_repeated_and_then_given_up(t: Case) -> None:
             if peer.now_us - began_us > tolerances.OPEN_GIVE_UP_REAL_US:
                 t.inconclusive(f"still opens after {len(peer.opens)} OPENs and 100 s; it may give up later")
             peer.listen(QUIET_US)
-    peer.expect_failure(tolerances.OPEN_GIVE_UP_MAX_US)
+    peer.expect_failure(t.tolerances.open_give_up_max_us)
     t.observe("OPENs before giving up", len(peer.opens))
     peer.silence([Type.OPEN], 2 * S, "the attempt was given up")
     for seen in peer.opens[1:]:
@@ -67,10 +67,10 @@ def test_a_response_ends_the_repetition_of_open(t: Case) -> None:
     peer = t.peer()
     with t.preamble():
         peer.await_open()
-        peer.until(lambda: len(peer.opens) >= 2, tolerances.OPEN_RETRY_MAX_US, "expected OPEN to be repeated")
+        peer.until(lambda: len(peer.opens) >= 2, t.tolerances.open_retry_max_us, "expected OPEN to be repeated")
     gap_us = peer.opens[1].time_us - peer.opens[0].time_us
     peer.respond()
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     peer.silence([Type.OPEN], 5 * gap_us, "no OPEN may follow the RESPONSE")
 
 
@@ -80,7 +80,7 @@ def test_refused_ends_the_attempt(t: Case) -> None:
     with t.preamble():
         peer.await_open()
     peer.send(peer.forge.reason(Type.REFUSED, "not today"))
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     peer.silence(Type, 5 * S, "nothing may follow REFUSED")
     peer.expect_failure()
 
@@ -129,7 +129,7 @@ def test_an_open_repeated_in_the_middle_of_a_transfer_disturbs_nothing(t: Case) 
     if t.stimulus:
         answers = len(peer.responses)
         peer.send_open()
-        peer.until(lambda: len(peer.responses) > answers, tolerances.REACTION_MAX_US, "expected RESPONSE again")
+        peer.until(lambda: len(peer.responses) > answers, t.tolerances.reaction_max_us, "expected RESPONSE again")
         same_opening(t, peer.responses[-1], peer.responses[0])
     peer.finish()
     peer.expect_success()
@@ -159,7 +159,7 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
         first = peer.response_values()
         values = {"buffer_size": 512, "packet_size": 128, "burst_size": 1, "burst_interval_ms": 900, "max_buffers": 1}
         peer.send_response(**values, flags=first.flags ^ 2)
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
     if isinstance(peer, ReceiverPeer):
         following = range(1, min(3, peer.terms.max_buffers))
         if not following:
@@ -199,7 +199,7 @@ def test_a_repeated_opening_leaves_waiting_messages_alone(t: Case) -> None:
         waiting = peer.expect_go(0)
         peer.expect_repeats(1)
     _ = peer.send_response() if t.role.active else peer.send_open()
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     peer.expect_control(lambda control: control.holds(waiting.seq))
     peer.finish()
     peer.expect_success()
@@ -219,7 +219,7 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
         answers = (Type.ABORT, Type.REFUSED)
         try:
             seen = peer.expect(
-                lambda packet: packet.type in answers, tolerances.REACTION_MAX_US, "expected ABORT for the foreign ID"
+                lambda packet: packet.type in answers, t.tolerances.reaction_max_us, "expected ABORT for the foreign ID"
             )
         except UnmetError as unmet:
             if t.role.active or kind is Type.OPEN:
@@ -234,7 +234,7 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
             peer.send_open()
             peer.until(
                 lambda: len(peer.responses) > answers_before,
-                tolerances.REACTION_MAX_US,
+                t.tolerances.reaction_max_us,
                 "expected RESPONSE to a repetition of the OPEN that opened the connection",
             )
             same = peer.responses[-1].packet.unique_id == peer.unique_id

@@ -2,7 +2,6 @@
 """ORDER: the lowest buffer goes first (RFC 998 5.2)."""
 
 from netblt_conformance.cases.case import SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.packets.packets import Kind
 from netblt_conformance.peer import ReceiverPeer
@@ -50,13 +49,15 @@ def test_repairs_come_before_any_packet_of_a_later_buffer(t: Case) -> None:
         peer.require(buffer_size=2048, packet_size=256, max_buffers=3)
         peer.go(0, 1, 2)
         peer.expect_buffer(0)
-        peer.until(lambda: len(peer.buffer(ahead).packets) >= 2, tolerances.REACTION_MAX_US, f"expected buffer {ahead}")
+        peer.until(
+            lambda: len(peer.buffer(ahead).packets) >= 2, t.tolerances.reaction_max_us, f"expected buffer {ahead}"
+        )
     if t.stimulus:
         asked = [1, 4, 7]
         request = peer.resend(0, asked)
         before = len(peer.seen)
         for number in asked:
-            peer.expect_copies(0, number, within_us=tolerances.REACTION_MAX_US + 24 * peer.ms(20))
+            peer.expect_copies(0, number, within_us=t.tolerances.reaction_max_us + 24 * peer.ms(20))
         late = [s for s in peer.seen[before:] if s.packet.is_data and s.packet.high_seq >= request.seq]
         waiting = set(asked)
         for seen in late:
@@ -83,10 +84,10 @@ def test_repairs_of_the_lower_buffer_come_first_whichever_was_asked_for_first(t:
     later = peer.message(Kind.RESEND, peer.first_buffer + 1, range(8))
     if t.variant == "one after the other":
         peer.send_control([later])
-        peer.until(lambda: peer.copies(1, 0) > 1, tolerances.REACTION_MAX_US, "expected retransmissions of buffer 1")
+        peer.until(lambda: peer.copies(1, 0) > 1, t.tolerances.reaction_max_us, "expected retransmissions of buffer 1")
     request = peer.resend(0, asked)
     before = len(peer.seen)
-    peer.expect_copies(1, 7, within_us=tolerances.REACTION_MAX_US + 24 * peer.ms(peer.terms.burst_interval_ms))
+    peer.expect_copies(1, 7, within_us=t.tolerances.reaction_max_us + 24 * peer.ms(peer.terms.burst_interval_ms))
     waiting = set(asked)
     for seen in peer.seen[before:]:
         p = seen.packet
@@ -120,9 +121,9 @@ def test_the_next_buffer_follows_without_waiting_for_the_ok(t: Case) -> None:
         peer.require(max_buffers=2)
     peer.go(0, 1)
     first = peer.expect_buffer(0)
-    peer.until(lambda: bool(peer.buffer(1).packets), tolerances.REACTION_MAX_US, "expected buffer 1 before OK(0)")
+    peer.until(lambda: bool(peer.buffer(1).packets), t.tolerances.reaction_max_us, "expected buffer 1 before OK(0)")
     end_us = max(seen.time_us for seen in first.packets.values())
     begin = min(peer.buffer(1).packets.values(), key=lambda seen: seen.time_us)
     gap_us = begin.time_us - end_us
-    limit_us = peer.ms(peer.terms.burst_interval_ms) + tolerances.CROSSING_US
+    limit_us = peer.ms(peer.terms.burst_interval_ms) + t.tolerances.crossing_us
     t.should(gap_us <= limit_us, f"buffer 1 begins {gap_us / 1000:g} ms after buffer 0 ended", begin.frame)

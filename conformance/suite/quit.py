@@ -2,7 +2,6 @@
 """QUIT and ABORT (RFC 998 5.3.2, 5.3.3)."""
 
 from netblt_conformance.cases.case import ALL_ROLES, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature, Stop
@@ -19,7 +18,7 @@ def into_the_middle_of_a_buffer(peer: ReceiverPeer | object) -> None:
         peer.require(packets_per_buffer=3)
     if isinstance(peer, ReceiverPeer):
         peer.go(0)
-        peer.until(lambda: len(peer.buffer(0).packets) >= 2, tolerances.REACTION_MAX_US, "expected data")
+        peer.until(lambda: len(peer.buffer(0).packets) >= 2, peer.tolerances.reaction_max_us, "expected data")
     elif isinstance(peer, SenderPeer):
         peer.expect_go(0)
         peer.send_packets(0, [0, 1])
@@ -43,7 +42,7 @@ def test_quit_is_repeated_until_quitack_comes(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, "the client has had enough")
     peer.expect_type(Type.QUIT, 15 * S)
     began_us = peer.now_us
@@ -51,7 +50,7 @@ def test_quit_is_repeated_until_quitack_comes(t: Case) -> None:
     t.observe("repeats of QUIT, ms", (peer.now_us - began_us) // 1000)
     peer.expect_type(Type.QUIT, 15 * S)
     peer.send(peer.forge.packet(Type.QUITACK))
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     peer.silence([Type.QUIT], 10 * S, "QUITACK must end the repetition")
 
 
@@ -62,7 +61,7 @@ def test_quit_is_repeated_for_as_long_as_the_peer_is_alive(t: Case) -> None:
     peer = t.peer(4096, iut={"death_timer_s": 6})
     with t.preamble():
         peer.connect()
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, "the client has had enough")
     times_us = [peer.expect_type(Type.QUIT, 15 * S).time_us]
     patience_us = 15 * S
@@ -79,7 +78,7 @@ def test_quit_is_not_repeated_before_a_quitack_can_have_come(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, "the client has had enough")
     first = peer.expect_type(Type.QUIT, 15 * S)
     peer.send(peer.forge.packet(Type.QUITACK))
@@ -122,7 +121,7 @@ def test_an_end_that_quits_itself_answers_a_quit(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
         t.link.stop(Stop.QUIT, "the client has had enough")
         peer.expect_type(Type.QUIT, 15 * S)
     peer.send_quit()  # the two have crossed
@@ -151,7 +150,7 @@ def test_a_quit_that_nobody_answers_ends_with_the_death_timer(t: Case) -> None:
     with t.preamble():
         peer.connect()
         t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
     peer.go_silent()
     t.link.stop(Stop.QUIT, "the client has had enough")
     peer.expect_type(Type.QUIT, 15 * S)
@@ -255,7 +254,7 @@ def test_the_reason_of_a_quit_is_terminated_and_filled(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, "four")
     seen = peer.expect_type(Type.QUIT, 15 * S)
     field = seen.packet.string
@@ -299,7 +298,7 @@ def test_abort_closes_without_any_answer(t: Case) -> None:
     peer.send_abort()
     # What was on its way may still come; an answer may not.
     answers = (Type.ABORT, Type.QUIT, Type.QUITACK, Type.REFUSED, Type.DONE)
-    peer.silence(answers, tolerances.CROSSING_US, "ABORT must not be answered")
+    peer.silence(answers, t.tolerances.crossing_us, "ABORT must not be answered")
     if t.link.tells_outcome:
         t.observe("an ABORT is accepted", "at once" if t.link.status().failed else "after a wait")
     peer.silence(Type, S, "nothing may follow ABORT")
@@ -312,6 +311,6 @@ def test_abort_during_setup_ends_the_attempt(t: Case) -> None:
     with t.preamble():
         peer.await_open()
     peer.send_abort()
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     peer.silence([Type.OPEN], 5 * S, "no OPEN may follow ABORT")
     peer.expect_failure()

@@ -11,7 +11,7 @@ from netblt_conformance.peer import ReceiverPeer
 
 # Not a multiple of any tick; and longer than a byte can say.
 BURST, INTERVALS_MS = 3, {"47 ms": 47, "300 ms": 300}
-# The first two bursts may lie close together, and times are no better than CROSSING_US: what is wrong has to add up.
+# The first two bursts may lie close together, and times are no better than crossing_us: what is wrong has to add up.
 PACKETS = 12 * BURST
 PACED = {"buffer_size": PACKETS * 256, "burst_size": BURST, "max_buffers": 1}
 
@@ -20,7 +20,7 @@ def keeps_the_pace(t: Case, peer: ReceiverPeer, what: str, times: list[int]) -> 
     """As it was agreed, which may be less than was asked for."""
     interval_us = peer.ms(peer.terms.burst_interval_ms)
     # Nothing can be seen early in virtual time.
-    slack_us = tolerances.CROSSING_US if t.link.real_time else MICROSECONDS_PER_MS
+    slack_us = t.tolerances.crossing_us if t.link.real_time else MICROSECONDS_PER_MS
     wrong = pacing.complaint(what, times, peer.terms.burst_size, interval_us, slack_us)
     t.must(wrong is None, wrong or "")
 
@@ -35,7 +35,7 @@ def test_bursts_keep_size_and_interval_without_help_of_the_receiver(t: Case) -> 
     times = sorted(seen.time_us for seen in buffer.packets.values())
     keeps_the_pace(t, peer, "packets", times)
     bursts = len(times) // peer.terms.burst_size + 2
-    most_us = bursts * peer.ms(peer.terms.burst_interval_ms) + tolerances.REACTION_MAX_US
+    most_us = bursts * peer.ms(peer.terms.burst_interval_ms) + t.tolerances.reaction_max_us
     t.should(times[-1] - times[0] <= most_us, "the pace is far below what was agreed")
 
 
@@ -91,6 +91,6 @@ def test_repairs_are_paced_too(t: Case) -> None:
     before = len(peer.seen)
     peer.resend(0, range(last + 1))
     pace_us = tolerances.transfer_time_us(last + 1, peer.terms.burst_size, peer.terms.burst_interval_ms)
-    peer.expect_copies(0, last, within_us=tolerances.REACTION_MAX_US + 2 * pace_us)
+    peer.expect_copies(0, last, within_us=t.tolerances.reaction_max_us + 2 * pace_us)
     times = [seen.time_us for seen in peer.seen[before:] if seen.packet.is_data]
     keeps_the_pace(t, peer, "repairs", times)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from netblt_conformance.cases import replayed
 from netblt_conformance.cases.case import Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import Feature
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
@@ -92,4 +91,4 @@ def test_a_flood_ends_no_worse_than_in_a_clean_failure(t: Case) -> None:
         complete(t, peer)
     except UnmetError:
         peer.go_silent()
-        peer.expect_failure(tolerances.CLOSE_MAX_US)
+        peer.expect_failure(t.tolerances.close_max_us)

@@ -2,7 +2,7 @@
 """RESEND: asking for what is missing and serving it (RFC 998 5.2, 5.2.2)."""
 
 from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common.tolerances import CROSSING_US, QUIET_US, REACTION_MAX_US
+from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.receiver import ReceivedBuffer
@@ -45,7 +45,7 @@ def test_a_later_resend_lists_what_is_still_missing(t: Case) -> None:
         peer.send_buffer(0, omit=[*repaired, *lost])
         peer.expect_resend(0)
     peer.send_packets(0, repaired)
-    peer.listen(CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     newest = max(peer.messages)
     peer.until(lambda: bool(later(peer, newest)), peer.data_timer_max_us, "expected another RESEND for buffer 0")
     request = later(peer, newest)[0]
@@ -240,7 +240,7 @@ def test_packets_that_wait_for_their_first_transmission_are_not_doubled(t: Case)
         peer.connect()
         peer.require(packets_per_buffer=8)  # some packets must still wait
         peer.go(0)
-        peer.until(lambda: len(peer.buffer(0).packets) >= 2, REACTION_MAX_US, "expected data")
+        peer.until(lambda: len(peer.buffer(0).packets) >= 2, t.tolerances.reaction_max_us, "expected data")
     buffer, last = peer.buffer(0), peer.terms.packets_per_buffer - 1
     waiting = [number for number in (last - 1, last) if number > max(buffer.packets) + 4]
     request = peer.resend(0, waiting)  # as when a data timer expires before the sender got there (AMB-35)
@@ -259,7 +259,7 @@ def test_a_buffer_that_waits_behind_another_one_is_not_doubled_by_a_request(t: C
         peer.connect()
         peer.require(packets_per_buffer=6, max_buffers=2)
         peer.go(0, 1)
-        peer.until(lambda: bool(peer.buffer(0).packets), REACTION_MAX_US, "expected data")
+        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "expected data")
     request = peer.resend(1, [0, 1, peer.terms.packets_per_buffer - 1])
     for number in range(2):
         peer.expect_buffer(number)

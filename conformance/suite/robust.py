@@ -4,7 +4,6 @@
 import dataclasses
 
 from netblt_conformance.cases.case import ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import Digest, Feature
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
@@ -96,12 +95,12 @@ def test_an_unreadable_message_is_neither_acted_upon_nor_acknowledged(t: Case) -
     peer.send(packets.seal(raw))
     peer.queue.remove(bad)  # as it was meant it never leaves
     try:
-        peer.until(lambda: bool(peer.buffer(0).packets), tolerances.REACTION_MAX_US, "expected data of buffer 0")
+        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "expected data of buffer 0")
         fate = "acted upon"
     except UnmetError:
         fate = "dropped with it"
         peer.send_control([go])
-        peer.until(lambda: bool(peer.buffer(0).packets), tolerances.REACTION_MAX_US, "expected data of buffer 0")
+        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "expected data of buffer 0")
     t.observe(f"the message before an unreadable one ({t.variant})", fate)
     if t.variant == "unknown type":
         kept = fate == "acted upon"
@@ -204,7 +203,7 @@ def test_padding_of_a_null_ack_is_ignored(t: Case) -> None:
     t.provokes("CTRL-05", "TIMER-02")  # whoever drops such a packet goes on to repeat: that is a should
     terms = peer.terms
     peer.send(reserved_set(peer.forge.null_ack(max(peer.messages), terms.burst_size, terms.burst_interval_ms)))
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     stale = [seen for seen in peer.listen(4 * gap_us) if seen.packet.holds(go.seq)]
     text = "a NULL-ACK whose padding is not zero acknowledges nothing"
     t.should(not stale, text, stale[0].frame if stale else None)
@@ -365,7 +364,7 @@ def test_impossible_control_is_never_success(t: Case) -> None:
     with t.preamble():
         peer.connect()
         peer.go(0)
-        peer.until(lambda: bool(peer.buffer(0).packets), tolerances.REACTION_MAX_US, "expected data")
+        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "expected data")
     if t.variant == "premature DONE":
         peer.send_done()
     else:

@@ -2,7 +2,6 @@
 """TIMER: control, data and death timers, KEEPALIVE (RFC 998 5.2)."""
 
 from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature
 from netblt_conformance.common.tolerances import QUIET_US
@@ -41,7 +40,7 @@ def test_the_acknowledgement_of_everything_stops_the_control_timer(t: Case) -> N
     with t.preamble():
         peer.connect_without_acknowledging()
         peer.expect_go(0)
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
         gap_us = peer.expect_repeats(2)
     highest = max(peer.messages)
     peer.acknowledge(highest)
@@ -59,7 +58,7 @@ def test_the_acknowledgement_of_a_part_does_not_stop_the_control_timer(t: Case) 
     with t.preamble():
         peer.connect()
         peer.expect_go(0)
-        peer.listen(tolerances.CROSSING_US)
+        peer.listen(t.tolerances.crossing_us)
         peer.answer_controls(False)
         peer.withhold_ack()
         next_go = len(peer.messages)  # nothing but GOs has come, one or more (AMB-29)
@@ -68,7 +67,7 @@ def test_the_acknowledgement_of_a_part_does_not_stop_the_control_timer(t: Case) 
         peer.require_go_behind_unacknowledged(next_go)
     highest = max(peer.messages)
     peer.acknowledge(highest - 1)
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     repeat = peer.expect_control()
     held = [message.seq for message in repeat.packet.messages]
     t.must(held[:1] == [highest], f"CONTROL holds {held}, {highest - 1} was acknowledged", repeat.frame)
@@ -157,7 +156,7 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
     last = peer.seen[-1].packet.type if peer.seen and peer.now_us - peer.seen[-1].time_us < S else None
     t.observe("last packet at death", "ABORT" if last is Type.ABORT else "none")
     text = f"gave up after {waited_us / S:g} s of silence, {peer.terms.iut_death_timer_s} s were declared"
-    t.must(waited_us >= declared_us - tolerances.CROSSING_US - 2 * QUIET_US, text)
+    t.must(waited_us >= declared_us - t.tolerances.crossing_us - 2 * QUIET_US, text)
 
 
 def speak(peer: ReceiverPeer | SenderPeer, span_us: int, *, keepalives: bool) -> None:
@@ -205,7 +204,7 @@ def test_the_death_timer_ends_a_transfer_that_was_begun_and_later_packets_are_no
     peer.go_silent()
     if not t.expect_death(peer):
         return
-    peer.listen(tolerances.CROSSING_US)
+    peer.listen(t.tolerances.crossing_us)
     if isinstance(peer, ReceiverPeer):
         peer.ok(0)
     else:

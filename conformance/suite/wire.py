@@ -2,7 +2,6 @@
 """WIRE: formats (RFC 998 section 8). Each case provokes the packets that it is about; the monitor reads every one."""
 
 from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature
 from netblt_conformance.common.tolerances import QUIET_US
@@ -110,7 +109,7 @@ def test_the_reason_of_an_abort_is_terminated_and_filled(t: Case) -> None:
         else:
             peer.send_open(unique_id=peer.unique_id ^ 0x55555555)
         answers = (Type.ABORT, Type.REFUSED)
-        seen = peer.expect(lambda packet: packet.type in answers, tolerances.REACTION_MAX_US, "expected ABORT")
+        seen = peer.expect(lambda packet: packet.type in answers, t.tolerances.reaction_max_us, "expected ABORT")
     field = seen.packet.string
     sound = not field or (field.endswith(b"\0") and len(field) % 4 == 0)
     t.must(sound, f"the reason field is {field!r}", seen.frame)

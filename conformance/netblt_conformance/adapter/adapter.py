@@ -14,6 +14,7 @@ from netblt_conformance.common import paths
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.kept import first_line
 from netblt_conformance.common.model import DEFAULT_UDP_PORT, Encapsulation, Feature, Role, Start
+from netblt_conformance.common.tolerances import DEFAULT, Tolerances
 from netblt_conformance.common.words import printable
 
 __all__ = [
@@ -85,8 +86,7 @@ class Pixit:
     """What a tester has to know about it (extra information for testing): times, MTU, slack."""
 
     mtu: int = 1500
-    clock_slack_us: int = 0  # added to what may lie between two events that count as simultaneous
-    limits_us: dict[str, int] = field(default_factory=dict)  # overrides of tolerances, by their names
+    tolerances: Tolerances = DEFAULT
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from netblt_conformance.adapter.adapter import (
     Remote,
     WireRole,
 )
-from netblt_conformance.common import tolerances, toml_file
+from netblt_conformance.common import toml_file
 from netblt_conformance.common.model import (
     DEFAULT_UDP_PORT,
     MICROSECONDS_PER_MS,
@@ -33,6 +33,7 @@ from netblt_conformance.common.model import (
     Encapsulation,
     Role,
 )
+from netblt_conformance.common.tolerances import ADJUSTABLE, DEFAULT, Tolerances
 from netblt_conformance.common.toml_file import Table, Text, TomlError
 
 PLACEHOLDERS = frozenset(
@@ -275,7 +276,7 @@ class _Times(Table):
     clock_slack_ms: Seconds = 0.0
 
 
-_LIMITS: dict[str, Any] = dict.fromkeys(tolerances.ADJUSTABLE.values(), (Seconds | None, None))
+_LIMITS: dict[str, Any] = dict.fromkeys(ADJUSTABLE.values(), (Seconds | None, None))
 _Pixit = create_model("_Pixit", __base__=_Times, **_LIMITS)
 
 
@@ -332,11 +333,12 @@ def _reached(link: _Wire | _Remote, where: str) -> dict[str, Any]:
 
 def _pixit(table: _Times) -> Pixit:
     given = table.given()
-    limits = {name: given[key] for name, key in tolerances.ADJUSTABLE.items() if given.get(key) is not None}
+    limits_s = {name: given[key] for name, key in ADJUSTABLE.items() if given.get(key) is not None}
+    limits_us = {name: round(seconds * MICROSECONDS_PER_S) for name, seconds in limits_s.items()}
+    clock_slack_us = round(table.clock_slack_ms * MICROSECONDS_PER_MS)
     return Pixit(
         mtu=table.mtu,
-        clock_slack_us=round(table.clock_slack_ms * MICROSECONDS_PER_MS),
-        limits_us={name: round(seconds * MICROSECONDS_PER_S) for name, seconds in limits.items()},
+        tolerances=Tolerances(**limits_us, crossing_us=DEFAULT.crossing_us + clock_slack_us),
     )
 
 

@@ -16,6 +16,7 @@ from netblt_conformance.catalogue.catalogue import DIALECTS, Requirement
 from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_S, Digest, Feature, Parameters, Role, Start
+from netblt_conformance.common.tolerances import Tolerances
 from netblt_conformance.common.verdicts import Cause, Judgement, Verdict
 from netblt_conformance.common.waits import Awaited, DecidedError, PostponedError
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS, Link
@@ -127,6 +128,11 @@ class Case:
         self._started = False
 
     @property
+    def tolerances(self) -> Tolerances:
+        """The times that this run allows the implementation."""
+        return self.link.tolerances
+
+    @property
     def test_id(self) -> str:
         """What the implementation is told, and what --select and the report call it."""
         title = self.name + (f": {self.variant}" if self.variant else "")
@@ -210,7 +216,10 @@ class Case:
         earlier: Monitor | None = None,
     ) -> Setting:
         to_send = len(data) if self.role.sender else None
-        session = Session(self.role, own_port, self._iut_port, self.link.delay_us, self.link.real_time, to_send)
+        link = self.link
+        session = Session(
+            self.role, own_port, self._iut_port, link.delay_us, link.real_time, self.tolerances, data_bytes=to_send
+        )
         monitor = Monitor(session, earlier, self.dialect.foreign)
         self.monitors.append(monitor)
         return Setting(

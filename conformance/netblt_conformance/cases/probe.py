@@ -9,7 +9,6 @@ import random
 from typing import Any
 
 from netblt_conformance.cases.case import Case, Profile
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import FIRST_TRANSFER, Verdict
@@ -66,7 +65,7 @@ def _spelt_otherwise(
     """The same once more with the other spellings that what came suggests; as it was when none of them works."""
     for spelling in before.spellings:
         other = dataclasses.replace(profile, spelling=spelling)
-        attempt = _attempt(factory, role, seed, other, dialect, tolerances.OTHER_SPELLING_MAX_US, **options)
+        attempt = _attempt(factory, role, seed, other, dialect, factory.tolerances.other_spelling_max_us, **options)
         if attempt.works:
             return other, attempt
     return profile, before
@@ -102,7 +101,7 @@ def _attempt(
     within_us: int | None = None,
     **options: Any,
 ) -> _Attempt:
-    """One transfer, which takes `within_us` at most (default: FIRST_TRANSFER_MAX_US)."""
+    """One transfer, which takes `within_us` at most (default: first_transfer_max_us)."""
     attempt = _Attempt()
     peer: Peer | None = None
     with contextlib.closing(factory.make(Capture())) as link:
@@ -116,7 +115,7 @@ def _attempt(
             else:
                 peer.open(attempts=OPENS_OF_OTHER_VERSIONS)
             attempt.answered = True
-            _transfer(peer, within_us or tolerances.FIRST_TRANSFER_MAX_US)
+            _transfer(peer, within_us or peer.tolerances.first_transfer_max_us)
             attempt.works = True
             attempt.observed = _observe(peer, profile)
         except NotSupportedError:
@@ -164,7 +163,7 @@ def _spellings_of_receiver(peer: SenderPeer) -> list[Spelling]:
 def _transfer(peer: Peer, within_us: int) -> None:
     if isinstance(peer, ReceiverPeer):
         peer.go(0)
-        peer.expect_buffer(0, tolerances.ACK_DEADLINE_MIN_US + tolerances.REACTION_MAX_US)
+        peer.expect_buffer(0, peer.tolerances.ack_deadline_min_us + peer.tolerances.reaction_max_us)
     elif isinstance(peer, SenderPeer):
         peer.until(lambda: peer.first_buffer is not None, within_us, "expected a GO")
         peer.finish(within_us=within_us + peer.pace_us)

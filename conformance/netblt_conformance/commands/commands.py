@@ -78,7 +78,6 @@ def command_run(options: argparse.Namespace) -> int:
     options.link = chosen.link
     if dialect is not RFC998 and chosen.adapter is None and chosen.library is None:
         chosen = dataclasses.replace(chosen, library=subject.library(dialect))
-    # The factory first: an adapter sets tolerances that the cases take over when they are loaded.
     plan = Plan(
         chosen.factory(options.delay_ms, options.trace),
         options.seed,

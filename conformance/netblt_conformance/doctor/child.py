@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from typing import IO, Any, NoReturn
 
 from netblt_conformance.cases.case import Profile
+from netblt_conformance.common.child import die_with_parent
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.kept import kept_file, kept_text
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.doctor.transfer import Examined, Stage, WatchedCapture, examine
 from netblt_conformance.links.base import Account, LinkFactory
-from netblt_conformance.links.process import die_with_parent
 from netblt_conformance.packets.capture import Capture, Frame
 
 # A transfer of 2 KiB takes a second. Waiting for each of its steps in vain, with each choice that is tried, takes less.

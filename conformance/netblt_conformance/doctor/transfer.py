@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from netblt_conformance.cases.case import Case, Profile
 from netblt_conformance.cases.probe import probe
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause, Verdict
@@ -79,13 +78,13 @@ class _Attempt:
         peer.connect()
         if isinstance(peer, ReceiverPeer):
             peer.go(0)
-            peer.expect_buffer(0, tolerances.ACK_DEADLINE_MIN_US + tolerances.REACTION_MAX_US)
+            peer.expect_buffer(0, peer.tolerances.ack_deadline_min_us + peer.tolerances.reaction_max_us)
             received = peer.finish()
             self.finished = True
             self.case.must(received == peer.data, f"it sent other data than it was given: {len(received)} bytes")
             peer.expect_success()
         else:
-            peer.until(lambda: peer.first_buffer is not None, tolerances.CONTROL_REPEAT_MAX_US, "expected a GO")
+            peer.until(lambda: peer.first_buffer is not None, peer.tolerances.control_repeat_max_us, "expected a GO")
             peer.finish()
             self.finished = True
             peer.expect_success()

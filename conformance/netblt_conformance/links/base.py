@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import Digest, Feature, Role, Start, Status, Stop
+from netblt_conformance.common.tolerances import DEFAULT, Tolerances
 from netblt_conformance.common.waits import Watch
 from netblt_conformance.packets.capture import Capture
 
@@ -62,8 +63,10 @@ class Link(ABC):
     tells_outcome: bool = True  # whether status() can be asked
     lives_on: bool = False  # the implementation ran before this case, and may still be busy with what came before
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, tolerances: Tolerances) -> None:
+        """`tolerances`: the times that this run allows the implementation."""
         self.capture = capture
+        self.tolerances = tolerances
         self.watch = Watch()  # of the long waits of the case
 
     @property
@@ -155,6 +158,7 @@ class LinkFactory(ABC):
 
     name: str
     adapter: Adapter | None = None
+    tolerances: Tolerances = DEFAULT  # the times that a run allows this implementation
     real_time: bool = False  # its runs wait for real timers
     jobs: int = 0  # cases at a time when the user says nothing; 0 = as many as processors
     spare_jobs: int = 0  # up to so many more then, in place of those that wait long: they need no processor

@@ -9,7 +9,6 @@ import time
 
 from netblt_conformance import __version__
 from netblt_conformance.adapter.adapter import Adapter, capped
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import HarnessError, ImplementationError, LinkUnavailableError, NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_MS, Digest, Feature, Role, Start, Status, Stop
 from netblt_conformance.common.words import WORDS_MAX, printable
@@ -262,11 +261,11 @@ class PipeLinkFactory(LinkFactory):
 
     def __init__(self, adapter: Adapter, delay_us: int = DEFAULT_DELAY_US, trace: PipeTrace | None = None) -> None:
         self.adapter: Adapter = adapter
+        self.tolerances = adapter.pixit.tolerances
         self._trace = trace
         self._delay_us = delay_us
         self._endpoint: PipeEndpoint | None = None
         self._name = ""
-        tolerances.adopt(adapter.pixit.limits_us, adapter.pixit.clock_slack_us)
 
     def check(self) -> None:
         """Starts the program once and ends it again: each worker starts its own."""
@@ -295,7 +294,7 @@ class PipeLinkFactory(LinkFactory):
         return {"delay": f"{self._delay_us / MICROSECONDS_PER_MS:g} ms"}
 
     def make(self, capture: Capture) -> VirtualLink:
-        return VirtualLink("pipe", self.endpoint(), capture, self._delay_us)
+        return VirtualLink("pipe", self.endpoint(), capture, self._delay_us, self.tolerances)
 
     def end_endpoint(self) -> None:
         if self._endpoint is not None:

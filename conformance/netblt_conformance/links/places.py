@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netblt_conformance.adapter.adapter import Adapter
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import Encapsulation, Role
 from netblt_conformance.links import netns, sockets, veth
@@ -52,13 +51,12 @@ class WireLinkFactory(LinkFactory):
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter: Adapter = adapter
+        self.tolerances = adapter.pixit.tolerances
         self.jobs = adapter.remote.jobs if adapter.remote else LOCAL_JOBS
         self.spare_jobs = 0 if adapter.remote else LOCAL_JOBS
         self._place: Place | None = None
         self._prepared = False
         self._working: set[Role] = set()
-        # Before any case is loaded: the times that it must allow this implementation.
-        tolerances.adopt(adapter.pixit.limits_us, adapter.pixit.clock_slack_us)
 
     # ---- what can be done here ----
 

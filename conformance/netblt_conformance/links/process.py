@@ -6,40 +6,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from netblt_conformance.common.child import die_with_parent, sanitizer_report
 from netblt_conformance.common.kept import Kept
-from netblt_conformance.common.words import last_lines, printable
+from netblt_conformance.common.words import last_lines
 from netblt_conformance.links.base import Account
 
-_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer: ")
-_UNDEFINED = "runtime error: "
-# A line of a sanitizer is short; of a longer one only so much is looked at.
-_LINE_CHARACTERS = 4096
-
-
-def sanitizer_report(text: str) -> str | None:
-    """The first line in which a sanitizer reports an error, fit to be shown; None when there is none. Takes time in
-    proportion to the text, whatever is in it."""
-    for line in text.splitlines():
-        looked_at = line[:_LINE_CHARACTERS]
-        found = _SANITIZER.search(looked_at)
-        if found:
-            return printable(looked_at[found.start() :].strip())
-        if _UNDEFINED in looked_at:
-            return printable(looked_at.strip())
-    return None
-
-
-def die_with_parent() -> None:
-    """In a child before exec: the kernel kills it when the thread that made it ends, however that came about."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> None:

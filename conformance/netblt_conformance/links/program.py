@@ -14,11 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netblt_conformance.adapter.adapter import Adapter, WireRole
+from netblt_conformance.common.child import die_with_parent
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import Digest, Start, Status, Stop
 from netblt_conformance.links.base import Account
 from netblt_conformance.links.client import StallingClient, stalling_client
-from netblt_conformance.links.process import Process, adopt_orphans, children, die_with_parent
+from netblt_conformance.links.process import Process, adopt_orphans, children
 from netblt_conformance.links.stamps import StallMeter
 from netblt_conformance.links.transport import Transport
 

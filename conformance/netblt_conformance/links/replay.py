@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from netblt_conformance.common.child import die_with_parent
 from netblt_conformance.common.errors import HarnessError, NotSupportedError
-from netblt_conformance.links.process import die_with_parent
 from netblt_conformance.packets import ipv4
 
 _PCAP_NANOSECONDS = 0xA1B23C4D

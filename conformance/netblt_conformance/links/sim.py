@@ -151,4 +151,4 @@ class SimLinkFactory(LinkFactory):
         return {"delay": f"{self._delay_us / MICROSECONDS_PER_MS:g} ms"}
 
     def make(self, capture: Capture) -> VirtualLink:
-        return VirtualLink("sim", SimEndpoint(self._loaded()), capture, self._delay_us)
+        return VirtualLink("sim", SimEndpoint(self._loaded()), capture, self._delay_us, self.tolerances)

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from netblt_conformance.common.errors import HarnessError, ImplementationError
 from netblt_conformance.common.model import Digest, Feature, Start, Status, Stop
+from netblt_conformance.common.tolerances import Tolerances
 from netblt_conformance.links.base import IUT_ADDRESS, NEVER_US, TESTER_ADDRESS, Account, Arrival, Link
 from netblt_conformance.packets.capture import Capture
 
@@ -100,9 +101,9 @@ class VirtualLink(Link):
     real_time = False
 
     def __init__(
-        self, name: str, endpoint: SteppedEndpoint, capture: Capture, delay_us: int = DEFAULT_DELAY_US
+        self, name: str, endpoint: SteppedEndpoint, capture: Capture, delay_us: int, tolerances: Tolerances
     ) -> None:
-        super().__init__(capture)
+        super().__init__(capture, tolerances)
         self.name = name
         self.features = endpoint.features | {Feature.SECOND_ADDRESS}
         self.delay_us = delay_us

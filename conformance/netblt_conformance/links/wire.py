@@ -69,7 +69,7 @@ class WireLink(Link):
     delay_us = 0
 
     def __init__(self, adapter: Adapter, capture: Capture, transport: Transport, works: Callable[[Role], bool]) -> None:
-        super().__init__(capture)
+        super().__init__(capture, adapter.pixit.tolerances)
         self._adapter = adapter
         self._transport = transport
         self._works = works

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from netblt_conformance.common import tolerances
 from netblt_conformance.oracles.base import Oracle, Report
 from netblt_conformance.oracles.session import Session, after
 from netblt_conformance.packets.packets import Kind, Packet
@@ -64,7 +63,7 @@ class AckOracle(Oracle):
         """
         required = 0
         terms = self.session.response
-        late_us = tolerances.ack_deadline_us(terms.burst_interval_ms if terms else 0)
+        late_us = self.session.tolerances.ack_deadline_us(terms.burst_interval_ms if terms else 0)
         for seq, departure_us in self.session.sequences_sent.items():
             if seq == required + 1 and self.session.knew(departure_us + late_us, time_us):
                 required = seq

@@ -3,7 +3,7 @@
 
 Three moments matter for each packet of the tester: when it left, when it reached the implementation at the latest, and
 when an answer to it can have come back at the earliest. The delay of virtual links is exact, that of real ones counts
-as `tolerances.CROSSING_US`. An implementation may sit on what it has decided: coalesce control messages, or wake up now
+as `Tolerances.crossing_us`. An implementation may sit on what it has decided: coalesce control messages, or wake up now
 and then.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import Role
+from netblt_conformance.common.tolerances import STALL_US, Tolerances
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type, data_checksum
 
 
@@ -45,6 +45,7 @@ class Session:
         iut_port: int,
         delay_us: int,
         real_time: bool,
+        tolerances: Tolerances,
         data_bytes: int | None = None,
     ) -> None:
         """`data_bytes`: what the client of a sending implementation has to send, where that is known."""
@@ -53,7 +54,8 @@ class Session:
         self.own_port = own_port
         self.iut_port = iut_port
         self.round_trip_us = 2 * delay_us
-        self.slack_us = tolerances.CROSSING_US if real_time else 0
+        self.tolerances = tolerances
+        self.slack_us = tolerances.crossing_us if real_time else 0
         self.real_time = real_time
         self.response: Packet | None = None  # the first one: it governs (OPEN-08)
         self.open_sent: Packet | None = None
@@ -70,7 +72,7 @@ class Session:
 
     def knew(self, departure_us: int, seen_us: int) -> bool:
         """Whether a packet seen at `seen_us` was surely thought of after one sent at `departure_us` had arrived."""
-        stall_us = tolerances.STALL_US if self.real_time else tolerances.CROSSING_US
+        stall_us = STALL_US if self.real_time else self.tolerances.crossing_us
         return seen_us - departure_us > self.round_trip_us + stall_us
 
     # ---- what the tester has sent ----

@@ -13,6 +13,7 @@ from typing import Any
 from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
+from netblt_conformance.common.tolerances import Tolerances
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import DUE_BY, Awaited, Wait
 from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link
@@ -150,6 +151,11 @@ class Peer:
         return Forge(self.version, self.own_port, self.iut_port)
 
     @property
+    def tolerances(self) -> Tolerances:
+        """The times that this run allows the implementation."""
+        return self.link.tolerances
+
+    @property
     def now_us(self) -> int:
         return self.link.clock.now_us()
 
@@ -223,13 +229,13 @@ class Peer:
                     raise self._unmet(what, within_us, first)
 
     def expect_type(self, kind: Type, within_us: int | None = None) -> Seen:
-        within_us = within_us or tolerances.REACTION_MAX_US
+        within_us = within_us or self.tolerances.reaction_max_us
         awaited = {Type.QUIT: Awaited.QUIT, Type.QUITACK: Awaited.QUITACK}.get(kind, Awaited.OTHER)
         return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}", awaited)
 
     def expect_answer_to_quit(self, within_us: int | None = None) -> Seen:
         """ETFTP: either of the two acknowledgements."""
-        within_us = within_us or tolerances.REACTION_MAX_US
+        within_us = within_us or self.tolerances.reaction_max_us
         return self.expect(lambda packet: packet.type is Type.QUITACK, within_us, "expected an answer to QUIT")
 
     def listen(self, span_us: int) -> list[Seen]:
@@ -390,7 +396,7 @@ class Peer:
             return self._open(attempts, **override)
 
     def _open(self, attempts: int, **override: Any) -> Seen:
-        busy_until_us = self.now_us + (tolerances.SETUP_MAX_US if self.link.lives_on else 0)
+        busy_until_us = self.now_us + (self.tolerances.setup_max_us if self.link.lives_on else 0)
         unanswered = 0
         while unanswered < attempts:
             first = len(self.seen)
@@ -413,7 +419,7 @@ class Peer:
     def propose(self, *answers: Type, **override: Any) -> Seen:
         """Tester active: the first packet of these types that answers an OPEN, which is repeated like any active end
         would: an implementation that serves one peer at a time may be away for a moment."""
-        deadline_us, first = self.now_us + tolerances.SETUP_MAX_US, len(self.seen)
+        deadline_us, first = self.now_us + self.tolerances.setup_max_us, len(self.seen)
         what = f"expected {' or '.join(kind.name for kind in answers)}"
 
         def matches(packet: Packet) -> bool:
@@ -428,7 +434,7 @@ class Peer:
                     if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
                         self._excuse_refusal(**override)
                     saw = self._saw(first)
-                    reason = f"{what}: {self._why(tolerances.SETUP_MAX_US)}; {saw}"
+                    reason = f"{what}: {self._why(self.tolerances.setup_max_us)}; {saw}"
                     answered = any(seen.packet.type in ANSWERS for seen in self.seen[first:])
                     due_by = "" if answered else "OPEN-01"
                     expected = what.removeprefix("expected ")
@@ -445,7 +451,7 @@ class Peer:
             raise NotSupportedError("it refuses a proposal beyond its limits instead of restricting it")
 
     def expect_response(self, within_us: int | None = None) -> Seen:
-        within_us = within_us or tolerances.REACTION_MAX_US
+        within_us = within_us or self.tolerances.reaction_max_us
 
         def matches(packet: Packet) -> bool:
             return packet.type is Type.RESPONSE and packet.foreign_port == self.own_port and packet.error is None
@@ -456,7 +462,7 @@ class Peer:
 
     def await_open(self, within_us: int | None = None) -> Seen:
         """Tester passive: waits for the OPEN and takes over its version byte (AMB-01) and port."""
-        within_us = within_us or tolerances.SETUP_MAX_US
+        within_us = within_us or self.tolerances.setup_max_us
         seen = self.expect(
             lambda packet: packet.type is Type.OPEN and packet.error is None, within_us, "expected OPEN", Awaited.OPEN
         )
@@ -544,7 +550,7 @@ class Peer:
 
     @property
     def ack_deadline_us(self) -> int:
-        return tolerances.ack_deadline_us(self.terms.burst_interval_ms) + 2 * self.link.delay_us
+        return self.tolerances.ack_deadline_us(self.terms.burst_interval_ms) + 2 * self.link.delay_us
 
     def ms(self, milliseconds: int) -> int:
         return milliseconds * MICROSECONDS_PER_MS
@@ -556,21 +562,21 @@ class Peer:
         the packets said has to do."""
         if not self.link.tells_outcome:
             return
-        within_us = within_us or tolerances.CLOSE_MAX_US
+        within_us = within_us or self.tolerances.close_max_us
         self.until(self._status_known, within_us, "expected an outcome to be reported to the client", Awaited.SUCCESS)
         if not self.link.status().succeeded:
             raise UnmetError(f"expected success, failure was reported to the client: {self.link.reason() or 'failure'}")
 
     def expect_failure(self, within_us: int | None = None) -> None:
         """The implementation's client is told that the transfer failed."""
-        within_us = within_us or tolerances.CLOSE_MAX_US
+        within_us = within_us or self.tolerances.close_max_us
         self.until(self._status_known, within_us, "expected a failure to be reported to the client", Awaited.FAILURE)
         if not self.link.status().failed:
             raise UnmetError("expected failure, success was reported to the client")
 
     def expect_closed(self, what: str = "expected the connection to close") -> None:
         """The implementation closes the connection. Only to be called where the link tells it."""
-        self.until(lambda: self.link.status().closed, tolerances.CLOSE_MAX_US, what, Awaited.CLOSED)
+        self.until(lambda: self.link.status().closed, self.tolerances.close_max_us, what, Awaited.CLOSED)
 
     def _status_known(self) -> bool:
         status = self.link.status()

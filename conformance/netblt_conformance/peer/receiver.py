@@ -135,7 +135,7 @@ class ReceiverPeer(Peer):
         pace_us = tolerances.transfer_time_us(
             2 * self.terms.packets_per_buffer, self.terms.burst_size, self.terms.burst_interval_ms
         )
-        within_us = within_us or tolerances.REACTION_MAX_US + 2 * pace_us
+        within_us = within_us or self.tolerances.reaction_max_us + 2 * pace_us
         what = f"expected all packets of buffer {number}"
         buffer, began_us = self.buffer(number), self.now_us
         with self._waits(Awaited.BUFFER, within_us):
@@ -179,7 +179,7 @@ class ReceiverPeer(Peer):
         self._awaits_ldata = packet == last and (packet,) in named
         self.until(
             lambda: self.copies(buffer, packet) >= count,
-            within_us or tolerances.REACTION_MAX_US,
+            within_us or self.tolerances.reaction_max_us,
             f"expected packet {packet} of buffer {buffer} again",
             Awaited.REPAIR,
         )

@@ -208,7 +208,7 @@ class SenderPeer(Peer):
         """By then a new message has come: it may wait for the control timer while others are not acknowledged
         (AMB-69)."""
         waits = self.ack < max(self.messages, default=0)
-        return self.repeat_max_us if waits else tolerances.REACTION_MAX_US
+        return self.repeat_max_us if waits else self.tolerances.reaction_max_us
 
     @property
     def repeat_max_us(self) -> int:
@@ -218,13 +218,13 @@ class SenderPeer(Peer):
             return self._repeat_limit_us
         oks = (m for seen in reversed(self.controls) for m in seen.packet.messages if m.kind is Kind.OK)
         newest = next(oks, None)
-        return tolerances.control_repeat_max_us(newest.control_timer_ms) if newest else self._repeat_limit_us
+        return self.tolerances.published_repeat_max_us(newest.control_timer_ms) if newest else self._repeat_limit_us
 
     @property
     def _repeat_limit_us(self) -> int:
         """The same where nothing is published."""
         published = self.setting.dialect.publishes_control_timer
-        return tolerances.CONTROL_REPEAT_MAX_US if published else tolerances.ETFTP_REPEAT_MAX_US
+        return self.tolerances.control_repeat_max_us if published else tolerances.ETFTP_REPEAT_MAX_US
 
     def requests(self, buffer: int) -> list[Message]:
         """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
@@ -308,7 +308,7 @@ class SenderPeer(Peer):
 
     def repeated(self, highest: int, span_us: int) -> list[Seen]:
         """CONTROLs that say messages up to `highest` again for `span_us`, once what was on its way has come."""
-        self.listen(tolerances.CROSSING_US)
+        self.listen(self.tolerances.crossing_us)
         return [s for s in self.listen(span_us) if any(m.seq <= highest for m in s.packet.messages)]
 
     def expect_repeats(self, count: int = 2) -> int:
@@ -323,8 +323,8 @@ class SenderPeer(Peer):
         """By then every data timer has expired (TIMER-07, TIMER-09)."""
         terms = self.terms
         outstanding = terms.packets_per_buffer * terms.max_buffers
-        limit_us = tolerances.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
-        return limit_us + self._repeat_limit_us - tolerances.CONTROL_REPEAT_MAX_US
+        limit_us = self.tolerances.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
+        return limit_us + self._repeat_limit_us - self.tolerances.control_repeat_max_us
 
     # ---- a whole transfer ----
 

@@ -16,7 +16,7 @@ import pytest
 from netblt_conformance.cases.case import MARKER, Case, Profile
 from netblt_conformance.cases.probe import probe
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.common import tolerances, wording
+from netblt_conformance.common import wording
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Role
 from netblt_conformance.common.remarks import Note, Remark
@@ -282,7 +282,7 @@ class Engine:
 
     def _finish(self, run: Run, case: Case) -> None:
         others = [violation for violation in case.settle() if violation.requirement not in self._unclaimed]
-        held_up_us, bearable_us = case.link.held_up_us, tolerances.CROSSING_US
+        held_up_us, bearable_us = case.link.held_up_us, case.tolerances.crossing_us
         judgement = case.judgement
         if run.arm == CONTROL and judgement.verdict is Verdict.FAIL:
             # Without the stimulus nothing is proven about the requirement: the exchange itself does not work.

@@ -5,59 +5,39 @@ child asks for the next run when it has done one."""
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import json
 import mmap
 import os
-import select
-import signal
 import struct
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from netblt_conformance.common import paths
-from netblt_conformance.common.kept import kept_file, kept_text
+from netblt_conformance.common.child import Child, Emit, Ending, Event, end_all, reporting, write_all
 from netblt_conformance.common.verdicts import Origin, Result, Verdict
 from netblt_conformance.common.waits import Awaited, Kind, LongWaits
-from netblt_conformance.links.process import die_with_parent, sanitizer_report
 from netblt_conformance.run.engine import Order, Plan
 from netblt_conformance.run.loaded import Loaded, with_cases
 from netblt_conformance.run.schedule import Schedule, deciding, durations, first_runs
 
-# A case counts as hung beyond its limit when it has worked for this share of it, or waited for so many times as long.
-HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
-LOOK_S = 0.5  # between two looks whether a case hangs, or waits for what others wait for
 _NUMBER = struct.Struct("@Q")
 
 
-class Worker:
+class Worker(Child):
     """One child that runs what it is given and reports events over a pipe."""
 
     def __init__(self, loaded: Loaded, plan: Plan, case_limit_s: float) -> None:
         self.plan = plan
         self._loaded = loaded
-        self._limit_s = case_limit_s
-        self._errors: IO[bytes] = kept_file()  # read when the child has died
         self.assigned: str | None = None  # what it was told to run, and has not done
         self.running: str | None = None
         self.note = ""  # what the case was doing, in its own words
-        self._since = time.monotonic()
-        self._worked_s = 0.0
-        self._buffer = b""
         self._given = 0  # runs so far
         self._to_end = mmap.mmap(-1, _NUMBER.size)  # the number of the run that is to end early; shared with the child
-        reader, writer = os.pipe()
-        orders, self._orders = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(reader)
-            os.close(self._orders)
-            self._child(writer, orders)
-        os.close(writer)
-        os.close(orders)
-        self.descriptor = reader
+        self._orders_out, self._orders = os.pipe()
+        super().__init__(case_limit_s)
+        os.close(self._orders_out)
 
     def order(self, key: str | None, profiles: dict[str, Any]) -> None:
         """Gives the child the next run, or the end of its work."""
@@ -65,25 +45,15 @@ class Worker:
         self._given += 1
         line = json.dumps({"key": key, "profiles": profiles}).encode() + b"\n"
         with contextlib.suppress(BrokenPipeError):  # it died since it asked
-            _write_all(self._orders, line)
+            write_all(self._orders, line)
 
     def postpone(self) -> None:
         """The run under way is to end as soon as it waits."""
         self._to_end[:] = _NUMBER.pack(self._given)
 
-    def _child(self, writer: int, orders: int) -> None:
-        """Never returns. No buffer of the parent may be flushed twice, hence _exit."""
-        die_with_parent()
-        faulthandler.disable()  # whoever runs us may have asked for it: a crash here is the implementation's
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.dup2(self._errors.fileno(), 2)
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-
-        def emit(event: dict[str, Any]) -> None:
-            _write_all(writer, json.dumps({**event, "at_s": time.monotonic()}).encode() + b"\n")
-
-        source = os.fdopen(orders, "rb")
+    def work(self, emit: Emit) -> None:
+        os.close(self._orders)
+        source = os.fdopen(self._orders_out, "rb")
 
         def next_order() -> Order | None:
             emit({"event": "ready"})
@@ -94,71 +64,26 @@ class Worker:
         def postponed() -> bool:
             return self._to_end[:] == _NUMBER.pack(self._given)
 
-        status = 3
-        try:
-            self._loaded.run(self.plan, emit, next_order, postponed)
-            status = 0
-            emit({"event": "done"})
-        except BaseException as error:
-            emit({"event": "trace", "what": f"{type(error).__name__}: {error}"})
-        finally:
-            os._exit(status)
+        self._loaded.run(self.plan, emit, next_order, postponed)
+        emit({"event": "done"})
 
-    def events(self) -> list[dict[str, Any]] | None:
-        """What has come; None when the child has closed its end."""
-        chunk = os.read(self.descriptor, 1 << 16)
-        if not chunk:
-            return None
-        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
-        events = [json.loads(line) for line in lines]
-        for event in events:
+    def events(self) -> list[Event] | None:
+        events = super().events()
+        for event in events or ():
             if event["event"] == "start":
-                self.running, self._since, self.note = event["key"], time.monotonic(), ""
-                self._worked_s = _processor_s(self.pid)
+                self.running, self.note = event["key"], ""
+                self.began()
             elif event["event"] == "note":
                 self.note = event["text"]
             elif event["event"] in ("ready", "done"):
                 self.running = self.assigned = None
+                self.paused()
         return events
 
-    @property
-    def overdue(self) -> bool:
-        """A busy machine makes any case take long: one that hangs also works, or sleeps for much longer."""
-        waited_s = time.monotonic() - self._since
-        if self.running is None or waited_s <= self._limit_s:
-            return False
-        worked_s = _processor_s(self.pid) - self._worked_s
-        return worked_s > self._limit_s * HANG_LEAST_WORK or waited_s > self._limit_s * HANG_LONGEST_WAIT
-
-    def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-
-    def reap(self) -> int:
-        """The wait status' exit code, negative for a signal."""
-        os.close(self.descriptor)
+    def reap(self) -> Ending:
         os.close(self._orders)
         self._to_end.close()
-        _, status = os.waitpid(self.pid, 0)
-        return os.waitstatus_to_exitcode(status)
-
-    def errors(self) -> str:
-        text = kept_text(self._errors)
-        self._errors.close()
-        return text
-
-
-def _processor_s(pid: int) -> float:
-    """Processor time that a process has used; 0 when it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
+        return super().reap()
 
 
 class Supervisor:
@@ -209,9 +134,7 @@ class Supervisor:
                 self._turn()
             self._on_event({"event": "confirmed", "keys": sorted(self._waits.confirmed | self._explained)})
         except BaseException:
-            for worker in self._workers:
-                worker.kill()
-                worker.reap()
+            end_all(self._workers)
             raise
 
     def _start(self) -> Worker:
@@ -219,11 +142,8 @@ class Supervisor:
 
     def _turn(self) -> None:
         """Takes in what the workers report, ends those that hang, and gives those that are free something to do."""
-        ready, _, _ = select.select([worker.descriptor for worker in self._workers], [], [], LOOK_S)
-        for worker in list(self._workers):
-            if worker.overdue:
-                worker.kill()
-            if worker.descriptor in ready and not self._serve(worker):
+        for worker in reporting(self._workers):
+            if not self._serve(worker):
                 self._workers.remove(worker)
                 self._free.pop(worker, None)
                 self._after(worker)
@@ -300,28 +220,19 @@ class Supervisor:
 
     def _after(self, worker: Worker) -> None:
         """A worker that ended early broke in the case it was running: that is its verdict, and the rest goes on."""
-        overdue, running = worker.overdue, worker.running
-        code = worker.reap()
-        words = worker.errors()
+        running, ended = worker.running, worker.reap()
         if worker.assigned is not None:
             self._schedule.ended(worker.assigned)
             self._waits.ended(worker.assigned, failed=False)
         if running is None:
-            if code != 0:
-                self._on_event({"event": "trace", "what": words or f"a worker ended with exit code {code}"})
+            if ended.code != 0:
+                what = ended.errors or f"a worker ended with exit code {ended.code}"
+                self._on_event({"event": "trace", "what": what})
             return
-        report = sanitizer_report(words)
-        if overdue:
-            why = f"hangs, or sends without end: the case took more than {self._limit_s:g} s of real time"
-        elif report:
-            why = f"was reported by a sanitizer: {report}"
-        elif code < 0:
-            why = f"crashed with {signal.Signals(-code).name}"
-        else:
-            why = f"ended the process with exit code {code}"
+        why = ended.fault("the case", worker.limit_s) or f"ended the process with exit code {ended.code}"
         after = f", after {worker.note}" if worker.note else ""
         what = f"the implementation {why}{after}"
-        self._on_event({"event": "crash", "key": running, "why": what, "signal": -code if code < 0 else 0})
+        self._on_event({"event": "crash", "key": running, "why": what, "signal": max(-ended.code, 0)})
         if self._schedule.left:
             self._workers.append(self._start())
 

@@ -11,8 +11,8 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 
+from netblt_conformance.common.child import die_with_parent
 from netblt_conformance.common.errors import JudgeError
-from netblt_conformance.links.process import die_with_parent
 
 # NETBLT is protocol 30 or rides in UDP on any port; whatever else passes is not worth copying. Behind "vlan" the
 # offsets are others, so it comes last.

@@ -10,12 +10,12 @@ import tempfile
 import threading
 from collections.abc import Callable
 
+from netblt_conformance.common.child import die_with_parent
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Finding, FindingReader
 from netblt_conformance.judges.limits import failure, limits
 from netblt_conformance.judges.tshark import Tshark
-from netblt_conformance.links.process import die_with_parent
 
 _CHUNK_BYTES = 1 << 16
 # A pcapng block of a type for local use, which readers skip. tshark reads pipes 8 KiB at a time and shows a packet only
