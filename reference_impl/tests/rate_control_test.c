@@ -422,7 +422,7 @@ static void far_away_the_start_ends_at_once_and_steps_are_no_longer_than_pulses(
     lane_init(&lane, 0, 30 * SECOND, NETBLT_RATE_AUTO);
     nb_rate_control_round_trip(&lane.rate, lane.round_trip_us, 0); /* that of OPEN and RESPONSE */
     double before = nb_pair_rate(lane.pair);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 250; i++) { /* later the lane could not hold the offers of a round trip */
         lane_run(&lane, 5);
         CHECK(lane.rate.state.automatic.base <= 1.3 * before);
         before = lane.rate.state.automatic.base;

@@ -18,8 +18,7 @@ from .processes import BenchError
 CORE = Path("reference_impl/core")
 # One file or folder for each place that the rate control has had.
 PLACES = ("rate_*.[ch]", "pacing.[ch]", "rate/*.[ch]")
-DEFINED = re.compile(r"^(?:#define (?P<macro>[A-Z]\w*)[ ]+|enum \{ (?P<constant>[A-Z]\w*) = )(?P<value>[^/]*?)"
-                     r"(?: \};?)?\s*(?:/\*.*)?$")  # fmt: skip
+DEFINED = re.compile(r"^#define (?P<name>[A-Z]\w*)[ ]+(?P<value>\d[^/]*?)\s*(?:/\*.*)?$")
 NUMBER = re.compile(r"^(?P<number>\d+\.?\d*(?:e-?\d+)?)(?P<suffix>u?)$")
 NOTICED = 0.01  # share of a figure
 
@@ -35,13 +34,15 @@ class Constant:
 
 
 def constants_in(root: Path) -> list[Constant]:
-    """All of them, in the order of files and lines. Guards of headers and macros with arguments are none."""
+    """All names that stand for a number, in the order of files and lines.
+
+    No constants of the rate control: expressions of others, sizes of arrays (`enum`), conversions (core/base/units.h).
+    """
     found = []
     for path in sorted({path for place in PLACES for path in (root / CORE).glob(place)}):
         for number, text in enumerate(path.read_text().splitlines()):
             if match := DEFINED.match(text):
-                name = match["macro"] or match["constant"]
-                found.append(Constant(name, match["value"].strip(), path.relative_to(root), number))
+                found.append(Constant(match["name"], match["value"], path.relative_to(root), number))
     return found
 
 

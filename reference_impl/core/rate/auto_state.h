@@ -81,8 +81,7 @@ struct nb_rate_auto {
     bool loss_seen;     /* in the newest window of the base: more than chance explains */
     unsigned unmoved;   /* DOWN phases in a row in which as much arrived as before */
     unsigned successes; /* pulses in a row after which as much arrived as was offered */
-    double boldness;    /* of the next pulse: 1 or more */
-    unsigned doubts;    /* START: windows in a row in which less arrived than was offered */
+    bool doubted;       /* START: less arrived than was offered in the window before */
     unsigned growth;    /* START: factor from one offer to the next */
     uint16_t burst_most;
     unsigned passed; /* pulses */

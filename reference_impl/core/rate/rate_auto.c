@@ -10,53 +10,6 @@
 #include "rate/rate_path.h"
 #include "rate/rate_queue.h"
 
-#define SECOND_US 1e6
-#define PER_MS 1000.0
-/* Repairs that tell whether a faster offer is in force before a new buffer comes. */
-#define AHEAD_PACKETS_MIN 24
-/* Packets that a window of the base rate holds at least. */
-#define WINDOW_PACKETS_MIN 64
-/* Without data for so long, and with control timers expiring meanwhile, the path was interrupted. */
-#define SILENCE_MIN_US 1000000
-#define SILENCE_ROUND_TRIPS 3
-/* The path's own round trip is the least of 10 to 20 seconds, longer on paths where that is few round trips. */
-#define SHORTEST_PERIOD_US 10000000
-#define SHORTEST_ROUND_TRIPS 16
-#define RECENT_SAMPLES 3
-#define RECENT_SAMPLES_SCATTERED 9
-#define SCATTER_SAMPLES 16
-/* Near paths: a host that was busy with something else for some milliseconds is no queue. */
-#define RECENT_NEAR_US 10000
-/* Bursts are kept this short until loss at their ends asks for shorter ones. */
-#define START_GROWTH 4
-/* Arrivals so far apart are no pace: the sender had nothing to send, or was not allowed to. */
-#define PAUSE_INTERVALS 4
-#define PAUSE_MIN_US 20000
-/* On a near path such a gap is a host that was busy otherwise. */
-#define STALL_INTERVALS 2
-#define STALL_MIN_US 1500
-/* Round trips of data that are asked for ahead: one until the data of a GO arrives, one for a repair, one in reserve
- * for the repair's repair. */
-#define CREDIT_ROUND_TRIPS 3
-#define CREDIT_ROUND_TRIP_UNKNOWN_S 1.0
-#define CREDIT_REACTION_S 0.05 /* data timers, and hosts that wake up late */
-#define CREDIT_SPARE_BUFFERS 3
-/* The negotiated pair may be far too fast: no more is at stake before the first OK. */
-#define CREDIT_FIRST_BUFFERS 1u
-#define WITHIN_ENOUGH 0.9
-#define FORGIVING_INTERVAL_MS 4
-#define INTERVALS_IN_ROUND_TRIP 4
-/* Near paths: what is under way beyond the buffer that arrives. Hosts that look at their packets every 100 us, and are
- * busy otherwise at times, need some more than the round trip itself. */
-#define NEAR_WINDOW_ROUND_TRIPS 2
-#define NEAR_WINDOW_US 2000.0
-#define NEAR_WINDOW_GROWTH 1.25
-#define NEAR_WINDOW_SPARE_BUFFERS 2
-/* The fastest window lately; shorter ones tell little. */
-#define PEAK_PERIOD_US 200000
-#define PEAK_PACKETS_MIN 32
-#define PEAK_SECONDS_MIN 0.003
-
 static void begin(void *state, const struct nb_rate_setup *setup)
 {
     struct nb_rate_auto *rate = state;
@@ -69,8 +22,7 @@ static void begin(void *state, const struct nb_rate_setup *setup)
         .offered = {.phase = NB_RATE_BASE, .burst = setup->negotiated, .rate = start},
         .base = start,
         .follows = 1,
-        .boldness = 1,
-        .growth = START_GROWTH,
+        .growth = NB_RATE_START_GROWTH,
         .burst_most = NB_BURST_USUAL_MOST,
         .window_is_whole = true,
     };
@@ -87,8 +39,8 @@ static uint16_t least_interval_ms(const struct nb_rate_auto *rate)
 {
     if (rate->burst_most < NB_BURST_USUAL_MOST)
         return 1;
-    netblt_time share = nb_rate_own_round_trip(rate) / INTERVALS_IN_ROUND_TRIP;
-    return (uint16_t)nb_clamp((double)share / PER_MS, 1, FORGIVING_INTERVAL_MS);
+    netblt_time share = nb_rate_own_round_trip(rate) / NB_RATE_BURSTS_MIN;
+    return (uint16_t)nb_clamp((double)share / NB_US_PER_MS, 1, NB_RATE_FORGIVING_INTERVAL_MS);
 }
 
 static struct nb_burst pair_for(const struct nb_rate_auto *rate, double packets_per_s)
@@ -101,7 +53,7 @@ static struct nb_burst pair_for(const struct nb_rate_auto *rate, double packets_
         if (packets_per_s >= nb_pair_rate(rate->negotiated))
             return nb_pair_at_least(packets_per_s, rate->negotiated);
         struct nb_burst within = nb_pair_within(packets_per_s, rate->negotiated);
-        if (nb_pair_rate(within) >= WITHIN_ENOUGH * packets_per_s)
+        if (nb_pair_rate(within) >= NB_RATE_ROUGH * packets_per_s)
             return within;
     }
     return nb_pair_for_rate(packets_per_s, rate->burst_most, least_interval_ms(rate), rate->state == NB_RATE_START);
@@ -110,10 +62,11 @@ static struct nb_burst pair_for(const struct nb_rate_auto *rate, double packets_
 /* Short bursts say few rates: a pulse must be one that can be told from the base. */
 static struct nb_burst pair_above_base(const struct nb_rate_auto *rate, double packets_per_s)
 {
-    double enough = rate->base + 0.75 * (packets_per_s - rate->base);
+    double enough = rate->base + NB_RATE_NEARLY_ALL * (packets_per_s - rate->base);
+    double most = packets_per_s * (1 + NB_RATE_GAIN_MAX);
     struct nb_burst burst = pair_for(rate, packets_per_s);
-    for (int i = 0; i < 6 && nb_pair_rate(burst) < enough; i++)
-        burst = pair_for(rate, packets_per_s *= 1.05);
+    while (nb_pair_rate(burst) < enough && packets_per_s < most)
+        burst = pair_for(rate, packets_per_s *= 1 + NB_RATE_GAIN_LEAST);
     return burst;
 }
 
@@ -149,15 +102,15 @@ static unsigned credit(const void *state, unsigned most)
 {
     const struct nb_rate_auto *rate = state;
     if (rate->state == NB_RATE_START && rate->offered.rate == nb_pair_rate(rate->negotiated)) /* nothing is known */
-        return most < CREDIT_FIRST_BUFFERS ? most : CREDIT_FIRST_BUFFERS;
+        return 1; /* the negotiated pair may be far too fast: no more is at stake before the first OK */
     double fastest = rate->offered.rate > rate->epochs.in_force.rate ? rate->offered.rate : rate->epochs.in_force.rate;
     if (rate->base > fastest)
         fastest = rate->base;
-    double round_trip = CREDIT_ROUND_TRIP_UNKNOWN_S;
+    netblt_time recovery_us = NB_RATE_RECOVERY_US;
     if (rate->round_trip_us != 0)
-        round_trip = CREDIT_ROUND_TRIPS * (double)rate->round_trip_us / SECOND_US;
-    double packets = fastest * (round_trip + CREDIT_REACTION_S);
-    return (unsigned)at_most(packets / rate->buffer_packets + CREDIT_SPARE_BUFFERS, most);
+        recovery_us = NB_RATE_RECOVERY_ROUND_TRIPS * rate->round_trip_us;
+    double packets = fastest * nb_seconds(recovery_us + NB_RATE_REACTION_US);
+    return (unsigned)at_most(packets / rate->buffer_packets + NB_RATE_SPARE_BUFFERS, most);
 }
 
 /* On a near path a host that is held up for some milliseconds would find more than its socket holds, were as much under
@@ -167,13 +120,13 @@ static bool window_allows(const void *state, uint64_t begun, uint64_t next)
     const struct nb_rate_auto *rate = state;
     if (!nb_rate_path_is_near(rate))
         return true;
-    double most = NEAR_WINDOW_GROWTH * nb_peak_get(&rate->peak);
+    double most = (1 + NB_RATE_GAIN_MAX) * nb_peak_get(&rate->peak);
     double fastest = rate->base > rate->offered.rate ? rate->base : rate->offered.rate;
     if (most == 0 || fastest < most)
         most = fastest;
-    double round_trip_us = (double)nb_minimum_get(&rate->shortest);
-    double packets = most * (NEAR_WINDOW_ROUND_TRIPS * round_trip_us + NEAR_WINDOW_US) / SECOND_US;
-    return next < begun + 1 + NEAR_WINDOW_SPARE_BUFFERS + (uint64_t)(packets / rate->buffer_packets);
+    /* Hosts read their packets every 100 us and are busy otherwise at times: more than the round trip itself. */
+    double packets = most * nb_seconds(nb_minimum_get(&rate->shortest) + NB_RATE_NEAR_US);
+    return next < begun + NB_RATE_SPARE_BUFFERS + (uint64_t)(packets / rate->buffer_packets);
 }
 
 static struct nb_rate_report report(const void *state)
@@ -197,8 +150,8 @@ static void end_window(struct nb_rate_auto *rate, netblt_time now)
     struct nb_rate_result result;
     if (nb_rate_window_result(&rate->window, &result)) {
         rate->arrived = nb_rate_path_rate(rate, &result);
-        if (result.packets >= PEAK_PACKETS_MIN && result.seconds >= PEAK_SECONDS_MIN)
-            nb_peak_add(&rate->peak, rate->arrived, PEAK_PERIOD_US, now);
+        if (result.packets >= NB_RATE_PACKETS_MIN && result.seconds >= nb_seconds(NB_RATE_NEAR_US))
+            nb_peak_add(&rate->peak, rate->arrived, NB_RATE_PEAK_US, now);
         nb_rate_judge(rate, &rate->epochs.in_force, &result, now);
     }
     begin_window(rate, now);
@@ -262,8 +215,8 @@ static bool follows_ahead(struct nb_rate_auto *rate, enum nb_rate_arrival kind, 
     if (kind != NB_RATE_REPEAT)
         return false;
     nb_rate_window_add(&rate->ahead, 0, now);
-    if (rate->ahead.packets < AHEAD_PACKETS_MIN || !nb_rate_window_result(&rate->ahead, &result) ||
-        result.seconds * PER_MS < PAUSE_INTERVALS * rate->epochs.in_force.burst.interval_ms)
+    if (rate->ahead.packets < NB_RATE_PACKETS_MIN || !nb_rate_window_result(&rate->ahead, &result) ||
+        result.seconds * NB_MS_PER_S < NB_RATE_BURSTS_MIN * rate->epochs.in_force.burst.interval_ms)
         return false;
     nb_rate_window_begin(&rate->ahead, now);
     const struct nb_rate_offer *newest = &rate->epochs.sent[reached_offers(&rate->epochs) - 1];
@@ -294,7 +247,7 @@ static void respect_cap(struct nb_rate_auto *rate, struct nb_burst cap)
 {
     double most = nb_pair_rate(cap);
     rate->capped = cap;
-    rate->doubts = 0;
+    rate->doubted = false;
     if (rate->base > most)
         rate->base = most;
     if (rate->epochs.in_force.rate > most)
@@ -321,23 +274,22 @@ static void null_ack(void *state, uint16_t ack, struct nb_burst burst)
 
 static bool was_silent(const struct nb_rate_auto *rate, netblt_time now)
 {
-    netblt_time long_time = SILENCE_ROUND_TRIPS * rate->round_trip_us;
-    if (long_time < SILENCE_MIN_US)
-        long_time = SILENCE_MIN_US;
+    netblt_time long_time = NB_RATE_RECOVERY_ROUND_TRIPS * rate->round_trip_us;
+    if (long_time < NB_RATE_RECOVERY_US)
+        long_time = NB_RATE_RECOVERY_US;
     return rate->timed_out && rate->last_at != 0 && now - rate->last_at > long_time;
 }
 
 static bool has_paused(const struct nb_rate_auto *rate, netblt_time now)
 {
-    netblt_time pace = PAUSE_INTERVALS * (netblt_time)PER_MS * rate->epochs.in_force.burst.interval_ms;
-    return rate->last_at != 0 && now - rate->last_at > pace + PAUSE_MIN_US;
+    netblt_time pace = NB_RATE_BURSTS_MIN * NB_US_PER_MS * rate->epochs.in_force.burst.interval_ms;
+    return rate->last_at != 0 && now - rate->last_at > pace + NB_RATE_BRIEF_US;
 }
 
-/* Nothing came for so long that a host must have been busy with something else: bursts are closer. */
+/* On a near path: nothing came for longer after the next burst than the least queue takes, so a host was busy. */
 static bool is_stall(const struct nb_rate_auto *rate, netblt_time gap_us)
 {
-    netblt_time bursts_us = STALL_INTERVALS * (netblt_time)PER_MS * rate->epochs.in_force.burst.interval_ms;
-    return gap_us > STALL_MIN_US && gap_us > bursts_us;
+    return gap_us > NB_RATE_NEAR_US / 2 + NB_US_PER_MS * rate->epochs.in_force.burst.interval_ms;
 }
 
 /* What of the time since `from` nothing came in. */
@@ -387,7 +339,7 @@ static void arrival(void *state, const struct nb_rate_packet *packet, netblt_tim
         return;
     }
     follow_epochs(rate, packet->new_buffer, now);
-    netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * (netblt_time)PER_MS;
+    netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * NB_US_PER_MS;
     nb_rate_trains_add(&rate->trains, packet->kind == NB_RATE_FRESH && packet->gap == 0, interval_us / 2, now);
     if (!rate->window_is_whole || paused)
         begin_window_anew(rate, now);
@@ -399,7 +351,7 @@ static void arrival(void *state, const struct nb_rate_packet *packet, netblt_tim
     rate->ahead.count = 0;
     nb_rate_window_add(&rate->window, packet->gap, now);
     if (rate->state == NB_RATE_CRUISE && rate->epochs.in_force.phase == NB_RATE_BASE &&
-        rate->window.packets >= WINDOW_PACKETS_MIN && now - rate->window.from >= nb_rate_window_us(rate)) {
+        rate->window.packets >= NB_RATE_WINDOW_PACKETS && now - rate->window.from >= nb_rate_window_us(rate)) {
         rate->base_measured = true;
         end_window(rate, now);
     }
@@ -425,7 +377,7 @@ static void note_scatter(struct nb_rate_auto *rate, double step_us)
         double before = rate->newest_step_us < 0 ? -rate->newest_step_us : rate->newest_step_us;
         turned = at_most(step_us < 0 ? -step_us : step_us, before);
     }
-    rate->scatter_us += (turned - rate->scatter_us) / SCATTER_SAMPLES;
+    rate->scatter_us += (turned - rate->scatter_us) / NB_RATE_SMOOTHING;
     rate->newest_step_us = step_us;
 }
 
@@ -441,13 +393,13 @@ static void round_trip(void *state, netblt_time us, netblt_time now)
         note_scatter(rate, (double)us - (double)rate->newest_round_trip_us);
     rate->newest_round_trip_us = us;
     rate->round_trip_guessed = false;
-    rate->round_trip_us = first ? us : (7 * rate->round_trip_us + us) / 8;
-    netblt_time period = SHORTEST_ROUND_TRIPS * rate->round_trip_us;
-    nb_minimum_add(&rate->shortest, us, period < SHORTEST_PERIOD_US ? SHORTEST_PERIOD_US : period, 1, now);
+    rate->round_trip_us = first ? us : ((NB_RATE_SMOOTHING - 1) * rate->round_trip_us + us) / NB_RATE_SMOOTHING;
+    netblt_time period = NB_RATE_SHORTEST_ROUND_TRIPS * rate->round_trip_us;
+    nb_minimum_add(&rate->shortest, us, period < NB_RATE_SHORTEST_US ? NB_RATE_SHORTEST_US : period, 1, now);
     netblt_time recent = rate->round_trip_us / 2;
-    if (recent < RECENT_NEAR_US && nb_rate_path_is_near(rate))
-        recent = RECENT_NEAR_US;
-    unsigned samples = nb_rate_round_trips_scatter(rate) ? RECENT_SAMPLES_SCATTERED : RECENT_SAMPLES;
+    if (recent < NB_RATE_BRIEF_US && nb_rate_path_is_near(rate))
+        recent = NB_RATE_BRIEF_US;
+    unsigned samples = NB_RATE_CONVINCING * (nb_rate_round_trips_scatter(rate) ? NB_RATE_CONVINCING : 1);
     if (nb_minimum_add(&rate->recent, us, recent, samples, now))
         nb_rate_judge_queue(rate, rate->recent.before, now);
 }
@@ -463,7 +415,7 @@ static struct nb_burst adopt(struct nb_burst offered, struct nb_burst current, c
         .interval_ms = offered.interval_ms,
     };
     if (nb_pair_rate(settled) > limits->packets_per_s) {
-        double size = limits->packets_per_s * (settled.interval_ms == 0 ? 1 : settled.interval_ms) / PER_MS;
+        double size = limits->packets_per_s * (settled.interval_ms == 0 ? 1 : settled.interval_ms) / NB_MS_PER_S;
         if (settled.interval_ms == 0)
             settled.interval_ms = 1;
         if (size >= 1)

@@ -7,21 +7,13 @@
 #include "rate/rate_pulse.h"
 #include "rate/rate_start.h"
 
-/* Fewer packets and bursts tell no rate. */
-#define JUDGED_PACKETS_MIN 32
-#define JUDGED_BURSTS_MIN 3
-/* To see loss a second time must not take longer than this. */
-#define WAIT_ROUND_TRIPS 2
-#define UNMOVED_MAX 4
-#define FOLLOWS_MIN 0.7
-
 /* ---- what an epoch showed ------------------------------------------------------------------------------------ */
 
 /* No queue is in the way: what is missing from the offer is what the sender's own timers lose. */
 static void learn_following(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                             const struct nb_rate_result *result, double weight)
 {
-    double follows = nb_clamp(result->sent_rate / offer->rate, FOLLOWS_MIN, 1.0);
+    double follows = nb_clamp(result->sent_rate / offer->rate, 1 - NB_RATE_CHANCE_MAX, 1.0);
     rate->follows += (follows - rate->follows) * weight;
 }
 
@@ -33,15 +25,14 @@ static void judge_base(struct nb_rate_auto *rate, const struct nb_rate_offer *of
     bool again = rate->loss_seen; /* a queue that overflows goes on doing so; a bad moment of the path passes */
     rate->loss_seen = nb_rate_lost_too_much(rate, result);
     if (rate->loss_seen) {
-        if (again || nb_rate_many_share_the_link(rate) ||
-            result->seconds > WAIT_ROUND_TRIPS * nb_seconds(rate->round_trip_us))
+        if (again || nb_rate_many_share_the_link(rate))
             nb_rate_back_off_for_loss(rate, offer, result);
         return;
     }
-    nb_rate_learn_loss(rate, result, 0.125);
+    nb_rate_learn_loss(rate, result, 1.0 / NB_RATE_SMOOTHING);
     rate->base_arrives = result->arrival_rate;
     if (!nb_rate_path_is_near(rate) && !nb_rate_any_queue(rate))
-        learn_following(rate, offer, result, 0.125);
+        learn_following(rate, offer, result, 1.0 / NB_RATE_SMOOTHING);
 }
 
 static void judge_down(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
@@ -49,14 +40,14 @@ static void judge_down(struct nb_rate_auto *rate, const struct nb_rate_offer *of
 {
     if (nb_rate_lost_too_much(rate, result))
         return; /* left over from the pulse, or the base will show it too */
-    bool unmoved = result->arrival_rate > rate->base_arrives * (1 - NB_RATE_PULSE_ARRIVED * rate->gain);
+    bool unmoved = result->arrival_rate > rate->base_arrives * (1 - NB_RATE_PROBE_ARRIVED * rate->gain);
     rate->unmoved = unmoved && rate->loss > NB_RATE_LOSS_MARGIN ? rate->unmoved + 1 : 0;
     if (rate->unmoved == 0)
-        nb_rate_learn_loss(rate, result, 0.25);
-    else if (rate->unmoved % UNMOVED_MAX == 0)
+        nb_rate_learn_loss(rate, result, 2.0 / NB_RATE_SMOOTHING);
+    else if (rate->unmoved % NB_RATE_CONVINCING == 0)
         rate->loss /= 2; /* less is offered, and as much arrives, time and again: it cannot be chance */
     if (nb_rate_path_is_near(rate))
-        learn_following(rate, offer, result, 0.25);
+        learn_following(rate, offer, result, 2.0 / NB_RATE_SMOOTHING);
 }
 
 void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer, const struct nb_rate_result *result,
@@ -64,8 +55,8 @@ void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
 {
     if (rate->state == NB_RATE_START)
         return; /* judged when the next OK is due */
-    if (result->packets + result->lost < JUDGED_PACKETS_MIN ||
-        result->seconds < JUDGED_BURSTS_MIN * offer->burst.interval_ms / 1000.0)
+    if (result->packets + result->lost < NB_RATE_PACKETS_MIN ||
+        result->seconds < NB_RATE_BURSTS_MIN * offer->burst.interval_ms / NB_MS_PER_S)
         return; /* no rate can be told from so little */
     switch (offer->phase) {
     case NB_RATE_BASE:
@@ -85,7 +76,7 @@ void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
 void nb_rate_judge_silence(struct nb_rate_auto *rate)
 {
     rate->state = NB_RATE_START;
-    rate->growth = 2;
+    rate->growth = NB_RATE_START_GROWTH_GENTLE;
     rate->settling = false;
     nb_rate_set_base(rate, rate->base / 2, "data comes again after an outage");
 }

@@ -5,33 +5,25 @@
 #include "rate/rate_pair.h"
 #include "rate/rate_path.h"
 
-#define LOSS_DEVIATIONS2 9.0 /* three standard deviations */
-/* No path that anybody uses loses more by chance. Beyond it every loss slows. */
-#define CHANCE_MAX 0.3
-#define CHANCE_CUT_MIN 1.05 /* a smaller step tells nothing about the cause of loss */
-#define TRIAL_PACKETS 400   /* nor do fewer packets at the lower rate */
-/* Shorter bursts could not say a rate exactly enough. */
-#define BURST_LEAST 8
-#define LOSS_RUN_OF_BURSTS 2.5 /* packets lost in a row: the end of a burst, not chance */
-
 /* At the start nothing is known of chance, and a few lost packets must not keep the rate down: there what was lost says
  * how much losses vary. */
 bool nb_rate_lost_too_much(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     double sent = result->packets + result->lost;
-    double excess = result->lost - sent * rate->loss - NB_RATE_LOSS_MARGIN * sent - 2;
+    double excess = result->lost - sent * rate->loss - NB_RATE_LOSS_MARGIN * sent;
     double chance = rate->loss;
     if (rate->state == NB_RATE_START && result->lost > sent * chance)
         chance = result->lost / sent;
-    return excess > 0 && excess * excess > LOSS_DEVIATIONS2 * sent * chance * (1 - chance);
+    return excess > 0 && result->lost >= NB_RATE_CONVINCING &&
+           excess * excess > NB_RATE_LOSS_DEVIATIONS * NB_RATE_LOSS_DEVIATIONS * sent * chance * (1 - chance);
 }
 
 void nb_rate_learn_loss(struct nb_rate_auto *rate, const struct nb_rate_result *result, double weight)
 {
     double share = result->lost / (result->packets + result->lost);
     rate->loss += (share - rate->loss) * weight;
-    if (rate->loss > CHANCE_MAX)
-        rate->loss = CHANCE_MAX;
+    if (rate->loss > NB_RATE_CHANCE_MAX)
+        rate->loss = NB_RATE_CHANCE_MAX;
 }
 
 double nb_rate_carried(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
@@ -48,12 +40,12 @@ double nb_rate_path_rate(const struct nb_rate_auto *rate, const struct nb_rate_r
 bool nb_rate_shorten_bursts(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                             const struct nb_rate_result *result)
 {
-    bool ends = result->run_length >= LOSS_RUN_OF_BURSTS && offer->burst.interval_ms > 1;
+    bool ends = result->run_length >= NB_RATE_LOSS_RUN_OF_BURSTS && offer->burst.interval_ms > 1;
     if (ends && rate->burst_most < NB_BURST_USUAL_MOST && offer->burst.size > rate->burst_most)
         return true; /* of bursts from before they were shortened */
-    if (!ends || offer->burst.size <= BURST_LEAST || offer->burst.size > rate->burst_most)
+    if (!ends || offer->burst.size <= NB_RATE_BURST_LEAST || offer->burst.size > rate->burst_most)
         return false;
-    rate->burst_most = offer->burst.size / 2 < BURST_LEAST ? BURST_LEAST : offer->burst.size / 2;
+    rate->burst_most = offer->burst.size / 2 < NB_RATE_BURST_LEAST ? NB_RATE_BURST_LEAST : offer->burst.size / 2;
     rate->why = "losses at the ends of bursts: shorter ones";
     return true;
 }
@@ -65,10 +57,9 @@ void nb_rate_back_off_for_loss(struct nb_rate_auto *rate, const struct nb_rate_o
         return;
     double rest = NB_RATE_BELOW_CAPACITY * nb_rate_carried(rate, result);
     rate->successes = 0;
-    rate->boldness = 1;
     if (rest >= rate->base)
         return;
-    if (rest * CHANCE_CUT_MIN < rate->base && rate->trial.base == 0)
+    if (rate->trial.base == 0)
         rate->trial = (struct nb_rate_trial){
             .base = rate->base,
             .loss = result->lost / (result->packets + result->lost),
@@ -87,13 +78,13 @@ bool nb_rate_loss_was_chance(struct nb_rate_auto *rate, const struct nb_rate_res
     trial->packets += result->packets;
     trial->lost += result->lost;
     trial->seconds += result->packets / result->arrival_rate;
-    if (trial->packets + trial->lost < TRIAL_PACKETS)
+    if (trial->packets + trial->lost < NB_RATE_SMOOTHING * NB_RATE_WINDOW_PACKETS)
         return false;
     double share = trial->lost / (trial->packets + trial->lost);
     double fell = 1 - trial->packets / trial->seconds / trial->arrived;
-    bool chance = fell > 0.5 * (1 - rate->base / trial->base) && share > 0.7 * trial->loss;
+    bool chance = fell > 0.5 * (1 - rate->base / trial->base) && share > 0.5 * trial->loss;
     if (chance) {
-        rate->loss = share < CHANCE_MAX ? share : CHANCE_MAX;
+        rate->loss = share < NB_RATE_CHANCE_MAX ? share : NB_RATE_CHANCE_MAX;
         nb_rate_set_base(rate, trial->base, "the loss does not depend on the rate");
     }
     trial->base = 0;

@@ -7,9 +7,6 @@
 
 /* Loss: which of it is the path's own, and what to do about the rest. */
 
-/* Loss beyond what chance explains: three standard deviations and this. */
-#define NB_RATE_LOSS_MARGIN 0.02
-
 /* Whether more was lost than this path loses by chance: then it was a queue that overflowed. */
 bool nb_rate_lost_too_much(const struct nb_rate_auto *rate, const struct nb_rate_result *result);
 /* What was lost was lost by chance: `weight` of it becomes what is expected. */

@@ -2,17 +2,11 @@
 /* Converts between a rate and the pair of burst size and burst interval in an OK. */
 #include "rate/rate_pair.h"
 
-/* Above this interval no closer pair is looked for: a rate so slow is met by one packet an interval. */
-#define INTERVAL_SEARCHED_MAX_MS 250
-#define QUANTISATION 0.99
-#define QUANTISATION_ROUGHLY 0.9
-#define PER_MS 1000.0
-/* Rates come out of divisions: what misses a whole packet by this little is a whole packet. */
-#define ROUNDING 1e-6
+#include <float.h>
 
 double nb_pair_rate(struct nb_burst burst)
 {
-    return burst.interval_ms == 0 ? NB_RATE_UNPACED : burst.size * PER_MS / burst.interval_ms;
+    return burst.interval_ms == 0 ? NB_RATE_UNPACED : burst.size * NB_MS_PER_S / burst.interval_ms;
 }
 
 bool nb_pair_same(struct nb_burst a, struct nb_burst b)
@@ -25,19 +19,21 @@ static uint16_t clamp16(double value)
     return value < 1 ? 1 : value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;
 }
 
+/* FLT_EPSILON: rates come out of divisions. What misses a whole packet by so little is a whole packet. */
+
 /* The largest burst for an interval that does not exceed the rate; 0 if even one packet does. */
 static uint16_t size_for(double packets_per_s, uint16_t interval_ms)
 {
-    double size = packets_per_s * interval_ms / PER_MS + ROUNDING;
+    double size = packets_per_s * interval_ms / NB_MS_PER_S + FLT_EPSILON;
     return size < 1 ? 0 : clamp16(size);
 }
 
 /* One packet, as often as the rate allows. */
 static struct nb_burst slow_pair(double packets_per_s)
 {
-    double interval = PER_MS / packets_per_s;
+    double interval = NB_MS_PER_S / packets_per_s;
     uint16_t whole = clamp16(interval);
-    return (struct nb_burst){1, whole < UINT16_MAX && whole + ROUNDING < interval ? (uint16_t)(whole + 1) : whole};
+    return (struct nb_burst){1, whole < UINT16_MAX && whole + FLT_EPSILON < interval ? (uint16_t)(whole + 1) : whole};
 }
 
 /* Whether a burst so long is one that nobody wants, but where the next shorter interval cannot say the rate. */
@@ -54,11 +50,11 @@ static struct nb_burst better(struct nb_burst best, struct nb_burst pair)
 
 struct nb_burst nb_pair_for_rate(double packets_per_s, uint16_t most, uint16_t least_ms, bool roughly)
 {
-    double enough = (roughly ? QUANTISATION_ROUGHLY : QUANTISATION) * packets_per_s;
+    double enough = (roughly ? NB_RATE_ROUGH : NB_RATE_EXACT) * packets_per_s;
     struct nb_burst best = slow_pair(packets_per_s);
     while (least_ms > 1 && size_for(packets_per_s, least_ms) > most)
         least_ms--;
-    for (uint16_t ms = least_ms; ms <= INTERVAL_SEARCHED_MAX_MS && nb_pair_rate(best) < enough; ms++) {
+    for (uint16_t ms = least_ms; nb_pair_rate(best) < enough; ms++) {
         struct nb_burst pair = {size_for(packets_per_s, ms), ms};
         if (is_too_long(pair, most))
             break;
@@ -77,7 +73,7 @@ struct nb_burst nb_pair_at_least(double packets_per_s, struct nb_burst pair)
 {
     if (pair.interval_ms == 0)
         return pair;
-    double whole = pair.size * PER_MS / packets_per_s - ROUNDING;
+    double whole = pair.size * NB_MS_PER_S / packets_per_s - FLT_EPSILON;
     uint16_t interval_ms = whole >= pair.interval_ms ? pair.interval_ms : (uint16_t)(whole + 1);
     uint16_t size = size_for(packets_per_s, interval_ms);
     return (struct nb_burst){size < pair.size ? pair.size : size, interval_ms};

@@ -3,18 +3,16 @@
 #ifndef NETBLT_CORE_RATE_PAIR_H
 #define NETBLT_CORE_RATE_PAIR_H
 
+#include "base/units.h"
 #include "rate/pacing.h"
+#include "rate/rate_constants.h"
 
 #include <stdint.h>
 
 /* Between a rate in packets a second and the pair of burst size and burst interval that an OK can say (NEG-08). */
 
-/* Within 50 packets, or 2 ms, there is a pair within 2 % of any rate from one packet a millisecond on, and for most
- * within 1 %. A queue that cannot hold them asks for shorter ones by losing their ends. */
-enum { NB_BURST_USUAL_MOST = 50 };
-
 /* Interval 0, not paced, counts as the fastest pace that can be said. */
-#define NB_RATE_UNPACED (UINT16_MAX * 1000.0)
+#define NB_RATE_UNPACED (UINT16_MAX * NB_MS_PER_S)
 /* The rate of a pair; packets a second. */
 double nb_pair_rate(struct nb_burst burst);
 

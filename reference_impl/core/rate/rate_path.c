@@ -4,27 +4,6 @@
 
 #include "rate/rate_pair.h"
 
-/* A round trip this much above the path's own tells of a queue: a tenth, 4 to 20 ms. The same for all flows, or
- * those with the lower limit would starve. */
-#define QUEUE_SHARE 10
-#define QUEUE_MIN_US 4000
-#define QUEUE_MAX_US 20000
-#define SCATTER_TIMES 4
-/* Of such a queue, this part is one. */
-#define ANY_QUEUE_SHARE 4
-/* Fewer bursts than this give no exact rate. */
-#define BURSTS_MEASURED 8
-/* Packets a second: so slow a flow harms nobody, and a slower one would not notice when the path becomes better. */
-#define RATE_FLOOR 4.0
-/* A path so short that bursts, which start a millisecond apart at least, shape nothing within a round trip: there the
- * buffers under way are the bound. What is missing from an offer is missing because a host was busy, unless it stands
- * in a queue. */
-#define NEAR_US 2000
-#define LONG_US 5000000
-/* A link that is shaped or shared shows trains that are much too fast; a user's word is wrong by less. */
-#define LONG_PATH_JUMP_MAX 4
-#define NEAR_QUEUE_US 1000
-
 netblt_time nb_rate_own_round_trip(const struct nb_rate_auto *rate)
 {
     netblt_time least = nb_minimum_get(&rate->shortest);
@@ -51,32 +30,33 @@ bool nb_rate_many_share_the_link(const struct nb_rate_auto *rate)
 
 static netblt_time queue_of_interest_us(const struct nb_rate_auto *rate)
 {
-    return nb_clamp_us(nb_rate_own_round_trip(rate) / QUEUE_SHARE, QUEUE_MIN_US, QUEUE_MAX_US);
+    return nb_clamp_us(nb_rate_own_round_trip(rate) / NB_RATE_QUEUE_PART, NB_RATE_QUEUE_MIN_US, NB_RATE_QUEUE_MAX_US);
 }
 
 bool nb_rate_round_trips_scatter(const struct nb_rate_auto *rate)
 {
-    return SCATTER_TIMES * rate->scatter_us > (double)queue_of_interest_us(rate) && !nb_rate_many_share_the_link(rate);
+    return NB_RATE_SCATTER_TIMES * rate->scatter_us > (double)queue_of_interest_us(rate) &&
+           !nb_rate_many_share_the_link(rate);
 }
 
 netblt_time nb_rate_queue_limit_us(const struct nb_rate_auto *rate)
 {
-    netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * UINT64_C(1000);
+    netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * NB_US_PER_MS;
     netblt_time limit = queue_of_interest_us(rate);
     if (nb_rate_round_trips_scatter(rate))
-        limit = (netblt_time)nb_clamp(SCATTER_TIMES * rate->scatter_us, 0, QUEUE_MAX_US);
+        limit = (netblt_time)nb_clamp(NB_RATE_SCATTER_TIMES * rate->scatter_us, 0, NB_RATE_QUEUE_MAX_US);
     return limit > interval_us ? limit : interval_us; /* an ack may have to wait for a burst */
 }
 
 netblt_time nb_rate_bursts_measured_us(const struct nb_rate_auto *rate)
 {
-    return BURSTS_MEASURED * UINT64_C(1000) * rate->offered.burst.interval_ms;
+    return NB_RATE_BURSTS_EXACT * NB_US_PER_MS * rate->offered.burst.interval_ms;
 }
 
 netblt_time nb_rate_window_us(const struct nb_rate_auto *rate)
 {
     netblt_time bursts_us = nb_rate_bursts_measured_us(rate);
-    netblt_time least = nb_clamp_us(rate->round_trip_us / 2, 10000, 1000000);
+    netblt_time least = nb_clamp_us(rate->round_trip_us / 2, NB_RATE_BRIEF_US, NB_RATE_RECOVERY_US);
     return least > bursts_us ? least : bursts_us;
 }
 
@@ -89,7 +69,7 @@ double nb_rate_most_possible(const struct nb_rate_auto *rate)
 void nb_rate_set_base(struct nb_rate_auto *rate, double packets_per_s, const char *why)
 {
     double most = nb_rate_most_possible(rate);
-    double floor = RATE_FLOOR < most ? RATE_FLOOR : most;
+    double floor = NB_RATE_FLOOR < most ? NB_RATE_FLOOR : most;
     rate->base = nb_clamp(packets_per_s, floor, most);
     rate->why = why;
 }
@@ -103,25 +83,25 @@ bool nb_rate_a_queue_stands(const struct nb_rate_auto *rate)
 bool nb_rate_any_queue(const struct nb_rate_auto *rate)
 {
     netblt_time recent = nb_minimum_get(&rate->recent);
-    netblt_time most = nb_rate_own_round_trip(rate) + queue_of_interest_us(rate) / ANY_QUEUE_SHARE;
+    netblt_time most = nb_rate_own_round_trip(rate) + queue_of_interest_us(rate) / NB_RATE_ANY_QUEUE_PART;
     return recent == NETBLT_TIME_NEVER || recent > most;
 }
 
 bool nb_rate_path_is_near(const struct nb_rate_auto *rate)
 {
     netblt_time least = nb_minimum_get(&rate->shortest);
-    return least < NEAR_US;
+    return least < NB_RATE_NEAR_US;
 }
 
 bool nb_rate_path_is_long(const struct nb_rate_auto *rate)
 {
-    return rate->round_trip_us > LONG_US;
+    return rate->round_trip_us > NB_RATE_LONG_US;
 }
 
 double nb_rate_shown_on_long_path(const struct nb_rate_auto *rate, double from)
 {
     double shown = NB_RATE_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);
-    return shown <= LONG_PATH_JUMP_MAX * from ? shown : 0;
+    return shown <= NB_RATE_START_GROWTH * from ? shown : 0;
 }
 
 bool nb_rate_path_is_the_limit(const struct nb_rate_auto *rate)
@@ -130,5 +110,5 @@ bool nb_rate_path_is_the_limit(const struct nb_rate_auto *rate)
     if (!nb_rate_path_is_near(rate) && !asked)
         return true;
     netblt_time recent = nb_minimum_get(&rate->recent);
-    return recent != NETBLT_TIME_NEVER && recent > nb_rate_own_round_trip(rate) + NEAR_QUEUE_US;
+    return recent != NETBLT_TIME_NEVER && recent > nb_rate_own_round_trip(rate) + NB_RATE_NEAR_US / 2;
 }

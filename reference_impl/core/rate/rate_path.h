@@ -3,23 +3,15 @@
 #ifndef NETBLT_CORE_RATE_PATH_H
 #define NETBLT_CORE_RATE_PATH_H
 
+#include "base/units.h"
 #include "rate/auto_state.h"
+#include "rate/rate_constants.h"
 
 /* What automatic rate control knows of the path, and the base rate that every rule sets. */
 
-/* CRUISE stays this much below the capacity that a pulse found, so that the queue empties. */
-#define NB_RATE_BELOW_CAPACITY 0.985
-#define NB_RATE_BACK_OFF_SHARE 0.97
-/* A flow with less than this part of the link shares it with many. */
-#define NB_RATE_MANY_SHARES 3
-/* Trains that say more than so many times what arrives were timed badly. */
-#define NB_RATE_TRAIN_CREDIBLE 100
-/* Of what trains show, so much is taken at once: they overrate a link that others use too. */
-#define NB_RATE_TRAIN_SHARE 0.95
-
 static inline double nb_seconds(netblt_time us)
 {
-    return (double)us / 1e6;
+    return (double)us / NB_US_PER_S;
 }
 
 static inline double nb_clamp(double value, double least, double most)

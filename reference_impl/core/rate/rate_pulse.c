@@ -2,50 +2,11 @@
 /* Automatic rate control: probes, short times above the base rate that show whether the path carries more. */
 #include "rate/rate_pulse.h"
 
+#include <float.h>
+
 #include "rate/rate_loss.h"
 #include "rate/rate_pair.h"
 #include "rate/rate_path.h"
-
-#define SECOND_US 1e6
-/* How strongly a flow that met the limit is drawn to half of the link; who has more than the second is alone: trains
- * overrate the link where hosts wake up late. */
-#define LEVELLING 9.0
-#define ALONE_SHARE 0.85
-/* Fairness: what one cycle may add when a pulse found the limit, as a share of the link; the same for all flows. On
- * long paths less, as what is too much queues for a round trip. */
-#define ADDITIVE_QUEUE_US 18000.0
-#define ADDITIVE_MIN 0.02
-#define ADDITIVE_MAX 0.05
-/* Who shares the link goes above his base by the same share of the link as everybody else, whatever he has himself: a
- * pulse is the shorter, and by its queue alone would be the bolder, the more he has. So of what pulses win the smaller
- * flow wins more. One at half the link does as it would alone. */
-#define SHARED_PULSE 0.25
-#define GAIN_MAX 0.25
-#define GAIN_MIN 0.08
-/* Where packets are so few that even this gain would leave a queue of 40 ms and a quarter of the round trip, a pulse
- * goes less far. */
-#define GAIN_LEAST 0.04
-#define GAIN_MIN_QUEUE_US 40000
-#define GAIN_MIN_QUEUE_SHARE 4
-#define PROVEN_SHARE 0.6 /* of what a pulse has shown to be free, at first */
-/* A pulse counts as passed when this share of what it offered above the base arrived. */
-#define PULSE_PASSED 0.85
-#define PULSE_PACKETS_MIN 64
-#define PULSE_US_MIN 20000
-/* As long as pulses pass they may be larger. */
-#define BOLDNESS_GROWTH 1.5
-#define BOLDNESS_MAX 4.0
-#define TRAINS_BELIEVED_PULSES 2
-/* The queue that a pulse may leave: a twelfth of the round trip, 1.5 to 20 ms. */
-#define PULSE_QUEUE_SHARE 12
-#define PULSE_QUEUE_MIN_US 1500
-#define PULSE_QUEUE_MAX_US 20000
-#define PASSED_BEFORE_LONGER_BURSTS 16 /* each trial may lose packets */
-#define CYCLE_US_MIN 25000
-/* The time to the next pulse varies by so many half round trips. */
-#define CYCLES_SPREAD 6
-/* Each pulse that cost packets doubles the time to the next one, so many times at most. */
-#define COSTLY_MAX 5
 
 static uint32_t next_random(struct nb_rate_auto *rate)
 {
@@ -57,19 +18,19 @@ static uint32_t next_random(struct nb_rate_auto *rate)
 
 void nb_rate_plan_next_pulse(struct nb_rate_auto *rate, netblt_time now)
 {
-    netblt_time cycle = nb_clamp_us(rate->round_trip_us / 2, CYCLE_US_MIN, 500000);
+    netblt_time cycle = nb_clamp_us(rate->round_trip_us / 2, NB_RATE_BRIEF_US, NB_RATE_RECOVERY_US);
     cycle <<= rate->costly;
-    rate->next_pulse_at = now + cycle / 2 + next_random(rate) % (CYCLES_SPREAD * cycle);
+    rate->next_pulse_at = now + cycle / 2 + next_random(rate) % (NB_RATE_CYCLES_SPREAD * cycle);
 }
 
 static netblt_time pulse_us(const struct nb_rate_auto *rate)
 {
-    double packets_us = PULSE_PACKETS_MIN / rate->base * SECOND_US;
+    double packets_us = NB_RATE_WINDOW_PACKETS / rate->base * NB_US_PER_S;
     double bursts_us = (double)nb_rate_bursts_measured_us(rate);
     if (packets_us < bursts_us)
         packets_us = bursts_us;
-    double buffer_us = rate->buffer_packets / rate->base * SECOND_US; /* faster pairs wait for a new buffer: AMB-43 */
-    return (netblt_time)((packets_us > PULSE_US_MIN ? packets_us : PULSE_US_MIN) + buffer_us);
+    double buffer_us = rate->buffer_packets / rate->base * NB_US_PER_S; /* faster pairs wait for a new buffer: AMB-43 */
+    return (netblt_time)((packets_us > NB_RATE_BRIEF_US ? packets_us : NB_RATE_BRIEF_US) + buffer_us);
 }
 
 /* What the base is of the link that trains show; 1 where they show none. */
@@ -81,20 +42,27 @@ static double share_of_link(const struct nb_rate_auto *rate)
 
 static double pulse_gain(const struct nb_rate_auto *rate, netblt_time duration_us)
 {
-    netblt_time own = nb_rate_own_round_trip(rate), part = own / GAIN_MIN_QUEUE_SHARE;
-    netblt_time queue = nb_clamp_us(own / PULSE_QUEUE_SHARE, PULSE_QUEUE_MIN_US, PULSE_QUEUE_MAX_US);
-    netblt_time room = GAIN_MIN_QUEUE_US > part ? GAIN_MIN_QUEUE_US : part;
-    double least = nb_clamp((double)room / (double)duration_us, GAIN_LEAST, GAIN_MIN);
+    netblt_time own = nb_rate_own_round_trip(rate);
+    netblt_time queue = nb_clamp_us(own / NB_RATE_QUEUE_PART, NB_RATE_NEAR_US / 2, NB_RATE_QUEUE_MAX_US);
+    /* A probe goes less far than usual where packets are so few that it would leave a queue of a quarter of the round
+     * trip and twice the most that counts as one. */
+    double room = nb_clamp(NB_RATE_GAIN_MAX * (double)own, 2.0 * NB_RATE_QUEUE_MAX_US, DBL_MAX);
+    double least = nb_clamp(room / (double)duration_us, NB_RATE_GAIN_LEAST, NB_RATE_GAIN_MIN);
     double gain = (double)queue / (double)duration_us;
     double share = share_of_link(rate);
-    if (share < ALONE_SHARE)
-        gain *= SHARED_PULSE / (share * share);
-    return nb_clamp(rate->boldness * gain, least, GAIN_MAX);
+    /* All flows exceed their bases by the same share of the link, so the smaller one gains more from its probes. By the
+     * queue alone the larger one would probe more strongly, as its probes are shorter. At half of the link: as alone.
+     */
+    if (share < NB_RATE_NEARLY_ALL)
+        gain /= (2 * share) * (2 * share);
+    return nb_clamp((1 + rate->successes) * gain, least, NB_RATE_GAIN_MAX);
 }
 
+/* Less on long paths, as what is too much queues for a round trip. */
 static double additive_share(const struct nb_rate_auto *rate)
 {
-    return nb_clamp(ADDITIVE_QUEUE_US / (double)(rate->round_trip_us + 1), ADDITIVE_MIN, ADDITIVE_MAX);
+    return nb_clamp((double)NB_RATE_QUEUE_MAX_US / (double)(rate->round_trip_us + 1), NB_RATE_ADDITIVE_MIN,
+                    NB_RATE_ADDITIVE_MAX);
 }
 
 static double long_path_step(const struct nb_rate_auto *rate, double step, double gain)
@@ -111,27 +79,28 @@ static double long_path_step(const struct nb_rate_auto *rate, double step, doubl
 static bool pulse_would_flood_a_long_path(const struct nb_rate_auto *rate)
 {
     double link = nb_rate_trains_rate(&rate->trains);
-    return nb_rate_path_is_long(rate) && link > 0 && rate->base * (1 + GAIN_MIN) > link;
+    return nb_rate_path_is_long(rate) && link > 0 && rate->base * (1 + NB_RATE_GAIN_MIN) > link;
 }
 
 static void pulse_passed(struct nb_rate_auto *rate, double gain)
 {
     double link = nb_rate_trains_rate(&rate->trains);
-    double proven = PROVEN_SHARE * gain * rate->base;
-    double step = proven * (double)(1u << (rate->successes < 5 ? rate->successes : 5));
+    double doublings =
+        (double)(1u << (rate->successes < NB_RATE_DOUBLINGS_MAX ? rate->successes : NB_RATE_DOUBLINGS_MAX));
+    double proven = NB_RATE_PROVEN_SHARE * gain * rate->base;
+    double step = proven * doublings;
     double most = rate->base;
     if (nb_rate_credible_train(rate, rate->base) > 0) { /* equal steps for all flows, up to it */
         double room = NB_RATE_BELOW_CAPACITY * link - rate->base;
-        step = additive_share(rate) * link * (double)(1u << (rate->successes < 2 ? rate->successes : 2));
+        step = additive_share(rate) * link * doublings;
         most = room > proven ? room : proven;
     }
     if (nb_rate_path_is_long(rate)) /* an error would last too long: no further than the pulse went, or trains show */
         step = long_path_step(rate, step, gain);
     rate->successes++;
-    rate->boldness = nb_clamp(rate->boldness * BOLDNESS_GROWTH, 1, BOLDNESS_MAX);
-    if (rate->successes > TRAINS_BELIEVED_PULSES && link < rate->base * (1 + gain))
+    if (rate->successes >= NB_RATE_CONVINCING && link < rate->base * (1 + gain))
         rate->trains = (struct nb_rate_trains){0}; /* the link is faster than they say: the host timed them badly */
-    if (rate->burst_most < NB_BURST_USUAL_MOST && ++rate->passed % PASSED_BEFORE_LONGER_BURSTS == 0)
+    if (rate->burst_most < NB_BURST_USUAL_MOST && ++rate->passed % NB_RATE_PASSED_BEFORE_LONGER == 0)
         rate->burst_most++;
     nb_rate_set_base(rate, rate->base + (step < most ? step : most), "a pulse passed");
 }
@@ -142,9 +111,9 @@ static double levelling(const struct nb_rate_auto *rate, double arrived)
 {
     double link = nb_rate_trains_rate(&rate->trains), least = 1.0 / NB_RATE_MANY_SHARES;
     double share = arrived / link;
-    if (link == 0 || share <= least || share >= ALONE_SHARE)
+    if (link == 0 || share <= least || share >= NB_RATE_NEARLY_ALL)
         return 0;
-    return LEVELLING * link * (0.5 - share) * (ALONE_SHARE - share) * (share - least);
+    return NB_RATE_LEVELLING * link * (0.5 - share) * (NB_RATE_NEARLY_ALL - share) * (share - least);
 }
 
 /* Less arrived than was offered: so much can the path carry. */
@@ -153,7 +122,6 @@ static void pulse_met_the_limit(struct nb_rate_auto *rate, double arrived)
     double link = nb_rate_of_link(rate, arrived);
     double next = NB_RATE_BELOW_CAPACITY * arrived + levelling(rate, arrived);
     rate->successes = 0;
-    rate->boldness = 1;
     double most = rate->base + additive_share(rate) * link;
     nb_rate_set_base(rate, nb_clamp(next, NB_RATE_BACK_OFF_SHARE * rate->base, most), "a pulse met the limit");
 }
@@ -171,7 +139,7 @@ void nb_rate_judge_pulse(struct nb_rate_auto *rate, const struct nb_rate_offer *
 {
     bool costly = nb_rate_lost_too_much(rate, result);
     bool unseen = costly && !nb_rate_a_queue_stands(rate);
-    rate->costly = unseen ? rate->costly + (rate->costly < COSTLY_MAX) : rate->costly / 2;
+    rate->costly = unseen ? rate->costly + (rate->costly < NB_RATE_DOUBLINGS_MAX) : rate->costly / 2;
     nb_rate_plan_next_pulse(rate, now);
     if (rate->settling || offer->rate <= rate->base)
         return;
@@ -181,8 +149,8 @@ void nb_rate_judge_pulse(struct nb_rate_auto *rate, const struct nb_rate_offer *
         nb_rate_back_off_for_loss(rate, offer, result);
     else if (costly)
         pulse_lost_packets(rate, offer, result);
-    else if (arrived >= rate->base * (1 + PULSE_PASSED * gain) &&
-             result->arrival_rate >= rate->base_arrives * (1 + NB_RATE_PULSE_ARRIVED * gain))
+    else if (arrived >= rate->base * (1 + NB_RATE_NEARLY_ALL * gain) &&
+             result->arrival_rate >= rate->base_arrives * (1 + NB_RATE_PROBE_ARRIVED * gain))
         pulse_passed(rate, gain);
     else if (nb_rate_path_is_the_limit(rate))
         pulse_met_the_limit(rate, arrived);

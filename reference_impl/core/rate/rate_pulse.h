@@ -7,10 +7,6 @@
 
 /* Pulses: short times above the base rate that show whether the path carries more. */
 
-/* Of what a pulse offers above the base, so much must show in what arrives, gaps not counted: a queue that overflows at
- * once shows nowhere else. */
-#define NB_RATE_PULSE_ARRIVED 0.33
-
 bool nb_rate_pulse_is_due(const struct nb_rate_auto *rate, netblt_time now);
 /* Chooses how long the pulse is, and how far above the base. */
 void nb_rate_begin_pulse(struct nb_rate_auto *rate);

@@ -6,21 +6,12 @@
 #include "rate/rate_path.h"
 #include "rate/rate_pulse.h"
 
-/* A queue so many times the limit is no pulse's. */
-#define URGENT 6
-#define DRAIN_MIN 0.05
-#define DRAIN_MAX 0.25
-/* Back-offs in a row that shorten no queue: then it is the path that became longer. */
-#define BACK_OFFS_IN_VAIN 3
-/* Fewer packets make no rate. */
-#define ARRIVING_PACKETS_MIN 24
-
 /* Whether several back-offs shortened nothing: the path itself is longer now. */
 static bool path_is_longer(struct nb_rate_auto *rate, netblt_time queue_us, netblt_time least_us)
 {
     if (rate->back_offs == 0)
         rate->queue_us = queue_us;
-    if (rate->back_offs < BACK_OFFS_IN_VAIN || queue_us < rate->queue_us * 3 / 4)
+    if (rate->back_offs < NB_RATE_CONVINCING || (double)queue_us < NB_RATE_NEARLY_ALL * (double)rate->queue_us)
         return false;
     nb_minimum_init(&rate->shortest);
     rate->shortest.before = least_us;
@@ -33,7 +24,7 @@ static double arriving_now(const struct nb_rate_auto *rate)
 {
     struct nb_rate_result result;
     double arrived = nb_rate_path_is_near(rate) ? nb_peak_get(&rate->peak) : rate->arrived;
-    if (arrived == 0 && rate->window.packets >= ARRIVING_PACKETS_MIN && nb_rate_window_result(&rate->window, &result))
+    if (arrived == 0 && rate->window.packets >= NB_RATE_PACKETS_MIN && nb_rate_window_result(&rate->window, &result))
         arrived = nb_rate_path_rate(rate, &result);
     return arrived > 0 && arrived < rate->base ? arrived : rate->base;
 }
@@ -43,7 +34,7 @@ void nb_rate_judge_queue(struct nb_rate_auto *rate, netblt_time least_us, netblt
     netblt_time own = nb_rate_own_round_trip(rate);
     if (rate->state == NB_RATE_START || rate->settling)
         return;
-    if (rate->epochs.count != 0 && least_us <= own + URGENT * nb_rate_queue_limit_us(rate))
+    if (rate->epochs.count != 0 && least_us <= own + NB_RATE_URGENT * nb_rate_queue_limit_us(rate))
         return; /* a pulse under way may have left it, and takes it away */
     if (least_us <= own + nb_rate_queue_limit_us(rate)) {
         rate->back_offs = 0;
@@ -56,11 +47,8 @@ void nb_rate_judge_queue(struct nb_rate_auto *rate, netblt_time least_us, netblt
     rate->settling = true;
     rate->settles_after = rate->offered.seq;
     rate->successes = 0;
-    rate->boldness = 1;
     nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * arriving_now(rate), "a queue stands");
-    double slower = nb_clamp(nb_seconds(queue_us) /
-                                 nb_seconds(rate->round_trip_us > 4 * queue_us ? rate->round_trip_us : 4 * queue_us),
-                             DRAIN_MIN, DRAIN_MAX);
+    double slower = nb_clamp((double)queue_us / (double)rate->round_trip_us, NB_RATE_GAIN_LEAST, NB_RATE_GAIN_MAX);
     rate->gain = slower;
     rate->offered.phase = NB_RATE_DRAIN;
     rate->offered_at = now;

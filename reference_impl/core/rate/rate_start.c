@@ -6,21 +6,6 @@
 #include "rate/rate_pair.h"
 #include "rate/rate_path.h"
 
-/* START: packets and, of what was offered, the share that must arrive for the rate to grow. */
-#define START_PACKETS_MIN 24
-#define START_BURSTS_MIN 4
-/* Where steps take no time they may be small and need no trains; and as a queue shows at once, nothing else tells of
- * the path there: what is missing without one is missing because a host was busy. */
-#define START_SHORT_PATH_US 20000
-#define START_GROWTH_SHORT_PATH 2
-/* Below so many packets a second a buffer, and so a step, takes long all the same. */
-#define START_GENTLY_FROM 8000
-#define START_GROWTH_NEAR 16
-#define START_DOUBTS_MAX 1
-/* A jump to what trains show is bounded by this factor, as trains overrate a link that is shaped or shared. */
-#define START_JUMP_MAX 32
-#define START_FOLLOWED 0.85
-
 static void begin_cruise(struct nb_rate_auto *rate, netblt_time now)
 {
     rate->state = NB_RATE_CRUISE;
@@ -31,7 +16,7 @@ static void begin_cruise(struct nb_rate_auto *rate, netblt_time now)
 
 static bool path_is_short(const struct nb_rate_auto *rate)
 {
-    return rate->round_trip_us != 0 && rate->round_trip_us < START_SHORT_PATH_US;
+    return rate->round_trip_us != 0 && rate->round_trip_us < NB_RATE_BRIEF_US;
 }
 
 /* The limit was met: the queue grows, or what arrives is less than what was offered. */
@@ -43,14 +28,14 @@ static bool start_met_the_limit(struct nb_rate_auto *rate, const struct nb_rate_
         nb_rate_set_base(rate, NB_RATE_BELOW_CAPACITY * nb_rate_carried(rate, result), "start: loss beyond chance");
         return true;
     }
-    bool less = result->sent_rate < START_FOLLOWED * offered;
-    bool again = less && rate->doubts >= START_DOUBTS_MAX;
+    bool less = result->sent_rate < NB_RATE_NEARLY_ALL * offered;
+    bool again = less && rate->doubted;
     if (queue || (again && !path_is_short(rate) && nb_rate_path_is_the_limit(rate))) {
         nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * (result->sent_rate < offered ? result->sent_rate : offered),
                          queue ? "start: a queue grows" : "start: less arrives than was offered");
         return true;
     }
-    rate->doubts = less && !again ? rate->doubts + 1 : 0;
+    rate->doubted = less && !again;
     return false;
 }
 
@@ -63,21 +48,22 @@ static bool start_result(const struct nb_rate_auto *rate, struct nb_rate_result 
     }
     result->packets += rate->best_packets;
     result->lost += rate->best_lost;
-    double bursts_s = START_BURSTS_MIN * rate->epochs.in_force.burst.interval_ms / 1000.0;
-    return result->packets >= START_PACKETS_MIN && result->arrival_rate > 0 &&
+    double bursts_s = NB_RATE_BURSTS_MIN * rate->epochs.in_force.burst.interval_ms / NB_MS_PER_S;
+    return result->packets >= NB_RATE_PACKETS_MIN && result->arrival_rate > 0 &&
            (rate->best > 0 || result->seconds >= bursts_s);
 }
 
 static double start_growth(const struct nb_rate_auto *rate)
 {
     double from = rate->epochs.in_force.rate;
-    if (rate->growth <= START_GROWTH_SHORT_PATH || !path_is_short(rate))
+    if (rate->growth <= NB_RATE_START_GROWTH_GENTLE || !path_is_short(rate))
         return rate->growth;
-    if (from >= START_GENTLY_FROM)
-        return START_GROWTH_SHORT_PATH;
+    if (from >= NB_RATE_START_GENTLE_FROM)
+        return NB_RATE_START_GROWTH_GENTLE;
     if (!nb_rate_path_is_near(rate))
         return rate->growth;
-    return nb_clamp(START_GENTLY_FROM / from, rate->growth, START_GROWTH_NEAR);
+    double at_once = NB_RATE_START_GENTLE_FROM / from;
+    return at_once > rate->growth ? at_once : rate->growth;
 }
 
 /* On a long path nothing faster is tried than this. */
@@ -88,7 +74,7 @@ static double what_trains_show(const struct nb_rate_auto *rate, double from)
         return 0;
     if (nb_rate_path_is_long(rate))
         return nb_rate_shown_on_long_path(rate, from);
-    return shown <= START_JUMP_MAX * from ? shown : 0;
+    return shown <= NB_RATE_TRAIN_CREDIBLE * from ? shown : 0;
 }
 
 void nb_rate_step_start(struct nb_rate_auto *rate, netblt_time now)
@@ -101,7 +87,7 @@ void nb_rate_step_start(struct nb_rate_auto *rate, netblt_time now)
         begin_cruise(rate, now);
         return;
     }
-    if (rate->doubts > 0) { /* a host that was busy otherwise? Once more */
+    if (rate->doubted) { /* a host that was busy otherwise? Once more */
         rate->best = rate->best_packets = rate->best_lost = 0;
         nb_rate_window_begin(&rate->window, now);
         return;

@@ -2,17 +2,8 @@
 /* Automatic rate control: measurements of arriving data over a window of packets. */
 #include "rate/rate_window.h"
 
-#define SECOND_US 1e6
-/* Fewer packets make no line. */
-#define WINDOW_PACKETS_MIN 8
-/* Trains shorter than this say more about the host's clock than about the link. */
-#define TRAIN_PACKETS_MIN 4
-/* A train this long is judged and begun anew, so that a saturated link, where bursts touch, is measured too. */
-#define TRAIN_PACKETS_MAX 64
-/* A host that looks at its packets every 100 us and then at all of them sees no shorter ones. */
-#define TRAIN_US_MIN 500
-#define TRAINS_MIN 4
-#define TRAINS_REMEMBERED 32
+#include "base/units.h"
+#include "rate/rate_constants.h"
 
 void nb_rate_window_begin(struct nb_rate_window *window, netblt_time now)
 {
@@ -27,7 +18,7 @@ void nb_rate_window_add(struct nb_rate_window *window, uint32_t gap, netblt_time
         window->sent += gap;
         window->runs += gap > 0;
     }
-    double at = (double)(now - window->from) / SECOND_US;
+    double at = (double)(now - window->from) / NB_US_PER_S;
     window->sent++;
     window->packets++;
     window->last = now;
@@ -51,10 +42,10 @@ bool nb_rate_window_result(const struct nb_rate_window *window, struct nb_rate_r
     *result = (struct nb_rate_result){
         .packets = window->packets,
         .lost = window->sent > window->packets ? window->sent - window->packets : 0,
-        .seconds = (double)(window->last - window->from) / SECOND_US,
+        .seconds = (double)(window->last - window->from) / NB_US_PER_S,
     };
     result->run_length = window->runs > 0 ? result->lost / window->runs : 0;
-    if (n < WINDOW_PACKETS_MIN || spread <= 0)
+    if (n < NB_RATE_LINE_PACKETS_MIN || spread <= 0)
         return false;
     result->sent_rate = (n * window->sent_time - window->time * window->sent1) / spread;
     result->arrival_rate = result->sent_rate * window->packets / window->sent;
@@ -65,12 +56,12 @@ bool nb_rate_window_result(const struct nb_rate_window *window, struct nb_rate_r
 
 static void train_ends(struct nb_rate_trains *trains)
 {
-    if (trains->length >= TRAIN_PACKETS_MIN && trains->last - trains->first >= TRAIN_US_MIN) {
+    if (trains->length >= NB_RATE_TRAIN_MIN && trains->last - trains->first >= NB_RATE_TRAIN_MIN_US) {
         trains->packets += trains->length - 1;
-        trains->seconds += (double)(trains->last - trains->first) / SECOND_US;
+        trains->seconds += (double)(trains->last - trains->first) / NB_US_PER_S;
         trains->count++;
     }
-    if (trains->count >= 2 * TRAINS_REMEMBERED) {
+    if (trains->count >= 2 * NB_RATE_TRAINS_REMEMBERED) {
         trains->packets /= 2;
         trains->seconds /= 2;
         trains->count /= 2;
@@ -80,7 +71,8 @@ static void train_ends(struct nb_rate_trains *trains)
 
 void nb_rate_trains_add(struct nb_rate_trains *trains, bool follows, netblt_time gap_us, netblt_time now)
 {
-    bool same = follows && trains->length > 0 && trains->length < TRAIN_PACKETS_MAX && now - trains->last < gap_us;
+    /* A longer train is several bursts that touch on a saturated link: each part of it is measured. */
+    bool same = follows && trains->length > 0 && trains->length < NB_BURST_USUAL_MOST && now - trains->last < gap_us;
     if (!same) {
         train_ends(trains);
         trains->first = now;
@@ -91,7 +83,7 @@ void nb_rate_trains_add(struct nb_rate_trains *trains, bool follows, netblt_time
 
 double nb_rate_trains_rate(const struct nb_rate_trains *trains)
 {
-    if (trains->count < TRAINS_MIN)
+    if (trains->count < NB_RATE_TRAIN_MIN)
         return 0;
     return trains->packets / trains->seconds;
 }
