@@ -80,10 +80,10 @@ static double own_loss(double link, double queue_s)
     return (double)lane.dropped / (double)lane.sent;
 }
 
-static void pulses_into_a_short_queue_cost_little(void)
+static void probes_into_a_short_queue_cost_little(void)
 {
     CHECK(own_loss(8333, 0.002) < 0.008); /* 16 packets */
-    CHECK(own_loss(83, 0.1) < 0.005);     /* 8 packets, of which a pulse of the usual strength leaves as many */
+    CHECK(own_loss(83, 0.1) < 0.005);     /* 8 packets, of which a probe of the usual strength leaves as many */
 }
 
 static void round_trips_that_scatter_are_no_queue(void)
@@ -309,7 +309,7 @@ static void an_outage_halves_the_rate_once_and_it_recovers(void)
     lane_run(&lane, 3);
     nb_rate_control_timeout(&lane.rate);
     lane.cut = false;
-    lane.rate.next_position = lane.position; /* what was lost meanwhile is repaired, not judged */
+    lane.rate.next_position = lane.position; /* what was lost meanwhile is retransmitted, not judged */
     nb_rate_control_arrival(&lane.rate, NB_RATE_FRESH, lane.position++, lane.now);
     CHECK(lane.rate.state.automatic.base > 0.45 * before && lane.rate.state.automatic.base < 0.55 * before);
     lane_run(&lane, 5);
@@ -415,8 +415,8 @@ static void AMB_43_an_automatic_sender_follows_any_offer_up_to_its_limit(void)
 }
 
 /* A decision shows its effect a round trip later: where that takes more than five seconds and trains show
- * nothing, the start ends with what was proposed, and no pulse is believed for more than it tried. */
-static void far_away_the_start_ends_at_once_and_steps_are_no_longer_than_pulses(void)
+ * nothing, the start ends with what was proposed, and no probe is believed for more than it tried. */
+static void far_away_the_start_ends_at_once_and_steps_are_no_longer_than_probes(void)
 {
     static struct lane lane;
     lane_init(&lane, 0, 30 * SECOND, NETBLT_RATE_AUTO);
@@ -437,7 +437,7 @@ int main(void)
     RUN(the_start_reaches_the_link_within_a_few_round_trips);
     RUN(a_few_packets_lost_at_the_start_do_not_keep_the_rate_down);
     RUN(a_cruise_uses_the_link_and_overflows_no_queue);
-    RUN(pulses_into_a_short_queue_cost_little);
+    RUN(probes_into_a_short_queue_cost_little);
     RUN(round_trips_that_scatter_are_no_queue);
     RUN(a_bad_moment_of_the_path_does_not_slow);
     RUN(loss_by_chance_does_not_slow);
@@ -461,6 +461,6 @@ int main(void)
     RUN(a_constant_flow_beside_it_keeps_its_half);
     RUN(the_credit_covers_three_round_trips_and_no_more_than_was_negotiated);
     RUN(AMB_43_an_automatic_sender_follows_any_offer_up_to_its_limit);
-    RUN(far_away_the_start_ends_at_once_and_steps_are_no_longer_than_pulses);
+    RUN(far_away_the_start_ends_at_once_and_steps_are_no_longer_than_probes);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check.h"
 #include "rate/rate_pair.h"
-#include "rate/rate_pulse.h"
+#include "rate/rate_probe.h"
 #include "rate_begin.h"
 #include "rate_lane.h"
 
@@ -81,7 +81,7 @@ static void two_flows_become_alike(void)
 }
 
 /* What a flow with `share` of a link of 8000 packets a second goes above its base, as a share of the link. */
-static double pulse_of(double share)
+static double probe_of(double share)
 {
     struct nb_rate_control rate;
     rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
@@ -89,19 +89,19 @@ static double pulse_of(double share)
     rate.state.automatic.trains = (struct nb_rate_trains){.packets = 800, .seconds = 0.1, .count = 40};
     rate.state.automatic.base = share * 8000;
     rate.state.automatic.offered.burst = nb_pair_for_rate(rate.state.automatic.base, NB_BURST_USUAL_MOST, 4, false);
-    nb_rate_begin_pulse(&rate.state.automatic);
+    nb_rate_begin_probe(&rate.state.automatic);
     return rate.state.automatic.gain * share;
 }
 
-/* By its queue alone a pulse may be the larger the shorter it is, and it is shorter for who has more. */
-static void pulses_of_flows_that_share_a_link_go_above_by_no_more_for_who_has_more(void)
+/* By its queue alone a probe may be the larger the shorter it is, and it is shorter for who has more. */
+static void probes_of_flows_that_share_a_link_go_above_by_no_more_for_who_has_more(void)
 {
-    CHECK(pulse_of(0.6) <= 1.01 * pulse_of(0.5) && pulse_of(0.5) <= 1.01 * pulse_of(0.4));
-    CHECK(pulse_of(0.6) >= 0.04);
-    CHECK(pulse_of(0.99) > pulse_of(0.6)); /* alone on the link */
+    CHECK(probe_of(0.6) <= 1.01 * probe_of(0.5) && probe_of(0.5) <= 1.01 * probe_of(0.4));
+    CHECK(probe_of(0.6) >= 0.04);
+    CHECK(probe_of(0.99) > probe_of(0.6)); /* alone on the link */
 }
 
-static void bursts_that_lost_their_ends_become_longer_again_when_pulses_pass(void)
+static void bursts_that_lost_their_ends_become_longer_again_when_probes_pass(void)
 {
     static struct lane lane;
     lane_init(&lane, 8333, 40 * MS, NETBLT_RATE_AUTO);
@@ -129,7 +129,7 @@ static void more_than_thirty_percent_is_never_taken_for_chance(void)
 }
 
 /* Where a round trip takes half a minute, a queue that overflows does so for half a minute. */
-static void far_away_what_trains_show_is_taken_at_once_and_no_pulse_goes_beyond(void)
+static void far_away_what_trains_show_is_taken_at_once_and_no_probe_goes_beyond(void)
 {
     static struct lane lane;
     lane_init(&lane, 800, 30 * SECOND, NETBLT_RATE_AUTO);
@@ -161,9 +161,9 @@ static netblt_time arrive_in_a_row(struct nb_rate_control *rate, enum nb_rate_ar
     return from;
 }
 
-/* A faster offer waits for a new buffer, and none comes while hundreds of packets are being repaired (AMB-43): a sender
+/* A faster offer waits for a new buffer, and none comes while hundreds of packets are retransmitted (AMB-43): a sender
  * may follow then, and what arrives shows whether it does. */
-static void AMB_43_repairs_show_that_a_faster_offer_is_in_force(void)
+static void AMB_43_retransmissions_show_that_a_faster_offer_is_in_force(void)
 {
     struct nb_rate_control rate;
     rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
@@ -179,7 +179,7 @@ static void AMB_43_repairs_show_that_a_faster_offer_is_in_force(void)
 }
 
 /* Without an ack nothing is in force, however fast it comes. */
-static void AMB_43_repairs_show_nothing_of_an_offer_that_was_not_acked(void)
+static void AMB_43_retransmissions_show_nothing_of_an_offer_that_was_not_acked(void)
 {
     struct nb_rate_control rate;
     rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){8, 20}, BUFFER_PACKETS, 1e12, 7);
@@ -195,12 +195,12 @@ int main(void)
     RUN(what_a_late_sender_loses_is_offered_on_top);
     RUN(far_away_intervals_forgive_a_late_sender);
     RUN(two_flows_become_alike);
-    RUN(pulses_of_flows_that_share_a_link_go_above_by_no_more_for_who_has_more);
-    RUN(bursts_that_lost_their_ends_become_longer_again_when_pulses_pass);
+    RUN(probes_of_flows_that_share_a_link_go_above_by_no_more_for_who_has_more);
+    RUN(bursts_that_lost_their_ends_become_longer_again_when_probes_pass);
     RUN(more_than_thirty_percent_is_never_taken_for_chance);
-    RUN(far_away_what_trains_show_is_taken_at_once_and_no_pulse_goes_beyond);
+    RUN(far_away_what_trains_show_is_taken_at_once_and_no_probe_goes_beyond);
     RUN(far_away_trains_much_faster_than_the_start_are_not_believed);
-    RUN(AMB_43_repairs_show_that_a_faster_offer_is_in_force);
-    RUN(AMB_43_repairs_show_nothing_of_an_offer_that_was_not_acked);
+    RUN(AMB_43_retransmissions_show_that_a_faster_offer_is_in_force);
+    RUN(AMB_43_retransmissions_show_nothing_of_an_offer_that_was_not_acked);
     return 0;
 }

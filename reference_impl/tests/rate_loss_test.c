@@ -5,7 +5,7 @@
 #include "rate/rate_loss.h"
 #include "rate/rate_pair.h"
 #include "rate/rate_path.h"
-#include "rate/rate_pulse.h"
+#include "rate/rate_probe.h"
 #include "rate_begin.h"
 
 #define MS UINT64_C(1000)
@@ -86,45 +86,45 @@ static void a_trial_believes_no_more_than_three_tenths(void)
     CHECK(rate.loss <= MOST_OF_CHANCE);
 }
 
-/* ---- pulses that cost packets ---------------------------------------------------------------------------------- */
+/* ---- probes that cost packets ---------------------------------------------------------------------------------- */
 
-static double base_after_costly_pulse(struct nb_rate_auto *rate, double link)
+static double base_after_costly_probe(struct nb_rate_auto *rate, double link)
 {
     struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {9, 8}, .rate = 1100};
     struct nb_rate_result result = window(1000, 0.2, 1100);
     cruise(rate, 1000);
     show_link(rate, link);
-    nb_rate_judge_pulse(rate, &offer, &result, 60 * SECOND);
+    nb_rate_judge_probe(rate, &offer, &result, 60 * SECOND);
     return rate->base;
 }
 
-static void where_many_share_the_link_loss_in_a_pulse_lowers_the_base(void)
+static void where_many_share_the_link_loss_in_a_probe_lowers_the_base(void)
 {
     struct nb_rate_auto rate;
-    CHECK(base_after_costly_pulse(&rate, 10000) < 0.9 * 1000);
+    CHECK(base_after_costly_probe(&rate, 10000) < 0.9 * 1000);
 }
 
-static void a_flow_alone_keeps_most_of_its_base_when_a_pulse_costs_packets(void)
+static void a_flow_alone_keeps_most_of_its_base_when_a_probe_costs_packets(void)
 {
     struct nb_rate_auto rate;
-    CHECK(base_after_costly_pulse(&rate, 1050) >= 0.96 * 1000);
+    CHECK(base_after_costly_probe(&rate, 1050) >= 0.96 * 1000);
 }
 
-static void a_pulse_that_costs_packets_delays_the_next_one(void)
+static void a_probe_that_costs_packets_delays_the_next_one(void)
 {
     struct nb_rate_auto rate;
-    base_after_costly_pulse(&rate, 1050);
+    base_after_costly_probe(&rate, 1050);
     CHECK_EQUAL(rate.costly, 1);
     struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {9, 8}, .rate = 1100};
     struct nb_rate_result clean = window(1000, 0, 1100);
-    nb_rate_judge_pulse(&rate, &offer, &clean, 61 * SECOND);
+    nb_rate_judge_probe(&rate, &offer, &clean, 61 * SECOND);
     CHECK_EQUAL(rate.costly, 0);
 }
 
 /* ---- long paths ------------------------------------------------------------------------------------------------ */
 
-/* A round trip of six seconds: what a pulse wins is bounded by what trains show. */
-static void on_a_long_path_a_pulse_goes_to_what_trains_show(void)
+/* A round trip of six seconds: what a probe wins is bounded by what trains show. */
+static void on_a_long_path_a_probe_goes_to_what_trains_show(void)
 {
     struct nb_rate_auto rate;
     struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {9, 8}, .rate = 1100};
@@ -135,7 +135,7 @@ static void on_a_long_path_a_pulse_goes_to_what_trains_show(void)
     rate.state = NB_RATE_CRUISE;
     rate.base = rate.base_arrives = 1000;
     show_link(&rate, 3000);
-    nb_rate_judge_pulse(&rate, &offer, &result, 60 * SECOND);
+    nb_rate_judge_probe(&rate, &offer, &result, 60 * SECOND);
     CHECK(rate.base > 2500 && rate.base <= 3000);
 }
 
@@ -144,9 +144,9 @@ int main(void)
     RUN(loss_by_chance_is_never_believed_beyond_three_tenths);
     RUN(a_trial_gives_the_rate_back_when_the_loss_stays);
     RUN(a_trial_believes_no_more_than_three_tenths);
-    RUN(where_many_share_the_link_loss_in_a_pulse_lowers_the_base);
-    RUN(a_flow_alone_keeps_most_of_its_base_when_a_pulse_costs_packets);
-    RUN(a_pulse_that_costs_packets_delays_the_next_one);
-    RUN(on_a_long_path_a_pulse_goes_to_what_trains_show);
+    RUN(where_many_share_the_link_loss_in_a_probe_lowers_the_base);
+    RUN(a_flow_alone_keeps_most_of_its_base_when_a_probe_costs_packets);
+    RUN(a_probe_that_costs_packets_delays_the_next_one);
+    RUN(on_a_long_path_a_probe_goes_to_what_trains_show);
     return 0;
 }

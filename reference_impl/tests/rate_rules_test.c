@@ -47,7 +47,7 @@ static void AMB_43_an_automatic_sender_takes_an_offer_beyond_the_negotiated_pair
 
 /* Buffers 2 to 7 were sent and are wanted again: the offer is not kept waiting for a buffer that may not come for long.
  */
-static void AMB_43_with_only_repairs_left_a_faster_pair_holds_at_once(void)
+static void AMB_43_with_only_retransmissions_left_a_faster_pair_holds_at_once(void)
 {
     static const uint16_t all[] = {0, 1, 2, 3};
     struct peer peer;
@@ -146,7 +146,7 @@ static void TIMER_06_buffers_that_begin_never_push_a_waiting_timer_out(void)
     peer_wait(&peer, 50 * MS);
     CHECK_EQUAL(peer_last_messages(&peer, messages, 128), 1);
     CHECK_EQUAL(messages[0].type, RESEND);
-    peer_null_ack(&peer, messages[0].seq); /* the repairs are lost */
+    peer_null_ack(&peer, messages[0].seq); /* the retransmissions are lost */
     unsigned asked = messages[0].seq;
     peer_mark(&peer);
     unsigned again = 0;
@@ -330,7 +330,7 @@ int main(void)
     RUN(TIMER_03_a_guess_serves_until_the_first_true_round_trip);
     RUN(TIMER_03_a_round_trip_longer_than_the_initial_timer_is_learnt_from_what_was_repeated);
     RUN(RATE_02_mit1987_plans_each_burst_from_the_actual_start_of_the_one_before);
-    RUN(AMB_43_with_only_repairs_left_a_faster_pair_holds_at_once);
+    RUN(AMB_43_with_only_retransmissions_left_a_faster_pair_holds_at_once);
     RUN(AMB_43_a_pair_is_slower_or_faster_as_a_whole);
     RUN(AMB_43_a_limit_turns_an_offer_without_pace_into_a_paced_one);
     RUN(a_receiver_whose_limit_lies_below_the_negotiated_pair_offers_less_from_its_first_OK_on);

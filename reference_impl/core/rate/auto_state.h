@@ -16,8 +16,8 @@
 /* What an offer is for. */
 enum nb_rate_phase {
     NB_RATE_BASE,  /* the rate that was found */
-    NB_RATE_UP,    /* a short pulse above it: does more arrive? */
-    NB_RATE_DOWN,  /* as long below it: the queue that the pulse may have left drains */
+    NB_RATE_UP,    /* a short probe above it: does more arrive? */
+    NB_RATE_DOWN,  /* as long below it: the queue that the probe may have left drains */
     NB_RATE_DRAIN, /* below it after a back-off */
 };
 
@@ -40,7 +40,7 @@ struct nb_rate_epochs {
 
 enum nb_rate_stage {
     NB_RATE_START,  /* each round trip several times faster, until trains or a queue show the limit */
-    NB_RATE_CRUISE, /* at the rate that was found, with pulses */
+    NB_RATE_CRUISE, /* at the rate that was found, with probes */
 };
 
 /* A back-off for loss on trial: did the lower rate help? */
@@ -61,7 +61,7 @@ struct nb_rate_auto {
     struct nb_burst negotiated;
     double limit;           /* this end's own; packets a second */
     struct nb_burst capped; /* what the sender restricts our offers to; size 0 = it does not */
-    bool leads;             /* something faster than was negotiated was in force: the sender follows our offers */
+    bool sender_adopts;     /* something faster than was negotiated was in force: the sender follows our offers */
     uint32_t buffer_packets;
     uint32_t random;
 
@@ -75,27 +75,27 @@ struct nb_rate_auto {
     double best_packets, best_lost;
     double base; /* packets a second */
     struct nb_rate_trial trial;
-    double loss;        /* share of packets lost whatever the rate */
-    double follows;     /* share of an offer that the sender's timers achieve */
-    double gain;        /* of the pulse that runs, as a share of base */
-    bool loss_seen;     /* in the newest window of the base: more than chance explains */
-    unsigned unmoved;   /* DOWN phases in a row in which as much arrived as before */
-    unsigned successes; /* pulses in a row after which as much arrived as was offered */
-    bool doubted;       /* START: less arrived than was offered in the window before */
-    unsigned growth;    /* START: factor from one offer to the next */
+    double loss;         /* share of packets lost whatever the rate */
+    double sender_share; /* share of an offer that the sender's timers achieve */
+    double gain;         /* of the probe that runs, as a share of base */
+    bool loss_seen;      /* in the newest window of the base: more than chance explains */
+    unsigned unmoved;    /* DOWN phases in a row in which as much arrived as before */
+    unsigned successes;  /* probes in a row after which as much arrived as was offered */
+    bool doubted;        /* START: less arrived than was offered in the window before */
+    unsigned growth;     /* START: factor from one offer to the next */
     uint16_t burst_most;
-    unsigned passed; /* pulses */
-    unsigned costly; /* pulses that a queue dropped, lately: the next ones come later */
+    unsigned passed; /* probes */
+    unsigned costly; /* probes that a queue dropped, lately: the next ones come later */
 
     struct nb_rate_window window; /* of the epoch in force */
-    struct nb_rate_window ahead;  /* of repairs that arrive while a faster offer waits for a new buffer */
+    struct nb_rate_window ahead;  /* of retransmissions that arrive while a faster offer waits for a new buffer */
     struct nb_rate_trains trains;
     bool window_is_whole; /* the sender was not idle since it began */
     bool base_measured;   /* a window was completed since the base in force began */
     double base_arrives;  /* packets a second in the newest window of a base, gaps not counted */
     double arrived;       /* the newest complete window's rate, gaps counted */
     struct nb_peak peak;  /* of such rates, lately */
-    netblt_time next_pulse_at;
+    netblt_time next_probe_at;
 
     struct nb_minimum shortest; /* round trips: the path's own */
     struct nb_minimum recent;

@@ -21,7 +21,7 @@ static void begin(void *state, const struct nb_rate_setup *setup)
         .random = setup->seed | 1,
         .offered = {.phase = NB_RATE_BASE, .burst = setup->negotiated, .rate = start},
         .base = start,
-        .follows = 1,
+        .sender_share = 1,
         .growth = NB_RATE_START_GROWTH,
         .burst_most = NB_BURST_USUAL_MOST,
         .window_is_whole = true,
@@ -49,7 +49,9 @@ static struct nb_burst pair_for(const struct nb_rate_auto *rate, double packets_
         packets_per_s = rate->limit;
     if (rate->capped.size != 0)
         return nb_pair_within(packets_per_s, rate->capped);
-    if (!rate->leads) { /* perhaps the sender means the negotiated pair: do not slow it by one field of a faster pair */
+    if (!rate->sender_adopts) { /* perhaps the sender means the negotiated pair: do not slow it by one field of a faster
+                                 * pair
+                                 */
         if (packets_per_s >= nb_pair_rate(rate->negotiated))
             return nb_pair_at_least(packets_per_s, rate->negotiated);
         struct nb_burst within = nb_pair_within(packets_per_s, rate->negotiated);
@@ -59,7 +61,7 @@ static struct nb_burst pair_for(const struct nb_rate_auto *rate, double packets_
     return nb_pair_for_rate(packets_per_s, rate->burst_most, least_interval_ms(rate), rate->state == NB_RATE_START);
 }
 
-/* Short bursts say few rates: a pulse must be one that can be told from the base. */
+/* Short bursts say few rates: a probe must be one that can be told from the base. */
 static struct nb_burst pair_above_base(const struct nb_rate_auto *rate, double packets_per_s)
 {
     double enough = rate->base + NB_RATE_NEARLY_ALL * (packets_per_s - rate->base);
@@ -114,7 +116,7 @@ static unsigned credit(const void *state, unsigned most)
 }
 
 /* On a near path a host that is held up for some milliseconds would find more than its socket holds, were as much under
- * way as the rate needs elsewhere; lost packets that wait for their repair are not. */
+ * way as the rate needs elsewhere; packets that wait for their retransmission are not. */
 static bool window_allows(const void *state, uint64_t begun, uint64_t next)
 {
     const struct nb_rate_auto *rate = state;
@@ -146,7 +148,7 @@ static void begin_window(struct nb_rate_auto *rate, netblt_time now)
 static void end_window(struct nb_rate_auto *rate, netblt_time now)
 {
     if (rate->epochs.in_force.rate > nb_pair_rate(rate->negotiated) && rate->capped.size == 0)
-        rate->leads = true; /* a sender that means the negotiated pair would have said so by now */
+        rate->sender_adopts = true; /* a sender that means the negotiated pair would have said so by now */
     struct nb_rate_result result;
     if (nb_rate_window_result(&rate->window, &result)) {
         rate->arrived = nb_rate_path_rate(rate, &result);
@@ -205,9 +207,10 @@ static bool between_epochs(const struct nb_rate_epochs *epochs)
     return reached_offers(epochs) > 0;
 }
 
-/* A sender that has only repairs left may follow a faster offer at once. What comes tells: more than half of the step.
+/* A sender that has only retransmissions left may follow a faster offer at once. What comes tells: more than half of
+ * the step.
  */
-static bool follows_ahead(struct nb_rate_auto *rate, enum nb_rate_arrival kind, bool paused, netblt_time now)
+static bool adopted_ahead(struct nb_rate_auto *rate, enum nb_rate_arrival kind, bool paused, netblt_time now)
 {
     struct nb_rate_result result;
     if (kind != NB_RATE_REPEAT || paused || rate->ahead.count == 0)
@@ -344,7 +347,7 @@ static void arrival(void *state, const struct nb_rate_packet *packet, netblt_tim
     if (!rate->window_is_whole || paused)
         begin_window_anew(rate, now);
     if (between_epochs(&rate->epochs)) {
-        if (follows_ahead(rate, packet->kind, paused, now))
+        if (adopted_ahead(rate, packet->kind, paused, now))
             follow_epochs(rate, true, now);
         return;
     }

@@ -4,17 +4,17 @@
 
 #include "rate/rate_loss.h"
 #include "rate/rate_path.h"
-#include "rate/rate_pulse.h"
+#include "rate/rate_probe.h"
 #include "rate/rate_start.h"
 
 /* ---- what an epoch showed ------------------------------------------------------------------------------------ */
 
 /* No queue is in the way: what is missing from the offer is what the sender's own timers lose. */
-static void learn_following(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
-                            const struct nb_rate_result *result, double weight)
+static void learn_sender_share(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
+                               const struct nb_rate_result *result, double weight)
 {
-    double follows = nb_clamp(result->sent_rate / offer->rate, 1 - NB_RATE_CHANCE_MAX, 1.0);
-    rate->follows += (follows - rate->follows) * weight;
+    double share = nb_clamp(result->sent_rate / offer->rate, 1 - NB_RATE_CHANCE_MAX, 1.0);
+    rate->sender_share += (share - rate->sender_share) * weight;
 }
 
 static void judge_base(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
@@ -32,14 +32,14 @@ static void judge_base(struct nb_rate_auto *rate, const struct nb_rate_offer *of
     nb_rate_learn_loss(rate, result, 1.0 / NB_RATE_SMOOTHING);
     rate->base_arrives = result->arrival_rate;
     if (!nb_rate_path_is_near(rate) && !nb_rate_any_queue(rate))
-        learn_following(rate, offer, result, 1.0 / NB_RATE_SMOOTHING);
+        learn_sender_share(rate, offer, result, 1.0 / NB_RATE_SMOOTHING);
 }
 
 static void judge_down(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                        const struct nb_rate_result *result)
 {
     if (nb_rate_lost_too_much(rate, result))
-        return; /* left over from the pulse, or the base will show it too */
+        return; /* left over from the probe, or the base will show it too */
     bool unmoved = result->arrival_rate > rate->base_arrives * (1 - NB_RATE_PROBE_ARRIVED * rate->gain);
     rate->unmoved = unmoved && rate->loss > NB_RATE_LOSS_MARGIN ? rate->unmoved + 1 : 0;
     if (rate->unmoved == 0)
@@ -47,7 +47,7 @@ static void judge_down(struct nb_rate_auto *rate, const struct nb_rate_offer *of
     else if (rate->unmoved % NB_RATE_CONVINCING == 0)
         rate->loss /= 2; /* less is offered, and as much arrives, time and again: it cannot be chance */
     if (nb_rate_path_is_near(rate))
-        learn_following(rate, offer, result, 2.0 / NB_RATE_SMOOTHING);
+        learn_sender_share(rate, offer, result, 2.0 / NB_RATE_SMOOTHING);
 }
 
 void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer, const struct nb_rate_result *result,
@@ -63,7 +63,7 @@ void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
         judge_base(rate, offer, result);
         break;
     case NB_RATE_UP:
-        nb_rate_judge_pulse(rate, offer, result, now);
+        nb_rate_judge_probe(rate, offer, result, now);
         break;
     case NB_RATE_DOWN:
         judge_down(rate, offer, result);
@@ -93,9 +93,9 @@ enum nb_rate_phase nb_rate_next_phase(struct nb_rate_auto *rate, double *packets
         phase = NB_RATE_DOWN;
     else if (phase != NB_RATE_BASE && phase != NB_RATE_UP && over)
         phase = NB_RATE_BASE;
-    else if (phase == NB_RATE_BASE && nb_rate_pulse_is_due(rate, now)) {
+    else if (phase == NB_RATE_BASE && nb_rate_probe_is_due(rate, now)) {
         phase = NB_RATE_UP;
-        nb_rate_begin_pulse(rate);
+        nb_rate_begin_probe(rate);
     }
     *packets_per_s = rate->base;
     if (phase == NB_RATE_UP)

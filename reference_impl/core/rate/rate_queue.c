@@ -4,7 +4,7 @@
 
 #include "rate/rate_loss.h"
 #include "rate/rate_path.h"
-#include "rate/rate_pulse.h"
+#include "rate/rate_probe.h"
 
 /* Whether several back-offs shortened nothing: the path itself is longer now. */
 static bool path_is_longer(struct nb_rate_auto *rate, netblt_time queue_us, netblt_time least_us)
@@ -35,7 +35,7 @@ void nb_rate_judge_queue(struct nb_rate_auto *rate, netblt_time least_us, netblt
     if (rate->state == NB_RATE_START || rate->settling)
         return;
     if (rate->epochs.count != 0 && least_us <= own + NB_RATE_URGENT * nb_rate_queue_limit_us(rate))
-        return; /* a pulse under way may have left it, and takes it away */
+        return; /* a probe under way may have left it, and takes it away */
     if (least_us <= own + nb_rate_queue_limit_us(rate)) {
         rate->back_offs = 0;
         return;
@@ -53,5 +53,5 @@ void nb_rate_judge_queue(struct nb_rate_auto *rate, netblt_time least_us, netblt
     rate->offered.phase = NB_RATE_DRAIN;
     rate->offered_at = now;
     rate->phase_us = (netblt_time)((double)queue_us / slower);
-    nb_rate_plan_next_pulse(rate, now);
+    nb_rate_plan_next_probe(rate, now);
 }

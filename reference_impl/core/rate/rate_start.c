@@ -11,7 +11,7 @@ static void begin_cruise(struct nb_rate_auto *rate, netblt_time now)
     rate->state = NB_RATE_CRUISE;
     rate->successes = 0;
     rate->base_measured = false;
-    rate->next_pulse_at = now;
+    rate->next_probe_at = now;
 }
 
 static bool path_is_short(const struct nb_rate_auto *rate)

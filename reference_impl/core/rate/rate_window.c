@@ -69,10 +69,11 @@ static void train_ends(struct nb_rate_trains *trains)
     trains->length = 0;
 }
 
-void nb_rate_trains_add(struct nb_rate_trains *trains, bool follows, netblt_time gap_us, netblt_time now)
+void nb_rate_trains_add(struct nb_rate_trains *trains, bool consecutive, netblt_time gap_us, netblt_time now)
 {
     /* A longer train is several bursts that touch on a saturated link: each part of it is measured. */
-    bool same = follows && trains->length > 0 && trains->length < NB_BURST_USUAL_MOST && now - trains->last < gap_us;
+    bool same =
+        consecutive && trains->length > 0 && trains->length < NB_BURST_USUAL_MOST && now - trains->last < gap_us;
     if (!same) {
         train_ends(trains);
         trains->first = now;

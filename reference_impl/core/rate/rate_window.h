@@ -51,8 +51,9 @@ struct nb_rate_trains {
     unsigned count;
 };
 
-/* `follows`: the packet's number is the one after the packet before it. `gap_us`: from here on, trains are apart. */
-void nb_rate_trains_add(struct nb_rate_trains *trains, bool follows, netblt_time gap_us, netblt_time now);
+/* `consecutive`: the packet's number is the one after the packet before it. `gap_us`: from here on, trains are apart.
+ */
+void nb_rate_trains_add(struct nb_rate_trains *trains, bool consecutive, netblt_time gap_us, netblt_time now);
 /* Packets a second; 0 = not enough trains, or they are too short in time. */
 double nb_rate_trains_rate(const struct nb_rate_trains *trains);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Automatic rate control: probes, short times above the base rate that show whether the path carries more. */
-#include "rate/rate_pulse.h"
+#include "rate/rate_probe.h"
 
 #include <float.h>
 
@@ -16,14 +16,14 @@ static uint32_t next_random(struct nb_rate_auto *rate)
     return rate->random;
 }
 
-void nb_rate_plan_next_pulse(struct nb_rate_auto *rate, netblt_time now)
+void nb_rate_plan_next_probe(struct nb_rate_auto *rate, netblt_time now)
 {
     netblt_time cycle = nb_clamp_us(rate->round_trip_us / 2, NB_RATE_BRIEF_US, NB_RATE_RECOVERY_US);
     cycle <<= rate->costly;
-    rate->next_pulse_at = now + cycle / 2 + next_random(rate) % (NB_RATE_CYCLES_SPREAD * cycle);
+    rate->next_probe_at = now + cycle / 2 + next_random(rate) % (NB_RATE_CYCLES_SPREAD * cycle);
 }
 
-static netblt_time pulse_us(const struct nb_rate_auto *rate)
+static netblt_time probe_us(const struct nb_rate_auto *rate)
 {
     double packets_us = NB_RATE_WINDOW_PACKETS / rate->base * NB_US_PER_S;
     double bursts_us = (double)nb_rate_bursts_measured_us(rate);
@@ -40,7 +40,7 @@ static double share_of_link(const struct nb_rate_auto *rate)
     return link > 0 ? rate->base / link : 1;
 }
 
-static double pulse_gain(const struct nb_rate_auto *rate, netblt_time duration_us)
+static double probe_gain(const struct nb_rate_auto *rate, netblt_time duration_us)
 {
     netblt_time own = nb_rate_own_round_trip(rate);
     netblt_time queue = nb_clamp_us(own / NB_RATE_QUEUE_PART, NB_RATE_NEAR_US / 2, NB_RATE_QUEUE_MAX_US);
@@ -68,21 +68,21 @@ static double additive_share(const struct nb_rate_auto *rate)
 static double long_path_step(const struct nb_rate_auto *rate, double step, double gain)
 {
     double shown = nb_rate_shown_on_long_path(rate, rate->base) - rate->base;
-    double pulse = gain * rate->base;
+    double probe = gain * rate->base;
     if (shown > 0)
         return shown;
-    return step < pulse ? step : pulse;
+    return step < probe ? step : probe;
 }
 
-/* On a long path a pulse that goes beyond the link overflows its queue before anybody hears of it, and each lost packet
+/* On a long path a probe that goes beyond the link overflows its queue before anybody hears of it, and each lost packet
  * costs a round trip and a place in the one CONTROL packet: nothing is to be gained there that would be worth it. */
-static bool pulse_would_flood_a_long_path(const struct nb_rate_auto *rate)
+static bool probe_would_flood_a_long_path(const struct nb_rate_auto *rate)
 {
     double link = nb_rate_trains_rate(&rate->trains);
     return nb_rate_path_is_long(rate) && link > 0 && rate->base * (1 + NB_RATE_GAIN_MIN) > link;
 }
 
-static void pulse_passed(struct nb_rate_auto *rate, double gain)
+static void probe_passed(struct nb_rate_auto *rate, double gain)
 {
     double link = nb_rate_trains_rate(&rate->trains);
     double doublings =
@@ -95,14 +95,14 @@ static void pulse_passed(struct nb_rate_auto *rate, double gain)
         step = additive_share(rate) * link * doublings;
         most = room > proven ? room : proven;
     }
-    if (nb_rate_path_is_long(rate)) /* an error would last too long: no further than the pulse went, or trains show */
+    if (nb_rate_path_is_long(rate)) /* an error would last too long: no further than the probe went, or trains show */
         step = long_path_step(rate, step, gain);
     rate->successes++;
     if (rate->successes >= NB_RATE_CONVINCING && link < rate->base * (1 + gain))
         rate->trains = (struct nb_rate_trains){0}; /* the link is faster than they say: the host timed them badly */
     if (rate->burst_most < NB_BURST_USUAL_MOST && ++rate->passed % NB_RATE_PASSED_BEFORE_LONGER == 0)
         rate->burst_most++;
-    nb_rate_set_base(rate, rate->base + (step < most ? step : most), "a pulse passed");
+    nb_rate_set_base(rate, rate->base + (step < most ? step : most), "a probe passed");
 }
 
 /* Where two flows share a link they may hold the limit with any shares: the greater goes down and the smaller one up,
@@ -117,55 +117,55 @@ static double levelling(const struct nb_rate_auto *rate, double arrived)
 }
 
 /* Less arrived than was offered: so much can the path carry. */
-static void pulse_met_the_limit(struct nb_rate_auto *rate, double arrived)
+static void probe_met_the_limit(struct nb_rate_auto *rate, double arrived)
 {
     double link = nb_rate_of_link(rate, arrived);
     double next = NB_RATE_BELOW_CAPACITY * arrived + levelling(rate, arrived);
     rate->successes = 0;
     double most = rate->base + additive_share(rate) * link;
-    nb_rate_set_base(rate, nb_clamp(next, NB_RATE_BACK_OFF_SHARE * rate->base, most), "a pulse met the limit");
+    nb_rate_set_base(rate, nb_clamp(next, NB_RATE_BACK_OFF_SHARE * rate->base, most), "a probe met the limit");
 }
 
 /* What the base carries is known, and one bad moment of the path shall not undo it. */
-static void pulse_lost_packets(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
+static void probe_lost_packets(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                                const struct nb_rate_result *result)
 {
     if (!nb_rate_shorten_bursts(rate, offer, result))
-        pulse_met_the_limit(rate, nb_rate_carried(rate, result));
+        probe_met_the_limit(rate, nb_rate_carried(rate, result));
 }
 
-void nb_rate_judge_pulse(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
+void nb_rate_judge_probe(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                          const struct nb_rate_result *result, netblt_time now)
 {
     bool costly = nb_rate_lost_too_much(rate, result);
     bool unseen = costly && !nb_rate_a_queue_stands(rate);
     rate->costly = unseen ? rate->costly + (rate->costly < NB_RATE_DOUBLINGS_MAX) : rate->costly / 2;
-    nb_rate_plan_next_pulse(rate, now);
+    nb_rate_plan_next_probe(rate, now);
     if (rate->settling || offer->rate <= rate->base)
         return;
     double gain = offer->rate / rate->base - 1;
-    double arrived = result->sent_rate / rate->follows;
+    double arrived = result->sent_rate / rate->sender_share;
     if (costly && nb_rate_many_share_the_link(rate))
         nb_rate_back_off_for_loss(rate, offer, result);
     else if (costly)
-        pulse_lost_packets(rate, offer, result);
+        probe_lost_packets(rate, offer, result);
     else if (arrived >= rate->base * (1 + NB_RATE_NEARLY_ALL * gain) &&
              result->arrival_rate >= rate->base_arrives * (1 + NB_RATE_PROBE_ARRIVED * gain))
-        pulse_passed(rate, gain);
+        probe_passed(rate, gain);
     else if (nb_rate_path_is_the_limit(rate))
-        pulse_met_the_limit(rate, arrived);
+        probe_met_the_limit(rate, arrived);
 }
 
-bool nb_rate_pulse_is_due(const struct nb_rate_auto *rate, netblt_time now)
+bool nb_rate_probe_is_due(const struct nb_rate_auto *rate, netblt_time now)
 {
     return rate->state == NB_RATE_CRUISE && !rate->settling && rate->base_measured && rate->epochs.count == 0 &&
-           !nb_rate_a_queue_stands(rate) && now >= rate->next_pulse_at && rate->base < nb_rate_most_possible(rate) &&
-           !pulse_would_flood_a_long_path(rate);
+           !nb_rate_a_queue_stands(rate) && now >= rate->next_probe_at && rate->base < nb_rate_most_possible(rate) &&
+           !probe_would_flood_a_long_path(rate);
 }
 
-void nb_rate_begin_pulse(struct nb_rate_auto *rate)
+void nb_rate_begin_probe(struct nb_rate_auto *rate)
 {
-    rate->phase_us = pulse_us(rate);
-    rate->gain = pulse_gain(rate, rate->phase_us);
+    rate->phase_us = probe_us(rate);
+    rate->gain = probe_gain(rate, rate->phase_us);
     rate->base_measured = false;
 }
