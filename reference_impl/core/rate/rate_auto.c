@@ -397,7 +397,8 @@ static void round_trip(void *state, netblt_time us, netblt_time now)
     rate->newest_round_trip_us = us;
     rate->round_trip_guessed = false;
     rate->round_trip_us = first ? us : ((NB_RATE_SMOOTHING - 1) * rate->round_trip_us + us) / NB_RATE_SMOOTHING;
-    netblt_time period = NB_RATE_SHORTEST_ROUND_TRIPS * rate->round_trip_us;
+    netblt_time period =
+        UINT64_C(2) * NB_RATE_SMOOTHING * rate->round_trip_us; /* long enough to see a lasting change */
     nb_minimum_add(&rate->shortest, us, period < NB_RATE_SHORTEST_US ? NB_RATE_SHORTEST_US : period, 1, now);
     netblt_time recent = rate->round_trip_us / 2;
     if (recent < NB_RATE_BRIEF_US && nb_rate_path_is_near(rate))

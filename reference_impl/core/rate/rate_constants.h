@@ -15,7 +15,7 @@
 #define NB_RATE_BURSTS_MIN 4
 /* Bursts that give an exact rate. */
 #define NB_RATE_BURSTS_EXACT 8
-/* Samples, back-offs or probes with the same result that cannot be an accident. */
+/* Samples, back-offs or probes with the same result, and standard deviations, that cannot be an accident. */
 #define NB_RATE_CONVINCING 3
 /* Samples over which an average forgets. */
 #define NB_RATE_SMOOTHING 8
@@ -47,9 +47,8 @@
 #define NB_RATE_RECOVERY_ROUND_TRIPS 3
 /* Microseconds: the same where the round trip is not known or short. */
 #define NB_RATE_RECOVERY_US 1000000
-/* Microseconds, round trips: over these the minimum round trip is the path's own. */
+/* Microseconds over which the minimum round trip is the path's own. */
 #define NB_RATE_SHORTEST_US 10000000
-#define NB_RATE_SHORTEST_ROUND_TRIPS 16
 /* Microseconds: over these the fastest window is looked for on near paths. */
 #define NB_RATE_PEAK_US 200000
 /* Packets a second. A slower flow harms nobody, and would not notice that the path becomes better. */
@@ -74,8 +73,7 @@
 
 /* ---- loss -------------------------------------------------------------------------------------------------- */
 
-/* Standard deviations and share of packets beyond which loss is no chance. */
-#define NB_RATE_LOSS_DEVIATIONS 3.0
+/* Share of packets beyond which loss is no chance. */
 #define NB_RATE_LOSS_MARGIN 0.02
 /* Share: more is never put down to chance, nor to the timers of the sender. */
 #define NB_RATE_CHANCE_MAX 0.3

@@ -15,7 +15,7 @@ bool nb_rate_lost_too_much(const struct nb_rate_auto *rate, const struct nb_rate
     if (rate->state == NB_RATE_START && result->lost > sent * chance)
         chance = result->lost / sent;
     return excess > 0 && result->lost >= NB_RATE_CONVINCING &&
-           excess * excess > NB_RATE_LOSS_DEVIATIONS * NB_RATE_LOSS_DEVIATIONS * sent * chance * (1 - chance);
+           excess * excess > NB_RATE_CONVINCING * NB_RATE_CONVINCING * sent * chance * (1 - chance);
 }
 
 void nb_rate_learn_loss(struct nb_rate_auto *rate, const struct nb_rate_result *result, double weight)
