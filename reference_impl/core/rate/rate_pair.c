@@ -54,6 +54,7 @@ struct nb_burst nb_pair_for_rate(double packets_per_s, uint16_t most, uint16_t l
     struct nb_burst best = slow_pair(packets_per_s);
     while (least_ms > 1 && size_for(packets_per_s, least_ms) > most)
         least_ms--;
+    /* Ends within 200 ms: from 100 ms on, the interval of a whole number of packets is at most 1 % off. */
     for (uint16_t ms = least_ms; nb_pair_rate(best) < enough; ms++) {
         struct nb_burst pair = {size_for(packets_per_s, ms), ms};
         if (is_too_long(pair, most))
