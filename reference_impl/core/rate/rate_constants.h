@@ -5,13 +5,13 @@
 
 /* ---- what a measurement needs ------------------------------------------------------------------------------ */
 
-/* Packets. Fewer tell no rate. */
+/* Packets. Fewer show no rate. */
 #define NB_RATE_PACKETS_MIN 24
 /* Packets. Fewer make no least-squares line. */
 #define NB_RATE_LINE_PACKETS_MIN 8
 /* Packets in a window of the base, or in a probe, at least. */
 #define NB_RATE_WINDOW_PACKETS 64
-/* Bursts. Fewer tell no rate, arrivals farther apart are no pace, and a round trip must hold as many. */
+/* Bursts. Fewer show no rate, arrivals farther apart are no pace, and a round trip must hold as many. */
 #define NB_RATE_BURSTS_MIN 4
 /* Bursts that give an exact rate. */
 #define NB_RATE_BURSTS_EXACT 8
@@ -26,7 +26,7 @@
 
 /* ---- trains ------------------------------------------------------------------------------------------------ */
 
-/* Packets in a train, and trains. Fewer tell more of the host's clock than of the link. */
+/* Packets in a train, and trains. Fewer show more of the host's clock than of the link. */
 #define NB_RATE_TRAIN_MIN 4
 /* Microseconds. A host that reads its packets every 100 us sees no shorter trains. */
 #define NB_RATE_TRAIN_MIN_US 500

@@ -33,7 +33,8 @@ static struct nb_burst slow_pair(double packets_per_s)
 {
     double interval = NB_MS_PER_S / packets_per_s;
     uint16_t whole = clamp16(interval);
-    return (struct nb_burst){1, whole < UINT16_MAX && whole + FLT_EPSILON < interval ? (uint16_t)(whole + 1) : whole};
+    return (struct nb_burst){1, whole < UINT16_MAX && (double)whole + FLT_EPSILON < interval ? (uint16_t)(whole + 1)
+                                                                                             : whole};
 }
 
 /* Whether a burst so long is one that nobody wants, but where the next shorter interval cannot say the rate. */
