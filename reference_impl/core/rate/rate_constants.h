@@ -94,6 +94,11 @@
 
 /* ---- probes ------------------------------------------------------------------------------------------------ */
 
+/* Each probe in a row that shows more capacity makes the next one larger by this factor, at most so many times. With
+ * 1 + successes instead, the faster of two flows stays ahead for longer. */
+#define NB_RATE_PROBE_GROWTH 1.5
+#define NB_RATE_LARGER_PROBES 3
+
 /* Shares of the base by which a probe exceeds it: usual bounds, and the least where packets are few. */
 #define NB_RATE_GAIN_MAX 0.25
 #define NB_RATE_GAIN_MIN 0.08

@@ -55,7 +55,9 @@ static double probe_gain(const struct nb_rate_auto *rate, netblt_time duration_u
      */
     if (share < NB_RATE_NEARLY_ALL)
         gain /= (2 * share) * (2 * share);
-    return nb_clamp((1 + rate->successes) * gain, least, NB_RATE_GAIN_MAX);
+    for (unsigned i = 0; i < rate->successes && i < NB_RATE_LARGER_PROBES; i++)
+        gain *= NB_RATE_PROBE_GROWTH;
+    return nb_clamp(gain, least, NB_RATE_GAIN_MAX);
 }
 
 /* Less on long paths, as what is too much queues for a round trip. */
