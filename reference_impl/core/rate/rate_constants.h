@@ -15,7 +15,8 @@
 #define NB_RATE_BURSTS_MIN 4
 /* Bursts that give an exact rate. */
 #define NB_RATE_BURSTS_EXACT 8
-/* Samples, back-offs or probes with the same result, and standard deviations, that cannot be an accident. */
+/* Samples, back-offs or probes with the same result, standard deviations, and lost packets: fewer can be an accident.
+ */
 #define NB_RATE_CONVINCING 3
 /* Samples over which an average forgets. */
 #define NB_RATE_SMOOTHING 8

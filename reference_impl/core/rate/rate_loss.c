@@ -10,12 +10,11 @@
 bool nb_rate_lost_too_much(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     double sent = result->packets + result->lost;
-    double excess = result->lost - sent * rate->loss - NB_RATE_LOSS_MARGIN * sent;
+    double excess = result->lost - sent * rate->loss - NB_RATE_LOSS_MARGIN * sent - NB_RATE_CONVINCING;
     double chance = rate->loss;
     if (rate->state == NB_RATE_START && result->lost > sent * chance)
         chance = result->lost / sent;
-    return excess > 0 && result->lost >= NB_RATE_CONVINCING &&
-           excess * excess > NB_RATE_CONVINCING * NB_RATE_CONVINCING * sent * chance * (1 - chance);
+    return excess > 0 && excess * excess > NB_RATE_CONVINCING * NB_RATE_CONVINCING * sent * chance * (1 - chance);
 }
 
 void nb_rate_learn_loss(struct nb_rate_auto *rate, const struct nb_rate_result *result, double weight)
