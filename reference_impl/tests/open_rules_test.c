@@ -383,51 +383,26 @@ static void opening_names_what_is_wrong_with_the_port_the_client_or_the_paramete
     peer_start(&peer);
     netblt_params zero = peer.params;
     zero.burst_size = 0;
-    CHECK_EQUAL(netblt_open(peer.endpoint,
-                            &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                                .path = &path,
-                                                .local_port = 1,
-                                                .foreign_port = 7000,
-                                                .role = NETBLT_SENDER,
-                                                .unique_id = 1,
-                                                .params = &peer.params,
-                                                .client = &sender},
-                            peer.now, &second),
-                NETBLT_ERR_PORT_IN_USE);
-    CHECK_EQUAL(netblt_open(peer.endpoint,
-                            &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                                .path = &path,
-                                                .local_port = 2,
-                                                .foreign_port = 7000,
-                                                .role = NETBLT_SENDER,
-                                                .unique_id = 1,
-                                                .params = &peer.params,
-                                                .client = &nobody},
-                            peer.now, &second),
-                NETBLT_ERR_INVALID_ARGUMENT);
-    CHECK_EQUAL(netblt_open(peer.endpoint,
-                            &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                                .path = &path,
-                                                .local_port = 2,
-                                                .foreign_port = 7000,
-                                                .role = NETBLT_SENDER,
-                                                .unique_id = 1,
-                                                .params = &zero,
-                                                .client = &sender},
-                            peer.now, &second),
-                NETBLT_ERR_INVALID_ARGUMENT);
+    netblt_open_args args = {
+        .size = sizeof args,
+        .path = &path,
+        .local_port = 1,
+        .foreign_port = 7000,
+        .role = NETBLT_SENDER,
+        .unique_id = 1,
+        .params = &peer.params,
+        .client = &sender,
+    };
+    CHECK_EQUAL(netblt_open(peer.endpoint, &args, peer.now, &second), NETBLT_ERR_PORT_IN_USE);
+    args.local_port = 2;
+    args.client = &nobody;
+    CHECK_EQUAL(netblt_open(peer.endpoint, &args, peer.now, &second), NETBLT_ERR_INVALID_ARGUMENT);
+    args.client = &sender;
+    args.params = &zero;
+    CHECK_EQUAL(netblt_open(peer.endpoint, &args, peer.now, &second), NETBLT_ERR_INVALID_ARGUMENT);
     CHECK(second == NULL);
-    CHECK_EQUAL(netblt_open(peer.endpoint,
-                            &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                                .path = &path,
-                                                .local_port = 2,
-                                                .foreign_port = 7000,
-                                                .role = NETBLT_SENDER,
-                                                .unique_id = 1,
-                                                .params = &peer.params,
-                                                .client = &sender},
-                            peer.now, &second),
-                0);
+    args.params = &peer.params;
+    CHECK_EQUAL(netblt_open(peer.endpoint, &args, peer.now, &second), 0);
     CHECK(second != NULL);
     peer_free(&peer);
 }

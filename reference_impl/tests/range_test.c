@@ -346,49 +346,28 @@ static void DATA_14_an_announced_size_beyond_is_refused_at_once(void)
     netblt_params params;
     struct stream stream = {0};
     netblt_path path = path_from(1);
-    netblt_options options = {.beyond_4g = true};
     netblt_config_default(&config);
     netblt_params_default(&params);
     netblt_endpoint *endpoint = netblt_endpoint_new(&config);
     params.transfer_size = (UINT64_C(1) << 32) + 1;
-    CHECK_EQUAL(netblt_open(endpoint,
-                            &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                                .path = &path,
-                                                .local_port = 5,
-                                                .foreign_port = 1,
-                                                .role = NETBLT_SENDER,
-                                                .unique_id = 1,
-                                                .params = &params,
-                                                .client = &client,
-                                                .context = &stream},
-                            0, &connection),
-                NETBLT_ERR_INVALID_ARGUMENT);
-    CHECK_EQUAL(netblt_open(endpoint,
-                            &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                                .path = &path,
-                                                .local_port = 5,
-                                                .foreign_port = 1,
-                                                .role = NETBLT_SENDER,
-                                                .unique_id = 1,
-                                                .params = &params,
-                                                .client = &client,
-                                                .context = &stream,
-                                                .options = options},
-                            0, &connection),
-                0);
+    netblt_open_args args = {
+        .size = sizeof args,
+        .path = &path,
+        .local_port = 5,
+        .foreign_port = 1,
+        .role = NETBLT_SENDER,
+        .unique_id = 1,
+        .params = &params,
+        .client = &client,
+        .context = &stream,
+    };
+    CHECK_EQUAL(netblt_open(endpoint, &args, 0, &connection), NETBLT_ERR_INVALID_ARGUMENT);
+    args.options.beyond_4g = true;
+    CHECK_EQUAL(netblt_open(endpoint, &args, 0, &connection), 0);
+    args.options.beyond_4g = false;
+    args.local_port = 6;
     params.transfer_size--; /* 2^32 itself is fine; the field cannot hold it and says "unknown" (AMB-15) */
-    CHECK_EQUAL(netblt_open(endpoint,
-                            &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                                .path = &path,
-                                                .local_port = 6,
-                                                .foreign_port = 1,
-                                                .role = NETBLT_SENDER,
-                                                .unique_id = 1,
-                                                .params = &params,
-                                                .client = &client,
-                                                .context = &stream},
-                            0, &connection),
-                0);
+    CHECK_EQUAL(netblt_open(endpoint, &args, 0, &connection), 0);
     netblt_endpoint_free(endpoint);
 }
 
