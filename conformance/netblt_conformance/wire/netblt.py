@@ -183,7 +183,6 @@ class Reason(Packet):
 
     minimum_bytes = 0
     when_empty: ClassVar[dict[str, Any]] = {"string": Verbatim()}
-    fields_desc: ClassVar[list[Any]] = [TextField("string", b"")]
 
 
 class NETBLTQuit(Reason):
@@ -211,7 +210,7 @@ class NETBLTRefused(Reason):
 
 
 def message_head(code: int) -> list[Any]:
-    """The fields at the begin of each control message."""
+    """The fields at the beginning of each control message."""
     return [
         ByteEnumField("type", code, MESSAGE_NAMES),
         XByteField("pad", 0),
@@ -363,17 +362,17 @@ class NETBLTLData(DataPacket):
     fields_desc: ClassVar[list[Any]] = data_fields()
 
 
+def null_ack_fields(tail: Any) -> list[Any]:
+    """The layout of NULL-ACK."""
+    return [ShortField("high_seq", 0), ShortField("burst_size", 5), ShortField("burst_interval_ms", 40), tail]
+
+
 class NETBLTNullAck(Packet):
     """Acknowledges control messages without data, and reports burst values."""
 
     name = "NETBLT NULL-ACK"
     minimum_bytes = 8
-    fields_desc: ClassVar[list[Any]] = [
-        ShortField("high_seq", 0),
-        ShortField("burst_size", 5),
-        ShortField("burst_interval_ms", 40),
-        XShortField("tail", 0),
-    ]
+    fields_desc: ClassVar[list[Any]] = null_ack_fields(XShortField("tail", 0))
 
 
 # Version 4: the header of RFC 998 with other type codes and other bodies. Version 5, which was
@@ -608,12 +607,7 @@ class ETFTPNullAck(Packet):
 
     name = "ETFTP NULL-ACK"
     minimum_bytes = 8
-    fields_desc: ClassVar[list[Any]] = [
-        ShortField("high_seq", 0),
-        ShortField("burst_size", 5),
-        ShortField("burst_interval_ms", 40),
-        ShortField("packet_size", 0),
-    ]
+    fields_desc: ClassVar[list[Any]] = null_ack_fields(ShortField("packet_size", 0))
 
 
 class ETFTPOk(ControlMessage):
