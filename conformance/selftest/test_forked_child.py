@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Forked children: their events arrive, and a crash, a hang, an exception and a sanitizer's report are told apart."""
+"""Forked children: their events arrive, and crash, hang, exception and sanitizer report are distinguished."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class TestFailureInTheMiddle:
         sender = lab.start(lab.here, "send", source, lab.there.address, *SLOW)
         receiver.wait_until(lambda: has_received(receiver), "data has arrived")
         lab.here.ip("link", "set", "left", "down")  # takes the route with it: ENETUNREACH
-        sender.wait_until(lambda: any("continuing" in line for line in sender.error_lines), "it is told")
+        sender.wait_until(lambda: any("continuing" in line for line in sender.error_lines), "a line on stderr")
         lab.here.ip("link", "set", "left", "up")
 
         assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors

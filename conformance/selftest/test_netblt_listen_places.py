@@ -258,7 +258,7 @@ class TestProgress:
         assert reason is not None
         assert reason.startswith("no new data for ")
         assert "others" not in reason
-        server.wait_until(lambda: len(told(server)) == 1, "it is told")
+        server.wait_until(lambda: len(told(server)) == 1, "a line on stderr")
         assert told(server)[0]["reason"] == reason
 
 

@@ -192,7 +192,7 @@ class TestDisks:
         for _ in range(3):
             assert fetch(udp_lab, "file", tmp_path / "got").wait() == DONE
         assert (tmp_path / "got").read_bytes() == file.read_bytes()
-        server.wait_until(lambda: len(server.error_lines) > 0, "it is told")
+        server.wait_until(lambda: len(server.error_lines) > 0, "a line on stderr")
 
         assert "cannot write to stdout" in one_line(server)
 

@@ -120,7 +120,7 @@ class Child(ABC):
         status = FAILED
         try:
             die_with_parent()
-            faulthandler.disable()  # whoever runs us may have asked for it: a crash here is the implementation's
+            faulthandler.disable()  # the parent may have enabled it, but a crash here is the implementation's
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.dup2(self._errors.fileno(), 2)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

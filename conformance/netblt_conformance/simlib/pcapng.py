@@ -66,7 +66,7 @@ class PcapngWriter:
         packet_id: int = 0,
         original_length: int = 0,
     ) -> None:
-        """Appends one packet. The same packet on two interfaces may bear the same packet_id. `original_length`: bytes
+        """Appends one packet. The same packet on two interfaces may have the same packet_id. `original_length`: bytes
         on the wire when the capture cut the packet."""
         c_packet = ffi.new("pcapng_packet *")
         c_bytes = ffi.from_buffer("uint8_t[]", data)
