@@ -212,7 +212,7 @@ class TestForgedOpens:
     @pytest.mark.parametrize(("write", "wish"), [(True, b"perf"), (False, b"perf size=1000000")])
     def test_they_leave_room_for_a_peer(self, udp_lab: Lab, write: bool, wish: bytes) -> None:
         udp_lab.wait_for_peer(udp_lab.there, "perf")
-        forge_opens(udp_lab, [wish] * 80, write=write)  # 64 working sets are all that a passive end has
+        forge_opens(udp_lab, [wish] * 80, write=write)
         honest = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--size", "100000", *EIGHT_MBPS)
 
         assert honest.wait() == DONE, honest.errors

@@ -22,7 +22,7 @@ BUFFER_BYTES = 64 * KIB
 PATIENCE_S = 120.0
 # Paced, so that what is measured is how a thousand share an endpoint and not how one core drowns.
 RATE = ["--rate", "fixed", "--burst-size", "4", "--burst-interval", "100"]
-SHARE_ABOVE, BYTES_ABOVE = 0.01, 64 * KIB  # what a connection may take beyond its negotiated buffers
+SHARE_ABOVE, BYTES_ABOVE = 0.01, 64 * KIB  # what a connection may take beyond its share of the working set
 SLOWEST_SHARE = 0.5
 
 
@@ -39,6 +39,7 @@ ROWS = [MemoryRow(1, 256, 64 << 20, 12.0), MemoryRow(1, 4, 512 * KIB, 12.0), Mem
 
 @dataclass(frozen=True)
 class MemoryResult:
+    connections: int
     bytes_each: float  # resident memory of the receiving endpoint per connection, less what it had before
     buffers_each: float  # what was negotiated
     slowest_share: float  # goodput of the slowest connection / mean
@@ -52,7 +53,7 @@ def resident_bytes(pid: int, what: str) -> int:
 
 
 def measure(build: Build, row: MemoryRow) -> MemoryResult:
-    """The working set of each end is just what may be outstanding, so all other memory shows."""
+    """Each end has one working set, just what one connection may have outstanding, so all other memory shows."""
     held = row.buffers * BUFFER_BYTES
     common = ["--encap", "udp", "--json", "--quiet", "--working-set", str(held), "--buffer-size", str(BUFFER_BYTES),
               "--max-buffers", str(row.buffers)]  # fmt: skip
@@ -80,7 +81,8 @@ def measure(build: Build, row: MemoryRow) -> MemoryResult:
     agreed = statistics.fmean(
         transfer["negotiated"]["buffer_size"] * transfer["negotiated"]["max_buffers"] for transfer in done
     )
-    return MemoryResult((most - before) / row.connections, agreed, min(speeds) / statistics.fmean(speeds))
+    slowest = min(speeds) / statistics.fmean(speeds)
+    return MemoryResult(row.connections, (most - before) / row.connections, agreed, slowest)
 
 
 def name_of(row: MemoryRow) -> str:
@@ -112,7 +114,7 @@ class MemoryGroup(Group):
                 table.notes.append(f"{name}: {cell.trouble}")
             for sample in cell.samples:
                 result: MemoryResult = sample
-                most = result.buffers_each * (1 + SHARE_ABOVE) + BYTES_ABOVE
+                most = result.buffers_each * (1 / result.connections + SHARE_ABOVE) + BYTES_ABOVE
                 table.add(
                     [name, f"{result.buffers_each / KIB:.0f}", f"{result.bytes_each / KIB:.0f}",
                      f"{result.slowest_share:.2f}"],

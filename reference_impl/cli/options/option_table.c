@@ -115,7 +115,7 @@ const option_entry option_table[] = {
     NUMBER("repeat", "N", repeat, 1, 1, 1000000, PERF, "transfers one after the other (default 1)"),
     NUMBER("parallel", "N", parallel, 1, 1, 1000, PERF, "transfers at the same time (default 1)"),
     SIZE("working-set", "BYTES", working_set, 64 << 20, 1, WORKING_SET_MAX_BYTES, PERF,
-         "memory that data comes from or goes to, for each transfer (default 64M)"),
+         "memory that the data of all transfers come from or go to (default 64M)"),
     NUMBER("count", "N", count, UINT64_MAX, 1, 1000000000, PERF,
            "with --passive: serve so many transfers and exit (default: until interrupted)"),
     TITLE(ALL, "Rights:"),

@@ -1,50 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* netblt perf: sets up, begins transfers or accepts them, runs them in rounds, and ends. */
 #include "cli/perf/perf.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
+#include <stdio.h>
 
 #include "cli/transfer/parameters.h"
 #include "cli/transfer/round_trip.h"
-#include "cli/transfer/transfer.h"
 #include "io/clock.h"
 
-/* Transfers that are over and whose figures can still be asked for. */
-#define REMEMBERED_MAX 256
+/* Open at the same time at a passive end: a thousand measurements, and as many that ask for figures. */
+#define RUNS_MAX 2048
 /* After its last transfer a passive end waits so long for somebody to ask. */
 #define LINGER_US 3000000
-#define NO_MEMORY "not enough memory: choose a smaller --working-set"
+#define TIME_MAX_S 86400
 
 /* ---- the active end --------------------------------------------------------------------------------------------- */
 
-/* Touching memory for the first time may take a second, which belongs neither between OPEN and RESPONSE nor into a
- * measurement by time. 0, or -1 with perf.failure. */
-static int prepare_memory(perf *all, unsigned runs, size_t size)
-{
-    while (all->spare_count < runs && all->spare_count < PERF_RUNS_MAX) {
-        if (!perf_memory_new(&all->spare[all->spare_count], size))
-            return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
-        all->spare_count++;
-    }
-    return 0;
-}
-
-static perf_run *connect_run(perf *all, perf_run *run, netblt_params *params)
+/* 0, or -1 with perf.failure. */
+static int connect_run(perf *all, perf_run *run, const netblt_params *params)
 {
     const station_call call = {
-        .role = run->work.role, .params = params, .client = &perf_client, .context = run, .any_order = true};
-    if (!perf_run_equip(run, params)) {
-        netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
-        return NULL;
-    }
+        .role = run->work.role, .params = params, .client = &all->client, .context = run, .any_order = true};
     snprintf(run->peer, sizeof run->peer, "%.*s", (int)sizeof run->peer - 1, all->given->host);
-    run->work.started_at = netblt_clock_now();
-    run->cpu_started_s = perf_cpu_s();
     if (station_connect(&all->net, &call, &run->work.connection) != 0)
-        return NULL;
+        return -1;
     netblt_get_info(run->work.connection, &run->work.info);
-    return run;
+    return 0;
 }
 
 static uint64_t seconds_left(const perf *all)
@@ -53,16 +34,17 @@ static uint64_t seconds_left(const perf *all)
     return all->ends_at > now ? (all->ends_at - now + 999999) / 1000000 : 0;
 }
 
-/* `before` is the transfer that this one continues by time, or NULL. 0, or -1 with perf.failure. */
+/* `before` is the transfer that this one follows in its lane, or NULL. 0, or -1 with perf.failure. */
 static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
 {
     const options *given = all->given;
-    perf_run *run = perf_run_new(all, PERF_DATA, given->role, true);
+    perf_run *run = perf_add_run(all, PERF_DATA, given->role, true);
     bool by_time = given->time_s.given;
     netblt_params params = all->params;
     if (run == NULL)
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
     run->lane = lane;
+    run->still_after = (unsigned)(before == NULL ? given->repeat.value : before->still_after) - 1;
     run->size = by_time ? TRANSFER_MAX_BYTES : given->size.value;
     run->stop_at = by_time ? all->ends_at : 0;
     params.transfer_size = by_time || given->role == NETBLT_RECEIVER ? 0 : run->size;
@@ -74,13 +56,13 @@ static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
         perf_wish_write(PERF_WISH_TIME, seconds_left(all), params.client_string);
     else
         perf_wish_write(PERF_WISH_SIZE, run->size, params.client_string);
-    return connect_run(all, run, &params) == NULL ? -1 : 0;
+    return connect_run(all, run, &params);
 }
 
 /* Fetches what the other end knows of `about`: a transfer of its own, outside of what is measured. */
 static void ask_for_figures(perf *all, perf_run *about)
 {
-    perf_run *run = perf_run_new(all, PERF_FIGURES, NETBLT_RECEIVER, true);
+    perf_run *run = perf_add_run(all, PERF_FIGURES, NETBLT_RECEIVER, true);
     netblt_params params = all->params;
     about->asked = true;
     if (run == NULL)
@@ -90,7 +72,7 @@ static void ask_for_figures(perf *all, perf_run *about)
     params.buffer_size = PERF_FIGURES_BYTES;
     params.max_buffers = 1;
     perf_wish_write(PERF_WISH_FIGURES, about->work.info.unique_id, params.client_string);
-    if (connect_run(all, run, &params) == NULL)
+    if (connect_run(all, run, &params) != 0)
         all->net.interrupts.leave = true;
 }
 
@@ -103,26 +85,15 @@ static perf_run *find_asker(const perf *all, const perf_run *about)
     return NULL;
 }
 
-/* `before` is the lane's last transfer, NULL for none. By time, only one that came to its 4 GiB is followed by another:
- * any other ended because its sender saw the time end. */
-static bool lane_goes_on(const perf *all, unsigned lane, const perf_run *before)
+/* By time, only a transfer that came to its 4 GiB is followed by another: any other ended because its sender saw the
+ * time end. */
+static bool lane_goes_on(const perf *all, const perf_run *before)
 {
     if (all->net.interrupts.count > 0 || all->code != EXIT_CODE_DONE)
         return false;
     if (all->given->time_s.given)
-        return before == NULL ||
-               (before->work.info.stats.payload_bytes >= TRANSFER_MAX_BYTES && netblt_clock_now() < all->ends_at);
-    return all->lanes_left[lane] > 0;
-}
-
-static void go_on(perf *all, unsigned lane, const perf_run *before)
-{
-    if (!lane_goes_on(all, lane, before))
-        return;
-    if (!all->given->time_s.given)
-        all->lanes_left[lane]--;
-    if (begin_transfer(all, lane, before) != 0)
-        all->net.interrupts.leave = true;
+        return before->work.info.stats.payload_bytes >= TRANSFER_MAX_BYTES && netblt_clock_now() < all->ends_at;
+    return before->still_after > 0;
 }
 
 /* A finished transfer: ask, report, and the lane's next one. */
@@ -140,34 +111,103 @@ static void tend_active_run(perf *all, perf_run *run)
     if (asker != NULL)
         asker->about = NULL;
     perf_report_run(all, run);
-    go_on(all, run->lane, run);
+    if (lane_goes_on(all, run) && begin_transfer(all, run->lane, run) != 0)
+        all->net.interrupts.leave = true;
+}
+
+/* All buffers that may be under way must fit, even if the user wants less. */
+static uint64_t active_memory_bytes(const perf *all)
+{
+    uint64_t wanted = all->given->working_set.value;
+    uint64_t needed = (uint64_t)all->params.buffer_size * all->params.max_buffers;
+    return wanted > needed ? wanted : needed;
 }
 
 static int start_active(perf *all)
 {
-    unsigned lanes = (unsigned)all->given->parallel.value;
+    perf_memory *memory = all->given->role == NETBLT_SENDER ? &all->sent : &all->received;
     if (all->given->path.measure && round_trip_measure(&all->net) != 0)
         return -1;
-    if (all->net.interrupts.leave) /* meanwhile, by the network */
+    if (all->net.interrupts.leave || all->net.interrupts.count > 0) /* meanwhile, by the network or a signal */
         return 0;
-    if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
-        return -1;
-    if (prepare_memory(all, lanes, perf_memory_bytes(all->given->working_set.value, &all->params)) != 0)
+    if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0 ||
+        perf_make_memory(all, memory, active_memory_bytes(all)) != 0)
         return -1;
     all->began_at = netblt_clock_now();
-    all->lanes_left = calloc(lanes, sizeof *all->lanes_left);
-    if (all->lanes_left == NULL)
-        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
-    for (unsigned lane = 0; lane < lanes; lane++)
-        all->lanes_left[lane] = (unsigned)all->given->repeat.value;
     all->ends_at = all->began_at + all->given->time_s.value * 1000000;
-    for (unsigned lane = 0; lane < lanes && !all->net.interrupts.leave; lane++)
-        go_on(all, lane, NULL);
-    return all->net.interrupts.leave ? -1 : 0;
+    for (unsigned lane = 0; lane < all->given->parallel.value; lane++)
+        if (begin_transfer(all, lane, NULL) != 0)
+            return -1;
+    return 0;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------- */
+/* ---- the passive end -------------------------------------------------------------------------------------------- */
 
+/* What is sent: run->size and run->stop_at. False when the peer's wish makes no sense. */
+static bool read_wish(perf_run *run, const netblt_request *request)
+{
+    uint64_t value = 0;
+    switch (perf_wish_read(request->proposed.client_string, &value)) {
+    case PERF_WISH_SIZE:
+        run->size = value;
+        return value <= TRANSFER_MAX_BYTES;
+    case PERF_WISH_TIME:
+        run->size = TRANSFER_MAX_BYTES;
+        run->stop_at = run->work.started_at + value * 1000000;
+        return value > 0 && value <= TIME_MAX_S;
+    case PERF_WISH_FIGURES:
+        run->kind = PERF_FIGURES;
+        run->wanted_id = (uint32_t)value;
+        return perf_find(run->all, run->wanted_id) != NULL;
+    default:
+        return false;
+    }
+}
+
+static const char *find_objection(perf *all, perf_run *run, const netblt_request *request)
+{
+    size_t open = 0;
+    perf_run *other;
+    TAILQ_FOREACH(other, &all->runs, place)
+        open += !other->work.closed;
+    if (all->net.interrupts.count > 0)
+        return "shutting down";
+    if (open > RUNS_MAX)
+        return "busy: try again later";
+    if (request->role == NETBLT_SENDER && !read_wish(run, request))
+        return "this end is netblt perf";
+    return run->kind == PERF_DATA && all->served >= all->given->count.value ? "all were served: no more" : NULL;
+}
+
+static void accept_run(void *context, const netblt_request *request, netblt_answer *answer)
+{
+    perf *all = context;
+    perf_run *run = perf_add_run(all, PERF_DATA, request->role, false);
+    const char *objection = run == NULL ? "not enough memory" : find_objection(all, run, request);
+    answer->accept = objection == NULL;
+    if (objection != NULL) {
+        snprintf(answer->reason, sizeof answer->reason, "%s", objection);
+        if (run != NULL)
+            perf_remove_run(all, run);
+        return;
+    }
+    parameters_limit(all->given, run->work.role, &request->path, run->stop_at == 0 ? run->size : 0, &answer->limits);
+    parameters_limit_memory(all->given->working_set.value, &answer->limits);
+    answer->client = &all->client;
+    answer->context = run;
+    answer->options = station_connection_options(&all->net, true);
+    netblt_address_text(&request->path.foreign, run->peer);
+}
+
+static int start_passive(perf *all)
+{
+    if (perf_make_memory(all, &all->sent, all->given->working_set.value) != 0 ||
+        perf_make_memory(all, &all->received, all->given->working_set.value) != 0)
+        return -1;
+    return station_listen(&all->net, "a measurement", accept_run, all);
+}
+
+/* Peers whose figures were not yet known when they asked for them. */
 static void resume_waiting(perf *all)
 {
     perf_run *run;
@@ -180,113 +220,47 @@ static void resume_waiting(perf *all)
     }
 }
 
-/* A transfer of a validated peer, whose figures somebody may want. */
-static bool is_measurement(const perf_run *run)
-{
-    return run->kind == PERF_DATA && run->validated;
-}
-
-/* Forgets what is over; a passive end keeps the figures of the latest. */
-static void forget_old(perf *all)
-{
-    size_t kept = 0;
-    perf_run *next;
-    perf_run *run;
-    TAILQ_FOREACH(run, &all->runs, place)
-        kept += run->work.closed && is_measurement(run);
-    for (run = TAILQ_FIRST(&all->runs); run != NULL; run = next) {
-        bool data = is_measurement(run);
-        next = TAILQ_NEXT(run, place);
-        if (!run->work.closed || (data && !run->reported) || run->about != NULL)
-            continue;
-        if (run->work.active)
-            netblt_driver_disown_port(all->net.driver, run->work.info.local_port);
-        perf_run_strip(run);
-        if (data && !run->work.active && kept <= REMEMBERED_MAX)
-            continue;
-        kept -= data;
-        perf_run_forget(all, run);
-    }
-}
-
-/* A passive end's transfer counts once its peer is validated: forged OPENs must not use up --count. Peers may have been
- * accepted at the same time when only one more was to be served: then the first to be validated is. */
-static void note_validation(perf *all, perf_run *run)
-{
-    netblt_info info = {.unvalidated = true};
-    if (run->validated)
-        return;
-    if (run->work.connection != NULL && !run->work.finished)
-        netblt_get_info(run->work.connection, &info);
-    run->validated = !info.unvalidated || (run->work.finished && run->work.outcome == NETBLT_DONE);
-    if (!run->validated)
-        return;
-    all->served++;
-    if (all->served > all->given->count.value && !run->work.finished)
-        netblt_abort(run->work.connection, "all were served: no more", netblt_clock_now());
-}
-
-static void tend_passive_run(perf *all, perf_run *run)
-{
-    note_validation(all, run);
-    if (run->starved && run->work.connection != NULL && !run->work.finished)
-        netblt_abort(run->work.connection, "not enough memory", netblt_clock_now());
-    if (run->work.finished && run->validated)
-        perf_report_run(all, run);
-}
+/* ---- both ------------------------------------------------------------------------------------------------------- */
 
 static void tend(void *context)
 {
     perf *all = context;
     perf_run *run;
     TAILQ_FOREACH(run, &all->runs, place) {
-        if (run->kind != PERF_DATA || run->reported)
+        if (run->kind != PERF_DATA || run->reported || !run->work.finished)
             continue;
-        if (!run->work.active)
-            tend_passive_run(all, run);
-        else if (run->work.finished)
+        if (run->work.active)
             tend_active_run(all, run);
+        else if (run->validated)
+            perf_report_run(all, run);
     }
     resume_waiting(all);
-    forget_old(all);
+    perf_remove_old(all);
 }
 
-static bool all_closed(const perf *all)
+/* Nobody waits for forged peers to die, but when all are to end anyway. */
+static bool are_closed(const perf *all, bool only_validated)
 {
     perf_run *run;
     TAILQ_FOREACH(run, &all->runs, place)
-        if (!run->work.closed)
+        if (!run->work.closed && (!only_validated || run->validated || run->kind == PERF_FIGURES))
             return false;
     return true;
-}
-
-/* Nobody waits for forged peers to die. */
-static bool all_validated_closed(const perf *all)
-{
-    perf_run *run;
-    TAILQ_FOREACH(run, &all->runs, place)
-        if (!run->work.closed && (run->validated || run->kind == PERF_FIGURES))
-            return false;
-    return true;
-}
-
-static bool is_over(perf *all)
-{
-    if (!all->given->passive || all->net.interrupts.count > 0)
-        return all_closed(all);
-    if (all->ended < all->given->count.value)
-        return false;
-    if (all->linger_until == 0)
-        all->linger_until = netblt_clock_now() + LINGER_US;
-    return netblt_clock_now() >= all->linger_until && all_validated_closed(all);
 }
 
 static netblt_time next(void *context)
 {
     perf *all = context;
-    if (is_over(all))
-        return STATION_OVER;
-    return all->linger_until != 0 ? all->linger_until : NETBLT_TIME_NEVER;
+    netblt_time now = netblt_clock_now();
+    if (!all->given->passive || all->net.interrupts.count > 0)
+        return are_closed(all, false) ? STATION_OVER : NETBLT_TIME_NEVER;
+    if (all->ended < all->given->count.value)
+        return NETBLT_TIME_NEVER;
+    if (all->linger_until == 0)
+        all->linger_until = now + LINGER_US;
+    if (now < all->linger_until)
+        return all->linger_until;
+    return are_closed(all, true) ? STATION_OVER : NETBLT_TIME_NEVER;
 }
 
 static enum interruption interrupted(void *context, bool again)
@@ -310,52 +284,29 @@ static enum station_stage stage(const void *context)
     return STAGE_OPENING;
 }
 
-static int start_passive(perf *all)
-{
-    if (prepare_memory(all, 1, all->given->working_set.value) != 0)
-        return -1;
-    if (!perf_memory_new(&all->pattern, all->given->working_set.value) ||
-        !perf_memory_reserve(&all->scratch, all->given->working_set.value))
-        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "%s", NO_MEMORY);
-    return station_listen(&all->net, "a measurement", perf_accept, all);
-}
-
-static int start(perf *all)
-{
-    perf_report_begin(all);
-    all->began_at = netblt_clock_now();
-    return all->given->passive ? start_passive(all) : start_active(all);
-}
-
-static void tear_down(perf *all)
-{
-    station_close(&all->net);
-    while (!TAILQ_EMPTY(&all->runs))
-        perf_run_forget(all, TAILQ_FIRST(&all->runs));
-    while (all->spare_count > 0)
-        perf_memory_free(&all->spare[--all->spare_count]);
-    perf_memory_free(&all->pattern);
-    perf_memory_free(&all->scratch);
-    free(all->lanes_left);
-}
-
 enum exit_code command_perf(const options *given)
 {
-    perf *all = calloc(1, sizeof *all);
+    perf all = {
+        .given = given, .client = perf_client(), .code = EXIT_CODE_DONE, .runs = TAILQ_HEAD_INITIALIZER(all.runs)};
+    const station_plan plan = {.interrupted = interrupted,
+                               .stage = stage,
+                               .tend = tend,
+                               .next = next,
+                               .packets = perf_watch,
+                               .peers = given->passive ? "all peers" : "the peer",
+                               .failure = &all.failure,
+                               .context = &all};
     enum exit_code code;
-    station_plan plan = {
-        .interrupted = interrupted, .stage = stage, .tend = tend, .next = next, .packets = perf_watch, .context = all};
-    if (all == NULL)
-        return EXIT_CODE_LOCAL;
-    plan.failure = &all->failure;
-    plan.peers = given->passive ? "all peers" : "the peer";
-    all->given = given;
-    all->code = EXIT_CODE_DONE;
-    TAILQ_INIT(&all->runs);
-    if (station_open(&all->net, given, &plan) == 0 && start(all) == 0)
-        station_run(&all->net);
-    code = perf_report_end(all);
-    tear_down(all);
-    free(all);
+    if (station_open(&all.net, given, &plan) == 0) {
+        perf_report_begin(&all);
+        if ((given->passive ? start_passive(&all) : start_active(&all)) == 0)
+            station_run(&all.net);
+    }
+    code = perf_report_end(&all);
+    station_close(&all.net);
+    for (perf_run *run = TAILQ_FIRST(&all.runs); run != NULL; run = TAILQ_FIRST(&all.runs))
+        perf_remove_run(&all, run);
+    perf_free_memory(&all.sent);
+    perf_free_memory(&all.received);
     return code;
 }

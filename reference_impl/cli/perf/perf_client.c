@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The core's client for the transfers of `netblt perf`: their data or their figures. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/perf/perf.h"
+#include "core/base/bytes.h"
+#include "core/wire/wire.h"
 #include "io/clock.h"
 
 /* Headers are read here as they pass by: offsets of WIRE-02 and WIRE-10. */
@@ -10,8 +13,11 @@
 #define AT_LOCAL_PORT 6
 #define AT_FOREIGN_PORT 8
 #define AT_BUFFER 12
-#define TYPE_DATA 6
-#define TYPE_LDATA 7
+
+static uint8_t *buffer_in(const perf_memory *memory, uint64_t index, uint32_t capacity)
+{
+    return memory->bytes + index % (memory->size / capacity) * capacity;
+}
 
 /* ---- sending -------------------------------------------------------------------------------------------------- */
 
@@ -59,11 +65,7 @@ static enum netblt_send_buffer supply_data(perf_run *run, netblt_connection *con
 {
     uint64_t offset = index * capacity;
     uint64_t left = run->size > offset ? run->size - offset : 0;
-    if (run->memory.bytes == NULL) /* passive: the shared pattern */
-        perf_memory_share(&run->memory, &run->all->pattern);
-    if (run->memory.slot_bytes != capacity && !perf_memory_cut(&run->memory, capacity))
-        return NETBLT_SEND_BUFFER_WAIT; /* cannot be: the region was made for the largest proposal */
-    *data = perf_memory_buffer(&run->memory, index);
+    *data = buffer_in(&run->all->sent, index, capacity);
     *length = left < capacity ? (uint32_t)left : capacity;
     *last = left <= capacity || is_time_up(run, connection, offset + capacity);
     return NETBLT_SEND_BUFFER_READY;
@@ -98,45 +100,15 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 
 /* ---- receiving ------------------------------------------------------------------------------------------------ */
 
-/* Nobody reads what an unvalidated peer's buffer holds, so all of them may have the same: it costs nothing. */
-static uint8_t *provide_scratch(perf_run *run, uint32_t capacity)
-{
-    perf_memory *scratch = &run->all->scratch;
-    return capacity <= scratch->size ? scratch->bytes : NULL;
-}
-
-static void give_back(perf_run *run, const uint8_t *data)
-{
-    if (data != run->all->scratch.bytes)
-        perf_memory_give_back(&run->memory, data);
-}
-
+/* Figures are few: what does not fit is no figure of ours, and lands on what came before it. */
 static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     perf_run *run = context;
-    netblt_info info;
-    (void)index;
-    if (run->memory.bytes == NULL) { /* passive */
-        netblt_get_info(connection, &info);
-        if (info.unvalidated)
-            return provide_scratch(run, capacity);
-        run->starved = !perf_run_equip(run, &info.negotiated);
-        if (run->starved)
-            return NULL;
-    }
-    if (run->memory.slot_bytes != capacity && !perf_memory_cut(&run->memory, capacity))
-        return NULL;
-    return perf_memory_take(&run->memory);
-}
-
-/* Figures are few: what does not fit is no figure of ours. */
-static void keep_text(perf_run *run, const uint8_t *data, uint32_t length)
-{
-    uint32_t room = PERF_FIGURES_BYTES - 1 - run->text_bytes;
-    uint32_t kept = length < room ? length : room;
-    memcpy(run->text + run->text_bytes, data, kept);
-    run->text_bytes += kept;
-    run->text[run->text_bytes] = '\0';
+    uint64_t offset = index * capacity;
+    (void)connection;
+    if (run->kind == PERF_DATA)
+        return buffer_in(&run->all->received, index, capacity);
+    return (uint8_t *)run->text + (offset + capacity <= PERF_FIGURES_BYTES ? offset : 0);
 }
 
 /* Tenths of a second, and at most an hour of them: what comes later is in the totals only. */
@@ -166,29 +138,13 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     perf_run *run = context;
     (void)connection;
     (void)index;
+    (void)data;
     (void)last;
-    if (run->kind == PERF_FIGURES)
-        keep_text(run, data, length);
-    else
+    if (run->kind == PERF_DATA)
         count_delivered(run, netblt_clock_now(), length);
-    give_back(run, data);
-}
-
-static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
-{
-    (void)connection;
-    (void)index;
-    give_back(context, data);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------------------------- */
-
-static void opened(void *context, netblt_connection *connection)
-{
-    perf_run *run = context;
-    transfer_client.opened(context, connection);
-    netblt_get_info(connection, &run->work.info);
-}
 
 static void make_figures(perf_run *run)
 {
@@ -203,10 +159,25 @@ static void make_figures(perf_run *run)
     };
 }
 
+/* A passive end's transfer counts once its peer is validated: forged OPENs must not use up --count. Peers may have been
+ * accepted at the same time when only one more was to be served: then the first to be validated is. */
+static void validated(void *context, netblt_connection *connection)
+{
+    perf_run *run = context;
+    perf *all = run->all;
+    if (run->kind != PERF_DATA || run->validated)
+        return;
+    run->validated = true;
+    if (++all->served > all->given->count.value && !run->work.finished)
+        netblt_abort(connection, "all were served: no more", netblt_clock_now());
+}
+
 static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
 {
     perf_run *run = context;
     transfer_client.finished(context, connection, outcome);
+    if (outcome->result == NETBLT_DONE) /* nobody else can have come to this end */
+        validated(run, connection);
     run->cpu_s = perf_cpu_s() - run->cpu_started_s;
     if (run->kind == PERF_DATA)
         make_figures(run);
@@ -214,41 +185,29 @@ static void finished(void *context, netblt_connection *connection, const netblt_
         perf_figures_read(run->text, &run->about->others);
 }
 
-static void closed(void *context, netblt_connection *connection)
+netblt_client perf_client(void)
 {
-    transfer_client.closed(context, connection);
+    return (netblt_client){
+        .size = sizeof(netblt_client),
+        .get_send_buffer = get_send_buffer,
+        .get_receive_buffer = get_receive_buffer,
+        .deliver = deliver,
+        .opened = transfer_client.opened,
+        .validated = validated,
+        .finished = finished,
+        .closed = transfer_client.closed,
+    };
 }
-
-const netblt_client perf_client = {
-    .size = sizeof(netblt_client),
-    .get_send_buffer = get_send_buffer,
-    .get_receive_buffer = get_receive_buffer,
-    .deliver = deliver,
-    .discard = discard,
-    .opened = opened,
-    .finished = finished,
-    .closed = closed,
-};
 
 /* ---- the stopwatch -------------------------------------------------------------------------------------------- */
-
-static uint16_t get16(const uint8_t *from)
-{
-    return (uint16_t)(from[0] << 8 | from[1]);
-}
-
-static uint32_t get32(const uint8_t *from)
-{
-    return (uint32_t)get16(from) << 16 | get16(from + 2);
-}
 
 static bool is_of(const perf_run *run, const netblt_passing *passing, const uint8_t *packet)
 {
     const uint8_t *ours = packet + (passing->sent ? AT_LOCAL_PORT : AT_FOREIGN_PORT);
     const uint8_t *theirs = packet + (passing->sent ? AT_FOREIGN_PORT : AT_LOCAL_PORT);
     const netblt_address *foreign = &passing->path->foreign;
-    return run->kind == PERF_DATA && run->work.opened && run->work.info.local_port == get16(ours) &&
-           run->work.info.foreign_port == get16(theirs) && run->work.info.path.foreign.length == foreign->length &&
+    return run->kind == PERF_DATA && run->work.opened && run->work.info.local_port == nb_get16(ours) &&
+           run->work.info.foreign_port == nb_get16(theirs) && run->work.info.path.foreign.length == foreign->length &&
            memcmp(run->work.info.path.foreign.bytes, foreign->bytes, foreign->length) == 0;
 }
 
@@ -258,13 +217,13 @@ void perf_watch(void *context, const netblt_passing *passing)
     perf_run *run = NULL; /* that of the packet before, most of the time */
     for (size_t offset = 0; offset + NETBLT_DATA_HEADER_BYTES <= passing->length; offset += passing->segment_bytes) {
         const uint8_t *packet = passing->packets + offset;
-        if (packet[AT_TYPE] != TYPE_DATA && packet[AT_TYPE] != TYPE_LDATA)
+        if (packet[AT_TYPE] != NB_DATA && packet[AT_TYPE] != NB_LDATA)
             continue;
         if (run == NULL || !is_of(run, passing, packet))
             TAILQ_FOREACH(run, &all->runs, place)
                 if (is_of(run, passing, packet))
                     break;
         if (run != NULL && !run->work.finished)
-            stopwatch_see(&run->watch, get32(packet + AT_BUFFER), passing->at);
+            stopwatch_see(&run->watch, nb_get32(packet + AT_BUFFER), passing->at);
     }
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables and JSON of `netblt perf`. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,43 +23,30 @@ struct row {
     const perf_figures *receiver;
     bool loss_known;
     uint64_t lost;
-    double seconds;
-    double setup_seconds;
-    double data_seconds;
     double real_bps;
     double steady_bps; /* the sender's if it is known, else the receiver's */
     bool is_steady;
 };
 
-static double choose_steady(const struct row *row)
+static struct row make_row(const perf_run *run, const summary *end)
 {
-    return row->sender->known && row->sender->steady_bps > 0 ? (double)row->sender->steady_bps
-                                                             : (double)row->receiver->steady_bps;
-}
-
-static bool agree(const struct row *row)
-{
-    double sent = (double)row->sender->steady_bps;
-    double received = (double)row->receiver->steady_bps;
-    double apart = sent > received ? sent - received : received - sent;
-    return row->sender->known && row->receiver->known && sent > 0 && apart <= STEADY_TOLERANCE * sent;
-}
-
-static struct row make_row(const perf_run *run)
-{
-    const netblt_stats *stats = &run->work.info.stats;
     bool sends = run->work.role == NETBLT_SENDER;
-    struct row row = {.sender = sends ? &run->own : &run->others, .receiver = sends ? &run->others : &run->own};
-    row.loss_known = row.sender->known && row.receiver->known;
-    if (row.loss_known && row.sender->data_packets > row.receiver->data_packets)
-        row.lost = row.sender->data_packets - row.receiver->data_packets;
-    row.seconds = transfer_seconds(run->work.started_at, run->work.finished_at);
-    row.setup_seconds = transfer_seconds(run->work.started_at, stats->opened_at);
-    row.data_seconds = transfer_seconds(stats->first_data_at, stats->last_buffer_at);
-    row.real_bps = summary_rate(stats->payload_bytes, row.seconds);
-    row.steady_bps = choose_steady(&row);
-    row.is_steady = agree(&row);
-    return row;
+    const perf_figures *sender = sends ? &run->own : &run->others;
+    const perf_figures *receiver = sends ? &run->others : &run->own;
+    double sent_bps = (double)sender->steady_bps; /* 0 when not known */
+    double received_bps = (double)receiver->steady_bps;
+    double apart = sent_bps > received_bps ? sent_bps - received_bps : received_bps - sent_bps;
+    bool both_known = sender->known && receiver->known;
+    bool lost = both_known && sender->data_packets > receiver->data_packets;
+    return (struct row){
+        .sender = sender,
+        .receiver = receiver,
+        .loss_known = both_known,
+        .lost = lost ? sender->data_packets - receiver->data_packets : 0,
+        .real_bps = summary_rate(run->work.info.stats.payload_bytes, end->seconds),
+        .steady_bps = sent_bps > 0 ? sent_bps : received_bps,
+        .is_steady = both_known && sent_bps > 0 && apart <= STEADY_TOLERANCE * sent_bps,
+    };
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
@@ -100,17 +88,17 @@ static json_t *transfer_object(const perf_run *run, const struct row *row, const
     const perf_figures *receiver = row->receiver;
     json_t *object = json_pack(
         "{s:i, s:s, s:s, s:o, s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:b, s:I, s:o, s:o, s:o, s:o, s:o, "
-        "s:I, "
-        "s:o, s:f}",
+        "s:I, s:o, s:f}",
         "lane", (int)run->lane, "peer", run->peer, "result", end->result, "reason", json_text(end->reason), "role",
         text_role(end->role), "active", (int)end->active, "bytes", JSON_WHOLE(stats->payload_bytes), "seconds",
-        row->seconds, "setup_seconds", row->setup_seconds, "data_seconds", row->data_seconds, "goodput_bps",
-        row->real_bps, "steady_bps", json_positive(row->steady_bps), "sender_steady_bps",
-        json_positive((double)sender->steady_bps), "receiver_steady_bps", json_positive((double)receiver->steady_bps),
-        "steady", (int)row->is_steady, "packets_sent", JSON_WHOLE(stats->packets_sent), "data_packets_sent",
-        json_known(sender->known, sender->data_packets), "data_packets_received",
-        json_known(receiver->known, receiver->data_packets), "packets_lost", json_known(row->loss_known, row->lost),
-        "packets_retransmitted", json_known(sender->known, sender->retransmitted), "data_timeouts",
+        end->seconds, "setup_seconds", transfer_seconds(run->work.started_at, stats->opened_at), "data_seconds",
+        end->steady_seconds, "goodput_bps", row->real_bps, "steady_bps", json_positive(row->steady_bps),
+        "sender_steady_bps", json_positive((double)sender->steady_bps), "receiver_steady_bps",
+        json_positive((double)receiver->steady_bps), "steady", (int)row->is_steady, "packets_sent",
+        JSON_WHOLE(stats->packets_sent), "data_packets_sent", json_known(sender->known, sender->data_packets),
+        "data_packets_received", json_known(receiver->known, receiver->data_packets), "packets_lost",
+        json_known(row->loss_known, row->lost), "packets_retransmitted",
+        json_known(sender->known, sender->retransmitted), "data_timeouts",
         json_known(receiver->known, receiver->data_timeouts), "wire_bytes", JSON_WHOLE(end->wire_bytes),
         "round_trip_seconds", json_positive((double)stats->round_trip_us / 1e6), "cpu_seconds", run->cpu_s);
     if (run->intervals != NULL) {
@@ -128,22 +116,18 @@ static void add_up(perf *all, const perf_run *run, const struct row *row, const 
 {
     struct perf_totals *totals = &all->totals;
     all->ended++;
-    totals->transfers++;
     totals->bytes += run->work.info.stats.payload_bytes;
     totals->lost += row->lost;
-    totals->lost_known = totals->lost_known && row->loss_known;
+    totals->lost_unknown |= !row->loss_known;
     totals->retransmitted += row->sender->retransmitted;
-    totals->retransmitted_known = totals->retransmitted_known && row->sender->known;
+    totals->retransmitted_unknown |= !row->sender->known;
     totals->data_timeouts += row->receiver->data_timeouts;
-    totals->data_timeouts_known = totals->data_timeouts_known && row->receiver->known;
+    totals->data_timeouts_unknown |= !row->receiver->known;
     totals->wire_bytes += end->wire_bytes;
 }
 
 void perf_report_begin(perf *all)
 {
-    all->totals.lost_known = true;
-    all->totals.retransmitted_known = true;
-    all->totals.data_timeouts_known = true;
     if (all->given->json && !all->given->passive)
         all->transfers = json_array();
     else if (!all->given->json && (!all->given->quiet || !all->given->passive))
@@ -153,9 +137,9 @@ void perf_report_begin(perf *all)
 
 void perf_report_run(perf *all, perf_run *run)
 {
-    struct row row = make_row(run);
     summary end;
     enum exit_code code = transfer_judge(&run->work, &end);
+    struct row row = make_row(run, &end);
     run->reported = true;
     add_up(all, run, &row, &end);
     if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && run->work.active)
@@ -174,51 +158,45 @@ static json_t *totals_object(const perf *all)
 {
     const struct perf_totals *totals = &all->totals;
     double seconds = transfer_seconds(all->began_at, netblt_clock_now());
-    return json_pack("{s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:I, s:f}", "transfers", JSON_WHOLE(totals->transfers),
-                     "bytes", JSON_WHOLE(totals->bytes), "seconds", seconds, "goodput_bps",
-                     summary_rate(totals->bytes, seconds), "packets_lost", json_known(totals->lost_known, totals->lost),
-                     "packets_retransmitted", json_known(totals->retransmitted_known, totals->retransmitted),
-                     "data_timeouts", json_known(totals->data_timeouts_known, totals->data_timeouts), "wire_bytes",
+    return json_pack("{s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:I, s:f}", "transfers", JSON_WHOLE(all->ended), "bytes",
+                     JSON_WHOLE(totals->bytes), "seconds", seconds, "goodput_bps", summary_rate(totals->bytes, seconds),
+                     "packets_lost", json_known(!totals->lost_unknown, totals->lost), "packets_retransmitted",
+                     json_known(!totals->retransmitted_unknown, totals->retransmitted), "data_timeouts",
+                     json_known(!totals->data_timeouts_unknown, totals->data_timeouts), "wire_bytes",
                      JSON_WHOLE(totals->wire_bytes), "cpu_seconds", perf_cpu_s());
 }
 
-/* Sets what the whole came to. */
+/* The whole, when nothing failed outside of the transfers. Sets result and reason. */
 static enum exit_code judge_all(const perf *all, const char **result, const char **reason)
 {
-    *reason = "done";
-    *result = "done";
-    if (all->failure.kind != NETBLT_FAILURE_NONE) {
-        *reason = all->failure.text;
-        *result = all->failure.kind == NETBLT_FAILURE_UNREACHABLE ? "unreachable" : "local-error";
-        return transfer_exit_code_of(&all->failure);
-    }
     if (all->net.interrupts.count > 0) {
         *result = "interrupted";
         *reason = "interrupted by the user";
         return EXIT_CODE_INTERRUPTED;
     }
-    if (all->code != EXIT_CODE_DONE) {
-        *result = all->code == EXIT_CODE_UNREACHABLE ? "unreachable" : "failed";
-        *reason = "see the transfers";
-    }
+    *result = all->code == EXIT_CODE_DONE ? "done" : all->code == EXIT_CODE_UNREACHABLE ? "unreachable" : "failed";
+    *reason = all->code == EXIT_CODE_DONE ? "done" : "see the transfers";
     return all->code;
 }
 
 enum exit_code perf_report_end(perf *all)
 {
+    bool failed = all->failure.kind != NETBLT_FAILURE_NONE;
+    summary end = {.result = NULL};
     const char *result;
     const char *reason;
     enum exit_code code = judge_all(all, &result, &reason);
-    if (all->failure.kind != NETBLT_FAILURE_NONE)
+    if (failed) {
+        code = transfer_judge_failure(all->given, &all->failure, &end);
+        result = end.result;
+        reason = end.reason;
         report_error("%s", reason);
-    if (all->transfers != NULL) {
+    }
+    if (all->transfers != NULL)
         report_object(json_pack("{s:s, s:o, s:s, s:b, s:o, s:o}", "result", result, "reason", json_text(reason), "role",
                                 text_role(all->given->role), "active", 1, "transfers", all->transfers, "totals",
                                 totals_object(all)));
-    } else if (all->given->json && all->failure.kind != NETBLT_FAILURE_NONE) {
-        summary end;
-        (void)transfer_judge_failure(all->given, &all->failure, &end);
+    else if (all->given->json && failed)
         report_object(summary_object(&end));
-    }
     return code;
 }

@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of transfers of `netblt perf`, and their memory. */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "cli/perf/perf.h"
+#include "io/clock.h"
+
+/* Transfers that are over and whose figures can still be asked for. */
+#define REMEMBERED_MAX 256
 
 double perf_cpu_s(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
-           ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec) / 1e6;
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-perf_run *perf_run_new(perf *all, enum perf_kind kind, enum netblt_role role, bool active)
+perf_run *perf_add_run(perf *all, enum perf_kind kind, enum netblt_role role, bool active)
 {
     perf_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return NULL;
-    *run = (perf_run){.work = {.net = &all->net, .role = role, .active = active, .peer = run->peer},
-                      .all = all,
-                      .kind = kind,
-                      .validated = active};
+    run->work = (transfer){
+        .net = &all->net, .role = role, .active = active, .peer = run->peer, .started_at = netblt_clock_now()};
+    run->all = all;
+    run->kind = kind;
+    run->validated = active;
+    run->cpu_started_s = perf_cpu_s();
     TAILQ_INSERT_TAIL(&all->runs, run, place);
     return run;
 }
 
-void perf_run_forget(perf *all, perf_run *run)
+void perf_remove_run(perf *all, perf_run *run)
 {
     TAILQ_REMOVE(&all->runs, run, place);
-    perf_run_strip(run);
     json_decref(run->intervals);
     free(run);
 }
@@ -43,33 +50,62 @@ perf_run *perf_find(perf *all, uint32_t unique_id)
     return NULL;
 }
 
-size_t perf_memory_bytes(uint64_t wanted, const netblt_params *params)
+/* A transfer of a validated peer, whose figures somebody may want. */
+static bool is_measurement(const perf_run *run)
 {
-    uint64_t needed = (uint64_t)params->buffer_size * params->max_buffers;
-    return (size_t)(wanted > needed ? wanted : needed);
+    return run->kind == PERF_DATA && run->validated;
 }
 
-bool perf_run_equip(perf_run *run, const netblt_params *params)
+void perf_remove_old(perf *all)
 {
-    perf *all = run->all;
-    uint64_t wanted = run->kind == PERF_DATA ? all->given->working_set.value : 0; /* figures are a few bytes */
-    size_t size = perf_memory_bytes(wanted, params);
-    if (all->spare_count > 0 && all->spare[all->spare_count - 1].size >= size) {
-        run->memory = all->spare[--all->spare_count];
-        return true;
+    size_t kept = 0;
+    perf_run *next;
+    perf_run *run;
+    TAILQ_FOREACH(run, &all->runs, place)
+        kept += run->work.closed && is_measurement(run);
+    for (run = TAILQ_FIRST(&all->runs); run != NULL; run = next) {
+        bool data = is_measurement(run);
+        next = TAILQ_NEXT(run, place);
+        if (!run->work.closed || (data && !run->reported) || run->about != NULL)
+            continue;
+        if (run->work.active)
+            netblt_driver_disown_port(all->net.driver, run->work.info.local_port);
+        else if (data && kept <= REMEMBERED_MAX)
+            continue;
+        kept -= data;
+        perf_remove_run(all, run);
     }
-    return run->work.active ? perf_memory_new(&run->memory, size) : perf_memory_reserve(&run->memory, size);
 }
 
-void perf_run_strip(perf_run *run)
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+/* xorshift64: noise that no link layer compresses, at memory speed. */
+static void fill_with_noise(uint8_t *bytes, size_t size)
 {
-    perf *all = run->all;
-    if (run->memory.bytes == NULL)
-        return;
-    run->memory.slot_bytes = 0;
-    if (all->spare_count < PERF_RUNS_MAX && !run->memory.shared)
-        all->spare[all->spare_count++] = run->memory;
-    else
-        perf_memory_free(&run->memory);
-    run->memory = (perf_memory){.size = 0};
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i + sizeof state <= size; i += sizeof state) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        memcpy(bytes + i, &state, sizeof state);
+    }
+}
+
+/* Every page is there afterwards: touching memory for the first time may take a second, which belongs neither between
+ * OPEN and RESPONSE nor into a measurement by time. */
+int perf_make_memory(perf *all, perf_memory *memory, uint64_t size)
+{
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory: choose a smaller --working-set");
+    (void)madvise(bytes, size, MADV_HUGEPAGE); /* fewer TLB misses, where the kernel likes */
+    fill_with_noise(bytes, size);
+    *memory = (perf_memory){.bytes = bytes, .size = size};
+    return 0;
+}
+
+void perf_free_memory(perf_memory *memory)
+{
+    if (memory->bytes != NULL)
+        munmap(memory->bytes, memory->size);
 }

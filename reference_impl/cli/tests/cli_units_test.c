@@ -289,14 +289,12 @@ static void a_transfer_that_continues_another_keeps_the_pair_that_was_found(void
     CHECK(params.burst_size == 200 && params.burst_interval_ms == 1);
 }
 
-static void a_pair_that_the_user_names_stays_his(void)
+static void a_fixed_pair_stays_as_it_is(void)
 {
     const netblt_info before = {.burst_size = 200, .burst_interval_ms = 1};
     const options fixed = {.rate = NETBLT_RATE_FIXED};
-    const options named = {.rate = NETBLT_RATE_AUTO, .burst_size = {.given = true, .value = 8}};
     netblt_params params = {.burst_size = 8, .burst_interval_ms = 20};
     perf_next_params(&fixed, &before, &params);
-    perf_next_params(&named, &before, &params);
     CHECK(params.burst_size == 8 && params.burst_interval_ms == 20);
 }
 
@@ -363,7 +361,7 @@ int main(void)
     wishes_are_read_as_they_were_written();
     figures_are_whole_or_not_known();
     a_transfer_that_continues_another_keeps_the_pair_that_was_found();
-    a_pair_that_the_user_names_stays_his();
+    a_fixed_pair_stays_as_it_is();
     a_tally_counts_each_key_by_itself();
     a_file_is_looked_at_without_being_opened();
     return 0;

@@ -30,8 +30,7 @@ typedef struct transfer {
 
     netblt_connection *connection; /* NULL before it is known and after it is closed */
     bool opened;
-    bool ends_in_hash; /* once opened: the data end in their SHA-256 (digest.h) */
-    bool finished;     /* `outcome`, `info` and `reason` are final */
+    bool finished; /* `outcome`, `info` and `reason` are final */
     bool closed;
     bool interrupted; /* a signal asked for the end */
     enum netblt_result outcome;

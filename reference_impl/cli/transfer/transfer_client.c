@@ -94,13 +94,13 @@ static void complete(void *context, netblt_connection *connection)
 void transfer_set_source(transfer *work, source *from)
 {
     work->from = from;
-    source_end_in_digest(from, work->ends_in_hash);
+    source_end_in_digest(from, work->info.ends_in_hash);
 }
 
 void transfer_set_sink(transfer *work, sink *to)
 {
     work->to = to;
-    sink_expect_digest(to, work->ends_in_hash);
+    sink_expect_digest(to, work->info.ends_in_hash);
     if (work->early_bytes != 0)
         sink_adopt(to, &work->early, work->early_bytes);
 }
@@ -108,11 +108,9 @@ void transfer_set_sink(transfer *work, sink *to)
 static void opened(void *context, netblt_connection *connection)
 {
     transfer *work = context;
-    netblt_info info;
     work->connection = connection;
     work->opened = true;
-    netblt_get_info(connection, &info);
-    work->ends_in_hash = info.ends_in_hash;
+    netblt_get_info(connection, &work->info);
     if (work->from != NULL)
         transfer_set_source(work, work->from);
     if (work->to != NULL)
