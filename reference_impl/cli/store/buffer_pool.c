@@ -1,60 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory for buffers under way: see buffer_pool.h. */
 #include "cli/store/buffer_pool.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-static bool enlarge(uint8_t ***array, size_t capacity)
+pool_buffer *buffer_pool_find(const uint8_t *bytes)
 {
-    uint8_t **larger = realloc(*array, capacity * sizeof *larger);
-    if (larger != NULL)
-        *array = larger;
-    return larger != NULL;
-}
-
-static bool make_room(buffer_pool *pool)
-{
-    size_t capacity = pool->capacity == 0 ? 16 : pool->capacity * 2;
-    if (pool->count < pool->capacity)
-        return true;
-    if (!enlarge(&pool->all, capacity) || !enlarge(&pool->idle, capacity))
-        return false;
-    pool->capacity = capacity;
-    return true;
+    return (pool_buffer *)(uintptr_t)(bytes - offsetof(pool_buffer, bytes));
 }
 
 uint8_t *buffer_pool_take(buffer_pool *pool, size_t bytes)
 {
-    uint8_t *buffer;
+    pool_buffer *buffer = SLIST_FIRST(&pool->idle);
     assert(pool->buffer_bytes == 0 || pool->buffer_bytes == bytes);
     pool->buffer_bytes = bytes;
-    if (pool->idle_count > 0) {
-        pool->taken++;
-        return pool->idle[--pool->idle_count];
-    }
-    buffer = make_room(pool) ? malloc(bytes) : NULL;
     if (buffer != NULL) {
-        pool->all[pool->count++] = buffer;
-        pool->taken++;
+        SLIST_REMOVE_HEAD(&pool->idle, of_idle);
+    } else {
+        buffer = malloc(sizeof *buffer + bytes);
+        if (buffer == NULL)
+            return NULL;
+        SLIST_INSERT_HEAD(&pool->all, buffer, of_all);
     }
-    return buffer;
+    pool->taken++;
+    return buffer->bytes;
 }
 
-void buffer_pool_give_back(buffer_pool *pool, uint8_t *buffer)
+void buffer_pool_give_back(buffer_pool *pool, const uint8_t *bytes)
 {
-    if (buffer == NULL)
+    pool_buffer *buffer;
+    if (bytes == NULL)
         return;
-    assert(pool->taken > 0 && pool->idle_count < pool->count);
+    assert(pool->taken > 0);
     pool->taken--;
-    pool->idle[pool->idle_count++] = buffer;
+    buffer = buffer_pool_find(bytes);
+    SLIST_INSERT_HEAD(&pool->idle, buffer, of_idle);
 }
 
 void buffer_pool_clear(buffer_pool *pool)
 {
-    for (size_t i = 0; i < pool->count; i++)
-        free(pool->all[i]);
-    free(pool->all);
-    free(pool->idle);
+    pool_buffer *next;
+    for (pool_buffer *buffer = SLIST_FIRST(&pool->all); buffer != NULL; buffer = next) {
+        next = SLIST_NEXT(buffer, of_all);
+        free(buffer);
+    }
     *pool = (buffer_pool){0};
 }

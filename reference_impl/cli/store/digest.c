@@ -18,17 +18,16 @@ struct digest {
     void *pass_context;
 };
 
-digest *digest_new(void)
+digest *digest_new(netblt_failure *failure)
 {
     digest *sum = calloc(1, sizeof *sum);
-    if (sum == NULL)
-        return NULL;
-    sum->context = EVP_MD_CTX_new();
-    if (sum->context == NULL || EVP_DigestInit_ex(sum->context, EVP_sha256(), NULL) != 1) {
-        digest_free(sum);
-        return NULL;
-    }
-    return sum;
+    if (sum != NULL)
+        sum->context = EVP_MD_CTX_new();
+    if (sum != NULL && sum->context != NULL && EVP_DigestInit_ex(sum->context, EVP_sha256(), NULL) == 1)
+        return sum;
+    digest_free(sum);
+    netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot compute SHA-256: not enough memory, or OpenSSL forbids it");
+    return NULL;
 }
 
 void digest_free(digest *sum)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "io/failure.h"
+
 /* Two netblt commands end the data of a transfer with their SHA-256 (netblt_options.ends_in_hash): DIGEST_BYTES bytes
  * that are not part of the file. */
 typedef struct digest digest;
@@ -14,8 +16,8 @@ typedef struct digest digest;
 #define DIGEST_BYTES 32
 #define DIGEST_TEXT_BYTES 65 /* 64 hexadecimal digits and a NUL */
 
-/* NULL when memory is short or the library has no SHA-256. */
-digest *digest_new(void);
+/* NULL with *failure when memory is short or the library has no SHA-256. */
+digest *digest_new(netblt_failure *failure);
 void digest_free(digest *sum); /* NULL is allowed */
 /* Whether the last DIGEST_BYTES bytes that will be added are the digest of all others (default: no). Before the first
  * byte is added. */

@@ -15,20 +15,8 @@
 #include "cli/process/signals.h"
 
 #define TEMPORARY_PREFIX ".netblt-"
-#define TEMPORARY_NAME_BYTES 24
 /* A temporary name may be taken again between the moments in which it is found stale and in which it is used. */
 #define NAME_TRIES 4
-
-struct file_place {
-    int dir_fd;
-    char *dir; /* the directory's path; NULL when only dir_fd counts */
-    char *target;
-    bool replace;
-    bool sync;
-    bool named; /* the file has its final name */
-    int fd;
-    char temporary[TEMPORARY_NAME_BYTES]; /* empty while the file has no temporary name */
-};
 
 /* ---- temporary names ------------------------------------------------------------------------------------------ */
 
@@ -38,9 +26,9 @@ bool place_is_temporary_name(const char *name)
     return name[0] == '.' && strstr(name, TEMPORARY_PREFIX) != NULL;
 }
 
-static void name_temporary(unsigned number, char name[TEMPORARY_NAME_BYTES])
+static void name_temporary(unsigned number, char name[PLACE_TEMPORARY_NAME_BYTES])
 {
-    snprintf(name, TEMPORARY_NAME_BYTES, TEMPORARY_PREFIX "%u", number);
+    snprintf(name, PLACE_TEMPORARY_NAME_BYTES, TEMPORARY_PREFIX "%u", number);
 }
 
 /* False when another process holds the lock. A file system without locks locks nothing, and then nothing is stale. */
@@ -84,7 +72,7 @@ static bool remove_if_stale(int dir_fd, const char *name)
 
 void place_remove_stale(int dir_fd)
 {
-    char name[TEMPORARY_NAME_BYTES];
+    char name[PLACE_TEMPORARY_NAME_BYTES];
     for (unsigned i = 0; i < PLACE_TEMPORARY_NAMES; i++) {
         name_temporary(i, name);
         remove_if_stale(dir_fd, name);
@@ -94,7 +82,7 @@ void place_remove_stale(int dir_fd)
 /* Calls `take` with temporary names until one is free. 0, or -1 with errno. */
 static int take_temporary_name(file_place *at, int (*take)(file_place *at, const char *name))
 {
-    char name[TEMPORARY_NAME_BYTES];
+    char name[PLACE_TEMPORARY_NAME_BYTES];
     for (unsigned i = 0; i < PLACE_TEMPORARY_NAMES; i++) {
         name_temporary(i, name);
         for (unsigned tries = 0; tries < NAME_TRIES; tries++) {
@@ -229,16 +217,6 @@ void place_end(file_place *at)
     free(at);
 }
 
-int place_fd(const file_place *at)
-{
-    return at->fd;
-}
-
-int place_directory(const file_place *at)
-{
-    return at->dir_fd;
-}
-
 int place_find_lost(const file_place *at)
 {
     struct stat named;
@@ -331,9 +309,4 @@ int place_settle(file_place *at)
         return errno;
     at->named = true;
     return at->sync ? sync_directory(at) : 0;
-}
-
-bool place_is_named(const file_place *at)
-{
-    return at->named;
 }

@@ -14,9 +14,19 @@
  * that is killed then leaves it behind. Every file has an exclusive flock() before it has a temporary name and keeps it
  * to its end: a file with a temporary name whose lock can be taken belongs to nobody, and place_remove_stale() removes
  * it. */
-typedef struct file_place file_place;
-
 #define PLACE_TEMPORARY_NAMES 256
+#define PLACE_TEMPORARY_NAME_BYTES 24
+
+typedef struct file_place {
+    int dir_fd; /* O_PATH */
+    char *dir;  /* the directory's path; NULL when only dir_fd counts */
+    char *target;
+    bool replace;
+    bool sync;
+    bool named;                                 /* the file has its final name */
+    int fd;                                     /* the file, for reading and writing */
+    char temporary[PLACE_TEMPORARY_NAME_BYTES]; /* empty while the file has no temporary name */
+} file_place;
 
 /* Begins a file that is to be `target` in the directory `dir_fd`, which it takes over. `dir` is the directory's path,
  * which must still mean the same directory at the end, or NULL when only `dir_fd` counts. Without `replace` no file of
@@ -26,8 +36,6 @@ file_place *place_begin(int dir_fd, const char *dir, const char *target, bool re
 /* Removes a file that has not got its name. NULL is allowed. */
 void place_end(file_place *at);
 
-/* The file, for reading and writing. */
-int place_fd(const file_place *at);
 /* Whether the file cannot get its name any more, as its directory was removed or moved. 0, or an errno value. */
 int place_find_lost(const file_place *at);
 
@@ -35,11 +43,9 @@ int place_find_lost(const file_place *at);
 /* The file's data are on disk, if that is wanted. */
 int place_sync(file_place *at);
 /* Gives the file its name, in one atomic step, and syncs the directory, if that is wanted. An error of the latter
- * leaves the file there: place_is_named(). */
+ * leaves the file there: file_place.named. */
 int place_settle(file_place *at);
-bool place_is_named(const file_place *at);
 
-int place_directory(const file_place *at);
 /* Removes files with temporary names in the directory `dir_fd` that belong to no process any more. */
 void place_remove_stale(int dir_fd);
 

@@ -5,43 +5,37 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/store/writer.h"
-
-struct sink {
-    const char *name; /* for messages */
-    writer_target target;
-    sink_writer *writer;   /* NULL before the first buffer: peers that send nothing cost no thread */
-    int directory;         /* of a file, O_PATH; -1: no file */
-    uint32_t buffer_bytes; /* known once the first buffer is provided */
-    buffer_pool pool;
-    digest *sum;
-    netblt_failure failure;
-    int error; /* an errno value with it */
-    bool finishing;
-};
+#include "cli/store/sink_thread.h"
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 static sink *sink_new(const char *name, const sink_how *how, netblt_failure *failure)
 {
     sink *to = calloc(1, sizeof *to);
-    digest *sum = digest_new();
-    if (to == NULL || sum == NULL) {
-        free(to);
-        digest_free(sum);
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot compute SHA-256: not enough memory, or OpenSSL forbids it");
+    if (to == NULL) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
         return NULL;
     }
-    *to = (sink){
-        .name = name, .target = {.stream_fd = -1, .stop_fd = -1, .wake_fd = how->wake_fd}, .directory = -1, .sum = sum};
-    return to;
+    to->name = name;
+    to->stream_fd = -1;
+    to->stop_fd = -1;
+    to->wake_fd = how->wake_fd;
+    pthread_mutex_init(&to->mutex, NULL);
+    pthread_cond_init(&to->changed, NULL);
+    STAILQ_INIT(&to->queue);
+    STAILQ_INIT(&to->back);
+    to->sum = digest_new(failure);
+    if (to->sum != NULL)
+        return to;
+    sink_close(to);
+    return NULL;
 }
 
 /* A device, a FIFO, a terminal under the target's name is written to, as any program would; only a plain file is
@@ -75,8 +69,8 @@ static sink *open_stream(const char *name, int fd, const sink_how *how, netblt_f
         close(fd);
         return NULL;
     }
-    to->target.stream_fd = fd;
-    to->target.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    to->stream_fd = fd;
+    to->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return to;
 }
 
@@ -96,9 +90,8 @@ sink *sink_open_at(int dir_fd, const char *dir, const char *target, const sink_h
         close(dir_fd);
         return NULL;
     }
-    to->directory = dir_fd;
-    to->target.at = place_begin(dir_fd, dir, target, how->replace, how->sync);
-    if (to->target.at == NULL) {
+    to->at = place_begin(dir_fd, dir, target, how->replace, how->sync);
+    if (to->at == NULL) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s; %s", name, strerror(errno), advise(errno));
         sink_close(to);
         return NULL;
@@ -127,21 +120,17 @@ static char *find_target(const char *path, netblt_failure *failure)
 static sink *open_file(const char *path, const sink_how *how, netblt_failure *failure)
 {
     char *target = find_target(path, failure);
-    char *slash = target == NULL ? NULL : strrchr(target, '/');
-    char *dir;
+    char *copy = target == NULL ? NULL : strdup(target);
+    const char *dir = copy == NULL ? NULL : dirname(copy);
     sink *to = NULL;
-    int dir_fd;
-    if (target == NULL)
-        return NULL;
-    dir = slash == NULL ? strdup(".") : slash == target ? strdup("/") : strndup(target, (size_t)(slash - target));
-    dir_fd = dir == NULL ? -1 : open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int dir_fd = dir == NULL ? -1 : open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd >= 0) {
         place_remove_stale(dir_fd);
-        to = sink_open_at(dir_fd, dir, slash == NULL ? target : slash + 1, how, path, failure);
-    } else {
+        to = sink_open_at(dir_fd, dir, basename(target), how, path, failure);
+    } else if (target != NULL) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s; %s", path, strerror(errno), advise(errno));
     }
-    free(dir);
+    free(copy);
     free(target);
     return to;
 }
@@ -159,25 +148,30 @@ void sink_close(sink *to)
 {
     if (to == NULL)
         return;
-    if (to->writer == NULL && to->target.stream_fd >= 0)
-        close(to->target.stream_fd);
-    writer_free(to->writer);
-    place_end(to->target.at);
-    if (to->target.stop_fd >= 0)
-        close(to->target.stop_fd);
+    sink_abandon(to);
+    if (to->started)
+        pthread_join(to->thread, NULL);
+    if (to->stream_fd >= 0)
+        close(to->stream_fd);
+    if (to->stop_fd >= 0)
+        close(to->stop_fd);
+    place_end(to->at);
+    pthread_cond_destroy(&to->changed);
+    pthread_mutex_destroy(&to->mutex);
     buffer_pool_clear(&to->pool);
     digest_free(to->sum);
+    free(to->written);
     free(to);
 }
 
 int sink_directory(const sink *to)
 {
-    return to->directory;
+    return to->at == NULL ? -1 : to->at->dir_fd;
 }
 
 bool sink_takes_any_order(const sink *to)
 {
-    return to->target.at != NULL;
+    return to->at != NULL;
 }
 
 /* ---- failures --------------------------------------------------------------------------------------------------- */
@@ -236,23 +230,27 @@ void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity)
     *early = (buffer_pool){0};
 }
 
-static bool has_writer(sink *to)
+static bool has_thread(sink *to)
 {
-    if (to->writer == NULL)
-        to->writer = writer_start(&to->target, to->sum, to->buffer_bytes);
-    if (to->writer == NULL)
-        fail(to, errno);
-    return to->writer != NULL;
+    int error = sink_start_thread(to);
+    if (error != 0)
+        fail(to, error);
+    return error == 0;
 }
 
 void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length)
 {
-    if (to->failure.kind == NETBLT_FAILURE_NONE && has_writer(to)) {
-        if (writer_write(to->writer, index, data, length))
-            return;
-        fail(to, ENOMEM);
+    pool_buffer *buffer = buffer_pool_find(data);
+    if (to->failure.kind != NETBLT_FAILURE_NONE || !has_thread(to)) {
+        sink_discard(to, data);
+        return;
     }
-    sink_discard(to, data);
+    buffer->index = index;
+    buffer->length = length;
+    pthread_mutex_lock(&to->mutex);
+    STAILQ_INSERT_TAIL(&to->queue, buffer, next);
+    pthread_cond_signal(&to->changed);
+    pthread_mutex_unlock(&to->mutex);
 }
 
 void sink_discard(sink *to, uint8_t *data)
@@ -262,18 +260,26 @@ void sink_discard(sink *to, uint8_t *data)
 
 void sink_collect(sink *to)
 {
-    uint8_t *data;
-    writer_news news;
-    if (to->writer == NULL)
-        return;
-    while ((data = writer_take_back(to->writer)) != NULL)
-        sink_discard(to, data);
-    news = writer_look(to->writer);
-    if (news.state == WRITER_FAILED)
-        fail(to, news.error);
+    int error = to->write_error;
+    pthread_mutex_lock(&to->mutex);
+    while (!STAILQ_EMPTY(&to->back)) {
+        sink_discard(to, STAILQ_FIRST(&to->back)->bytes);
+        STAILQ_REMOVE_HEAD(&to->back, next);
+    }
+    pthread_mutex_unlock(&to->mutex);
+    if (error != 0 && error != ECANCELED) /* by sink_abandon(), after the transfer itself has failed */
+        fail(to, error);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------------- */
+
+static void tell_thread(sink *to, atomic_bool *wish)
+{
+    pthread_mutex_lock(&to->mutex);
+    *wish = true;
+    pthread_cond_signal(&to->changed);
+    pthread_mutex_unlock(&to->mutex);
+}
 
 void sink_expect_digest(sink *to, bool expected)
 {
@@ -282,29 +288,29 @@ void sink_expect_digest(sink *to, bool expected)
 
 bool sink_commit(sink *to)
 {
-    if (to->failure.kind != NETBLT_FAILURE_NONE || !has_writer(to))
+    if (to->failure.kind != NETBLT_FAILURE_NONE || !has_thread(to))
         return false;
-    if (!to->finishing)
-        writer_finish(to->writer);
-    to->finishing = true;
-    return writer_look(to->writer).state == WRITER_STORED;
+    tell_thread(to, &to->finishing);
+    return to->stored;
 }
 
 void sink_abandon(sink *to)
 {
-    if (to->writer != NULL)
-        writer_abandon(to->writer);
+    const uint64_t one = 1;
+    tell_thread(to, &to->abandoned);
+    if (to->stop_fd >= 0 && write(to->stop_fd, &one, sizeof one) < 0)
+        return; /* it is set already */
 }
 
 bool sink_is_at_rest(const sink *to)
 {
-    return to->writer == NULL || writer_look(to->writer).ended;
+    return !to->started || to->ended;
 }
 
 /* Only once the thread has ended: until then the place is its own. */
 bool sink_is_stored(const sink *to)
 {
-    return to->target.at != NULL && sink_is_at_rest(to) && place_is_named(to->target.at);
+    return sink_is_at_rest(to) && to->at != NULL && to->at->named;
 }
 
 void sink_digest(const sink *to, char text[DIGEST_TEXT_BYTES])

@@ -10,7 +10,7 @@
 
 /* Where a receiver's bytes go: a file, written at each buffer's place as buffers complete in any order, with a name at
  * the end (place.c), or a stream that takes them one after the other, as fast as its reader likes. A thread writes
- * either (writer.c). */
+ * either (sink_thread.c). */
 typedef struct sink sink;
 
 typedef struct sink_how {

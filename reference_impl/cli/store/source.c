@@ -10,13 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the next buffer holds. */
-enum fill {
-    FILL_READY,  /* *length and *last are set */
-    FILL_WAIT,   /* more bytes must arrive first */
-    FILL_FAILED, /* source.failure says why */
-};
-
 struct source {
     const char *name;
     int fd;
@@ -28,14 +21,13 @@ struct source {
     buffer_pool pool;
     digest *sum;
     bool ends_in_digest;
-    bool content_ended;         /* all bytes but the digest went to the core */
-    uint8_t tail[DIGEST_BYTES]; /* the digest, then */
-    uint32_t tail_supplied;     /* bytes of it that went to the core */
+    bool content_ended;     /* all bytes but the digest went to the core */
+    uint32_t tail_supplied; /* bytes of the digest that went to the core */
     netblt_failure failure;
     uint8_t *staged;       /* the buffer being filled; NULL = none */
     uint32_t staged_bytes; /* in it so far */
-    bool at_end;           /* a stream has ended */
-    bool has_carry;        /* a stream's byte that was read to learn whether there is one */
+    bool at_end;           /* nothing more can be read */
+    bool has_carry;        /* a stream's byte for the next buffer, which was read to learn whether there is one */
     uint8_t carry;
 };
 
@@ -101,17 +93,11 @@ source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *f
         return NULL;
     }
     *from = (source){.name = name, .fd = fd, .beyond_4g = beyond_4g};
-    if (find_kind(from, failure) != 0) {
-        source_close(from);
-        return NULL;
-    }
-    from->sum = digest_new();
-    if (from->sum == NULL) {
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot compute SHA-256: not enough memory, or OpenSSL forbids it");
-        source_close(from);
-        return NULL;
-    }
-    return from;
+    from->sum = digest_new(failure);
+    if (from->sum != NULL && find_kind(from, failure) == 0)
+        return from;
+    source_close(from);
+    return NULL;
 }
 
 source *source_open(const char *path, bool beyond_4g, netblt_failure *failure)
@@ -134,9 +120,7 @@ void source_close(source *from)
 {
     if (from == NULL)
         return;
-    if (from->fd >= 0)
-        close(from->fd);
-    buffer_pool_give_back(&from->pool, from->staged);
+    close(from->fd);
     buffer_pool_clear(&from->pool);
     digest_free(from->sum);
     free(from);
@@ -157,12 +141,13 @@ bool source_cut(source *from, uint64_t bytes)
 
 /* ---- buffers ---------------------------------------------------------------------------------------------------- */
 
+/* A stream's buffer has room for the byte that follows it. */
 static bool take_staged(source *from, uint32_t capacity)
 {
-    if (from->staged == NULL) {
-        from->staged = buffer_pool_take(&from->pool, capacity);
-        from->staged_bytes = 0;
-    }
+    if (from->staged != NULL)
+        return true;
+    from->staged = buffer_pool_take(&from->pool, (size_t)capacity + 1);
+    from->staged_bytes = 0;
     if (from->staged == NULL)
         netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL,
                     "not enough memory for buffers: choose a smaller --buffer-size");
@@ -177,132 +162,100 @@ static bool would_block(const source *from)
     return from->is_stream && poll(&ready, 1, 0) == 0;
 }
 
-/* Reads up to `room` bytes. FILL_READY with *got = 0 at the end. */
-static enum fill read_some(source *from, uint8_t *to, uint32_t room, uint32_t *got)
+/* Reads up to `room` bytes. False when there are none yet, or with source.failure. */
+static bool read_some(source *from, uint32_t room)
 {
+    uint8_t *to = from->staged + from->staged_bytes;
     ssize_t count;
     if (would_block(from))
-        return FILL_WAIT;
+        return false;
     do {
         count = from->is_stream ? read(from->fd, to, room)
                                 : pread(from->fd, to, room, (off_t)(from->start + from->supplied + from->staged_bytes));
     } while (count < 0 && errno == EINTR);
-    if (count < 0 && errno == EAGAIN)
-        return FILL_WAIT;
-    if (count < 0) {
+    if (count < 0 && errno != EAGAIN)
         netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
-        return FILL_FAILED;
-    }
-    *got = (uint32_t)count;
+    if (count < 0)
+        return false;
+    from->staged_bytes += (uint32_t)count;
     from->at_end = count == 0;
-    return FILL_READY;
+    return true;
 }
 
-static enum fill fill_up(source *from, uint32_t wanted)
+static bool fill_up(source *from, uint32_t wanted)
 {
-    enum fill result = FILL_READY;
-    uint32_t got;
     if (from->staged_bytes == 0 && from->has_carry) {
         from->staged[from->staged_bytes++] = from->carry;
         from->has_carry = false;
     }
-    while (result == FILL_READY && !from->at_end && from->staged_bytes < wanted) {
-        result = read_some(from, from->staged + from->staged_bytes, wanted - from->staged_bytes, &got);
-        if (result == FILL_READY)
-            from->staged_bytes += got;
-    }
-    return result;
+    while (!from->at_end && from->staged_bytes < wanted)
+        if (!read_some(from, wanted - from->staged_bytes))
+            return false;
+    return true;
 }
 
 /* Whether a full buffer is the last one shows only by one byte more, or none (an extra empty buffer is legal and ugly:
  * AMB-41, AMB-42). */
-static enum fill look_ahead(source *from)
+static bool fill_from_stream(source *from, uint32_t capacity, bool *last)
 {
-    enum fill result;
-    uint32_t got;
-    if (from->at_end || from->has_carry)
-        return FILL_READY;
-    result = read_some(from, &from->carry, 1, &got);
-    if (result == FILL_READY)
-        from->has_carry = got == 1;
-    return result;
-}
-
-static enum fill fill_from_stream(source *from, uint32_t capacity, bool *last)
-{
-    enum fill result = fill_up(from, capacity);
-    if (result == FILL_READY)
-        result = look_ahead(from);
-    if (result != FILL_READY)
-        return result;
-    if (check_size(from, from->supplied + from->staged_bytes + (from->has_carry ? 1 : 0), &from->failure) != 0)
-        return FILL_FAILED;
+    if (!fill_up(from, capacity + 1) || check_size(from, from->supplied + from->staged_bytes, &from->failure) != 0)
+        return false;
     *last = from->at_end;
-    return FILL_READY;
+    if (from->staged_bytes > capacity) {
+        from->has_carry = true;
+        from->carry = from->staged[--from->staged_bytes];
+    }
+    return true;
 }
 
 /* The file was measured when it was opened: what is appended later is not sent, and what is missing now was promised to
  * the peer. */
-static enum fill fill_from_file(source *from, uint32_t capacity, bool *last)
+static bool fill_from_file(source *from, uint32_t capacity, bool *last)
 {
     uint64_t left = from->size - from->supplied;
-    enum fill result = fill_up(from, left < capacity ? (uint32_t)left : capacity);
     *last = left <= capacity;
-    if (result != FILL_READY || !from->at_end)
-        return result;
-    netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "%s became shorter while it was being sent", from->name);
-    return FILL_FAILED;
+    if (!fill_up(from, *last ? (uint32_t)left : capacity))
+        return false;
+    if (from->at_end)
+        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "%s became shorter while it was being sent", from->name);
+    return !from->at_end;
 }
 
 /* Everything up to the end of the file. */
-static enum fill fill_content(source *from, uint32_t capacity, uint32_t *length, bool *last)
+static bool fill_content(source *from, uint32_t capacity, bool *last)
 {
-    enum fill result = FILL_FAILED;
-    if (take_staged(from, capacity))
-        result = from->is_stream ? fill_from_stream(from, capacity, last) : fill_from_file(from, capacity, last);
-    if (result != FILL_READY)
-        return result;
-    *length = from->staged_bytes;
-    digest_add(from->sum, from->staged, *length);
-    from->supplied += *length;
+    if (!(from->is_stream ? fill_from_stream(from, capacity, last) : fill_from_file(from, capacity, last)))
+        return false;
+    digest_add(from->sum, from->staged, from->staged_bytes);
+    from->supplied += from->staged_bytes;
     from->content_ended = *last;
-    return FILL_READY;
+    return true;
 }
 
 /* What still fits of the digest, behind the content. */
-static void append_digest(source *from, uint32_t capacity, uint32_t *length, bool *last)
+static void append_digest(source *from, uint32_t capacity, bool *last)
 {
     uint32_t left = DIGEST_BYTES - from->tail_supplied;
-    uint32_t room = capacity - *length;
+    uint32_t room = capacity - from->staged_bytes;
     uint32_t bytes = left < room ? left : room;
-    if (from->tail_supplied == 0)
-        digest_finish(from->sum, from->tail);
-    memcpy(from->staged + *length, from->tail + from->tail_supplied, bytes);
-    *length += bytes;
+    uint8_t value[DIGEST_BYTES];
+    digest_finish(from->sum, value);
+    memcpy(from->staged + from->staged_bytes, value + from->tail_supplied, bytes);
+    from->staged_bytes += bytes;
     from->tail_supplied += bytes;
     *last = from->tail_supplied == DIGEST_BYTES;
 }
 
-static enum fill fill(source *from, uint32_t capacity, uint32_t *length, bool *last)
+enum netblt_send_buffer source_supply(source *from, uint32_t capacity, const uint8_t **data, uint32_t *length,
+                                      bool *last)
 {
-    enum fill result = FILL_READY;
-    *length = 0;
-    if (!from->content_ended)
-        result = fill_content(from, capacity, length, last);
-    else if (!take_staged(from, capacity))
-        result = FILL_FAILED;
-    if (result == FILL_READY && from->content_ended && from->ends_in_digest)
-        append_digest(from, capacity, length, last);
-    return result;
-}
-
-enum netblt_send_buffer source_supply(source *from, uint64_t index, uint32_t capacity, const uint8_t **data,
-                                      uint32_t *length, bool *last)
-{
-    (void)index; /* always the next one */
-    if (from->failure.kind != NETBLT_FAILURE_NONE || fill(from, capacity, length, last) != FILL_READY)
+    if (from->failure.kind != NETBLT_FAILURE_NONE || !take_staged(from, capacity) ||
+        (!from->content_ended && !fill_content(from, capacity, last)))
         return NETBLT_SEND_BUFFER_WAIT;
+    if (from->content_ended && from->ends_in_digest)
+        append_digest(from, capacity, last);
     *data = from->staged;
+    *length = from->staged_bytes;
     from->staged = NULL;
     return NETBLT_SEND_BUFFER_READY;
 }
@@ -314,7 +267,7 @@ void source_end_in_digest(source *from, bool ends)
 
 void source_release(source *from, const uint8_t *data)
 {
-    buffer_pool_give_back(&from->pool, (uint8_t *)(uintptr_t)data);
+    buffer_pool_give_back(&from->pool, data);
 }
 
 const netblt_failure *source_failure(const source *from)

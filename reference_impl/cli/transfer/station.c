@@ -268,6 +268,7 @@ static int open_endpoint(station *net, netblt_failure *failure)
 int station_open(station *net, const options *given, const station_plan *plan)
 {
     netblt_failure *failure = plan->failure;
+    netblt_failure ignored;
     *net = (station){
         .given = given,
         .plan = *plan,
@@ -279,7 +280,7 @@ int station_open(station *net, const options *given, const station_plan *plan)
         (plan->open_files != NULL && plan->open_files(plan->context) != 0) ||
         signals_watch(&net->interrupts, net->loop, failure) != 0 || open_endpoint(net, failure) != 0)
         return -1;
-    digest_free(digest_new()); /* libcrypto reads its configuration when it is first used */
+    digest_free(digest_new(&ignored)); /* libcrypto reads its configuration when it is first used */
     return confine(given, net->directory, net->writable, failure);
 }
 

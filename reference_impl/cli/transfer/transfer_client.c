@@ -12,8 +12,9 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
                                                uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     transfer *work = context;
-    enum netblt_send_buffer answer = source_supply(work->from, index, capacity, data, length, last);
+    enum netblt_send_buffer answer = source_supply(work->from, capacity, data, length, last);
     (void)connection;
+    (void)index; /* always the next one */
     work->source_waits = answer == NETBLT_SEND_BUFFER_WAIT;
     return answer;
 }
