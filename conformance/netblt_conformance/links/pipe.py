@@ -258,12 +258,13 @@ class PipeLinkFactory(LinkFactory):
     """Keeps one program running for all cases."""
 
     name = "pipe"
+    delay_us: int
 
     def __init__(self, adapter: Adapter, delay_us: int = DEFAULT_DELAY_US, trace: PipeTrace | None = None) -> None:
         self.adapter: Adapter = adapter
         self.tolerances = adapter.pixit.tolerances
         self._trace = trace
-        self._delay_us = delay_us
+        self.delay_us = delay_us
         self._endpoint: PipeEndpoint | None = None
         self._name = ""
 
@@ -291,10 +292,10 @@ class PipeLinkFactory(LinkFactory):
 
     @property
     def schedule(self) -> dict[str, str]:
-        return {"delay": f"{self._delay_us / MICROSECONDS_PER_MS:g} ms"}
+        return {"delay": f"{self.delay_us / MICROSECONDS_PER_MS:g} ms"}
 
     def make(self, capture: Capture) -> VirtualLink:
-        return VirtualLink("pipe", self.endpoint(), capture, self._delay_us, self.tolerances)
+        return VirtualLink("pipe", self.endpoint(), capture, self.delay_us, self.tolerances)
 
     def end_endpoint(self) -> None:
         if self._endpoint is not None:

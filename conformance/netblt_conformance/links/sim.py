@@ -112,10 +112,11 @@ class SimLinkFactory(LinkFactory):
     """Loads the library once; each case gets an instance of its own."""
 
     name = "sim"
+    delay_us: int
 
     def __init__(self, path: Path, delay_us: int = DEFAULT_DELAY_US) -> None:
         self._path = path
-        self._delay_us = delay_us
+        self.delay_us = delay_us
         self._library: IutLibrary | None = None
 
     def check(self) -> None:
@@ -148,7 +149,7 @@ class SimLinkFactory(LinkFactory):
 
     @property
     def schedule(self) -> dict[str, str]:
-        return {"delay": f"{self._delay_us / MICROSECONDS_PER_MS:g} ms"}
+        return {"delay": f"{self.delay_us / MICROSECONDS_PER_MS:g} ms"}
 
     def make(self, capture: Capture) -> VirtualLink:
-        return VirtualLink("sim", SimEndpoint(self._loaded()), capture, self._delay_us, self.tolerances)
+        return VirtualLink("sim", SimEndpoint(self._loaded()), capture, self.delay_us, self.tolerances)

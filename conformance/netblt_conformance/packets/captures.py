@@ -7,6 +7,7 @@ are written by `simlib.PcapngWriter` alone. tshark reads captures for the judges
 
 from __future__ import annotations
 
+import enum
 import io
 import struct
 from collections.abc import Iterator
@@ -58,13 +59,15 @@ class Interface:
 
 
 _FIXED_BYTES = 20  # of an enhanced packet block: interface, time (high, low), captured and original length
-_OPTIONS = OptionsField([])
+_OPTION_HEAD_BYTES = 4  # code and length
+_OPTION_END, _OPTION_COMMENT, _OPTION_FLAGS, _OPTION_PACKET_ID = 0, 1, 2, 5
+_DIRECTION_BITS = 3  # of the flags
 
 
 @register_block
 class _PacketBlock(EnhancedPacket):  # type: ignore[misc]
-    """The enhanced packet block, with its options left encoded: few packets have any, and for each packet the library
-    builds a table of all options that there can be, which takes four fifths of its time."""
+    """The enhanced packet block, with its options left encoded for `_options`: for each packet the library builds a
+    table of all options that there can be, which takes four fifths of its time."""
 
     magic_number = EnhancedPacket.magic_number
     schema = EnhancedPacket.schema[:-1]
@@ -82,10 +85,6 @@ class _PacketBlock(EnhancedPacket):  # type: ignore[misc]
             "packet_data": raw[_FIXED_BYTES : _FIXED_BYTES + captured],
             "encoded_options": raw[_FIXED_BYTES + captured + -captured % 4 :],
         }
-
-    @property
-    def options(self) -> Any:
-        return _OPTIONS.load(io.BytesIO(self.encoded_options), self.section.endianness)
 
 
 @register_block
@@ -110,6 +109,17 @@ class _InterfaceBlock(InterfaceDescription):  # type: ignore[misc]
     )
 
 
+class Way(enum.IntEnum):
+    """The direction of a packet as the program that captured it says (epb_flags)."""
+
+    UNKNOWN = 0
+    INBOUND = 1
+    OUTBOUND = 2
+
+
+_WAYS = (Way.UNKNOWN, Way.INBOUND, Way.OUTBOUND, Way.UNKNOWN)  # by what the two bits say
+
+
 @dataclass(frozen=True, slots=True)
 class CapturedPacket:
     """One packet: its frame number (from 1), its bytes from the link layer on, and what the capture says about it."""
@@ -120,6 +130,8 @@ class CapturedPacket:
     data: bytes
     original_length: int  # on the wire, in bytes
     comments: tuple[str, ...] = ()
+    way: Way = Way.UNKNOWN
+    packet_id: int = 0  # the same packet at another interface of the file has the same; 0: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +198,35 @@ class CaptureStream:
         if isinstance(block, SimplePacket):
             return CapturedPacket(self._packets, interface, 0, block.packet_data, block.packet_len)
         time_ns = interface.time_ns(block.timestamp_high << 32 | block.timestamp_low)
-        has_options = not isinstance(block, _PacketBlock) or block.encoded_options
-        comments = tuple(block.options.get_all("opt_comment")) if has_options else ()
-        return CapturedPacket(self._packets, interface, time_ns, block.packet_data, block.packet_len, comments)
+        packet = self._packets, interface, time_ns, block.packet_data, block.packet_len
+        if not isinstance(block, _PacketBlock):
+            return CapturedPacket(*packet, tuple(block.options.get_all("opt_comment")))
+        if not block.encoded_options:
+            return CapturedPacket(*packet)
+        comments, way, packet_id = [], Way.UNKNOWN, 0
+        for code, value in _options(block.encoded_options, block.section.endianness):
+            if code == _OPTION_COMMENT:
+                comments.append(value.decode("utf-8"))
+            elif code == _OPTION_FLAGS:
+                (flags,) = struct.unpack(f"{block.section.endianness}I", value)
+                way = _WAYS[flags & _DIRECTION_BITS]
+            elif code == _OPTION_PACKET_ID:
+                (packet_id,) = struct.unpack(f"{block.section.endianness}Q", value)
+        return CapturedPacket(*packet, tuple(comments), way, packet_id)
+
+
+def _options(encoded: bytes, endianness: str) -> Iterator[tuple[int, bytes]]:
+    """(code, value) of the options of a packet block."""
+    at = 0
+    while at + _OPTION_HEAD_BYTES <= len(encoded):
+        code, length = struct.unpack_from(f"{endianness}2H", encoded, at)
+        at += _OPTION_HEAD_BYTES
+        if code == _OPTION_END:
+            return
+        if at + length > len(encoded):
+            raise CorruptedFile(f"an option of {length} bytes does not fit into its block")
+        yield code, encoded[at : at + length]
+        at += length + -length % 4
 
 
 def _interface(block: Any, number: int) -> Interface:
