@@ -13,8 +13,6 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ET
-from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +21,9 @@ import pytest
 from netblt_conformance.common import paths, wording
 from netblt_conformance.common.verdicts import ExitCode, Origin, Result, Verdict, exit_code, harden
 from netblt_conformance.mutants import covered
-from netblt_conformance.report import files, html, progress
-from netblt_conformance.report.excerpt import excerpt
+from netblt_conformance.report import files, progress
+from netblt_conformance.report.page import render
+from selftest.page_reader import PageReader
 from selftest.xsd import is_valid
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ HEADER: dict[str, Any] = {
     "seed": 1,
     "observed": {},
 }
-VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
 def rows(text: str) -> list[dict[str, Any]]:
@@ -90,12 +88,13 @@ def test_junit_has_real_time_and_labels_virtual_time() -> None:
 
 def test_each_result_that_did_not_pass_has_the_command_that_repeats_it() -> None:
     results = [Result("a_case: one", ["CTRL-04"], "active-sender", verdict, "why") for verdict in Verdict]
-    text = unescape(html.page(HEADER, results, {}, base=["netblt-conformance", "run", "--seed", "7"]))
+    page = PageReader(render.page(HEADER, results, base=["netblt-conformance", "run", "--seed", "7"]))
     again = "netblt-conformance run --seed 7 --role active-sender --select 'a case: one'"
     wanted = {Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR}
-    assert text.count(again) == len(wanted)
-    for part in text.split("<details")[1:]:
-        assert (again in part) == any(f'data-verdict="{verdict.label.lower()}"' in part for verdict in wanted)
+    assert len(page.rows) == len(Verdict)
+    for row in page.rows:
+        command = page.detail(row)["command"]
+        assert command == (again if row["badge"] in {verdict.label for verdict in wanted} else "")
 
 
 @pytest.mark.usefixtures("built_library")
@@ -128,38 +127,15 @@ def test_strict_turns_a_should_into_a_failure_and_nothing_else() -> None:
         assert harden(other) == other
 
 
-class Page(HTMLParser):
-    """Checks that tags are closed, and collects what a browser would have to fetch."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.fetched: list[str] = []
-        self.words = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in VOID:
-            self.open.append(tag)
-        self.fetched += [f"{tag} {name}={value}" for name, value in attrs if name in ("src", "srcset")]
-        self.fetched += [f"{tag} {name}={value}" for name, value in attrs if tag == "link"]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-
 @pytest.mark.usefixtures("built_library")
 def test_the_page_shows_every_result_and_needs_nothing_else(command: Command) -> None:
     done = command("run", "--select", "CTRL-04,WIRE-01,sweep", "--role", "active-receiver", "--no-dissector")
-    text = (done.report / html.NAME).read_text(encoding="utf-8")
-    page = Page(text)
+    text = (done.report / render.NAME).read_text(encoding="utf-8")
+    page = PageReader(text)
     assert page.open == []
     assert page.fetched == []
     assert "url(" not in text
-    assert text.count('class="result"') == len(done.results)
+    assert len(page.rows) == len(done.results)
     for one in done.results:
         assert one.case.replace("_", " ") in page.words
     assert "version byte" in page.words, "the profile"
@@ -169,23 +145,11 @@ def test_the_page_shows_every_result_and_needs_nothing_else(command: Command) ->
 def test_what_an_implementation_says_cannot_break_the_page() -> None:
     evil = '</details><script>alert("x")</script>'
     result = Result(evil, ["CTRL-04"], "active-sender", Verdict.FAIL, evil, observed={evil: evil})
-    text = html.page(
+    text = render.page(
         {**HEADER, "testing": {"name": evil, "link": "sim"}, "observed": {"active-sender": {evil: evil}}}, [result], {}
     )
     assert "<script>alert" not in text
-    assert Page(text).open == []
-
-
-def test_an_excerpt_shows_the_packets_around_the_one_that_decided() -> None:
-    capture = paths.root() / "pcaps" / "violations" / "ctrl04-new-messages-alone.pcapng"
-    found = excerpt(capture, 13)
-    assert found is not None
-    assert [line.number for line in found.lines] == list(range(7, 17))
-    (deciding,) = [line for line in found.lines if line.number == found.deciding]
-    assert deciding.info == "CONTROL(#11 OK(1), #12 GO(9))"
-    end = excerpt(capture, None)
-    assert end is not None
-    assert end.lines[-1].number == 55
+    assert PageReader(text).open == []
 
 
 class Terminal(io.StringIO):
@@ -249,7 +213,7 @@ def test_an_interrupted_run_leaves_valid_results_so_far(tmp_path: Path, number: 
     assert len(others) >= 20
     assert not [row for row in others if row["verdict"] in ("FAIL", "ERROR")], "an interruption convicts nobody"
     assert ET.parse(tmp_path / files.JUNIT).getroot().get("tests") == str(len(others))
-    assert "Interrupted" in (tmp_path / html.NAME).read_text(encoding="utf-8")
+    assert "Interrupted" in (tmp_path / render.NAME).read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("built_writer")

@@ -12,7 +12,8 @@ from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import wording
 from netblt_conformance.common.verdicts import KNOWN, Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.diagnosis.ranking import DISTURBED_ENOUGH, LikelyCause, likely_causes
-from netblt_conformance.report import alike, causes, html
+from netblt_conformance.report import alike, causes
+from netblt_conformance.report.page import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,9 +181,9 @@ def test_a_failed_first_transfer_stands_before_all_causes() -> None:
     assert "passive-sender" not in text[0]
     assert causes.lines([], {}, BASE) == []
     testing = {"testing": {"name": "x"}}
-    assert "Likely causes" not in html.page({**testing, "observed": {}}, [], {})
-    assert "(active-sender): no RESPONSE" in html.page({**testing, "observed": observed}, [], {})
-    listed = html.page(testing, [], {}, [cause_of(row("a_case", "CTRL-04", frame=4))], BASE)
+    assert "Likely causes" not in render.page({**testing, "observed": {}}, [], {})
+    assert "(active-sender): no RESPONSE" in render.page({**testing, "observed": observed}, [], {})
+    listed = render.page(testing, [], {}, [cause_of(row("a_case", "CTRL-04", frame=4))], BASE)
     assert "frame 4 of CTRL-04.a_case.passive-receiver.pcapng</a>; explains 1 result" in listed
 
 

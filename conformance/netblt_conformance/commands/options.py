@@ -77,6 +77,12 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iut-library", type=Path, metavar="SO", help="sim: another library with netblt_iut.h's ABI")
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"of all randomness (default: {DEFAULT_SEED})")
     parser.add_argument("--report", type=Path, default=DEFAULT_REPORT, metavar="DIR", help="default: %(default)s")
+    parser.add_argument(
+        "--details",
+        choices=("failures", "all"),
+        default="failures",
+        help="results whose packets report.html shows: those that did not pass (default), or all",
+    )
     parser.add_argument("--jobs", type=_at_least_one, default=0, metavar="N", help="cases at a time (default: by link)")
     parser.add_argument(
         "--share",

@@ -32,9 +32,10 @@ from netblt_conformance.common.words import fit, fit_lines
 from netblt_conformance.diagnosis.ranking import likely_causes
 from netblt_conformance.links.virtual import Steppable
 from netblt_conformance.packets.dialect import RFC998
-from netblt_conformance.report import alike, causes, files, html, table, versions
+from netblt_conformance.report import alike, causes, files, table, versions
 from netblt_conformance.report.causes_so_far import CausesSoFar
 from netblt_conformance.report.deliver import deliver
+from netblt_conformance.report.page import render
 from netblt_conformance.report.progress import Progress
 from netblt_conformance.run import confirm, known, target
 from netblt_conformance.run.engine import Plan
@@ -184,7 +185,7 @@ def _prepare(report: Path) -> None:
                 *report.glob("sweep.*.toml"),
                 report / files.JSON_LINES,
                 report / files.JUNIT,
-                report / html.NAME,
+                report / render.NAME,
             ]:
                 old.unlink(missing_ok=True)
         (report / files.JSON_LINES).touch()
@@ -318,14 +319,15 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     header = {**listener.header(), "causes": [causes.to_json(cause, base) for cause in likely]}
     times = files.Times(seconds, listener.real_s)
     files.write(plan.report, header, results, times)
-    html.write(
+    render.write(
         plan.report,
         header,
         results,
         likely,
-        functools.partial(listener.progress.show, "report: excerpts"),
+        functools.partial(listener.progress.show, "report: details"),
         base=base,
         dissect=not listener.options.no_dissector,
+        everything=listener.options.details == "all",
     )
     listener.progress.clear()
     options = listener.options
