@@ -35,7 +35,7 @@ _ORIGIN_WORDS = {
     Origin.CASE: "cases",
     Origin.MONITOR: "oracles, in other cases",
     Origin.DISSECTOR: "Wireshark plugin",
-    Origin.JUDGES: "comparison of the judges",
+    Origin.JUDGES: "comparison of suite and dissector",
     Origin.SWEEP: "sweeps",
     Origin.KNOWN: "known failures",
 }
