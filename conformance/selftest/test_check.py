@@ -337,5 +337,5 @@ def test_output_that_ends_inside_a_line_is_told() -> None:
     ],
 )
 def test_the_exit_status_of_a_check(verdicts: list[Verdict], strict: bool, code: ExitCode) -> None:
-    results = [Result("stream 0", ["CTRL-04"], "-", verdict) for verdict in verdicts]
+    results = [Result("stream 0", ["CTRL-04"], "-", verdict, "x", expected="y") for verdict in verdicts]
     assert exit_code(results, strict=strict) is code

@@ -319,5 +319,5 @@ def test_a_conclusion_without_a_finding_has_reason_frame_and_offender() -> None:
     connection = Connection(0, {"a": "10.0.0.1:1", "b": "10.0.0.2:2"}, standings={"CTRL-04": standing})
     (row,) = rows_of(connection, "some.pcap")
     assert (row.verdict, row.role, row.frame) == (Verdict.FAIL, standing.offender, 7)
-    assert row.reason == "all messages: violation (2 times)"
+    assert row.seen == "all messages: violation (2 times)"
     assert Checked("some.pcap", [[connection]]).verdict is Verdict.FAIL

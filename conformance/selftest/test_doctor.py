@@ -103,7 +103,7 @@ def test_a_program_that_ends_is_not_waited_for(command: Command, tmp_path: Path)
     """The reason is the end of the program, not the time after which the wait would have ended."""
     file = wire_adapter(tmp_path, "echo 'no such host' >&2; exit 1")
     done = command("run", "--adapter", str(file), "--select", "OPEN-01", "--role", "active-sender", "--no-dissector")
-    reasons = {result.reason for result in done.results}
+    reasons = {result.seen for result in done.results}
     assert len(reasons) == 1, reasons
     reason = reasons.pop()
     assert "the program ended with exit status 1, standard error: no such host" in reason

@@ -35,7 +35,7 @@ def test_what_only_long_waits_show_has_enough_of_them_among_the_first_and_the_lo
 
 def test_only_failures_count_and_those_of_the_planted_requirement_first(first_runs: ModuleType) -> None:
     def row(case: str, requirement: str, verdict: Verdict, origin: Origin = Origin.CASE) -> Result:
-        return Result(case, [requirement], "active-sender", verdict, seconds=1.0, origin=origin)
+        return Result(case, [requirement], "active-sender", verdict, "x", seconds=1.0, origin=origin, expected="y")
 
     rows = [
         row("other", "DATA-08", Verdict.FAIL),

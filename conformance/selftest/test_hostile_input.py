@@ -220,7 +220,7 @@ def test_every_character_that_steers_or_hides_is_escaped_and_others_stay() -> No
 
 
 def evil_result(verdict: Verdict = Verdict.FAIL) -> Result:
-    return Result(f"case {EVIL}", ["CTRL-04"], "role", verdict, EVIL, observed={"name": EVIL})
+    return Result(f"case {EVIL}", ["CTRL-04"], "role", verdict, EVIL, observed={"name": EVIL}, expected=EVIL)
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))
@@ -233,7 +233,11 @@ def test_reports_hold_no_character_that_steers(verdict: Verdict) -> None:
     text = files.json_lines(header, results)
     assert harmless(text)
     first, second = map(json.loads, text.splitlines())
-    assert (first["implementation"], second["reason"]) == (EVIL, EVIL)  # the value is what it was
+    assert (first["implementation"], second["seen"], second["expected"]) == (
+        EVIL,
+        EVIL,
+        EVIL,
+    )  # the value is what it was
     assert harmless("\n".join(table.rows(results, colour=False)))
 
 

@@ -79,7 +79,7 @@ DESCENDING = ((go(1, 0),), (go(3, 2), go(2, 1)))
 
 
 def result(verdict: Verdict, requirement: str = "CTRL-03", frame: int | None = None) -> Result:
-    return Result("case", [requirement], "passive-receiver", verdict, "", capture=CAPTURE, frame=frame)
+    return Result("case", [requirement], "passive-receiver", verdict, "x", capture=CAPTURE, frame=frame, expected="y")
 
 
 def test_judges_that_agree_say_nothing(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_frames_in_the_words_of_a_finding_are_those_of_its_capture(tmp_path: Pat
         shutil.copy(tmp_path / CAPTURE, tmp_path / f"{number}.pcapng")
         rows.append(dataclasses.replace(result(Verdict.PASS), case=f"case {number}", capture=f"{number}.pcapng"))
     told = [
-        (one.capture, one.frame, one.reason) for one in disagreements(rows, tmp_path) if "CTRL-02" in one.requirements
+        (one.capture, one.frame, one.seen) for one in disagreements(rows, tmp_path) if "CTRL-02" in one.requirements
     ]
     assert [(capture, frame) for capture, frame, _ in told] == [("0.pcapng", 7), ("1.pcapng", 7)]
     assert all("differs from its copy in frame 5" in words for *_, words in told), told

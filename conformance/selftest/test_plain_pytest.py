@@ -57,7 +57,7 @@ def test_a_failure_shows_requirement_reason_and_packets(numbers_skip: str) -> No
     done = run("-k", ASCEND, "--iut-library", numbers_skip)
     assert done.returncode == 1
     assert "FAIL CTRL-03: a CONTROL holds messages [1, 3" in done.stdout
-    assert re.search(r"FAIL CTRL-01: .*#3; expected number 2", done.stdout)
+    assert re.search(r"FAIL CTRL-01: .*#3, number 2 was due; expected: the next number", done.stdout)
     assert re.search(r"1 +[\d.]+ ms < OPEN$", done.stdout, re.MULTILINE)
     assert re.search(r"< CONTROL\(#1 GO\(0\), #3 GO\(1\).* <== here$", done.stdout, re.MULTILINE)
     assert re.search(r"ctrl\.py:\d+: CaseFailedError", done.stdout)

@@ -62,7 +62,9 @@ XSD = paths.root() / "conformance" / "schemas" / "junit.xsd"
 
 
 def test_junit_of_every_verdict_keeps_to_its_schema(tmp_path: Path) -> None:
-    results = [Result("c", ["CTRL-04"], "active-sender", verdict, "why & <how>", frame=3) for verdict in Verdict]
+    results = [
+        Result("c", ["CTRL-04"], "active-sender", verdict, "why & <how>", frame=3, expected="y") for verdict in Verdict
+    ]
     file = tmp_path / "junit.xml"
     text = files.junit({**HEADER, "versions": {"python": "3"}}, results)
     file.write_text(text, encoding="utf-8")
@@ -76,7 +78,9 @@ def test_junit_of_every_verdict_keeps_to_its_schema(tmp_path: Path) -> None:
 
 def test_junit_has_real_time_and_labels_virtual_time() -> None:
     first = Result("c", ["CTRL-04"], "active-sender", Verdict.PASS, seconds=17.5)
-    monitor = Result("c", ["CTRL-05"], "active-sender", Verdict.FAIL, "x", seconds=17.5, origin=Origin.MONITOR)
+    monitor = Result(
+        "c", ["CTRL-05"], "active-sender", Verdict.FAIL, "x", seconds=17.5, origin=Origin.MONITOR, expected="y"
+    )
     times = files.Times(3.25, {first.key: 0.125})
     for link, labelled in (("sim", 2), ("pipe", 2), ("wire", 0)):
         suite = ET.fromstring(files.junit({**HEADER, "link": link}, [first, monitor], times))
@@ -87,7 +91,7 @@ def test_junit_has_real_time_and_labels_virtual_time() -> None:
 
 
 def test_each_result_that_did_not_pass_has_the_command_that_repeats_it() -> None:
-    results = [Result("a_case: one", ["CTRL-04"], "active-sender", verdict, "why") for verdict in Verdict]
+    results = [Result("a_case: one", ["CTRL-04"], "active-sender", verdict, "why", expected="y") for verdict in Verdict]
     page = PageReader(render.page(HEADER, results, base=["netblt-conformance", "run", "--seed", "7"]))
     again = "netblt-conformance run --seed 7 --role active-sender --select 'a case: one'"
     wanted = {Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR}
@@ -110,20 +114,30 @@ def test_the_times_of_a_run_are_no_longer_than_the_run(command: Command) -> None
 
 
 def test_the_schema_refuses_what_is_no_result() -> None:
-    good = {"kind": "result", **Result("c", ["CTRL-04"], "active-sender", Verdict.PASS).to_json()}
+    good = {"kind": "result", **wording.row(Result("c", ["CTRL-04"], "active-sender", Verdict.PASS))}
     jsonschema.validate(good, SCHEMA)
-    for wrong in ({"verdict": "GOOD"}, {"requirements": ["x"]}, {"frame": 0}, {"more": 1}, {"verdict": "FAIL"}):
+    accused = {"verdict": "FAIL", "reason": "x; expected: y", "seen": "x", "expected": "y"}
+    jsonschema.validate({**good, **accused}, SCHEMA)
+    unstated = [{**accused, name: ""} for name in ("seen", "expected", "reason")]
+    changed: list[dict[str, Any]] = [
+        {"verdict": "GOOD"},
+        {"requirements": ["x"]},
+        {"frame": 0},
+        {"more": 1},
+        {"verdict": "FAIL"},
+    ]
+    for wrong in (*changed, *unstated):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**good, **wrong}, SCHEMA)
 
 
 def test_strict_turns_a_should_into_a_failure_and_nothing_else() -> None:
-    warned = Result("c", ["CTRL-10"], "active-sender", Verdict.WARN, "late")
+    warned = Result("c", ["CTRL-10"], "active-sender", Verdict.WARN, "late", expected="in time")
     assert harden(warned).verdict is Verdict.FAIL
-    assert wording.reason(harden(warned)) == "late (a should; --strict)"
+    assert wording.reason(harden(warned)) == "late; expected: in time (a should; --strict)"
     assert exit_code([harden(warned)]) is ExitCode.FAILED
     for verdict in set(Verdict) - {Verdict.WARN}:
-        other = Result("c", [], "active-sender", verdict, "why")
+        other = Result("c", [], "active-sender", verdict, "why", expected="y")
         assert harden(other) == other
 
 
@@ -144,7 +158,7 @@ def test_the_page_shows_every_result_and_needs_nothing_else(command: Command) ->
 
 def test_what_an_implementation_says_cannot_break_the_page() -> None:
     evil = '</details><script>alert("x")</script>'
-    result = Result(evil, ["CTRL-04"], "active-sender", Verdict.FAIL, evil, observed={evil: evil})
+    result = Result(evil, ["CTRL-04"], "active-sender", Verdict.FAIL, evil, observed={evil: evil}, expected=evil)
     text = render.page(
         {**HEADER, "testing": {"name": evil, "link": "sim"}, "observed": {"active-sender": {evil: evil}}}, [result], {}
     )

@@ -11,8 +11,17 @@ from netblt_conformance.report.causes_so_far import AGREE, AGREE_LATE, LIKELY_CA
 
 
 def failed(case: str, requirement: str = "CTRL-01", cause: Cause = Cause.JUDGEMENT, held_up_us: int = 0) -> Result:
-    reason = f"wrong in {case}"
-    return Result(case, [requirement], "active-receiver", Verdict.FAIL, reason, cause=cause, held_up_us=held_up_us)
+    seen, expected = f"wrong in {case}", "right"
+    return Result(
+        case,
+        [requirement],
+        "active-receiver",
+        Verdict.FAIL,
+        seen,
+        cause=cause,
+        held_up_us=held_up_us,
+        expected=expected,
+    )
 
 
 def lines(results: list[Result], elapsed_s: float = 1.0, causes: CausesSoFar | None = None) -> list[str]:
@@ -85,7 +94,7 @@ def test_runs_that_are_overdue_are_reported_while_nothing_is_decided() -> None:
     causes = CausesSoFar(["run"])
     line = causes.overdue(waiting)
     assert line is not None
-    assert f"{LIKELY_CAUSE} RESEND-01 (active-receiver), not decided yet, 3 results: wrong in a" in line
+    assert f"{LIKELY_CAUSE} RESEND-01 (active-receiver), not decided yet, 3 results: expected right: wrong in a" in line
     assert causes.overdue(waiting) is None, "once is enough"
     assert len(lines(waiting, PATIENCE_S, causes)) == 1, "the decision is reported all the same"
 
@@ -94,7 +103,7 @@ def test_what_comes_after_all_is_reported_once() -> None:
     waiting = [failed(name, "RESEND-01", Cause.ABSENCE) for name in ("a", "b", "c")]
     causes = CausesSoFar(["run"])
     assert causes.overdue(waiting) is not None
-    passed = [dataclasses.replace(result, verdict=Verdict.PASS, reason="") for result in waiting]
+    passed = [dataclasses.replace(result, verdict=Verdict.PASS, seen="") for result in waiting]
     assert lines(passed, causes=causes) == [f"{LIKELY_CAUSE} not RESEND-01: what was late has come ({waiting[0].key})"]
 
 

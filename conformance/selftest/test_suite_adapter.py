@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -102,9 +103,14 @@ def after_name(text: str) -> str:
         (after_name("known_failure = 1"), "known_failure: 1 must be a list"),
         (
             KNOWN.replace("message", "massage"),
-            "CTRL-04.message: missing; .*massage.*did you mean 'message'",
+            "CTRL-04.massage: .*did you mean 'message'",
         ),
         (KNOWN.replace("https:", "see:"), "known_failure CTRL-04.url: .* is no address of an issue"),
+        (KNOWN.replace("message =", "# message ="), "known_failure CTRL-04: requirement or message is missing"),
+        (
+            KNOWN.replace('message = "only', 'requirement = "NO"\nmessage = "only'),
+            "known_failure CTRL-04.requirement: ",
+        ),
         (KNOWN.replace("passive-receiver", "receiver"), "known_failure CTRL-04.role: unknown role"),
         (REMOTE.replace("address =", "adress ="), "remote.address: missing"),
         (REMOTE.replace("port = 7", ""), "passive-receiver.port: missing"),
@@ -177,8 +183,8 @@ def test_what_is_not_claimed_is_not_asked_for(tmp_path: Path) -> None:
 # ---- known failures ----
 
 
-def row(verdict: Verdict, reason: str = "", role: str = "passive-receiver") -> tuple[str, Result]:
-    return "k", Result("some_case", ["CTRL-04", "CTRL-01"], role, verdict, reason)
+def row(verdict: Verdict, seen: str = "", role: str = "passive-receiver") -> tuple[str, Result]:
+    return "k", Result("some_case", ["CTRL-04", "CTRL-01"], role, verdict, seen, expected="the news")
 
 
 def settled(tmp_path: Path, *rows: tuple[str, Result], everything: bool = False) -> list[Result]:
@@ -189,7 +195,7 @@ def test_a_known_failure_does_not_fail_the_run_and_names_its_issue(tmp_path: Pat
     results = settled(tmp_path, row(Verdict.FAIL, "it holds only the news"))
     assert [result.verdict for result in results] == [Verdict.WARN]
     assert results[0].has(Remark.KNOWN)
-    assert wording.reason(results[0]) == f"known failure, {URL}: it holds only the news"
+    assert wording.reason(results[0]) == f"known failure, {URL}: it holds only the news; expected: the news"
     assert exit_code(results) == 0
 
 
@@ -200,20 +206,34 @@ def test_another_failure_of_the_same_case_still_fails(tmp_path: Path) -> None:
     assert f"known is another failure, 'only the news', {URL}" in wording.reason(result)
 
 
+def test_a_known_failure_may_be_told_by_its_requirement(tmp_path: Path) -> None:
+    by_requirement = KNOWN.replace('message = "only the news"', 'requirement = "CTRL-01"')
+    key, result = row(Verdict.FAIL, "any words")
+    violated = dataclasses.replace(result, violated="CTRL-01")
+    mine = loaded(tmp_path, by_requirement)
+    found = [one for _, one in known.settle([(key, result), (key, violated)], mine, everything=False)]
+    assert [one.verdict for one in found] == [Verdict.FAIL, Verdict.WARN]
+    assert found[0].has(Remark.OTHER_THAN_KNOWN)
+    assert "known is another failure, 'CTRL-01'" in wording.reason(found[0])
+    both = loaded(tmp_path, by_requirement + 'message = "other words"\n')
+    ((_, one),) = known.settle([(key, violated)], both, everything=False)
+    assert one.verdict is Verdict.FAIL
+
+
 def test_the_same_failure_in_another_role_is_not_known(tmp_path: Path) -> None:
     (result,) = settled(tmp_path, row(Verdict.FAIL, "only the news", role="active-receiver"))
-    assert (result.verdict, result.reason) == (Verdict.FAIL, "only the news")
+    assert (result.verdict, result.seen) == (Verdict.FAIL, "only the news")
 
 
 def test_an_unexpected_pass_fails_the_run(tmp_path: Path) -> None:
     results = settled(tmp_path, row(Verdict.PASS))
     assert [result.verdict for result in results] == [Verdict.PASS, Verdict.FAIL]
-    assert "x.toml: known_failure 1 (CTRL-04" in results[1].reason
-    assert "passes now: remove the entry" in results[1].reason
+    assert "x.toml: known_failure 1 (CTRL-04" in results[1].seen
+    assert "passes now: remove the entry" in results[1].seen
     assert exit_code(results) == 1
 
 
 def test_what_was_not_run_is_not_missed_unless_everything_was(tmp_path: Path) -> None:
     other = row(Verdict.PASS, role="active-sender")
     assert len(settled(tmp_path, other)) == 1
-    assert "fits no case" in settled(tmp_path, other, everything=True)[1].reason
+    assert "fits no case" in settled(tmp_path, other, everything=True)[1].seen

@@ -32,20 +32,21 @@ def row(
     violated: str = "",
     due_by: str = "",
 ) -> Result:
-    reason = "" if verdict is Verdict.PASS else "why"
+    seen, expected = ("", "") if verdict is Verdict.PASS else ("why", "why not")
     capture = f"{requirements[0]}.{case}.{role}.pcapng"
     return Result(
         case,
         list(requirements),
         role,
         verdict,
-        reason,
+        seen,
         capture=capture,
         frame=frame,
         origin=origin,
         cause=cause,
         violated=violated,
         due_by=due_by,
+        expected=expected,
     )
 
 
@@ -217,18 +218,19 @@ def test_a_merged_row_survives_json() -> None:
 
 def test_a_packet_that_an_oracle_accuses_replaces_what_did_not_come() -> None:
     judgement = Judgement()
-    judgement.worsen(Verdict.FAIL, "nothing came", 30, Cause.ABSENCE)
-    judgement.take_violation("CTRL-01", Verdict.WARN, "a gap", 4)
+    judgement.worsen(Verdict.FAIL, "nothing came", 30, Cause.ABSENCE, expected="OK")
+    judgement.take_violation("CTRL-01", Judgement(Verdict.WARN, "a gap", 4, expected="none"))
     assert judgement.frame == 30
-    judgement.take_violation("CTRL-03", Verdict.FAIL, "descending", 5)
-    assert (judgement.reason, judgement.frame, judgement.cause) == ("descending", 5, Cause.JUDGEMENT)
+    judgement.take_violation("CTRL-03", Judgement(Verdict.FAIL, "descending", 5, expected="ascending"))
+    assert (judgement.expected, judgement.seen, judgement.frame) == ("ascending", "descending", 5)
+    assert judgement.cause is Cause.JUDGEMENT
     assert judgement.requirement == "CTRL-03"
-    judgement.take_violation("CTRL-04", Verdict.FAIL, "left out", 6)
+    judgement.take_violation("CTRL-04", Judgement(Verdict.FAIL, "left out", 6, expected="all"))
     assert (judgement.frame, judgement.requirement) == (5, "CTRL-03")
 
 
 def test_of_the_packet_that_a_case_accuses_an_oracle_names_the_requirement() -> None:
     judgement = Judgement()
-    judgement.worsen(Verdict.FAIL, "a wrong checksum", 7)
-    judgement.take_violation("CKSUM-02", Verdict.FAIL, "0x1234", 7)
-    assert (judgement.reason, judgement.requirement) == ("a wrong checksum", "CKSUM-02")
+    judgement.worsen(Verdict.FAIL, "a wrong checksum", 7, expected="a right one")
+    judgement.take_violation("CKSUM-02", Judgement(Verdict.FAIL, "0x1234", 7, expected="0x4321"))
+    assert (judgement.seen, judgement.requirement) == ("a wrong checksum", "CKSUM-02")

@@ -13,8 +13,8 @@ from netblt_conformance.run import confirm
 from netblt_conformance.run.confirm import Keyed
 
 
-def run(key: str, verdict: Verdict, reason: str = "", capture: str | None = None, *, disturbed: bool = False) -> Keyed:
-    result = Result(key, ["CTRL-04"], "active-sender", verdict, reason, capture=capture)
+def run(key: str, verdict: Verdict, seen: str = "", capture: str | None = None, *, disturbed: bool = False) -> Keyed:
+    result = Result(key, ["CTRL-04"], "active-sender", verdict, seen, capture=capture, expected="well")
     held_up_us = 80_000 if disturbed else 10_000
     return key, confirm.with_disturbance(result, held_up_us, bearable_us=50_000)
 
@@ -37,25 +37,25 @@ def settle(first: list[Keyed], *attempts: list[Keyed], folder: Path = Path()) ->
 def test_a_failure_that_passes_alone_is_inconclusive_and_keeps_its_reason() -> None:
     a, b = settle([run("a", Verdict.FAIL, "too late"), run("b", Verdict.PASS)], [run("a", Verdict.PASS)])
     assert (a.verdict, b.verdict) == (Verdict.INCONC, Verdict.PASS)
-    assert (a.reason, a.notes) == ("too late", (Note(Remark.UNCONFIRMED),))
+    assert (a.seen, a.notes) == ("too late", (Note(Remark.UNCONFIRMED),))
 
 
 def test_a_failure_that_happens_again_stays_as_it_was() -> None:
     (a,) = settle([run("a", Verdict.FAIL, "wrong")], [run("a", Verdict.FAIL, "wrong again")])
-    assert (a.verdict, a.reason) == (Verdict.FAIL, "wrong")
+    assert (a.verdict, a.seen) == (Verdict.FAIL, "wrong")
 
 
 def test_a_failure_whose_second_look_is_missing_or_inconclusive_stays_as_it_was() -> None:
     for second in ([], [run("a", Verdict.INCONC, "hm")]):
         (a,) = settle([run("a", Verdict.FAIL, "wrong")], second)
-        assert (a.verdict, a.reason) == (Verdict.FAIL, "wrong")
+        assert (a.verdict, a.seen) == (Verdict.FAIL, "wrong")
 
 
 def test_a_disturbed_failure_is_void_and_the_first_undisturbed_repetition_decides() -> None:
     (a,) = settle([late(1)], [late(1)], [run("a", Verdict.PASS)])
-    assert (a.verdict, a.reason) == (Verdict.PASS, "")
+    assert (a.verdict, a.seen) == (Verdict.PASS, "")
     (a,) = settle([late(1)], [run("a", Verdict.FAIL, "wrong")])
-    assert (a.verdict, a.reason) == (Verdict.FAIL, "wrong")
+    assert (a.verdict, a.seen) == (Verdict.FAIL, "wrong")
 
 
 def late(milliseconds: int) -> Keyed:
@@ -70,13 +70,13 @@ def test_a_failure_that_is_disturbed_every_time_stays_a_failure() -> None:
 
 
 def test_the_same_evidence_three_times_is_no_noise_whatever_the_words() -> None:
-    said = [changed(late(1), reason=f"{number} us late") for number in range(3)]
+    said = [changed(late(1), seen=f"{number} us late") for number in range(3)]
     (a,) = settle([said[0]], [said[1]], [said[2]])
     assert a.verdict is Verdict.FAIL
 
 
 def test_the_same_words_about_other_packets_may_be_noise() -> None:
-    said = [changed(late(number), reason="late") for number in range(3)]
+    said = [changed(late(number), seen="late") for number in range(3)]
     (a,) = settle([said[0]], [said[1]], [said[2]], [run("a", Verdict.PASS)])
     assert a.verdict is Verdict.PASS
 
@@ -87,7 +87,7 @@ def test_an_inconclusive_case_gets_another_chance() -> None:
 
 
 def test_a_long_wait_without_result_is_not_repeated_in_a_role_in_which_others_confirm_a_failure() -> None:
-    failed = run("a", Verdict.FAIL)
+    failed = run("a", Verdict.FAIL, "wrong")
     waited, shorter = (
         changed(run(key, Verdict.INCONC), cause=Cause.ABSENCE, seconds=seconds)
         for key, seconds in (("b", 60.0), ("c", 1.0))
@@ -137,9 +137,10 @@ def test_cases_that_fail_the_same_requirement_in_one_role_confirm_each_other() -
 
 def test_disturbed_failures_and_variants_of_one_case_confirm_nothing() -> None:
     disturbed = run("c", Verdict.FAIL, "late", disturbed=True)
-    assert confirm.doubtful([run("a", Verdict.FAIL), run("b", Verdict.FAIL), disturbed]) == {"a", "b", "c"}
+    failed = [run(name, Verdict.FAIL, "wrong") for name in ("a", "b")]
+    assert confirm.doubtful([*failed, disturbed]) == {"a", "b", "c"}
     variants = {"a: 1", "a: 2", "a: 3"}
-    assert confirm.doubtful([run(name, Verdict.FAIL) for name in variants]) == variants
+    assert confirm.doubtful([run(name, Verdict.FAIL, "wrong") for name in variants]) == variants
 
 
 def absence(variant: str, seconds: float, *, disturbed: bool = False) -> Keyed:
@@ -160,7 +161,7 @@ def test_absences_that_were_disturbed_or_short_confirm_nothing() -> None:
 
 
 def test_another_failure_of_the_same_run_is_not_confirmed_by_others() -> None:
-    alike = [run(name, Verdict.FAIL) for name in ("a", "b", "c")]
+    alike = [run(name, Verdict.FAIL, "wrong") for name in ("a", "b", "c")]
     own = changed(run("c", Verdict.FAIL, "a monitor too"), requirements=["DATA-08"])
     assert confirm.doubtful([*alike, own]) == {"c"}
 

@@ -16,7 +16,7 @@ from netblt_conformance.mutants.mutants import Mutant
 
 
 def diagnosed(planted: str, *causes: tuple[str, ...], found_as: str = "") -> Diagnosed:
-    first = Result("case", ["CTRL-04"], "active-sender", Verdict.FAIL, "why")
+    first = Result("case", ["CTRL-04"], "active-sender", Verdict.FAIL, "why", expected="why not")
     mutant = Mutant(
         name="name", requirement=planted, about="about", edit=(), found_as=found_as, wire_visible=bool(found_as)
     )

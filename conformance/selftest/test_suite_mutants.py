@@ -46,7 +46,7 @@ def test_a_null_implementation_never_passes_a_transfer(null_library: tuple[str, 
     assert done.status in (1, 2), done.output
     assert not [result for result in done.results if result.verdict in (Verdict.PASS, Verdict.WARN)], done.output
     if name == "crashing":
-        assert any("SIGABRT" in result.reason for result in done.results)
+        assert any("SIGABRT" in result.seen for result in done.results)
 
 
 @pytest.mark.usefixtures("built_writer")
@@ -69,7 +69,7 @@ def test_a_crash_under_damaged_packets_names_the_packet(tmp_path: Path) -> None:
     [mutant] = [m for m in mutants.load(paths.mutants()) if m.name == "garbage-crashes"]
     with mutation.workshop(CORE) as made:
         outcome = mutation.run_cases(made.build(mutant), "damaged_packets_whose", tmp_path, jobs=1)
-    reasons = [result.reason for result in outcome.results if result.verdict is Verdict.FAIL]
+    reasons = [result.seen for result in outcome.results if result.verdict is Verdict.FAIL]
     assert reasons
     assert all(re.search(r"crashed with SIG\w+, after \S+ with .*\([0-9a-f]+\)", reason) for reason in reasons)
 

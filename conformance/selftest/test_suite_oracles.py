@@ -13,7 +13,7 @@ from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.tolerances import DEFAULT
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles import Monitor
-from netblt_conformance.oracles.base import Violation, told_once
+from netblt_conformance.oracles.base import Check, Violation, told_once
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
@@ -347,7 +347,9 @@ def test_packets_that_come_when_they_are_asked_for_may_have_been_left_out() -> N
 def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None:
     odd = sends(0, 1, 2, data=b"abc", data_checksum=0x9D9D)  # the last byte was forgotten
     reasons = [
-        v.reason for v in violations(PASSIVE_SENDER, [*STARTED, odd], data_checksum=True) if v.requirement == "CKSUM-04"
+        v.judgement.seen
+        for v in violations(PASSIVE_SENDER, [*STARTED, odd], data_checksum=True)
+        if v.requirement == "CKSUM-04"
     ]
     good = packets.data_checksum(b"abc\0")
     assert reasons == [
@@ -374,7 +376,9 @@ LONG_US = 3_000_000  # no acknowledgement may take so long
 def test_a_message_that_is_passed_over_accuses_the_rule_that_it_comes_under(
     steps: list[Step], requirement: str
 ) -> None:
-    found = [one.requirement for one in violations(PASSIVE_SENDER, steps, LONG_US) if "long after" in one.reason]
+    found = [
+        one.requirement for one in violations(PASSIVE_SENDER, steps, LONG_US) if "long after" in one.judgement.seen
+    ]
     assert found == [requirement]
 
 
@@ -401,10 +405,10 @@ def test_what_is_wrong_with_a_short_packet_depends_on_whether_it_ends_the_data(
 
 
 def test_one_fault_in_many_packets_is_told_once() -> None:
-    many = [Violation("DATA-03", Verdict.FAIL, f"packet {n}", n) for n in range(3)]
-    one = Violation("DATA-03", Verdict.WARN, "another verdict", 9)
+    many = [Violation(Check("DATA-03", "right data", "packet {n}"), (("n", n),), n) for n in range(3)]
+    one = Violation(Check("DATA-03", "right data", "another verdict", Verdict.WARN), (), 9)
     first, other = told_once([*many, one])
-    assert (first.reason, first.frame, other) == ("packet 0", 0, one)
+    assert (first.judgement.seen, first.frame, other) == ("packet 0", 0, one)
     assert first.notes == (Note(Remark.ALIKE, count=2),)
 
 

@@ -10,8 +10,8 @@ from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.report import table
 
 
-def results(*roles: str, verdict: Verdict = Verdict.PASS, reason: str = "", arm: str = "stimulus") -> list[Result]:
-    return [Result("a_case", ["CTRL-04"], role, verdict, reason, arm) for role in roles]
+def results(*roles: str, verdict: Verdict = Verdict.PASS, seen: str = "", arm: str = "stimulus") -> list[Result]:
+    return [Result("a_case", ["CTRL-04"], role, verdict, seen, arm, expected="the truth") for role in roles]
 
 
 def test_passes_of_one_case_share_a_row_that_names_the_roles() -> None:
@@ -26,11 +26,11 @@ def test_four_roles_are_called_all_and_control_arms_add_nothing() -> None:
 
 
 def test_a_failure_keeps_its_own_row_with_role_and_reason_among_passes() -> None:
-    failure = results("passive-sender", verdict=Verdict.FAIL, reason="it lied")
+    failure = results("passive-sender", verdict=Verdict.FAIL, seen="it lied")
     rows = table.table(results("active-sender") + failure, False, everything=True)
     assert [row.split()[0] for row in rows] == ["PASS", "FAIL"]
     assert "passive-sender" in rows[1]
-    assert rows[1].splitlines()[1].strip() == "it lied"
+    assert rows[1].splitlines()[1].strip() == "it lied; expected: the truth"
 
 
 def test_other_requirements_are_other_rows() -> None:
@@ -39,13 +39,13 @@ def test_other_requirements_are_other_rows() -> None:
 
 
 def test_without_everything_plain_passes_are_left_out() -> None:
-    warning = results("active-sender", verdict=Verdict.WARN, reason="hm")
+    warning = results("active-sender", verdict=Verdict.WARN, seen="hm")
     assert len(table.table(results("passive-sender") + warning, False, everything=False)) == 1
 
 
 def test_rows_fit_eighty_columns_and_keep_every_word() -> None:
     failure = dataclasses.replace(
-        *results("passive-sender", verdict=Verdict.FAIL, reason="expected " + "a packet " * 30 + "and none came"),
+        *results("passive-sender", verdict=Verdict.FAIL, seen="expected " + "a packet " * 30 + "and none came"),
         case="a_case_whose_name_is_long_" * 4,
         requirements=["CTRL-04", "CTRL-05", "RESEND-02"],
     )
@@ -53,7 +53,11 @@ def test_rows_fit_eighty_columns_and_keep_every_word() -> None:
     lines = row.splitlines()
     assert lines[0].startswith("FAIL    CTRL-04, CTRL-05, RESEND-02  a case")
     assert max(map(len, lines)) <= 80
-    words = f"FAIL CTRL-04, CTRL-05, RESEND-02 {failure.case} passive-sender {failure.reason}".replace("_", " ")
+    words = (
+        f"FAIL CTRL-04, CTRL-05, RESEND-02 {failure.case} passive-sender {failure.seen}; expected: the truth".replace(
+            "_", " "
+        )
+    )
     assert row.split() == words.split()
 
 
@@ -63,6 +67,6 @@ def test_a_word_that_is_longer_than_a_line_is_not_broken() -> None:
 
 
 def test_only_a_terminal_gets_colours() -> None:
-    failure = results("passive-sender", verdict=Verdict.FAIL, reason="it lied")
+    failure = results("passive-sender", verdict=Verdict.FAIL, seen="it lied")
     assert table.rows(failure, True)[0].startswith("\x1b[1;31mFAIL  \x1b[0m  CTRL-04  a case  passive-sender")
     assert "\x1b" not in table.rows(failure, False)[0] + table.summary(failure, False)

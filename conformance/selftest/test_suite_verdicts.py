@@ -10,19 +10,19 @@ from netblt_conformance.common.verdicts import GRADED, ExitCode, Judgement, Resu
 
 
 def result(verdict: Verdict, role: str = "active-sender") -> Result:
-    return Result("a case", ["CTRL-04"], role, verdict)
+    return Result("a case", ["CTRL-04"], role, verdict, "seen", expected="expected")
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(GRADED, repeat=2)))
 def test_a_judgement_takes_only_what_is_worse(first: Verdict, second: Verdict) -> None:
     judgement = Judgement()
-    judgement.worsen(first, "first", 1)
-    judgement.worsen(second, "second", 2)
+    judgement.worsen(first, "first", 1, expected="one")
+    judgement.worsen(second, "second", 2, expected="two")
     assert judgement.verdict is max(first, second)
     if second > first:
-        assert (judgement.reason, judgement.frame) == ("second", 2)
+        assert (judgement.seen, judgement.expected, judgement.frame) == ("second", "two", 2)
     elif first is not Verdict.PASS:
-        assert (judgement.reason, judgement.frame) == ("first", 1)
+        assert (judgement.seen, judgement.expected, judgement.frame) == ("first", "one", 1)
 
 
 @pytest.mark.parametrize("verdict", [Verdict.NA, Verdict.OBSERVED])

@@ -29,7 +29,7 @@ from netblt_conformance.common.waits import (
 )
 from netblt_conformance.links.base import Link
 from netblt_conformance.oracles import Monitor
-from netblt_conformance.oracles.base import Violation
+from netblt_conformance.oracles.base import Check, Violation
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
 from netblt_conformance.run.engine import Plan
@@ -225,9 +225,9 @@ def test_a_case_that_has_failed_ends_its_long_wait() -> None:
     ("violation", "decided"),
     [
         (None, False),
-        (Violation("CTRL-04", Verdict.WARN, "a should is not met", 1), False),
-        (Violation("CTRL-03", Verdict.FAIL, "the case does not judge this", 1), False),
-        (Violation("CTRL-04", Verdict.FAIL, "the case judges this", 1), True),
+        (Violation(Check("CTRL-04", "a should", "is not met", Verdict.WARN), (), 1), False),
+        (Violation(Check("CTRL-03", "something else", "not judged by the case"), (), 1), False),
+        (Violation(Check("CTRL-04", "something", "judged by the case"), (), 1), True),
     ],
 )
 def test_a_case_is_decided_once_an_oracle_finds_a_breach_of_what_it_judges(
@@ -252,7 +252,7 @@ def test_a_case_that_found_a_breach_itself_is_decided() -> None:
     case = Case("a", (), Role(active=True, sender=False), "stimulus", cast("Link", None), 1, Profile())
     case.judgement.worsen(Verdict.INCONC, "the preamble did not come about")
     assert not case.is_decided
-    case.judgement.worsen(Verdict.FAIL, "wrong")
+    case.judgement.worsen(Verdict.FAIL, "wrong", expected="right")
     assert case.is_decided
 
 
@@ -301,8 +301,8 @@ def test_what_is_waited_for_inside_a_wait_is_a_part_of_it() -> None:
                     now.us += S
                     assert peer._wait is not None
                     peer._wait.goes_on(now.us)
-                    raise UnmetError("no RESPONSE to this OPEN")
-            raise UnmetError("no RESPONSE")
+                    raise UnmetError("RESPONSE", "none to this OPEN")
+            raise UnmetError("RESPONSE", "none")
 
     with pytest.raises(UnmetError):
         open_in_vain()
@@ -348,7 +348,7 @@ class PostponedWorker:
     assigned = "a"
 
     def events(self) -> list[dict[str, Any]]:
-        result = Result("a", ["OPEN-01"], ROLE, Verdict.FAIL, "ended while it waited", cause=Cause.ABSENCE).to_json()
+        result = Result("a", ["OPEN-01"], ROLE, Verdict.INCONC, "ended while it waited", cause=Cause.ABSENCE).to_json()
         about: dict[str, Any] = {"key": "a", "role": ROLE, "awaited": "SUCCESS"}
         return [
             {"event": "wait", **about, "state": "long", "seconds": LONG_S, "limit_s": LIMIT_S, "at_s": 6.0},
@@ -365,7 +365,8 @@ def test_the_result_of_a_postponed_run_names_the_witnesses_and_keeps_its_time(mo
     supervisor._look_at_long_waits()
     [event] = told
     assert (event["event"], event["at_s"]) == ("result", 7.0)
-    assert event["result"]["reason"].endswith("2 runs have waited for it in vain: b, c")
+    assert event["result"]["seen"].endswith("2 runs have waited for it in vain: b, c")
+    assert event["result"]["expected"] == Awaited.SUCCESS.value
 
 
 class IdleWorker:

@@ -23,6 +23,7 @@ import pytest
 from netblt_conformance.adapter.adapter_file import read
 from netblt_conformance.common import nobody, paths
 from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_conformance.common.remarks import Remark
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.links import netns, places
 from netblt_conformance.links.program import remove_leftovers
@@ -58,14 +59,14 @@ RECEIVE = 'exec "$1" recv "$2" --passive --port "$3" --bind "$4" --quiet --buffe
 
 def unconfirmed(result: Result) -> bool:
     """A busy machine disturbed it once; alone it passed."""
-    return result.verdict == Verdict.INCONC and result.reason.startswith("not confirmed, passes when it runs again")
+    return result.verdict == Verdict.INCONC and result.has(Remark.UNCONFIRMED)
 
 
 def all_passed(done: Outcome) -> bool:
     """A program that has ended with its transfer cannot be asked what it does afterwards."""
     left = [result for result in done.results if result.verdict != Verdict.PASS and not unconfirmed(result)]
     return any(result.verdict == Verdict.PASS for result in done.results) and all(
-        result.verdict == Verdict.NA and "its program has ended" in result.reason for result in left
+        result.verdict == Verdict.NA and "its program has ended" in result.seen for result in left
     )
 
 
@@ -120,7 +121,7 @@ def test_exit_status_127_is_believed_in_a_role_that_has_run(command: Command, tm
     assert verdicts["every_control_carries_all_messages_that_are_not_acknowledged"] is Verdict.NA
     assert Verdict.PASS in verdicts.values()
     assert done.status == 0, done.output + done.errors
-    assert any(result.reason == "not that one" for result in done.results)
+    assert any(result.seen == "not that one" for result in done.results)
 
 
 def test_each_case_tells_its_id(command: Command, tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_a_known_failure_passes_and_an_unexpected_pass_fails(
     command: Command, tmp_path: Path, end: str, status: int, words: str
 ) -> None:
     file = Path(adapter(tmp_path, f"{RECEIVE.removeprefix('exec ')}\n{end}"))
-    known = '\n[[known_failure]]\ncase = "OPEN-01"\nurl = "https://example.org/1"\nmessage = "expected success"\n'
+    known = '\n[[known_failure]]\ncase = "OPEN-01"\nurl = "https://example.org/1"\nmessage = "failure was reported"\n'
     file.write_text(file.read_text(encoding="utf-8") + known, encoding="utf-8")
     done = passive_receiver(command, str(file), "OPEN-01")
     assert done.status == status, done.output

@@ -115,7 +115,7 @@ TO_A_FILE = RECEIVE.replace("recv - ", 'recv "$2" ')
 def test_without_a_name_for_standard_output_the_case_does_not_apply(command: Command, tmp_path: Path) -> None:
     done = passive_receiver(command, tmp_path, f"exec {TO_A_FILE}", "")
     assert [result.verdict for result in done.results] == [Verdict.NA], done.output
-    assert "client stall" in done.results[0].reason
+    assert "client stall" in done.results[0].seen
 
 
 @pytest.mark.usefixtures("wire_is_possible")
@@ -123,4 +123,4 @@ def test_a_program_that_hoards_what_it_receives_proves_nothing(command: Command,
     hoards = f'case "$2" in -) {RECEIVE} > hoard && cat hoard;; *) exec {TO_A_FILE};; esac'
     done = passive_receiver(command, tmp_path, hoards, 'stall_file = "-"')
     assert [result.verdict for result in done.results] == [Verdict.INCONC], done.output
-    assert "although its client reads nothing" in done.results[0].reason
+    assert "although its client reads nothing" in done.results[0].seen

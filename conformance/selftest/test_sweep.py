@@ -151,7 +151,7 @@ def test_a_crash_under_a_fault_is_the_verdict_of_that_schedule_which_can_be_repl
     assert done.status == 1
     failed = [result for result in done.results if result.verdict is Verdict.FAIL]
     assert failed
-    assert all("crashed" in result.reason for result in failed)
+    assert all("crashed" in result.seen for result in failed)
     kept = sorted(done.report.glob("sweep.*.toml"))
     assert kept, "no schedule was kept"
     assert all(len(schedule_file.load(path).rules) == 1 for path in kept), "one lost packet of data suffices"
@@ -179,7 +179,7 @@ def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
     subject.iut_builder().build_iut(tmp_path / "core", library, cache=tmp_path)
     done = command("run", "--select", "sweep_pipelined", *ONE_ROLE, "--iut-library", str(library))
     assert done.status == 1
-    assert any("CTRL-04" in result.reason and "dissector" in result.reason for result in done.results)
+    assert any("CTRL-04" in result.seen and "dissector" in result.seen for result in done.results)
     captures = list(done.report.glob("sweep.*.pcapng"))
     assert captures
     assert all(capture.stat().st_size > 1000 for capture in captures)

@@ -157,7 +157,7 @@ def test_storms_and_floods_hit_a_live_transfer(command: Command, built_writer: N
     assert done.status == 0, done.output + done.errors
     # The reference's buffers start at a random number: what an earlier connection sent is of its future, not its past.
     unforeseen = [result for result in done.results if result.verdict is Verdict.NA]
-    assert all("no buffers that are old" in result.reason for result in unforeseen), unforeseen
+    assert all("no buffers that are old" in result.seen for result in unforeseen), unforeseen
     assert {result.verdict for result in done.results} - {Verdict.NA} == {Verdict.PASS}
     storm = next(done.report.glob("*a_storm_of_duplicates*.pcapng"))
     copies = [one.data for one in captures.read(storm) if one.data[12:16] == TESTER_ADDRESS]

@@ -16,7 +16,7 @@ def ask_again(peer: ReceiverPeer | SenderPeer) -> Type | None:
     """What an OPEN on the old ports is answered with."""
     peer.send_open()
     try:
-        return peer.expect(lambda p: p.type in ANSWERS, tolerances.TESTER_RETRY_US, "expected some answer").packet.type
+        return peer.expect(lambda p: p.type in ANSWERS, tolerances.TESTER_RETRY_US, "some answer").packet.type
     except UnmetError:
         return None
 
@@ -33,7 +33,9 @@ def run_again(t: Case, peer: ReceiverPeer | SenderPeer) -> bool:
             raise
         return False
     if received is not None:
-        t.must(received == peer.data, "the second transfer brought other data than were to be sent")
+        t.must(
+            received == peer.data, "the second transfer brought other data", expected="the data that were to be sent"
+        )
     return True
 
 
@@ -51,9 +53,17 @@ def test_a_new_open_in_the_dally_leaves_the_finished_transfer_a_success(t: Case)
     second = t.again(peer)  # as if the DONE had been lost: the receiver may close, and open again at once
     answer = ask_again(second)
     t.observe("a new OPEN in the dally is answered with", answer.name if answer is not None else "silence")
-    t.must(not t.link.status().failed, "the finished transfer became a failure when a new OPEN came in its dally")
+    t.must(
+        not t.link.status().failed,
+        "the finished transfer became a failure when a new OPEN came in its dally",
+        expected="no effect on the finished transfer",
+    )
     if answer is Type.RESPONSE:
-        t.must(run_again(t, second), "a new OPEN in the dally got RESPONSE, but no transfer follows it")
+        t.must(
+            run_again(t, second),
+            "a new OPEN in the dally got RESPONSE, but no transfer follows it",
+            expected="a transfer after RESPONSE",
+        )
 
 
 @case("DEMUX-04", "OPEN-02", roles=PASSIVE, variants=("a new unique ID", "the old unique ID"))
@@ -70,8 +80,12 @@ def test_ports_can_be_used_again_after_a_clean_end(t: Case) -> None:
     answer = ask_again(second)
     text = answer.name if answer is not None else "silence"
     if answer is Type.RESPONSE and not run_again(t, second):
-        t.should(old, "a new OPEN got RESPONSE, but no transfer follows it")
+        t.should(old, "a new OPEN got RESPONSE, but no transfer follows it", expected="a transfer after RESPONSE")
         text = "RESPONSE, and no transfer"
     name = "the old unique ID after a clean end" if old else "a new unique ID after a clean end"
     t.observe(f"{name} is answered with", text)
-    t.should(old or answer is not Type.ABORT, "a new OPEN on the ports of a closed connection was answered with ABORT")
+    t.should(
+        old or answer is not Type.ABORT,
+        "a new OPEN on the ports of a closed connection was answered with ABORT",
+        expected="RESPONSE, REFUSED or no answer",
+    )

@@ -25,8 +25,16 @@ def test_lengths_beside_the_edges_of_packets_and_buffers_arrive(t: Case) -> None
         t.expect_delivered(peer.data)
         return
     beyond = received[length:]  # up to three zeros of padding may count as data at the very end: AMB-02
-    t.must(received[:length] == peer.data, f"{len(received)} bytes came, they are not the {length} that are due")
-    t.must(len(beyond) <= 3 and not any(beyond), f"{len(beyond)} bytes arrived after the {length} that are due")
+    t.must(
+        received[:length] == peer.data,
+        f"{len(received)} other bytes came",
+        expected=f"the {length} bytes that were to be sent",
+    )
+    t.must(
+        len(beyond) <= 3 and not any(beyond),
+        f"{len(beyond)} bytes arrived after the {length} that are due",
+        expected="nothing after them but the padding of a word",
+    )
 
 
 @case("DATA-05", "DATA-07", roles=ALL_ROLES, variants=("255", "256", "257"))
@@ -44,7 +52,7 @@ def test_buffers_with_a_byte_full_of_packets_arrive(t: Case) -> None:
     if received is None:
         t.expect_delivered(peer.data)
     else:
-        t.must(received[: len(peer.data)] == peer.data, "the data that came are not those that were to be sent")
+        t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")
 
 
 # Three buffers on both sides of what 8, 16, 31 and 32 bits can say; numbers never wrap: RFC 998 8 lets them only grow.
@@ -65,7 +73,7 @@ def test_buffer_numbers_go_on_beyond_each_width(t: Case) -> None:
             raise NotSupportedError(f"it does not begin with buffer {peer.first_buffer} (AMB-09)") from None
     received = peer.finish()
     peer.expect_success()
-    t.must(received[: len(peer.data)] == peer.data, "the data that came are not those that were to be sent")
+    t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")
 
 
 @case("RESEND-02", "RESEND-03", "CTRL-10", roles=SENDERS, variants=("0", "1", "2", "3", "all but one", "all"))
@@ -85,7 +93,7 @@ def test_a_resend_of_any_number_of_packets_is_served(t: Case) -> None:
     peer.listen(QUIET_US)
     copies = [peer.copies(0, number) for number in range(last + 1)]
     wanted = [2 if number in asked else 1 for number in range(last + 1)]
-    t.must(copies == wanted, f"RESEND of {len(asked)} packets: copies are {copies}")
+    t.must(copies == wanted, f"RESEND of {len(asked)} packets: copies are {copies}", expected=f"copies {wanted}")
     peer.finish()
     peer.expect_success()
 
@@ -103,7 +111,11 @@ def test_any_number_of_missing_packets_is_asked_for(t: Case) -> None:
     asked = peer.repair(0, lost)
     extra = asked - set(lost)
     beyond = all(number >= count for number in extra)  # a receiver may not know where the buffer ends (AMB-32)
-    t.must(beyond or t.link.real_time, f"RESEND asks for {sorted(extra)}, which had come")
+    t.must(
+        beyond or t.link.real_time,
+        f"RESEND asks for {sorted(extra)}, which had come",
+        expected="requests for missing packets only",
+    )
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -127,7 +139,7 @@ def test_a_message_far_behind_a_hole_is_not_acknowledged(t: Case) -> None:
     for seen in peer.listen(peer.ack_deadline_us):
         acked = seen.packet.high_seq if seen.packet.acks else newest
         text = f"message {acked} was acknowledged; of those after {newest} only {stray.seq} came"
-        t.must(acked == newest, text, seen.frame)
+        t.must(acked == newest, text, seen.frame, expected=f"message {newest} to be acknowledged")
     if stray.seq == hole + 1:  # the hole is filled, and the stray counts unless it was thrown away (AMB-36)
         peer.queue.append(stray)
         peer.next_seq = hole
@@ -153,7 +165,12 @@ def test_a_message_zero_is_no_message_one(t: Case) -> None:
     if any(seen.packet.type in (Type.ABORT, Type.QUIT) for seen in heard):
         raise NotSupportedError("it ends a connection in which a message has the number 0")
     wrong = [seen for seen in heard if seen.packet.acks and seen.packet.high_seq]
-    t.must(not wrong, "a message was acknowledged although only number 0 came", wrong[0].frame if wrong else None)
+    t.must(
+        not wrong,
+        "a message was acknowledged although only number 0 came",
+        wrong[0].frame if wrong else None,
+        expected="no acknowledgement: numbering starts at 1",
+    )
     peer.go(0)
     peer.expect_buffer(0)
     peer.finish()
@@ -171,4 +188,4 @@ def test_transfers_of_as_many_buffers_as_may_be_outstanding_and_one_more_arrive(
     if received is None:
         t.expect_delivered(peer.data)
     else:
-        t.must(received[: len(peer.data)] == peer.data, "the data that came are not those that were to be sent")
+        t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")

@@ -32,7 +32,7 @@ def transfer(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
     if received is None:
         t.expect_delivered(peer.data)
     else:
-        t.must(received[: len(peer.data)] == peer.data, "the data that came are not those that were to be sent")
+        t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")
 
 
 @case(
@@ -46,10 +46,16 @@ def test_a_proposal_beside_the_own_limit_is_restricted_and_obeyed(t: Case) -> No
     response = peer.open(**{field: proposed})
     answer = getattr(response.packet, field)
     text = f"{field} {proposed} was answered with {answer}"
-    t.must(answer >= proposed if upward else 1 <= answer <= proposed, text, response.frame, violated=RULES[field])
+    t.must(
+        answer >= proposed if upward else 1 <= answer <= proposed,
+        text,
+        response.frame,
+        violated=RULES[field],
+        expected=f"{field} that is no less restrictive than {proposed}",
+    )
     within = answer >= limit if upward else answer <= limit
     if t.link.imposes(t.role, field):
-        t.should(within, f"{text}: its own limit is {limit}", response.frame, violated=RULES[field])
+        t.should(within, text, response.frame, violated=RULES[field], expected=f"its own limit, {limit}")
     transfer(t, peer)
 
 
@@ -106,7 +112,12 @@ def test_no_buffer_is_agreed_whose_packets_cannot_be_numbered(t: Case) -> None:
         return
     count = -(-seen.packet.buffer_size // max(seen.packet.packet_size, 1))
     t.observe(f"of a buffer of {asked} packets are accepted", count)
-    t.must(count <= 65536, f"buffers of {count} packets are agreed, a packet number has 16 bits", seen.frame)
+    t.must(
+        count <= 65536,
+        f"buffers of {count} packets are agreed",
+        seen.frame,
+        expected="at most 65536 packets in a buffer, as a packet number has 16 bits",
+    )
 
 
 LARGEST = {"buffer_size": 0xFFFFFFFF, "packet_size": 0xFFFF, "burst_size": 0xFFFF, "max_buffers": 0xFFFF}
@@ -120,10 +131,12 @@ def test_the_largest_value_of_a_field_is_restricted_and_obeyed(t: Case) -> None:
     limit, rule = LIMITS[t.variant], RULES[t.variant]
     if t.link.imposes(t.role, t.variant):
         text = f"{t.variant} {answer} exceeds its own limit {limit}"
-        t.should(answer <= limit, text, response.frame, violated=rule)
+        t.should(answer <= limit, text, response.frame, violated=rule, expected=f"at most its own limit, {limit}")
     else:
         t.observe(f"a {t.variant} of {LARGEST[t.variant]} is answered with", answer)
-    t.must(answer >= 1, f"{t.variant} {answer} cannot be used", response.frame, violated=rule)
+    t.must(
+        answer >= 1, f"{t.variant} {answer}", response.frame, violated=rule, expected=f"{t.variant} that can be used"
+    )
     if answer <= 4 * LIMITS[t.variant]:  # else a transfer is too large for this exchange
         transfer(t, peer)
 
@@ -145,7 +158,7 @@ def test_the_smallest_and_the_largest_death_timer_of_the_peer_are_followed(t: Ca
     idle = [seen for seen in heard if seen.packet.type is Type.KEEPALIVE]
     rate = len(idle) * S / (peer.now_us - began_us)
     text = f"{rate:.0f} KEEPALIVEs in a second, a death timer of {declared_s} s was declared"
-    t.should(rate <= 40, text, idle[0].frame if idle else None)
+    t.should(rate <= 40, text, idle[0].frame if idle else None, expected="at most 40 KEEPALIVEs in a second")
     transfer(t, peer)
 
 
@@ -154,12 +167,20 @@ def test_a_packet_shortly_before_the_death_timer_expires_is_enough(t: Case) -> N
     peer = t.peer(2048, iut={"death_timer_s": 3})
     with t.preamble():
         peer.connect()
-        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        t.must(
+            peer.terms.iut_death_timer_s > 0,
+            "the implementation declared a death timer of 0",
+            expected="a death timer that is greater than zero",
+        )
     peer.go_silent()
     for _ in range(1 if t.link.real_time else 5):
         peer.send_keepalive()
         peer.listen(peer.terms.iut_death_timer_s * S * 9 // 10)
-        t.must(not t.link.status().failed, "gave up before its death timer had expired")
+        t.must(
+            not t.link.status().failed,
+            "gave up before its death timer had expired",
+            expected="an open connection until the death timer expires",
+        )
     peer.speak_regularly()
     peer.send_keepalive()
     transfer(t, peer)
@@ -188,7 +209,7 @@ def test_the_smallest_and_the_largest_published_control_timer_end_in_a_dally(t: 
         peer.expect(
             lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
             peer.ack_deadline_us,
-            f"expected the OK to be acknowledged again: its receiver's control timer is {published_ms} ms",
+            f"the OK to be acknowledged again: its receiver's control timer is {published_ms} ms",
         )
     peer.send_done()
     peer.expect_success()
@@ -221,13 +242,26 @@ def test_client_strings_around_a_multiple_of_four_arrive(t: Case) -> None:
     peer.connect()
     opening = (peer.opens or peer.responses)[0]
     field = opening.packet.string
-    t.must(not field or (field.endswith(b"\0") and len(field) % 4 == 0), f"the string field is {field!r}")
+    t.must(
+        not field or (field.endswith(b"\0") and len(field) % 4 == 0),
+        f"the string field is {field!r}",
+        expected="a string that ends in NUL and fills words of 4 bytes",
+    )
     text = opening.packet.text
-    t.should(text == string or not t.link.tells_outcome, f"its client string came as {text!r}", opening.frame)
+    t.should(
+        text == string or not t.link.tells_outcome,
+        f"its client string came as {text!r}",
+        opening.frame,
+        expected=f"{string!r}, as its client gave it",
+    )
     transfer(t, peer)
     delivered = t.link.peer_string()
     if delivered is not None:
-        t.should(delivered == string, f"the tester's client string reached the client as {delivered!r}")
+        t.should(
+            delivered == string,
+            f"the tester's client string reached the client as {delivered!r}",
+            expected=f"{string!r}, as the tester sent it",
+        )
 
 
 @case("WIRE-07", "OPEN-01", roles=PASSIVE, variants=("one NUL more than needed", "four NULs more", "only NULs"))
@@ -259,8 +293,17 @@ def test_a_length_beside_what_its_type_needs_has_no_effect(t: Case) -> None:
         heard = peer.listen(QUIET_US)
         answers = (Type.ABORT, Type.QUITACK, Type.RESPONSE, Type.REFUSED)
         wrong = [seen for seen in heard if seen.packet.type in answers]
-        t.must(not wrong, "a packet with an impossible Length was answered", wrong[0].frame if wrong else None)
-        t.must(not t.link.status().failed, "a packet with an impossible Length ended the connection")
+        t.must(
+            not wrong,
+            "a packet with an impossible Length was answered",
+            wrong[0].frame if wrong else None,
+            expected="no answer to a packet with an impossible Length",
+        )
+        t.must(
+            not t.link.status().failed,
+            "a packet with an impossible Length ended the connection",
+            expected="a connection that goes on",
+        )
     transfer(t, peer)
 
 

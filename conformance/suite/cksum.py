@@ -51,7 +51,11 @@ def test_every_packet_carries_good_checksums_when_data_checksums_are_on(t: Case)
     peer = t.peer(2999, data_checksum=True)  # odd: the last data area ends with half a word
     with t.preamble():
         peer.connect()
-        t.must(peer.terms.data_checksum, "RESPONSE turned data checksums off")
+        t.must(
+            peer.terms.data_checksum,
+            "RESPONSE turned data checksums off",
+            expected="data checksums as the OPEN requests",
+        )
         if isinstance(peer, ReceiverPeer):
             peer.go(0)
             peer.expect_buffer(0)
@@ -70,11 +74,20 @@ def test_a_carry_of_a_carry_is_not_lost(t: Case) -> None:
     peer = t.receiver(TWO_CARRIES, data_checksum=True)
     with t.preamble():
         peer.connect()
-        t.must(peer.terms.data_checksum, "RESPONSE turned data checksums off")
+        t.must(
+            peer.terms.data_checksum,
+            "RESPONSE turned data checksums off",
+            expected="data checksums as the OPEN requests",
+        )
     peer.go(0)
     for seen in peer.expect_buffer(0).packets.values():
         good = data_checksum_ok(seen.packet.raw)
-        t.must(good, f"the data checksum of {seen.packet} is wrong", seen.frame)
+        t.must(
+            good,
+            f"the data checksum of {seen.packet} is wrong",
+            seen.frame,
+            expected="a data checksum that fits the data",
+        )
 
 
 @case("CKSUM-02", roles=PASSIVE)
@@ -85,7 +98,11 @@ def test_an_open_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> None:
     peer.unique_id = 0xA5A50000 | plain.checksum
     opening = peer.forge.opening(Type.OPEN, peer.opening_values())
     with t.preamble():
-        t.must(packets.read(opening).checksum == 0, "the tester could not forge a checksum of zero")
+        t.must(
+            packets.read(opening).checksum == 0,
+            "the tester could not forge a checksum of zero",
+            expected="a packet whose checksum is zero",
+        )
     peer.send(opening)
     peer.expect_response()
 
@@ -100,7 +117,11 @@ def test_a_response_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> No
     size = plain.checksum
     forged = packets.read(peer.forge.opening(Type.RESPONSE, peer.response_values(transfer_size=size)))
     with t.preamble():
-        t.must(forged.checksum == 0, "the tester could not forge a checksum of zero")
+        t.must(
+            forged.checksum == 0,
+            "the tester could not forge a checksum of zero",
+            expected="a packet whose checksum is zero",
+        )
     peer.respond(transfer_size=size)
     peer.finish()
     t.expect_transferred(peer)
@@ -117,7 +138,11 @@ def test_a_control_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> Non
     request = peer.message(Kind.RESEND, unknown, packets=(plain.checksum,))
     forged = peer.forge.control([request])
     with t.preamble():
-        t.must(packets.read(forged).checksum == 0, "the tester could not forge a checksum of zero")
+        t.must(
+            packets.read(forged).checksum == 0,
+            "the tester could not forge a checksum of zero",
+            expected="a packet whose checksum is zero",
+        )
     peer.send(forged)
     peer.expect_ack(request.seq)
 
@@ -213,7 +238,12 @@ def test_a_null_ack_with_a_bad_checksum_acknowledges_nothing(t: Case) -> None:
     peer.listen(t.tolerances.crossing_us)
     repeat = peer.expect_control()
     held = [message.seq for message in repeat.packet.messages]
-    t.must(go.seq in held, f"CONTROL holds {held}, message {go.seq} was never acknowledged", repeat.frame)
+    t.must(
+        go.seq in held,
+        f"CONTROL holds {held}",
+        repeat.frame,
+        expected=f"message {go.seq}, which was never acknowledged",
+    )
 
 
 @case("CKSUM-06", roles=SENDERS, dialects=("rfc998",))
@@ -231,7 +261,7 @@ def test_a_done_with_a_bad_checksum_does_not_end_the_dally(t: Case) -> None:
     peer.expect(
         lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
         peer.ack_deadline_us,
-        "a DONE with a bad checksum must have no effect: expected the repeated OK to be acknowledged",
+        "the repeated OK to be acknowledged, as a DONE with a bad checksum must have no effect",
     )
 
 
@@ -262,7 +292,11 @@ def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
     peer = t.sender(1024, data_checksum=True)
     with t.preamble():
         peer.connect()
-        t.must(peer.terms.data_checksum, "RESPONSE turned data checksums off")
+        t.must(
+            peer.terms.data_checksum,
+            "RESPONSE turned data checksums off",
+            expected="data checksums as the OPEN requests",
+        )
         peer.expect_go(0)
     size = peer.packet_count(0)
     wanted = {number % size for number in DAMAGED[t.variant]}
@@ -282,6 +316,10 @@ def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
             peer.send_packets(0, [number for number in request.packets if number < size])
         lacking = sorted(wanted - asked)
         t.must(not lacking, f"packets {lacking}, whose data were damaged, are not requested")
-        t.must(not peer.find(Kind.OK, 0), "OK for a buffer with damaged data")
+        t.must(
+            not peer.find(Kind.OK, 0),
+            "OK for a buffer with damaged data",
+            expected="no OK before all data are undamaged",
+        )
     peer.finish()
     t.expect_delivered_by(peer)

@@ -24,12 +24,16 @@ def test_the_receiver_is_done_only_when_its_last_message_is_acknowledged(t: Case
     early = "DONE although the last OK is not acknowledged"
     heard = peer.listen(QUIET_US)  # an end that is done says no more: it must not be asked for the OK or for repeats
     done = [seen for seen in heard if seen.packet.type is Type.DONE]
-    t.must(not done, early, done[0].frame if done else None)
+    t.must(not done, early, done[0].frame if done else None, expected="DONE when the last OK is acknowledged")
     peer.expect_ok(0)
     peer.expect_repeats(2)
     done = [seen for seen in peer.seen if seen.packet.type is Type.DONE]
-    t.must(not done, early, done[0].frame if done else None)
-    t.must(not t.link.status().closed, "closed although the last OK is not acknowledged")
+    t.must(not done, early, done[0].frame if done else None, expected="DONE when the last OK is acknowledged")
+    t.must(
+        not t.link.status().closed,
+        "closed although the last OK is not acknowledged",
+        expected="an open connection until the last OK is acknowledged",
+    )
     peer.acknowledge()
     peer.expect_success()
     t.expect_delivered(peer.data)
@@ -47,8 +51,17 @@ def test_the_receiver_is_not_done_while_an_earlier_buffer_has_holes(t: Case) -> 
     peer.expect_ok(1)
     heard = peer.listen(QUIET_US)
     done = [seen for seen in heard if seen.packet.type is Type.DONE]
-    t.must(not done, "DONE although buffer 0 has a hole", done[0].frame if done else None)
-    t.must(not t.link.status().succeeded, "success was reported although buffer 0 has a hole")
+    t.must(
+        not done,
+        "DONE although buffer 0 has a hole",
+        done[0].frame if done else None,
+        expected="DONE when every buffer is complete",
+    )
+    t.must(
+        not t.link.status().succeeded,
+        "success was reported although buffer 0 has a hole",
+        expected="success when every buffer is complete",
+    )
     peer.finish()
     peer.expect_success()
     t.expect_delivered(peer.data)
@@ -66,7 +79,11 @@ def test_the_sender_is_not_done_before_every_buffer_has_its_ok(t: Case) -> None:
     peer.ok(1)
     peer.expect_ack()
     peer.listen(3 * S)
-    t.must(not t.link.status().succeeded, "success was reported although buffer 0 has no OK")
+    t.must(
+        not t.link.status().succeeded,
+        "success was reported although buffer 0 has no OK",
+        expected="success when every buffer has its OK",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -77,7 +94,11 @@ def test_a_receiver_that_dies_before_the_last_ok_makes_the_transfer_fail(t: Case
     with t.preamble():
         peer.connect()
         peer.require(buffer_size=1024, max_buffers=2)
-        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        t.must(
+            peer.terms.iut_death_timer_s > 0,
+            "the implementation declared a death timer of 0",
+            expected="a death timer that is greater than zero",
+        )
         peer.go(0, 1)
         peer.expect_buffer(0)
         peer.expect_buffer(1)
@@ -122,10 +143,10 @@ def test_an_ok_repeated_within_the_published_control_timer_is_acknowledged_again
         peer.expect(
             lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
             peer.ack_deadline_us,
-            "expected the repeated OK to be acknowledged during the dally",
+            "the repeated OK to be acknowledged during the dally",
         )
     dally_us = peer.now_us
-    peer.expect_closed("expected the sender to close without DONE")
+    peer.expect_closed("the sender to close without DONE")
     t.observe("dally without DONE, ms", (peer.now_us - dally_us) // 1000)
     peer.expect_success()
 
@@ -147,7 +168,7 @@ def test_the_dally_follows_the_newest_control_timer(t: Case) -> None:
     peer.expect(
         lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
         peer.ack_deadline_us,
-        "expected the repeated OK to be acknowledged: its receiver's control timer has grown since the first OK",
+        "the repeated OK to be acknowledged: its receiver's control timer has grown since the first OK",
     )
 
 
@@ -157,7 +178,7 @@ def test_a_done_ends_the_transfer(t: Case) -> None:
     with t.preamble():
         peer.connect()
     peer.finish()
-    peer.expect_closed("expected the sender to close after DONE")
+    peer.expect_closed("the sender to close after DONE")
     peer.expect_success()
 
 
@@ -171,7 +192,9 @@ def test_done_is_sent_at_most_once(t: Case) -> None:
     peer.listen(2 * S)
     count = sum(seen.packet.type is Type.DONE for seen in peer.seen)
     t.observe("DONE packets", count)
-    t.should(count <= 1, f"DONE was sent {count} times: it is neither acknowledged nor repeated")
+    t.should(
+        count <= 1, f"DONE was sent {count} times", expected="one DONE, which is neither acknowledged nor repeated"
+    )
 
 
 @case("CLOSE-07", roles=RECEIVERS)
@@ -185,7 +208,12 @@ def test_ok_publishes_the_control_timer(t: Case) -> None:
         peer.send_buffer(0)
     ok = peer.expect_ok(0)
     first = peer.first_seen(ok.seq)
-    t.must(ok.control_timer_ms > 0, "OK publishes a control timer of 0 ms", first.frame)
+    t.must(
+        ok.control_timer_ms > 0,
+        "OK publishes a control timer of 0 ms",
+        first.frame,
+        expected="a control timer that is greater than zero",
+    )
     slack_us = t.tolerances.crossing_us if t.link.real_time else peer.ms(2)
     # A queue in several CONTROLs, or each CONTROL twice for safety: that is no repeat by the timer yet.
     together = peer.listen(slack_us)
@@ -202,9 +230,14 @@ def test_ok_publishes_the_control_timer(t: Case) -> None:
     late = (
         f"{text}after {gaps_us[0] / 1000:g} ms only: the dally of a sender with the published value has ended by then"
     )
-    t.must(gaps_us[0] <= 2 * published_us + slack_us, late, repeat.frame)
-    early = f"{text}every {max(gaps_us) / 1000:g} ms (milliseconds, high byte first, are due)"
-    t.must(max(gaps_us) >= published_us // 2 - slack_us, early, repeat.frame)
+    t.must(
+        gaps_us[0] <= 2 * published_us + slack_us,
+        late,
+        repeat.frame,
+        expected=f"repetition within {2 * published_us / 1000:g} ms",
+    )
+    early = f"{text}every {max(gaps_us) / 1000:g} ms"
+    t.must(max(gaps_us) >= published_us // 2 - slack_us, early, repeat.frame, expected="milliseconds, high byte first")
 
 
 @case("CLOSE-08", roles=SENDERS)

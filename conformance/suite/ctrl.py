@@ -79,8 +79,16 @@ def test_control_messages_are_numbered_from_one_without_gaps_through_a_lossy_tra
 
     peer.finish(lose)
     numbers = sorted(peer.messages)
-    t.must(numbers == list(range(1, len(numbers) + 1)), f"the numbers used are {numbers}")
-    t.must(any(m.kind is Kind.RESEND for m in peer.messages.values()), "no RESEND came although packets were lost")
+    t.must(
+        numbers == list(range(1, len(numbers) + 1)),
+        f"the numbers used are {numbers}",
+        expected=f"the numbers from 1 to {len(numbers)}",
+    )
+    t.must(
+        any(m.kind is Kind.RESEND for m in peer.messages.values()),
+        "no RESEND came although packets were lost",
+        expected="RESEND for the packets that were lost",
+    )
     peer.expect_success()
 
 
@@ -92,7 +100,11 @@ def test_numbers_go_on_beyond_one_byte(t: Case) -> None:
         peer.connect()
     peer.finish()
     peer.expect_success()
-    t.must(max(peer.messages) >= 280, f"140 buffers need 280 messages, the highest number is {max(peer.messages)}")
+    t.must(
+        max(peer.messages) >= 280,
+        f"the highest number is {max(peer.messages)}",
+        expected="280 messages for 140 buffers",
+    )
     t.expect_delivered(peer.data)
 
 
@@ -110,7 +122,12 @@ def stay_the_same(t: Case, peer: SenderPeer) -> None:
     for seen in peer.controls:
         for message in seen.packet.messages:
             first = peer.messages[message.seq]
-            t.must(message.identity == first.identity, f"message {first} was repeated as {message}", seen.frame)
+            t.must(
+                message.identity == first.identity,
+                f"message {first} was repeated as {message}",
+                seen.frame,
+                expected=f"{first} again",
+            )
 
 
 @case("CTRL-02", roles=RECEIVERS)
@@ -200,7 +217,12 @@ def test_the_control_timer_repeats_the_whole_packet_when_nothing_was_ever_acknow
     for _ in range(2):
         held = sorted(peer.expect_round(1))
         text = f"repeated CONTROL holds {held} of {sorted(peer.messages)}"
-        t.must(held == sorted(peer.messages), text, peer.controls[-1].frame)
+        t.must(
+            held == sorted(peer.messages),
+            text,
+            peer.controls[-1].frame,
+            expected="all messages, none of which is acknowledged",
+        )
 
 
 @case("CTRL-05", "CTRL-04", roles=RECEIVERS)
@@ -252,13 +274,25 @@ def test_no_go_without_a_client_buffer(t: Case) -> None:
     if t.link.real_time:  # a program has memory of its own, and may choose how much
         t.observe("bytes taken while the client does not read", served * peer.terms.buffer_size)
         if peer.now_us > stalled_until_us - death_timer_s * S or served == peer.buffer_count:
-            t.inconclusive(f"{served} buffers were requested and accepted although its client reads nothing")
+            t.inconclusive(
+                f"{served} buffers were requested and accepted although its client reads nothing",
+                expected="no GO before the client has room",
+            )
     else:
-        t.must(not peer.messages, "the client has no buffer yet, but a CONTROL came")
+        t.must(
+            not peer.messages,
+            "the client has no buffer yet, but a CONTROL came",
+            expected="no CONTROL before the client has a buffer",
+        )
     began_us, gos = peer.now_us, len(peer.messages)
     heard = peer.listen(stalled_until_us - S - began_us)
     if not t.link.real_time:
-        t.must(len(peer.messages) == gos, "the client has no buffer yet, but a CONTROL came", peer.seen[-1].frame)
+        t.must(
+            len(peer.messages) == gos,
+            "the client has no buffer yet, but a CONTROL came",
+            peer.seen[-1].frame,
+            expected="no CONTROL before the client has a buffer",
+        )
     t.expect_signs_of_life(heard, began_us, peer.now_us, death_timer_s)
     peer.finish()
     peer.expect_success()
@@ -279,7 +313,12 @@ def test_buffers_behind_the_first_ones_wait_for_the_client_too(t: Case) -> None:
         peer.send_buffer(number)
         peer.expect_ok(number)
     peer.listen(stalled_until_us - S - peer.now_us)
-    t.must(not peer.find(Kind.GO, 2), "the client has no third buffer yet, but its GO came", peer.controls[-1].frame)
+    t.must(
+        not peer.find(Kind.GO, 2),
+        "the client has no third buffer yet, but its GO came",
+        peer.controls[-1].frame,
+        expected="no GO before the client has a buffer",
+    )
     peer.finish()
     peer.expect_success()
     t.expect_delivered(peer.data)
@@ -307,7 +346,7 @@ def test_ok_comes_exactly_when_the_buffer_is_complete(t: Case) -> None:
         peer.expect_go(0)
     peer.send_buffer(0, omit=[1])
     peer.listen(QUIET_US)
-    t.must(not peer.find(Kind.OK, 0), "OK came although packet 1 was never sent")
+    t.must(not peer.find(Kind.OK, 0), "OK came although packet 1 was never sent", expected="no OK before packet 1")
     peer.send_packet(0, 1)
     peer.expect_ok(0)
     peer.send_packet(0, 1)  # comes late once more
@@ -317,7 +356,7 @@ def test_ok_comes_exactly_when_the_buffer_is_complete(t: Case) -> None:
     peer.expect_success()
     for number in range(peer.buffer_count):
         count = len(peer.find(Kind.OK, number))
-        t.must(count == 1, f"{count} OK messages for buffer {number}")
+        t.must(count == 1, f"{count} OK messages for buffer {number}", expected="one OK")
 
 
 @case("TIMER-01", roles=RECEIVERS)
@@ -369,4 +408,8 @@ def test_buffers_beyond_the_last_one_do_not_block_the_end(t: Case) -> None:
     t.expect_delivered(peer.data)
     beyond = [m for m in peer.messages.values() if m.kind is Kind.RESEND and m.buffer > (peer.first_buffer or 0)]
     t.observe("requests beyond the last buffer", len(beyond))
-    t.should(not beyond, f"RESEND for a buffer beyond the last one: {beyond[0] if beyond else ''} (AMB-30)")
+    t.should(
+        not beyond,
+        f"RESEND for a buffer beyond the last one: {beyond[0] if beyond else ''}",
+        expected="no RESEND beyond the last buffer (AMB-30)",
+    )

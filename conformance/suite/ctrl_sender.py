@@ -21,7 +21,12 @@ def test_the_high_sequence_number_follows_the_messages(t: Case) -> None:
     peer.expect_ack(request.seq)
     peer.expect_copies(0, 1)
     early = [s for s in peer.seen if s.packet.acks and s.packet.high_seq > peer.next_seq - 1]
-    t.must(not early, "a message was acknowledged that was never sent", early[0].frame if early else None)
+    t.must(
+        not early,
+        "a message was acknowledged that was never sent",
+        early[0].frame if early else None,
+        expected="acknowledgement of messages that were sent only",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -33,7 +38,12 @@ def test_nothing_is_acknowledged_before_the_first_message(t: Case) -> None:
         peer.connect()
     for seen in peer.listen(QUIET_US):
         acked = seen.packet.high_seq if seen.packet.acks else 0
-        t.must(acked == 0, f"high sequence number {acked} before any message was sent", seen.frame)
+        t.must(
+            acked == 0,
+            f"high sequence number {acked} before any message was sent",
+            seen.frame,
+            expected="high sequence number 0",
+        )
     peer.go(0)
     peer.expect_ack(1)
 
@@ -46,7 +56,9 @@ def test_acknowledgements_go_on_beyond_one_byte(t: Case) -> None:
         peer.connect()
     peer.finish()
     peer.expect_success()
-    t.must(peer.high_seq >= 280, f"280 messages came, and {peer.high_seq} are acknowledged")
+    t.must(
+        peer.high_seq >= 280, f"{peer.high_seq} messages are acknowledged", expected="acknowledgement of 280 messages"
+    )
 
 
 @case("CTRL-07", roles=SENDERS)
@@ -60,7 +72,12 @@ def test_a_message_behind_a_hole_is_not_acknowledged(t: Case) -> None:
     peer.send_control([third])
     for seen in peer.listen(peer.ack_deadline_us):
         acked = seen.packet.high_seq if seen.packet.acks else 0
-        t.must(acked <= first.seq, f"message {acked} was acknowledged, message 2 never arrived", seen.frame)
+        t.must(
+            acked <= first.seq,
+            f"message {acked} was acknowledged, message 2 never arrived",
+            seen.frame,
+            expected=f"acknowledgement up to {first.seq}",
+        )
     peer.send_control([second])
     peer.expect_ack(second.seq)
     t.observe("messages beyond a hole", "kept" if peer.high_seq == third.seq else "thrown away")
@@ -103,7 +120,11 @@ def test_a_repeated_resend_is_served_once(t: Case) -> None:
     peer.listen(QUIET_US)
     copies = {number: peer.copies(0, number) for number in range(last + 1)}
     expected = {number: 2 if number in wanted else 1 for number in copies}
-    t.must(copies == expected, f"one RESEND of packets {sorted(wanted)}, repeated: copies are {copies}")
+    t.must(
+        copies == expected,
+        f"one RESEND of packets {sorted(wanted)}, repeated: copies are {copies}",
+        expected=f"copies {expected}",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -119,7 +140,7 @@ def test_a_repeated_go_does_not_restart_its_buffer(t: Case) -> None:
         peer.send_control([go])
     peer.listen(QUIET_US)
     copies = {number: peer.copies(0, number) for number in peer.buffer(0).packets}
-    t.must(set(copies.values()) == {1}, f"a repeated GO: copies are {copies}")
+    t.must(set(copies.values()) == {1}, f"a repeated GO: copies are {copies}", expected="one copy of each packet")
 
 
 @case("CTRL-10", roles=SENDERS)
@@ -136,7 +157,7 @@ def test_an_idle_sender_acknowledges_at_once_and_again_when_a_message_is_repeate
     peer.expect(
         lambda packet: packet.acks and packet.high_seq >= ok.seq,
         peer.ack_deadline_us,
-        "expected the repeated message to be acknowledged again",
+        "the repeated message to be acknowledged again",
     )
 
 
@@ -156,7 +177,7 @@ def test_a_null_ack_reports_the_agreed_burst_before_any_ok(t: Case) -> None:
     choice = "the agreed pair" if reported == wanted else "a slower pair" if slower else "another pair"
     t.observe("NULL-ACK before any OK reports", choice)
     text = f"NULL-ACK reports the burst {reported}, agreed was {wanted}, and no OK has come (AMB-62)"
-    t.should(slower, text, seen.frame)
+    t.should(slower, text, seen.frame, expected=f"the agreed burst {wanted}")
 
 
 @case("CTRL-11", "NEG-09", roles=SENDERS)
@@ -172,11 +193,16 @@ def test_a_null_ack_reports_no_faster_pair_than_the_ok_offered(t: Case) -> None:
     seen = peer.expect(
         lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
         peer.ack_deadline_us,
-        "expected NULL-ACK for the OK of the first buffer, while the second has no GO",
+        "NULL-ACK for the OK of the first buffer, while the second has no GO",
     )
     reported = seen.packet.burst_size, seen.packet.burst_interval_ms
     settled = 0 < reported[0] <= offer[0] and reported[1] >= offer[1]
-    t.must(settled, f"NULL-ACK reports the burst {reported}, the OK offered {offer}", seen.frame)
+    t.must(
+        settled,
+        f"NULL-ACK reports the burst {reported}",
+        seen.frame,
+        expected=f"the offered burst {offer}, or a more restrictive one",
+    )
     peer.finish()
     peer.expect_success()
 

@@ -28,7 +28,12 @@ def test_no_data_before_its_go(t: Case) -> None:
     peer.expect_buffer(0)
     peer.listen(QUIET_US)
     others = [seen for seen in peer.seen if seen.packet.is_data and seen.packet.buffer != peer.first_buffer]
-    t.must(not others, "data of a buffer that has no GO", others[0].frame if others else None)
+    t.must(
+        not others,
+        "data of a buffer that has no GO",
+        others[0].frame if others else None,
+        expected="data of requested buffers only",
+    )
 
 
 @case("DATA-04", "DATA-03", "DATA-05", roles=SENDERS, variants=tuple(LENGTHS))
@@ -39,7 +44,7 @@ def test_the_highest_packet_of_a_buffer_and_only_it_is_ldata(t: Case) -> None:
         peer.connect()
         peer.require(buffer_size=1024, packet_size=256, max_buffers=2)
     peer.go(0, 1)
-    peer.until(lambda: peer.last_buffer is not None, t.tolerances.reaction_max_us, "expected the last buffer")
+    peer.until(lambda: peer.last_buffer is not None, t.tolerances.reaction_max_us, "the last buffer")
     last = peer.last_buffer or 0
     for number in range(last + 1):
         buffer = peer.expect_buffer(number)
@@ -50,9 +55,13 @@ def test_the_highest_packet_of_a_buffer_and_only_it_is_ldata(t: Case) -> None:
         if types in ([*wanted, Type.LDATA], [*wanted[:-1], Type.DATA, Type.LDATA]):
             empty = not buffer.packets[max(buffer.packets)].packet.data
             if empty:
-                t.should(False, text + ": an extra empty LDATA (AMB-42)")
+                t.should(False, text + ", with an extra empty LDATA", expected="no empty LDATA after the data (AMB-42)")
                 continue
-        t.must(sorted(buffer.packets) == list(range(count)), f"buffer {number} has packets {sorted(buffer.packets)}")
+        t.must(
+            sorted(buffer.packets) == list(range(count)),
+            f"buffer {number} has packets {sorted(buffer.packets)}",
+            expected=f"packets 0 to {count - 1}",
+        )
         t.must(types == wanted, text)
     peer.finish()
     peer.expect_success()
@@ -69,7 +78,9 @@ def test_every_buffer_but_the_last_is_full_and_every_data_packet_has_the_agreed_
         buffer = peer.expect_buffer(number)
         sizes = [len(buffer.packets[n].packet.data) for n in sorted(buffer.packets)]
         wanted = [256, 256, 256, 232] if number < 3 else [200]
-        t.must(sizes == wanted, f"buffer {number} came in packets of {sizes} bytes, {wanted} are due")
+        t.must(
+            sizes == wanted, f"buffer {number} came in packets of {sizes} bytes", expected=f"packets of {wanted} bytes"
+        )
 
 
 @case("DATA-05", "RESEND-02", roles=SENDERS)
@@ -81,13 +92,21 @@ def test_packet_numbers_go_on_beyond_one_byte(t: Case) -> None:
         peer.require(buffer_size=count * 64, packet_size=64)
     peer.go(0)
     numbers = sorted(peer.expect_buffer(0).packets)
-    t.must(numbers == list(range(count)), f"{count} packets have {len(numbers)} numbers from 0 to {max(numbers)}")
+    t.must(
+        numbers == list(range(count)),
+        f"{count} packets have {len(numbers)} numbers from 0 to {max(numbers)}",
+        expected=f"the numbers from 0 to {count - 1}",
+    )
     peer.resend(0, asked)
     for number in asked:
         peer.expect_copies(0, number)
     peer.listen(QUIET_US)
     again = [number for number, copies in sorted(peer.buffer(0).copies.items()) if copies > 1]
-    t.must(again == list(asked), f"RESEND of {list(asked)}: retransmitted were {again}")
+    t.must(
+        again == list(asked),
+        f"RESEND of {list(asked)}: retransmitted were {again}",
+        expected="retransmission of these packets",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -100,8 +119,12 @@ def test_buffers_are_numbered_by_one(t: Case) -> None:
     peer.finish()
     gos = [m.buffer for _, m in sorted(peer.messages.items()) if m.kind is Kind.GO]
     first = gos[0]
-    t.must(all(b > a for a, b in itertools.pairwise(gos)), f"GOs are numbered {gos}, which do not increase")
-    t.should(gos == list(range(first, first + len(gos))), f"GOs are numbered {gos} (AMB-47)")
+    t.must(all(b > a for a, b in itertools.pairwise(gos)), f"GOs are numbered {gos}", expected="numbers that increase")
+    t.should(
+        gos == list(range(first, first + len(gos))),
+        f"GOs are numbered {gos}",
+        expected="numbers that go up by one (AMB-47)",
+    )
     t.observe("first buffer number", first)
 
 
@@ -112,9 +135,14 @@ def test_data_carry_the_number_of_their_go(t: Case) -> None:
         peer.connect()
     for number in range(3):
         peer.go(number)
-        data = peer.expect(lambda packet: packet.is_data, t.tolerances.reaction_max_us, "expected data")
+        data = peer.expect(lambda packet: packet.is_data, t.tolerances.reaction_max_us, "data")
         due = peer.first_buffer + number
-        t.must(data.packet.buffer == due, f"data of buffer {data.packet.buffer} follow the GO for {due}", data.frame)
+        t.must(
+            data.packet.buffer == due,
+            f"data of buffer {data.packet.buffer} follow the GO for {due}",
+            data.frame,
+            expected=f"data of buffer {due}",
+        )
         peer.expect_buffer(number)
         peer.ok(number)
     peer.finish()
@@ -130,13 +158,13 @@ def test_a_buffer_number_has_32_bits(t: Case) -> None:
     peer.go(0)
     within_us, ends = t.tolerances.reaction_max_us, (Type.ABORT, Type.QUIT)
     try:
-        data = peer.expect(lambda p: p.is_data or p.type in ends, within_us, "expected data or ABORT")
+        data = peer.expect(lambda p: p.is_data or p.type in ends, within_us, "data or ABORT")
     except UnmetError:
         data = None
     if data is None or not data.packet.is_data:
         raise NotSupportedError(f"it does not begin with buffer {BEYOND_16_BITS} (AMB-09)")
     text = f"data of buffer {data.packet.buffer} follow the GO for {BEYOND_16_BITS}"
-    t.must(data.packet.buffer == BEYOND_16_BITS, text, data.frame)
+    t.must(data.packet.buffer == BEYOND_16_BITS, text, data.frame, expected=f"data of buffer {BEYOND_16_BITS}")
     peer.finish()
     peer.expect_success()
 
@@ -160,7 +188,7 @@ def test_order_and_repetition_of_packets_do_not_matter(t: Case) -> None:
     peer.finish()
     peer.expect_success()
     t.expect_delivered(peer.data)
-    t.must(len(peer.find(Kind.OK, 0)) == 1, "more than one OK for the buffer")
+    t.must(len(peer.find(Kind.OK, 0)) == 1, "more than one OK for the buffer", expected="one OK")
 
 
 @case("DATA-08", roles=ALL_ROLES, variants=(*LENGTHS, "several buffers", "odd length"))
@@ -173,7 +201,9 @@ def test_the_data_arrive_byte_for_byte(t: Case) -> None:
     peer.expect_success()
     if received is not None:
         t.must(
-            _same(received, peer.data), f"{len(received)} bytes came, they are not the {length} that were to be sent"
+            _same(received, peer.data),
+            f"{len(received)} other bytes came",
+            expected=f"the {length} bytes that were to be sent",
         )
     else:
         t.expect_delivered(peer.data)
@@ -231,7 +261,12 @@ def test_the_only_buffer_is_marked_as_the_last(t: Case) -> None:
         buffer = peer.expect_buffer(0)
     # Of a full one it may not know it yet; then an empty one follows (AMB-41).
     for seen in buffer.packets.values() if t.variant != "full buffer" else ():
-        t.must(seen.packet.last_buffer, f"{seen.packet} lacks the last-buffer flag", seen.frame)
+        t.must(
+            seen.packet.last_buffer,
+            f"{seen.packet} lacks the last-buffer flag",
+            seen.frame,
+            expected="the last-buffer flag in each packet of the last buffer",
+        )
     peer.finish()
     peer.expect_success()
 
@@ -245,7 +280,11 @@ def test_no_go_follows_the_last_buffer(t: Case) -> None:
     peer.expect_success()
     gos = [peer.index(m.buffer) for m in peer.messages.values() if m.kind is Kind.GO]
     last = peer.buffer_count - 1
-    t.should(max(gos) <= last, f"GO for buffer {max(gos)}, the last one was {last} (AMB-30)")
+    t.should(
+        max(gos) <= last,
+        f"GO for buffer {max(gos)}, the last one was {last}",
+        expected="no GO beyond the last buffer (AMB-30)",
+    )
 
 
 @case("DATA-10", roles=RECEIVERS)
@@ -281,7 +320,7 @@ def test_any_packet_of_the_last_buffer_tells_that_it_is_the_last(t: Case) -> Non
     peer.expect_ok(0)
     peer.listen(QUIET_US)
     text = "GO for buffer 2 although a packet of buffer 1 had the last-buffer flag (AMB-30)"
-    t.should(not peer.find(Kind.GO, 2), text)
+    t.should(not peer.find(Kind.GO, 2), text, expected="no GO beyond the last buffer")
     peer.finish()
     peer.expect_success()
 
@@ -311,7 +350,11 @@ def test_no_more_buffers_are_outstanding_than_agreed(t: Case) -> None:
         news = [m for m in seen.packet.messages if peer.first_seen(m.seq) is seen]
         outstanding += sum((m.kind is Kind.GO) - (m.kind is Kind.OK) for m in news)
         most = max(most, outstanding)
-    t.should(most <= limit, f"{most} buffers had a GO and no OK, {limit} were agreed (AMB-29)")
+    t.should(
+        most <= limit,
+        f"{most} buffers had a GO and no OK",
+        expected=f"at most the {limit} buffers that were agreed (AMB-29)",
+    )
     peer.expect_success()
 
 
@@ -326,9 +369,11 @@ def test_a_sender_holds_back_when_it_gets_too_many_gos(t: Case) -> None:
         peer.expect_buffer(limit - 1)
     peer.listen(peer.ack_deadline_us)  # the monitor fails a sender that goes along with it
     text = f"of {limit + 2} GOs, where {limit} were agreed, {peer.high_seq} are acknowledged (AMB-29)"
-    t.should(peer.high_seq >= limit + 2, text)
+    t.should(peer.high_seq >= limit + 2, text, expected="every GO to be acknowledged")
     sent = sorted(n for n, buffer in peer.buffers.items() if buffer.packets)
-    t.must(len(sent) <= limit, f"buffers {sent} were sent without an OK, {limit} at a time were agreed")
+    t.must(
+        len(sent) <= limit, f"buffers {sent} were sent without an OK", expected=f"at most {limit} buffers without an OK"
+    )
     t.observe(f"buffers sent with {limit + 2} GOs where {limit} were agreed", len(sent))
     peer.finish()
     peer.expect_success()
@@ -345,7 +390,7 @@ def test_a_buffer_that_was_begun_is_finished_while_the_client_stalls(t: Case) ->
     # A program may want more from its client before it begins: then nothing can be said.
     with t.preamble() if t.link.real_time else contextlib.nullcontext():
         peer.expect_buffer(0)
-        peer.until(lambda: bool(peer.buffer(1).packets), t.tolerances.reaction_max_us, "expected data of buffer 1")
+        peer.until(lambda: bool(peer.buffer(1).packets), t.tolerances.reaction_max_us, "data of buffer 1")
     t.note("while the client has no third buffer")
     peer.message(Kind.OK, peer.first_buffer)
     peer.message(Kind.GO, peer.first_buffer + 2)
@@ -372,13 +417,26 @@ def test_a_buffer_that_was_begun_is_completed_while_the_receiving_client_stalls(
         peer.send_buffer(1, omit=[1])
     t.note("while the client has no third buffer")
     request = peer.expect_resend(1)
-    t.must(1 in request.packets, f"{request} does not ask for packet 1", peer.first_seen(request.seq).frame)
+    t.must(
+        1 in request.packets,
+        f"{request} does not ask for packet 1",
+        peer.first_seen(request.seq).frame,
+        expected="a request for packet 1",
+    )
     peer.send_packet(1, 1)
     peer.expect_ok(1)
     meanwhile = peer.now_us < stalled_until_us
-    t.must(meanwhile, "the buffer that was begun was completed only when the client had the next one")
+    t.must(
+        meanwhile,
+        "the buffer that was begun was completed only when the client had the next one",
+        expected="data of a begun buffer without delay",
+    )
     if not t.link.real_time:  # a program has memory of its own
-        t.must(not peer.find(Kind.GO, 2), "the client has no third buffer yet, but its GO came")
+        t.must(
+            not peer.find(Kind.GO, 2),
+            "the client has no third buffer yet, but its GO came",
+            expected="no GO before the client has a buffer",
+        )
     peer.finish(within_us=stalled_until_us + 3 * t.tolerances.control_repeat_max_us)
     t.expect_delivered_by(peer)
 
@@ -395,7 +453,9 @@ def test_buffers_of_any_size_work(t: Case) -> None:
     if received is None:
         t.expect_delivered(peer.data)
     else:
-        t.must(_same(received, peer.data), f"{len(received)} bytes came, they are not those that were to be sent")
+        t.must(
+            _same(received, peer.data), f"{len(received)} other bytes came", expected="the data that were to be sent"
+        )
 
 
 @case("DATA-08", "DATA-04", roles=ALL_ROLES)
@@ -410,11 +470,16 @@ def test_an_empty_transfer_comes_to_an_end(t: Case) -> None:
         return
     peer.go(0)
     ends = (Type.LDATA, Type.QUIT, Type.ABORT)
-    seen = peer.expect(lambda packet: packet.type in ends, t.tolerances.close_max_us, "expected some end")
+    seen = peer.expect(lambda packet: packet.type in ends, t.tolerances.close_max_us, "some end")
     t.observe("an empty transfer", f"ends in {seen.packet.type and seen.packet.type.name}")
     if seen.packet.type is Type.LDATA:
         empty = not seen.packet.data and seen.packet.last_buffer
-        t.must(empty, f"{seen.packet} holds {len(seen.packet.data)} bytes", seen.frame)
+        t.must(
+            empty,
+            f"{seen.packet} holds {len(seen.packet.data)} bytes",
+            seen.frame,
+            expected="an empty LDATA with the last-buffer flag",
+        )
         peer.finish()
         peer.expect_success()
     elif seen.packet.type is Type.QUIT:
@@ -446,4 +511,4 @@ def test_nothing_is_sent_again_without_a_request(t: Case) -> None:
         peer.go(0)
         buffer = peer.expect_buffer(0)
     peer.silence([Type.DATA, Type.LDATA], 6 * S, "nothing was requested")
-    t.must(set(buffer.copies.values()) == {1}, f"copies are {buffer.copies}")
+    t.must(set(buffer.copies.values()) == {1}, f"copies are {buffer.copies}", expected="one copy of each packet")

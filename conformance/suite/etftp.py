@@ -52,15 +52,21 @@ def test_every_packet_has_the_format_of_its_table(t: Case) -> None:
     peer = transfer(t, "/a")
     for seen in peer.seen:
         kind, code = seen.packet.type, seen.wire[3]
-        t.must(kind is not None, f"packet type {code} does not exist", seen.frame, violated="R1986-16")
+        t.must(
+            kind is not None,
+            f"packet type {code} does not exist",
+            seen.frame,
+            violated="R1986-16",
+            expected="a type code of RFC 1986",
+        )
         assert kind is not None
         length = int.from_bytes(seen.wire[4:6], "big")
         aligned = length % 4 == 0 and len(seen.wire) % 4 == 0
         text = f"{kind.name} of {length} bytes is not aligned"
-        t.must(aligned or seen.packet.is_data, text, seen.frame, violated="R1986-17")
+        t.must(aligned or seen.packet.is_data, text, seen.frame, violated="R1986-17", expected="a multiple of 4 bytes")
         least = 24 if seen.packet.is_data else FIXED_BYTES.get(kind, 12)
         fits = length == least or (kind not in FIXED_BYTES and length >= least)
-        t.must(fits, f"{kind.name} of {length} bytes, {least} are due", seen.frame)
+        t.must(fits, f"{kind.name} of {length} bytes", seen.frame, expected=f"{least} bytes")
         judge_reserved(t, seen, kind)
 
 
@@ -68,12 +74,22 @@ def judge_reserved(t: Case, seen: Seen, kind: Type) -> None:
     """Bits that tables 7 and 9 to 12 reserve, and what is behind the last message."""
     body = ETFTP(seen.wire).payload
     if seen.packet.is_data:
-        t.must(not int(body.flags) & ~1, f"reserved bits of {kind.name} are set", seen.frame)
+        t.must(
+            not int(body.flags) & ~1,
+            f"reserved bits of {kind.name} are set",
+            seen.frame,
+            expected="reserved bits that are zero",
+        )
     if kind is Type.CONTROL:
         rest = bytes(body.payload)
-        t.must(not rest, f"{len(rest)} bytes after the last message are no control message", seen.frame)
+        t.must(
+            not rest,
+            f"{len(rest)} bytes after the last message are no control message",
+            seen.frame,
+            expected="whole control messages",
+        )
         clean = not any(message.pad for message in body.messages)
-        t.should(clean, "the padding of a control message is not zero", seen.frame)
+        t.should(clean, "the padding of a control message is not zero", seen.frame, expected="zeros as padding")
 
 
 @case("R1986-16", roles=ALL_ROLES)
@@ -82,10 +98,10 @@ def test_every_step_is_said_with_its_type_code(t: Case) -> None:
     codes = {seen.wire[3] for seen in peer.seen}
     due = {Type.OPEN if t.role.active else Type.RESPONSE}
     due |= {Type.DATA, Type.LDATA} if t.role.sender else {Type.CONTROL}
-    t.must(due <= codes <= set(range(12)), f"type codes {sorted(codes)}, {sorted(due)} are due at least")
+    t.must(due <= codes <= set(range(12)), f"type codes {sorted(codes)}", expected=f"type codes {sorted(due)} at least")
     if not t.role.sender:
         kinds = {message.type for seen in peer.seen if seen.wire[3] == Type.CONTROL for message in messages_of(seen)}
-        t.must(kinds == {0, 1, 2}, f"the control messages have the codes {sorted(kinds)}, 0, 1 and 2 are due")
+        t.must(kinds == {0, 1, 2}, f"the control messages have the codes {sorted(kinds)}", expected="codes 0, 1 and 2")
 
 
 def messages_of(seen: Seen) -> list[Any]:
@@ -112,9 +128,19 @@ def test_a_resend_of_an_odd_list_is_aligned(t: Case) -> None:
 def test_every_packet_is_summed(t: Case) -> None:
     peer = transfer(t, data_checksum=t.variant == "C is 1")
     for seen in peer.seen:
-        t.must(checksum_ok(seen.wire), f"{seen} has a wrong header checksum", seen.frame)
+        t.must(
+            checksum_ok(seen.wire),
+            f"{seen} has a wrong header checksum",
+            seen.frame,
+            expected="a header checksum that fits",
+        )
         if seen.packet.is_data and peer.terms.data_checksum:
-            t.must(data_checksum_ok(seen.wire), f"{seen} has a wrong data area checksum", seen.frame)
+            t.must(
+                data_checksum_ok(seen.wire),
+                f"{seen} has a wrong data area checksum",
+                seen.frame,
+                expected="a data area checksum that fits",
+            )
 
 
 @case("R1986-20", roles=RECEIVERS)
@@ -127,7 +153,9 @@ def test_data_with_a_wrong_checksum_are_asked_for_again(t: Case) -> None:
     peer.send_packet(0, 0, data_checksum=good ^ 0x0101)
     peer.send_buffer(0, omit=[0])
     t.must(
-        peer.expect_resend(0).packets == (0,), "the packet with the wrong data area checksum was not requested alone"
+        peer.expect_resend(0).packets == (0,),
+        "the packet with the wrong data area checksum was not requested alone",
+        expected="a request for the damaged packet alone",
     )
     peer.repair(0, [0])
     peer.finish()
@@ -172,7 +200,12 @@ def test_ldata_ends_each_buffer_and_l_marks_the_last_one(t: Case) -> None:
         t.must(flag == last, f"L is {int(flag)} in buffer {number}", seen.frame, violated="R1986-22")
     lowest = min(seen.packet.packet for seen in buffers[min(buffers)])
     chosen = (t.profile.first_buffer, t.profile.spelling.first_packet + lowest)
-    t.must(chosen == (0, 0), f"the first buffer is {chosen[0]}, its first packet {chosen[1]}", violated="R1986-07")
+    t.must(
+        chosen == (0, 0),
+        f"the first buffer is {chosen[0]}, its first packet {chosen[1]}",
+        violated="R1986-07",
+        expected="buffer 0 and packet 0",
+    )
 
 
 @case("R1986-07", roles=RECEIVERS)
@@ -181,7 +214,12 @@ def test_the_first_go_asks_for_buffer_0(t: Case) -> None:
     with t.preamble():
         peer.connect()
     peer.expect_go(0)
-    t.must(peer.first_buffer == 0, f"the first GO asks for buffer {peer.first_buffer}", peer.controls[0].frame)
+    t.must(
+        peer.first_buffer == 0,
+        f"the first GO asks for buffer {peer.first_buffer}",
+        peer.controls[0].frame,
+        expected="buffer 0",
+    )
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -193,10 +231,20 @@ def test_high_seq_names_messages_that_were_sent(t: Case) -> None:
     for seen in (seen for seen in peer.seen if seen.packet.acks):
         named = ETFTP(seen.wire).payload.high_seq
         sent = {seq for seq, left_us in peer.monitor.session.sequences_sent.items() if left_us < seen.time_us}
-        t.must(named == 0 or named in sent, f"high-seq {named}, no such message was sent", seen.frame)
-        t.should(named >= highest, f"high-seq falls from {highest} to {named}", seen.frame)
+        t.must(
+            named == 0 or named in sent,
+            f"high-seq {named}, no such message was sent",
+            seen.frame,
+            expected="the number of a message that was sent",
+        )
+        t.should(
+            named >= highest,
+            f"high-seq falls from {highest} to {named}",
+            seen.frame,
+            expected="a high-seq that never falls",
+        )
         highest = max(highest, named)
-    t.must(highest > 0, "no message was ever acknowledged")
+    t.must(highest > 0, "no message was ever acknowledged", expected="acknowledgement of messages")
 
 
 INTERVAL_MS, BURST = 300, 2
@@ -213,8 +261,12 @@ def test_the_burst_rate_is_in_milliseconds(t: Case) -> None:
     buffer = peer.expect_buffer(0, 20 * interval_us)
     times = sorted(seen.time_us for seen in buffer.packets.values())
     wrong = pacing.complaint("packets", times, peer.terms.burst_size, interval_us, MS)
-    t.must(wrong is None, wrong or "")
-    t.must(times[-1] - times[0] <= 3 * 6 * interval_us, f"12 packets took {(times[-1] - times[0]) / S:.1f} s")
+    t.must(wrong is None, wrong or "", expected="the agreed pace")
+    t.must(
+        times[-1] - times[0] <= 3 * 6 * interval_us,
+        f"12 packets took {(times[-1] - times[0]) / S:.1f} s",
+        expected=f"at most {3 * 6 * interval_us / S:.1f} s",
+    )
 
 
 # ---- OK and NULL-ACK ----
@@ -234,7 +286,12 @@ def test_ok_returns_the_time_since_its_go(t: Case) -> None:
     as_ms = abs(told - elapsed_ms) <= t.tolerances.crossing_us // MS + 2 * t.link.delay_us // MS
     as_s = elapsed_ms // 1000 <= told <= elapsed_ms // 1000 + 1
     t.observe("unit of the tight timer", "ms" if as_ms else "s" if as_s else "none")
-    t.must(as_ms or as_s, f"OK came {elapsed_ms} ms after GO and returns {told}", seen.frame)
+    t.must(
+        as_ms or as_s,
+        f"OK came {elapsed_ms} ms after GO and returns {told}",
+        seen.frame,
+        expected="the time that has passed since GO",
+    )
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -255,10 +312,15 @@ def test_a_null_ack_confirms_changed_burst_values(t: Case) -> None:
     seen = peer.expect(
         lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
         t.tolerances.reaction_max_us,
-        f"expected a NULL-ACK that confirms bursts of {peer.offer[0]} in {peer.offer[1]} ms",
+        f"a NULL-ACK that confirms bursts of {peer.offer[0]} in {peer.offer[1]} ms",
     )
     told = (seen.packet.burst_size, seen.packet.burst_interval_ms)
-    t.must(told[0] <= peer.offer[0] and told[1] >= peer.offer[1], f"NULL-ACK confirms {told}", seen.frame)
+    t.must(
+        told[0] <= peer.offer[0] and told[1] >= peer.offer[1],
+        f"NULL-ACK confirms {told}",
+        seen.frame,
+        expected=f"bursts of {peer.offer[0]} in {peer.offer[1]} ms",
+    )
     peer.offer = None
     peer.finish()
     peer.expect_success()
@@ -282,7 +344,12 @@ def test_ok_carries_a_packet_size(t: Case) -> None:
     peer.send_buffer(0)
     seen = peer.first_seen(peer.expect_ok(0).seq)
     size = size_in_ok(seen)
-    t.must(0 < size <= SIZE, f"OK offers packets of {size} bytes, {SIZE} were agreed", seen.frame)
+    t.must(
+        0 < size <= SIZE,
+        f"OK offers packets of {size} bytes",
+        seen.frame,
+        expected=f"packets of {SIZE} bytes, as agreed",
+    )
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -304,15 +371,28 @@ def test_a_smaller_packet_size_is_confirmed_and_used(t: Case) -> None:
     seen = peer.expect(
         lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= ok.seq,
         t.tolerances.reaction_max_us,
-        "expected a NULL-ACK that confirms the packet size",
+        "a NULL-ACK that confirms the packet size",
     )
     told = ETFTP(seen.wire).payload.packet_size
-    t.must(told == SIZE // 2, f"NULL-ACK confirms packets of {told} bytes, {SIZE // 2} were offered", seen.frame)
+    t.must(
+        told == SIZE // 2,
+        f"NULL-ACK confirms packets of {told} bytes",
+        seen.frame,
+        expected=f"packets of {SIZE // 2} bytes, as offered",
+    )
     peer.go(1)
     found = peer.expect_buffer(1)
     sizes = {len(one.packet.data) for one in found.packets.values()}
-    t.must(sizes == {SIZE // 2}, f"the next buffer has packets of {sorted(sizes)} bytes")
-    t.must(peer.data[BUFFER : 2 * BUFFER] == found.data, "the smaller packets hold other data")
+    t.must(
+        sizes == {SIZE // 2},
+        f"the next buffer has packets of {sorted(sizes)} bytes",
+        expected=f"packets of {SIZE // 2} bytes",
+    )
+    t.must(
+        peer.data[BUFFER : 2 * BUFFER] == found.data,
+        "the smaller packets hold other data",
+        expected="the data that were to be sent",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -338,8 +418,18 @@ def test_much_loss_makes_packets_smaller_or_bursts_shorter(t: Case) -> None:
     terms = peer.terms
     slower = ok.burst_size < terms.burst_size or ok.burst_interval_ms > terms.burst_interval_ms
     t.must(offered in (0, *range(16, size + 1)), f"OK offers packets of {offered} bytes", seen.frame)
-    t.should(0 < offered < size or slower, "half of the buffer was lost, and OK offers nothing smaller", seen.frame)
-    t.should(size > 16 or ok.burst_size == terms.burst_size - 1, "the burst size goes down by one", seen.frame)
+    t.should(
+        0 < offered < size or slower,
+        "half of the buffer was lost, and OK offers the same",
+        seen.frame,
+        expected="smaller packets or bursts",
+    )
+    t.should(
+        size > 16 or ok.burst_size == terms.burst_size - 1,
+        f"packets of {size} bytes cannot be smaller, and OK offers bursts of {ok.burst_size}",
+        seen.frame,
+        expected=f"bursts of {terms.burst_size - 1}",
+    )
 
 
 @case("R1986-08", roles=RECEIVERS)
@@ -357,7 +447,12 @@ def test_after_a_clean_buffer_packets_grow_again(t: Case) -> None:
     peer.send_buffer(1)
     seen = peer.first_seen(peer.expect_ok(1).seq)
     larger = size_in_ok(seen)
-    t.should(smaller < larger <= SIZE, f"packets of {smaller} bytes all came, OK offers {larger}", seen.frame)
+    t.should(
+        smaller < larger <= SIZE,
+        f"packets of {smaller} bytes all came, OK offers {larger}",
+        seen.frame,
+        expected="no smaller packets when all came",
+    )
     use_packets_of(peer, larger or smaller)
     peer.finish()
     t.expect_delivered_by(peer)
@@ -380,7 +475,12 @@ def test_without_r_an_ok_changes_no_packet_size(t: Case) -> None:
         ok = peer.expect_ok(0)
     seen = peer.first_seen(ok.seq)
     offered = size_in_ok(seen)
-    t.must(offered in (0, SIZE), f"OK offers packets of {offered} bytes without R", seen.frame)
+    t.must(
+        offered in (0, SIZE),
+        f"OK offers packets of {offered} bytes without R",
+        seen.frame,
+        expected="packets of the agreed size without R",
+    )
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -398,7 +498,11 @@ def test_without_r_the_packets_keep_their_size(t: Case) -> None:
     peer.listen(QUIET_US)
     peer.go(1)
     sizes = {len(one.packet.data) for one in peer.expect_buffer(1).packets.values()}
-    t.must(sizes == {SIZE}, f"without R an OK made packets of {sorted(sizes)} bytes")
+    t.must(
+        sizes == {SIZE},
+        f"without R an OK made packets of {sorted(sizes)} bytes",
+        expected="packets of the agreed size without R",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -433,7 +537,9 @@ def test_a_receiver_answers_the_quit_at_the_end_with_done(t: Case) -> None:
     peer.silence([Type.DONE], 2 * S, "the sender has not quit")
     peer.send_quit("")
     seen = peer.expect_answer_to_quit()
-    t.must(seen.wire[3] == Type.DONE, f"{Type(seen.wire[3]).name} answers the QUIT at the end", seen.frame)
+    t.must(
+        seen.wire[3] == Type.DONE, f"{Type(seen.wire[3]).name} answers the QUIT at the end", seen.frame, expected="DONE"
+    )
     t.expect_delivered_by(peer)
     peer.send_quit("")
     again = [one for one in peer.listen(t.tolerances.reaction_max_us) if one.packet.type is Type.QUITACK]

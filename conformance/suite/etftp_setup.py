@@ -45,10 +45,12 @@ def test_every_packet_rides_in_udp_with_the_port_of_the_server(t: Case) -> None:
         if frame.sent or frame.packet[9] in OF_THE_HOST:
             continue
         datagram = ipv4.unwrap_udp(ipv4.unwrap(frame.packet))
-        t.must(datagram is not None, f"a packet of IP protocol {frame.packet[9]} came", number)
+        t.must(datagram is not None, f"a packet of IP protocol {frame.packet[9]} came", number, expected="UDP")
         assert datagram is not None
         port = datagram.destination_port if t.role.active else datagram.source_port
-        t.must(port == etftp.SERVER_PORT, f"the server's UDP port is {port} instead of {etftp.SERVER_PORT}", number)
+        t.must(
+            port == etftp.SERVER_PORT, f"the server's UDP port is {port}", number, expected=f"port {etftp.SERVER_PORT}"
+        )
 
 
 @case("R1986-02", roles=ALL_ROLES)
@@ -58,13 +60,25 @@ def test_open_and_response_hold_a_radio_delay_before_the_string(t: Case) -> None
     peer.connect()
     seen = opening_of(peer)
     size = seen.packet.length + (len(seen.wire) - len(seen.packet.raw))
-    t.must(size >= OPENING_BYTES, f"{size} bytes have no room for a radio delay", seen.frame)
+    t.must(
+        size >= OPENING_BYTES,
+        f"{size} bytes have no room for a radio delay",
+        seen.frame,
+        expected="room for a radio delay",
+    )
     body = body_of(seen)
-    t.should(body.pad == 0, f"the padding after the radio delay is {body.pad:#06x}", seen.frame)
+    t.should(
+        body.pad == 0, f"the padding after the radio delay is {body.pad:#06x}", seen.frame, expected="zeros as padding"
+    )
     t.observe("radio delay", f"{body.radio_delay_s} s")
     if t.role.active:
         text = bytes(seen.wire[OPENING_BYTES:size]).split(b"\0")[0]
-        t.must(text == FILE.encode(), f"the name at byte {OPENING_BYTES} is {text!r}, the file is {FILE}", seen.frame)
+        t.must(
+            text == FILE.encode(),
+            f"the name at byte {OPENING_BYTES} is {text!r}",
+            seen.frame,
+            expected=f"{FILE!r}, the name of the file",
+        )
     peer.finish()
     peer.expect_success()
 
@@ -79,13 +93,15 @@ def test_the_flags_t_and_r_are_set_and_answered(t: Case) -> None:
     peer.connect()
     seen = opening_of(peer)
     flags = int(body_of(seen).flags)
-    t.must(not flags & RESERVED, f"reserved flags are set: {flags:#06x}", seen.frame)
+    t.must(not flags & RESERVED, f"flags {flags:#06x}", seen.frame, expected="reserved flags that are zero")
     t.observe("transfer mode", "binary" if flags & etftp.BINARY else "netascii")
     t.observe("renegotiation of the packet size", "on" if flags & etftp.RENEGOTIATE else "off")
     if not t.role.active:
         turned_on = flags & ~proposed & etftp.RENEGOTIATE
-        t.must(not turned_on, "RESPONSE sets R, which OPEN does not", seen.frame)
-        t.should(not (flags ^ proposed) & etftp.BINARY, "RESPONSE changes T", seen.frame)
+        t.must(not turned_on, "RESPONSE sets R, which OPEN does not", seen.frame, expected="the flags of the OPEN")
+        t.should(
+            not (flags ^ proposed) & etftp.BINARY, "RESPONSE changes T", seen.frame, expected="the flags of the OPEN"
+        )
     peer.finish()
     peer.expect_success()
 
@@ -118,9 +134,19 @@ def test_the_name_of_the_file_is_a_terminated_and_padded_string(t: Case) -> None
 
 def expect_string(t: Case, seen: Seen, field: bytes, text: str) -> None:
     """The field holds the text, NUL and fill up to a multiple of 4."""
-    t.must(field[-1:] == b"\0", f"the string field {field!r} does not end in NUL", seen.frame)
-    t.must(len(field) % 4 == 0, f"the string field {field!r} is no multiple of 4 bytes", seen.frame)
-    t.must(field.rstrip(b"\0") == text.encode(), f"the string is {field!r} instead of {text!r}", seen.frame)
+    t.must(
+        field[-1:] == b"\0",
+        f"the string field {field!r} does not end in NUL",
+        seen.frame,
+        expected="a string that ends in NUL",
+    )
+    t.must(
+        len(field) % 4 == 0,
+        f"the string field {field!r} is no multiple of 4 bytes",
+        seen.frame,
+        expected="a multiple of 4 bytes",
+    )
+    t.must(field.rstrip(b"\0") == text.encode(), f"the string is {field!r}", seen.frame, expected=f"{text!r}")
 
 
 @case("R1986-19", roles=ACTIVE)
@@ -129,7 +155,7 @@ def test_open_names_the_file(t: Case) -> None:
     peer.connect()
     seen = opening_of(peer)
     name = bytes(seen.wire[OPENING_BYTES:]).split(b"\0")[0].decode("utf-8", "replace")
-    t.must(name == FILE, f"OPEN names {name!r}, the file is {FILE}", seen.frame)
+    t.must(name == FILE, f"OPEN names {name!r}", seen.frame, expected=f"{FILE!r}, the name of the file")
 
 
 @case("R1986-18", roles=ALL_ROLES, needs=(Feature.QUIT,))
@@ -141,8 +167,18 @@ def test_the_reason_of_a_quit_is_a_terminated_and_padded_string(t: Case) -> None
         t.link.stop(Stop.QUIT, "the client")
         seen = peer.expect_type(Type.QUIT, 15 * S)
     field = bytes(seen.wire[12 : seen.packet.length])
-    t.must(not field or field[-1] == 0, f"the reason {field!r} does not end in NUL", seen.frame)
-    t.must(len(field) % 4 == 0, f"the reason {field!r} is no multiple of 4 bytes", seen.frame)
+    t.must(
+        not field or field[-1] == 0,
+        f"the reason {field!r} does not end in NUL",
+        seen.frame,
+        expected="a string that ends in NUL",
+    )
+    t.must(
+        len(field) % 4 == 0,
+        f"the reason {field!r} is no multiple of 4 bytes",
+        seen.frame,
+        expected="a multiple of 4 bytes",
+    )
 
 
 # ---- sizes ----
@@ -151,8 +187,18 @@ PACKET_SIZES = {"8 bytes": 8, "2048 bytes": 2048, "8192 bytes": 8192}
 
 
 def judge_packet_size(t: Case, size: int, seen: Seen) -> None:
-    t.must(SMALLEST <= size <= LARGEST_MEASURED, f"data packets of {size} bytes, 16 to 1448 are possible", seen.frame)
-    t.should(size <= LARGEST, f"data packets of {size} bytes, which 2.6 uses and 2.4 excludes", seen.frame)
+    t.must(
+        SMALLEST <= size <= LARGEST_MEASURED,
+        f"data packets of {size} bytes",
+        seen.frame,
+        expected="data packets of 16 to 1448 bytes",
+    )
+    t.should(
+        size <= LARGEST,
+        f"data packets of {size} bytes, which 2.6 uses and 2.4 excludes",
+        seen.frame,
+        expected="less than 1448 bytes, as 2.4 says",
+    )
 
 
 @case("R1986-09", roles=ACTIVE, variants=tuple(PACKET_SIZES))
@@ -183,7 +229,12 @@ def test_a_response_keeps_the_range_of_packet_sizes(t: Case) -> None:
 
 def judge_blocks(t: Case, seen: Seen) -> None:
     buffer, packet = seen.packet.buffer_size, seen.packet.packet_size
-    t.must(packet > 0 and buffer % packet == 0, f"{buffer} bytes are no whole packets of {packet}", seen.frame)
+    t.must(
+        packet > 0 and buffer % packet == 0,
+        f"{buffer} bytes are no whole packets of {packet}",
+        seen.frame,
+        expected="a buffer of whole packets",
+    )
 
 
 @case("R1986-24", roles=ACTIVE)
@@ -204,7 +255,9 @@ def test_a_response_restricts_to_buffers_of_whole_packets(t: Case) -> None:
 
 def judge_buffer(t: Case, seen: Seen) -> None:
     size = seen.packet.buffer_size
-    t.should(size <= LARGEST_BUFFER, f"a buffer of {size} bytes, {LARGEST_BUFFER} are the most", seen.frame)
+    t.should(
+        size <= LARGEST_BUFFER, f"a buffer of {size} bytes", seen.frame, expected=f"at most {LARGEST_BUFFER} bytes"
+    )
 
 
 @case("R1986-25", roles=ACTIVE)

@@ -25,9 +25,14 @@ def expect_patience(t: Case, seen: list[Seen], wait_s: int) -> None:
     gaps = [after.time_us - before.time_us for before, after in itertools.pairwise(seen)]
     words = ", ".join(f"{gap / S:.1f}" for gap in gaps)
     slack_us = t.tolerances.crossing_us
-    t.should(gaps[0] >= wait_s * S - slack_us, f"repeated after {words} s; expected {wait_s} s or more", seen[1].frame)
+    t.should(
+        gaps[0] >= wait_s * S - slack_us,
+        f"repeated after {words} s",
+        seen[1].frame,
+        expected=f"waits of {wait_s} s or more",
+    )
     grows = all(after - before >= BACK_OFF_S * S - slack_us for before, after in itertools.pairwise(gaps))
-    t.should(grows, f"repeated after {words} s; expected each wait to be {BACK_OFF_S} s longer than the one before")
+    t.should(grows, f"repeated after {words} s", expected=f"each wait to be {BACK_OFF_S} s longer than the one before")
 
 
 @case("R1986-11", roles=ACTIVE)
@@ -52,7 +57,12 @@ def test_a_quit_without_an_answer_comes_again_after_five_seconds(t: Case) -> Non
         first = peer.expect_type(Type.QUIT)
         again = peer.expect_type(Type.QUIT, 60 * S)
     gap_us = again.time_us - first.time_us
-    t.should(gap_us >= 5 * S, f"the QUIT was repeated after {gap_us / S:.1f} s; expected 5 s or more", again.frame)
+    t.should(
+        gap_us >= 5 * S,
+        f"the QUIT was repeated after {gap_us / S:.1f} s",
+        again.frame,
+        expected="a wait of 5 s or more",
+    )
     peer.end()
     peer.expect_success()
 
@@ -81,7 +91,7 @@ def test_a_resend_waits_for_what_may_still_come(t: Case) -> None:
         seen = peer.first_seen(peer.expect_resend(0).seq)
     waited_us, wait_s = seen.time_us - began_us, radio_wait_s(peer)
     text = f"the RESEND came {waited_us / S:.1f} s after the last packet, {wait_s} s are due"
-    t.should(waited_us >= wait_s * S - t.tolerances.crossing_us, text, seen.frame)
+    t.should(waited_us >= wait_s * S - t.tolerances.crossing_us, text, seen.frame, expected=f"a wait of {wait_s} s")
     peer.repair(0, [1])
     peer.finish()
     t.expect_delivered_by(peer)

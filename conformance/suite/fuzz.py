@@ -65,7 +65,9 @@ def test_damaged_packets_whose_checksum_shows_it_change_nothing(t: Case) -> None
         t.run_first_buffer(peer)
     if t.stimulus:
         throw(t, peer, fuzz.generate(t.seed, t.random, sound_packets(t, peer), COUNT, sealed=False))
-        t.must(not t.link.status().failed, "a damaged packet ended the connection")
+        t.must(
+            not t.link.status().failed, "a damaged packet ended the connection", expected="a connection that goes on"
+        )
     peer.finish()
     peer.expect_success()
     if isinstance(peer, SenderPeer):
@@ -87,7 +89,11 @@ def test_impossible_packets_with_good_checksums_never_make_a_false_success(t: Ca
     if t.link.status().failed:
         t.observe("impossible packets with good checksums", "end the connection")
         return
-    t.must(not t.link.status().succeeded, "success was reported in the middle of the transfer")
+    t.must(
+        not t.link.status().succeeded,
+        "success was reported in the middle of the transfer",
+        expected="no success before the transfer ends",
+    )
     t.observe("impossible packets with good checksums", "are borne")
     peer.listen(QUIET_US)
 
@@ -134,7 +140,12 @@ def test_packets_cut_at_every_offset_with_length_and_checksum_to_match_do_no_har
             cut.append(fuzz.Mutated(f"{name} cut to {size} bytes", packets.seal(short)))
     throw(t, peer, cut)
     answers = [s for s in peer.seen if s.packet.type in (Type.ABORT, Type.REFUSED)]
-    t.must(not answers, "a packet that is too short was answered", answers[0].frame if answers else None)
+    t.must(
+        not answers,
+        "a packet that is too short was answered",
+        answers[0].frame if answers else None,
+        expected="no answer",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -178,7 +189,7 @@ def test_every_type_in_the_middle_of_a_transfer_is_borne(t: Case) -> None:
             peer.require(packets_per_buffer=3)
         if t.variant == "mid-buffer" and isinstance(peer, ReceiverPeer):
             peer.go(0)
-            peer.until(lambda: len(peer.buffer(0).packets) >= 2, 2_000_000, "expected data")
+            peer.until(lambda: len(peer.buffer(0).packets) >= 2, 2_000_000, "data")
         elif t.variant == "mid-buffer" and isinstance(peer, SenderPeer):
             peer.expect_go(0)
             peer.send_packets(0, [0, 1])
@@ -204,16 +215,25 @@ def test_after_the_end_old_packets_do_no_harm_and_the_ports_are_free_again(t: Ca
     if not t.role.active:  # one that listens on takes an old OPEN for a new one: all that it says then, it says again
         t.provokes("OPEN-02", "CTRL-05", "CTRL-06", "CTRL-13", "DATA-13", "TIMER-02", "CLOSE-06")
     throw(t, peer, [fuzz.Mutated(f"packet {n} of the earlier connection", packet) for n, packet in enumerate(old)])
-    t.must(t.link.status().succeeded, "a stale packet turned success into failure")
+    t.must(
+        t.link.status().succeeded,
+        "a stale packet turned success into failure",
+        expected="success, as it was reported before",
+    )
     if isinstance(peer, SenderPeer):
         t.expect_delivered(peer.data)
     if not t.role.active:
         peer.unique_id ^= 0x12345678
         answers = (Type.RESPONSE, Type.REFUSED)
         peer.send_open()
-        seen = peer.expect(lambda packet: packet.type in answers, 5_000_000, "expected an answer to a new OPEN")
+        seen = peer.expect(lambda packet: packet.type in answers, 5_000_000, "an answer to a new OPEN")
         accepted = seen.packet.type is Type.RESPONSE
-        t.must(not accepted or seen.packet.unique_id == peer.unique_id, "RESPONSE has another unique ID", seen.frame)
+        t.must(
+            not accepted or seen.packet.unique_id == peer.unique_id,
+            "RESPONSE has another unique ID",
+            seen.frame,
+            expected="the unique ID of the OPEN",
+        )
         t.observe("the ports of a connection that is over", "RESPONSE" if accepted else "busy")
 
 
@@ -316,10 +336,12 @@ def _all_but_the_end(_t: Case, peer: TesterEnd) -> None:
 
 
 def _end(t: Case, peer: TesterEnd) -> None:
-    t.must(not t.link.status().closed, "closed before the end was due")
+    t.must(
+        not t.link.status().closed, "closed before the end was due", expected="an open connection until the end is due"
+    )
     if isinstance(peer, ReceiverPeer) and not t.dialect.ends_with_quit:
         peer.send_control([peer.monitor.session.messages_sent[-1]])
-        acknowledged = "expected the repeated OK to be acknowledged during the dally"
+        acknowledged = "the repeated OK to be acknowledged during the dally"
         peer.expect(lambda packet: packet.type is Type.NULL_ACK, peer.ack_deadline_us, acknowledged)
     elif isinstance(peer, SenderPeer):
         peer.acknowledge()
@@ -336,7 +358,11 @@ def _everything(t: Case, peer: TesterEnd) -> None:
 
 
 def _stays_over(t: Case, peer: TesterEnd) -> None:
-    t.must(t.link.status().succeeded, "what came after the end turned success into failure")
+    t.must(
+        t.link.status().succeeded,
+        "what came after the end turned success into failure",
+        expected="success, as it was reported before",
+    )
     _expect_success(t, peer)
 
 
@@ -398,11 +424,19 @@ def test_impossible_packets_with_good_checksums_are_survived_in_any_state(t: Cas
     if listens or t.variant == "over":
         state.leave(t, peer)
         return
-    t.must(state.succeeds or not t.link.status().succeeded, "success was reported of a transfer that was not made")
+    t.must(
+        state.succeeds or not t.link.status().succeeded,
+        "success was reported of a transfer that was not made",
+        expected="failure to be reported to the client",
+    )
     peer.send_abort()  # whatever was made of all that: this ends it, if anybody is there
-    expected = "expected the client to learn the outcome"
+    expected = "the client to learn the outcome"
     peer.until(lambda: _has_outcome(t), t.tolerances.close_max_us, expected, Awaited.FAILURE)
-    t.must(state.succeeds or t.link.status().failed, "success was reported of a transfer that was not made")
+    t.must(
+        state.succeeds or t.link.status().failed,
+        "success was reported of a transfer that was not made",
+        expected="failure to be reported to the client",
+    )
     if isinstance(peer, SenderPeer) and t.link.status().succeeded:
         t.expect_delivered(peer.data)
     peer.listen(QUIET_US)

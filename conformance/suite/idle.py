@@ -28,7 +28,12 @@ def listen_for_periods(t: Case, peer: ReceiverPeer | SenderPeer, declared_s: int
     periods = REAL_PERIODS if t.link.real_time else PERIODS
     heard = peer.listen(periods * declared_s * S)
     given_up = t.link.tells_outcome and t.link.status().failed
-    t.must(not given_up, "gave up although the tester's KEEPALIVEs came", violated="TIMER-10")
+    t.must(
+        not given_up,
+        "gave up although the tester's KEEPALIVEs came",
+        violated="TIMER-10",
+        expected="an open connection",
+    )
     t.expect_signs_of_life(heard, began_us, peer.now_us, declared_s)
 
 
@@ -137,7 +142,15 @@ def test_a_buffer_under_way_is_received_to_its_end_while_the_client_stalls(t: Ca
     peer.send_buffer(0, omit=lost)
     peer.repair(0, lost)
     peer.expect_ok(0)
-    t.must(peer.now_us < 120 * S, "the buffer was confirmed only after the client continued")
-    t.must(not peer.find(Kind.GO, 1), "a GO came although the client has no second buffer")
+    t.must(
+        peer.now_us < 120 * S,
+        "the buffer was confirmed only after the client continued",
+        expected="OK for the complete buffer without delay",
+    )
+    t.must(
+        not peer.find(Kind.GO, 1),
+        "a GO came although the client has no second buffer",
+        expected="no GO before the client has a buffer",
+    )
     peer.finish(within_us=180 * S)
     t.expect_delivered_by(peer)

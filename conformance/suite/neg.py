@@ -43,7 +43,7 @@ def test_the_burst_interval_only_goes_up(t: Case) -> None:
     text = f"burst interval {proposed} ms was answered with {answer} ms"
     # Half of all values grow when their bytes are swapped. 256 ms may also be somebody's limit.
     swapped = answer == packets.low_byte_first(proposed)
-    t.must(not swapped or proposed == 1, f"{text}: the low byte comes first")
+    t.must(not swapped or proposed == 1, text, expected="the high byte first")
     t.must(answer >= proposed, text)
 
 
@@ -62,11 +62,18 @@ def _obeys_as_sender(t: Case, peer: ReceiverPeer) -> None:
     buffer = peer.expect_buffer(0)
     for seen in buffer.packets.values():
         size = len(seen.packet.data)
-        t.must(size <= terms.packet_size, f"{size} data bytes, {terms.packet_size} were agreed", seen.frame)
+        t.must(
+            size <= terms.packet_size,
+            f"{size} data bytes",
+            seen.frame,
+            expected=f"{terms.packet_size} data bytes, as agreed",
+        )
         summed = not terms.data_checksum or data_checksum_ok(seen.packet.raw)
-        t.must(summed, f"{seen.packet} lacks its data checksum, which was agreed upon", seen.frame)
+        t.must(summed, f"{seen.packet} lacks its data checksum", seen.frame, expected="a data checksum, as agreed")
     total = len(buffer.data)
-    t.must(total == terms.buffer_size, f"buffer 0 holds {total} bytes, {terms.buffer_size} were agreed")
+    t.must(
+        total == terms.buffer_size, f"buffer 0 holds {total} bytes", expected=f"{terms.buffer_size} bytes, as agreed"
+    )
     _keeps_the_pace(t, peer, sorted(seen.time_us for seen in buffer.packets.values()))
 
 
@@ -74,7 +81,7 @@ def _keeps_the_pace(t: Case, peer: ReceiverPeer, times: list[int]) -> None:
     """Wherever its intervals begin, no more packets than agreed leave in each of them."""
     interval_us = peer.ms(peer.terms.burst_interval_ms)
     wrong = pacing.complaint("packets", times, peer.terms.burst_size, interval_us, t.tolerances.crossing_us)
-    t.must(wrong is None, f"{wrong}, which was agreed")
+    t.must(wrong is None, f"{wrong}", expected="the agreed pace")
 
 
 def _obeys_as_receiver(t: Case, peer: SenderPeer) -> None:
@@ -82,7 +89,11 @@ def _obeys_as_receiver(t: Case, peer: SenderPeer) -> None:
     peer.expect_go(0)
     peer.listen(tolerances.QUIET_US)
     gos = [m for m in peer.messages.values() if m.kind is m.kind.GO]
-    t.should(len(gos) <= peer.terms.max_buffers, f"{len(gos)} GOs, {peer.terms.max_buffers} were agreed (AMB-29)")
+    t.should(
+        len(gos) <= peer.terms.max_buffers,
+        f"{len(gos)} GOs",
+        expected=f"at most {peer.terms.max_buffers} buffers, as agreed (AMB-29)",
+    )
     if peer.terms.data_checksum:
         good = peer.data_packet(0, 0)
         peer.send_packet(0, 0, data=bytes(byte ^ 0xFF for byte in good.data), data_checksum=good.data_checksum ^ 0x5555)
@@ -137,12 +148,22 @@ def test_the_mode_is_echoed_and_data_checksums_are_not_turned_off(t: Case) -> No
     proposal = peer.opening_values()
     flags = (proposal.flags & 1) | (2 if t.variant.endswith("on") else 0)
     answer = peer.propose(Type.RESPONSE, flags=flags)
-    t.must(answer.packet.writes == bool(flags & 1), "RESPONSE changes the M bit", answer.frame)
+    t.must(
+        answer.packet.writes == bool(flags & 1),
+        "RESPONSE changes the M bit",
+        answer.frame,
+        expected="the M bit of the OPEN",
+    )
     if not flags & 2:
         on = answer.packet.data_checksum_on
         t.observe("data checksums that were not requested", "turned on" if on else "left off")
     else:
-        t.should(answer.packet.data_checksum_on, "RESPONSE turns data checksums off (AMB-24)", answer.frame)
+        t.should(
+            answer.packet.data_checksum_on,
+            "RESPONSE turns data checksums off",
+            answer.frame,
+            expected="data checksums as the OPEN requests (AMB-24)",
+        )
 
 
 @case("NEG-09", "CTRL-11", "RATE-05", roles=SENDERS)
@@ -169,15 +190,21 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
         if p.type is Type.NULL_ACK and p.high_seq >= offer.seq:
             slower = p.burst_size <= size and p.burst_interval_ms >= interval_ms
             text = f"NULL-ACK reports {p.burst_size} in {p.burst_interval_ms} ms, the offer was {size} in {interval_ms}"
-            t.must(slower, text, seen.frame, violated="NEG-09" if wrong else "CTRL-11")
-    t.must(wrong is None, f"{wrong}, which was offered", frame)
+            t.must(
+                slower,
+                text,
+                seen.frame,
+                violated="NEG-09" if wrong else "CTRL-11",
+                expected=f"the offer, {size} in {interval_ms} ms, or a more restrictive pair",
+            )
+    t.must(wrong is None, f"{wrong}", frame, expected="the offered pace")
     # Whoever restricts the offer further says so, and then does so.
     for seen in peer.seen:
         p = seen.packet
         if p.type is Type.NULL_ACK and p.high_seq >= offer.seq and seen.time_us < times[0]:
             pace_us = peer.ms(p.burst_interval_ms)
             wrong = pacing.complaint("packets of buffer 1", times, p.burst_size, pace_us, t.tolerances.crossing_us)
-            t.must(wrong is None, f"{wrong}, which NULL-ACK reports", frame)
+            t.must(wrong is None, f"{wrong}", frame, expected="the pace that NULL-ACK reports")
 
 
 @case("NEG-09", roles=SENDERS, variants=("while nothing is sent", "while data are sent"))
@@ -206,6 +233,7 @@ def test_a_faster_offer_is_adopted_or_the_restriction_is_reported(t: Case) -> No
     t.must(
         faster or restricted,
         f"buffer {outstanding} keeps the old pace, and no NULL-ACK reports that the offer was restricted",
+        expected="the offered pace, or NULL-ACK with another one",
     )
 
 
@@ -221,9 +249,9 @@ def test_every_ok_offers_a_usable_burst(t: Case) -> None:
     # Any pair may be offered; but no reason gives just this one, in every OK.
     swapped = offers == {agreed[::-1]} and agreed[0] != agreed[1]
     text = f"every OK offers {agreed[1]} packets in {agreed[0]} ms, agreed was {agreed[0]} in {agreed[1]} ms"
-    t.must(not swapped, f"{text}: size and interval are swapped")
+    t.must(not swapped, f"{text}: size and interval are swapped", expected="the agreed parameters")
     low_first = offers == {tuple(map(packets.low_byte_first, agreed))}
-    t.must(not low_first, f"every OK offers {agreed}, with the low byte first")
+    t.must(not low_first, f"every OK offers {agreed}, with the low byte first", expected="the high byte first")
     for seen in peer.controls:
         for message in seen.packet.messages:
             usable = message.kind is not Kind.OK or message.burst_size > 0
@@ -250,7 +278,11 @@ def test_a_response_that_loosens_the_proposal_is_not_made_use_of(t: Case) -> Non
         "packet_size": max(sizes, default=0) <= proposal.packet_size,
         "max_buffers": len({m.buffer for m in gos}) <= proposal.max_buffers,
     }
-    t.should(within.get(t.variant, True), f"uses a {t.variant} above its own proposal (AMB-25)")
+    t.should(
+        within.get(t.variant, True),
+        f"uses a {t.variant} above its own proposal",
+        expected="at most its own proposal (AMB-25)",
+    )
 
 
 @case("NEG-10", roles=tuple(role for role in ACTIVE if role.sender), variants=("burst_size", "burst_interval_ms"))
@@ -267,7 +299,7 @@ def test_a_response_that_loosens_the_pace_is_not_made_use_of(t: Case) -> None:
     times = [seen.time_us for seen in peer.seen if seen.packet.is_data]
     interval_us = peer.ms(proposal.burst_interval_ms)
     wrong = pacing.complaint("packets", times, proposal.burst_size, interval_us, t.tolerances.crossing_us)
-    t.should(wrong is None, f"{wrong}, which was its own proposal (AMB-25)")
+    t.should(wrong is None, f"{wrong}", expected="the pace that it proposed (AMB-25)")
 
 
 @case("NEG-10", roles=ACTIVE, variants=("buffer_size", "packet_size", "max_buffers"))
@@ -283,7 +315,11 @@ def test_a_response_of_zero_does_no_harm(t: Case) -> None:
         peer.go(0)
     peer.listen(2 * tolerances.QUIET_US)
     t.observe(f"a RESPONSE with {t.variant} 0", "fails" if t.link.status().failed else "goes on")
-    t.must(not t.link.status().succeeded, "success was reported of a transfer that was not made")
+    t.must(
+        not t.link.status().succeeded,
+        "success was reported of a transfer that was not made",
+        expected="failure to be reported to the client",
+    )
 
 
 @case("NEG-10", roles=PASSIVE, variants=("buffer_size", "packet_size", "max_buffers"))
@@ -292,9 +328,16 @@ def test_a_proposal_of_zero_is_not_accepted(t: Case) -> None:
     try:
         answer = peer.propose(Type.REFUSED, Type.RESPONSE, Type.ABORT, **{t.variant: 0})
     except UnmetError:
-        t.should(False, f"an OPEN with {t.variant} 0 was not answered (AMB-26)")
+        t.should(False, f"an OPEN with {t.variant} 0 was not answered", expected="REFUSED (AMB-26)")
         return
     if answer.packet.type is Type.RESPONSE:
         value = getattr(answer.packet, t.variant)
-        t.must(value != 0, f"RESPONSE accepts {t.variant} 0", answer.frame)
-        t.should(False, f"RESPONSE loosens {t.variant} 0 to {value} (AMB-25)", answer.frame)
+        t.must(
+            value != 0, f"RESPONSE accepts {t.variant} 0", answer.frame, expected="REFUSED, for a zero cannot be used"
+        )
+        t.should(
+            False,
+            f"RESPONSE loosens {t.variant} 0 to {value}",
+            answer.frame,
+            expected="REFUSED, for a zero cannot be used (AMB-25)",
+        )

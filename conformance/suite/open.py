@@ -40,20 +40,22 @@ def test_the_response_echoes_the_unique_id(t: Case) -> None:
     peer.unique_id = {"any": peer.unique_id, "all bits set": 0xFFFFFFFF, "zero": 0}[t.variant]
     response = peer.propose(Type.RESPONSE)
     got, sent = response.packet.unique_id, peer.unique_id
-    t.must(got == sent, f"RESPONSE carries unique ID {got:#010x}, the OPEN had {sent:#010x}", response.frame)
+    t.must(
+        got == sent, f"RESPONSE carries unique ID {got:#010x}", response.frame, expected=f"{sent:#010x}, as in the OPEN"
+    )
 
 
 @case("OPEN-03", "OPEN-04", roles=ACTIVE)
 def test_an_open_without_answer_is_repeated_and_then_given_up(t: Case) -> None:
     peer = t.peer()
     peer.await_open()
-    peer.until(lambda: len(peer.opens) >= 2, t.tolerances.open_retry_max_us, "expected OPEN to be repeated")
+    peer.until(lambda: len(peer.opens) >= 2, t.tolerances.open_retry_max_us, "OPEN to be repeated")
     if t.link.real_time:
         peer.listen(0)
         began_us = peer.now_us
         while not t.link.status().failed:
             if peer.now_us - began_us > tolerances.OPEN_GIVE_UP_REAL_US:
-                t.inconclusive(f"still opens after {len(peer.opens)} OPENs and 100 s; it may give up later")
+                t.inconclusive(f"still opens after {len(peer.opens)} OPENs and 100 s", expected="an end of the attempt")
             peer.listen(QUIET_US)
     peer.expect_failure(t.tolerances.open_give_up_max_us)
     t.observe("OPENs before giving up", len(peer.opens))
@@ -67,7 +69,7 @@ def test_a_response_ends_the_repetition_of_open(t: Case) -> None:
     peer = t.peer()
     with t.preamble():
         peer.await_open()
-        peer.until(lambda: len(peer.opens) >= 2, t.tolerances.open_retry_max_us, "expected OPEN to be repeated")
+        peer.until(lambda: len(peer.opens) >= 2, t.tolerances.open_retry_max_us, "OPEN to be repeated")
     gap_us = peer.opens[1].time_us - peer.opens[0].time_us
     peer.respond()
     peer.listen(t.tolerances.crossing_us)
@@ -94,11 +96,20 @@ def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
     turned = [
         s for s in heard if (s.packet.local_port, s.packet.foreign_port) == (peer.own_port, unserved.foreign_port)
     ]
-    t.must(not turned, "the ports of the answer are those of the OPEN", turned[0].frame if turned else None)
+    t.must(
+        not turned,
+        "the ports of the answer are those of the OPEN",
+        turned[0].frame if turned else None,
+        expected="its own port as Local Port",
+    )
     answers = [seen.packet.type for seen in heard if seen.packet.local_port == unserved.foreign_port]
     t.observe("OPEN for a port that is not served", ", ".join(str(a and a.name) for a in answers) or "silence")
-    t.must(Type.RESPONSE not in answers, "an OPEN for a port that is not served was accepted")
-    t.should(Type.REFUSED in answers, "an OPEN for a port that is not served was not answered by REFUSED (AMB-26)")
+    t.must(Type.RESPONSE not in answers, "an OPEN for a port that is not served was accepted", expected="REFUSED")
+    t.should(
+        Type.REFUSED in answers,
+        "an OPEN for a port that is not served was not answered by REFUSED",
+        expected="REFUSED (AMB-26)",
+    )
     peer.connect()
     peer.finish()
     peer.expect_success()
@@ -129,7 +140,7 @@ def test_an_open_repeated_in_the_middle_of_a_transfer_disturbs_nothing(t: Case) 
     if t.stimulus:
         answers = len(peer.responses)
         peer.send_open()
-        peer.until(lambda: len(peer.responses) > answers, t.tolerances.reaction_max_us, "expected RESPONSE again")
+        peer.until(lambda: len(peer.responses) > answers, t.tolerances.reaction_max_us, "RESPONSE again")
         same_opening(t, peer.responses[-1], peer.responses[0])
     peer.finish()
     peer.expect_success()
@@ -170,7 +181,12 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
         for number in following:
             for seen in peer.expect_buffer(number).packets.values():
                 summed = not peer.terms.data_checksum or data_checksum_ok(seen.packet.raw)
-                t.must(summed, f"{seen.packet} lacks its data checksum after a second RESPONSE", seen.frame)
+                t.must(
+                    summed,
+                    f"{seen.packet} lacks its data checksum after a second RESPONSE",
+                    seen.frame,
+                    expected="a data checksum, as the first RESPONSE agreed",
+                )
     peer.finish()
     peer.expect_success()
 
@@ -186,7 +202,7 @@ def test_a_repeated_response_is_not_answered(t: Case) -> None:
     for _ in range(20):
         peer.send_response()
     extra = len(peer.listen(QUIET_US)) - usual
-    t.must(extra < 15, f"{extra} packets answer 20 repetitions of RESPONSE")
+    t.must(extra < 15, f"{extra} packets answer 20 repetitions of RESPONSE", expected="no answer")
     peer.finish()
     peer.expect_success()
 
@@ -219,26 +235,31 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
         answers = (Type.ABORT, Type.REFUSED)
         try:
             seen = peer.expect(
-                lambda packet: packet.type in answers, t.tolerances.reaction_max_us, "expected ABORT for the foreign ID"
+                lambda packet: packet.type in answers, t.tolerances.reaction_max_us, "ABORT for the foreign ID"
             )
         except UnmetError as unmet:
             if t.role.active or kind is Type.OPEN:
                 raise
             # An end that never opened may take a RESPONSE for what it cannot be, an attempt to open (ROBUST-08).
-            t.should(False, unmet.reason, unmet.frame)
+            t.should(False, unmet.seen, unmet.frame, expected=unmet.expected)
             return
         t.observe("foreign unique ID is answered with", seen.packet.type and seen.packet.type.name)
-        t.should(seen.packet.type is Type.ABORT, "answered REFUSED where RFC 998 requires ABORT (AMB-18)", seen.frame)
+        t.should(seen.packet.type is Type.ABORT, "REFUSED", seen.frame, expected="ABORT (AMB-18)")
         if not t.role.active:  # the connection keeps its own ID
             answers_before = len(peer.responses)
             peer.send_open()
             peer.until(
                 lambda: len(peer.responses) > answers_before,
                 t.tolerances.reaction_max_us,
-                "expected RESPONSE to a repetition of the OPEN that opened the connection",
+                "RESPONSE to a repetition of the OPEN that opened the connection",
             )
             same = peer.responses[-1].packet.unique_id == peer.unique_id
-            t.must(same, "the packet with the foreign unique ID replaced the connection", peer.responses[-1].frame)
+            t.must(
+                same,
+                "the packet with the foreign unique ID replaced the connection",
+                peer.responses[-1].frame,
+                expected="the connection as it was",
+            )
     peer.finish()
     peer.expect_success()
 
@@ -290,7 +311,11 @@ def test_the_client_string_reaches_the_client(t: Case) -> None:
     opening = (peer.opens or peer.responses)[0]
     got = opening.packet.text
     told = got == "from the implementation" or not t.link.tells_outcome  # one that runs already was never told
-    t.should(told, f"its own client string came as {got!r}", opening.frame)
+    t.should(told, f"its own client string came as {got!r}", opening.frame, expected="the string that its client gave")
     delivered = t.link.peer_string()
     if delivered is not None:
-        t.should(delivered == string, f"the tester's client string reached the client as {delivered!r}")
+        t.should(
+            delivered == string,
+            f"the tester's client string reached the client as {delivered!r}",
+            expected="the string that the tester sent",
+        )

@@ -37,7 +37,7 @@ def test_buffers_go_out_in_the_order_of_their_numbers(t: Case) -> None:
     buffers = [number for number, _ in order]
     t.must(buffers == sorted(buffers), f"the first pass went out as {order}")
     t.observe("order of the packets of a buffer", "ascending" if order == sorted(order) else "other")
-    t.should(order == sorted(order), f"the packets of a buffer do not ascend: {order} (AMB-68)")
+    t.should(order == sorted(order), f"the packets of a buffer came as {order}", expected="ascending packets (AMB-68)")
 
 
 @case("ORDER-02", "R1030-04", roles=SENDERS, control=True, variants=("one buffer ahead", "two buffers ahead"))
@@ -49,9 +49,7 @@ def test_repairs_come_before_any_packet_of_a_later_buffer(t: Case) -> None:
         peer.require(buffer_size=2048, packet_size=256, max_buffers=3)
         peer.go(0, 1, 2)
         peer.expect_buffer(0)
-        peer.until(
-            lambda: len(peer.buffer(ahead).packets) >= 2, t.tolerances.reaction_max_us, f"expected buffer {ahead}"
-        )
+        peer.until(lambda: len(peer.buffer(ahead).packets) >= 2, t.tolerances.reaction_max_us, f"buffer {ahead}")
     if t.stimulus:
         asked = [1, 4, 7]
         request = peer.resend(0, asked)
@@ -84,7 +82,7 @@ def test_repairs_of_the_lower_buffer_come_first_whichever_was_asked_for_first(t:
     later = peer.message(Kind.RESEND, peer.first_buffer + 1, range(8))
     if t.variant == "one after the other":
         peer.send_control([later])
-        peer.until(lambda: peer.copies(1, 0) > 1, t.tolerances.reaction_max_us, "expected retransmissions of buffer 1")
+        peer.until(lambda: peer.copies(1, 0) > 1, t.tolerances.reaction_max_us, "retransmissions of buffer 1")
     request = peer.resend(0, asked)
     before = len(peer.seen)
     peer.expect_copies(1, 7, within_us=t.tolerances.reaction_max_us + 24 * peer.ms(peer.terms.burst_interval_ms))
@@ -109,7 +107,11 @@ def test_the_ldata_ends_the_first_pass_of_a_buffer(t: Case) -> None:
     if (0, buffer.last_packet) in left_out(peer):
         raise NotSupportedError("it leaves the LDATA out of the first transmission until a RESEND names it (AMB-72)")
     order = [number for _, number in first_pass(peer)]
-    t.must(order[-1] == buffer.last_packet, f"the first pass went out as {order}, LDATA is {buffer.last_packet}")
+    t.must(
+        order[-1] == buffer.last_packet,
+        f"the first pass went out as {order}, LDATA is {buffer.last_packet}",
+        expected="every packet once, LDATA last",
+    )
 
 
 @case("ORDER-04", roles=SENDERS)
@@ -121,9 +123,14 @@ def test_the_next_buffer_follows_without_waiting_for_the_ok(t: Case) -> None:
         peer.require(max_buffers=2)
     peer.go(0, 1)
     first = peer.expect_buffer(0)
-    peer.until(lambda: bool(peer.buffer(1).packets), t.tolerances.reaction_max_us, "expected buffer 1 before OK(0)")
+    peer.until(lambda: bool(peer.buffer(1).packets), t.tolerances.reaction_max_us, "buffer 1 before OK(0)")
     end_us = max(seen.time_us for seen in first.packets.values())
     begin = min(peer.buffer(1).packets.values(), key=lambda seen: seen.time_us)
     gap_us = begin.time_us - end_us
     limit_us = peer.ms(peer.terms.burst_interval_ms) + t.tolerances.crossing_us
-    t.should(gap_us <= limit_us, f"buffer 1 begins {gap_us / 1000:g} ms after buffer 0 ended", begin.frame)
+    t.should(
+        gap_us <= limit_us,
+        f"buffer 1 begins {gap_us / 1000:g} ms after buffer 0 ended",
+        begin.frame,
+        expected=f"a gap of at most {limit_us / 1000:g} ms",
+    )

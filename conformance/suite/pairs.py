@@ -90,7 +90,11 @@ def transfer(t: Case) -> None:
     peer.connect()
     for name in ("packet_size", "buffer_size", "burst_size", "max_buffers"):
         got = getattr(peer.terms, name)
-        t.must(1 <= got <= row.proposed[name], f"{name} {got} is agreed, {row.proposed[name]} was proposed")
+        t.must(
+            1 <= got <= row.proposed[name],
+            f"{name} {got} is agreed",
+            expected=f"at most {row.proposed[name]}, as proposed",
+        )
     lost = lose_once(t, row, peer)
 
     def lose(buffer: int, packet: int) -> bool:
@@ -107,10 +111,10 @@ def transfer(t: Case) -> None:
     peer.buffer(0)  # is asked for even if nothing of it comes
     received = peer.finish()
     peer.expect_success()
-    t.must(received[: len(peer.data)] == peer.data, "the data that came are not those that were to be sent")
+    t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")
     for seen in peer.seen:
         summed = not (seen.packet.is_data and peer.terms.data_checksum) or data_checksum_ok(seen.packet.raw)
-        t.must(summed, f"{seen.packet} lacks its data checksum, which was agreed upon", seen.frame)
+        t.must(summed, f"{seen.packet} lacks its data checksum", seen.frame, expected="a data checksum, as agreed")
 
 
 JUDGED = ("DATA-08", "NEG-06", "CKSUM-04", "CKSUM-05")

@@ -29,7 +29,11 @@ def test_the_opening_packet_of_a_small_transfer(t: Case) -> None:
     peer.finish()
     peer.expect_success()
     versions = {seen.packet.version for seen in peer.seen}
-    t.must(len(versions) == 1, f"the version byte changes within the connection: {sorted(versions)} (AMB-01)")
+    t.must(
+        len(versions) == 1,
+        f"the version byte changes within the connection: {sorted(versions)}",
+        expected="one version byte (AMB-01)",
+    )
 
 
 @case("WIRE-10", roles=SENDERS)
@@ -65,7 +69,8 @@ def test_packets_are_numbered_from_zero(t: Case) -> None:
     t.observe("first packet number", first)
     t.should(
         first == 0,
-        f"packets of a buffer are numbered from {first}; peers that number from 0 cannot interoperate with it (AMB-10)",
+        f"packets of a buffer are numbered from {first}",
+        expected="packets that are numbered from 0; others cannot interoperate with it (AMB-10)",
     )
 
 
@@ -136,7 +141,7 @@ def test_a_receiver_whose_last_acknowledgement_never_comes_ends_somehow(t: Case)
         peer.expect_ok(0)
     peer.go_silent()
     within_us = tolerances.death_max_us(peer.terms.iut_death_timer_s)
-    peer.until(lambda: t.link.status().succeeded or t.link.status().failed, within_us, "expected some outcome")
+    peer.until(lambda: t.link.status().succeeded or t.link.status().failed, within_us, "some outcome")
     success = t.link.status().succeeded
     t.observe("without the last acknowledgement the client is given", "success" if success else "failure")
     if success:
@@ -208,12 +213,23 @@ def test_a_go_that_skips_a_buffer_is_never_success(t: Case) -> None:
     peer.listen(QUIET_US)
     if t.link.status().failed:
         t.observe("a GO that skips a buffer is", "refused")
-        t.should(False, "the transfer failed at a GO that skips a buffer number (AMB-47)")
+        t.should(
+            False, "the transfer failed at a GO that skips a buffer number", expected="a transfer that goes on (AMB-47)"
+        )
         return
     served = bool(peer.buffer(2).packets)
     t.observe("a GO that skips a buffer is", "served" if served else "held")
-    t.should(served, "a GO that skips a buffer number was held back (AMB-47)", violated="DATA-06")
-    t.must(not t.link.status().succeeded, "success was reported although buffers are missing")
+    t.should(
+        served,
+        "a GO that skips a buffer number was held back",
+        violated="DATA-06",
+        expected="data of the buffer that the GO names (AMB-47)",
+    )
+    t.must(
+        not t.link.status().succeeded,
+        "success was reported although buffers are missing",
+        expected="no success before all buffers came",
+    )
     if served:  # numbers only increase (RFC 998 section 8): a GO for the skipped number would be no valid stimulus
         return
     t.provokes("ORDER-01")
@@ -232,7 +248,7 @@ def test_a_peer_that_declares_a_death_timer_of_zero_is_borne(t: Case) -> None:
         return
     heard = peer.listen(3 * S)
     t.observe("death timer 0 of the peer", f"{len(heard)} packets in 3 s")
-    t.must(not t.link.status().failed, "gave up although the tester sends packets")
+    t.must(not t.link.status().failed, "gave up although the tester sends packets", expected="an open connection")
     peer.finish()
     peer.expect_success()
 

@@ -18,7 +18,7 @@ def into_the_middle_of_a_buffer(peer: ReceiverPeer | object) -> None:
         peer.require(packets_per_buffer=3)
     if isinstance(peer, ReceiverPeer):
         peer.go(0)
-        peer.until(lambda: len(peer.buffer(0).packets) >= 2, peer.tolerances.reaction_max_us, "expected data")
+        peer.until(lambda: len(peer.buffer(0).packets) >= 2, peer.tolerances.reaction_max_us, "data")
     elif isinstance(peer, SenderPeer):
         peer.expect_go(0)
         peer.send_packets(0, [0, 1])
@@ -68,7 +68,11 @@ def test_quit_is_repeated_for_as_long_as_the_peer_is_alive(t: Case) -> None:
     for _ in range(repeats):
         times_us.append(peer.expect_type(Type.QUIT, patience_us).time_us)
         patience_us = max(patience_us, 3 * (times_us[-1] - times_us[-2]))  # it may wait longer and longer
-    t.must(not t.link.status().closed, "the attempt to quit ended although the peer is alive and sent no QUITACK")
+    t.must(
+        not t.link.status().closed,
+        "the attempt to quit ended although the peer is alive and sent no QUITACK",
+        expected="QUIT to be repeated until QUITACK comes",
+    )
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.expect_failure()
 
@@ -85,10 +89,20 @@ def test_quit_is_not_repeated_before_a_quitack_can_have_come(t: Case) -> None:
     again = [seen for seen in peer.listen(10 * S) if seen.packet.type is Type.QUIT]
     # What left before the QUITACK arrived comes within one round trip.
     early = [seen for seen in again if seen.time_us - first.time_us <= 2 * t.link.delay_us]
-    t.must(not early, "QUIT was repeated without a time-out", early[0].frame if early else None)
+    t.must(
+        not early,
+        "QUIT was repeated without a time-out",
+        early[0].frame if early else None,
+        expected="a wait before each repetition",
+    )
     late = [seen for seen in again if seen not in early]
     text = "QUIT was repeated although its QUITACK had arrived"
-    t.must(not late or (t.link.real_time and len(late) == 1), text, late[0].frame if late else None)
+    t.must(
+        not late or (t.link.real_time and len(late) == 1),
+        text,
+        late[0].frame if late else None,
+        expected="no QUIT after QUITACK",
+    )
     peer.expect_failure()
 
 
@@ -111,7 +125,7 @@ def test_a_repeated_quit_is_answered_again(t: Case) -> None:
         peer.send_quit()
         peer.listen(QUIET_US)
         answered = sum(seen.packet.type is Type.QUITACK for seen in peer.seen) > answers
-        t.should(answered, "a QUIT repeated after a second was not answered (AMB-57)")
+        t.should(answered, "a QUIT repeated after a second was not answered", expected="QUITACK (AMB-57)")
         if not answered:
             return
 
@@ -149,7 +163,11 @@ def test_a_quit_that_nobody_answers_ends_with_the_death_timer(t: Case) -> None:
     peer = t.peer(4096, iut={"death_timer_s": 3})
     with t.preamble():
         peer.connect()
-        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        t.must(
+            peer.terms.iut_death_timer_s > 0,
+            "the implementation declared a death timer of 0",
+            expected="a death timer that is greater than zero",
+        )
         peer.listen(t.tolerances.crossing_us)
     peer.go_silent()
     t.link.stop(Stop.QUIT, "the client has had enough")
@@ -196,7 +214,7 @@ def expect_quit_between_buffers(peer: ReceiverPeer | SenderPeer) -> None:
         peer.listen(QUIET_US)
         if not quitted():
             peer.ok(0)
-    peer.until(quitted, 15 * S, "expected QUIT after the buffer")
+    peer.until(quitted, 15 * S, "QUIT after the buffer")
 
 
 @case("QUIT-05", roles=ALL_ROLES, needs=(Feature.QUIT,))
@@ -262,8 +280,17 @@ def test_the_reason_of_a_quit_is_terminated_and_filled(t: Case) -> None:
     t.must(sound, f"the reason field is {field!r}", seen.frame)
     t.observe("reason of QUIT", seen.packet.text)
     if not t.link.real_time:  # there the client says what it likes
-        t.must(seen.packet.text in ("four", ""), f"the client's reason is 'four', QUIT has {seen.packet.text!r}")
-        t.should(seen.packet.text == "four", "the client's reason is not in the QUIT (AMB-03)", seen.frame)
+        t.must(
+            seen.packet.text in ("four", ""),
+            f"QUIT has the reason {seen.packet.text!r}",
+            expected="'four', the reason that the client gave",
+        )
+        t.should(
+            seen.packet.text == "four",
+            "QUIT has no reason",
+            seen.frame,
+            expected="the reason that the client gave (AMB-03)",
+        )
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.expect_failure()
 
@@ -276,7 +303,11 @@ def test_whoever_aborts_closes_at_once(t: Case) -> None:
         peer.listen(QUIET_US)
     t.link.stop(Stop.ABORT, "the implementation has had enough")
     peer.expect_type(Type.ABORT)
-    t.should(t.link.status().closed, "the connection is still there after its ABORT")
+    t.should(
+        t.link.status().closed,
+        "the connection is still there after its ABORT",
+        expected="an end that has forgotten the connection",
+    )
     if not isinstance(peer, ReceiverPeer):
         peer.send_keepalive()
     else:

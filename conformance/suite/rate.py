@@ -22,7 +22,7 @@ def keeps_the_pace(t: Case, peer: ReceiverPeer, what: str, times: list[int]) -> 
     # Nothing can be seen early in virtual time.
     slack_us = t.tolerances.crossing_us if t.link.real_time else MICROSECONDS_PER_MS
     wrong = pacing.complaint(what, times, peer.terms.burst_size, interval_us, slack_us)
-    t.must(wrong is None, wrong or "")
+    t.must(wrong is None, wrong or "", expected="the agreed pace")
 
 
 @case("RATE-01", "RATE-02", "RATE-04", "R1030-08", roles=SENDERS, variants=tuple(INTERVALS_MS))
@@ -36,7 +36,7 @@ def test_bursts_keep_size_and_interval_without_help_of_the_receiver(t: Case) -> 
     keeps_the_pace(t, peer, "packets", times)
     bursts = len(times) // peer.terms.burst_size + 2
     most_us = bursts * peer.ms(peer.terms.burst_interval_ms) + t.tolerances.reaction_max_us
-    t.should(times[-1] - times[0] <= most_us, "the pace is far below what was agreed")
+    t.should(times[-1] - times[0] <= most_us, "a pace that is far lower", expected="the agreed pace")
 
 
 @dataclasses.dataclass(frozen=True)

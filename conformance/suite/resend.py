@@ -29,7 +29,7 @@ def test_a_resend_lists_exactly_what_is_missing(t: Case) -> None:
     # and the monitor looks at every entry.
     asked = set(request.packets)
     right = asked >= set(lost) if t.link.real_time else asked == set(lost)
-    t.must(right, f"{request}, missing are {lost}", peer.controls[-1].frame)
+    t.must(right, str(request), peer.controls[-1].frame, expected=f"a request for {lost}")
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -47,9 +47,14 @@ def test_a_later_resend_lists_what_is_still_missing(t: Case) -> None:
     peer.send_packets(0, repaired)
     peer.listen(t.tolerances.crossing_us)
     newest = max(peer.messages)
-    peer.until(lambda: bool(later(peer, newest)), peer.data_timer_max_us, "expected another RESEND for buffer 0")
+    peer.until(lambda: bool(later(peer, newest)), peer.data_timer_max_us, "another RESEND for buffer 0")
     request = later(peer, newest)[0]
-    t.must(set(request.packets) <= set(lost), f"{request}, missing are {lost}", peer.first_seen(request.seq).frame)
+    t.must(
+        set(request.packets) <= set(lost),
+        str(request),
+        peer.first_seen(request.seq).frame,
+        expected=f"a request for {lost}",
+    )
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -72,7 +77,11 @@ def test_exactly_the_listed_packets_are_sent_again(t: Case) -> None:
     peer.listen(2 * QUIET_US)
     copies = {number: buffer.copies[number] for number in sorted(buffer.copies)}
     expected = {number: 2 if number in wanted else 1 for number in range(peer.terms.packets_per_buffer)}
-    t.must(copies == expected, f"RESEND of {wanted}: copies are {copies}")
+    t.must(
+        copies == expected,
+        f"RESEND of {wanted}: copies are {copies}",
+        expected=f"two copies of {wanted}, one of the others",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -113,7 +122,7 @@ def test_a_packet_lost_again_is_asked_for_again(t: Case) -> None:
     for count in range(1, LOST_AGAIN + 1):
         request = peer.expect_resend(0, count)
         times.append(peer.now_us)
-        t.must(1 in request.packets, f"{request} does not ask for packet 1")
+        t.must(1 in request.packets, f"{request} does not ask for packet 1", expected="a request for packet 1")
     t.observe("second RESEND, ms after the first", (times[1] - times[0]) // 1000)
     peer.finish()
     t.expect_delivered_by(peer)
@@ -148,7 +157,7 @@ def test_a_lost_ldata_is_asked_for(t: Case) -> None:
         t.observe("RESEND without LDATA asks for", "all that a full buffer has" if whole else str(request.packets))
     # AMB-32: a list that has not reached the LDATA yet must get there; the transfer below has to end.
     asked = last in request.packets
-    t.must(asked or t.variant == "short last buffer", f"{request} does not ask for the LDATA, packet {last}")
+    t.must(asked or t.variant == "short last buffer", str(request), expected=f"a request for the LDATA, packet {last}")
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -195,9 +204,13 @@ def test_a_request_that_is_not_acknowledged_is_repeated_not_renewed(t: Case) -> 
     held_since = len(peer.controls)
     peer.expect_repeats(3)
     peer.listen(2 * QUIET_US)
-    t.must(len(peer.controls) > held_since, "the request was not repeated")
+    t.must(len(peer.controls) > held_since, "the request was not repeated", expected="another request")
     requests = [request for request in peer.requests(0) if request.seq > acked]
-    t.must(len(requests) <= 1, f"{len(requests)} requests for buffer 0 are open: {', '.join(map(str, requests))}")
+    t.must(
+        len(requests) <= 1,
+        f"{len(requests)} requests for buffer 0 are open: {', '.join(map(str, requests))}",
+        expected="one open request",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -218,7 +231,12 @@ def test_a_hole_at_the_ldata_is_not_asked_for_at_once(t: Case) -> None:
         early = []
     else:
         t.observe("RESEND at the LDATA", "at once" if early else "by the timer")
-    t.should(not early, "RESEND at the arrival of the LDATA (AMB-31)", early[0].frame if early else None)
+    t.should(
+        not early,
+        "RESEND at the arrival of the LDATA",
+        early[0].frame if early else None,
+        expected="RESEND by the data timer (AMB-31)",
+    )
     peer.send_packet(0, 2)
     peer.expect_ok(0)
 
@@ -229,8 +247,8 @@ def judge_doubled(t: Case, buffer: ReceivedBuffer, request: Message) -> None:
     t.observe("a RESEND before the first transmission is", "served literally" if doubled else "dropped")
     text = f"{request} before their first transmission: copies are {buffer.copies}"
     more = [n for n in doubled if n not in request.packets or buffer.copies[n] > 2]
-    t.must(not more, text)
-    t.should(not doubled, f"{text} (AMB-35)")
+    t.must(not more, text, expected="one copy, and one for each request")
+    t.should(not doubled, text, expected="one copy of each packet (AMB-35)")
 
 
 @case("RESEND-08", roles=SENDERS)
@@ -240,7 +258,7 @@ def test_packets_that_wait_for_their_first_transmission_are_not_doubled(t: Case)
         peer.connect()
         peer.require(packets_per_buffer=8)  # some packets must still wait
         peer.go(0)
-        peer.until(lambda: len(peer.buffer(0).packets) >= 2, t.tolerances.reaction_max_us, "expected data")
+        peer.until(lambda: len(peer.buffer(0).packets) >= 2, t.tolerances.reaction_max_us, "data")
     buffer, last = peer.buffer(0), peer.terms.packets_per_buffer - 1
     waiting = [number for number in (last - 1, last) if number > max(buffer.packets) + 4]
     request = peer.resend(0, waiting)  # as when a data timer expires before the sender got there (AMB-35)
@@ -259,7 +277,7 @@ def test_a_buffer_that_waits_behind_another_one_is_not_doubled_by_a_request(t: C
         peer.connect()
         peer.require(packets_per_buffer=6, max_buffers=2)
         peer.go(0, 1)
-        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "expected data")
+        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "data")
     request = peer.resend(1, [0, 1, peer.terms.packets_per_buffer - 1])
     for number in range(2):
         peer.expect_buffer(number)
@@ -292,7 +310,7 @@ def test_a_request_that_makes_no_sense_is_acknowledged_and_dropped(t: Case) -> N
     peer.expect_ack(request.seq)
     peer.listen(QUIET_US)
     copies = dict(peer.buffer(0).copies)
-    t.must(set(copies.values()) == {1}, f"{request}: copies are {copies}")
-    t.must(not peer.buffer(1).packets, f"{request}: buffer 1 was sent without any GO")
+    t.must(set(copies.values()) == {1}, f"{request}: copies are {copies}", expected="no retransmission")
+    t.must(not peer.buffer(1).packets, f"{request}: buffer 1 was sent without any GO", expected="no data before the GO")
     peer.finish()
     peer.expect_success()

@@ -77,7 +77,7 @@ def test_an_ldata_that_overtakes_its_buffer_triggers_no_resend(t: Case) -> None:
     peer.expect_ok(0)
     early = peer.find(Kind.RESEND, 0)
     held_up = t.link.real_time and peer.now_us - before > peer.ms(15)
-    t.should(not early or held_up, f"{early[0] if early else ''}, though nothing was lost (AMB-31)")
+    t.should(not early or held_up, f"{early[0] if early else ''}", expected="no RESEND, as nothing was lost (AMB-31)")
     t.expect_delivered_by(peer)
 
 
@@ -140,7 +140,11 @@ def test_a_receiver_that_answers_1200_ms_late_gets_every_packet_once(t: Case) ->
         peer.ok(number)
         peer.listen(peer.ms(DELAY_MS))
     copies = {n: dict(buffer.copies) for n, buffer in peer.buffers.items()}
-    t.must(all(set(c.values()) == {1} for c in copies.values()), f"nothing was requested: copies are {copies}")
+    t.must(
+        all(set(c.values()) == {1} for c in copies.values()),
+        f"nothing was requested: copies are {copies}",
+        expected="one copy of each packet",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -160,7 +164,7 @@ def test_a_sender_that_is_deaf_while_it_sends_does_no_harm(t: Case) -> None:
         peer.acknowledge()
     for number in range(4):
         count = len(peer.find(Kind.OK, number))
-        t.must(count == 1, f"{count} OK messages for buffer {number}")
+        t.must(count == 1, f"{count} OK messages for buffer {number}", expected="one OK")
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -179,9 +183,17 @@ def test_ok_and_the_next_go_share_a_control_and_there_is_about_one_for_each_buff
         for n in range(buffers - 1)
     )
     t.observe("OK and next GO in one CONTROL", f"{together} of {buffers - 1}")
-    t.should(together >= (buffers - 1) * 3 // 4, f"OK(n) and GO(n+1) were in one CONTROL {together} times only")
+    t.should(
+        together >= (buffers - 1) * 3 // 4,
+        f"OK(n) and GO(n+1) were in one CONTROL {together} times only",
+        expected="OK(n) and GO(n+1) in one CONTROL",
+    )
     limit = buffers * 6 // 5 + (buffers if t.link.real_time else 2)
-    t.should(len(peer.controls) <= limit, f"{len(peer.controls)} CONTROLs for {buffers} buffers without any loss")
+    t.should(
+        len(peer.controls) <= limit,
+        f"{len(peer.controls)} CONTROLs for {buffers} buffers without any loss",
+        expected="about one CONTROL for each buffer",
+    )
 
 
 @case("R1030-07", "TIMER-09", roles=RECEIVERS)
@@ -202,7 +214,11 @@ def test_a_slow_sender_is_not_asked_again_once_its_pace_is_known(t: Case) -> Non
     late = [m for n in range(buffers // 2, buffers) for m in peer.find(Kind.RESEND, n)]
     early = [m for n in range(buffers // 2) for m in peer.find(Kind.RESEND, n)]
     t.observe("RESENDs at a third of the pace, first and second half", f"{len(early)} and {len(late)}")
-    t.should(not late, f"still requests packets that arrive at a steady pace: {late[0] if late else ''}")
+    t.should(
+        not late,
+        f"still requests packets that arrive at a steady pace: {late[0] if late else ''}",
+        expected="no requests for packets that come in time",
+    )
     t.expect_delivered_by(peer)
 
 
@@ -217,7 +233,7 @@ def test_packet_sizes_that_are_no_multiple_of_four_work(t: Case) -> None:
     if received is None:
         t.expect_delivered(peer.data)
     else:
-        t.must(received[: len(peer.data)] == peer.data, "the data are not what was sent")
+        t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")
 
 
 @case("TIMER-09", roles=RECEIVERS)
@@ -230,7 +246,11 @@ def test_no_packet_is_asked_for_while_data_flow_on_schedule(t: Case) -> None:
     peer.send_buffer(0)
     peer.expect_ok(0)
     early = peer.find(Kind.RESEND, 0)
-    t.should(not early, f"requested packets that were not due yet: {early[0] if early else ''}")
+    t.should(
+        not early,
+        f"requested packets that were not due yet: {early[0] if early else ''}",
+        expected="no request before the packets are due",
+    )
     t.expect_delivered_by(peer)
 
 
@@ -286,7 +306,11 @@ def test_data_of_a_later_buffer_make_earlier_ones_due_soon_but_not_at_once(t: Ca
     peer.send_buffer(3)
     waited_us = time_until_asked(peer, 2, began_us)
     t.observe("buffer 2 requested after data of buffer 3, ms", waited_us // 1000)
-    t.should(waited_us > 2 * t.link.delay_us + peer.ms(5), "requested at once: reordering is treated as loss")
+    t.should(
+        waited_us > 2 * t.link.delay_us + peer.ms(5),
+        "requested at once: reordering is treated as loss",
+        expected="a wait before the RESEND",
+    )
     text = f"asked after {waited_us / 1000:g} ms; with no sign of loss it took {loose_us / 1000:g} ms"
     if not t.link.real_time:  # a busy machine stretches both
         t.should(waited_us < loose_us * 9 // 10, text)
@@ -307,9 +331,15 @@ def test_a_request_larger_than_a_packet_loses_nothing(t: Case) -> None:
     # At a slow pace its timer for what the first requests had no room for is as long as the buffer takes.
     peer.finish(within_us=2 * (peer.data_timer_max_us + peer.pace_us))
     numbers = sorted(peer.messages)
-    t.must(numbers == list(range(1, len(numbers) + 1)), f"the numbers used are {numbers}")
+    t.must(
+        numbers == list(range(1, len(numbers) + 1)),
+        f"the numbers used are {numbers}",
+        expected=f"the numbers from 1 to {len(numbers)}",
+    )
     largest = max(seen.packet.length for seen in peer.controls)
     t.observe("largest CONTROL, bytes", largest)
-    t.should(largest <= 1480, f"a CONTROL of {largest} bytes has to be fragmented on most paths (DATA-14)")
+    t.should(
+        largest <= 1480, f"a CONTROL of {largest} bytes was sent", expected="CONTROLs that fit most paths (DATA-14)"
+    )
     peer.listen(QUIET_US)
     t.expect_delivered_by(peer)

@@ -42,7 +42,9 @@ def test_truncated_packets_have_no_effect(t: Case) -> None:
                 peer.send(packet[:end])  # Length exceeds what is there
         heard = peer.listen(QUIET_US)
         answers = [s for s in heard if s.packet.type in (Type.ABORT, Type.QUITACK, Type.RESPONSE, Type.REFUSED)]
-        t.must(not answers, "a truncated packet was answered", answers[0].frame if answers else None)
+        t.must(
+            not answers, "a truncated packet was answered", answers[0].frame if answers else None, expected="no answer"
+        )
     peer.finish()
     peer.expect_success()
 
@@ -60,7 +62,12 @@ def test_a_length_below_the_minimum_of_its_type_has_no_effect(t: Case) -> None:
             peer.send(packets.seal(short))
     heard = peer.listen(QUIET_US)
     answers = [s for s in heard if s.packet.type in (Type.ABORT, Type.RESPONSE, Type.REFUSED)]
-    t.must(not answers, "a packet that is too short was answered", answers[0].frame if answers else None)
+    t.must(
+        not answers,
+        "a packet that is too short was answered",
+        answers[0].frame if answers else None,
+        expected="no answer",
+    )
     peer.finish()
     peer.expect_success()
 
@@ -95,21 +102,34 @@ def test_an_unreadable_message_is_neither_acted_upon_nor_acknowledged(t: Case) -
     peer.send(packets.seal(raw))
     peer.queue.remove(bad)  # as it was meant it never leaves
     try:
-        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "expected data of buffer 0")
+        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "data of buffer 0")
         fate = "acted upon"
     except UnmetError:
         fate = "dropped with it"
         peer.send_control([go])
-        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "expected data of buffer 0")
+        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "data of buffer 0")
     t.observe(f"the message before an unreadable one ({t.variant})", fate)
     if t.variant == "unknown type":
         kept = fate == "acted upon"
-        t.should(kept, "the GO before a message of unknown type was dropped with it, instead of that message alone")
+        t.should(
+            kept,
+            "the GO before a message of unknown type was dropped with it, instead of that message alone",
+            expected="the GO to be processed, as it is whole",
+        )
     peer.listen(QUIET_US + 2 * peer.pace_us)
     rule = "ROBUST-02" if t.variant == "unknown type" else "ROBUST-03"
-    t.must(peer.high_seq <= go.seq, f"the unreadable message {bad.seq} was acknowledged", violated=rule)
+    t.must(
+        peer.high_seq <= go.seq,
+        f"the unreadable message {bad.seq} was acknowledged",
+        violated=rule,
+        expected="no acknowledgement of an unreadable message",
+    )
     copies = dict(peer.buffer(0).copies)
-    t.must(set(copies.values()) == {1}, f"the unreadable message was acted upon: copies are {copies}")
+    t.must(
+        set(copies.values()) == {1},
+        f"the unreadable message was acted upon: copies are {copies}",
+        expected="one copy of each packet",
+    )
     peer.next_seq = bad.seq
     peer.finish()
     peer.expect_success()
@@ -129,8 +149,8 @@ def test_a_message_that_its_packet_cuts_short_is_not_acknowledged(t: Case) -> No
     raw[4:6] = len(raw).to_bytes(2, "big")
     peer.send(packets.seal(raw))
     peer.listen(QUIET_US)
-    t.must(peer.high_seq < message.seq, f"{t.variant} was acknowledged")
-    t.must(not peer.buffer(1).packets, f"{t.variant} was processed as a whole one")
+    t.must(peer.high_seq < message.seq, f"{t.variant} was acknowledged", expected="no acknowledgement")
+    t.must(not peer.buffer(1).packets, f"{t.variant} was processed as a whole one", expected="no effect")
     peer.send_control([message])
     peer.finish()
     peer.expect_success()
@@ -238,7 +258,11 @@ def test_an_open_without_a_proper_string_is_survived(t: Case) -> None:
     peer.expect_success()
     delivered = t.link.peer_string()
     if accepted and delivered is not None:  # AMB-03: cut at Length; nothing beyond it was ever sent
-        t.must(string.decode().startswith(delivered), f"the string reached the client as {delivered!r}")
+        t.must(
+            string.decode().startswith(delivered),
+            f"the string reached the client as {delivered!r}",
+            expected="the string of the packet",
+        )
 
 
 @case("ROBUST-05", roles=ALL_ROLES, variants=("absent", "unterminated"))
@@ -258,7 +282,11 @@ def test_a_quit_without_a_proper_string_is_survived(t: Case) -> None:
         return
     peer.expect_failure()
     told = t.link.reason()
-    t.must("beyond" not in told, f"the client was given the reason {told!r}, which was never in the packet")
+    t.must(
+        "beyond" not in told,
+        f"the client was given the reason {told!r}, which was never in the packet",
+        expected="a reason from the packet",
+    )
 
 
 @case("ROBUST-06", roles=RECEIVERS)
@@ -316,7 +344,11 @@ def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None
     peer.expect_success()
     ignored = t.link.digest() == Digest.of(peer.data)
     t.observe(CONTRADICTION, "ignored" if ignored else "believed")
-    t.should(ignored, "an LDATA with another number than an earlier one makes the buffer shorter (AMB-70)")
+    t.should(
+        ignored,
+        "an LDATA with another number than an earlier one makes the buffer shorter",
+        expected="no effect of the second LDATA (AMB-70)",
+    )
 
 
 @case("ROBUST-06", roles=RECEIVERS)
@@ -364,7 +396,7 @@ def test_impossible_control_is_never_success(t: Case) -> None:
     with t.preamble():
         peer.connect()
         peer.go(0)
-        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "expected data")
+        peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "data")
     if t.variant == "premature DONE":
         peer.send_done()
     else:
@@ -375,7 +407,11 @@ def test_impossible_control_is_never_success(t: Case) -> None:
     if t.variant == "OK for unsent data":
         aborted = any(seen.packet.type is Type.ABORT for seen in heard)
         t.observe("OK for unsent data", "ABORT" if aborted else "ignored")
-    t.must(not t.link.status().succeeded, "success was reported although the data were never sent")
+    t.must(
+        not t.link.status().succeeded,
+        "success was reported although the data were never sent",
+        expected="no success without the data",
+    )
 
 
 @case("ROBUST-08", roles=ALL_ROLES, control=True)
@@ -407,13 +443,19 @@ def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, 
             packet = peer.data_packet(1, number, data=junk, data_checksum=checksum)
             t.link.send(forge.data(packet), source)
         peer.listen(QUIET_US)
-        t.must(not peer.find(Kind.OK, 1), f"data from {whose} were taken into the buffer")
+        t.must(
+            not peer.find(Kind.OK, 1),
+            f"data from {whose} were taken into the buffer",
+            expected="data from the peer only",
+        )
     else:
         go = packets.Message(Kind.GO, peer.next_seq, peer.first_buffer + 1)
         t.link.send(forge.control([go]), source)
         peer.listen(QUIET_US)
         t.must(
-            peer.high_seq < go.seq and not peer.buffer(1).copies, f"a GO from {whose} was processed as the receiver's"
+            peer.high_seq < go.seq and not peer.buffer(1).copies,
+            f"a GO from {whose} was processed as the receiver's",
+            expected="messages from the peer only",
         )
 
 
@@ -451,7 +493,11 @@ def test_packets_from_another_port_do_not_touch_the_connection(t: Case) -> None:
         for kind in (Type.DONE, Type.QUITACK):
             t.link.send(other.packet(kind))
         peer.listen(QUIET_US)
-        t.must(not t.link.status().failed, "a packet from another port ended the connection")
+        t.must(
+            not t.link.status().failed,
+            "a packet from another port ended the connection",
+            expected="a connection that goes on",
+        )
     peer.finish()
     peer.expect_success()
 
@@ -471,12 +517,26 @@ def test_an_open_from_another_port_is_a_request_of_its_own(t: Case) -> None:
         aborts = [s for s in heard if s.packet.type is Type.ABORT]
         frame = aborts[0].frame if aborts else None
         first = [s for s in aborts if s.packet.foreign_port == peer.own_port]
-        t.must(not first, "an OPEN from another port aborted the existing connection", frame)
-        t.should(not aborts, "an OPEN from another port was answered with ABORT (AMB-19)", frame)
+        t.must(
+            not first,
+            "an OPEN from another port aborted the existing connection",
+            frame,
+            expected="no effect on the existing connection",
+        )
+        t.should(
+            not aborts,
+            "an OPEN from another port was answered with ABORT",
+            frame,
+            expected="RESPONSE or REFUSED (AMB-19)",
+        )
         answers = [s for s in heard if s.packet.foreign_port == second.local_port]
         kinds = {s.packet.type.name for s in answers if s.packet.type is not None}
         t.observe("a second OPEN to the same port is answered with", ", ".join(sorted(kinds)) or "nothing")
-        t.should(bool(kinds & {"RESPONSE", "REFUSED", "ABORT"}), "an OPEN from another port was not answered")
+        t.should(
+            bool(kinds & {"RESPONSE", "REFUSED", "ABORT"}),
+            "an OPEN from another port was not answered",
+            expected="RESPONSE or REFUSED",
+        )
         if "RESPONSE" in kinds:
             t.link.send(second.reason(Type.ABORT, "only a try"))
     peer.finish()
@@ -488,7 +548,12 @@ def test_packets_for_no_connection_create_nothing(t: Case) -> None:
     peer = t.peer(2048)
     t.link.send(peer.forge.reason(Type.ABORT, "stray"))
     answers = [s for s in peer.listen(QUIET_US) if s.packet.foreign_port == peer.own_port]
-    t.must(not answers, "an ABORT was answered (AMB-55)", answers[0].frame if answers else None)
+    t.must(
+        not answers,
+        "an ABORT was answered",
+        answers[0].frame if answers else None,
+        expected="no answer to ABORT (AMB-55)",
+    )
     for kind, packet in one_of_each_type(peer).items():
         if kind is not Type.OPEN:
             t.link.send(packet)
@@ -496,11 +561,20 @@ def test_packets_for_no_connection_create_nothing(t: Case) -> None:
     for bare in (Type.KEEPALIVE, Type.QUITACK):
         t.link.send(peer.forge.packet(bare))
     heard = peer.listen(QUIET_US)
-    t.must(len(heard) <= 18, f"{len(heard)} packets answer packets of no connection")
+    t.must(
+        len(heard) <= 18,
+        f"{len(heard)} packets answer packets of no connection",
+        expected="at most one answer to each packet",
+    )
     kinds = sorted({seen.packet.type.name for seen in heard if seen.packet.type is not None})
     t.observe("packets for no connection are answered with", ", ".join(kinds) or "silence")
     strange = [s for s in heard if s.packet.type not in (Type.ABORT, Type.REFUSED, Type.QUITACK)]
-    t.must(not strange, "a packet of no connection got more than ABORT", strange[0].frame if strange else None)
+    t.must(
+        not strange,
+        "a packet of no connection got more than ABORT",
+        strange[0].frame if strange else None,
+        expected="ABORT or no answer",
+    )
     peer.open()
     peer.finish()
     peer.expect_success()

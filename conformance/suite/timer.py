@@ -46,7 +46,10 @@ def test_the_acknowledgement_of_everything_stops_the_control_timer(t: Case) -> N
     peer.acknowledge(highest)
     stale = peer.repeated(highest, 4 * gap_us)
     t.must(
-        not stale, "CONTROL was repeated after all its messages were acknowledged", stale[0].frame if stale else None
+        not stale,
+        "CONTROL was repeated after all its messages were acknowledged",
+        stale[0].frame if stale else None,
+        expected="no CONTROL without messages",
     )
 
 
@@ -70,7 +73,12 @@ def test_the_acknowledgement_of_a_part_does_not_stop_the_control_timer(t: Case) 
     peer.listen(t.tolerances.crossing_us)
     repeat = peer.expect_control()
     held = [message.seq for message in repeat.packet.messages]
-    t.must(held[:1] == [highest], f"CONTROL holds {held}, {highest - 1} was acknowledged", repeat.frame)
+    t.must(
+        held[:1] == [highest],
+        f"CONTROL holds {held}, {highest - 1} was acknowledged",
+        repeat.frame,
+        expected="messages that are not acknowledged",
+    )
 
 
 @case("TIMER-04", roles=RECEIVERS, variants=("acknowledged", "not acknowledged"))
@@ -86,10 +94,14 @@ def test_the_data_timer_runs_from_the_acknowledgement_of_the_go(t: Case) -> None
         began_us = peer.now_us
         request = peer.expect_resend(0)
         t.observe("RESEND for a buffer without data, ms after its ack", (peer.now_us - began_us) // 1000)
-        t.must(bool(request.packets), "RESEND without any entry")
+        t.must(bool(request.packets), "RESEND without any entry", expected="the missing packets")
     else:
         peer.expect_repeats(3)
-        t.must(not peer.find(Kind.RESEND, 0), "RESEND although the GO was never acknowledged")
+        t.must(
+            not peer.find(Kind.RESEND, 0),
+            "RESEND although the GO was never acknowledged",
+            expected="no RESEND before the GO is acknowledged",
+        )
     peer.finish()
     peer.expect_success()
 
@@ -103,7 +115,7 @@ def test_a_complete_buffer_is_not_asked_for(t: Case) -> None:
         peer.send_buffer(0)
         peer.expect_ok(0)
     peer.listen(2 * S)
-    t.must(not peer.find(Kind.RESEND, 0), "RESEND for a buffer that had its OK")
+    t.must(not peer.find(Kind.RESEND, 0), "RESEND for a buffer that had its OK", expected="no RESEND after OK")
 
 
 @case("TIMER-08", roles=RECEIVERS)
@@ -122,14 +134,14 @@ def test_a_buffer_that_is_complete_when_its_request_is_acknowledged_is_not_asked
         def asked() -> bool:
             return any(request.seq > acked for request in peer.find(Kind.RESEND, 1))
 
-        peer.until(asked, peer.data_timer_max_us, "expected RESEND for buffer 1")
+        peer.until(asked, peer.data_timer_max_us, "RESEND for buffer 1")
         peer.send_packet(1, 1)
         peer.expect_ok(1)
     newest = max(peer.messages)
     peer.acknowledge()
     peer.listen(2 * S)
     again = [request for request in peer.find(Kind.RESEND, 1) if request.seq > newest]
-    t.must(not again, f"{again[0] if again else ''}, which had its OK")
+    t.must(not again, f"{again[0] if again else ''}, which had its OK", expected="no RESEND after OK")
     peer.finish()
     peer.expect_success()
 
@@ -140,11 +152,15 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
     peer = t.peer(2048, iut={"death_timer_s": death_s})
     with t.preamble():
         peer.connect()
-        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        t.must(
+            peer.terms.iut_death_timer_s > 0,
+            "the implementation declared a death timer of 0",
+            expected="a death timer that is greater than zero",
+        )
     declared_us = peer.terms.iut_death_timer_s * S
     if t.variant != "silence":
         speak(peer, 3 * declared_us, keepalives=t.variant == "KEEPALIVEs")
-        t.must(not t.link.status().failed, f"gave up although {t.variant} came")
+        t.must(not t.link.status().failed, f"gave up although {t.variant} came", expected="an open connection")
         peer.finish()
         peer.expect_success()
         return
@@ -182,13 +198,17 @@ def test_data_alone_keep_a_receiver_from_giving_up(t: Case) -> None:
     with t.preamble():
         peer.connect()
         peer.expect_go(0)
-        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        t.must(
+            peer.terms.iut_death_timer_s > 0,
+            "the implementation declared a death timer of 0",
+            expected="a death timer that is greater than zero",
+        )
     count = peer.packet_count(0)
     peer.go_silent()
     for number in range(count):
         peer.listen(3 * peer.terms.iut_death_timer_s * S // 12)
         peer.send_packet(0, number % count)
-    t.must(not t.link.status().failed, "gave up although data came")
+    t.must(not t.link.status().failed, "gave up although data came", expected="an open connection")
     peer.speak_regularly()
     peer.finish()
     peer.expect_success()
@@ -199,7 +219,11 @@ def test_the_death_timer_ends_a_transfer_that_was_begun_and_later_packets_are_no
     peer = t.peer(4096, iut={"death_timer_s": 3})
     with t.preamble():
         peer.connect()
-        t.must(peer.terms.iut_death_timer_s > 0, "the implementation declared a death timer of 0")
+        t.must(
+            peer.terms.iut_death_timer_s > 0,
+            "the implementation declared a death timer of 0",
+            expected="a death timer that is greater than zero",
+        )
         into_the_middle(peer)
     peer.go_silent()
     if not t.expect_death(peer):
@@ -214,7 +238,7 @@ def test_the_death_timer_ends_a_transfer_that_was_begun_and_later_packets_are_no
     text = f"the peer was reported dead to the client, but {served[0] if served else 'a packet'} came"
     frame = served[0].frame if served else None
     if t.role.sender:  # a sender can close, it need not (AMB-65)
-        t.should(not served, f"{text} (AMB-65)", frame)
+        t.should(not served, text, frame, expected="an end that gives up (AMB-65)")
     else:  # nobody acknowledges its CONTROLs: it shuts down (RFC 998 5.2.1)
         t.must(not served, text, frame)
 
@@ -300,6 +324,8 @@ def test_a_keepalive_is_not_answered(t: Case) -> None:
         peer.send_keepalive()
     answers = peer.listen(QUIET_US)
     extra = len(answers) - usual
-    t.must(extra < 15, f"{extra} packets answer 20 KEEPALIVEs", answers[0].frame if answers else None)
+    t.must(
+        extra < 15, f"{extra} packets answer 20 KEEPALIVEs", answers[0].frame if answers else None, expected="no answer"
+    )
     peer.finish()
     peer.expect_success()

@@ -35,7 +35,12 @@ def test_every_packet_has_a_sound_header(t: Case) -> None:
     for seen in peer.seen:
         p = seen.packet
         t.must(p.type is not None, f"packet type {p.type_code} does not exist", seen.frame)
-        t.must(p.foreign_port == peer.own_port, f"{p} is addressed to port {p.foreign_port}", seen.frame)
+        t.must(
+            p.foreign_port == peer.own_port,
+            f"{p} is addressed to port {p.foreign_port}",
+            seen.frame,
+            expected="the port of the tester",
+        )
 
 
 @case(
@@ -52,7 +57,7 @@ def test_every_packet_rides_in_ip_protocol_30(t: Case) -> None:
     peer.expect_success()
     carriers = {frame.packet[9] for frame in t.link.capture.frames if not frame.sent and frame.packet[0] >> 4 == 4}
     foreign = sorted(carriers - {30, 1, 2})  # its host may speak ICMP and IGMP
-    t.must(not foreign, f"packets of IP protocol {foreign} came")
+    t.must(not foreign, f"packets of IP protocol {foreign} came", expected="IP protocol 30")
 
 
 @case("WIRE-06", roles=ALL_ROLES)
@@ -81,7 +86,7 @@ def test_done_is_a_bare_header(t: Case) -> None:
     t.observe("DONE is sent", bool(done))
     for seen in done:
         size = len(seen.packet.raw)
-        t.must(size == packets.HEADER_BYTES, f"DONE of {size} bytes", seen.frame)
+        t.must(size == packets.HEADER_BYTES, f"DONE of {size} bytes", seen.frame, expected="a bare header of 12 bytes")
 
 
 @case("WIRE-07", roles=ALL_ROLES, variants=("", "abc", "four", "a longer one"))
@@ -92,9 +97,16 @@ def test_the_client_string_is_terminated_and_filled(t: Case) -> None:
     opening = (peer.opens or peer.responses)[0]
     field = opening.packet.string
     if not field:
-        t.must(not t.variant, "the client string is missing", opening.frame)  # AMB-03: the empty one may be absent
+        t.must(
+            not t.variant, "the client string is missing", opening.frame, expected="the string that its client gave"
+        )  # AMB-03: the empty one may be absent
         return
-    t.must(field.endswith(b"\0") and len(field) % 4 == 0, f"the string field is {field!r}", opening.frame)
+    t.must(
+        field.endswith(b"\0") and len(field) % 4 == 0,
+        f"the string field is {field!r}",
+        opening.frame,
+        expected="a string that ends in NUL and fills words of 4 bytes",
+    )
     t.observe("NULs inside the client string", "yes" if b"\0" in field.rstrip(b"\0") else "no")
 
 
@@ -109,10 +121,15 @@ def test_the_reason_of_an_abort_is_terminated_and_filled(t: Case) -> None:
         else:
             peer.send_open(unique_id=peer.unique_id ^ 0x55555555)
         answers = (Type.ABORT, Type.REFUSED)
-        seen = peer.expect(lambda packet: packet.type in answers, t.tolerances.reaction_max_us, "expected ABORT")
+        seen = peer.expect(lambda packet: packet.type in answers, t.tolerances.reaction_max_us, "ABORT")
     field = seen.packet.string
     sound = not field or (field.endswith(b"\0") and len(field) % 4 == 0)
-    t.must(sound, f"the reason field is {field!r}", seen.frame)
+    t.must(
+        sound,
+        f"the reason field is {field!r}",
+        seen.frame,
+        expected="a reason that ends in NUL and fills words of 4 bytes",
+    )
 
 
 # Values that cannot be taken for one another, whatever field they end up in.
@@ -126,7 +143,12 @@ def test_the_fields_of_an_open_are_where_they_belong(t: Case) -> None:
     with t.preamble():
         opening = peer.await_open()
     _same_fields(t, opening.packet, {**DISTINCT, "death_timer_s": 45}, opening.frame)
-    t.must(opening.packet.writes == t.role.sender, "the M bit has the wrong direction (AMB-08)", opening.frame)
+    t.must(
+        opening.packet.writes == t.role.sender,
+        "the M bit has the wrong direction",
+        opening.frame,
+        expected="M = 1 where the active end sends (AMB-08)",
+    )
     peer.respond()
     peer.finish()
     peer.expect_success()
@@ -152,10 +174,18 @@ def _same_fields(t: Case, packet: packets.Packet, wanted: dict[str, int], frame:
         got = getattr(packet, name)
         low_first = packets.low_byte_first(value) if value < 0x10000 else None
         t.must(
-            got != low_first or got == value, f"{name} {value} is proposed as {got}: the low byte comes first", frame
+            got != low_first or got == value,
+            f"{name} {value} is proposed as {got}",
+            frame,
+            expected="the high byte first",
         )
         elsewhere = [other for other, its in wanted.items() if other != name and its == got]
-        t.must(got == value or not elsewhere, f"{name} holds the value of {', '.join(elsewhere)}: {got}", frame)
+        t.must(
+            got == value or not elsewhere,
+            f"{name} holds the value of {', '.join(elsewhere)}: {got}",
+            frame,
+            expected=f"the value of {name}",
+        )
         if got != value:
             t.observe(f"{name} {value} is proposed as", got)
 
@@ -167,7 +197,9 @@ def test_the_fields_of_data_packets_are_where_they_belong(t: Case) -> None:
         peer.connect()
     received = peer.finish()
     peer.expect_success()
-    t.must(received[: len(peer.data)] == peer.data, "the data are not at their offset")
+    t.must(
+        received[: len(peer.data)] == peer.data, "the data are not at their offset", expected="the data at their offset"
+    )
     if t.variant == "odd":
         last = next(s.packet for s in peer.seen if s.packet.type is Type.LDATA and s.packet.last_buffer)
         inside, behind = len(received) - len(peer.data), len(last.raw) - last.length
@@ -189,9 +221,9 @@ def test_the_fields_of_a_null_ack_are_where_they_belong(t: Case) -> None:
         ok = peer.ok(0)[0]
         peer.expect_ack(ok.seq)
     null_acks = [seen for seen in peer.seen if seen.packet.type is Type.NULL_ACK]
-    t.must(bool(null_acks), "the final OK was not acknowledged by a NULL-ACK")
+    t.must(bool(null_acks), "the final OK was not acknowledged by a NULL-ACK", expected="a NULL-ACK for the final OK")
     newest = null_acks[-1]
-    t.must(newest.packet.high_seq == ok.seq, f"{newest.packet}, {ok.seq} is due", newest.frame)
+    t.must(newest.packet.high_seq == ok.seq, f"{newest.packet}", newest.frame, expected=f"acknowledgement of {ok.seq}")
 
 
 @case("WIRE-12", roles=RECEIVERS)
@@ -205,4 +237,8 @@ def test_control_messages_fill_their_packet_exactly(t: Case) -> None:
     peer.finish()
     peer.expect_success()
     kinds = {message.kind for message in peer.messages.values()}
-    t.must(kinds == set(Kind), f"only {sorted(kind.name for kind in kinds)} came in this transfer")
+    t.must(
+        kinds == set(Kind),
+        f"only {sorted(kind.name for kind in kinds)} came in this transfer",
+        expected="every type of RFC 998",
+    )

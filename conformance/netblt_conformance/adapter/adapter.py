@@ -91,12 +91,14 @@ class Pixit:
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """A failure that is on file: it does not fail the run, as long as it is there and says what it is known to say."""
+    """A failure that is on file: it does not fail the run, as long as it is there and is the one that is known. What is
+    None may be anything."""
 
     case: str  # as --select takes it
     url: str
-    message: re.Pattern[str]
     role: str | None = None
+    requirement: str | None = None  # the one that is violated
+    message: re.Pattern[str] | None = None  # found in the reason
 
 
 @dataclass(frozen=True, slots=True)

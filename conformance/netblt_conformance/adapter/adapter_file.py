@@ -11,7 +11,7 @@ from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, create_model
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 from pydantic.types import Strict
 
 from netblt_conformance.adapter.adapter import (
@@ -24,6 +24,7 @@ from netblt_conformance.adapter.adapter import (
     Remote,
     WireRole,
 )
+from netblt_conformance.catalogue.catalogue import RequirementId
 from netblt_conformance.common import toml_file
 from netblt_conformance.common.model import (
     DEFAULT_UDP_PORT,
@@ -283,8 +284,15 @@ _Pixit = create_model("_Pixit", __base__=_Times, **_LIMITS)
 class _KnownFailure(Table):
     case: Text
     url: Url
-    message: Pattern
     role: RoleName | None = None
+    requirement: RequirementId | None = None
+    message: Pattern | None = None
+
+    @model_validator(mode="after")
+    def _distinguishes_a_failure(self) -> _KnownFailure:
+        if self.requirement is None and self.message is None:
+            raise ValueError("requirement or message is missing, which distinguish the known failure from others")
+        return self
 
 
 class _File(Table):

@@ -12,12 +12,13 @@ from typing import Any, NoReturn, TypeVar
 
 import pytest
 
+from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import DIALECTS, Requirement
 from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_S, Digest, Feature, Parameters, Role, Start
 from netblt_conformance.common.tolerances import Tolerances
-from netblt_conformance.common.verdicts import Cause, Judgement, Verdict
+from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
 from netblt_conformance.common.waits import Awaited, DecidedError, PostponedError
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS, Link
 from netblt_conformance.oracles import Monitor
@@ -260,36 +261,48 @@ class Case:
     def must(
         self,
         holds: bool,
-        otherwise: str,
+        seen: str,
         frame: int | None = None,
         cause: Cause = Cause.JUDGEMENT,
         violated: str = "",
+        *,
+        expected: str = "",
     ) -> None:
-        """Ends the case with FAIL when it does not hold. `cause`: ABSENCE when something did not come. `violated`: the
-        requirement of the case that this is about; empty: the first one."""
+        """Ends the case with FAIL when it does not hold. `seen`: what the implementation did then. `cause`: ABSENCE
+        when something did not come. `violated`: the requirement of the case that this is about; empty: the first one.
+        `expected`: what it had to do; empty: what the title of the requirement says."""
         if not holds:
-            self._accuse(Verdict.FAIL, otherwise, frame, cause, violated)
+            self._accuse(Verdict.FAIL, seen, frame, cause, violated, expected)
             raise CaseOverError
 
-    def should(self, holds: bool, otherwise: str, frame: int | None = None, violated: str = "") -> None:
-        """Notes a WARN and goes on when it does not hold; `violated` as for must()."""
+    def should(
+        self, holds: bool, seen: str, frame: int | None = None, violated: str = "", *, expected: str = ""
+    ) -> None:
+        """Notes a WARN and goes on when it does not hold; the rest as for must()."""
         if not holds:
-            self._accuse(Verdict.WARN, otherwise, frame, Cause.JUDGEMENT, violated)
+            self._accuse(Verdict.WARN, seen, frame, Cause.JUDGEMENT, violated, expected)
 
-    def _accuse(self, verdict: Verdict, reason: str, frame: int | None, cause: Cause, violated: str) -> None:
+    def _accuse(
+        self, verdict: Verdict, seen: str, frame: int | None, cause: Cause, violated: str, expected: str
+    ) -> None:
         if violated and all(violated != one.id for one in self.judged):
             raise ValueError(f"{violated} is no requirement of this case")
-        if self.judgement.worsen(verdict, reason, frame, cause):
+        if self.judgement.worsen(verdict, seen, frame, cause, expected=expected or self._demand(violated)):
             self.judgement.requirement = violated
+
+    def _demand(self, identifier: str = "") -> str:
+        """What is expected by a requirement of the case; empty: by the first one, or, of a case without any, by all."""
+        identifier = identifier or (self.judged[0].id if self.judged else "")
+        return catalogue.demand(identifier) if identifier else "a transfer as RFC 998 describes it"
 
     def observe(self, name: str, value: object) -> None:
         """Reports a choice that the specification leaves open: `observed_as` of catalogue/ambiguities.toml, or a name
         of its own."""
         self.observed[name] = str(value)
 
-    def inconclusive(self, reason: str, frame: int | None = None) -> NoReturn:
+    def inconclusive(self, seen: str, frame: int | None = None, *, expected: str) -> NoReturn:
         """Ends the case: what it waits for has not come yet, and to wait longer would tell nothing."""
-        self.judgement.worsen(Verdict.INCONC, reason, frame, Cause.ABSENCE)
+        self.judgement.worsen(Verdict.INCONC, seen, frame, Cause.ABSENCE, expected=expected)
         raise CaseOverError
 
     def note(self, text: str) -> None:
@@ -312,7 +325,7 @@ class Case:
                 raise
             return
         violated = DELIVERY if any(one.id == DELIVERY for one in self.judged) else ""
-        self.must(digest == wanted, f"delivered {digest}; {wanted} were sent", violated=violated)
+        self.must(digest == wanted, f"delivered {digest}", violated=violated, expected=f"{wanted}, which were sent")
 
     def expect_delivered_by(self, peer: SenderPeer) -> None:
         """The transfer succeeds and delivers exactly the peer's data."""
@@ -325,9 +338,11 @@ class Case:
         peer.listen(tolerances.QUIET_US)
         aborts = [seen for seen in peer.seen if seen.packet.type is Type.ABORT]
         self.observe("an impossible packet is", "a reason to ABORT" if aborts else "ignored")
-        self.should(not aborts, f"ABORT answers {what} (AMB-71)", aborts[0].frame if aborts else None, violated)
+        frame, expected = aborts[0].frame if aborts else None, "a transfer that goes on (AMB-71)"
+        self.should(not aborts, f"ABORT answers {what}", frame, violated, expected=expected)
         if aborts:
-            self.must(not self._tells_success(), "success was reported for a transfer that was aborted")
+            wrong = "success was reported for a transfer that was aborted"
+            self.must(not self._tells_success(), wrong, expected="failure to be reported to the client")
         return bool(aborts)
 
     def _tells_success(self) -> bool:
@@ -339,7 +354,8 @@ class Case:
         if self.link.tells_outcome:
             peer.expect_closed()
         aborts = [seen for seen in peer.seen if seen.packet.type is Type.ABORT]
-        self.must(not aborts, "ABORT ended a transfer that was complete", aborts[0].frame if aborts else None)
+        frame, expected = aborts[0].frame if aborts else None, "a transfer that ends like any other"
+        self.must(not aborts, "ABORT ended a transfer that was complete", frame, expected=expected)
         rejected = self.link.tells_outcome and self.link.status().failed
         self.observe("the client calls a transfer of another size than announced", "failed" if rejected else "complete")
         if isinstance(peer, SenderPeer) and not rejected:
@@ -350,13 +366,14 @@ class Case:
         that several packets may be lost meanwhile is a should."""
         moments = [began_us, *(seen.time_us for seen in heard), ended_us]
         longest_us = max(after - before for before, after in itertools.pairwise(moments))
-        text = f"nothing came for {longest_us / MICROSECONDS_PER_S:g} s, a death timer of {declared_s} s was declared"
-        self.must(longest_us < declared_s * MICROSECONDS_PER_S, text)
+        text = f"nothing came for {longest_us / MICROSECONDS_PER_S:g} s"
+        expected = f"a packet before the declared death timer of {declared_s} s expires"
+        self.must(longest_us < declared_s * MICROSECONDS_PER_S, text, expected=expected)
         # Three in each period, wherever the window begins: one may lie before it.
         span_us = ended_us - began_us
         least = 3 * span_us // (declared_s * MICROSECONDS_PER_S) - 1
-        text = f"{len(heard)} packets in {span_us / MICROSECONDS_PER_S:g} s, 3 in each {declared_s} s are due (AMB-51)"
-        self.should(len(heard) >= least, text)
+        text = f"{len(heard)} packets in {span_us / MICROSECONDS_PER_S:g} s"
+        self.should(len(heard) >= least, text, expected=f"3 packets in each {declared_s} s (AMB-51)")
 
     def expect_death(self, peer: ReceiverPeer | SenderPeer) -> bool:
         """The tester is silent: the implementation gives the connection up. A receiver, whose CONTROLs nobody
@@ -367,7 +384,7 @@ class Case:
             if not self.role.sender or self.link.status().succeeded:
                 raise
             self.observe("at the expiry of the death timer", "it stays open")
-            self.should(False, f"{unmet.reason} (AMB-65)", unmet.frame)
+            self.should(False, unmet.seen, unmet.frame, expected=f"{unmet.expected} (AMB-65)")
             return False
         self.observe("at the expiry of the death timer", "it closes")
         return True
@@ -393,21 +410,22 @@ class Case:
             pass
         except PostponedError as postponed:
             self.postponed = postponed.awaited
-            self.judgement.worsen(Verdict.INCONC, f"ended while it waited: {postponed}", cause=Cause.ABSENCE)
+            expected = postponed.awaited.value
+            self.judgement.worsen(Verdict.INCONC, "ended while it waited", cause=Cause.ABSENCE, expected=expected)
         except UnmetError as unmet:
             verdict = Verdict.INCONC if self._in_preamble else self.grade
             self.judgement.worsen(
                 verdict,
-                unmet.reason,
+                unmet.seen,
                 unmet.frame,
                 unmet.cause,
                 unmet.due_by,
                 expected=unmet.expected,
-                seen=unmet.seen,
             )
         except ImplementationError as fault:
             after = f", after {self.last_note}" if self.last_note else ""
-            self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}{after}", cause=Cause.CRASH)
+            what = f"the implementation {fault}{after}"
+            self.judgement.worsen(Verdict.FAIL, what, cause=Cause.CRASH, expected=RUNS_ON)
         except NotSupportedError:
             raise
         except HarnessError as fault:
@@ -436,9 +454,7 @@ class Case:
             monitor.finish()
             for violation in monitor.violations:
                 if violation.requirement in own:
-                    self.judgement.take_violation(
-                        violation.requirement, violation.verdict, violation.reason, violation.frame
-                    )
+                    self.judgement.take_violation(violation.requirement, violation.judgement)
                 else:
                     others.append(violation)
         return others

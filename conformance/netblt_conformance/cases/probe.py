@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 from netblt_conformance.cases.case import Case, Profile
+from netblt_conformance.common import wording
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import FIRST_TRANSFER, Verdict
@@ -131,7 +132,7 @@ def _first_violation(case: Case) -> list[str]:
     """The first packet that an oracle accuses."""
     found = [one for one in case.settle() if one.verdict is Verdict.FAIL and one.frame is not None]
     first = min(found, key=lambda one: one.frame or 0, default=None)
-    return [] if first is None else [f"{first.requirement}: {first.reason}"]
+    return [] if first is None else [f"{first.requirement}: {wording.judgement(first.judgement)}"]
 
 
 def _spellings(peer: Peer, tried: Spelling, works: bool) -> list[Spelling]:
@@ -165,7 +166,7 @@ def _transfer(peer: Peer, within_us: int) -> None:
         peer.go(0)
         peer.expect_buffer(0, peer.tolerances.ack_deadline_min_us + peer.tolerances.reaction_max_us)
     elif isinstance(peer, SenderPeer):
-        peer.until(lambda: peer.first_buffer is not None, within_us, "expected a GO")
+        peer.until(lambda: peer.first_buffer is not None, within_us, "a GO")
         peer.finish(within_us=within_us + peer.pace_us)
 
 

@@ -165,6 +165,12 @@ def requirements() -> dict[str, Requirement]:
     return load(paths.catalogue())
 
 
+def demand(identifier: str) -> str:
+    """What a requirement demands, in few words; of one that the catalogue does not have, the identifier."""
+    known = requirements().get(identifier)
+    return known.title if known is not None else identifier
+
+
 def load_ambiguities(folder: Path) -> dict[str, Ambiguity]:
     """All ambiguities by ID. Raises CatalogueError with every mistake named."""
     mistakes: list[str] = []

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from netblt_conformance.common.verdicts import Result, Verdict
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.verdicts import Origin, Result, Verdict
 from netblt_conformance.judges.findings import DATA_SUM, HEADER_SUM, Damaged, Finding
 from netblt_conformance.judges.standings import Connection
 
@@ -105,4 +106,6 @@ def _row(one: Direction, name: str, *, several: bool) -> Result:
         f"{packets} ({frames}): {why}",
         capture=name,
         frame=one.frames[0],
+        origin=Origin.CHECK,
+        expected=catalogue.demand(one.requirement),
     )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,7 +12,7 @@ from typing import IO
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.check import crowd, damage, sightings
 from netblt_conformance.check.damage import Direction
-from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
+from netblt_conformance.common.verdicts import ExitCode, Origin, Result, Verdict
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Conclusion, Finding, FindingReader
 from netblt_conformance.judges.standings import Connection, Reports, Standing
@@ -170,16 +169,20 @@ def rows_of(connection: Connection, name: str) -> list[Result]:
 
 def _without_finding(connection: Connection, standing: Standing, name: str) -> Result:
     """A conclusion of the plugin that no finding on a packet goes with."""
-    row = Result(_case(connection), [standing.requirement], "-", VERDICT_OF[standing.conclusion])
+    case, requirements, verdict = _case(connection), [standing.requirement], VERDICT_OF[standing.conclusion]
     if standing.conclusion not in (Conclusion.VIOLATED, Conclusion.SUSPECTED):
-        return row
+        return Result(case, requirements, "-", verdict, origin=Origin.CHECK)
     count = standing.violations or standing.suspicions
-    return dataclasses.replace(
-        row,
-        role=standing.offender or "-",
-        reason=f"{standing.title or 'the rule'}: {standing.conclusion} ({count} times)",
+    return Result(
+        case,
+        requirements,
+        standing.offender or "-",
+        verdict,
+        seen=f"{standing.title or 'the rule'}: {standing.conclusion} ({count} times)",
         capture=name,
         frame=next(iter(standing.frames), None),
+        origin=Origin.CHECK,
+        expected=catalogue.demand(standing.requirement),
     )
 
 
@@ -190,7 +193,17 @@ def _blame(connection: Connection, requirement: str, offender: str, findings: li
     verdict = Verdict.FAIL if violations else Verdict.INCONC
     first = same[0]
     words = _told(first, len(same) + connection.more[first.kind])
-    return Result(_case(connection), [requirement], offender, verdict, words, capture=name, frame=first.guilty_frame)
+    return Result(
+        _case(connection),
+        [requirement],
+        offender,
+        verdict,
+        words,
+        capture=name,
+        frame=first.guilty_frame,
+        origin=Origin.CHECK,
+        expected=catalogue.demand(requirement),
+    )
 
 
 def exit_code(results: Sequence[Result], *, strict: bool, complete: bool = True) -> ExitCode:

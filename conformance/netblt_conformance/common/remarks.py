@@ -16,7 +16,9 @@ class Remark(enum.StrEnum):
     STRICT = "strict"  # a should is graded as a must
     UNCONFIRMED = "unconfirmed"  # it passed when it ran again
     KNOWN = "known"  # link: the known failure that covers it
-    OTHER_THAN_KNOWN = "other than known"  # link, names: the known failure of the case and its pattern, which differs
+    OTHER_THAN_KNOWN = (
+        "other than known"  # link, names: the known failure of the case, its requirement and pattern, which differ
+    )
     RUNS = "runs"  # count, names: so many runs show it; also these roles
     SIGHTINGS = "sightings"  # names: the interfaces that saw it
     CONNECTIONS = "connections"  # count: so many more connections show it; this is the first

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Verdicts only get worse, and the first reason of the worst one stays."""
+"""Verdicts only get worse, and the first judgement of the worst one stays."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from netblt_conformance.common.remarks import Note, Remark
 # Keys of what was observed: the URL of a known failure; why the first transfer of a role failed.
 KNOWN = "known failure"
 FIRST_TRANSFER = "first transfer"
+
+
+# What is expected of an implementation in every run.
+RUNS_ON = "an implementation that runs until the end of the case"
 
 
 class Verdict(enum.IntEnum):
@@ -30,6 +34,8 @@ class Verdict(enum.IntEnum):
 
 
 VERDICTS_BY_LABEL = {verdict.label: verdict for verdict in Verdict}
+# Against the implementation: they say what was expected and what was seen.
+AGAINST = (Verdict.WARN, Verdict.FAIL)
 GRADED = (Verdict.PASS, Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR)
 
 
@@ -48,6 +54,7 @@ class Origin(enum.StrEnum):
     CASE = "case"  # the case itself, or an oracle for a requirement that the case judges
     MONITOR = "monitor"  # an oracle, for a requirement that the case does not judge
     DISSECTOR = "dissector"  # the Wireshark plugin, in the capture of a case that failed
+    CHECK = "check"  # the Wireshark plugin, in a capture from anywhere
     JUDGES = "judges"  # the comparison of both judges
     SWEEP = "sweep"  # transfers under every fault
     KNOWN = "known"  # an entry of the adapter's known failures
@@ -61,50 +68,56 @@ class Origin(enum.StrEnum):
 _PREFIXES = {Origin.MONITOR: "monitor in ", Origin.DISSECTOR: "dissector on ", Origin.JUDGES: "judges on "}
 
 
+def _state(verdict: Verdict, expected: str, seen: str) -> None:
+    if verdict in AGAINST and not (expected and seen):
+        raise ValueError(f"{verdict.label} without what was expected ({expected!r}) and seen ({seen!r})")
+
+
 @dataclass(slots=True)
 class Judgement:
     """The verdict of a run while it goes on."""
 
     verdict: Verdict = Verdict.PASS
-    reason: str = ""
+    seen: str = ""  # what the implementation did, or why nothing is known about it
     frame: int | None = None  # the capture's frame that decided, counted from 0
     cause: Cause = Cause.JUDGEMENT
     requirement: str = ""  # the one that an oracle or the case found violated; empty: the first one of the case
     due_by: str = ""  # of an absence: the requirement by which it was due; empty: one of the case
-    expected: str = ""  # of an absence: what was waited for
-    seen: str = ""  # of an absence: what came instead
+    expected: str = ""  # what RFC 998 demands there; of an absence: what was waited for
     notes: tuple[Note, ...] = ()
+
+    def __post_init__(self) -> None:
+        _state(self.verdict, self.expected, self.seen)
 
     def worsen(
         self,
         verdict: Verdict,
-        reason: str,
+        seen: str,
         frame: int | None = None,
         cause: Cause = Cause.JUDGEMENT,
         due_by: str = "",
         *,
         expected: str = "",
-        seen: str = "",
     ) -> bool:
         """Takes the verdict over if it is worse. N/A and OBSERVED are no steps on this ladder."""
         if verdict not in GRADED:
             raise ValueError(f"{verdict.label} cannot worsen a judgement")
+        _state(verdict, expected, seen)
         if verdict <= self.verdict:
             return False
-        self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, cause
+        self.verdict, self.expected, self.seen, self.frame, self.cause = verdict, expected, seen, frame, cause
         self.requirement, self.due_by = "", due_by
-        self.expected, self.seen = expected, seen
         return True
 
-    def take_violation(self, requirement: str, verdict: Verdict, reason: str, frame: int | None) -> None:
+    def take_violation(self, requirement: str, found: Judgement) -> None:
         """What an oracle saw of a requirement that the case judges. A packet says more than what did not come: the
         violation replaces an absence of the same verdict. Of the packet that the case accuses it says which requirement
         is violated."""
-        if verdict is self.verdict and self.cause is Cause.ABSENCE:
-            self.verdict, self.reason, self.frame, self.cause = verdict, reason, frame, Cause.JUDGEMENT
-            self.due_by = self.expected = self.seen = ""
-        elif not self.worsen(verdict, reason, frame):
-            same_packet = frame is not None and (verdict, frame) == (self.verdict, self.frame)
+        if found.verdict is self.verdict and self.cause is Cause.ABSENCE:
+            self.expected, self.seen, self.frame = found.expected, found.seen, found.frame
+            self.cause, self.due_by = Cause.JUDGEMENT, ""
+        elif not self.worsen(found.verdict, found.seen, found.frame, expected=found.expected):
+            same_packet = found.frame is not None and (found.verdict, found.frame) == (self.verdict, self.frame)
             if not same_packet or self.requirement:
                 return
         self.requirement = requirement
@@ -123,13 +136,14 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One row of the verdict table. Decisions rest on the typed fields; `reason`, `expected`, `seen` are for people."""
+    """One row of the verdict table. Decisions rest on the typed fields; `expected` and `seen` are for people, and
+    wording.reason() makes the text of them."""
 
     case: str  # name of the case, with its variant
     requirements: list[str]
     role: str
     verdict: Verdict
-    reason: str = ""  # as it was found, without the notes: wording.reason() gives the whole text
+    seen: str = ""  # what the implementation did, or why nothing is known about it
     arm: str = "stimulus"  # or "control": the same exchange without the stimulus
     capture: str | None = None  # file name inside the report
     frame: int | None = None  # deciding frame, counted from 1 as Wireshark does
@@ -147,9 +161,11 @@ class Result:
     held_up_us: int = 0
     # What the tester itself made undecidable in this capture (`Case.provokes`): no judge may hold it against anyone.
     provoked: list[str] = field(default_factory=list)
-    expected: str = ""  # of an absence: what was waited for
-    seen: str = ""  # of an absence: what came instead
+    expected: str = ""  # what RFC 998 demands there; of an absence: what was waited for
     notes: tuple[Note, ...] = ()  # what later stages added
+
+    def __post_init__(self) -> None:
+        _state(self.verdict, self.expected, self.seen)
 
     @property
     def key(self) -> str:
@@ -191,10 +207,12 @@ class Result:
 
     @classmethod
     def of_run(cls, key: str, cases: Mapping[str, Sequence[str]], verdict: Verdict, why: str, cause: Cause) -> Result:
-        """For a run that left no result of its own. `cases`: name -> file and requirements."""
+        """For a run that left no result of its own: `why`. `cases`: name -> file and requirements."""
         title, _, rest = key.rstrip("]").partition("[")
         role, arm = (rest.removesuffix("-control"), "control") if rest.endswith("-control") else (rest, "stimulus")
-        return cls(title, list(cases[title.partition(": ")[0]][1:]), role, verdict, why, arm, cause=cause)
+        return cls(
+            title, list(cases[title.partition(": ")[0]][1:]), role, verdict, why, arm, cause=cause, expected=RUNS_ON
+        )
 
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)
@@ -209,13 +227,14 @@ class Result:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Result:
+        """A row of `to_json`, or one of a published file, in which the text is added."""
         typed = {
             "verdict": VERDICTS_BY_LABEL[row["verdict"]],
             "origin": Origin(row["origin"]),
             "cause": Cause(row["cause"]),
             "notes": tuple(map(Note.from_json, row.get("notes", ()))),
         }
-        return cls(**{**row, **typed})
+        return cls(**{**{name: value for name, value in row.items() if name != "reason"}, **typed})
 
 
 def harden(result: Result) -> Result:

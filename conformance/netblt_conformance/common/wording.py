@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from netblt_conformance.common.remarks import Note, Remark
-from netblt_conformance.common.verdicts import Result
+from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result
 
 
 def _runs(text: str, note: Note) -> str:
@@ -24,13 +24,34 @@ _WORDS: Mapping[Remark, Callable[[str, Note], str]] = MappingProxyType(
         Remark.UNCONFIRMED: lambda text, _note: f"not confirmed, passes when it runs again; before: {text}",
         Remark.KNOWN: lambda text, note: f"known failure, {note.link}: {text}",
         Remark.OTHER_THAN_KNOWN: lambda text, note: (
-            f"{text} (known is another failure, {note.names[0]!r}, {note.link})"
+            f"{text} (known is another failure, {', '.join(map(repr, note.names))}, {note.link})"
         ),
         Remark.RUNS: _runs,
         Remark.SIGHTINGS: lambda text, note: f"{text}; seen at {' and '.join(note.names)}",
         Remark.CONNECTIONS: lambda text, note: f"{note.count} more connections alike; the first: {text}",
     }
 )
+
+
+# The plugin's sentence says by itself what is wrong, and the title of the rule is shown beside it.
+_SAYS_ALL = (Origin.DISSECTOR, Origin.CHECK)
+
+
+def filled(template: str, values: Iterable[tuple[str, object]]) -> str:
+    """The template with these values in the places of their names; sequences as lists."""
+    return template.format(**{name: list(value) if type(value) is tuple else value for name, value in values})
+
+
+def sentence(expected: str, seen: str, cause: Cause = Cause.JUDGEMENT) -> str:
+    """What was expected, and what was seen."""
+    if not (expected and seen):
+        return seen
+    return f"expected {expected}: {seen}" if cause is Cause.ABSENCE else f"{seen}; expected: {expected}"
+
+
+def judgement(found: Judgement) -> str:
+    """Why the judgement is what it is."""
+    return with_notes(sentence(found.expected, found.seen, found.cause), found.notes)
 
 
 def with_notes(text: str, notes: Iterable[Note]) -> str:
@@ -42,7 +63,8 @@ def with_notes(text: str, notes: Iterable[Note]) -> str:
 
 def reason(result: Result) -> str:
     """Why the result is what it is; empty for a plain pass."""
-    return with_notes(result.reason, result.notes)
+    expected = "" if result.origin in _SAYS_ALL else result.expected
+    return with_notes(sentence(expected, result.seen, result.cause), result.notes)
 
 
 def row(result: Result) -> dict[str, Any]:

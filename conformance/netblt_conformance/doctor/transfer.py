@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from netblt_conformance.cases.case import Case, Profile
 from netblt_conformance.cases.probe import probe
+from netblt_conformance.common import wording
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause, Verdict
@@ -84,7 +85,7 @@ class _Attempt:
             self.case.must(received == peer.data, f"it sent other data than it was given: {len(received)} bytes")
             peer.expect_success()
         else:
-            peer.until(lambda: peer.first_buffer is not None, peer.tolerances.control_repeat_max_us, "expected a GO")
+            peer.until(lambda: peer.first_buffer is not None, peer.tolerances.control_repeat_max_us, "a GO")
             peer.finish()
             self.finished = True
             peer.expect_success()
@@ -132,7 +133,7 @@ def _attempt(factory: LinkFactory, role: Role, seed: int, profile: Profile, capt
         except NotSupportedError as reason:
             examined.stage, examined.reason = Stage.NOT_SUPPORTED, str(reason)
         else:
-            examined.stage, examined.reason = attempt.stage, attempt.case.judgement.reason
+            examined.stage, examined.reason = attempt.stage, wording.judgement(attempt.case.judgement)
         examined.account = link.account()
         examined.heard = len(attempt.peer.seen) if attempt.peer is not None else 0
     finally:

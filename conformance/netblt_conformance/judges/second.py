@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.model import ROLES_BY_NAME, address_text
 from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.judges import held
@@ -161,6 +162,7 @@ def _failure(result: Result, finding: Finding) -> Result:
         finding.guilty_frame,
         result.seconds,
         origin=Origin.DISSECTOR,
+        expected=catalogue.demand(finding.requirement),
     )
 
 

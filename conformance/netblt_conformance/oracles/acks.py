@@ -3,9 +3,43 @@
 
 from __future__ import annotations
 
-from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session, after
 from netblt_conformance.packets.packets import Kind, Packet
+
+FELL = Check(
+    "CTRL-06",
+    expected="a high sequence number that never falls",
+    seen="the high sequence number fell from {before} to {high_seq}",
+)
+BEHIND_A_HOLE = Check(
+    "CTRL-07",
+    expected="no acknowledgement beyond the first message that has not arrived",
+    seen="high sequence number {high_seq} although message {hole} never arrived",
+)
+NEVER_SENT = Check(
+    "CTRL-06",
+    expected="acknowledgement of messages that were sent only",
+    seen="high sequence number {high_seq}, but messages only up to {sent} were sent",
+)
+GO_NOT_COVERED = Check(
+    "CTRL-06",
+    expected="data that acknowledge the GO of their buffer",
+    seen="data of buffer {buffer} with high sequence number {high_seq}, its GO was {go}",
+)
+# An acknowledgement that is late, by the requirement that the first message comes under which it leaves out.
+LATE = {
+    requirement: Check(
+        requirement,
+        expected=expected,
+        seen="high sequence number {high_seq} long after messages up to {required} had arrived",
+    )
+    for requirement, expected in (
+        ("CTRL-06", "the number of the last message that arrived in sequence"),
+        ("CTRL-12", "acknowledgement of every message of a CONTROL"),
+        ("CTRL-15", "acknowledgement of a GO for which there are no data"),
+    )
+}
 
 
 class AckOracle(Oracle):
@@ -18,8 +52,7 @@ class AckOracle(Oracle):
         if not packet.acks:
             return
         if after(self._highest, packet.high_seq):
-            text = f"the high sequence number fell from {self._highest} to {packet.high_seq}"
-            self.fail("CTRL-06", text, frame)
+            self.report(FELL, frame, before=self._highest, high_seq=packet.high_seq)
         self._judge_upper_bound(packet.high_seq, frame)
         self._judge_lower_bound(packet.high_seq, time_us, frame)
         if packet.is_data:
@@ -37,11 +70,9 @@ class AckOracle(Oracle):
         if not after(high_seq, consecutive):
             return
         if high_seq in sent:
-            hole = consecutive + 1
-            self.fail("CTRL-07", f"high sequence number {high_seq} although message {hole} never arrived", frame)
+            self.report(BEHIND_A_HOLE, frame, high_seq=high_seq, hole=consecutive + 1)
         else:
-            text = f"high sequence number {high_seq}, but messages only up to {consecutive} were sent"
-            self.fail("CTRL-06", text, frame)
+            self.report(NEVER_SENT, frame, high_seq=high_seq, sent=consecutive)
 
     def _judge_go(self, packet: Packet, frame: int) -> None:
         """Data of a buffer proves that its GO was received: then the acknowledgement covers it, unless a hole came
@@ -51,10 +82,7 @@ class AckOracle(Oracle):
             in_order = seq if seq == in_order + 1 else in_order
         for go in self.session.sent_of(Kind.GO, packet.buffer)[:1]:
             if not after(go.seq, in_order) and after(go.seq, packet.high_seq):
-                text = (
-                    f"data of buffer {packet.buffer} with high sequence number {packet.high_seq}, its GO was {go.seq}"
-                )
-                self.fail("CTRL-06", text, frame)
+                self.report(GO_NOT_COVERED, frame, buffer=packet.buffer, high_seq=packet.high_seq, go=go.seq)
 
     def _judge_lower_bound(self, high_seq: int, time_us: int, frame: int) -> None:
         """Every packet carries it: an old value long after the messages arrived is wrong.
@@ -68,10 +96,11 @@ class AckOracle(Oracle):
             if seq == required + 1 and self.session.knew(departure_us + late_us, time_us):
                 required = seq
         if after(required, high_seq):
-            text = f"high sequence number {high_seq} long after messages up to {required} had arrived"
             neighbours_us = self.session.neighbours_sent.get(high_seq, time_us)
             together = self.session.knew(neighbours_us + late_us, time_us)
-            self.fail(self._what_was_passed_over(high_seq, together), text, frame)
+            self.report(
+                LATE[self._what_was_passed_over(high_seq, together)], frame, high_seq=high_seq, required=required
+            )
 
     def _what_was_passed_over(self, high_seq: int, together: bool) -> str:
         """The requirement that the first message which is not acknowledged comes under. `together`: it came in one

@@ -4,22 +4,47 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 
+from netblt_conformance.common import wording
 from netblt_conformance.common.remarks import Note, Remark
-from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.common.verdicts import Judgement, Verdict
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.packets import Packet
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """One thing that an oracle looks for. `seen` names the values that a violation of it has, in braces."""
+
+    requirement: str
+    expected: str  # what RFC 998 demands there
+    seen: str  # what the implementation does that violates it
+    verdict: Verdict = Verdict.FAIL
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
-    requirement: str
-    verdict: Verdict
-    reason: str
+    """Two of one check with equal values say the same; the text is made of them where it is shown."""
+
+    check: Check
+    values: tuple[tuple[str, Hashable], ...]
     frame: int | None
     notes: tuple[Note, ...] = ()
+
+    @property
+    def requirement(self) -> str:
+        return self.check.requirement
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.check.verdict
+
+    @property
+    def judgement(self) -> Judgement:
+        seen = wording.filled(self.check.seen, self.values)
+        return Judgement(self.verdict, seen, self.frame, expected=self.check.expected, notes=self.notes)
 
 
 Report = Callable[[Violation], None]
@@ -46,11 +71,9 @@ class Oracle:
         self.session = session
         self._report = report
 
-    def fail(self, requirement: str, reason: str, frame: int | None) -> None:
-        self._report(Violation(requirement, Verdict.FAIL, reason, frame))
-
-    def warn(self, requirement: str, reason: str, frame: int | None) -> None:
-        self._report(Violation(requirement, Verdict.WARN, reason, frame))
+    def report(self, check: Check, frame: int | None, **values: Hashable) -> None:
+        """A violation of `check`, by the packet in `frame`; `values` are those that its text names."""
+        self._report(Violation(check, tuple(values.items()), frame))
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         """A valid packet of the tester on this connection, already noted in the session."""

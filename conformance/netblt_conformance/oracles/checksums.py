@@ -3,10 +3,31 @@
 
 from __future__ import annotations
 
-from netblt_conformance.oracles.base import Oracle
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.oracles.base import Check, Oracle
 from netblt_conformance.packets.packets import HEADER_BYTES, Packet, data_checksum
 from netblt_conformance.wire import data_checksum_ok
 from netblt_conformance.wire.fast import sums_to_ffff
+
+_HEADER_ONLY = "a header checksum of DATA and LDATA over the 24 bytes of the header"
+COVERS_DATA = Check(
+    "CKSUM-03",
+    expected=_HEADER_ONLY,
+    seen="the header checksum of data packets covers the data too",
+    verdict=Verdict.WARN,
+)
+COVERS_MORE = Check("CKSUM-03", expected=_HEADER_ONLY, seen="the header checksum of {type} covers {covered} bytes")
+NO_SUM = Check("CKSUM-01", expected="a checksum in every packet", seen="{type} carries no checksum")
+WRONG_SUM = Check(
+    "CKSUM-02",
+    expected="the complement of the sum of the packet",
+    seen="{type} carries a wrong checksum, 0x{checksum:04x}",
+)
+WRONG_DATA_SUM = Check(
+    "CKSUM-04",
+    expected="the checksum of the data in the Data Area Checksum",
+    seen="{packet} has the Data Area Checksum 0x{checksum:04x}, its {size} bytes give 0x{good:04x}",
+)
 
 
 class ChecksumOracle(Oracle):
@@ -24,15 +45,15 @@ class ChecksumOracle(Oracle):
     def _bad_header(self, packet: Packet, frame: int) -> None:
         """CKSUM-03: a checksum over header and data is a variant that only its like can talk to (AMB-04)."""
         if packet.is_data and sums_to_ffff(packet.raw[: packet.length]):
-            self.warn("CKSUM-03", "the header checksum of data packets covers the data too", frame)
+            self.report(COVERS_DATA, frame)
             return
         name = packet.type.name if packet.type is not None else f"type {packet.type_code}"
         if packet.checksum == 0:
-            self.fail("CKSUM-01", f"{name} carries no checksum", frame)
+            self.report(NO_SUM, frame, type=name)
         elif packet.is_data and (covered := self._covered(packet)):
-            self.fail("CKSUM-03", f"the header checksum of {name} covers {covered} bytes", frame)
+            self.report(COVERS_MORE, frame, type=name, covered=covered)
         else:
-            self.fail("CKSUM-02", f"{name} carries a wrong checksum, 0x{packet.checksum:04x}", frame)
+            self.report(WRONG_SUM, frame, type=name, checksum=packet.checksum)
 
     @staticmethod
     def _covered(packet: Packet) -> int:
@@ -44,7 +65,5 @@ class ChecksumOracle(Oracle):
         """CKSUM-04: summed with the Data Area Checksum, the data gives 0xFFFF."""
         if not data_checksum_ok(packet.raw):
             good, size = data_checksum(packet.data), len(packet.data)
-            text = (
-                f"{packet} has the Data Area Checksum 0x{packet.data_checksum:04x}, its {size} bytes give 0x{good:04x}"
-            )
-            self.fail("CKSUM-04", text, frame)
+            what, checksum = str(packet), packet.data_checksum
+            self.report(WRONG_DATA_SUM, frame, packet=what, checksum=checksum, size=size, good=good)

@@ -3,12 +3,25 @@
 
 from __future__ import annotations
 
-from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.packets import Packet, Type
 
 LATE_ANSWERS = (Type.ABORT, Type.REFUSED, Type.RESPONSE, Type.QUITACK)
 TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
+
+
+ABORT_ANSWERED = Check("ABORT-02", expected="no answer to ABORT", seen="ABORT was answered with {type}")
+ABORT_ACKNOWLEDGED = Check("ABORT-03", expected="no QUITACK for an ABORT", seen="ABORT was answered with {type}")
+AFTER_ABORT = Check("ABORT-02", expected="no packet after ABORT", seen="{type} came after ABORT had arrived")
+AFTER_QUIT = Check(
+    "QUIT-05", expected="no DATA, LDATA or CONTROL after QUIT", seen="{type} was sent after QUIT had arrived"
+)
+AFTER_OWN_QUIT = Check(
+    "QUIT-05", expected="no DATA, LDATA or CONTROL after QUIT", seen="{type} was sent after the sender's own QUIT"
+)
+DONE_AGAIN = Check("CLOSE-06", expected="one DONE", seen="DONE was sent more than once", verdict=Verdict.WARN)
 
 
 class ClosingOracle(Oracle):
@@ -37,26 +50,26 @@ class ClosingOracle(Oracle):
         assert self._abort_us is not None
         assert packet.type is not None
         if time_us - self._abort_us >= self.session.round_trip_us:
-            requirement = "ABORT-02" if packet.type is Type.ABORT else "ABORT-03"
-            self.fail(requirement, f"ABORT was answered with {packet.type.name}", frame)
+            check = ABORT_ANSWERED if packet.type is Type.ABORT else ABORT_ACKNOWLEDGED
+            self.report(check, frame, type=packet.type.name)
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         assert packet.type is not None
         aborted = self._abort_us is not None and self.session.knew(self._abort_us, time_us)
         if aborted and packet.type is Type.QUITACK and self._quit_us is None:
-            self.fail("ABORT-03", "ABORT was answered with QUITACK", frame)
+            self.report(ABORT_ACKNOWLEDGED, frame, type=packet.type.name)
         elif aborted and not self._transfers_on and not (self._spoke_since and packet.type in LATE_ANSWERS):
-            self.fail("ABORT-02", f"{packet.type.name} came after ABORT had arrived", frame)
+            self.report(AFTER_ABORT, frame, type=packet.type.name)
         answered = packet.type in (Type.ABORT, Type.QUITACK) and self._quit_us is None and not self._spoke_since
         if self._abort_us is not None and answered and not aborted:
             self._answered_abort(packet, time_us, frame)
         quitted = self._quit_us is not None and self.session.knew(self._quit_us, time_us)
         if quitted and not self._transfers_on and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
-            self.fail("QUIT-05", f"{packet.type.name} was sent after QUIT had arrived", frame)
+            self.report(AFTER_QUIT, frame, type=packet.type.name)
         if self._own_quit and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
-            self.fail("QUIT-05", f"{packet.type.name} was sent after the sender's own QUIT", frame)
+            self.report(AFTER_OWN_QUIT, frame, type=packet.type.name)
         self._own_quit |= packet.type is Type.QUIT
         if packet.type is Type.DONE:
             self._dones += 1
             if self._dones > 1:
-                self.warn("CLOSE-06", "DONE was sent more than once", frame)
+                self.report(DONE_AGAIN, frame)

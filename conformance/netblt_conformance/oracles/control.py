@@ -6,13 +6,68 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session, after
 from netblt_conformance.packets.packets import HEADER_BYTES, Kind, Message, Packet, Type
 
 
-def listed(sequences: list[int]) -> str:
-    return ", ".join(f"#{seq}" for seq in sequences)
+class Numbers(tuple[int, ...]):
+    """Sequence numbers of messages."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return ", ".join(f"#{seq}" for seq in self)
+
+
+NOT_ASCENDING = Check(
+    "CTRL-03",
+    expected="consecutive ascending messages in each CONTROL",
+    seen="messages {messages} in one CONTROL",
+)
+TOO_MANY_GOS = Check(
+    "DATA-12",
+    expected="no more outstanding buffers than were agreed",
+    seen="more than {limit} buffers have a GO and no OK (AMB-29)",
+    verdict=Verdict.WARN,
+)
+CHANGED = Check(
+    "CTRL-02", expected="the same message in its repetition", seen="message {known} was repeated as {message}"
+)
+WRONG_NUMBER = Check(
+    "CTRL-01",
+    expected="the next number for each new control message",
+    seen="new control message #{seq}, number {due} was due",
+)
+SECOND_GO = Check(
+    "CTRL-13", expected="one GO for each buffer", seen="buffer {buffer} got a second GO, as message #{seq}"
+)
+GO_BEYOND_LAST = Check(
+    "DATA-10",
+    expected="no GO beyond the last buffer",
+    seen="GO for buffer {buffer} although buffer {last} carried the last-buffer flag (AMB-30)",
+    verdict=Verdict.WARN,
+)
+NUMBER_FELL = Check(
+    "DATA-06", expected="buffer numbers that increase", seen="GO for buffer {buffer} follows the GO for buffer {before}"
+)
+NUMBER_SKIPPED = Check(
+    "DATA-06",
+    expected="buffer numbers that go up by one (AMB-47)",
+    seen="GO for buffer {buffer} follows the GO for buffer {before}",
+    verdict=Verdict.WARN,
+)
+LEFT_OUT = Check(
+    "CTRL-04",
+    expected="every message that is not acknowledged, in each CONTROL",
+    seen="CONTROL leaves out {missing}: sent before and not acknowledged",
+)
+STALE = Check(
+    "CTRL-05",
+    expected="no message that was acknowledged",
+    seen="CONTROL repeats {messages} although {acked} was acknowledged",
+)
 
 
 @dataclass(slots=True)
@@ -53,13 +108,11 @@ class ControlOracle(Oracle):
         self._begin_round(packet, time_us)
         sequences = [message.seq for message in packet.messages]
         if any((b - a) % 65536 != 1 for a, b in itertools.pairwise(sequences)):
-            text = f"messages {listed(sequences)} in one CONTROL are not consecutive and ascending"
-            self.fail("CTRL-03", text, frame)
+            self.report(NOT_ASCENDING, frame, messages=Numbers(sequences))
         for message in packet.messages:
             self._on_message(message, time_us, frame)
         if len(self._gos.keys() - self._oks) > self._limit():
-            text = f"more than {self._limit()} buffers have a GO and no OK (AMB-29)"
-            self.warn("DATA-12", text, frame)
+            self.report(TOO_MANY_GOS, frame, limit=self._limit())
         self._judge_redundancy(packet, frame)
         self._look_for_split()
         self._judge_dropped(packet, time_us, frame)
@@ -72,12 +125,11 @@ class ControlOracle(Oracle):
         known = self.messages.get(message.seq)
         if known is not None:
             if known.identity != message.identity:
-                self.fail("CTRL-02", f"message {known} was repeated as {message}", frame)
+                self.report(CHANGED, frame, known=known, message=message)
             return
         expected = (self.highest + 1) % 65536
         if message.seq != expected and not (expected == 0 and message.seq == 1):
-            text = f"new control message #{message.seq}; expected number {expected}"
-            self.fail("CTRL-01", text, frame)
+            self.report(WRONG_NUMBER, frame, seq=message.seq, due=expected)
         self.messages[message.seq] = message
         self._unacknowledged.append(message.seq)
         if after(message.seq, self.highest):
@@ -89,7 +141,7 @@ class ControlOracle(Oracle):
 
     def _on_go(self, message: Message, time_us: int, frame: int) -> None:
         if message.buffer in self._gos:
-            self.fail("CTRL-13", f"buffer {message.buffer} got a second GO, as message #{message.seq}", frame)
+            self.report(SECOND_GO, frame, buffer=message.buffer, seq=message.seq)
         elif self._newest_go is not None:
             self._judge_number(message.buffer, self._newest_go, frame)
         self._gos[message.buffer] = message.seq
@@ -100,16 +152,14 @@ class ControlOracle(Oracle):
         # Whoever confirms the last buffer has seen its flag. Before that, a GO may have waited for room (AMB-33).
         waited = self._newest_length + message.size > self.session.control_limit
         if last[0] in self._oks or (self.session.knew(last[1], time_us) and not waited):
-            text = f"GO for buffer {message.buffer} although buffer {last[0]} carried the last-buffer flag (AMB-30)"
-            self.warn("DATA-10", text, frame)
+            self.report(GO_BEYOND_LAST, frame, buffer=message.buffer, last=last[0])
 
     def _judge_number(self, number: int, before: int, frame: int) -> None:
         """DATA-06: buffer numbers increase; a step of one is usual and nowhere asked for."""
-        text = f"GO for buffer {number} follows the GO for buffer {before}"
         if number < before:
-            self.fail("DATA-06", f"{text}: buffer numbers increase", frame)
+            self.report(NUMBER_FELL, frame, buffer=number, before=before)
         elif number != before + 1:
-            self.warn("DATA-06", f"{text}: the numbers go up by more than one (AMB-47)", frame)
+            self.report(NUMBER_SKIPPED, frame, buffer=number, before=before)
 
     def _judge_redundancy(self, packet: Packet, frame: int) -> None:
         """CTRL-04: every message above the highest acknowledgement that was ever sent must ride along.
@@ -157,8 +207,7 @@ class ControlOracle(Oracle):
         room = self._largest_control if self._splits else max(self._largest_control, self.session.control_limit)
         for suspect in self._suspects:
             if suspect.queue_bytes <= room:
-                text = f"CONTROL leaves out {listed(sorted(suspect.missing))}: sent before and not acknowledged"
-                self.fail("CTRL-04", text, suspect.frame)
+                self.report(LEFT_OUT, suspect.frame, missing=Numbers(sorted(suspect.missing)))
         self._suspects.clear()
 
     def _judge_dropped(self, packet: Packet, time_us: int, frame: int) -> None:
@@ -168,4 +217,4 @@ class ControlOracle(Oracle):
             return
         stale = [message.seq for message in packet.messages if not after(message.seq, acked)]
         if stale:
-            self.fail("CTRL-05", f"CONTROL repeats {listed(stale)} although {acked} was acknowledged", frame)
+            self.report(STALE, frame, messages=Numbers(stale), acked=acked)

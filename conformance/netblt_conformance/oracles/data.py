@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session
-from netblt_conformance.packets.packets import Kind, Packet, Type
+from netblt_conformance.packets.packets import MINIMUM_BYTES, Kind, Packet, Type
 
 
 @dataclass(slots=True)
@@ -16,6 +16,76 @@ class _Buffer:
     copies: dict[int, int] = field(default_factory=dict)
     last_packet: int | None = None
     last_buffer: bool | None = None
+
+
+WITHOUT_GO = Check(
+    "DATA-01", expected="data of requested buffers only", seen="data of buffer {buffer}, for which no GO was sent"
+)
+OUTSIDE = Check(
+    "DATA-05",
+    expected="numbers that count the packets of a buffer",
+    seen="packet {packet} of buffer {buffer} lies outside a buffer of {size} bytes",
+)
+_ONE_LDATA = "LDATA as the highest packet of a buffer, and nowhere else"
+TWO_LDATA = Check("DATA-04", expected=_ONE_LDATA, seen="buffer {buffer} has LDATA {last} and LDATA {packet}")
+NOT_HIGHEST = Check("DATA-04", expected=_ONE_LDATA, seen="LDATA {packet} of buffer {buffer} although {higher} exists")
+BEHIND_LDATA = Check("DATA-04", expected=_ONE_LDATA, seen="DATA {packet} of buffer {buffer}, whose LDATA is {last}")
+FILLS = Check("DATA-04", expected=_ONE_LDATA, seen="DATA {packet} of buffer {buffer} fills its {size} bytes")
+ENDS = Check("DATA-04", expected=_ONE_LDATA, seen="DATA {packet} of buffer {buffer} ends the data")
+_SAME_PACKET = "the same packet in its retransmission"
+LDATA_AS_DATA = Check(
+    "RESEND-03", expected=_SAME_PACKET, seen="DATA {packet} of buffer {buffer}, whose LDATA is {last}"
+)
+CHANGED = Check(
+    "RESEND-03", expected=_SAME_PACKET, seen="packet {packet} of buffer {buffer} changed in its retransmission"
+)
+_AGREED_SIZE = "DATA of the agreed size"
+WRONG_SIZE = Check("DATA-03", expected=_AGREED_SIZE, seen="DATA with {size} data bytes, {agreed} were agreed")
+COUNTS_HEADER = Check(
+    "DATA-03",
+    expected=_AGREED_SIZE,
+    seen="DATA with {size} data bytes, {agreed} were agreed (it counts the header, AMB-14)",
+)
+LDATA_TOO_LARGE = Check(
+    "DATA-03", expected="LDATA of the agreed size or less", seen="LDATA with {size} data bytes, {agreed} were agreed"
+)
+EMPTY_LDATA = Check(
+    "DATA-03",
+    expected="data in every LDATA but that of the last buffer",
+    seen="empty LDATA in buffer {buffer}, which is not the last",
+)
+_LAST_FLAG = "the last-buffer flag in every packet of the last buffer, and in no other"
+FLAGS_DIFFER = Check("DATA-09", expected=_LAST_FLAG, seen="packets of buffer {buffer} differ in the last-buffer flag")
+FLAG_TOO_EARLY = Check("DATA-09", expected=_LAST_FLAG, seen="last-buffer flag in buffer {buffer} after buffer {later}")
+FLAG_MISSING = Check("DATA-09", expected=_LAST_FLAG, seen="buffer {buffer} ends the data without the last-buffer flag")
+BEYOND_LAST = Check(
+    "DATA-09", expected="no buffer after the last one", seen="buffer {buffer} after the last buffer {last}"
+)
+MORE_THAN_NAMED = Check(
+    "CTRL-09",
+    expected="one retransmission for each RESEND that names the packet",
+    seen="packet {packet} of buffer {buffer} was sent {copies} times, only {naming} RESEND messages name it",
+)
+NOT_NAMED = Check(
+    "RESEND-02",
+    expected="retransmission of exactly the packets that RESEND lists",
+    seen="packet {packet} of buffer {buffer} was sent {copies} times, no RESEND names it",
+)
+WITHOUT_RESEND = Check(
+    "DATA-13",
+    expected="retransmission on request only",
+    seen="packet {packet} of buffer {buffer} was sent {copies} times although no RESEND was sent",
+)
+NOT_FULL = Check(
+    "DATA-02",
+    expected="every buffer but the last is full",
+    seen="buffer {buffer} holds {total} bytes, {agreed} were agreed",
+)
+TOO_MANY = Check(
+    "DATA-12",
+    expected="no more outstanding buffers than were agreed",
+    seen="more than {limit} buffers were sent without their OK",
+)
 
 
 class DataOracle(Oracle):
@@ -30,7 +100,7 @@ class DataOracle(Oracle):
         if not packet.is_data or terms is None:
             return
         if not self.session.sent_of(Kind.GO, packet.buffer):
-            self.fail("DATA-01", f"data of buffer {packet.buffer}, for which no GO was sent", frame)
+            self.report(WITHOUT_GO, frame, buffer=packet.buffer)
         buffer = self._buffers.setdefault(packet.buffer, _Buffer())
         self._judge_numbers(packet, buffer, terms, frame)
         self._judge_sizes(packet, terms, frame)
@@ -46,17 +116,16 @@ class DataOracle(Oracle):
         """DATA-04, DATA-05: numbers stay inside the buffer; the highest one, and only it, is LDATA."""
         number, last = packet.packet, buffer.last_packet
         if number * terms.packet_size >= terms.buffer_size:
-            text = f"packet {number} of buffer {packet.buffer} lies outside a buffer of {terms.buffer_size} bytes"
-            self.fail("DATA-05", text, frame)
+            self.report(OUTSIDE, frame, packet=number, buffer=packet.buffer, size=terms.buffer_size)
         if packet.type is Type.LDATA:
             if last is not None and number != last:
-                self.fail("DATA-04", f"buffer {packet.buffer} has LDATA {last} and LDATA {number}", frame)
+                self.report(TWO_LDATA, frame, buffer=packet.buffer, last=last, packet=number)
             higher = [n for n in buffer.first if n > number]
             if higher:
-                self.fail("DATA-04", f"LDATA {number} of buffer {packet.buffer} although {max(higher)} exists", frame)
+                self.report(NOT_HIGHEST, frame, packet=number, buffer=packet.buffer, higher=max(higher))
         elif last is not None and number >= last:
-            text = f"DATA {number} of buffer {packet.buffer}, whose LDATA is {last}"
-            self.fail("RESEND-03" if number == last else "DATA-04", text, frame)
+            check = LDATA_AS_DATA if number == last else BEHIND_LDATA
+            self.report(check, frame, packet=number, buffer=packet.buffer, last=last)
 
     def _judge_sizes(self, packet: Packet, terms: Packet, frame: int) -> None:
         """DATA-03: every DATA has the agreed size; LDATA may be shorter, and empty only in the last buffer (AMB-41).
@@ -64,36 +133,32 @@ class DataOracle(Oracle):
         size = len(packet.data)
         left = terms.buffer_size - packet.packet * terms.packet_size
         if packet.type is Type.DATA and size == left <= terms.packet_size:
-            text = f"DATA {packet.packet} of buffer {packet.buffer} fills its {terms.buffer_size} bytes: LDATA is due"
-            self.fail("DATA-04", text, frame)
+            self.report(FILLS, frame, packet=packet.packet, buffer=packet.buffer, size=terms.buffer_size)
         elif (
             packet.type is Type.DATA and size != terms.packet_size and packet.last_buffer and self._is_everything(size)
         ):
-            text = f"DATA {packet.packet} of buffer {packet.buffer} ends the data: LDATA is due"
-            self.fail("DATA-04", text, frame)
+            self.report(ENDS, frame, packet=packet.packet, buffer=packet.buffer)
         elif packet.type is Type.DATA and size != terms.packet_size:
-            text = f"DATA with {size} data bytes, {terms.packet_size} were agreed"
-            if size + 24 == terms.packet_size:
-                text += " (it counts the header, AMB-14)"
-            self.fail("DATA-03", text, frame)
+            check = COUNTS_HEADER if size + MINIMUM_BYTES[Type.DATA] == terms.packet_size else WRONG_SIZE
+            self.report(check, frame, size=size, agreed=terms.packet_size)
         elif size > terms.packet_size:
-            self.fail("DATA-03", f"LDATA with {size} data bytes, {terms.packet_size} were agreed", frame)
+            self.report(LDATA_TOO_LARGE, frame, size=size, agreed=terms.packet_size)
         elif size == 0 and not packet.last_buffer:
-            self.fail("DATA-03", f"empty LDATA in buffer {packet.buffer}, which is not the last", frame)
+            self.report(EMPTY_LDATA, frame, buffer=packet.buffer)
 
     def _judge_last_flag(self, packet: Packet, buffer: _Buffer, frame: int) -> None:
         """DATA-09: L on every packet of the last buffer and on no other, and no buffer after it."""
         if buffer.last_buffer is None:
             buffer.last_buffer = packet.last_buffer
         elif buffer.last_buffer != packet.last_buffer:
-            self.fail("DATA-09", f"packets of buffer {packet.buffer} differ in the last-buffer flag", frame)
+            self.report(FLAGS_DIFFER, frame, buffer=packet.buffer)
         if packet.last_buffer and self._last_buffer is None:
             self._last_buffer = packet.buffer
             later = [n for n in self._buffers if n > packet.buffer]
             if later:
-                self.fail("DATA-09", f"last-buffer flag in buffer {packet.buffer} after buffer {max(later)}", frame)
+                self.report(FLAG_TOO_EARLY, frame, buffer=packet.buffer, later=max(later))
         elif self._last_buffer is not None and packet.buffer > self._last_buffer:
-            self.fail("DATA-09", f"buffer {packet.buffer} after the last buffer {self._last_buffer}", frame)
+            self.report(BEYOND_LAST, frame, buffer=packet.buffer, last=self._last_buffer)
 
     def _judge_copies(self, packet: Packet, buffer: _Buffer, frame: int) -> None:
         number = packet.packet
@@ -107,20 +172,15 @@ class DataOracle(Oracle):
         replies = sum(n > number for m in resends for n in m.packets) if packet.type is Type.LDATA else 0
         if buffer.copies[number] <= 1 + len(naming) + replies:  # the LDATA is a reply to numbers behind it: AMB-32
             return
-        text = f"packet {number} of buffer {packet.buffer} was sent {buffer.copies[number]} times"
-        if naming:
-            self.fail("CTRL-09", f"{text}, only {len(naming)} RESEND messages name it", frame)
-        elif resends:
-            self.fail("RESEND-02", f"{text}, no RESEND names it", frame)
-        else:
-            self.fail("DATA-13", f"{text} although no RESEND was sent", frame)
+        check = MORE_THAN_NAMED if naming else NOT_NAMED if resends else WITHOUT_RESEND
+        copies = buffer.copies[number]
+        self.report(check, frame, packet=number, buffer=packet.buffer, copies=copies, naming=len(naming))
 
     def _judge_identity(self, packet: Packet, first: Packet, frame: int) -> None:
         """RESEND-03: only high-seq and header checksum may differ between copies."""
         same = (packet.type, packet.length, packet.flags, packet.data, packet.data_checksum)
         if same != (first.type, first.length, first.flags, first.data, first.data_checksum):
-            text = f"packet {packet.packet} of buffer {packet.buffer} changed in its retransmission"
-            self.fail("RESEND-03", text, frame)
+            self.report(CHANGED, frame, packet=packet.packet, buffer=packet.buffer)
 
     def _judge_total(self, number: int, buffer: _Buffer, terms: Packet, frame: int) -> None:
         """DATA-02: every buffer but the last is full."""
@@ -128,11 +188,10 @@ class DataOracle(Oracle):
             return
         total = sum(len(packet.data) for packet in buffer.first.values())
         if total != terms.buffer_size:
-            text = f"buffer {number} holds {total} bytes, {terms.buffer_size} were agreed"
             if self._is_everything():
-                self.fail("DATA-09", f"buffer {number} ends the data without the last-buffer flag", frame)
+                self.report(FLAG_MISSING, frame, buffer=number)
             else:
-                self.fail("DATA-02", text, frame)
+                self.report(NOT_FULL, frame, buffer=number, total=total, agreed=terms.buffer_size)
 
     def _is_everything(self, more_bytes: int = 0) -> bool:
         """Whether the implementation has sent all that its client has to send, with so many bytes that are new."""
@@ -143,5 +202,4 @@ class DataOracle(Oracle):
         """DATA-12: however many GOs came, no more than the agreed number of buffers are sending."""
         confirmed = {message.buffer for message in self.session.sent_of(Kind.OK)}
         if len(self._buffers.keys() - confirmed) > terms.max_buffers:
-            text = f"more than {terms.max_buffers} buffers were sent without their OK"
-            self.fail("DATA-12", text, frame)
+            self.report(TOO_MANY, frame, limit=terms.max_buffers)

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from netblt_conformance.oracles.acks import AckOracle
-from netblt_conformance.oracles.base import Oracle, Violation
+from netblt_conformance.oracles.base import Check, Oracle, Violation
 from netblt_conformance.oracles.checksums import ChecksumOracle
 from netblt_conformance.oracles.closing import ClosingOracle
 from netblt_conformance.oracles.control import ControlOracle
@@ -35,7 +37,7 @@ OPENING = (Type.OPEN, Type.RESPONSE, Type.REFUSED, Type.ABORT)
 
 
 class Monitor:
-    """Collects violations; each is reported once per requirement and reason."""
+    """Collects violations; each is reported once for the same check and values."""
 
     def __init__(self, session: Session, earlier: Monitor | None = None, foreign: frozenset[str] = frozenset()) -> None:
         """`earlier`: of the connection that the same ports had before. `foreign`: requirements that do not hold in the
@@ -44,12 +46,12 @@ class Monitor:
         self._earlier = earlier
         self._foreign = foreign
         self.violations: list[Violation] = []
-        self._known: set[tuple[str, str]] = set()
+        self._known: set[tuple[Check, tuple[tuple[str, Hashable], ...]]] = set()
         self.disabled: set[str] = set()  # requirements that this case provokes on purpose
         self._oracles = [oracle(session, self._report) for oracle in ORACLES]
 
     def _report(self, violation: Violation) -> None:
-        key = (violation.requirement, violation.reason)
+        key = (violation.check, violation.values)
         if key not in self._known and violation.requirement not in self.disabled | self._foreign:
             self._known.add(key)
             self.violations.append(violation)

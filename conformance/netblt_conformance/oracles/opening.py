@@ -3,8 +3,64 @@
 
 from __future__ import annotations
 
-from netblt_conformance.oracles.base import Oracle
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.oracles.base import Check, Oracle
 from netblt_conformance.packets.packets import Packet, Type, different_terms
+
+OTHER_OPEN = Check(
+    "OPEN-04", expected="the same OPEN in its repetition", seen="a repeated OPEN differs from the first one in {fields}"
+)
+OPEN_AGAIN = Check(
+    "OPEN-05", expected="no OPEN after the RESPONSE", seen="OPEN was repeated after its RESPONSE had arrived"
+)
+OTHER_ID = Check(
+    "OPEN-02",
+    expected="the unique ID of the OPEN in its RESPONSE",
+    seen="RESPONSE carries unique ID {got:#010x}, the OPEN had {proposed:#010x}",
+)
+OTHER_RESPONSE = Check(
+    "OPEN-07",
+    expected="the same RESPONSE to a repeated OPEN",
+    seen="a repeated RESPONSE differs from the first one in {fields}",
+)
+_DOWNWARD = {
+    "buffer size": "NEG-01",
+    "data packet size": "NEG-02",
+    "burst size": "NEG-03",
+    "number of outstanding buffers": "NEG-05",
+}
+RAISED = {
+    name: Check(
+        requirement,
+        expected=f"a {name} that is at most the proposed one",
+        seen="{name} {answer} exceeds the proposed {asked}",
+    )
+    for name, requirement in _DOWNWARD.items()
+}
+UNUSABLE = {
+    name: Check(requirement, expected=f"a {name} that can be used", seen="{name} 0")
+    for name, requirement in _DOWNWARD.items()
+}
+# A zero was proposed.
+UNUSABLE_TOO = Check("NEG-10", expected="REFUSED, for a zero cannot be used", seen="RESPONSE with {name} 0")
+LOOSENED = Check(
+    "NEG-10",
+    expected="REFUSED, for a zero cannot be used (AMB-25)",
+    seen="{name} {answer} exceeds the proposed {asked}",
+    verdict=Verdict.WARN,
+)
+INTERVAL_SHORTENED = Check(
+    "NEG-04",
+    expected="a burst interval that is at least the proposed one",
+    seen="burst interval {answer} ms is below the proposed {asked}",
+)
+MODE_CHANGED = Check("NEG-07", expected="the M bit of the OPEN", seen="RESPONSE changes the M bit")
+CHECKSUMS_OFF = Check(
+    "NEG-07",
+    expected="data checksums as the OPEN requests (AMB-24)",
+    seen="RESPONSE turns data checksums off",
+    verdict=Verdict.WARN,
+)
 
 
 class OpeningOracle(Oracle):
@@ -28,39 +84,37 @@ class OpeningOracle(Oracle):
         if self._open is None:
             self._open = packet
         elif others := different_terms(packet, self._open):
-            self.fail("OPEN-04", f"a repeated OPEN differs from the first one in {', '.join(others)}", frame)
+            self.report(OTHER_OPEN, frame, fields=", ".join(others))
         if self._answered_us is not None and self.session.knew(self._answered_us, time_us):
-            self.fail("OPEN-05", "OPEN was repeated after its RESPONSE had arrived", frame)
+            self.report(OPEN_AGAIN, frame)
 
     def _on_response(self, packet: Packet, proposal: Packet, frame: int) -> None:
         if packet.unique_id != proposal.unique_id:
-            text = f"RESPONSE carries unique ID {packet.unique_id:#010x}, the OPEN had {proposal.unique_id:#010x}"
-            self.fail("OPEN-02", text, frame)
+            self.report(OTHER_ID, frame, got=packet.unique_id, proposed=proposal.unique_id)
             return
         if self._response is None:
             self._response = packet
         elif others := different_terms(packet, self._response):
-            self.fail("OPEN-07", f"a repeated RESPONSE differs from the first one in {', '.join(others)}", frame)
+            self.report(OTHER_RESPONSE, frame, fields=", ".join(others))
         self._judge_negotiation(packet, proposal, frame)
 
     def _judge_negotiation(self, response: Packet, proposal: Packet, frame: int) -> None:
         """RFC 998 section 4: only more restrictive, each field by itself (AMB-23)."""
         downward = (
-            ("NEG-01", "buffer size", response.buffer_size, proposal.buffer_size),
-            ("NEG-02", "data packet size", response.packet_size, proposal.packet_size),
-            ("NEG-03", "burst size", response.burst_size, proposal.burst_size),
-            ("NEG-05", "number of outstanding buffers", response.max_buffers, proposal.max_buffers),
+            ("buffer size", response.buffer_size, proposal.buffer_size),
+            ("data packet size", response.packet_size, proposal.packet_size),
+            ("burst size", response.burst_size, proposal.burst_size),
+            ("number of outstanding buffers", response.max_buffers, proposal.max_buffers),
         )
-        for requirement, name, answer, asked in downward:
+        for name, answer, asked in downward:
             if answer > asked:
-                verdict = self.fail if asked else self.warn  # AMB-25: a zero was loosened into something usable
-                verdict(requirement if asked else "NEG-10", f"{name} {answer} exceeds the proposed {asked}", frame)
+                self.report(RAISED[name] if asked else LOOSENED, frame, name=name, answer=answer, asked=asked)
             elif answer == 0:
-                self.fail(requirement if asked else "NEG-10", f"{name} 0 cannot be used", frame)
+                self.report(UNUSABLE[name] if asked else UNUSABLE_TOO, frame, name=name)
         if response.burst_interval_ms < proposal.burst_interval_ms:
-            text = f"burst interval {response.burst_interval_ms} ms is below the proposed {proposal.burst_interval_ms}"
-            self.fail("NEG-04", text, frame)
+            answer, asked = response.burst_interval_ms, proposal.burst_interval_ms
+            self.report(INTERVAL_SHORTENED, frame, answer=answer, asked=asked)
         if response.writes != proposal.writes:
-            self.fail("NEG-07", "RESPONSE changes the M bit", frame)
+            self.report(MODE_CHANGED, frame)
         if proposal.data_checksum_on and not response.data_checksum_on:
-            self.warn("NEG-07", "RESPONSE turns data checksums off (AMB-24)", frame)
+            self.report(CHECKSUMS_OFF, frame)

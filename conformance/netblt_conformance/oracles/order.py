@@ -5,9 +5,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session, after
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
+
+BEFORE_RETRANSMISSION = Check(
+    "ORDER-02",
+    expected="retransmissions before any later buffer",
+    seen="packet of buffer {buffer} before the retransmissions {waiting} of {request}",
+)
+AFTER_LDATA = Check(
+    "ORDER-03", expected="LDATA last", seen="first copy of packet {packet} of buffer {buffer} after its LDATA"
+)
+NOT_ASCENDING = Check(
+    "ORDER-03",
+    expected="the packets of a buffer in ascending order",
+    seen="packet {packet} of buffer {buffer} after packet {before}",
+    verdict=Verdict.WARN,
+)
+OVERTAKEN = Check(
+    "ORDER-01",
+    expected="the lowest buffer first",
+    seen="packet {packet} of buffer {buffer} after packets of buffer {later}",
+)
 
 
 @dataclass(slots=True)
@@ -66,9 +87,8 @@ class OrderOracle(Oracle):
         for repair in self._repairs:
             known = not after(repair.message.seq, packet.high_seq)
             if known and repair.waiting and packet.buffer > repair.message.buffer:
-                waiting = sorted(repair.waiting)
-                text = f"packet of buffer {packet.buffer} before the retransmissions {waiting} of {repair.message}"
-                self.fail("ORDER-02", text, frame)
+                waiting = tuple(sorted(repair.waiting))
+                self.report(BEFORE_RETRANSMISSION, frame, buffer=packet.buffer, waiting=waiting, request=repair.message)
 
     def _named(self, packet: Packet) -> bool:
         return any(packet.packet in m.packets for m in self.session.sent_of(Kind.RESEND, packet.buffer))
@@ -79,15 +99,12 @@ class OrderOracle(Oracle):
             return
         last = self._last_packet.get(packet.buffer)
         if last is not None and packet.packet < last:
-            text = f"first copy of packet {packet.packet} of buffer {packet.buffer} after its LDATA"
-            self.fail("ORDER-03", text, frame)
+            self.report(AFTER_LDATA, frame, packet=packet.packet, buffer=packet.buffer)
         elif seen and packet.packet < max(seen):
-            text = f"packets of buffer {packet.buffer} do not ascend: {packet.packet} after {max(seen)}"
-            self.warn("ORDER-03", text, frame)
+            self.report(NOT_ASCENDING, frame, buffer=packet.buffer, packet=packet.packet, before=max(seen))
         if packet.buffer in self._ahead:
             later = self._ahead[packet.buffer]
-            text = f"packet {packet.packet} of buffer {packet.buffer} after packets of buffer {later}"
-            self.fail("ORDER-01", text, frame)
+            self.report(OVERTAKEN, frame, packet=packet.packet, buffer=packet.buffer, later=later)
 
     def _note_overtaking(self, packet: Packet) -> None:
         """Remembers which lower buffers this packet's sender knew of when it sent a later one."""

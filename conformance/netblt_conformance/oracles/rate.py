@@ -7,7 +7,7 @@ import collections
 import itertools
 
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
-from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.packets import Kind, Packet
 
@@ -15,6 +15,11 @@ from netblt_conformance.packets.packets import Kind, Packet
 HISTORY_PACKETS = 128
 # Packets that follow one another within this part of the burst interval belong to one burst.
 WITHIN_BURST = 8
+
+
+_TOO_MANY = "{count} data packets within {span_ms:g} ms; the pace is {burst} in {interval_ms} ms"
+LARGE_BURST = Check("RATE-01", expected="no more packets than a burst in each burst interval", seen=_TOO_MANY)
+TOO_SOON = Check("RATE-02", expected="bursts that start no closer than the burst interval", seen=_TOO_MANY)
 
 
 class RateOracle(Oracle):
@@ -35,16 +40,16 @@ class RateOracle(Oracle):
         for count, start_us in enumerate(reversed(self._times), start=1):
             span_us = time_us - start_us + self.session.slack_us
             if count > burst * (span_us // interval_us + 2):
-                pace = f"{burst} in {interval_us // MICROSECONDS_PER_MS} ms"
-                text = f"{count} data packets within {span_us / MICROSECONDS_PER_MS:g} ms; the pace is {pace}"
-                self.fail(self._what_is_too_much(count, burst, interval_us), text, frame)
+                check = self._what_is_too_much(count, burst, interval_us)
+                span_ms, interval_ms = span_us / MICROSECONDS_PER_MS, interval_us // MICROSECONDS_PER_MS
+                self.report(check, frame, count=count, span_ms=span_ms, burst=burst, interval_ms=interval_ms)
                 return
 
-    def _what_is_too_much(self, count: int, burst: int, interval_us: int) -> str:
+    def _what_is_too_much(self, count: int, burst: int, interval_us: int) -> Check:
         """RATE-02 where no burst is larger than agreed: then they follow one another too soon."""
         times = list(self._times)[-count:]
         largest = run = 1
         for before, after in itertools.pairwise(times):
             run = run + 1 if after - before <= interval_us // WITHIN_BURST + self.session.slack_us else 1
             largest = max(largest, run)
-        return "RATE-01" if largest > burst else "RATE-02"
+        return LARGE_BURST if largest > burst else TOO_SOON

@@ -6,9 +6,57 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from netblt_conformance.oracles.base import Oracle, Report
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import SentData, Session, after
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
+
+_ONE_OK = "one OK for each buffer, when all its packets have arrived"
+SECOND_OK = Check("CTRL-14", expected=_ONE_OK, seen="buffer {buffer} got a second OK, as message #{seq}")
+EARLY_OK = Check("CTRL-14", expected=_ONE_OK, seen="OK for buffer {buffer} before all its packets had arrived")
+NO_TIMER = Check(
+    "CLOSE-07",
+    expected="a control timer that is greater than zero",
+    seen="OK for buffer {buffer} publishes a control timer of 0 ms",
+)
+NO_BURST = Check(
+    "NEG-08",
+    expected="burst parameters that can be used",
+    seen="OK for buffer {buffer} offers a burst size of 0",
+    verdict=Verdict.WARN,
+)
+RESEND_AFTER_OK = Check(
+    "TIMER-08", expected="no RESEND for a complete buffer", seen="RESEND for buffer {buffer}, which had its OK"
+)
+_MISSING = "the missing packets in each RESEND, each once"
+EMPTY = Check("RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists no packet")
+LISTED_TWICE = Check("RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists a packet twice: {request}")
+HAD_ARRIVED = Check(
+    "RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists {packets}, which had arrived"
+)
+NO_SUCH_PACKET = Check(
+    "RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists {packets}, a buffer has {count}"
+)
+LEFT_OUT = Check(
+    "RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} leaves out {missing}, which never arrived"
+)
+TWO_REQUESTS = Check(
+    "RESEND-06",
+    expected="one open RESEND for each buffer",
+    seen="{message} was added while {other} is not acknowledged",
+)
+BEFORE_GO = Check(
+    "TIMER-04",
+    expected="no RESEND before the GO is acknowledged",
+    seen="{message} was added while {other} is not acknowledged",
+)
+_ALL_IN = "DONE when every buffer is complete and every message acknowledged"
+DONE_WITHOUT_LAST = Check("CLOSE-01", expected=_ALL_IN, seen="DONE although no last-buffer flag was ever sent")
+DONE_UNACKNOWLEDGED = Check(
+    "CLOSE-01", expected=_ALL_IN, seen="DONE although only {acked} of {highest} messages are acknowledged"
+)
+DONE_WITH_HOLES = Check("CLOSE-01", expected=_ALL_IN, seen="DONE although packets of buffers {buffers} are missing")
+DONE_WITHOUT_OK = Check("CLOSE-01", expected=_ALL_IN, seen="DONE although buffers {buffers} have no OK")
 
 
 @dataclass(slots=True)
@@ -70,25 +118,25 @@ class RequestOracle(Oracle):
 
     def _on_ok(self, message: Message, time_us: int, frame: int) -> None:
         if self._earlier(Kind.OK, message.buffer):
-            self.fail("CTRL-14", f"buffer {message.buffer} got a second OK, as message #{message.seq}", frame)
+            self.report(SECOND_OK, frame, buffer=message.buffer, seq=message.seq)
         sent = self.session.data_sent.get(message.buffer, SentData())
         if not sent.complete_by(self._arrived_by(time_us)):
-            self.fail("CTRL-14", f"OK for buffer {message.buffer} before all its packets had arrived", frame)
+            self.report(EARLY_OK, frame, buffer=message.buffer)
         if message.control_timer_ms == 0:
-            self.fail("CLOSE-07", f"OK for buffer {message.buffer} publishes a control timer of 0 ms", frame)
+            self.report(NO_TIMER, frame, buffer=message.buffer)
         if message.burst_size == 0:
-            self.warn("NEG-08", f"OK for buffer {message.buffer} offers a burst size of 0", frame)
+            self.report(NO_BURST, frame, buffer=message.buffer)
 
     def _on_resend(self, message: Message, packet: Packet, time_us: int, frame: int) -> None:
         number = message.buffer
         sent = self.session.data_sent.get(number, SentData())
         if self._earlier(Kind.OK, number):
-            self.fail("TIMER-08", f"RESEND for buffer {number}, which had its OK", frame)
+            self.report(RESEND_AFTER_OK, frame, buffer=number)
             return
         if not message.packets:
-            self.fail("RESEND-01", f"RESEND for buffer {number} lists no packet", frame)
+            self.report(EMPTY, frame, buffer=number)
         if len(set(message.packets)) != len(message.packets):
-            self.fail("RESEND-01", f"RESEND for buffer {number} lists a packet twice: {message}", frame)
+            self.report(LISTED_TWICE, frame, buffer=number, request=message)
         self._judge_listed(message, sent, time_us, frame)
         self._judge_omitted(message, packet.length, sent, time_us, frame)
         self._judge_waiting(message, sent, frame)
@@ -97,13 +145,12 @@ class RequestOracle(Oracle):
         """RESEND-01: nothing that had arrived, nothing that cannot exist. Packets on their way count as missing."""
         held = [n for n in message.packets if n in sent.packets and self.session.knew(sent.packets[n], time_us)]
         if held:
-            text = f"RESEND for buffer {message.buffer} lists {held}, which had arrived"
-            self.fail("RESEND-01", text, frame)
+            self.report(HAD_ARRIVED, frame, buffer=message.buffer, packets=tuple(held))
         terms = self.session.response
         count = -(-terms.buffer_size // terms.packet_size) if terms else 65536
         beyond = [n for n in message.packets if n >= count]
         if beyond:
-            self.fail("RESEND-01", f"RESEND for buffer {message.buffer} lists {beyond}, a buffer has {count}", frame)
+            self.report(NO_SUCH_PACKET, frame, buffer=message.buffer, packets=tuple(beyond), count=count)
 
     def _judge_omitted(self, message: Message, size: int, sent: SentData, time_us: int, frame: int) -> None:
         """RESEND-01: with the LDATA there, every hole is known and must be listed, as far as a packet holds it."""
@@ -128,8 +175,8 @@ class RequestOracle(Oracle):
 
     def _tell(self, omission: _Omission) -> None:
         if omission.missing:
-            text = f"RESEND for buffer {omission.buffer} leaves out {sorted(omission.missing)}, which never arrived"
-            self.fail("RESEND-01", text, omission.frame)
+            missing = tuple(sorted(omission.missing))
+            self.report(LEFT_OUT, omission.frame, buffer=omission.buffer, missing=missing)
 
     def _is_part(self, message: Message, other: Message) -> bool:
         """One request in several messages: queued at one moment, and no packet is named twice (AMB-33)."""
@@ -145,25 +192,23 @@ class RequestOracle(Oracle):
             if other.kind is Kind.RESEND:
                 if self._is_part(message, other):
                     continue
-                text = f"{message} was added while {other} is not acknowledged"
-                self.fail("RESEND-06", text, frame)
+                self.report(TWO_REQUESTS, frame, message=message, other=other)
             elif not sent.packets:
-                self.fail("TIMER-04", f"{message} was added while {other} is not acknowledged", frame)
+                self.report(BEFORE_GO, frame, message=message, other=other)
 
     def _on_done(self, time_us: int, frame: int) -> None:
         """CLOSE-01: L seen, everything acknowledged, nothing missing."""
         last = self.session.last_buffer_sent
         if last is None:
-            self.fail("CLOSE-01", "DONE although no last-buffer flag was ever sent", frame)
+            self.report(DONE_WITHOUT_LAST, frame)
             return
         if after(self._highest, self.session.highest_ack_sent):
-            acked = self.session.highest_ack_sent
-            self.fail("CLOSE-01", f"DONE although only {acked} of {self._highest} messages are acknowledged", frame)
+            self.report(DONE_UNACKNOWLEDGED, frame, acked=self.session.highest_ack_sent, highest=self._highest)
         gone = sorted(m.buffer for m in self._messages.values() if m.kind is Kind.GO and m.buffer <= last[0])
         moment = self._arrived_by(time_us)
         holes = [n for n in gone if not self.session.data_sent.get(n, SentData()).complete_by(moment)]
         if holes:
-            self.fail("CLOSE-01", f"DONE although packets of buffers {holes} are missing", frame)
+            self.report(DONE_WITH_HOLES, frame, buffers=tuple(holes))
         unconfirmed = [n for n in gone if not self._earlier(Kind.OK, n)]
         if unconfirmed and not holes:
-            self.fail("CLOSE-01", f"DONE although buffers {unconfirmed} have no OK", frame)
+            self.report(DONE_WITHOUT_OK, frame, buffers=tuple(unconfirmed))

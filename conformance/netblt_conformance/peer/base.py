@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from netblt_conformance.common import tolerances
+from netblt_conformance.common import tolerances, wording
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
 from netblt_conformance.common.tolerances import Tolerances
@@ -29,6 +29,8 @@ LOOK_AGAIN_US = 20_000
 LOOK_AGAIN_SHARE = 64
 # How often a wait that the supervisor may end looks whether it has.
 WATCH_US = 250_000
+# How many types of packets a text names at most.
+FEW_TYPES = 3
 # How many buffers a reason names at most.
 PROGRESS_BUFFERS = 8
 
@@ -43,18 +45,15 @@ class UnmetError(Exception):
 
     def __init__(
         self,
-        reason: str,
+        expected: str,
+        seen: str,
         frame: int | None = None,
         cause: Cause = Cause.JUDGEMENT,
         due_by: str = "",
-        *,
-        expected: str = "",
-        seen: str = "",
     ) -> None:
         """Of something that did not come: `due_by` the requirement by which it was due, `expected` what it is, `seen`
         what came instead."""
-        super().__init__(reason)
-        self.reason = reason
+        super().__init__(wording.sentence(expected, seen, cause))
         self.frame = frame
         self.cause = cause
         self.due_by = due_by
@@ -231,12 +230,12 @@ class Peer:
     def expect_type(self, kind: Type, within_us: int | None = None) -> Seen:
         within_us = within_us or self.tolerances.reaction_max_us
         awaited = {Type.QUIT: Awaited.QUIT, Type.QUITACK: Awaited.QUITACK}.get(kind, Awaited.OTHER)
-        return self.expect(lambda packet: packet.type is kind, within_us, f"expected {kind.name}", awaited)
+        return self.expect(lambda packet: packet.type is kind, within_us, f"{kind.name}", awaited)
 
     def expect_answer_to_quit(self, within_us: int | None = None) -> Seen:
         """ETFTP: either of the two acknowledgements."""
         within_us = within_us or self.tolerances.reaction_max_us
-        return self.expect(lambda packet: packet.type is Type.QUITACK, within_us, "expected an answer to QUIT")
+        return self.expect(lambda packet: packet.type is Type.QUITACK, within_us, "an answer to QUIT")
 
     def listen(self, span_us: int) -> list[Seen]:
         """Everything that arrives in the next `span_us`."""
@@ -248,11 +247,12 @@ class Peer:
 
     def silence(self, forbidden: Iterable[Type], span_us: int, why: str) -> list[Seen]:
         """No packet of these types may come for `span_us`. Answers what else came."""
-        kinds = frozenset(forbidden)
+        kinds = sorted(set(forbidden))
         heard = self.listen(span_us)
         for seen in heard:
             if seen.packet.type in kinds:
-                raise UnmetError(f"{why}, but {seen} came", seen.frame)
+                names = " or ".join(kind.name for kind in kinds) if len(kinds) <= FEW_TYPES else "packet"
+                raise UnmetError(f"no {names}, as {why}", f"{seen} came", seen.frame)
         return heard
 
     def _next(self, until_us: int) -> Seen | None:
@@ -316,14 +316,11 @@ class Peer:
         return self.setting.dialect.ends_with_quit and any(seen.packet.type is Type.QUIT for seen in self.seen)
 
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
-        saw = self._saw(first)
-        reason = f"{what}: {self._why(within_us)}; {saw}"
+        seen = f"{self._why(within_us)}; {self._saw(first)}"
         due_by = self.due_by(self._wait.awaited) if self._wait is not None else ""
         if due_by == DUE_BY[Awaited.CONTROL] and any(seen.packet.type is Type.CONTROL for seen in self.seen[first:]):
             due_by = ""  # the control timer runs; what is missing is something in the packets
-        return UnmetError(
-            reason, self._last_frame(first), Cause.ABSENCE, due_by, expected=what.removeprefix("expected "), seen=saw
-        )
+        return UnmetError(what, seen, self._last_frame(first), Cause.ABSENCE, due_by)
 
     def due_by(self, awaited: Awaited) -> str:
         """The requirement by which this is due now; empty when it depends on the case, or the implementation left."""
@@ -408,19 +405,19 @@ class Peer:
                 if refused and self.now_us >= busy_until_us:
                     self._excuse_refusal(**override)
                     refusal = next(one for one in reversed(self.seen) if one.packet.type is Type.REFUSED)
-                    raise UnmetError(f"expected RESPONSE to OPEN, got {refusal.packet}", refusal.frame) from None
+                    raise UnmetError("RESPONSE to OPEN", f"{refusal.packet}", refusal.frame) from None
                 if self.link.over:
                     break
                 unanswered += not refused
         ending = self.link.ending() if self.link.over else ""
         why = ending or f"none to {attempts} OPENs"
-        raise UnmetError(f"expected RESPONSE to OPEN: {why}", None, Cause.ABSENCE, "OPEN-01")
+        raise UnmetError("RESPONSE to OPEN", why, None, Cause.ABSENCE, "OPEN-01")
 
     def propose(self, *answers: Type, **override: Any) -> Seen:
         """Tester active: the first packet of these types that answers an OPEN, which is repeated like any active end
         would: an implementation that serves one peer at a time may be away for a moment."""
         deadline_us, first = self.now_us + self.tolerances.setup_max_us, len(self.seen)
-        what = f"expected {' or '.join(kind.name for kind in answers)}"
+        what = f"{' or '.join(kind.name for kind in answers)}"
 
         def matches(packet: Packet) -> bool:
             return packet.type in answers and packet.foreign_port == self.own_port
@@ -433,12 +430,10 @@ class Peer:
                 if self._over(deadline_us):
                     if any(seen.packet.type is Type.REFUSED for seen in self.seen[first:]):
                         self._excuse_refusal(**override)
-                    saw = self._saw(first)
-                    reason = f"{what}: {self._why(self.tolerances.setup_max_us)}; {saw}"
+                    why = f"{self._why(self.tolerances.setup_max_us)}; {self._saw(first)}"
                     answered = any(seen.packet.type in ANSWERS for seen in self.seen[first:])
                     due_by = "" if answered else "OPEN-01"
-                    expected = what.removeprefix("expected ")
-                    raise UnmetError(reason, unmet.frame, Cause.ABSENCE, due_by, expected=expected, seen=saw) from None
+                    raise UnmetError(what, why, unmet.frame, Cause.ABSENCE, due_by) from None
 
     def _excuse_refusal(self, **override: Any) -> None:
         """A passive end may refuse what is more than it has, instead of restricting it (OPEN-01): then N/A."""
@@ -456,7 +451,7 @@ class Peer:
         def matches(packet: Packet) -> bool:
             return packet.type is Type.RESPONSE and packet.foreign_port == self.own_port and packet.error is None
 
-        seen = self.expect(matches, within_us, "expected RESPONSE")
+        seen = self.expect(matches, within_us, "RESPONSE")
         self.settle(seen.packet, seen.packet.death_timer_s)
         return seen
 
@@ -464,7 +459,7 @@ class Peer:
         """Tester passive: waits for the OPEN and takes over its version byte (AMB-01) and port."""
         within_us = within_us or self.tolerances.setup_max_us
         seen = self.expect(
-            lambda packet: packet.type is Type.OPEN and packet.error is None, within_us, "expected OPEN", Awaited.OPEN
+            lambda packet: packet.type is Type.OPEN and packet.error is None, within_us, "OPEN", Awaited.OPEN
         )
         self.version = seen.packet.version
         self.iut_port = seen.packet.local_port
@@ -526,7 +521,7 @@ class Peer:
     def terms(self) -> Agreed:
         """The settled parameters, once the connection is open."""
         if self.agreed is None:
-            raise UnmetError("the connection is not open")
+            raise UnmetError("an open connection", "it is not open")
         return self.agreed
 
     def require(self, **least: int) -> None:
@@ -563,18 +558,19 @@ class Peer:
         if not self.link.tells_outcome:
             return
         within_us = within_us or self.tolerances.close_max_us
-        self.until(self._status_known, within_us, "expected an outcome to be reported to the client", Awaited.SUCCESS)
+        self.until(self._status_known, within_us, "an outcome to be reported to the client", Awaited.SUCCESS)
         if not self.link.status().succeeded:
-            raise UnmetError(f"expected success, failure was reported to the client: {self.link.reason() or 'failure'}")
+            why = f"failure was reported to the client: {self.link.reason() or 'failure'}"
+            raise UnmetError("success to be reported to the client", why)
 
     def expect_failure(self, within_us: int | None = None) -> None:
         """The implementation's client is told that the transfer failed."""
         within_us = within_us or self.tolerances.close_max_us
-        self.until(self._status_known, within_us, "expected a failure to be reported to the client", Awaited.FAILURE)
+        self.until(self._status_known, within_us, "a failure to be reported to the client", Awaited.FAILURE)
         if not self.link.status().failed:
-            raise UnmetError("expected failure, success was reported to the client")
+            raise UnmetError("failure to be reported to the client", "success was reported")
 
-    def expect_closed(self, what: str = "expected the connection to close") -> None:
+    def expect_closed(self, what: str = "the connection to close") -> None:
         """The implementation closes the connection. Only to be called where the link tells it."""
         self.until(lambda: self.link.status().closed, self.tolerances.close_max_us, what, Awaited.CLOSED)
 

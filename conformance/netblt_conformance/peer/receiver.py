@@ -136,7 +136,7 @@ class ReceiverPeer(Peer):
             2 * self.terms.packets_per_buffer, self.terms.burst_size, self.terms.burst_interval_ms
         )
         within_us = within_us or self.tolerances.reaction_max_us + 2 * pace_us
-        what = f"expected all packets of buffer {number}"
+        what = f"all packets of buffer {number}"
         buffer, began_us = self.buffer(number), self.now_us
         with self._waits(Awaited.BUFFER, within_us):
             stops = self._data_timer(buffer, began_us)
@@ -157,7 +157,7 @@ class ReceiverPeer(Peer):
         """The high consecutive sequence number reaches `seq`, or the newest message. In ETFTP only data and changed
         values carry it (R1986-06): where it does not come, the exchange is not possible."""
         wanted = self.next_seq - 1 if seq is None else seq
-        what = f"expected message {wanted} to be acknowledged (the acknowledgement stays at {self.high_seq})"
+        what = f"message {wanted} to be acknowledged (the acknowledgement stays at {self.high_seq})"
         try:
             self.until(
                 lambda: self.high_seq >= wanted or self.quits,
@@ -180,7 +180,7 @@ class ReceiverPeer(Peer):
         self.until(
             lambda: self.copies(buffer, packet) >= count,
             within_us or self.tolerances.reaction_max_us,
-            f"expected packet {packet} of buffer {buffer} again",
+            f"packet {packet} of buffer {buffer} again",
             Awaited.REPAIR,
         )
 
@@ -196,17 +196,16 @@ class ReceiverPeer(Peer):
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._finished(confirmed):
                 if self._over(deadline_us):
-                    what = f"expected the transfer to finish: {self._why(within_us)}"
-                    due_by = self.due_by(Awaited.TRANSFER)
-                    raise UnmetError(f"{what}; {self._progress()}", cause=Cause.ABSENCE, due_by=due_by)
+                    seen, due_by = f"{self._why(within_us)}; {self._progress()}", self.due_by(Awaited.TRANSFER)
+                    raise UnmetError("the transfer to finish", seen, cause=Cause.ABSENCE, due_by=due_by)
                 if self._issue(gone, confirmed):
                     self.send_control()
                     last_news_us = self.now_us
                 elif self.now_us - last_news_us >= tolerances.TESTER_RETRY_US:
                     self._recover(confirmed)
                     last_news_us = self.now_us
-                seen = self._next(min(deadline_us, last_news_us + tolerances.TESTER_RETRY_US))
-                if seen is not None and seen.packet.is_data:
+                came = self._next(min(deadline_us, last_news_us + tolerances.TESTER_RETRY_US))
+                if came is not None and came.packet.is_data:
                     last_news_us = self.now_us
         self.end()
         return b"".join(self.buffers[n].data for n in sorted(self.buffers))

@@ -175,7 +175,7 @@ class SenderPeer(Peer):
         self.until(
             lambda: len(self.find(kind, buffer)) >= count,
             within_us,
-            f"expected {kind.name} for buffer {buffer}",
+            f"{kind.name} for buffer {buffer}",
             Awaited[kind.name],
         )
         return self.find(kind, buffer)[count - 1]
@@ -243,7 +243,7 @@ class SenderPeer(Peer):
 
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
         """The `count`-th request for this buffer, all parts of it; its number is that of the last part."""
-        what = f"expected {Kind.RESEND.name} for buffer {buffer}"
+        what = f"{Kind.RESEND.name} for buffer {buffer}"
         self.until(lambda: len(self.requests(buffer)) >= count, self.data_timer_max_us, what, Awaited.RESEND)
         if self.link.real_time:
             self.listen(PARTS_US)
@@ -267,7 +267,7 @@ class SenderPeer(Peer):
         return self.expect(
             lambda packet: packet.type is Type.CONTROL and packet.error is None and match(packet),
             self.repeat_max_us,
-            "expected CONTROL",
+            "CONTROL",
             Awaited.CONTROL,
         )
 
@@ -299,7 +299,7 @@ class SenderPeer(Peer):
         def has_come(count: int) -> Callable[[], bool]:
             return lambda: len(appearances()) >= count
 
-        what = f"expected message {lowest} to be repeated"
+        what = f"message {lowest} to be repeated"
         with self._waits(Awaited.REPEATS, 3 * self.repeat_max_us):
             for count in range(1, 4):
                 self.until(has_come(count), self.repeat_max_us, what, Awaited.REPEATS)
@@ -353,7 +353,7 @@ class SenderPeer(Peer):
                     over_us = min(deadline_us, self.now_us + idle_us)
                 if self._over(over_us) and not self._has_all_oks():
                     why = self._why(within_us if over_us == deadline_us else idle_us)
-                    raise UnmetError(f"expected the transfer to finish: {why}; {self._progress()}", cause=Cause.ABSENCE)
+                    raise UnmetError("the transfer to finish", f"{why}; {self._progress()}", cause=Cause.ABSENCE)
         self.null_ack()
         self.end()
 
@@ -367,7 +367,7 @@ class SenderPeer(Peer):
             with contextlib.suppress(UnmetError):
                 self.expect_answer_to_quit(tolerances.TESTER_RETRY_US)
                 return
-        raise UnmetError(f"expected DONE: none to {QUITS} QUITs at the end", None, Cause.ABSENCE, "R1986-10")
+        raise UnmetError("DONE", f"none to {QUITS} QUITs at the end", None, Cause.ABSENCE, "R1986-10")
 
     def _has_all_oks(self) -> bool:
         return all(self.find(Kind.OK, n) for n in range(self.buffer_count))

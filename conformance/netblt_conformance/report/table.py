@@ -54,7 +54,7 @@ def line(result: Result, colour: bool) -> str:
     """Verdict, requirements, case and role, and the reason from a new line on."""
     found = wrapped("  ".join(_cells(result)), " " * _LABEL, _INDENT)
     found[0] = f"{paint(result.verdict, colour, _LABEL - 2)}  {found[0][_LABEL:]}"
-    return "\n".join(found + (wrapped(_reason(result), _INDENT, _INDENT) if result.reason else []))
+    return "\n".join(found + (wrapped(_reason(result), _INDENT, _INDENT) if result.seen else []))
 
 
 def _reason(result: Result) -> str:
@@ -74,7 +74,7 @@ def table(results: Sequence[Result], colour: bool, *, everything: bool) -> list[
     passes: dict[tuple[str, str], list[Result]] = {}
     shown: list[Result | list[Result]] = []
     for result in results:
-        if result.verdict is not Verdict.PASS or result.reason:
+        if result.verdict is not Verdict.PASS or result.seen:
             shown.append(result)
         elif everything:
             key = (", ".join(result.requirements), result.case)

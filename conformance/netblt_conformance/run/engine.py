@@ -20,7 +20,7 @@ from netblt_conformance.common import wording
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Role
 from netblt_conformance.common.remarks import Note, Remark
-from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
+from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.common.waits import Awaited, Watch
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.oracles.base import Violation, told_once
@@ -209,7 +209,9 @@ class Engine:
             link = self.plan.factory.make(capture)
         except ImplementationError as fault:
             self._emit_result(
-                self._result(run, Judgement(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH))
+                self._result(
+                    run, Judgement(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH, expected=RUNS_ON)
+                )
             )
             yield None
             return
@@ -272,7 +274,7 @@ class Engine:
         try:
             case.link.close()
         except ImplementationError as fault:
-            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH)
+            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH, expected=RUNS_ON)
 
     @property
     def _unclaimed(self) -> tuple[str, ...]:
@@ -300,9 +302,8 @@ class Engine:
         )
         self._emit_result(confirm.with_disturbance(result, held_up_us, bearable_us))
         for violation in told_once(others):
-            found = Judgement(violation.verdict, violation.reason, violation.frame, notes=violation.notes)
             row = dataclasses.replace(
-                self._result(run, found, seconds),
+                self._result(run, violation.judgement, seconds),
                 origin=Origin.MONITOR,
                 requirements=[violation.requirement],
                 capture=run.capture_name,
@@ -311,9 +312,8 @@ class Engine:
 
     def _write_capture(self, run: Run, case: Case, others: list[Violation]) -> None:
         capture = case.link.capture
-        text = wording.with_notes(case.judgement.reason, case.judgement.notes)
-        marks = [(case.judgement.frame, f"{case.judgement.verdict.label} {run.requirements[0]}: {text}")]
-        marks += [(v.frame, f"{v.verdict.label} {v.requirement}: {v.reason}") for v in others]
+        judged = [(run.requirements[0], case.judgement), *((one.requirement, one.judgement) for one in others)]
+        marks = [(one.frame, f"{one.verdict.label} {name}: {wording.judgement(one)}") for name, one in judged]
         for frame, text in marks:
             if frame is not None:
                 capture.comment(frame, text)
@@ -330,7 +330,7 @@ class Engine:
             requirements=list(run.requirements),
             role=str(run.role),
             verdict=judgement.verdict,
-            reason=judgement.reason,
+            seen=judgement.seen,
             arm=run.arm,
             frame=None if frame is None else frame + 1,
             seconds=round(seconds, 6),
@@ -338,7 +338,6 @@ class Engine:
             violated=judgement.requirement,
             due_by=judgement.due_by,
             expected=judgement.expected,
-            seen=judgement.seen,
             notes=judgement.notes,
         )
 

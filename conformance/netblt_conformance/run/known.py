@@ -28,10 +28,12 @@ class _Entry:
 
     def judge(self, result: Result) -> Result:
         """A failure that it covers."""
-        url, message = self.failure.url, self.failure.message
+        url, requirement, message = self.failure.url, self.failure.requirement, self.failure.message
         # The pattern is the user's, about the text that a report shows.
-        if not message.search(wording.reason(result)):
-            return result.noted(Note(Remark.OTHER_THAN_KNOWN, names=(message.pattern,), link=url))
+        said = message is None or message.search(wording.reason(result))
+        if requirement not in (None, result.requirement) or not said:
+            known = (requirement or "", message.pattern if message is not None else "")
+            return result.noted(Note(Remark.OTHER_THAN_KNOWN, names=tuple(filter(None, known)), link=url))
         result = dataclasses.replace(result, observed={**result.observed, KNOWN: url})
         return result.noted(Note(Remark.KNOWN, link=url), verdict=Verdict.WARN)
 
@@ -71,4 +73,6 @@ def _stale(number: int, entry: _Entry, settled: list[Keyed], adapter: Adapter, e
 
 
 def _of_entry(name: str, requirements: list[str], entry: _Entry, verdict: Verdict, why: str) -> Result:
-    return Result(name, requirements, entry.failure.role or "all", verdict, why, origin=Origin.KNOWN, cause=Cause.SUITE)
+    role = entry.failure.role or "all"
+    expected = "a failure, as the adapter file states"
+    return Result(name, requirements, role, verdict, why, origin=Origin.KNOWN, cause=Cause.SUITE, expected=expected)

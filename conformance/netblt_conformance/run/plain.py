@@ -102,8 +102,8 @@ class PlainEngine(Engine):
         """The case did not begin: N/A, or the implementation does not work."""
         for result in self._results:
             if result.verdict is Verdict.NA:
-                pytest.skip(result.reason)
-            raise CaseFailedError(f"{result.verdict.label}: {result.reason}")
+                pytest.skip(wording.reason(result))
+            raise CaseFailedError(f"{result.verdict.label}: {wording.reason(result)}")
 
     @staticmethod
     def _raised_by(case: Case, body: Callable[[], object]) -> Exception | None:
@@ -127,13 +127,10 @@ class PlainEngine(Engine):
         """Fails the test if the case or a rule for each packet found a violation; warns of each "should"."""
         others = [violation for violation in case.settle() if violation.verdict is not Verdict.PASS]
         found = [(identifier_of(run, case.judgement), case.judgement)] if case.judgement.verdict else []
-        found += [
-            (one.requirement, Judgement(one.verdict, one.reason, one.frame, notes=one.notes))
-            for one in told_once(others)
-        ]
+        found += [(one.requirement, one.judgement) for one in told_once(others)]
         for identifier, judgement in found:
             if judgement.verdict is Verdict.WARN:
-                warnings.warn(NotMetWarning(f"{identifier}: {_text(judgement)}"), stacklevel=1)
+                warnings.warn(NotMetWarning(f"{identifier}: {wording.judgement(judgement)}"), stacklevel=1)
         failures = [one for one in found if one[1].verdict > Verdict.WARN]
         if failures:
             text = "\n".join(self._lines(failures, case.link.capture))
@@ -145,7 +142,10 @@ class PlainEngine(Engine):
         lines = []
         for identifier, judgement in failures:
             summary = self.known[identifier].title if identifier in self.known else ""
-            lines += [f"{judgement.verdict.label} {identifier}: {_text(judgement)}", f"  {identifier}: {summary}"]
+            lines += [
+                f"{judgement.verdict.label} {identifier}: {wording.judgement(judgement)}",
+                f"  {identifier}: {summary}",
+            ]
         decisive = {judgement.frame for _, judgement in failures}
         first = max(0, min([len(capture.frames), *(frame for frame in decisive if frame is not None)]) - _SHOWN_PACKETS)
         lines.append("packets (> sent by the tester, < by the implementation):")
@@ -164,10 +164,6 @@ class PlainEngine(Engine):
         if last is not None and not self._full_trace:
             last.tb_next = None
         return trace
-
-
-def _text(judgement: Judgement) -> str:
-    return wording.with_notes(judgement.reason, judgement.notes)
 
 
 def identifier_of(run: Run, judgement: Judgement) -> str:

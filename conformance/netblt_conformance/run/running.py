@@ -144,9 +144,9 @@ class Listener:
 
     def _as_failed(self, keys: Sequence[str], awaited: Awaited) -> list[Result]:
         """The results that these runs will have if what they wait for does not come."""
-        why, due_by = f"still waits: {awaited.value}", DUE_BY.get(awaited, "")
-        results = [Result.of_run(key, self.cases, Verdict.FAIL, why, Cause.ABSENCE) for key in keys]
-        return [dataclasses.replace(result, due_by=due_by) for result in results]
+        expected, due_by = awaited.value, DUE_BY.get(awaited, "")
+        results = [Result.of_run(key, self.cases, Verdict.FAIL, "still waits", Cause.ABSENCE) for key in keys]
+        return [dataclasses.replace(result, due_by=due_by, expected=expected) for result in results]
 
     def ordered(self) -> list[Result]:
         """Results in the order of the plan, whichever worker was faster; runs without any result get an ERROR."""

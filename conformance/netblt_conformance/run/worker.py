@@ -16,7 +16,7 @@ from typing import Any
 from netblt_conformance.common import paths
 from netblt_conformance.common.child import Child, Emit, Ending, Event, end_all, reporting, write_all
 from netblt_conformance.common.verdicts import Origin, Result, Verdict
-from netblt_conformance.common.waits import Awaited, Kind, LongWaits
+from netblt_conformance.common.waits import Awaited, LongWaits
 from netblt_conformance.run.engine import Order, Plan
 from netblt_conformance.run.loaded import Loaded, with_cases
 from netblt_conformance.run.schedule import Schedule, deciding, durations, first_runs
@@ -179,7 +179,7 @@ class Supervisor:
             self._explained.add(key)
             for event in self._held.pop(key):
                 if event["result"]["origin"] == Origin.CASE:
-                    event["result"]["reason"] = _explanation(kind, witnesses)
+                    event["result"] |= {"expected": kind[1].value, "seen": _explanation(witnesses)}
                 self._on_event(event)
 
     def _serve(self, worker: Worker) -> bool:
@@ -237,10 +237,6 @@ class Supervisor:
             self._workers.append(self._start())
 
 
-def _explanation(kind: Kind, witnesses: list[str]) -> str:
-    """The reason of a case that was ended while it waited."""
-    _, awaited = kind
-    return (
-        f"not waited for to the end: {awaited.value}; {len(witnesses)} runs have waited for it in vain: "
-        + ", ".join(witnesses)
-    )
+def _explanation(witnesses: list[str]) -> str:
+    """Why a case was ended while it waited."""
+    return f"not waited for to the end; {len(witnesses)} runs have waited for it in vain: {', '.join(witnesses)}"

@@ -21,6 +21,8 @@ LIMIT_US = 900 * MICROSECONDS_PER_S
 LIMIT_PACKETS = 20_000
 DEATH_TIMER_S = 60
 LATENCY = "latency 10ms"
+# What is expected under every schedule: each can be repaired.
+EXPECTED = "success at both ends, with every byte in its place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Ran:
     """One transfer under one schedule."""
 
     verdict: Verdict
-    reason: str
+    seen: str
     packets: tuple[int, int]
     end_us: int
 

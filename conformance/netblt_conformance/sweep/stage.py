@@ -17,7 +17,7 @@ from netblt_conformance.judges.tshark import Finding, Tshark
 from netblt_conformance.simlib import IutLibrary
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
-from netblt_conformance.sweep.one import Bench, addresses, run
+from netblt_conformance.sweep.one import EXPECTED, Bench, addresses, run
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.schedule_file import ScheduleFile
 from netblt_conformance.sweep.shrink import shrink
@@ -98,7 +98,7 @@ class Sweep:
         return self._rows[job.transfer.name, job.role]
 
     def _outcome(self, outcome: Outcome) -> None:
-        self._row(outcome.job).note(outcome.schedule, Judgement(outcome.verdict, outcome.reason, cause=outcome.cause))
+        self._row(outcome.job).note(outcome.schedule, _judgement(outcome))
 
     def _ended(self, schedules: int) -> None:
         self._done += schedules
@@ -122,7 +122,7 @@ class Sweep:
             who = "" if ours else "the reference endpoint: "
             reason = f"{who}{finding.requirement} is violated (dissector)"
             cause = Cause.JUDGEMENT if ours else Cause.SUITE
-            self._row(job).note(job.schedules[index], Judgement(verdict, reason, cause=cause))
+            self._row(job).note(job.schedules[index], Judgement(verdict, reason, cause=cause, expected=EXPECTED))
 
     # ---- what comes out ----
 
@@ -130,10 +130,10 @@ class Sweep:
         name = f"sweep_{row.transfer.name}"
         judgement = Judgement()
         for schedule, failure in row.failures:
-            words = f"{'; '.join(schedule) or 'without any fault'}: {failure.reason}"
-            judgement.worsen(failure.verdict, words, cause=failure.cause)
+            words = f"{'; '.join(schedule) or 'without any fault'}: {failure.seen}"
+            judgement.worsen(failure.verdict, words, cause=failure.cause, expected=EXPECTED)
         count = len({schedule for schedule, _ in row.failures})
-        reason = f"{count} of {row.schedules} schedules: {judgement.reason}" if count else ""
+        reason = f"{count} of {row.schedules} schedules: {judgement.seen}" if count else ""
         result = Result(
             name,
             list(REQUIREMENTS),
@@ -143,6 +143,7 @@ class Sweep:
             observed={"schedules": str(row.schedules), "failed": str(count)},
             origin=Origin.SWEEP,
             cause=judgement.cause,
+            expected=EXPECTED,
         )
         worst = sorted(row.failures, key=lambda failure: (-failure[1].verdict, len(failure[0])))[:FAILURES_KEPT]
         return [result, *(self._keep(row, number, *failure) for number, failure in enumerate(worst, 1))]
@@ -151,11 +152,11 @@ class Sweep:
         """A failure's own capture and its shrunk schedule as a file."""
         stem = f"sweep.{row.transfer.name}.{row.role}.{number}"
         replay = Replay(self.plan.iut, self._reference)
-        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule, failure.verdict.label, failure.reason)
+        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule, failure.verdict.label, failure.seen)
         small = replay.shrink(file)
         (self.plan.report / f"{stem}.toml").write_text(small.text(), encoding="utf-8")
         replay.run(small, self.plan.report / f"{stem}.pcapng")
-        words = f"{'; '.join(small.rules) or 'without any fault'}: {failure.reason} [{stem}.toml]"
+        words = f"{'; '.join(small.rules) or 'without any fault'}: {failure.seen} [{stem}.toml]"
         case = f"sweep_{row.transfer.name}: schedule {number}"
         capture = f"{stem}.pcapng"
         return Result(
@@ -167,11 +168,16 @@ class Sweep:
             capture=capture,
             origin=Origin.SWEEP,
             cause=failure.cause,
+            expected=EXPECTED,
         )
 
 
+def _judgement(outcome: Outcome) -> Judgement:
+    return Judgement(outcome.verdict, outcome.seen, cause=outcome.cause, expected=EXPECTED)
+
+
 def _worsen(judgement: Judgement, outcome: Outcome) -> None:
-    judgement.worsen(outcome.verdict, outcome.reason, cause=outcome.cause)
+    judgement.worsen(outcome.verdict, outcome.seen, cause=outcome.cause, expected=EXPECTED)
 
 
 class Replay:
@@ -203,8 +209,10 @@ class Replay:
             if finding.verdict is Conclusion.VIOLATED:
                 ours = finding.offender_address == addresses(0)[0]
                 verdict = Verdict.FAIL if ours else Verdict.ERROR
-                judgement.worsen(verdict, f"{finding.requirement} is violated (dissector)", finding.frame)
-        return judgement.verdict, judgement.reason, findings
+                judgement.worsen(
+                    verdict, f"{finding.requirement} is violated (dissector)", finding.frame, expected=EXPECTED
+                )
+        return judgement.verdict, judgement.seen, findings
 
     def shrink(self, file: ScheduleFile) -> ScheduleFile:
         """The fewest rules that still give a verdict as bad. A schedule that does not fail stays as it is."""

@@ -24,6 +24,7 @@ from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import (
     DEATH_TIMER_S,
+    EXPECTED,
     LATENCY,
     LIMIT_PACKETS,
     LIMIT_US,
@@ -189,13 +190,16 @@ class SteppedSweep:
             try:
                 stopped = pair.run(start)
                 if stopped:
-                    return Judgement(Verdict.FAIL, stopped, cause=Cause.ABSENCE), False
+                    return Judgement(Verdict.FAIL, stopped, cause=Cause.ABSENCE, expected=EXPECTED), False
                 delivered = Digest.of(reference.delivered) if role.sender else endpoint.digest()
                 iut = Client(endpoint.status(), endpoint.reason())
                 other = Client(reference.status, reference.reason)
-                return Judgement(*judge_closed(role, iut, other, delivered, transfer.data)), False
+                verdict, seen = judge_closed(role, iut, other, delivered, transfer.data)
+                return Judgement(verdict, seen, expected=EXPECTED), False
             except ImplementationError as error:
-                return Judgement(Verdict.FAIL, f"the implementation {error}", cause=Cause.CRASH), True
+                return Judgement(
+                    Verdict.FAIL, f"the implementation {error}", cause=Cause.CRASH, expected=EXPECTED
+                ), True
             except HarnessError as error:
                 return Judgement(Verdict.ERROR, str(error), cause=Cause.SUITE), True
             finally:
@@ -217,7 +221,7 @@ class SteppedSweep:
             if broken == BREAKS_MAX or (one.verdict is Verdict.FAIL and not schedule):
                 break  # without any fault it must work, or faults tell nothing
         for number, reason in self._violations(writer):
-            failures.setdefault(number, Judgement(Verdict.FAIL, reason))
+            failures.setdefault(number, Judgement(Verdict.FAIL, reason, expected=EXPECTED))
         return self._results(transfer, role, schedules, ran, failures)
 
     @staticmethod
@@ -249,16 +253,24 @@ class SteppedSweep:
         judgement = Judgement()
         words = {number: "; ".join(schedules[number]) or "without any fault" for number in failures}
         for number, failure in failures.items():
-            judgement.worsen(failure.verdict, f"{words[number]}: {failure.reason}", cause=failure.cause)
+            judgement.worsen(
+                failure.verdict, f"{words[number]}: {failure.seen}", cause=failure.cause, expected=EXPECTED
+            )
         name = f"sweep_{transfer.name}"
         left = f"; {len(schedules) - ran} were not run" if ran < len(schedules) else ""
-        reason = f"{len(failures)} of {ran} schedules: {judgement.reason}{left}" if failures else ""
+        reason = f"{len(failures)} of {ran} schedules: {judgement.seen}{left}" if failures else ""
         counts = {"schedules": str(ran), "failed": str(len(failures))}
-        rows = [_result(name, role, Judgement(judgement.verdict, reason, cause=judgement.cause), counts)]
+        rows = [
+            _result(name, role, Judgement(judgement.verdict, reason, cause=judgement.cause, expected=EXPECTED), counts)
+        ]
         worst = sorted(failures.items(), key=lambda item: (-item[1].verdict, item[0]))[:FAILURES_KEPT]
         for count, (number, failure) in enumerate(worst, 1):
-            why = f"{words[number]}: {failure.reason}"
-            row = _result(f"{name}: schedule {count}", role, Judgement(failure.verdict, why, cause=failure.cause))
+            why = f"{words[number]}: {failure.seen}"
+            row = _result(
+                f"{name}: schedule {count}",
+                role,
+                Judgement(failure.verdict, why, cause=failure.cause, expected=EXPECTED),
+            )
             capture = self._keep(transfer, role, number, schedules[number], f"{name}.{role}.{count}.pcapng")
             rows.append(dataclasses.replace(row, capture=capture))
         return rows
@@ -282,8 +294,9 @@ def _result(name: str, role: Role, judgement: Judgement, observed: dict[str, str
         list(REQUIREMENTS),
         str(role),
         judgement.verdict,
-        judgement.reason,
+        judgement.seen,
         observed=observed or {},
         origin=Origin.SWEEP,
         cause=judgement.cause,
+        expected=judgement.expected,
     )

@@ -44,7 +44,7 @@ class Outcome:
     job: Job
     index: int
     verdict: Verdict
-    reason: str
+    seen: str
     cause: Cause = Cause.JUDGEMENT
 
     @property
@@ -73,7 +73,7 @@ class _Child(Child):
             emit({"event": "at", "index": index})
             ran = run(bench, job.transfer, job.role, job.schedules[index], seed=job.seed, number=index, capture=capture)
             if ran.verdict is not Verdict.PASS:
-                emit({"event": "outcome", "index": index, "verdict": ran.verdict.name, "reason": ran.reason})
+                emit({"event": "outcome", "index": index, "verdict": ran.verdict.name, "seen": ran.seen})
             if ran.verdict is Verdict.FAIL and not job.schedules[index]:
                 break  # it does not even work undisturbed: faults would tell nothing
         capture.save(job.capture.with_suffix(f".{self.first}.pcapng"))
@@ -133,7 +133,7 @@ class Pool:
             elif event["event"] == "trace":
                 child.trace = event["what"]
             else:
-                self._on_outcome(Outcome(child.job, event["index"], Verdict[event["verdict"]], event["reason"]))
+                self._on_outcome(Outcome(child.job, event["index"], Verdict[event["verdict"]], event["seen"]))
         if child.next != before:
             child.began()
         self._on_progress(child.next - before)

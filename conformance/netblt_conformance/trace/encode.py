@@ -237,7 +237,7 @@ class Reader:
             trace,
             result.frame,
             expected=expected_text(result),
-            observed=result.seen or result.reason,
+            observed=result.seen,
             capture=result.capture or "",
             command=command,
             tree=tree,

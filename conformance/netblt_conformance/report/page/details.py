@@ -11,7 +11,7 @@ from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
 from netblt_conformance.common import wording
 from netblt_conformance.common.errors import JudgeError
-from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
+from netblt_conformance.common.verdicts import Origin, Result, Verdict
 from netblt_conformance.packets.captures import BrokenCaptureError
 from netblt_conformance.report import causes as causes_text
 from netblt_conformance.report.page import events
@@ -72,11 +72,10 @@ def _texts(result: Result, known: Mapping[str, Requirement], base: Sequence[str]
     """What the result itself says."""
     rule = known.get(result.requirement)
     fails = result.verdict in WORTH_A_LOOK
-    absence = result.cause is Cause.ABSENCE
     return {
         "sentence": sentence(result, rule),
         "expected": result.expected or (rule.requirement if fails and rule else ""),
-        "observed": (result.seen if absence and result.seen else wording.reason(result)) if fails else "",
+        "observed": result.seen if fails else "",
         "excuses": [],
         "filter": filter_of(result, rule),
         "capture": result.capture or "",

@@ -35,6 +35,7 @@ _ORIGIN_WORDS = {
     Origin.CASE: "cases",
     Origin.MONITOR: "oracles, in other cases",
     Origin.DISSECTOR: "Wireshark plugin",
+    Origin.CHECK: "Wireshark plugin",
     Origin.JUDGES: "comparison of suite and dissector",
     Origin.SWEEP: "sweeps",
     Origin.KNOWN: "known failures",
