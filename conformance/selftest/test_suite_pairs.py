@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
 from typing import Any
 
-from netblt_conformance.common import paths
+from netblt_conformance.common import paths, toml_file
 from selftest.scripts import nightly_script
 
 FILE = paths.suite() / "pairs.toml"
 
 
 def test_each_value_of_a_parameter_meets_each_value_of_every_other_in_some_row() -> None:
-    rows: list[dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))["row"]
+    rows: list[dict[str, Any]] = toml_file.parse(FILE)["row"]
     factors: dict[str, list[Any]] = nightly_script("pairs").FACTORS
     missing = [
         f"{one} {a} with {other} {b}"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A transfer for each row of pairs.toml: each value of each parameter meets each value of every other."""
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from netblt_conformance.cases.case import Case, case
+from netblt_conformance.common import toml_file
 from netblt_conformance.common.model import (
     ACTIVE_RECEIVER,
     ACTIVE_SENDER,
@@ -15,8 +15,10 @@ from netblt_conformance.common.model import (
     ROLES_BY_NAME,
     Role,
 )
+from netblt_conformance.common.toml_file import Table
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.wire import data_checksum_ok
+from pydantic.types import Strict
 
 SIZES = ("buffer_size", "packet_size")
 RESTRICTED = {
@@ -25,6 +27,28 @@ RESTRICTED = {
     "pace": ("burst_size", "burst_interval_ms", "max_buffers"),
     "everything": (*SIZES, "burst_size", "burst_interval_ms", "max_buffers"),
 }
+
+
+class RowOfFile(Table):
+    """A row as it is written."""
+
+    role: Literal["active-sender", "active-receiver", "passive-sender", "passive-receiver"]
+    buffer_size: int
+    packet_size: int
+    burst_size: int
+    burst_interval_ms: int
+    max_buffers: int
+    data_checksum: bool
+    death_timer_s: int
+    length: str
+    restricted: Literal["nothing", "sizes", "pace", "everything"]
+    lost: Literal["nothing", "a packet", "the LDATA"]
+
+
+class File(Table):
+    """pairs.toml."""
+
+    row: Annotated[tuple[RowOfFile, ...], Strict(False)]
 
 
 @dataclass(frozen=True)
@@ -38,11 +62,10 @@ class Row:
     lost: str
 
     @staticmethod
-    def read(row: dict[str, Any]) -> "Row":
-        names = (*RESTRICTED["everything"], "data_checksum", "death_timer_s")
-        proposed = {name: row[name] for name in names}
-        tighter = {name: Row.tighter(name, row[name]) for name in RESTRICTED[row["restricted"]]}
-        return Row(ROLES_BY_NAME[row["role"]], proposed, proposed | tighter, row["length"], row["lost"])
+    def read(row: RowOfFile) -> "Row":
+        proposed = row.model_dump(exclude={"role", "length", "restricted", "lost"})
+        tighter = {name: Row.tighter(name, proposed[name]) for name in RESTRICTED[row.restricted]}
+        return Row(ROLES_BY_NAME[row.role], proposed, proposed | tighter, row.length, row.lost)
 
     @staticmethod
     def tighter(name: str, value: int) -> int:
@@ -64,8 +87,8 @@ class Row:
 
 
 def load() -> dict[str, Row]:
-    document = tomllib.loads(Path(__file__).with_name("pairs.toml").read_text(encoding="utf-8"))
-    return {f"row {number}": Row.read(row) for number, row in enumerate(document["row"], 1)}
+    file = toml_file.read(Path(__file__).with_name("pairs.toml"), File)
+    return {f"row {number}": Row.read(row) for number, row in enumerate(file.row, 1)}
 
 
 ROWS = load()

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import shutil
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from netblt_conformance.common import toml_file
+from netblt_conformance.common.toml_file import Table, Text, Texts
+from pydantic.types import Strict
 
 from dissector.upstream import edits, flatten, versions
 from dissector.upstream.repository import Repository
@@ -38,20 +42,38 @@ class Plan:
     patches: tuple[Patch, ...]
 
 
+class _Patch(Table):
+    name: Text
+    folders: Texts
+    author_of: Text
+    subject: Text
+    body: Text
+    words: Texts
+    captures: dict[str, Text]
+
+
+class _File(Table):
+    title: Text
+    without: Texts
+    shared: Texts
+    patch: Annotated[tuple[_Patch, ...], Strict(False)]
+
+
 def read_plan(file: Path = HERE / "series.toml") -> Plan:
-    told = tomllib.loads(file.read_text(encoding="utf-8"))
+    """TomlError names what is wrong with the file."""
+    told = toml_file.read(file, _File)
     patches = tuple(
         Patch(
-            one["name"],
-            tuple(one["folders"]),
-            one["author_of"],
-            f"{one['subject']}\n\n{one['body'].strip()}\n",
-            tuple(one["words"]),
-            one["captures"],
+            one.name,
+            one.folders,
+            one.author_of,
+            f"{one.subject}\n\n{one.body.strip()}\n",
+            one.words,
+            one.captures,
         )
-        for one in told["patch"]
+        for one in told.patch
     )
-    return Plan(told["title"], tuple(told["without"]), tuple(told["shared"]), patches)
+    return Plan(told.title, told.without, told.shared, patches)
 
 
 def needed(mine: Sequence[flatten.Source], shared: Sequence[flatten.Source]) -> list[flatten.Source]:
