@@ -145,19 +145,6 @@ static int open_root(void *context)
     return 0;
 }
 
-static enum exit_code report(serve *server)
-{
-    summary end;
-    enum exit_code code = EXIT_CODE_INTERRUPTED; /* nothing else ends a server that could begin */
-    if (server->failure.kind == NETBLT_FAILURE_NONE)
-        return code;
-    code = transfer_judge_failure(server->given, &server->failure, &end);
-    report_error("%s", end.reason);
-    if (server->given->json)
-        report_object(summary_object(&end));
-    return code;
-}
-
 enum exit_code command_serve(const options *given)
 {
     serve server = {.given = given, .root = -1, .client = serve_client()};
@@ -168,13 +155,14 @@ enum exit_code command_serve(const options *given)
                                .peers = "all peers",
                                .failure = &server.failure,
                                .context = &server};
-    enum exit_code code;
+    enum exit_code code = EXIT_CODE_INTERRUPTED; /* nothing else ends a server that could begin */
     allow_open_files(given);
     keep_no_free_buffers();
     if (station_open(&server.net, given, &plan) == 0 &&
         station_listen(&server.net, "transfers", serve_accept, &server) == 0)
         station_run(&server.net);
-    code = report(&server);
+    if (server.failure.kind != NETBLT_FAILURE_NONE)
+        code = transfer_report_failure(given, &server.failure);
     free_all(&server.unvalidated);
     free_all(&server.validated);
     station_close(&server.net); /* the threads of the transfers wake it */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/transfer/parameters.h"
-#include "cli/transfer/round_trip.h"
 #include "io/clock.h"
 
 /* Open at the same time at a passive end: a thousand measurements, and as many that ask for figures. */
@@ -19,10 +18,13 @@
 /* 0, or -1 with perf.failure. */
 static int connect_run(perf *all, perf_run *run, const netblt_params *params)
 {
-    const station_call call = {
-        .role = run->work.role, .params = params, .client = &all->client, .context = run, .any_order = true};
+    netblt_open_args args = {.role = run->work.role,
+                             .params = params,
+                             .client = &all->client,
+                             .context = run,
+                             .options = station_connection_options(&all->net, true)};
     snprintf(run->peer, sizeof run->peer, "%.*s", (int)sizeof run->peer - 1, all->given->host);
-    if (station_connect(&all->net, &call, &run->work.connection) != 0)
+    if (station_connect(&all->net, &args, &run->work.connection) != 0)
         return -1;
     netblt_get_info(run->work.connection, &run->work.info);
     return 0;

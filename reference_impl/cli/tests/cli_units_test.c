@@ -17,7 +17,7 @@
 #include "cli/perf/stopwatch.h"
 #include "cli/report/json.h"
 #include "cli/report/text.h"
-#include "cli/transfer/path_sizes.h"
+#include "cli/transfer/parameters.h"
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
