@@ -9,7 +9,6 @@
 
 #include <netblt/endpoint.h>
 
-#include "cli/report/json.h"
 #include "cli/report/text.h"
 #include "core/wire/wire.h"
 #include "io/clock.h"

@@ -7,7 +7,7 @@
 #include <netblt/types.h>
 
 #include "cli/options/options.h"
-#include "cli/report/json.h"
+#include "cli/report/text.h"
 
 /* What the program's exit code means; documented in docs/netblt.md. */
 enum exit_code {
