@@ -7,8 +7,7 @@
 
 #include "cli/options/options.h"
 #include "cli/process/signals.h"
-#include "cli/records/capture.h"
-#include "cli/records/qlog.h"
+#include "cli/records/records.h"
 #include "io/driver.h"
 #include "io/route.h"
 
