@@ -144,11 +144,9 @@ static enum exit_code report(const move *all)
 
 enum exit_code command_move(const options *given)
 {
-    move all = {.given = given,
-                .work = {.role = given->role,
-                         .active = !given->passive,
-                         .name = given->file,
-                         .peer = given->host != NULL ? given->host : "the peer"}};
+    move all = {
+        .given = given,
+        .work = {.role = given->role, .name = given->file, .peer = given->host != NULL ? given->host : "the peer"}};
     const station_plan plan = {.open_files = open_file,
                                .interrupted = interrupted,
                                .stage = stage,

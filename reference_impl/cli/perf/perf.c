@@ -40,7 +40,7 @@ static uint64_t seconds_left(const perf *all)
 static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
 {
     const options *given = all->given;
-    perf_run *run = perf_add_run(all, PERF_DATA, given->role, true);
+    perf_run *run = perf_add_run(all, PERF_DATA, given->role);
     bool by_time = given->time_s.given;
     netblt_params params = all->params;
     if (run == NULL)
@@ -64,7 +64,7 @@ static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
 /* Fetches what the other end knows of `about`: a transfer of its own, outside of what is measured. */
 static void ask_for_figures(perf *all, perf_run *about)
 {
-    perf_run *run = perf_add_run(all, PERF_FIGURES, NETBLT_RECEIVER, true);
+    perf_run *run = perf_add_run(all, PERF_FIGURES, NETBLT_RECEIVER);
     netblt_params params = all->params;
     about->asked = true;
     if (run == NULL)
@@ -184,7 +184,7 @@ static const char *find_objection(perf *all, perf_run *run, const netblt_request
 static void accept_run(void *context, const netblt_request *request, netblt_answer *answer)
 {
     perf *all = context;
-    perf_run *run = perf_add_run(all, PERF_DATA, request->role, false);
+    perf_run *run = perf_add_run(all, PERF_DATA, request->role);
     const char *objection = run == NULL ? "not enough memory" : find_objection(all, run, request);
     answer->accept = objection == NULL;
     if (objection != NULL) {
@@ -231,7 +231,7 @@ static void tend(void *context)
     TAILQ_FOREACH(run, &all->runs, place) {
         if (run->kind != PERF_DATA || run->reported || !run->work.finished)
             continue;
-        if (run->work.active)
+        if (!all->given->passive)
             tend_active_run(all, run);
         else if (run->validated)
             perf_report_run(all, run);

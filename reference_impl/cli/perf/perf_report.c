@@ -142,7 +142,7 @@ void perf_report_run(perf *all, perf_run *run)
     struct row row = make_row(run, &end);
     run->reported = true;
     add_up(all, run, &row, &end);
-    if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && run->work.active)
+    if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && !all->given->passive)
         all->code = code;
     if (code != EXIT_CODE_DONE)
         report_error("%s", end.reason);

@@ -18,7 +18,6 @@
 typedef struct transfer {
     station *net;
     enum netblt_role role;
-    bool active;
     const char *name;       /* the file, for people */
     const char *peer;       /* the other end, for people */
     netblt_failure failure; /* what went wrong outside the protocol; kind NONE = nothing */

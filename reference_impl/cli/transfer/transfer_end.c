@@ -104,7 +104,7 @@ enum exit_code transfer_judge(const transfer *work, summary *end)
     size_t header_bytes =
         netblt_encap_overhead_bytes(work->net->given->encap, netblt_address_family(&work->info.path.foreign));
     enum exit_code code;
-    *end = (summary){.role = work->role, .active = work->active, .name = work->name};
+    *end = (summary){.role = work->role, .active = !work->net->given->passive, .name = work->name};
     code = judge(work, end);
     if (code != EXIT_CODE_DONE)
         tell_what_is_stored(work, end);
