@@ -10,19 +10,7 @@
 #include "cli/perf/perf.h"
 #include "cli/process/signals.h"
 #include "cli/report/report.h"
-#include "cli/transfer/summary.h"
 #include "cli/transfer/transfer.h"
-
-/* A wrong command line: what is wrong, on stderr, and for machines that asked for JSON there too. */
-static enum exit_code reject(const options *given, const netblt_failure *failure)
-{
-    summary end;
-    enum exit_code code = transfer_judge_failure(given, failure, &end);
-    report_error("%s", failure->text);
-    if (given->json)
-        report_object(summary_object(&end));
-    return code;
-}
 
 /* Who starts us with stdin, stdout or stderr closed must not get our messages into the socket or file that would be
  * given its number. What takes the place cannot be used in that direction, so using it is still an error. */
@@ -77,7 +65,7 @@ int main(int argc, char **argv)
     case OPTIONS_SHOWN:
         break;
     case OPTIONS_WRONG:
-        code = reject(&given, &failure);
+        code = transfer_report_failure(&given, &failure);
         break;
     }
     if (!report_flush() && code == EXIT_CODE_DONE) { /* the summary was asked for and could not be written */

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
+import time
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ BUFFER_BYTES = 64 * KIB
 PATIENCE_S = 120.0
 # Paced, so that what is measured is how a thousand share an endpoint and not how one core drowns.
 RATE = ["--rate", "fixed", "--burst-size", "4", "--burst-interval", "100"]
-SHARE_ABOVE, BYTES_ABOVE = 0.01, 64 * KIB  # what a connection may take beyond its share of the working set
+SHARE_ABOVE, BYTES_ABOVE = 0.01, 64 * KIB  # what a connection may take, beside its buffers
 SLOWEST_SHARE = 0.5
 
 
@@ -39,7 +40,6 @@ ROWS = [MemoryRow(1, 256, 64 << 20, 12.0), MemoryRow(1, 4, 512 * KIB, 12.0), Mem
 
 @dataclass(frozen=True)
 class MemoryResult:
-    connections: int
     bytes_each: float  # resident memory of the receiving endpoint per connection, less what it had before
     buffers_each: float  # what was negotiated
     slowest_share: float  # goodput of the slowest connection / mean
@@ -52,8 +52,18 @@ def resident_bytes(pid: int, what: str) -> int:
     return int(found[1]) * KIB
 
 
+def wait_until_resident(pid: int, size: int) -> None:
+    """Until a passive end has its two working sets, which it fills after its port is open."""
+    ends_at = time.monotonic() + PATIENCE_S
+    while resident_bytes(pid, "VmRSS") < size:
+        if time.monotonic() > ends_at:
+            raise BenchError(f"netblt perf has not taken {size} bytes of memory")
+        time.sleep(0.05)
+    time.sleep(0.2)  # it goes on to listen
+
+
 def measure(build: Build, row: MemoryRow) -> MemoryResult:
-    """Each end has one working set, just what one connection may have outstanding, so all other memory shows."""
+    """Each end has one working set, just what one connection may have outstanding, and takes it before any connects."""
     held = row.buffers * BUFFER_BYTES
     common = ["--encap", "udp", "--json", "--quiet", "--working-set", str(held), "--buffer-size", str(BUFFER_BYTES),
               "--max-buffers", str(row.buffers)]  # fmt: skip
@@ -63,6 +73,7 @@ def measure(build: Build, row: MemoryRow) -> MemoryResult:
         lab.connect()
         passive = lab.program([str(build.netblt), "perf", "--passive", "--bind", B, *common, *rate], sends=False)
         wait_until_open(passive, "udp", UDP_PORT)
+        wait_until_resident(passive.pid, 2 * held)
         before = resident_bytes(passive.pid, "VmRSS")
         active = lab.program(
             [str(build.netblt), "perf", B, "--bind", A, "--parallel", str(row.connections), "--size",
@@ -82,7 +93,7 @@ def measure(build: Build, row: MemoryRow) -> MemoryResult:
         transfer["negotiated"]["buffer_size"] * transfer["negotiated"]["max_buffers"] for transfer in done
     )
     slowest = min(speeds) / statistics.fmean(speeds)
-    return MemoryResult(row.connections, (most - before) / row.connections, agreed, slowest)
+    return MemoryResult((most - before) / row.connections, agreed, slowest)
 
 
 def name_of(row: MemoryRow) -> str:
@@ -114,7 +125,7 @@ class MemoryGroup(Group):
                 table.notes.append(f"{name}: {cell.trouble}")
             for sample in cell.samples:
                 result: MemoryResult = sample
-                most = result.buffers_each * (1 / result.connections + SHARE_ABOVE) + BYTES_ABOVE
+                most = result.buffers_each * SHARE_ABOVE + BYTES_ABOVE
                 table.add(
                     [name, f"{result.buffers_each / KIB:.0f}", f"{result.bytes_each / KIB:.0f}",
                      f"{result.slowest_share:.2f}"],

@@ -14,6 +14,52 @@
 #include "cli/store/place.h"
 #include "io/clock.h"
 
+/* ---- the core's client --------------------------------------------------------------------------------------------
+ */
+
+static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
+                                               uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
+{
+    served *one = context;
+    served_touch(one); /* whatever fails, it is found in the next round */
+    if (one->work.failure.kind != NETBLT_FAILURE_NONE || (one->work.from == NULL && !served_open_source(one)))
+        return NETBLT_SEND_BUFFER_WAIT;
+    return transfer_client.get_send_buffer(context, connection, index, capacity, data, length, last);
+}
+
+static void validated(void *context, netblt_connection *connection)
+{
+    (void)connection;
+    served_validated(context);
+}
+
+static void finished(void *context, netblt_connection *connection, const netblt_outcome *outcome)
+{
+    served *one = context;
+    transfer_client.finished(context, connection, outcome);
+    served_give_place_back(one);
+    if (outcome->result != NETBLT_DONE) /* else when the file has its name */
+        served_give_name_back(one);
+}
+
+static void closed(void *context, netblt_connection *connection)
+{
+    served *one = context;
+    transfer_client.closed(context, connection);
+    served_touch(one);
+}
+
+/* That of one transfer, but files are opened when they are needed. */
+static netblt_client make_client(void)
+{
+    netblt_client client = transfer_client;
+    client.get_send_buffer = get_send_buffer;
+    client.validated = validated;
+    client.finished = finished;
+    client.closed = closed;
+    return client;
+}
+
 /* ---- connections ------------------------------------------------------------------------------------------------ */
 
 static void served_free(served *one)
@@ -145,22 +191,9 @@ static int open_root(void *context)
     return 0;
 }
 
-static enum exit_code report(serve *server)
-{
-    summary end;
-    enum exit_code code = EXIT_CODE_INTERRUPTED; /* nothing else ends a server that could begin */
-    if (server->failure.kind == NETBLT_FAILURE_NONE)
-        return code;
-    code = transfer_judge_failure(server->given, &server->failure, &end);
-    report_error("%s", end.reason);
-    if (server->given->json)
-        report_object(summary_object(&end));
-    return code;
-}
-
 enum exit_code command_serve(const options *given)
 {
-    serve server = {.given = given, .root = -1, .client = serve_client()};
+    serve server = {.given = given, .root = -1, .client = make_client()};
     const station_plan plan = {.open_files = open_root,
                                .interrupted = interrupted,
                                .tend = tend,
@@ -168,18 +201,18 @@ enum exit_code command_serve(const options *given)
                                .peers = "all peers",
                                .failure = &server.failure,
                                .context = &server};
-    enum exit_code code;
+    enum exit_code code = EXIT_CODE_INTERRUPTED; /* nothing else ends a server that could begin */
     allow_open_files(given);
     keep_no_free_buffers();
     if (station_open(&server.net, given, &plan) == 0 &&
         station_listen(&server.net, "transfers", serve_accept, &server) == 0)
         station_run(&server.net);
-    code = report(&server);
+    if (server.failure.kind != NETBLT_FAILURE_NONE)
+        code = transfer_report_failure(given, &server.failure);
     free_all(&server.unvalidated);
     free_all(&server.validated);
     station_close(&server.net); /* the threads of the transfers wake it */
-    tally_clear(&server.peers);
-    tally_clear(&server.names);
+    tally_clear(&server.held);
     if (server.root >= 0)
         close(server.root);
     return code;

@@ -9,11 +9,9 @@
 #include "cli/transfer/transfer.h"
 
 /* serve.c          the command
- * served.c         one connection
+ * served.c         one connection: its file, and memory for its buffers
  * serve_accept.c   the answer to an OPEN
- * serve_client.c   the core's client: files are opened when they are needed
  * serve_places.c   who gets one of the places of --max-connections, and who loses it
- * serve_memory.c   memory for buffers
  * serve_report.c   a line for each transfer
  *
  * Anybody can forge an OPEN. Until the peer is validated (netblt_client.validated) its connection has no place, no file
@@ -21,6 +19,10 @@
  * of connections. */
 
 typedef struct serve serve;
+
+/* What is limited: transfers that store under one name, those of one address, of one network, and all. Who gives a
+ * place back to one of the last three does so to those below. */
+enum served_scope { SCOPE_NAME, SCOPE_ADDRESS, SCOPE_PREFIX, SCOPE_ALL, SCOPES };
 
 typedef struct served {
     transfer work; /* first: the context of the core's client */
@@ -40,8 +42,7 @@ typedef struct served {
     bool validated;          /* in server->validated, not in server->unvalidated */
     bool refused;            /* had no place when it was validated */
     bool gave_way;           /* its place went to somebody else */
-    bool holds_place;        /* counts against the limits */
-    bool holds_name;         /* nobody else may store under it */
+    bool holds[SCOPES];      /* counts against the limits */
     uint64_t promised_bytes; /* that its buffers may take */
     uint64_t first_bytes;    /* that they may take before the peer is validated */
     uint64_t progress;       /* see serve_places.c */
@@ -60,9 +61,7 @@ struct serve {
     served_list validated;
     SLIST_HEAD(, served) touched; /* unvalidated connections that something happened to */
 
-    uint64_t places_taken;
-    tally peers;            /* places per address and per network */
-    tally names;            /* that are being stored */
+    tally held;             /* by validated peers in each scope */
     netblt_time looked_at;  /* when progress was last measured */
     netblt_time slowest_at; /* then: progress_at of the one that has made none for longest */
 
@@ -90,13 +89,15 @@ void served_describe(served *one);
 bool served_open_source(served *one);
 /* Opens the file that is to be stored. NULL, or why not. */
 const char *served_open_sink(served *one);
+/* Lowers `limits` to what is left for another peer, and counts it. */
+void served_take_memory(served *one, netblt_params *limits);
+/* Whether so much can be kept for a validated peer; it is. */
+bool served_memory_fits(const served *one);
+void served_keep_memory(served *one);
+void served_give_memory_back(served *one);
 
 /* ---- serve_accept.c */
 void serve_accept(void *context, const netblt_request *request, netblt_answer *answer);
-
-/* ---- serve_client.c */
-/* A client for the core whose context is a struct served. */
-netblt_client serve_client(void);
 
 /* ---- serve_places.c */
 /* Whether a peer would get a place now, and the name that it wants to store under. NULL, or why not. Nothing changes:
@@ -109,14 +110,6 @@ void served_give_place_back(served *one);
 void served_give_name_back(served *one);
 /* Measures progress, and ends what has made none for too long. The moment at which to come again. */
 netblt_time serve_watch_progress(serve *server, netblt_time now);
-
-/* ---- serve_memory.c */
-/* Lowers `limits` to what is left for another peer, and counts it. */
-void served_take_memory(served *one, netblt_params *limits);
-/* Whether so much can be kept for a validated peer; it is. */
-bool served_memory_fits(const served *one);
-void served_keep_memory(served *one);
-void served_give_memory_back(served *one);
 
 /* ---- serve_report.c */
 void serve_report(serve *server, served *one);

@@ -22,11 +22,9 @@
 
 /* ---- limits ----------------------------------------------------------------------------------------------------- */
 
-/* The narrowest first: who gives a place back in one of them does so in all below. */
-enum scope { SCOPE_ADDRESS, SCOPE_PREFIX, SCOPE_ALL, SCOPES };
-
 /* As brief as those of tree.c. */
 static const char *const full_reasons[SCOPES] = {
+    [SCOPE_NAME] = "another transfer is storing it",
     [SCOPE_ADDRESS] = "too many from your address",
     [SCOPE_PREFIX] = "too many from your network",
     [SCOPE_ALL] = "too many transfers: later",
@@ -45,65 +43,27 @@ static uint64_t limit_or_share(const serve *server, optional_number given, uint6
     return places(server) / share > least ? places(server) / share : least;
 }
 
-static uint64_t limit_of(const serve *server, enum scope scope)
+static uint64_t limit_of(const serve *server, enum served_scope scope)
 {
     const options *given = server->given;
-    if (scope == SCOPE_ADDRESS)
+    switch (scope) {
+    case SCOPE_NAME:
+        return 1;
+    case SCOPE_ADDRESS:
         return limit_or_share(server, given->max_per_address, PER_ADDRESS_SHARE, PER_ADDRESS_LEAST);
-    if (scope == SCOPE_PREFIX)
+    case SCOPE_PREFIX:
         return limit_or_share(server, given->max_per_prefix, PER_PREFIX_SHARE, PER_PREFIX_LEAST);
-    return places(server);
-}
-
-/* Bytes of an address that name its scope. All four lengths differ, so that one tally holds all. */
-static size_t scope_bytes(const netblt_address *address, enum scope scope)
-{
-    bool is_ipv6 = netblt_address_family(address) == NETBLT_FAMILY_IPV6;
-    if (scope == SCOPE_ADDRESS)
-        return is_ipv6 ? NETBLT_IPV6_BYTES : NETBLT_IPV4_BYTES;
-    return is_ipv6 ? IPV6_PREFIX_BYTES : IPV4_PREFIX_BYTES;
-}
-
-static bool is_full(const serve *server, const netblt_address *foreign, enum scope scope)
-{
-    uint64_t taken = scope == SCOPE_ALL ? server->places_taken
-                                        : tally_count(&server->peers, foreign->bytes, scope_bytes(foreign, scope));
-    return taken >= limit_of(server, scope);
-}
-
-/* -1 when memory is short. */
-static int take_place(served *one)
-{
-    serve *server = one->server;
-    const uint8_t *address = one->foreign.bytes;
-    if (tally_add(&server->peers, address, scope_bytes(&one->foreign, SCOPE_ADDRESS)) != 0)
-        return -1;
-    if (tally_add(&server->peers, address, scope_bytes(&one->foreign, SCOPE_PREFIX)) != 0) {
-        tally_remove(&server->peers, address, scope_bytes(&one->foreign, SCOPE_ADDRESS));
-        return -1;
+    default:
+        return places(server);
     }
-    server->places_taken++;
-    one->holds_place = true;
-    return 0;
 }
 
-void served_give_place_back(served *one)
-{
-    serve *server = one->server;
-    if (!one->holds_place)
-        return;
-    tally_remove(&server->peers, one->foreign.bytes, scope_bytes(&one->foreign, SCOPE_ADDRESS));
-    tally_remove(&server->peers, one->foreign.bytes, scope_bytes(&one->foreign, SCOPE_PREFIX));
-    server->places_taken--;
-    one->holds_place = false;
-}
+/* ---- what counts together --------------------------------------------------------------------------------------- */
 
-/* ---- names ------------------------------------------------------------------------------------------------------ */
-
-#define NAME_KEY_BYTES (sizeof(dev_t) + sizeof(ino_t) + NETBLT_STRING_MAX_BYTES + 1)
+#define KEY_MAX_BYTES (sizeof(dev_t) + sizeof(ino_t) + NETBLT_STRING_MAX_BYTES + 1)
 
 /* The directory and the last part of the name: no other path leads to the same file. Returns the key's length. */
-static size_t name_key(const served *one, uint8_t key[NAME_KEY_BYTES])
+static size_t name_key(const served *one, uint8_t key[KEY_MAX_BYTES])
 {
     const char *slash = strrchr(one->name, '/');
     const char *base = slash == NULL ? one->name : slash + 1;
@@ -114,38 +74,73 @@ static size_t name_key(const served *one, uint8_t key[NAME_KEY_BYTES])
     return sizeof one->dir_device + sizeof one->dir_inode + length;
 }
 
-static bool is_being_stored(const serve *server, const served *wanted)
+/* Transfers with the same key count together. All lengths differ, a name's being the longest, so that one tally holds
+ * all. Returns the length. */
+static size_t scope_key(const served *one, enum served_scope scope, uint8_t key[KEY_MAX_BYTES])
 {
-    uint8_t key[NAME_KEY_BYTES];
-    return wanted->work.role == NETBLT_RECEIVER && tally_count(&server->names, key, name_key(wanted, key)) > 0;
+    bool is_ipv6 = netblt_address_family(&one->foreign) == NETBLT_FAMILY_IPV6;
+    size_t bytes = 0;
+    if (scope == SCOPE_NAME)
+        return name_key(one, key);
+    if (scope == SCOPE_ADDRESS)
+        bytes = is_ipv6 ? NETBLT_IPV6_BYTES : NETBLT_IPV4_BYTES;
+    else if (scope == SCOPE_PREFIX)
+        bytes = is_ipv6 ? IPV6_PREFIX_BYTES : IPV4_PREFIX_BYTES;
+    memcpy(key, one->foreign.bytes, bytes);
+    return bytes;
 }
 
-static int take_name(served *one)
+static bool wants(const served *one, enum served_scope scope)
 {
-    uint8_t key[NAME_KEY_BYTES];
-    if (one->work.role != NETBLT_RECEIVER)
-        return 0;
-    if (tally_add(&one->server->names, key, name_key(one, key)) != 0)
-        return -1;
-    one->holds_name = true;
+    return scope != SCOPE_NAME || one->work.role == NETBLT_RECEIVER;
+}
+
+static bool is_full(const serve *server, const served *one, enum served_scope scope)
+{
+    uint8_t key[KEY_MAX_BYTES];
+    return wants(one, scope) && tally_count(&server->held, key, scope_key(one, scope, key)) >= limit_of(server, scope);
+}
+
+/* Whether `other` holds what `one` could have instead. */
+static bool would_help(const served *one, enum served_scope scope, const served *other)
+{
+    uint8_t key[KEY_MAX_BYTES];
+    uint8_t other_key[KEY_MAX_BYTES];
+    size_t bytes = scope_key(one, scope, key);
+    return other->holds[scope] && bytes == scope_key(other, scope, other_key) && memcmp(key, other_key, bytes) == 0;
+}
+
+/* -1 when memory is short. */
+static int take_place(served *one)
+{
+    uint8_t key[KEY_MAX_BYTES];
+    for (enum served_scope scope = SCOPE_NAME; scope < SCOPES; scope++) {
+        if (!wants(one, scope))
+            continue;
+        if (tally_add(&one->server->held, key, scope_key(one, scope, key)) != 0)
+            return -1;
+        one->holds[scope] = true;
+    }
     return 0;
+}
+
+static void give_back(served *one, enum served_scope scope)
+{
+    uint8_t key[KEY_MAX_BYTES];
+    if (one->holds[scope])
+        tally_remove(&one->server->held, key, scope_key(one, scope, key));
+    one->holds[scope] = false;
+}
+
+void served_give_place_back(served *one)
+{
+    for (enum served_scope scope = SCOPE_ADDRESS; scope < SCOPES; scope++)
+        give_back(one, scope);
 }
 
 void served_give_name_back(served *one)
 {
-    uint8_t key[NAME_KEY_BYTES];
-    if (!one->holds_name)
-        return;
-    tally_remove(&one->server->names, key, name_key(one, key));
-    one->holds_name = false;
-}
-
-static bool has_same_name(const served *one, const served *other)
-{
-    uint8_t key[NAME_KEY_BYTES];
-    uint8_t other_key[NAME_KEY_BYTES];
-    size_t bytes = name_key(one, key);
-    return other->holds_name && bytes == name_key(other, other_key) && memcmp(key, other_key, bytes) == 0;
+    give_back(one, SCOPE_NAME);
 }
 
 /* ---- progress --------------------------------------------------------------------------------------------------- */
@@ -177,31 +172,12 @@ static netblt_time min_progress_us(const serve *server)
 
 static bool is_running(const served *one)
 {
-    return one->holds_place && one->work.connection != NULL && !one->work.finished;
-}
-
-/* What a peer lacks: a place in one of the scopes, or a name. */
-struct want {
-    const served *one;
-    enum scope scope;
-    bool name; /* the scope means nothing then */
-};
-
-static bool would_help(const struct want *want, const served *other)
-{
-    const netblt_address *own = &want->one->foreign;
-    size_t bytes;
-    if (want->name)
-        return has_same_name(want->one, other);
-    if (want->scope == SCOPE_ALL)
-        return true;
-    bytes = scope_bytes(own, want->scope);
-    return bytes == scope_bytes(&other->foreign, want->scope) && memcmp(own->bytes, other->foreign.bytes, bytes) == 0;
+    return one->holds[SCOPE_ALL] && one->work.connection != NULL && !one->work.finished;
 }
 
 /* The one whose place may be taken away: it had made no progress for longest, and for long enough, when that was last
  * measured. NULL when there is none. */
-static served *find_idle(const serve *server, const struct want *want, netblt_time now)
+static served *find_idle(const serve *server, const served *one, enum served_scope scope, netblt_time now)
 {
     netblt_time least = min_progress_us(server);
     served *found = NULL;
@@ -209,7 +185,7 @@ static served *find_idle(const serve *server, const struct want *want, netblt_ti
     if (least == NETBLT_TIME_NEVER || now - server->slowest_at < least)
         return NULL;
     LIST_FOREACH(other, &server->validated, place)
-        if (is_running(other) && now - other->progress_at >= least && would_help(want, other) &&
+        if (is_running(other) && now - other->progress_at >= least && would_help(one, scope, other) &&
             (found == NULL || other->progress_at < found->progress_at))
             found = other;
     return found;
@@ -226,7 +202,7 @@ netblt_time serve_watch_progress(serve *server, netblt_time now)
 {
     uint64_t idle_s = server->given->max_idle_s.value;
     served *one;
-    if (server->places_taken == 0)
+    if (LIST_EMPTY(&server->validated))
         return NETBLT_TIME_NEVER;
     if (now - server->looked_at < LOOK_US)
         return server->looked_at + LOOK_US;
@@ -250,20 +226,13 @@ netblt_time serve_watch_progress(serve *server, netblt_time now)
 static const char *find_place(const serve *server, const served *one, served **victim)
 {
     netblt_time now = netblt_clock_now();
-    struct want want = {.one = one, .name = true};
     *victim = NULL;
-    if (is_being_stored(server, one)) {
-        *victim = find_idle(server, &want, now);
-        if (*victim == NULL)
-            return "another transfer is storing it";
-    }
-    want.name = false;
-    for (want.scope = SCOPE_ADDRESS; want.scope < SCOPES; want.scope++) {
-        if (!is_full(server, &one->foreign, want.scope) || (*victim != NULL && would_help(&want, *victim)))
+    for (enum served_scope scope = SCOPE_NAME; scope < SCOPES; scope++) {
+        if (!is_full(server, one, scope) || (*victim != NULL && would_help(one, scope, *victim)))
             continue;
-        *victim = find_idle(server, &want, now);
+        *victim = find_idle(server, one, scope, now);
         if (*victim == NULL)
-            return full_reasons[want.scope];
+            return full_reasons[scope];
     }
     return NULL;
 }
@@ -300,7 +269,7 @@ static const char *settle_in(served *one)
         return "not enough memory: later";
     if (one->work.role == NETBLT_RECEIVER)
         reason = served_open_sink(one);
-    if (reason == NULL && (take_place(one) != 0 || take_name(one) != 0))
+    if (reason == NULL && take_place(one) != 0)
         reason = "not enough memory";
     return reason;
 }
@@ -318,7 +287,6 @@ void served_validated(served *one)
     netblt_time now = netblt_clock_now();
     const char *reason = settle_in(one);
     if (reason != NULL) {
-        served_give_place_back(one);
         one->refused = true;
         netblt_abort(one->work.connection, reason, now);
         return;

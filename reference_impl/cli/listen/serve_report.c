@@ -61,9 +61,7 @@ static void note_output(serve *server, bool written)
 static void print_json(serve *server, const summary *end, const char *peer)
 {
     json_t *object = json_pack("{s:o, s:s}", "file", json_text(end->name), "peer", peer);
-    json_t *members = summary_object(end);
-    json_object_update(object, members);
-    json_decref(members);
+    json_object_update_new(object, summary_object(end));
     note_output(server, report_object(object));
 }
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +27,6 @@ void tree_walk_always(void)
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-/* A part of a path that leads nowhere or somewhere else. */
-static bool is_odd_part(const char *part, size_t length)
-{
-    return length == 0 || (length == 1 && part[0] == '.') || (length == 2 && part[0] == '.' && part[1] == '.');
-}
-
 /* Terminals, logs and shell scripts take names with control characters for something else: C0, DEL, and C1 in UTF-8. */
 static bool has_control_character(const char *name)
 {
@@ -46,21 +39,21 @@ static bool has_control_character(const char *name)
 
 const char *tree_check_name(const char *name)
 {
-    const char *part = name;
-    const char *slash;
+    char copy[NETBLT_STRING_MAX_BYTES + 1];
+    char *rest = copy;
+    const char *part = copy;
     if (name[0] == '\0')
         return "client string: no file name";
     if (name[0] == '/')
         return "file name must be relative";
     if (has_control_character(name))
         return "control character in name";
-    do {
-        slash = strchr(part, '/');
-        if (is_odd_part(part, slash == NULL ? strlen(part) : (size_t)(slash - part)))
+    snprintf(copy, sizeof copy, "%s", name);
+    while (rest != NULL) {
+        part = strsep(&rest, "/");
+        if (part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
             return "no empty part, no . or ..";
-        if (slash != NULL)
-            part = slash + 1;
-    } while (slash != NULL);
+    }
     return place_is_temporary_name(part) ? "no such file" : NULL; /* what another peer is just storing */
 }
 
@@ -81,30 +74,19 @@ static int open_beneath(int root, const char *name, int flags)
 /* Part by part from a directory that is held open; a link anywhere is the end (ELOOP). */
 static int open_walking(int root, const char *name, int flags)
 {
-    char part[NAME_MAX + 1];
+    char copy[NETBLT_STRING_MAX_BYTES + 1];
+    char *rest = copy;
     int dir = dup(root);
-    while (dir >= 0) {
-        const char *slash = strchr(name, '/');
-        size_t length = slash == NULL ? strlen(name) : (size_t)(slash - name);
-        int next;
-        int error;
-        if (length > NAME_MAX) {
-            close(dir);
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        memcpy(part, name, length);
-        part[length] = '\0';
-        next = openat(dir, part, (slash == NULL ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
-        error = errno;
+    snprintf(copy, sizeof copy, "%s", name);
+    while (dir >= 0 && rest != NULL) {
+        const char *part = strsep(&rest, "/");
+        int next = openat(dir, part, (rest == NULL ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
+        int error = errno;
         close(dir);
         errno = error;
-        if (slash == NULL)
-            return next;
         dir = next;
-        name = slash + 1;
     }
-    return -1;
+    return dir;
 }
 
 /* Kernels before 5.6 and some sandboxes know no openat2. */
@@ -218,14 +200,11 @@ int tree_open_file(int root, const char *name, const char **reason)
 int tree_open_parent(int root, const char *name, bool replace, const char **base, const char **reason)
 {
     const char *slash = strrchr(name, '/');
-    char parent[PATH_MAX];
+    char parent[NETBLT_STRING_MAX_BYTES + 1];
     struct stat status;
     int dir;
     *base = slash == NULL ? name : slash + 1;
-    if (slash != NULL && (size_t)(slash - name) >= sizeof parent)
-        return fail(reason, explain(ENAMETOOLONG));
-    memcpy(parent, name, slash == NULL ? 0 : (size_t)(slash - name));
-    parent[slash == NULL ? 0 : slash - name] = '\0';
+    snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 0 : (int)(slash - name), name);
     dir = slash == NULL ? dup(root) : open_in_tree(root, parent, O_PATH | O_DIRECTORY);
     if (dir < 0)
         return fail(reason, explain(errno));

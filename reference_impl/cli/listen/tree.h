@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of files beneath a directory. */
 #ifndef NETBLT_CLI_TREE_H
 #define NETBLT_CLI_TREE_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* A directory that strangers name files in. Names are relative; nothing outside can be reached, whatever links there
- * are and whoever renames directories meanwhile: the kernel resolves each name beneath the directory in one step
- * (openat2, RESOLVE_BENEATH), or, where it cannot, we walk it and follow no link at all. */
+#include <netblt/params.h>
+
+/* A directory that strangers name files in. Names are relative, and at most NETBLT_STRING_MAX_BYTES long; nothing
+ * outside can be reached, whatever links there are and whoever renames directories meanwhile: the kernel resolves each
+ * name beneath the directory in one step (openat2, RESOLVE_BENEATH), or, where it cannot, we walk it and follow no link
+ * at all. */
 
 /* NULL when `name` may be asked for, else why not; for the peer, so it tells nothing of this host. */
 const char *tree_check_name(const char *name);

@@ -6,7 +6,6 @@
 #include "cli/move/only_place.h"
 #include "cli/report/report.h"
 #include "cli/transfer/parameters.h"
-#include "cli/transfer/round_trip.h"
 #include "io/clock.h"
 #include "io/privileges.h"
 
@@ -51,15 +50,11 @@ static int start_active(move *all)
 {
     transfer *work = &all->work;
     netblt_params params;
-    const station_call call = {
-        .role = work->role,
-        .params = &params,
-        .client = &transfer_client,
-        .context = work,
-        .any_order = work->to != NULL && sink_takes_any_order(work->to),
-        .confirm_end = work->to != NULL,
-        .ends_in_hash = true,
-    };
+    netblt_open_args args = {.role = work->role,
+                             .params = &params,
+                             .client = &transfer_client,
+                             .context = work,
+                             .options = transfer_options(work)};
     uint64_t size = work->from == NULL ? 0 : source_size(work->from);
     work->started_at = netblt_clock_now();
     if (all->given->path.measure && round_trip_measure(&all->net) != 0)
@@ -70,7 +65,7 @@ static int start_active(move *all)
         return -1;
     if (all->given->client_string == NULL)
         name_file(all->given->file, &params);
-    return station_connect(&all->net, &call, &work->connection);
+    return station_connect(&all->net, &args, &work->connection);
 }
 
 static int start_passive(move *all)
@@ -149,11 +144,9 @@ static enum exit_code report(const move *all)
 
 enum exit_code command_move(const options *given)
 {
-    move all = {.given = given,
-                .work = {.role = given->role,
-                         .active = !given->passive,
-                         .name = given->file,
-                         .peer = given->host != NULL ? given->host : "the peer"}};
+    move all = {
+        .given = given,
+        .work = {.role = given->role, .name = given->file, .peer = given->host != NULL ? given->host : "the peer"}};
     const station_plan plan = {.open_files = open_file,
                                .interrupted = interrupted,
                                .stage = stage,

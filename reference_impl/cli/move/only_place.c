@@ -14,41 +14,43 @@ struct candidate {
     transfer work; /* first: the context of the core's client */
     only_place *place;
     LIST_ENTRY(candidate) entry;
-    bool has_place;
     uint64_t first_bytes;
 };
 
 /* ---- getting the place ------------------------------------------------------------------------------------------ */
 
-static void abort_others(struct candidate *winner)
+static bool is_taken(const only_place *place)
 {
-    netblt_time now = netblt_clock_now();
-    struct candidate *one;
-    LIST_FOREACH(one, &winner->place->candidates, entry)
-        if (one != winner && one->work.connection != NULL && !one->work.finished)
-            netblt_abort(one->work.connection, BUSY, now);
+    return place->current != place->file;
 }
 
-/* The file goes with the place. */
-static void take_place(struct candidate *one)
+static bool has_place(const struct candidate *one)
 {
-    only_place *place = one->place;
-    place->taken = true;
-    one->has_place = true;
+    return one->place->current == &one->work;
+}
+
+/* The file goes with the place, and the others go. */
+static void take_place(struct candidate *winner)
+{
+    only_place *place = winner->place;
+    netblt_time now = netblt_clock_now();
+    struct candidate *one;
     if (place->file->to != NULL)
-        transfer_set_sink(&one->work, place->file->to);
-    else if (one->work.from == NULL)
-        transfer_set_source(&one->work, place->file->from);
-    place->current = &one->work;
-    abort_others(one);
+        transfer_set_sink(&winner->work, place->file->to);
+    else if (winner->work.from == NULL)
+        transfer_set_source(&winner->work, place->file->from);
+    place->current = &winner->work;
+    LIST_FOREACH(one, &place->candidates, entry)
+        if (one != winner && one->work.connection != NULL && !one->work.finished)
+            netblt_abort(one->work.connection, BUSY, now);
 }
 
 static void validated(void *context, netblt_connection *connection)
 {
     struct candidate *one = context;
-    if (one->has_place)
+    if (has_place(one))
         return;
-    if (one->place->taken)
+    if (is_taken(one->place))
         netblt_abort(connection, BUSY, netblt_clock_now());
     else
         take_place(one);
@@ -63,7 +65,7 @@ static bool open_source(struct candidate *one)
     source *copy;
     netblt_failure ignored;
     if (source_size(place->file->from) == 0 || strcmp(place->given->file, "-") == 0) {
-        if (place->taken)
+        if (is_taken(place))
             return false;
         take_place(one);
         return true;
@@ -109,7 +111,7 @@ static bool is_alone(const struct candidate *one)
  * and its ABORT can end a command that waits for nobody in particular. */
 static bool ends_command(const struct candidate *one, enum netblt_result result)
 {
-    if (one->place->taken || one->has_place)
+    if (is_taken(one->place))
         return false;
     switch (result) {
     case NETBLT_DONE:
@@ -136,7 +138,7 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 void only_place_settle(only_place *place)
 {
     struct candidate *one = LIST_FIRST(&place->candidates);
-    if (!place->taken && one != NULL && is_alone(one) && !one->work.finished)
+    if (!is_taken(place) && one != NULL && is_alone(one) && !one->work.finished)
         take_place(one);
 }
 
@@ -145,7 +147,7 @@ static void closed(void *context, netblt_connection *connection)
 {
     struct candidate *one = context;
     transfer_client.closed(context, connection);
-    if (!one->has_place)
+    if (!has_place(one))
         candidate_free(one);
 }
 
@@ -175,7 +177,7 @@ static void limit_first_buffer(struct candidate *one, netblt_params *limits)
 
 static const char *find_objection(const only_place *place, const netblt_request *request)
 {
-    if (place->taken)
+    if (is_taken(place))
         return BUSY;
     if (request->role != place->file->role)
         return place->file->role == NETBLT_SENDER ? "this end sends, too" : "this end receives, too";

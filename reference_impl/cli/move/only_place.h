@@ -16,7 +16,6 @@ typedef struct only_place {
     netblt_client client;
     LIST_HEAD(, candidate) candidates;
     uint64_t first_bytes; /* that buffers of unvalidated peers may take */
-    bool taken;
 } only_place;
 
 /* `file` outlives the place. */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/transfer/parameters.h"
-#include "cli/transfer/round_trip.h"
 #include "io/clock.h"
 
 /* Open at the same time at a passive end: a thousand measurements, and as many that ask for figures. */
@@ -19,10 +18,13 @@
 /* 0, or -1 with perf.failure. */
 static int connect_run(perf *all, perf_run *run, const netblt_params *params)
 {
-    const station_call call = {
-        .role = run->work.role, .params = params, .client = &all->client, .context = run, .any_order = true};
+    netblt_open_args args = {.role = run->work.role,
+                             .params = params,
+                             .client = &all->client,
+                             .context = run,
+                             .options = station_connection_options(&all->net, true)};
     snprintf(run->peer, sizeof run->peer, "%.*s", (int)sizeof run->peer - 1, all->given->host);
-    if (station_connect(&all->net, &call, &run->work.connection) != 0)
+    if (station_connect(&all->net, &args, &run->work.connection) != 0)
         return -1;
     netblt_get_info(run->work.connection, &run->work.info);
     return 0;
@@ -38,7 +40,7 @@ static uint64_t seconds_left(const perf *all)
 static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
 {
     const options *given = all->given;
-    perf_run *run = perf_add_run(all, PERF_DATA, given->role, true);
+    perf_run *run = perf_add_run(all, PERF_DATA, given->role);
     bool by_time = given->time_s.given;
     netblt_params params = all->params;
     if (run == NULL)
@@ -62,7 +64,7 @@ static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
 /* Fetches what the other end knows of `about`: a transfer of its own, outside of what is measured. */
 static void ask_for_figures(perf *all, perf_run *about)
 {
-    perf_run *run = perf_add_run(all, PERF_FIGURES, NETBLT_RECEIVER, true);
+    perf_run *run = perf_add_run(all, PERF_FIGURES, NETBLT_RECEIVER);
     netblt_params params = all->params;
     about->asked = true;
     if (run == NULL)
@@ -182,7 +184,7 @@ static const char *find_objection(perf *all, perf_run *run, const netblt_request
 static void accept_run(void *context, const netblt_request *request, netblt_answer *answer)
 {
     perf *all = context;
-    perf_run *run = perf_add_run(all, PERF_DATA, request->role, false);
+    perf_run *run = perf_add_run(all, PERF_DATA, request->role);
     const char *objection = run == NULL ? "not enough memory" : find_objection(all, run, request);
     answer->accept = objection == NULL;
     if (objection != NULL) {
@@ -229,7 +231,7 @@ static void tend(void *context)
     TAILQ_FOREACH(run, &all->runs, place) {
         if (run->kind != PERF_DATA || run->reported || !run->work.finished)
             continue;
-        if (run->work.active)
+        if (!all->given->passive)
             tend_active_run(all, run);
         else if (run->validated)
             perf_report_run(all, run);

@@ -52,7 +52,7 @@ typedef struct perf_run {
     unsigned still_after; /* active: transfers that the lane begins after this one, unless by time */
     char peer[NETBLT_ADDRESS_TEXT_BYTES];
     bool reported;
-    bool validated; /* the peer; always, when active */
+    bool validated; /* the peer; always, at an active end */
     bool asked;     /* active: for the other end's figures, or it need not be */
     double cpu_started_s;
     double cpu_s; /* of this process while the transfer lasted */
@@ -109,7 +109,7 @@ enum exit_code command_perf(const options *given);
 
 /* ---- perf_run.c */
 /* Nothing begun. NULL when memory is short. */
-perf_run *perf_add_run(perf *all, enum perf_kind kind, enum netblt_role role, bool active);
+perf_run *perf_add_run(perf *all, enum perf_kind kind, enum netblt_role role);
 void perf_remove_run(perf *all, perf_run *run);
 /* Removes what is over; a passive end keeps the figures of the latest. */
 void perf_remove_old(perf *all);

@@ -142,7 +142,7 @@ void perf_report_run(perf *all, perf_run *run)
     struct row row = make_row(run, &end);
     run->reported = true;
     add_up(all, run, &row, &end);
-    if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && run->work.active)
+    if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && !all->given->passive)
         all->code = code;
     if (code != EXIT_CODE_DONE)
         report_error("%s", end.reason);
@@ -186,6 +186,8 @@ enum exit_code perf_report_end(perf *all)
     const char *result;
     const char *reason;
     enum exit_code code = judge_all(all, &result, &reason);
+    if (failed && all->transfers == NULL)
+        return transfer_report_failure(all->given, &all->failure);
     if (failed) {
         code = transfer_judge_failure(all->given, &all->failure, &end);
         result = end.result;
@@ -196,7 +198,5 @@ enum exit_code perf_report_end(perf *all)
         report_object(json_pack("{s:s, s:o, s:s, s:b, s:o, s:o}", "result", result, "reason", json_text(reason), "role",
                                 text_role(all->given->role), "active", 1, "transfers", all->transfers, "totals",
                                 totals_object(all)));
-    else if (all->given->json && failed)
-        report_object(summary_object(&end));
     return code;
 }

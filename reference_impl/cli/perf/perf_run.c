@@ -19,16 +19,15 @@ double perf_cpu_s(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-perf_run *perf_add_run(perf *all, enum perf_kind kind, enum netblt_role role, bool active)
+perf_run *perf_add_run(perf *all, enum perf_kind kind, enum netblt_role role)
 {
     perf_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return NULL;
-    run->work = (transfer){
-        .net = &all->net, .role = role, .active = active, .peer = run->peer, .started_at = netblt_clock_now()};
+    run->work = (transfer){.net = &all->net, .role = role, .peer = run->peer, .started_at = netblt_clock_now()};
     run->all = all;
     run->kind = kind;
-    run->validated = active;
+    run->validated = !all->given->passive;
     run->cpu_started_s = perf_cpu_s();
     TAILQ_INSERT_TAIL(&all->runs, run, place);
     return run;
@@ -68,7 +67,7 @@ void perf_remove_old(perf *all)
         next = TAILQ_NEXT(run, place);
         if (!run->work.closed || (data && !run->reported) || run->about != NULL)
             continue;
-        if (run->work.active)
+        if (!all->given->passive)
             netblt_driver_disown_port(all->net.driver, run->work.info.local_port);
         else if (data && kept <= REMEMBERED_MAX)
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The capture file of --pcap: see capture.h. */
-#include "cli/records/capture.h"
+/* The capture file of --pcap: see records.h. */
+#include "cli/records/records.h"
 
 #include <errno.h>
 #include <pcap/pcap.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/bytes.h"
+#include "core/wire/checksum.h"
 #include "io/clock.h"
 #include "io/link.h"
 
@@ -20,102 +22,46 @@
 #define TIME_TO_LIVE 64
 #define DONT_FRAGMENT 0x4000
 
-/* IPv6 and UDP headers. */
-#define IP_HEADERS_MAX_BYTES 48
-
-typedef struct ip_packet {
-    const netblt_address *source;
-    const netblt_address *destination;
-    uint16_t identification; /* IPv4 only */
-    const uint8_t *payload;  /* the NETBLT packet */
-    size_t length;
-} ip_packet;
-
-static void put16(uint8_t *to, size_t value)
-{
-    to[0] = (uint8_t)(value >> 8);
-    to[1] = (uint8_t)value;
-}
-
-/* One's complement sum of RFC 1071. Only the last piece of a sum may be odd. */
-static uint32_t add_up(uint32_t sum, const uint8_t *bytes, size_t length)
-{
-    for (size_t i = 0; i + 1 < length; i += 2)
-        sum += (uint32_t)(bytes[i] << 8 | bytes[i + 1]);
-    if (length % 2 != 0)
-        sum += (uint32_t)bytes[length - 1] << 8;
-    return (sum & 0xffff) + (sum >> 16);
-}
-
-static uint16_t finish_sum(uint32_t sum)
-{
-    while (sum > 0xffff)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)~sum;
-}
-
-static size_t write_ipv4(const ip_packet *packet, uint8_t protocol, size_t payload_bytes, uint8_t *out)
+/* Each fills in a header whose bytes are 0. */
+static void write_ipv4(uint8_t *out, uint8_t protocol, size_t payload_bytes, uint16_t identification,
+                       const netblt_address *source, const netblt_address *destination)
 {
     out[0] = 0x45;
-    put16(out + 2, IPV4_HEADER_BYTES + payload_bytes);
-    put16(out + 4, packet->identification);
-    put16(out + 6, DONT_FRAGMENT);
+    nb_put16(out + 2, (uint16_t)(IPV4_HEADER_BYTES + payload_bytes));
+    nb_put16(out + 4, identification);
+    nb_put16(out + 6, DONT_FRAGMENT);
     out[8] = TIME_TO_LIVE;
     out[9] = protocol;
-    memcpy(out + 12, packet->source->bytes, 4);
-    memcpy(out + 16, packet->destination->bytes, 4);
-    put16(out + 10, finish_sum(add_up(0, out, IPV4_HEADER_BYTES)));
-    return IPV4_HEADER_BYTES;
+    memcpy(out + 12, source->bytes, NETBLT_IPV4_BYTES);
+    memcpy(out + 16, destination->bytes, NETBLT_IPV4_BYTES);
+    nb_put16(out + 10, nb_checksum(out, IPV4_HEADER_BYTES)); /* the same as that of RFC 998 */
 }
 
-static size_t write_ipv6(const ip_packet *packet, uint8_t protocol, size_t payload_bytes, uint8_t *out)
+static void write_ipv6(uint8_t *out, uint8_t protocol, size_t payload_bytes, const netblt_address *source,
+                       const netblt_address *destination)
 {
     out[0] = 0x60;
-    put16(out + 4, payload_bytes);
+    nb_put16(out + 4, (uint16_t)payload_bytes);
     out[6] = protocol;
     out[7] = TIME_TO_LIVE;
-    memcpy(out + 8, packet->source->bytes, 16);
-    memcpy(out + 24, packet->destination->bytes, 16);
-    return IPV6_HEADER_BYTES;
+    memcpy(out + 8, source->bytes, NETBLT_IPV6_BYTES);
+    memcpy(out + 24, destination->bytes, NETBLT_IPV6_BYTES);
 }
 
-/* With the checksum over the pseudo header (RFC 768, RFC 8200 8.1), so that nobody calls it wrong. */
-static void write_udp(const ip_packet *packet, size_t address_bytes, uint8_t *out)
+/* With the checksum over the pseudo header (RFC 768, RFC 8200 8.1), so that nobody calls it wrong: its addresses stand
+ * right before the UDP header, and its other two fields in place of the checksum while it is computed. `length` bytes
+ * from `out` on are the header and what follows. */
+static void write_udp(uint8_t *out, size_t length, const netblt_address *source, const netblt_address *destination)
 {
-    size_t length = UDP_HEADER_BYTES + packet->length;
-    uint8_t tail[4] = {0, PROTOCOL_UDP};
-    uint32_t sum;
+    bool is_ipv6 = netblt_address_family(source) == NETBLT_FAMILY_IPV6;
+    size_t addresses = is_ipv6 ? (size_t)2 * NETBLT_IPV6_BYTES : (size_t)2 * NETBLT_IPV4_BYTES;
     uint16_t checksum;
-    put16(out, netblt_address_udp_port(packet->source));
-    put16(out + 2, netblt_address_udp_port(packet->destination));
-    put16(out + 4, length);
-    put16(out + 6, 0);
-    put16(tail + 2, length);
-    sum = add_up(0, packet->source->bytes, address_bytes);
-    sum = add_up(sum, packet->destination->bytes, address_bytes);
-    sum = add_up(sum, tail, sizeof tail);
-    sum = add_up(sum, out, UDP_HEADER_BYTES);
-    checksum = finish_sum(add_up(sum, packet->payload, packet->length));
-    put16(out + 6, checksum == 0 ? 0xffff : checksum);
-}
-
-/* Writes the IP header, and the UDP header where addresses have ports, that belong in front of `packet`. Answers their
- * size. */
-static size_t write_headers(const ip_packet *packet, uint8_t out[IP_HEADERS_MAX_BYTES])
-{
-    bool is_ipv6 = netblt_address_family(packet->source) == NETBLT_FAMILY_IPV6;
-    bool is_udp = netblt_address_udp_port(packet->source) != 0 || netblt_address_udp_port(packet->destination) != 0;
-    size_t udp_bytes = is_udp ? UDP_HEADER_BYTES : 0;
-    uint8_t protocol = is_udp ? PROTOCOL_UDP : NETBLT_IP_PROTOCOL;
-    size_t ip_bytes;
-    memset(out, 0, IP_HEADERS_MAX_BYTES);
-    if (is_ipv6)
-        ip_bytes = write_ipv6(packet, protocol, udp_bytes + packet->length, out);
-    else
-        ip_bytes = write_ipv4(packet, protocol, udp_bytes + packet->length, out);
-    if (is_udp)
-        write_udp(packet, is_ipv6 ? 16 : 4, out + ip_bytes);
-    return ip_bytes + udp_bytes;
+    nb_put16(out, netblt_address_udp_port(source));
+    nb_put16(out + 2, netblt_address_udp_port(destination));
+    nb_put16(out + 4, (uint16_t)length);
+    nb_put16(out + 6, (uint16_t)(length + PROTOCOL_UDP));
+    checksum = nb_checksum(out - addresses, addresses + length);
+    nb_put16(out + 6, checksum == 0 ? 0xffff : checksum);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------- */
@@ -164,25 +110,37 @@ capture *capture_open(const char *path, netblt_failure *failure)
     return file;
 }
 
+/* Puts the packet together, with the headers that belong in front of it. Returns its size. */
+static size_t build_packet(capture *file, const netblt_passing *passing, const uint8_t *bytes, size_t length)
+{
+    const netblt_address *source = passing->sent ? &passing->path->local : &passing->path->foreign;
+    const netblt_address *destination = passing->sent ? &passing->path->foreign : &passing->path->local;
+    bool is_ipv6 = netblt_address_family(source) == NETBLT_FAMILY_IPV6;
+    bool is_udp = netblt_address_udp_port(source) != 0 || netblt_address_udp_port(destination) != 0;
+    size_t ip_bytes = is_ipv6 ? IPV6_HEADER_BYTES : IPV4_HEADER_BYTES;
+    size_t udp_bytes = is_udp ? UDP_HEADER_BYTES : 0;
+    uint8_t protocol = is_udp ? PROTOCOL_UDP : NETBLT_IP_PROTOCOL;
+    memset(file->packet, 0, ip_bytes + udp_bytes);
+    if (ip_bytes + udp_bytes + length > sizeof file->packet)
+        length = sizeof file->packet - ip_bytes - udp_bytes;
+    memcpy(file->packet + ip_bytes + udp_bytes, bytes, length);
+    if (is_ipv6)
+        write_ipv6(file->packet, protocol, udp_bytes + length, source, destination);
+    else /* Numbers that climb tell in which order packets left, and that none is missing: unknown of what arrived. */
+        write_ipv4(file->packet, protocol, udp_bytes + length, passing->sent ? file->next_id++ : 0, source,
+                   destination);
+    if (is_udp)
+        write_udp(file->packet + ip_bytes, udp_bytes + length, source, destination);
+    return ip_bytes + udp_bytes + length;
+}
+
 static void write_packet(capture *file, const netblt_passing *passing, const uint8_t *bytes, size_t length)
 {
-    ip_packet packet = {
-        .source = passing->sent ? &passing->path->local : &passing->path->foreign,
-        .destination = passing->sent ? &passing->path->foreign : &passing->path->local,
-        /* Numbers that climb tell in which order packets left, and that none is missing: unknown of what arrived. */
-        .identification = passing->sent ? file->next_id++ : 0,
-        .payload = bytes,
-        .length = length,
-    };
-    size_t headers = write_headers(&packet, file->packet);
     uint64_t at_us = (uint64_t)((int64_t)passing->at + file->epoch_us);
     struct pcap_pkthdr about = {
         .ts = {.tv_sec = (time_t)(at_us / 1000000), .tv_usec = (suseconds_t)(at_us % 1000000 * 1000)}, /* ns */
     };
-    if (headers + length > sizeof file->packet)
-        length = sizeof file->packet - headers;
-    memcpy(file->packet + headers, bytes, length);
-    about.caplen = about.len = (bpf_u_int32)(headers + length);
+    about.caplen = about.len = (bpf_u_int32)build_packet(file, passing, bytes, length);
     pcap_dump((u_char *)file->dumper, &about, file->packet);
 }
 

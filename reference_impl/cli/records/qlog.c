@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The event log of --qlog: see qlog.h and docs/qlog.md. */
-#include "cli/records/qlog.h"
+/* The event log of --qlog: see records.h and docs/qlog.md. */
+#include "cli/records/records.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include <netblt/endpoint.h>
 
-#include "cli/report/json.h"
 #include "cli/report/text.h"
 #include "core/wire/wire.h"
 #include "io/clock.h"
@@ -106,9 +105,9 @@ static json_t *message_object(const struct nb_message *message)
                                JSON_WHOLE(message->buffer));
     json_t *packets;
     if (message->type == NB_OK) {
-        json_object_set_new(object, "burst_size", json_integer(message->burst_size));
-        json_object_set_new(object, "burst_interval_ms", json_integer(message->burst_interval_ms));
-        json_object_set_new(object, "control_timer_ms", json_integer(message->control_timer_ms));
+        json_object_update_new(object, json_pack("{s:i, s:i, s:i}", "burst_size", (int)message->burst_size,
+                                                 "burst_interval_ms", (int)message->burst_interval_ms,
+                                                 "control_timer_ms", (int)message->control_timer_ms));
     } else if (message->type == NB_RESEND) {
         packets = json_array();
         for (uint16_t i = 0; i < message->count && i < PACKETS_LISTED_MAX; i++)
@@ -164,7 +163,6 @@ static json_t *packet_data(const uint8_t *bytes, size_t length)
     struct nb_packet packet;
     enum nb_fault fault = nb_decode(bytes, length, &packet);
     json_t *object = json_object();
-    json_t *body;
     if (fault != NB_FAULT_NONE)
         json_object_set_new(object, "fault", json_string(fault_names[fault]));
     if (fault != NB_FAULT_NONE && fault != NB_FAULT_CHECKSUM) {
@@ -175,9 +173,7 @@ static json_t *packet_data(const uint8_t *bytes, size_t length)
                         json_pack("{s:s, s:i, s:i, s:i, s:i}", "packet_type", type_names[packet.type], "version",
                                   (int)packet.version, "length", (int)packet.length, "local_port",
                                   (int)packet.local_port, "foreign_port", (int)packet.foreign_port));
-    body = body_of(&packet);
-    json_object_update(object, body);
-    json_decref(body);
+    json_object_update_new(object, body_of(&packet)); /* if it has one */
     return object;
 }
 

@@ -63,11 +63,6 @@ void report_note(const char *format, ...)
     va_end(arguments);
 }
 
-bool report_is_quiet(void)
-{
-    return is_quiet;
-}
-
 bool report_flush(void)
 {
     return fflush(stdout) == 0 && ferror(stdout) == 0;

@@ -7,7 +7,7 @@
 #include <netblt/types.h>
 
 #include "cli/options/options.h"
-#include "cli/report/json.h"
+#include "cli/report/text.h"
 
 /* What the program's exit code means; documented in docs/netblt.md. */
 enum exit_code {
@@ -26,8 +26,6 @@ void report_begin(const options *given);
 void report_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for what --quiet leaves out. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* --quiet leaves it out, too. */
-bool report_is_quiet(void);
 
 /* One object in a line on stdout, which becomes nobody's. NULL: memory is short. False with errno when stdout takes no
  * more. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Text and JSON that a terminal can show. */
 #ifndef NETBLT_CLI_TEXT_H
 #define NETBLT_CLI_TEXT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +38,20 @@ const char *text_role(enum netblt_role role);
 const char *text_bytes(uint64_t bytes, char to[TEXT_AMOUNT_BYTES]);
 /* "64.8 Mb/s" */
 const char *text_rate(double bits_per_second, char to[TEXT_AMOUNT_BYTES]);
+
+/* ---- JSON: values are made and written with Jansson */
+
+/* Text from the network may hold anything: bytes that are not UTF-8 become U+FFFD. NULL becomes null. */
+json_t *json_text(const char *text);
+/* `value`, or null where it is not known. */
+json_t *json_known(bool known, uint64_t value);
+/* `value`, or null where it is 0. */
+json_t *json_positive(double value);
+/* A whole number, for the format I of json_pack(). */
+#define JSON_WHOLE(value) ((json_int_t)(value))
+
+/* Writes `value` in printable ASCII, so that no character of it steers a terminal or turns what follows, and gives it
+ * up. Errors are those of `to`. */
+void json_print(FILE *to, json_t *value);
 
 #endif

@@ -15,9 +15,8 @@
 #include "cli/perf/perf.h"
 #include "cli/perf/perf_words.h"
 #include "cli/perf/stopwatch.h"
-#include "cli/report/json.h"
 #include "cli/report/text.h"
-#include "cli/transfer/path_sizes.h"
+#include "cli/transfer/parameters.h"
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 

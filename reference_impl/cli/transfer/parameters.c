@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What this end proposes, and to what it restricts a proposal. */
 #include "cli/transfer/parameters.h"
 
 #include <stdio.h>
-
-#include "cli/transfer/path_sizes.h"
 
 /* RFC 998 wants DATA packets to be multiples of 4 bytes (WIRE-05): then no padding is needed but in the last one. */
 #define PACKET_ALIGNMENT_BYTES 4
 /* Loopback's 65536-byte packets make bursts of a megabyte: stay with the largest that real networks have. */
 #define MTU_USED_MAX_BYTES 9000
+/* Without a route Ethernet's size is the best guess. */
+#define MTU_GUESS_BYTES 1500
 /* Without --path: 100 Mb/s by satellite, or 1 Gb/s across a continent. 23 MB for a transfer are nothing today. */
 static const path_hint path_assumed = {.bits_per_second = 1e9, .round_trip_s = 0.06};
 /* Unpaced, the buffers under way are all that holds a sender back: 1 MiB fits into any receiving socket. */
@@ -31,6 +32,88 @@ static const path_hint path_unpaced = {.bits_per_second = 1e9, .round_trip_s = 0
 #define SMALL_BUFFER_BYTES (UINT64_C(1) << 18)
 /* The RESEND count has 16 bits (AMB-17). */
 #define BUFFER_PACKETS_MAX 65535u
+
+#define BUFFER_MIN_BYTES (64 * 1024)
+#define BUFFER_MAX_BYTES (256 * 1024)
+/* So many buffers in a round trip bring so many OKs in it, and each OK may change the rate. */
+#define BUFFERS_PER_ROUND_TRIP 8
+/* More than so many in a round trip do not help: their GOs, OKs and RESENDs share one CONTROL packet until they are
+ * acknowledged (AMB-33). */
+#define BUFFERS_PER_ROUND_TRIP_MAX 40
+#define PRODUCTS_UNDER_WAY 3
+#define BUFFERS_MORE 2
+
+/* Smaller bursts waste wake-ups; larger ones overflow queues. */
+#define BURST_PACKETS_MIN 4
+#define BURST_INTERVAL_MAX_MS 20
+#define RATE_ERROR_GOOD 0.01
+/* A late burst is forgiven by a quarter of its interval, but no more than 1 ms: longer intervals forgive more up to
+ * this one. Not where it would be much of the round trip, which repairs wait for, nor a flood for the queues on the
+ * way. */
+#define FORGIVING_INTERVAL_MS 4
+#define INTERVALS_PER_ROUND_TRIP_MIN 8
+#define FORGIVING_BURST_MAX_PACKETS 100
+
+/* ---- buffers and bursts for a path ---------------------------------------------------------------------------------
+ */
+
+path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size)
+{
+    double product = path->bits_per_second * path->round_trip_s / 8;
+    double target = product / BUFFERS_PER_ROUND_TRIP;
+    double least_for_control = product / BUFFERS_PER_ROUND_TRIP_MAX;
+    double most = least_for_control > BUFFER_MAX_BYTES ? least_for_control : BUFFER_MAX_BYTES;
+    uint32_t bytes;
+    uint32_t packets;
+    double count;
+    if (most > (double)BUFFER_PACKETS_MAX * packet_size)
+        most = (double)BUFFER_PACKETS_MAX * packet_size;
+    bytes = target < BUFFER_MIN_BYTES ? BUFFER_MIN_BYTES : target > most ? (uint32_t)most : (uint32_t)target;
+    packets = bytes / packet_size == 0 ? 1 : bytes / packet_size;
+    bytes = packets * packet_size;
+    count = product * PRODUCTS_UNDER_WAY / bytes + 1 + BUFFERS_MORE; /* + 1: rounded up */
+    if (count * bytes > BUFFER_MEMORY_MAX_BYTES)
+        count = (double)BUFFER_MEMORY_MAX_BYTES / bytes;
+    return (path_buffers){.buffer_size = bytes, .max_buffers = count > 65535 ? 65535 : (uint16_t)count};
+}
+
+/* Packets that fit into `interval_ms`. */
+static double packets_in(const path_hint *path, uint32_t wire_bytes, unsigned interval_ms)
+{
+    return path->bits_per_second / 8 * interval_ms / 1e3 / wire_bytes;
+}
+
+static unsigned shortest_interval_ms(const path_hint *path, uint32_t wire_bytes)
+{
+    bool often = path->round_trip_s * 1e3 >= FORGIVING_INTERVAL_MS * INTERVALS_PER_ROUND_TRIP_MIN;
+    bool small = packets_in(path, wire_bytes, FORGIVING_INTERVAL_MS) <= FORGIVING_BURST_MAX_PACKETS;
+    return often && small ? FORGIVING_INTERVAL_MS : 1;
+}
+
+path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes)
+{
+    path_bursts best = {.size = 1, .interval_ms = 0};
+    double best_error = 2;
+    for (unsigned interval = shortest_interval_ms(path, wire_bytes); interval <= BURST_INTERVAL_MAX_MS; interval++) {
+        double exact = packets_in(path, wire_bytes, interval);
+        double whole = exact >= 65535 ? 65535 : (double)(uint32_t)exact;
+        double error = whole < 1 ? 2 : 1 - whole / exact;
+        if (error < best_error) {
+            best = (path_bursts){.size = (uint16_t)whole, .interval_ms = (uint16_t)interval};
+            best_error = error;
+        }
+        if (whole >= BURST_PACKETS_MIN && best_error < RATE_ERROR_GOOD)
+            break;
+    }
+    if (best.interval_ms == 0) { /* slower than one packet in the longest interval: one packet, as often as it fits */
+        double interval = 1 / packets_in(path, wire_bytes, 1) + 1;
+        best.interval_ms = interval > 65535 ? 65535 : (uint16_t)interval;
+    }
+    return best;
+}
+
+/* ---- packets -------------------------------------------------------------------------------------------------------
+ */
 
 /* Data bytes of the largest packet that an IP packet of `mtu` bytes holds (DATA-14). */
 static uint32_t packet_size_for(size_t overhead_bytes, uint32_t mtu)
@@ -55,6 +138,11 @@ static void set_string(const options *given, netblt_params *params)
 }
 
 /* ---- proposing ------------------------------------------------------------------------------------------------ */
+
+static size_t overhead_to_peer(const station *net)
+{
+    return netblt_encap_overhead_bytes(net->given->encap, netblt_address_family(&net->peer));
+}
 
 static uint32_t packet_on_wire_bytes(const netblt_params *params, size_t overhead_bytes)
 {
@@ -90,7 +178,7 @@ static path_hint expected_path(const options *given, const station *net, const n
     const path_hint *otherwise = unpaced ? &path_unpaced : &path_assumed;
     path_hint path = given->path.given ? given->path : *otherwise;
     if (given->path.measure)
-        path = measured_path(given, net->round_trip_s, otherwise, params, station_overhead_to_peer(net));
+        path = measured_path(given, net->round_trip_s, otherwise, params, overhead_to_peer(net));
     if (path.given && given->rate == NETBLT_RATE_FIXED)
         path.round_trip_s += params->burst_interval_ms / 1e3;
     return path;
@@ -131,7 +219,7 @@ static void propose_bursts(const options *given, size_t overhead_bytes, netblt_p
 static int check_sizes(const options *given, const station *net, const netblt_params *params, netblt_failure *failure)
 {
     uint32_t mtu = net->route.mtu;
-    uint32_t largest = packet_size_for(station_overhead_to_peer(net), mtu);
+    uint32_t largest = packet_size_for(overhead_to_peer(net), mtu);
     if (given->packet_size.given && params->packet_size > largest)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "--packet-size %u: the route to %s carries packets of %u bytes; give at most %u",
@@ -152,7 +240,7 @@ static int check_sizes(const options *given, const station *net, const netblt_pa
 int parameters_propose(const options *given, const station *net, uint64_t transfer_size, netblt_params *params,
                        netblt_failure *failure)
 {
-    size_t overhead_bytes = station_overhead_to_peer(net);
+    size_t overhead_bytes = overhead_to_peer(net);
     const char *what = "";
     path_hint path;
     netblt_params_default(params);
@@ -184,6 +272,14 @@ static uint64_t lower_if_given(uint64_t proposed, optional_number number)
     return number.given ? lower(proposed, number.value) : proposed;
 }
 
+/* Bytes of the largest IP packet that travels whole. The route back decides. */
+static uint32_t mtu_towards(const netblt_path *path)
+{
+    netblt_failure ignored;
+    netblt_route route;
+    return netblt_route_lookup(&path->foreign, &path->local, &route, &ignored) == 0 ? route.mtu : MTU_GUESS_BYTES;
+}
+
 void parameters_limit_memory(uint64_t bytes, netblt_params *limits)
 {
     uint64_t count;
@@ -201,7 +297,8 @@ void parameters_limit_first_buffer(uint64_t taken, netblt_params *limits)
 void parameters_limit(const options *given, enum netblt_role role, const netblt_path *path, uint64_t transfer_size,
                       netblt_params *limits)
 {
-    uint32_t largest = packet_size_for(station_overhead_bytes(given, &path->foreign), station_mtu_towards(path));
+    size_t overhead_bytes = netblt_encap_overhead_bytes(given->encap, netblt_address_family(&path->foreign));
+    uint32_t largest = packet_size_for(overhead_bytes, mtu_towards(path));
     netblt_params defaults;
     netblt_params_default(&defaults);
     limits->packet_size = (uint16_t)lower(lower_if_given(limits->packet_size, given->packet_size), largest);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/transfer/round_trip.h"
-
+/* --path measure: see station.h. */
 #include "cli/report/report.h"
+#include "cli/transfer/station.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 
@@ -95,15 +95,16 @@ int round_trip_measure(station *net)
     struct probe probe = {0};
     netblt_params params;
     netblt_info info;
-    const station_call call = {.role = NETBLT_RECEIVER, /* asks to be sent something: at worst it is */
-                               .params = &params,
-                               .client = &probe_client,
-                               .context = &probe,
-                               .foreign_port = unowned_port(net->given),
-                               .open_timeout_us = patience(net->given)};
+    netblt_open_args args = {.role = NETBLT_RECEIVER, /* asks to be sent something: at worst it is */
+                             .params = &params,
+                             .client = &probe_client,
+                             .context = &probe,
+                             .foreign_port = unowned_port(net->given),
+                             .options = station_connection_options(net, false)};
     netblt_time began_at = netblt_clock_now();
+    args.options.open_timeout_us = patience(net->given);
     netblt_params_default(&params);
-    if (station_connect(net, &call, &probe.connection) != 0)
+    if (station_connect(net, &args, &probe.connection) != 0)
         return -1;
     netblt_get_info(probe.connection, &info);
     wait_for_answer(net, &probe);

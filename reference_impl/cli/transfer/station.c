@@ -308,37 +308,24 @@ netblt_options station_connection_options(const station *net, bool any_order)
     };
 }
 
-int station_connect(station *net, const station_call *call, netblt_connection **connection)
+int station_connect(station *net, netblt_open_args *args, netblt_connection **connection)
 {
     const options *given = net->given;
-    netblt_options how = station_connection_options(net, call->any_order);
-    uint16_t foreign_port = call->foreign_port != 0 ? call->foreign_port : (uint16_t)given->port.value;
+    uint16_t udp_port = given->encap == NETBLT_ENCAP_UDP ? (uint16_t)given->udp_port.value : 0;
     netblt_path path = {
         .local = netblt_link_local(net->link, &net->route.source),
-        .foreign = netblt_address_with_port(&net->peer,
-                                            given->encap == NETBLT_ENCAP_UDP ? (uint16_t)given->udp_port.value : 0),
+        .foreign = netblt_address_with_port(&net->peer, udp_port),
     };
     netblt_failure *failure = net->plan.failure;
-    uint16_t local_port;
     int error;
-    if (netblt_driver_own_any_port(net->driver, &net->route.source, &local_port, failure) != 0)
+    if (netblt_driver_own_any_port(net->driver, &net->route.source, &args->local_port, failure) != 0)
         return -1;
-    how.confirm_end = call->confirm_end;
-    how.ends_in_hash = call->ends_in_hash;
-    if (call->open_timeout_us != 0)
-        how.open_timeout_us = call->open_timeout_us;
-    error = netblt_open(net->endpoint,
-                        &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                            .path = &path,
-                                            .local_port = local_port,
-                                            .foreign_port = foreign_port,
-                                            .role = call->role,
-                                            .unique_id = netblt_random_u32(),
-                                            .params = call->params,
-                                            .client = call->client,
-                                            .context = call->context,
-                                            .options = how},
-                        netblt_clock_now(), connection);
+    args->size = sizeof *args;
+    args->path = &path;
+    args->unique_id = netblt_random_u32();
+    if (args->foreign_port == 0)
+        args->foreign_port = (uint16_t)given->port.value;
+    error = netblt_open(net->endpoint, args, netblt_clock_now(), connection);
     if (error != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot open the transfer: %s", netblt_strerror(error));
     return 0;
@@ -375,29 +362,4 @@ void station_run(station *net)
     while (!net->interrupts.leave && (until = net->plan.next(net->plan.context)) != STATION_OVER)
         station_round(net, until);
     netblt_driver_flush(net->driver);
-}
-
-/* ---- addresses ------------------------------------------------------------------------------------------------ */
-
-/* The route back decides how large a packet may be; without one, Ethernet's size is the best guess. */
-#define MTU_GUESS_BYTES 1500
-
-uint32_t station_mtu_towards(const netblt_path *path)
-{
-    netblt_failure ignored;
-    netblt_route route;
-    if (netblt_route_lookup(&path->foreign, &path->local, &route, &ignored) != 0)
-        return MTU_GUESS_BYTES;
-    return route.mtu;
-}
-
-size_t station_overhead_bytes(const options *given, const netblt_address *foreign)
-{
-    (void)foreign;
-    return netblt_encap_overhead_bytes(given->encap, netblt_address_family(foreign));
-}
-
-size_t station_overhead_to_peer(const station *net)
-{
-    return netblt_encap_overhead_bytes(net->given->encap, netblt_address_family(&net->peer));
 }

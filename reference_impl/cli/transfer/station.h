@@ -7,8 +7,7 @@
 
 #include "cli/options/options.h"
 #include "cli/process/signals.h"
-#include "cli/records/capture.h"
-#include "cli/records/qlog.h"
+#include "cli/records/records.h"
 #include "io/driver.h"
 #include "io/route.h"
 
@@ -54,7 +53,7 @@ typedef struct station {
     bool writable;       /* ... and written */
     netblt_address peer; /* active end only, and the next */
     netblt_route route;
-    double round_trip_s;     /* to the peer, if it was measured (round_trip.h); 0 = not known */
+    double round_trip_s;     /* to the peer, if it was measured (round_trip.c); 0 = not known */
     int wake_fd;             /* an eventfd: threads of this process have news, the next round looks for it */
     unsigned network_errors; /* heard of so far */
     unsigned open_errors;    /* ... that answered our OPENs */
@@ -76,28 +75,18 @@ void station_close(station *net);
 /* `whom` it waits for is for people. 0, or -1 with *plan.failure. */
 int station_listen(station *net, const char *whom, netblt_accept_fn *accept, void *context);
 
-/* Opens a connection to options.host. Zero: as the options say. */
-typedef struct station_call {
-    enum netblt_role role;
-    const netblt_params *params;
-    const netblt_client *client;
-    void *context;
-    bool any_order;
-    bool confirm_end;
-    bool ends_in_hash;
-    uint16_t foreign_port;
-    netblt_time open_timeout_us;
-} station_call;
-/* 0, or -1 with *plan.failure. */
-int station_connect(station *net, const station_call *call, netblt_connection **connection);
+/* Opens a connection to options.host: fills in size, path, local port and unique ID, and the port of the options where
+ * `args` names no foreign port. 0, or -1 with *plan.failure. */
+int station_connect(station *net, netblt_open_args *args, netblt_connection **connection);
 /* netblt_options for a connection of this process. */
 netblt_options station_connection_options(const station *net, bool any_order);
 
-/* Bytes of the largest IP packet towards the foreign end of `path` that travels whole. */
-uint32_t station_mtu_towards(const netblt_path *path);
-/* Of one packet of this process's connections: IP header, UDP header. */
-size_t station_overhead_bytes(const options *given, const netblt_address *foreign);
-/* The same before a peer is known. */
-size_t station_overhead_to_peer(const station *net);
+/* ---- round_trip.c */
+/* --path measure: how far away is the peer? Sets station.round_trip_s, before the transfer is opened, because what is
+ * to be sized with it is proposed in its OPEN. An OPEN for a port that nobody waits at makes a passive end answer
+ * REFUSED at once; RFC 998 does not oblige it to, so a peer that stays silent costs a bounded time, and nothing is
+ * known. 0, or -1 with *station.plan.failure. A signal or an error from the network ends it early; both were told to
+ * whom they concern. */
+int round_trip_measure(station *net);
 
 #endif

@@ -10,7 +10,6 @@
 #include "cli/store/sink.h"
 #include "cli/store/source.h"
 #include "cli/transfer/station.h"
-#include "cli/transfer/summary.h"
 
 /* One file on its way, from the first packet to the last word: send and recv have one (move.c), listen has many
  * (serve.c). Parts:
@@ -19,7 +18,6 @@
 typedef struct transfer {
     station *net;
     enum netblt_role role;
-    bool active;
     const char *name;       /* the file, for people */
     const char *peer;       /* the other end, for people */
     netblt_failure failure; /* what went wrong outside the protocol; kind NONE = nothing */
@@ -45,6 +43,22 @@ typedef struct transfer {
     bool committed;    /* the sink has stored it, and the sender may know */
 } transfer;
 
+/* What came of a transfer. Keys and meanings: docs/netblt.md. */
+typedef struct summary {
+    const char *result; /* netblt_result_name(), or "local-error", "not-supported", "interrupted" */
+    char reason[400];
+    enum netblt_role role;
+    bool active;
+    const char *name; /* the file; NULL when there is none */
+    bool was_opened;  /* info.negotiated counts */
+    netblt_info info;
+    uint64_t bytes;
+    double seconds;                 /* from the first OPEN to the outcome */
+    double steady_seconds;          /* from the first DATA packet to the last buffer */
+    char sha256[DIGEST_TEXT_BYTES]; /* empty when the transfer did not succeed */
+    uint64_t wire_bytes;
+} summary;
+
 /* ---- transfer_client.c */
 /* Its context is the transfer. */
 extern const netblt_client transfer_client;
@@ -65,12 +79,20 @@ bool transfer_is_over(const transfer *work);
 bool transfer_interrupt(transfer *work, bool again);
 
 /* ---- transfer_end.c */
-/* Fills all of *end and answers the exit code. */
+/* Fills all of *end and returns the exit code. */
 enum exit_code transfer_judge(const transfer *work, summary *end);
-enum exit_code transfer_exit_code_of(const netblt_failure *failure);
 /* Fills a summary for what failed before there was a transfer. */
 enum exit_code transfer_judge_failure(const options *given, const netblt_failure *failure, summary *end);
+/* Reports such a failure on stderr and, if it is asked for, as an object. */
+enum exit_code transfer_report_failure(const options *given, const netblt_failure *failure);
 /* 0 when one of them has not been. */
 double transfer_seconds(netblt_time from, netblt_time to);
+/* NULL when memory is short. */
+json_t *summary_object(const summary *end);
+json_t *summary_negotiated(const summary *end);
+/* Two lines for people on stderr. Only for a transfer that succeeded. */
+void summary_print_text(const summary *end);
+/* Bits per second; 0 for no time. */
+double summary_rate(uint64_t bytes, double seconds);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The result of a transfer: who ended it and why, the exit code, text and JSON. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/report/text.h"
 #include "cli/transfer/transfer.h"
 
-enum exit_code transfer_exit_code_of(const netblt_failure *failure)
+static enum exit_code exit_code_of_failure(const netblt_failure *failure)
 {
     switch (failure->kind) {
     case NETBLT_FAILURE_UNREACHABLE:
@@ -79,7 +81,7 @@ static enum exit_code judge(const transfer *work, summary *end)
     if (work->failure.kind != NETBLT_FAILURE_NONE) {
         end->result = failure_result(work->failure.kind);
         snprintf(end->reason, sizeof end->reason, "%s", work->failure.text);
-        return started ? EXIT_CODE_FAILED : transfer_exit_code_of(&work->failure);
+        return started ? EXIT_CODE_FAILED : exit_code_of_failure(&work->failure);
     }
     if (work->interrupted && !complete) {
         end->result = work->finished && work->opened ? netblt_result_name(work->outcome) : "interrupted";
@@ -99,9 +101,10 @@ double transfer_seconds(netblt_time from, netblt_time to)
 enum exit_code transfer_judge(const transfer *work, summary *end)
 {
     const netblt_stats *stats = &work->info.stats;
-    size_t header_bytes = station_overhead_bytes(work->net->given, &work->info.path.foreign);
+    size_t header_bytes =
+        netblt_encap_overhead_bytes(work->net->given->encap, netblt_address_family(&work->info.path.foreign));
     enum exit_code code;
-    *end = (summary){.role = work->role, .active = work->active, .name = work->name};
+    *end = (summary){.role = work->role, .active = !work->net->given->passive, .name = work->name};
     code = judge(work, end);
     if (code != EXIT_CODE_DONE)
         tell_what_is_stored(work, end);
@@ -124,5 +127,66 @@ enum exit_code transfer_judge_failure(const options *given, const netblt_failure
 {
     *end = (summary){.result = failure_result(failure->kind), .role = given->role, .active = !given->passive};
     snprintf(end->reason, sizeof end->reason, "%s", failure->text);
-    return transfer_exit_code_of(failure);
+    return exit_code_of_failure(failure);
+}
+
+/* ---- text and JSON ------------------------------------------------------------------------------------------------
+ */
+
+double summary_rate(uint64_t bytes, double seconds)
+{
+    return seconds > 0 ? (double)bytes * 8 / seconds : 0;
+}
+
+json_t *summary_negotiated(const summary *end)
+{
+    const netblt_params *params = &end->info.negotiated;
+    if (!end->was_opened)
+        return json_null();
+    return json_pack("{s:I, s:I, s:i, s:i, s:i, s:i, s:b, s:o}", "buffer_size", JSON_WHOLE(params->buffer_size),
+                     "packet_size", JSON_WHOLE(params->packet_size), "burst_size", (int)params->burst_size,
+                     "burst_interval_ms", (int)params->burst_interval_ms, "death_timer_s", (int)params->death_timer_s,
+                     "max_buffers", (int)params->max_buffers, "data_checksum", (int)params->data_checksum,
+                     "peer_string", json_text(end->info.peer_string));
+}
+
+json_t *summary_object(const summary *end)
+{
+    const netblt_stats *stats = &end->info.stats; /* all zero without a connection */
+    return json_pack("{s:s, s:o, s:s, s:b, s:I, s:o, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "result", end->result,
+                     "reason", json_text(end->reason), "role", text_role(end->role), "active", (int)end->active,
+                     "bytes", JSON_WHOLE(end->bytes), "sha256", json_text(end->sha256[0] == '\0' ? NULL : end->sha256),
+                     "seconds", end->seconds, "goodput_bps", summary_rate(end->bytes, end->seconds), "steady_bps",
+                     summary_rate(end->bytes, end->steady_seconds), "packets_sent", JSON_WHOLE(stats->packets_sent),
+                     "packets_retransmitted", JSON_WHOLE(stats->data_packets_retransmitted), "data_timeouts",
+                     JSON_WHOLE(stats->data_timeouts), "wire_bytes", JSON_WHOLE(end->wire_bytes), "negotiated",
+                     summary_negotiated(end));
+}
+
+void summary_print_text(const summary *end)
+{
+    const netblt_stats *stats = &end->info.stats;
+    bool sender = end->role == NETBLT_SENDER;
+    char printable[256];
+    char rate[TEXT_AMOUNT_BYTES];
+    fprintf(stderr, "%s %s: %" PRIu64 " bytes in %.3f s (%s)", sender ? "sent" : "received",
+            text_printable(end->name, printable, sizeof printable), end->bytes, end->seconds,
+            text_rate(summary_rate(end->bytes, end->seconds), rate));
+    if (sender)
+        fprintf(stderr, ", %" PRIu64 " packets, %" PRIu64 " retransmitted\n", stats->packets_sent,
+                stats->data_packets_retransmitted);
+    else
+        fprintf(stderr, ", %" PRIu64 " packets, %" PRIu64 " RESENDs sent, %" PRIu64 " data timeouts\n",
+                stats->packets_received, stats->resends_sent, stats->data_timeouts);
+    fprintf(stderr, "sha256 %s\n", end->sha256);
+}
+
+enum exit_code transfer_report_failure(const options *given, const netblt_failure *failure)
+{
+    summary end;
+    enum exit_code code = transfer_judge_failure(given, failure, &end);
+    report_error("%s", end.reason);
+    if (given->json)
+        report_object(summary_object(&end));
+    return code;
 }
