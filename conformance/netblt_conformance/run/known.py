@@ -71,4 +71,5 @@ def _stale(number: int, entry: _Entry, settled: list[Keyed], adapter: Adapter, e
 
 
 def _of_entry(name: str, requirements: list[str], entry: _Entry, verdict: Verdict, why: str) -> Result:
-    return Result(name, requirements, entry.failure.role or "all", verdict, why, origin=Origin.KNOWN, cause=Cause.SUITE)
+    role, observed = entry.failure.role or "all", {KNOWN: entry.failure.url}
+    return Result(name, requirements, role, verdict, why, observed=observed, origin=Origin.KNOWN, cause=Cause.SUITE)
