@@ -22,6 +22,7 @@ FLOORS = (
     ("commands",),
     ("mutants", "doctor", "watch"),
     ("run", "check"),
+    ("baseline",),
     ("cases", "sweep", "report"),
     ("reference",),
     ("peer", "judges"),

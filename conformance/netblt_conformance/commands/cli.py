@@ -48,6 +48,7 @@ COMMANDS = {
         "watch.command:add_options",
         "watch.command:command_watch",
     ),
+    "diff": Command("compare the results of two runs", "baseline.command:add_options", "baseline.command:command_diff"),
     "list": Command(
         "list the cases and their requirements", "commands.options:list_options", "commands.commands:command_list"
     ),
@@ -114,6 +115,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _expected_errors() -> tuple[type[Exception], ...]:
     """Errors whose text tells the user what to do. Only looked up when something was raised."""
     from netblt_conformance.adapter.adapter import AdapterError
+    from netblt_conformance.baseline.records import RecordError
     from netblt_conformance.common.errors import HarnessError, JudgeError, LinkUnavailableError
     from netblt_conformance.mutants.mutants import MutantError
     from netblt_conformance.run.selection import SelectionError
@@ -126,6 +128,7 @@ def _expected_errors() -> tuple[type[Exception], ...]:
         MutantError,
         HarnessError,
         JudgeError,
+        RecordError,
         ScheduleFileError,
     )
 

@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from netblt_conformance.baseline import records
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.commands.explain import explain
 from netblt_conformance.common import paths
@@ -71,6 +72,7 @@ class NoLink(LinkFactory):
 
 
 def command_run(options: argparse.Namespace) -> int:
+    baseline = records.read(options.baseline) if options.baseline is not None else None
     dialect = BY_NAME[options.profile]
     chosen = target.choose(options.link, options.adapter, options.iut_library)
     _refuse_foreign_options(options, chosen.link)
@@ -86,7 +88,7 @@ def command_run(options: argparse.Namespace) -> int:
         options.report,
         dialect=dialect,
     )
-    return with_cases(lambda loaded: _run(options, plan, loaded))
+    return with_cases(lambda loaded: _run(options, plan, loaded, baseline))
 
 
 def _refuse_foreign_options(options: argparse.Namespace, link: str) -> None:
@@ -99,7 +101,7 @@ def _refuse_foreign_options(options: argparse.Namespace, link: str) -> None:
         raise target.TargetError("--delay-ms is for --link sim and --link pipe; the link wire has the real delay")
 
 
-def _run(options: argparse.Namespace, plan: Plan, loaded: Loaded) -> int:
+def _run(options: argparse.Namespace, plan: Plan, loaded: Loaded, baseline: records.Record | None) -> int:
     cases, selection = _checked(loaded), plan.selection
     sweep = wanted_sweep(options, plan)
     untested = selection.check([*loaded.candidates(), *sweep_candidates()], catalogue.requirements())
@@ -113,7 +115,7 @@ def _run(options: argparse.Namespace, plan: Plan, loaded: Loaded) -> int:
             f"netblt-conformance list --profile {plan.dialect.name}"
         )
     plan.factory.check()
-    listener = Listener(plan, keys, cases, options)
+    listener = Listener(plan, keys, cases, options, baseline=baseline)
     for identifier in untested:
         why = catalogue.requirements()[identifier].untested or "no case tests this requirement yet"
         row = Result("no case", [identifier], "all", Verdict.NA, why)

@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance.baseline.command import add_ci_options
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.packets.dialect import BY_NAME, RFC998
 from netblt_conformance.run.selection import Share
@@ -107,6 +108,13 @@ def run_options(parser: argparse.ArgumentParser) -> None:
         text = f"{what} also to FILE (default: standard output, instead of the table)"
         parser.add_argument(name, nargs="?", const="-", metavar="FILE", help=text)
     parser.add_argument("--strict", action="store_true", help="a should that does not hold fails (WARN becomes FAIL)")
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="RESULTS",
+        help="an earlier results.jsonl, or report folder: only what fails now and did not fail there fails the run",
+    )
+    add_ci_options(parser)
     volume = parser.add_mutually_exclusive_group()
     volume.add_argument("-v", "--verbose", action="store_true", help="every case as it ends")
     volume.add_argument("-q", "--quiet", action="store_true", help="only what is not a pass, and the summary")

@@ -19,10 +19,13 @@ ALL_ROLES = "all"
 _Kind = tuple[Origin, Verdict, str, str, tuple[tuple[str, str], ...]]
 
 
+def role_of(row: Result) -> str:
+    """The role that what was seen aside is counted for."""
+    return ALL_ROLES if row.requirement.partition("-")[0] in FORMAT_AREAS else row.role
+
+
 def _kind(row: Result) -> _Kind:
-    area = row.requirement.partition("-")[0]
-    role = ALL_ROLES if area in FORMAT_AREAS else row.role
-    return row.origin, row.verdict, row.requirement, role, tuple(sorted(row.observed.items()))
+    return row.origin, row.verdict, row.requirement, role_of(row), tuple(sorted(row.observed.items()))
 
 
 def merged(results: Sequence[Result]) -> list[Result]:

@@ -38,12 +38,12 @@ def _outcome(element: ET.Element, result: Result) -> None:
         ET.SubElement(element, "skipped", message=f"{result.verdict.label}: {wording.reason(result)}")
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """(name, text): JUnit's properties hold no tables."""
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """(name, text) of everything but lists: JUnit's properties hold no tables."""
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
+            yield from flat(value, f"{prefix}{name}.")
+        elif not isinstance(value, list):
             yield f"{prefix}{name}", str(value)
 
 
@@ -63,8 +63,7 @@ def junit(header: dict[str, Any], results: Sequence[Result], times: Times = Time
     suite.set("skipped", str(sum(result.verdict in (Verdict.NA, Verdict.INCONC) for result in results)))
     suite.set("time", f"{times.run_s:.6f}")
     properties = ET.SubElement(suite, "properties")
-    flat = {key: value for key, value in header.items() if not isinstance(value, list)}
-    for key, text in _flat({"layout": LAYOUT_VERSION, **flat}):
+    for key, text in flat({"layout": LAYOUT_VERSION, **header}):
         ET.SubElement(properties, "property", name=key, value=text)
     for result in results:
         arm = "" if result.arm == "stimulus" else f" ({result.arm})"

@@ -73,6 +73,16 @@ def _stale(number: int, entry: _Entry, settled: list[Keyed], adapter: Adapter, e
 
 
 def _of_entry(name: str, requirements: list[str], entry: _Entry, verdict: Verdict, why: str) -> Result:
-    role = entry.failure.role or "all"
+    role, observed = entry.failure.role or "all", {KNOWN: entry.failure.url}
     expected = "a failure, as the adapter file states"
-    return Result(name, requirements, role, verdict, why, origin=Origin.KNOWN, cause=Cause.SUITE, expected=expected)
+    return Result(
+        name,
+        requirements,
+        role,
+        verdict,
+        why,
+        observed=observed,
+        origin=Origin.KNOWN,
+        cause=Cause.SUITE,
+        expected=expected,
+    )

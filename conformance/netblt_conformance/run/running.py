@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance import __version__
+from netblt_conformance.baseline import records
+from netblt_conformance.baseline.command import deliver_to_ci, show
+from netblt_conformance.baseline.compare import Comparison, compare
+from netblt_conformance.baseline.document import document
 from netblt_conformance.common.errors import JudgeError, LinkUnavailableError
 from netblt_conformance.common.verdicts import (
     FIRST_TRANSFER,
@@ -59,8 +63,11 @@ class Listener:
         options: argparse.Namespace,
         *,
         live: bool = True,
+        baseline: records.Record | None = None,
     ) -> None:
-        """`live`: likely causes are printed while the run goes on, on a link that takes real time."""
+        """`live`: likely causes are printed while the run goes on, on a link that takes real time. `baseline`: the run
+        that this one is compared with."""
+        self.baseline = baseline
         self.plan = plan
         self.keys = keys
         self.place = {key: number for number, key in enumerate(keys)}
@@ -169,6 +176,7 @@ class Listener:
             "schedule": {**plan.factory.schedule, "random sweeps": str(getattr(self.options, "sweep_random", 0) or 0)},
             "versions": self.versions,
             "select": self.options.select,
+            "roles": ",".join(map(str, plan.roles)),
             "strict": bool(self.options.strict),
             "complete": not self.interrupted,
             "observed": dict(sorted(self.observed.items())),
@@ -317,6 +325,10 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     likely, results = likely_causes(found), alike.merged(found)
     base = listener.command
     header = {**listener.header(), "causes": [causes.to_json(cause, base) for cause in likely]}
+    record = records.of_run(str(plan.report / files.JSON_LINES), header, results)
+    since = compare(listener.baseline, record) if listener.baseline is not None else None
+    if since is not None:
+        header["baseline"] = document(since)
     times = files.Times(seconds, listener.real_s)
     files.write(plan.report, header, results, times)
     render.write(
@@ -333,6 +345,7 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     options = listener.options
     used = deliver(files.json_lines(header, results), options.json_lines)
     used |= deliver(files.junit(header, results, times), options.junit)
+    used |= deliver_to_ci(options, record, since)
     _print_report(
         listener,
         results,
@@ -341,7 +354,18 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
         sys.stderr if used else sys.stdout,
         causes.lines(likely, listener.observed, base),
     )
-    return ExitCode.COULD_NOT_RUN if listener.interrupted else exit_code(results)
+    if since is not None:
+        print(file=sys.stderr if used else sys.stdout)
+        show(since, verbose=options.verbose, to_stderr=used)
+    return ExitCode.COULD_NOT_RUN if listener.interrupted else _status(results, since)
+
+
+def _status(results: list[Result], since: Comparison | None) -> ExitCode:
+    """With a baseline only new failures fail the run; the others count as a should that does not hold."""
+    if since is None or since.fails:
+        return exit_code(results)
+    excused = [r.noted(verdict=Verdict.WARN) if r.verdict is Verdict.FAIL else r for r in results]
+    return exit_code(excused)
 
 
 def _print_report(
