@@ -123,10 +123,16 @@ def transfer(seed: int = 1, buffers: int = 4, packets: int = 10, loss: float = 0
         "expected": "CONTROL with GO #4, OK #5",
         "observed": "CONTROL with OK #5 alone",
         "excuses": ["the packet may have been lost: excluded, because both ends were captured"],
-        "tree": "NETBLT CONTROL\n    Checksum: 0x1234 [correct]\n    Length: 24",
+        "tree": _tree(path.random),
         "schedule": "drop nth=2 OK",
         "sentence": "The implementation under test as active-receiver violates CTRL-04, decided by frame 13.",
     }
+
+
+def _tree(lots: random.Random) -> str:
+    """As long as what tshark prints of a CONTROL packet."""
+    fields = [f"    field {number} of the packet: {lots.randrange(1 << 32):#010x} ({number})" for number in range(45)]
+    return "\n".join(["NETBLT CONTROL", *fields])
 
 
 def run(rows: int, failures: int) -> tuple[list[Result], dict[int, Detail]]:

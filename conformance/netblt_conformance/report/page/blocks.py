@@ -74,6 +74,7 @@ def pack(details: Iterable[tuple[int, Detail]], budget: int = BUDGET_CHARACTERS)
         own = {key: value for key, value in detail.items() if key not in SHARED}
         if shared and packer.characters > budget * _PACKETS_SHARE:
             shared, left_out = {}, left_out + 1
+            own.pop("tree", None)
             own |= {"no_events": _WITHOUT_PACKETS, "deciding": -1}
         places[number] = tuple(packer.add(part) for part in (shared, own) if part)
     packer.finish()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import markupsafe
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
@@ -114,14 +115,20 @@ def _cause_rows(
         yield CauseRow(causes_text.shown(cause, base), by_evidence.get(evidence(cause.first), ""))
 
 
+def _asset(name: str) -> markupsafe.Markup:
+    """A style sheet or script as it is."""
+    return markupsafe.Markup((ASSETS / name).read_text(encoding="utf-8"))
+
+
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ASSETS),
-        autoescape=lambda name: name is not None and name.endswith(".jinja"),  # not the style sheet and the script
+        autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["asset"] = _asset
     environment.filters["css"] = css
     environment.filters["reason"] = wording.reason
     return environment

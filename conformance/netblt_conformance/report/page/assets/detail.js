@@ -64,7 +64,7 @@ class DetailView {
       make("h2", {}, mark, " ", names.map((id) => `${id}${known[id] ? ` ${known[id].title}` : ""}`).join("; ") || label),
       make("p", { class: "label" }, label, role ? ` · ${role}` : ""),
       make("p", { class: "sentence" }, this.detail.sentence),
-      names.filter((id) => known[id]).map((id) => make("p", { class: "rule" }, make("b", {}, id), " ", known[id].text, " ", make("span", { class: "section" }, known[id].section))));
+      names.filter((id) => known[id] && known[id].text !== this.detail.expected).map((id) => make("p", { class: "rule" }, make("b", {}, id), " ", known[id].text, " ", make("span", { class: "section" }, known[id].section))));
   }
 
   beside() {

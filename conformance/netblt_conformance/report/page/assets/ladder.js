@@ -4,7 +4,7 @@
 const LADDER = {
   row: 17, // px between packets that one end sends, so that their labels can be read
   near: 3, // px between two moments, at least
-  gapPx: 30, // px of a pause
+  gapPx: 36, // px of a pause
   top: 14,
   slope: 9, // px of an arrow whose other end is not known
   character: 6.4, // px
@@ -75,7 +75,7 @@ class Ladder {
     for (const moment of moments) {
       const passed = before === null ? 0 : moment.time - before;
       if (passed >= pause && onTheWay === 0) {
-        this.pauses.push({ y: y + 12, us: passed });
+        this.pauses.push({ y: y + 9, us: passed });
         y += LADDER.gapPx;
       } else if (passed > 0) y += Math.min(LADDER.row, LADDER.near * (1 + Math.log2(1 + passed / pause)));
       if (moment.event.sent_us !== null && moment.event.arrived_us !== null) onTheWay += moment.ends ? -1 : 1;
@@ -96,7 +96,7 @@ class Ladder {
       if (place.from === null) place.from = place.to ?? y;
       place.timed = Math.abs(place.from - timed) >= 10;
       if (place.timed) timed = place.from;
-      if (event.sent_us === null && place.to !== null) place.to = place.from + LADDER.slope;
+      if (event.sent_us === null && place.to !== null) place.from = place.to - LADDER.slope;
       if (place.to === null) place.to = place.from + LADDER.slope;
       place.top = Math.min(place.from, place.to) - LADDER.row;
       place.bottom = Math.max(place.from, place.to) + LADDER.row;

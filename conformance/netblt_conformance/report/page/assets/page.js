@@ -28,11 +28,8 @@ const page = {
   go(changes, replace = false) {
     const wanted = this.wanted();
     for (const [name, value] of Object.entries(changes)) value ? wanted.set(name, value) : wanted.delete(name);
-    const address = `#${wanted}`;
-    if (replace) {
-      history.replaceState(null, "", address);
-      this.follow();
-    } else location.hash = address;
+    history[replace ? "replaceState" : "pushState"](null, "", `#${wanted}`);
+    this.follow();
   },
 
   /** Shows what the address says. */
