@@ -12,7 +12,7 @@ from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.packets import captures
 from netblt_conformance.packets.captures import CapturedPacket, Way
 from netblt_conformance.packets.packets import Packet, Type
-from netblt_conformance.trace import connections, infer
+from netblt_conformance.trace import connections, infer, position
 from netblt_conformance.trace.connections import Connection
 from netblt_conformance.trace.draft import Draft, finish, senders
 from netblt_conformance.trace.frames import Frame, frames
@@ -36,10 +36,10 @@ def build(
     *,
     delay_ns: int | None = None,
     under_test: str = "",
-    position: Position = Position.UNKNOWN,
+    place: Position = Position.UNKNOWN,
 ) -> Trace:
     """The connection that frame `deciding` is of; 0: the longest one. `delay_ns`: what each packet takes one way on a
-    link in virtual time, which loses nothing. `under_test`: IP address of the implementation. `position`: of the
+    link in virtual time, which loses nothing. `under_test`: IP address of the implementation. `place`: of the
     capture, where it is known."""
     found = frames(captured)
     names = {frame.interface for frame in found}
@@ -49,7 +49,7 @@ def build(
     if names == {TESTER} and any(frame.way is not Way.UNKNOWN for frame in found):
         return _case(found, deciding, delay_ns)
     here = [frame for frame in found if frame.interface == _interface(found, deciding)]
-    return _one_point(here, deciding, under_test, position)
+    return _one_point(here, deciding, under_test, place)
 
 
 def _interface(found: Sequence[Frame], deciding: int) -> str:
@@ -110,9 +110,9 @@ def _case(found: list[Frame], deciding: int, delay_ns: int | None) -> Trace:
             draft.remarks.append(_whose(frame))
         drafts.append(draft)
     if delay_ns is None:
-        infer.fates([draft for draft in drafts if not draft.foreign], at=1 - iut)
-    position = Position.BOTH if delay_ns is not None else (Position.SECOND, Position.FIRST)[iut]
-    return _finished(drafts, one, _IUT, position, ())
+        infer.fates([draft for draft in drafts if not draft.foreign])
+    place = Position.BOTH if delay_ns is not None else (Position.SECOND, Position.FIRST)[iut]
+    return _finished(drafts, one, _IUT, place, ())
 
 
 def _travelled(draft: Draft, delay_ns: int) -> None:
@@ -136,27 +136,28 @@ def _whose(frame: Frame) -> str:
 # ---- one capture point ----
 
 
-def _one_point(found: list[Frame], deciding: int, under_test: str, position: Position) -> Trace:
+def _one_point(found: list[Frame], deciding: int, under_test: str, place: Position) -> Trace:
     one = connections.chosen(found, deciding)
     if not one.frames:
         return EMPTY
     ends = _ends(one)
-    position, notes = infer.position(one.frames, ends[0][0], position)
-    at = {Position.FIRST: 0, Position.SECOND: 1}.get(position)
-    drafts = []
-    for frame in one.frames:
-        source = 0 if _is_of(frame, ends[0]) else 1
-        draft = Draft(source, frame)
-        draft.remarks += frame.comments
-        if at is not None and source != at:
-            draft.arrived_frame, draft.arrived_ns = frame.number, frame.time_ns
+    names = f"{ends[0][0]} port {ends[0][1]}", f"{ends[1][0]} port {ends[1][1]}"
+    drafts = [Draft(0 if _is_of(frame, ends[0]) else 1, frame, remarks=list(frame.comments)) for frame in one.frames]
+    why = ""
+    if place is Position.UNKNOWN:
+        place, why = position.position(drafts, names)
+    at = {Position.FIRST: 0, Position.SECOND: 1}.get(place)
+    for draft in drafts:
+        if at is not None and draft.source != at:
+            draft.arrived_frame, draft.arrived_ns = draft.frame.number, draft.frame.time_ns
             draft.settle(Fate.ARRIVED, Known.CAPTURED)
         else:
-            draft.sent_frame, draft.sent_ns = frame.number, frame.time_ns
-        drafts.append(draft)
-    infer.copies(drafts)
-    infer.fates(drafts, at=at)
-    return _finished(drafts, one, under_test, position, notes)
+            draft.sent_frame, draft.sent_ns = draft.frame.number, draft.frame.time_ns
+    position.copies(drafts)
+    notes = [why] if why else []
+    notes += position.order(drafts, names)
+    infer.fates(drafts)
+    return _finished(drafts, one, under_test, place, notes)
 
 
 def _is_of(frame: Frame, end: tuple[str, int]) -> bool:

@@ -28,6 +28,7 @@ class Draft:
     copy_of: Draft | None = None
     late: bool = False
     remarks: list[str] = field(default_factory=list)
+    doubtful: bool = False  # something speaks against its arrival, and it is not proof
     foreign: bool = False  # of no connection, or of another one
 
     @property
@@ -47,10 +48,20 @@ class Draft:
             if why:
                 self.remarks.append(why)
 
+    def doubt(self, why: str) -> None:
+        """It may have been lost."""
+        self.doubtful = True
+        self.remarks.append(why)
+
 
 def readable(packet: Packet) -> bool:
     """Whether the end that gets it can read it."""
     return packet.error is None and packet.type is not None and packet.checksum_good
+
+
+def has_bad_data(packet: Packet) -> bool:
+    """Whether the data checksum is wrong. Asked only where data checksums are on."""
+    return packet.is_data and data_checksum(packet.data) != packet.data_checksum
 
 
 def terms(drafts: Sequence[Draft]) -> Terms:
@@ -136,7 +147,7 @@ def _damage(drafts: Sequence[Draft], settled: Terms) -> None:
             one.remarks.append("the capture has only its first bytes")
         elif not packet.checksum_good:
             one.remarks.append("its header checksum is wrong")
-        elif settled.data_checksum and packet.is_data and data_checksum(packet.data) != packet.data_checksum:
+        elif settled.data_checksum and has_bad_data(packet):
             one.remarks.append("its data checksum is wrong")
 
 
