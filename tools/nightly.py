@@ -110,6 +110,11 @@ def paths(_given: argparse.Namespace) -> list[Command]:
     return [[str(BUILD / "bin" / "netblt-paths"), "--seeds", "3"]]
 
 
+def two_captures(given: argparse.Namespace) -> list[Command]:
+    program = ROOT / "conformance" / "nightly" / "two_captures.py"
+    return [[str(VENV / "python"), str(program), "1000", "--seed", str(given.first_seed)]]
+
+
 def experiments(_given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "experiments.py")]]
 
@@ -156,6 +161,8 @@ JOBS = [
     Job("conformance", "every case on the links sim, pipe and wire", HOUR_S, conformance, keep_going=True),
     Job("wire-repeated", "the wire link 20 times: every verdict the same; three times more beside four busy loops",
         3 * HOUR_S, wire_repeated, keep_going=True),
+    Job("two-captures", "captures of both ends of 1000 transfers, paired, beside what the flakeway did", HOUR_S,
+        two_captures),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
         2 * HOUR_S, broken_programs),
     Job("mutants", "every wrong variant must be found", HOUR_S,

@@ -34,6 +34,7 @@ _NANOSECONDS = 10**9
 _DEFAULT_RESOLUTION = 6  # the format's default: microseconds
 _POWER_OF_TWO = 0x80
 _IPV4_SOURCE = slice(12, 16)
+_CHUNK_BYTES = 32 << 20
 
 
 class BrokenCaptureError(JudgeError):
@@ -243,14 +244,22 @@ def _interface(block: Any, number: int) -> Interface:
 
 def _items(path: Path) -> Iterator[tuple[Item, int]]:
     """What is in a file, each with the byte behind its block."""
-    stream, data = CaptureStream(), path.read_bytes()
+    stream = CaptureStream()
     try:
-        for item in stream.feed(data):
-            yield item, stream.consumed
+        with path.open("rb") as file:
+            while data := file.read(_CHUNK_BYTES):
+                for item in stream.feed(data):
+                    yield item, stream.consumed
     except BrokenCaptureError as error:
         raise BrokenCaptureError(f"{path}: {error}") from None
-    if not data or not stream.between_blocks:
+    if not stream.consumed or not stream.between_blocks:
         raise BrokenCaptureError(f"{path}: truncated: the pcapng block at byte {stream.consumed} is not complete")
+
+
+def items(path: Path) -> Iterator[Item]:
+    """Interfaces, packets and statistics of a capture file, in its order. Raises BrokenCaptureError as read() does."""
+    for item, _end in _items(path):
+        yield item
 
 
 def read(path: Path) -> Iterator[CapturedPacket]:
