@@ -314,7 +314,7 @@ def test_times_of_other_links_or_of_failures_are_not_compared() -> None:
 
 def test_the_text_keeps_to_80_columns_and_counts_what_it_leaves_out() -> None:
     before = [row(P, f"a_case_with_a_long_name_{number}") for number in range(2 * text.SHOWN_MAX)]
-    found = compared(before, [dataclasses.replace(one, verdict=F, reason="why " * 40) for one in before])
+    found = compared(before, [dataclasses.replace(one, verdict=F, seen="why " * 40, expected="something else") for one in before])
     short, all_of_it = (text.lines(found, False, everything=everything) for everything in (False, True))
     assert max(map(len, "\n".join(all_of_it).split("\n"))) <= 80
     assert "\n".join(short).count("before: PASS") == text.SHOWN_MAX

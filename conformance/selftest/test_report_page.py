@@ -110,9 +110,9 @@ def test_each_result_gets_the_texts_that_its_verdict_needs(tmp_path: Path) -> No
     (tmp_path / "sweep.x.toml").write_text('rules = ["drop nth=2 OK"]', encoding="utf-8")
     results = [
         Result("passed", ["CTRL-04"], "active-receiver", Verdict.PASS, capture="a.pcapng"),
-        Result("absent", ["CTRL-04"], "active-receiver", Verdict.FAIL, "no OK", capture="a.pcapng", frame=13,
-               cause=Cause.ABSENCE, expected="OK(3)", seen="nothing"),
-        Result("broken", ["CTRL-04"], "active-receiver", Verdict.FAIL, "x", capture="broken.pcapng"),
+        Result("absent", ["CTRL-04"], "active-receiver", Verdict.FAIL, "nothing", capture="a.pcapng", frame=13,
+               cause=Cause.ABSENCE, expected="OK(3)"),
+        Result("broken", ["CTRL-04"], "active-receiver", Verdict.FAIL, "x", expected="y", capture="broken.pcapng"),
         Result("swept", ["DATA-01"], "active-receiver", Verdict.FAIL, capture="sweep.x.pcapng", origin=Origin.SWEEP),
     ]  # fmt: skip
     found = details.of_results(tmp_path, results, ["netblt-conformance", "run"])

@@ -10,6 +10,7 @@ from pathlib import Path
 from netblt_conformance.baseline import text
 from netblt_conformance.baseline.compare import Change, Comparison, Kind
 from netblt_conformance.baseline.records import Record
+from netblt_conformance.common import wording
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.verdicts import GRADED, Result, Verdict
 from netblt_conformance.common.words import printable
@@ -35,7 +36,7 @@ def github_lines(record: Record, found: Comparison | None = None) -> str:
     """A line for each result that the job fails for, those of different requirements first."""
     results = _spread(accused(record, found))
     shown = results if len(results) <= ANNOTATIONS_MAX else results[: ANNOTATIONS_MAX - 1]
-    lines = [_error(text.name(row), f"{row.verdict.label}: {row.reason}{_where(row)}") for row in shown]
+    lines = [_error(text.name(row), f"{row.verdict.label}: {wording.reason(row)}{_where(row)}") for row in shown]
     if len(results) > len(shown):
         lines.append(_error(f"{len(results) - len(shown)} more failures", "the report has all of them"))
     return "".join(line + "\n" for line in lines)
@@ -110,7 +111,7 @@ def _comparison(found: Comparison) -> Iterator[str]:
 
 def _row(row: Result, transition: str) -> tuple[str, ...]:
     """The last cell is the reason."""
-    return row.requirement, row.label.replace("_", " "), row.role, transition, row.reason
+    return row.requirement, row.label.replace("_", " "), row.role, transition, wording.reason(row)
 
 
 def _section(title: str, rows: Sequence[tuple[str, ...]], extra: tuple[str], *, folded: bool) -> list[str]:

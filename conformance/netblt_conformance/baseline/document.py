@@ -9,6 +9,7 @@ from typing import Any
 
 from netblt_conformance.baseline.compare import Change, Comparison, Kind
 from netblt_conformance.baseline.records import Record
+from netblt_conformance.common import wording
 from netblt_conformance.common.verdicts import Result
 
 LAYOUT_VERSION = 1
@@ -60,5 +61,5 @@ def _side(result: Result | None) -> dict[str, Any] | None:
         "due_by": result.due_by,
         "capture": result.capture,
         "frame": result.frame,
-        "reason": result.reason,
+        "reason": wording.reason(result),
     }

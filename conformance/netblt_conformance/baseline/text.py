@@ -9,6 +9,7 @@ from pathlib import Path
 
 from netblt_conformance.baseline.compare import Change, Comparison, Kind, Observation, Parameter, Slower
 from netblt_conformance.baseline.records import Record
+from netblt_conformance.common import wording
 from netblt_conformance.common.verdicts import Result
 from netblt_conformance.common.words import fit, printable
 from netblt_conformance.report import table
@@ -114,7 +115,7 @@ def roles_together(changes: Sequence[Change]) -> list[Change]:
     alike: dict[tuple[str, ...], list[Change]] = {}
     for change in changes:
         row = change.row
-        words = (row.label, row.arm, row.requirement, row.reason, transition(change), _remark(change))
+        words = (row.label, row.arm, row.requirement, wording.reason(row), transition(change), _remark(change))
         alike.setdefault(words, []).append(change)
     return [_of_roles(same) for same in alike.values()]
 
@@ -138,11 +139,11 @@ def _remark(change: Change) -> str:
     if before is None:
         return "before: not in the baseline"
     if change.now is None:
-        return f"before: {before.verdict.label}, {printable(before.reason)}"
+        return f"before: {before.verdict.label}, {printable(wording.reason(before))}"
     if change.kind is Kind.STILL_FAILING and not change.cause_changed:
         return "before: the same"
     other = "another cause: " if change.cause_changed else ""
-    return f"before: {other}{before.verdict.label}" + (f", {printable(before.reason)}" if before.reason else "")
+    return f"before: {other}{before.verdict.label}" + (f", {printable(wording.reason(before))}" if wording.reason(before) else "")
 
 
 def _observation(one: Observation) -> list[str]:
