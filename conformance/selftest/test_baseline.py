@@ -37,8 +37,9 @@ P, W, I, F, E, N = Verdict.PASS, Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Ver
 
 
 def row(verdict: Verdict, case: str = "a_case", role: str = "active-sender", **more: Any) -> Result:
-    why = "" if verdict is P else "why"
-    return Result(case, more.pop("requirements", ["CTRL-04"]), role, verdict, more.pop("reason", why), **more)
+    if verdict is not P:
+        more = {"seen": "why", "expected": "something else", **more}
+    return Result(case, more.pop("requirements", ["CTRL-04"]), role, verdict, **more)
 
 
 def known_failure() -> Result:
@@ -108,7 +109,7 @@ def test_what_only_one_run_has() -> None:
 def test_results_are_matched_by_case_role_and_arm_and_not_by_their_text() -> None:
     before = [row(F, role="active-sender"), row(P, role="passive-sender"), row(P, arm="control")]
     now = [
-        row(F, role="active-sender", reason="in other words", frame=9),
+        row(F, role="active-sender", seen="in other words", frame=9),
         row(F, role="passive-sender"),
         row(P, arm="control"),
     ]
@@ -415,7 +416,7 @@ def test_fields_of_a_newer_suite_do_no_harm(tmp_path: Path) -> None:
 
 
 def test_annotations_name_the_requirement_and_are_escaped() -> None:
-    found = compared([row(P)], [row(F, reason="50 %: a\nb", capture="x.pcapng", frame=6)])
+    found = compared([row(P)], [row(F, seen="50 %: a\nb", capture="x.pcapng", frame=6)])
     assert ci.github_lines(found.now, found) == (
         "::error title=CTRL-04 a case%2C active-sender::FAIL: 50 %25: a b [x.pcapng, frame 6]\n"
     )
@@ -437,7 +438,7 @@ def test_annotations_are_of_new_failures_and_errors_only_and_of_each_requirement
 
 def test_the_summary_is_markdown_in_which_the_text_of_others_does_nothing() -> None:
     hostile = "<img src=x> | `code` [link](https://example.org) \u202e"
-    found = compared([row(P), row(F, "b")], [row(F, reason=hostile), row(P, "b")])
+    found = compared([row(P), row(F, "b")], [row(F, seen=hostile), row(P, "b")])
     summary = ci.summary(found.now, found)
     assert not any(text in summary for text in ("<img", "`", "[link]", "\u202e"))
     table = [line for line in summary.splitlines() if line.startswith("|")]
@@ -450,7 +451,7 @@ def test_the_summary_is_markdown_in_which_the_text_of_others_does_nothing() -> N
 
 
 def test_a_summary_of_very_many_failures_stays_small() -> None:
-    rows = [row(F, f"case_{number}", reason="x" * 9000) for number in range(3000)]
+    rows = [row(F, f"case_{number}", seen="x" * 9000) for number in range(3000)]
     found = compared([dataclasses.replace(one, verdict=P) for one in rows], rows)
     assert len(ci.summary(found.now, found).encode()) < 1 << 20
     assert "2950 more are in the report." in ci.summary(found.now, found)

@@ -30,7 +30,7 @@ TITLES = {
     Kind.NOT_JUDGED: "No longer judged",
     Kind.JUDGED: "Judged now",
     Kind.NEW: "New, not in the baseline",
-    Kind.GONE: "Gone, only in the baseline",
+    Kind.GONE: "Missing now, only in the baseline",
 }
 # Where the names alone say enough.
 _SHORT = (Kind.NEW, Kind.GONE, Kind.JUDGED)
