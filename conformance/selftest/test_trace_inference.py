@@ -13,7 +13,7 @@ from netblt_conformance.common import paths
 from netblt_conformance.packets.captures import CapturedPacket, Interface
 from netblt_conformance.packets.ipv4 import wrap_udp
 from netblt_conformance.packets.packets import Packet
-from netblt_conformance.trace import build, encode
+from netblt_conformance.trace import build, encode, labels
 from netblt_conformance.trace.frames import frames
 from netblt_conformance.trace.model import Event, Fate, Known, Position, Trace
 from selftest.test_trace_network import A, through
@@ -180,6 +180,6 @@ def test_what_is_cut_or_no_packet_at_all_does_not_raise(built_library: Path, tmp
         short = [dataclasses.replace(one, data=one.data[:length], original_length=length) for one in captured]
         row = encode.packets(build.build(short, 7), 7, 300, 100)
         kinds = {event[encode.FIELDS.index("kind")] for event in row["events"]}
-        assert encode.UNREADABLE in kinds
+        assert labels.UNREADABLE in kinds
     assert build.build([]).events == ()
     assert Packet(b"").error is None  # the default; what is read has one

@@ -63,7 +63,7 @@ def _interface(found: Sequence[Frame], deciding: int) -> str:
 
 def _ends(one: Connection) -> tuple[tuple[str, int], tuple[str, int]]:
     """Address and port of both: first the one that opened, or that sent first."""
-    sound = [frame for frame in one.frames if frame.cut or frame.packet.checksum_good]
+    sound = [frame for frame in one.frames if frame.sound]
     for frame in sound:
         if frame.packet.type is Type.OPEN:
             answer = next((one for one in sound if one.packet.type is Type.RESPONSE), None)

@@ -9,8 +9,8 @@ from typing import Any
 
 from netblt_conformance.common.verdicts import Origin, Result
 from netblt_conformance.packets.captures import BrokenCaptureError, CapturedPacket
-from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.trace import build
+from netblt_conformance.trace.labels import kind_of, label, values
 from netblt_conformance.trace.model import End, Event, Trace
 
 FIELDS = (
@@ -30,10 +30,8 @@ FIELDS = (
     "label",
     "remarks",
 )
-UNREADABLE = "?"
 SWEPT = "10.0.0.1"  # the implementation in the captures that a sweep leaves
 _US = 1000  # nanoseconds
-_LISTED = 8  # packets of a RESEND in a label
 
 
 def packets(trace: Trace, frame: int | None, before: int, after: int) -> dict[str, Any]:
@@ -50,7 +48,7 @@ def packets(trace: Trace, frame: int | None, before: int, after: int) -> dict[st
         "fields": list(FIELDS),
         "events": [_row(event) for event in events],
         "messages": {
-            str(place): [_message(message) for message in event.packet.messages]
+            str(place): [values(message) for message in event.packet.messages]
             for place, event in enumerate(events)
             if event.packet.messages
         },
@@ -73,13 +71,6 @@ def index_of(trace: Trace, frame: int | None) -> int:
 def _end(end: End) -> dict[str, Any]:
     address = f"[{end.address}]" if ":" in end.address else end.address
     return {"name": f"{address}:{end.port}", "sends_data": end.sends_data, "under_test": end.under_test}
-
-
-def kind_of(packet: Packet) -> str:
-    """The type as RFC 998 writes it."""
-    if packet.type is None or packet.error is not None:
-        return UNREADABLE
-    return packet.type.name.replace("_", "-")
 
 
 def _row(event: Event) -> list[Any]:
@@ -108,41 +99,6 @@ def _us(moment_ns: int | None) -> float | int | None:
     if moment_ns is None:
         return None
     return moment_ns // _US if moment_ns % _US == 0 else moment_ns / _US
-
-
-def label(packet: Packet) -> str:
-    """What stands at an arrow of the ladder."""
-    kind = kind_of(packet)
-    if kind == UNREADABLE:
-        return str(packet)
-    if packet.is_data:
-        last = " last" if packet.last_buffer else ""
-        return f"{kind} {packet.buffer}/{packet.packet} hs {packet.high_seq}{last}"
-    if packet.type is Type.NULL_ACK:
-        return f"{kind} hs {packet.high_seq}"
-    if packet.type is Type.CONTROL:
-        return ", ".join(map(message_text, packet.messages)) or "CONTROL without messages"
-    return str(packet) if packet.string else kind
-
-
-def message_text(message: Message) -> str:
-    """GO 5#2: a GO for buffer 5 with sequence number 2."""
-    text = f"{message.kind.name} {message.buffer}#{message.seq}"
-    if message.kind is Kind.RESEND:
-        listed = ",".join(map(str, message.packets[:_LISTED]))
-        more = ",..." if len(message.packets) > _LISTED else ""
-        return f"{text} ({listed}{more})"
-    return text
-
-
-def _message(message: Message) -> list[Any]:
-    if message.kind is Kind.RESEND:
-        values = list(message.packets)
-    elif message.kind is Kind.OK:
-        values = [message.burst_size, message.burst_interval_ms, message.control_timer_ms]
-    else:
-        values = []
-    return [message.kind.name, message.seq, message.buffer, values]
 
 
 def connection_filter(trace: Trace) -> str:
