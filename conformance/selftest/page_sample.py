@@ -11,7 +11,7 @@ from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import Origin, Result, Verdict
 from netblt_conformance.report.page import render
 from netblt_conformance.report.page.blocks import Detail
-from netblt_conformance.report.page.events import FIELDS
+from netblt_conformance.trace.encode import FIELDS
 
 HEADER: dict[str, Any] = {
     "suite": "netblt-conformance 0",
@@ -144,19 +144,23 @@ def run(rows: int, failures: int) -> tuple[list[Result], dict[int, Detail]]:
         failed = number < failures
         verdict = (Verdict.FAIL, Verdict.FAIL, Verdict.INCONC, Verdict.WARN)[number % 4] if failed else Verdict.PASS
         rule, role = known[number % len(known)], roles[number % len(roles)]
-        reason = f"expected GO({number}), seen nothing for {number} ms: the control timer ran out" if failed else ""
+        seen = f"nothing for {number} ms, although the control timer ran out" if failed else ""
         origin = (Origin.CASE, Origin.CASE, Origin.MONITOR, Origin.DISSECTOR)[number % 4] if failed else Origin.CASE
-        capture, frame = f"{rule}.case_{number}.{role}.pcapng", 13 if failed else None
+        capture, frame = (
+            f"{rule}.a_case_of_many_whose_name_is_as_long_as_names_of_cases_are.number_{number}.{role}.pcapng",
+            13 if failed else None,
+        )
         results.append(
             Result(
                 f"a_case_of_many: number {number}",
                 [rule],
                 role,
                 verdict,
-                reason,
+                seen,
                 capture=capture,
                 frame=frame,
                 origin=origin,
+                expected=f"GO({number})" if failed else "",
             )
         )
         if failed:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.common.verdicts import Result, Verdict
-from netblt_conformance.report.page import events, render
+from netblt_conformance.report.page import render
+from netblt_conformance.trace import encode
 from selftest import page_sample
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def key_with_losses() -> str:
     """A result of the sample in whose first packets one is lost."""
     results, found = page_sample.run(ROWS, FAILURES)
     names = render.keys(results)
-    fate = events.FIELDS.index("fate")
+    fate = encode.FIELDS.index("fate")
     return next(
         names[number]
         for number, detail in found.items()
@@ -334,7 +335,9 @@ def test_a_phone_shows_verdicts_and_packets_without_scrolling_sideways(browser: 
 
 def test_names_and_reasons_from_outside_are_text(tab: Tab) -> None:
     evil = "</script><img src=x onerror=alert(1)><b>bold"
-    result = Result(evil, ["CTRL-04"], "active-sender", Verdict.FAIL, evil, capture=evil, observed={evil: evil})
+    result = Result(
+        evil, ["CTRL-04"], "active-sender", Verdict.FAIL, evil, capture=evil, observed={evil: evil}, expected=evil
+    )
     found = {0: {**page_sample.transfer(), "sentence": evil, "expected": evil, "command": evil, "tree": evil}}
     found[0]["ends"][0]["name"] = evil
     file = Path(tab.url.removeprefix("file://")).with_name("evil.html")

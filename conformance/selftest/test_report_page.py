@@ -7,22 +7,18 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
-from netblt_conformance.report.page import blocks, details, events, render
+from netblt_conformance.report.page import blocks, details, render
+from netblt_conformance.trace.encode import Reader
 from selftest import page_sample
 from selftest.page_reader import PageReader
 
 FAILED = paths.root() / "pcaps" / "violations" / "ctrl04-new-messages-alone.pcapng"
 MEGABYTES = 1_000_000
-
-
-def rows_of(detail: dict[str, Any]) -> list[dict[str, Any]]:
-    return [dict(zip(detail["fields"], values, strict=True)) for values in detail["events"]]
 
 
 def test_details_come_back_as_they_were_and_shared_packets_are_stored_once() -> None:
@@ -65,31 +61,11 @@ def test_a_thousand_rows_with_900_failures_are_at_most_5_mb() -> None:
     assert len(with_packets) == 900
 
 
-def test_the_packets_of_a_capture_are_events_and_the_deciding_one_is_named() -> None:
-    detail = events.of_capture(FAILED, 13)
-    (deciding,) = [row for row in rows_of(detail) if 13 in (row["sent_frame"], row["arrived_frame"])]
-    assert rows_of(detail)[detail["deciding"]] == deciding
-    assert deciding["label"] == "OK 1#11, GO 9#12"
-    assert detail["messages"][str(detail["deciding"])][1] == ["GO", 12, 9, []]
-    assert len(detail["events"]) == 55
-    assert [end["sends_data"] for end in detail["ends"]].count(True) == 1
-    assert detail["terms"]["buffer_size"] > 0
-
-
-def test_of_a_long_capture_a_window_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "BEFORE", 6)
-    monkeypatch.setattr(events, "AFTER", 3)
-    detail = events.of_capture(FAILED, 13)
-    assert [row["sent_frame"] or row["arrived_frame"] for row in rows_of(detail)] == list(range(7, 17))
-    assert detail["left_out"] == {"before": 6, "after": 39}
-    end = events.of_capture(FAILED, None)
-    assert end["deciding"] == -1
-    assert end["left_out"]["after"] == 0
-
-
 def test_the_sentence_names_who_which_rule_which_frame_and_the_excuses() -> None:
     rule = catalogue.requirements()["CTRL-04"]
-    result = Result("a_case", ["CTRL-04"], "active-receiver", Verdict.FAIL, "CONTROL leaves out #2", frame=13)
+    result = Result(
+        "a_case", ["CTRL-04"], "active-receiver", Verdict.FAIL, "CONTROL leaves out #2", frame=13, expected="#2"
+    )
     said = details.sentence(result, rule, ["it may have been lost: both ends were captured"])
     for part in (
         "as active-receiver",
@@ -110,16 +86,20 @@ def test_each_result_gets_the_texts_that_its_verdict_needs(tmp_path: Path) -> No
     (tmp_path / "sweep.x.toml").write_text('rules = ["drop nth=2 OK"]', encoding="utf-8")
     results = [
         Result("passed", ["CTRL-04"], "active-receiver", Verdict.PASS, capture="a.pcapng"),
-        Result("absent", ["CTRL-04"], "active-receiver", Verdict.FAIL, "nothing", capture="a.pcapng", frame=13,
-               cause=Cause.ABSENCE, expected="OK(3)"),
-        Result("broken", ["CTRL-04"], "active-receiver", Verdict.FAIL, "x", expected="y", capture="broken.pcapng"),
-        Result("swept", ["DATA-01"], "active-receiver", Verdict.FAIL, capture="sweep.x.pcapng", origin=Origin.SWEEP),
+        Result("absent", ["CTRL-04"], "active-receiver", Verdict.FAIL, capture="a.pcapng", frame=13,
+               cause=Cause.ABSENCE, expected="OK(3)", seen="nothing"),
+        Result("broken", ["CTRL-04"], "active-receiver", Verdict.FAIL, "x", capture="broken.pcapng", expected="y"),
+        Result("swept", ["DATA-01"], "active-receiver", Verdict.FAIL, "x", capture="sweep.x.pcapng", expected="y",
+               origin=Origin.SWEEP),
     ]  # fmt: skip
     found = details.of_results(tmp_path, results, ["netblt-conformance", "run"])
     assert sorted(found) == [1, 2, 3]
     assert (found[1]["expected"], found[1]["observed"]) == ("OK(3)", "nothing")
     assert found[1]["deciding"] == 12
-    assert found[1]["filter"].startswith("frame.number == 13 ||")
+    assert found[1]["finding_filter"].startswith("frame.number == 13 ||")
+    assert "netblt.port ==" in found[1]["filter"]
+    deciding = dict(zip(found[1]["fields"], found[1]["events"][12], strict=True))
+    assert 13 in (deciding["sent_frame"], deciding["arrived_frame"])
     assert "--select absent" in found[1]["command"]
     assert "events" not in found[2]
     assert "drop nth=2 OK" in found[3]["schedule"]
@@ -158,5 +138,16 @@ def test_each_own_asset_states_its_licence_and_what_it_is_and_the_page_holds_the
 
 def test_details_are_json_that_a_browser_reads() -> None:
     """NaN and infinity are no JSON."""
-    detail = events.of_capture(FAILED, 13)
+    detail = Reader(FAILED.parent).of_result(
+        Result("x", ["CTRL-04"], "active-receiver", Verdict.FAIL, "x", expected="y", capture=FAILED.name, frame=13)
+    )
     assert json.loads(json.dumps(detail, allow_nan=False)) == detail
+
+
+def test_a_capture_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(details, "CAPTURE_BYTES_MOST", 100)
+    (tmp_path / "a.pcapng").write_bytes(FAILED.read_bytes())
+    result = Result("x", ["CTRL-04"], "active-receiver", Verdict.FAIL, "x", expected="y", capture="a.pcapng", frame=13)
+    (found,) = details.of_results(tmp_path, [result], []).values()
+    assert "events" not in found
+    assert "too large" in found["no_events"]

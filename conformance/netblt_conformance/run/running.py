@@ -50,6 +50,7 @@ from netblt_conformance.sweep.plan import SweepPlan
 # Real time after which a case counts as hung. Virtual cases take milliseconds; real ones wait for real timers.
 VIRTUAL_CASE_LIMIT_S = 60.0
 WIRE_CASE_LIMIT_S = 300.0
+NANOSECONDS_PER_US = 1_000
 
 
 class Listener:
@@ -323,7 +324,7 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     """Writes the report and answers the exit status."""
     found = listener.ordered()
     likely, results = likely_causes(found), alike.merged(found)
-    base = listener.command
+    base, delay_us = listener.command, plan.factory.delay_us
     header = {**listener.header(), "causes": [causes.to_json(cause, base) for cause in likely]}
     record = records.of_run(str(plan.report / files.JSON_LINES), header, results)
     since = compare(listener.baseline, record) if listener.baseline is not None else None
@@ -340,6 +341,7 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
         base=base,
         dissect=not listener.options.no_dissector,
         everything=listener.options.details == "all",
+        delay_ns=None if delay_us is None else delay_us * NANOSECONDS_PER_US,
     )
     listener.progress.clear()
     options = listener.options

@@ -19,7 +19,7 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import NEVER_US
 from netblt_conformance.links.virtual import STUCK_STEPS, SteppedEndpoint
 from netblt_conformance.packets import ipv4
-from netblt_conformance.simlib import Direction, Flakeway, Iut, IutLibrary, IutParams, PcapngWriter
+from netblt_conformance.simlib import CaptureDirection, Direction, Flakeway, Iut, IutLibrary, IutParams, PcapngWriter
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import (
@@ -35,6 +35,7 @@ from netblt_conformance.sweep.one import (
     run,
 )
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
+from netblt_conformance.trace.build import IMPLEMENTATION
 
 REQUIREMENTS = ["DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02"]
 # Crashes and hangs after which the rest of a transfer and role is left alone: it would tell nothing new.
@@ -113,7 +114,9 @@ class _Pair:
         for time_us, packet, sent in self.seen:
             counts[sent] += 1
             ends = (self._here, self._there) if sent else (self._there, self._here)
-            writer.packet(interface, time_us * 1_000, ipv4.wrap(packet, *ends, counts[sent]))
+            way = CaptureDirection.OUTBOUND if sent else CaptureDirection.INBOUND
+            octets = ipv4.wrap(packet, *ends, counts[sent])
+            writer.packet(interface, time_us * 1_000, octets, direction=way)
 
 
 class SteppedSweep:
@@ -211,7 +214,7 @@ class SteppedSweep:
     def _row(self, transfer: Transfer, role: Role, schedules: list[Schedule]) -> list[Result]:
         failures: dict[int, Judgement] = {}
         broken, writer = 0, PcapngWriter()
-        interface = writer.interface("tester")
+        interface = writer.interface(IMPLEMENTATION)
         ran = 0
         for number, schedule in enumerate(schedules):
             one, broke = self._one(transfer, role, number, schedule, writer, interface)
@@ -278,7 +281,7 @@ class SteppedSweep:
     def _keep(self, transfer: Transfer, role: Role, number: int, schedule: Schedule, name: str) -> str:
         """Runs it again for a capture of its own: the same bytes."""
         writer = PcapngWriter()
-        self._one(transfer, role, number, schedule, writer, writer.interface("tester"))
+        self._one(transfer, role, number, schedule, writer, writer.interface(IMPLEMENTATION))
         writer.save(self._report / name.replace("sweep_", "sweep."))
         return name.replace("sweep_", "sweep.")
 

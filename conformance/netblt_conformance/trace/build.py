@@ -21,7 +21,8 @@ from netblt_conformance.trace.network import SIDES, through_network
 
 _NOBODY = End("", 0, None)
 EMPTY = Trace((_NOBODY, _NOBODY), Position.UNKNOWN, Terms(), ())
-TESTER = "tester"  # the interface of the captures of cases and sweeps
+TESTER = "tester"  # the interface of the captures of cases
+IMPLEMENTATION = "implementation"  # of captures at the implementation under test
 _IUT = address_text(IUT_ADDRESS)
 
 
@@ -62,7 +63,7 @@ def _interface(found: Sequence[Frame], deciding: int) -> str:
 
 def _ends(one: Connection) -> tuple[tuple[str, int], tuple[str, int]]:
     """Address and port of both: first the one that opened, or that sent first."""
-    sound = [frame for frame in one.frames if frame.cut or frame.packet.checksum_good]
+    sound = [frame for frame in one.frames if frame.sound]
     for frame in sound:
         if frame.packet.type is Type.OPEN:
             answer = next((one for one in sound if one.packet.type is Type.RESPONSE), None)
@@ -144,7 +145,11 @@ def _one_point(found: list[Frame], deciding: int, under_test: str, place: Positi
     names = f"{ends[0][0]} port {ends[0][1]}", f"{ends[1][0]} port {ends[1][1]}"
     drafts = [Draft(0 if _is_of(frame, ends[0]) else 1, frame, remarks=list(frame.comments)) for frame in one.frames]
     why = ""
-    if place is Position.UNKNOWN:
+    sent = {draft.source for draft in drafts if draft.frame.way is Way.OUTBOUND}
+    if found[0].interface == IMPLEMENTATION and len(sent) == 1:
+        place = (Position.FIRST, Position.SECOND)[sent.pop()]
+        under_test = ends[0 if place is Position.FIRST else 1][0]
+    elif place is Position.UNKNOWN:
         place, why = position.position(drafts, names)
     at = {Position.FIRST: 0, Position.SECOND: 1}.get(place)
     for draft in drafts:

@@ -38,7 +38,7 @@ class _Table:
 
     def add(self, frame: Frame) -> None:
         addresses = frozenset({frame.source, frame.destination})
-        sound = len(frame.packet.raw) >= HEADER_BYTES and (frame.cut or frame.packet.checksum_good)
+        sound = len(frame.packet.raw) >= HEADER_BYTES and frame.sound
         one = self._of(frame, addresses, sound=sound)
         if sound or addresses not in self._latest:
             self._latest[addresses] = one

@@ -41,6 +41,11 @@ class Draft:
         moment = self.sent_ns if self.sent_ns is not None else self.arrived_ns
         return self.frame.time_ns if moment is None else moment
 
+    @property
+    def readable(self) -> bool:
+        """Whether the end that gets it as it is here can read it."""
+        return self.frame.checksum_good and self.packet.error is None and self.packet.type is not None
+
     def settle(self, fate: Fate, known: Known, why: str = "") -> None:
         """Takes a fate where none is known."""
         if self.fate is Fate.UNKNOWN:
@@ -54,11 +59,6 @@ class Draft:
         self.remarks.append(why)
 
 
-def readable(packet: Packet) -> bool:
-    """Whether the end that gets it can read it."""
-    return packet.error is None and packet.type is not None and packet.checksum_good
-
-
 def has_bad_data(packet: Packet) -> bool:
     """Whether the data checksum is wrong. Asked only where data checksums are on."""
     return packet.is_data and data_checksum(packet.data) != packet.data_checksum
@@ -66,7 +66,7 @@ def has_bad_data(packet: Packet) -> bool:
 
 def terms(drafts: Sequence[Draft]) -> Terms:
     """What RESPONSE settled; before there is one, what OPEN proposes."""
-    openings = [one for one in drafts if not one.foreign and readable(one.packet)]
+    openings = [one for one in drafts if not one.foreign and one.readable]
     found = [one for one in openings if one.packet.type is Type.RESPONSE]
     found = found or [one for one in openings if one.packet.type is Type.OPEN]
     if not found:
@@ -145,7 +145,7 @@ def _damage(drafts: Sequence[Draft], settled: Terms) -> None:
             one.remarks.append(f"cannot be read: {packet.error}")
         elif one.frame.cut:
             one.remarks.append("the capture has only its first bytes")
-        elif not packet.checksum_good:
+        elif not one.frame.checksum_good:
             one.remarks.append("its header checksum is wrong")
         elif settled.data_checksum and has_bad_data(packet):
             one.remarks.append("its data checksum is wrong")

@@ -48,7 +48,13 @@ class Frame:
     way: Way
     comments: tuple[str, ...]
     packet_id: int  # of the capture file; 0: none
-    cut: bool = False  # the capture has less of it than was on the wire
+    checksum_good: bool
+    cut: bool  # the capture has less of it than was on the wire
+
+    @property
+    def sound(self) -> bool:
+        """Whether its header can be believed."""
+        return self.cut or self.checksum_good
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +80,22 @@ def _of(one: CapturedPacket) -> Iterator[Frame]:
     ip = _ip(one)
     if ip is None:
         return
-    rest = (ip.identification, ip.hops, one.way, one.comments, one.packet_id, ip.cut)
     for packet in _packets(ip):
-        yield Frame(one.number, one.interface.name, one.time_ns, ip.source, ip.destination, packet, *rest)
+        yield Frame(
+            one.number,
+            one.interface.name,
+            one.time_ns,
+            ip.source,
+            ip.destination,
+            packet,
+            ip.identification,
+            ip.hops,
+            one.way,
+            one.comments,
+            one.packet_id,
+            packet.checksum_good,
+            ip.cut,
+        )
 
 
 def _packets(ip: _Ip) -> Iterator[Packet]:

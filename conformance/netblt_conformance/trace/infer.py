@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from netblt_conformance.oracles.session import after
 from netblt_conformance.packets.packets import Kind, Message, Type
-from netblt_conformance.trace.draft import Draft, has_bad_data, readable, terms
+from netblt_conformance.trace.draft import Draft, has_bad_data, terms
 from netblt_conformance.trace.model import Fate, Known
 from netblt_conformance.trace.position import reactions
 
@@ -61,7 +61,7 @@ def _sides(drafts: Sequence[Draft]) -> tuple[_Side, _Side]:
     times = reactions(drafts)
     sides = _Side(times[0] or 0), _Side(times[1] or 0)
     for one in drafts:
-        if not readable(one.packet) or one.copy_of is not None:
+        if not one.readable or one.copy_of is not None:
             continue
         side = sides[one.source]
         side.all.append(one)

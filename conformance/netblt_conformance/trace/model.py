@@ -97,3 +97,8 @@ class Trace:
     terms: Terms
     events: tuple[Event, ...]
     notes: tuple[str, ...] = field(default=())  # what a reader has to know: "the capture begins in the middle"
+
+    @property
+    def accused(self) -> int | None:
+        """Number of the end under test."""
+        return next((number for number, end in enumerate(self.ends) if end.under_test), None)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from netblt_conformance.oracles.session import after
 from netblt_conformance.packets.packets import Kind, Type
-from netblt_conformance.trace.draft import Draft, readable
+from netblt_conformance.trace.draft import Draft
 from netblt_conformance.trace.model import Position
 
 # What hosts put into the field; each router takes one away.
@@ -26,7 +26,7 @@ def reactions(drafts: Sequence[Draft]) -> tuple[int | None, int | None]:
     count that cannot have been sent before their question arrived."""
     table = _Reactions()
     for one in drafts:
-        if readable(one.packet) and one.copy_of is None and not one.foreign:
+        if one.readable and one.copy_of is None and not one.foreign:
             table.take(one)
     return table.shortest[0], table.shortest[1]
 

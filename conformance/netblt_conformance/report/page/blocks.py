@@ -16,7 +16,7 @@ from typing import Any
 Detail = dict[str, Any]  # what docs/conformance.md calls the detail object
 
 # The keys that belong to a capture and not to one result in it.
-SHARED = ("ends", "position", "terms", "notes", "fields", "events", "messages", "left_out")
+SHARED = ("ends", "position", "terms", "notes", "fields", "events", "messages", "window", "left_out")
 # Of a block before compression: enough for the compressor to find what repeats, quick to inflate.
 BLOCK_BYTES = 128 * 1024
 # Of all blocks: with a thousand rows beside them the page keeps below 5 MB.

@@ -12,11 +12,10 @@ from netblt_conformance.catalogue.catalogue import Requirement
 from netblt_conformance.common import wording
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.verdicts import Origin, Result, Verdict
-from netblt_conformance.packets.captures import BrokenCaptureError
 from netblt_conformance.report import causes as causes_text
-from netblt_conformance.report.page import events
 from netblt_conformance.report.page.blocks import Detail
 from netblt_conformance.report.page.trees import trees
+from netblt_conformance.trace.encode import Reader, expected_text
 
 WORTH_A_LOOK = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONC, Verdict.WARN)
 _SAYS = {
@@ -30,6 +29,8 @@ _SAYS = {
 }
 _REPEATABLE = (Origin.CASE, Origin.MONITOR, Origin.DISSECTOR)
 _NOBODYS = "-"
+# A larger capture is not drawn: reading it takes longer than a report is worth.
+CAPTURE_BYTES_MOST = 20_000_000
 PACKETS_ON_DEMAND = "The packets of what passed are in the capture; with --details all they are shown here too."
 
 # What is done, and of how many.
@@ -50,7 +51,7 @@ def sentence(result: Result, rule: Requirement | None, excuses: Sequence[str] = 
     said = _SAYS[result.verdict]
     about = f"{rule.id}, \u201c{rule.title}\u201d ({rule.section})" if rule else result.requirement or "the case"
     where = f", decided by frame {result.frame}" if result.frame else ""
-    why = wording.reason(result)
+    why = wording.with_notes(result.seen, result.notes)  # what was expected is shown beside it
     without = f" Excluded: {'; '.join(excuses)}." if excuses else ""
     return (
         f"The implementation under test{role} {said} {about}{where}{': ' + why if why else ''}.".replace("..", ".")
@@ -74,10 +75,10 @@ def _texts(result: Result, known: Mapping[str, Requirement], base: Sequence[str]
     fails = result.verdict in WORTH_A_LOOK
     return {
         "sentence": sentence(result, rule),
-        "expected": result.expected or (rule.requirement if fails and rule else ""),
+        "expected": expected_text(result) if fails else "",
         "observed": result.seen if fails else "",
         "excuses": [],
-        "filter": filter_of(result, rule),
+        "finding_filter": filter_of(result, rule),
         "capture": result.capture or "",
         "command": again(result, base),
         "schedule": "",
@@ -104,9 +105,9 @@ def without_packets(
 def _order(results: Sequence[Result], first: Collection[str], *, everything: bool) -> list[int]:
     """Numbers of the results that get details, the most important first. `first`: captures that show a cause."""
 
-    def weight(number: int) -> tuple[bool, bool, int]:
-        one = results[number]
-        return one.verdict not in WORTH_A_LOOK, one.capture not in first, -one.verdict
+    def weight(number: int) -> tuple[bool, bool, int, str]:
+        one = results[number]  # results of one capture follow each other: it is read once
+        return one.verdict not in WORTH_A_LOOK, one.capture not in first, -one.verdict, one.capture or ""
 
     return [n for n in sorted(range(len(results)), key=weight) if everything or results[n].verdict in WORTH_A_LOOK]
 
@@ -120,18 +121,24 @@ def of_results(
     *,
     everything: bool = False,
     dissect: bool = False,
+    delay_ns: int | None = None,
 ) -> dict[int, Detail]:
     """Details by the number of the result, the most important first: of all that did not pass, or of `everything`.
-    `folder` holds the captures. `dissect`: with tshark's view of the deciding frames."""
+    `folder` holds the captures. `dissect`: with tshark's view of the deciding frames. `delay_ns`: what a packet takes
+    one way, on a link in virtual time."""
     known = catalogue.requirements()
     numbers = _order(results, first, everything=everything)
+    reader = Reader(folder, delay_ns)
     found: dict[int, Detail] = {}
     for done, number in enumerate(numbers, 1):
         result = results[number]
-        detail = _texts(result, known, base)
+        texts = _texts(result, known, base)
         if result.capture:
-            detail |= _from_files(folder / result.capture, result)
-        found[number] = detail
+            texts |= _from_files(folder / result.capture, result)
+        drawn = None if texts.get("no_events") else reader.of_result(result)
+        found[number] = {**(drawn or {}), **texts}
+        if drawn:  # only that says which event decided
+            found[number] |= {key: drawn[key] for key in ("deciding", "deciding_frame")}
         progress(done, len(numbers))
     if dissect:
         # The report is complete without; that tshark is missing has its own ERROR.
@@ -141,16 +148,14 @@ def of_results(
 
 
 def _from_files(capture: Path, result: Result) -> Detail:
-    """What the capture of a result shows, and the shrunk schedule beside the capture of a sweep."""
+    """The shrunk schedule beside the capture of a sweep, and why a capture is not drawn."""
     found: Detail = {}
-    if capture.is_file():
-        # A damaged capture is no reason to have no report.
-        with contextlib.suppress(BrokenCaptureError):
-            found |= events.of_capture(capture, result.frame)
     schedule = capture.with_suffix(".toml")
     if result.origin is Origin.SWEEP and schedule.is_file():
         found["schedule"] = schedule.read_text(encoding="utf-8")
         found["command"] = f"netblt-conformance replay {schedule.name}"
+    if capture.is_file() and capture.stat().st_size > CAPTURE_BYTES_MOST:
+        found["no_events"] = "The capture is too large to be drawn here."
     return found
 
 

@@ -209,9 +209,13 @@ def write(
     base: Sequence[str],
     dissect: bool,
     everything: bool = False,
+    delay_ns: int | None = None,
 ) -> None:
     """Writes the page beside the captures of a run. `base`: the command that tests this implementation. `progress`
-    counts the details. `everything`: packets also of what passed."""
+    counts the details. `everything`: packets also of what passed. `delay_ns`: what a packet takes one way, on a link in
+    virtual time."""
     first = {cause["capture"] for cause in header.get("causes", [])}
-    found = details.of_results(folder, results, base, first, progress, everything=everything, dissect=dissect)
+    found = details.of_results(
+        folder, results, base, first, progress, everything=everything, dissect=dissect, delay_ns=delay_ns
+    )
     (folder / NAME).write_text(fit_lines(page(header, results, found, causes, base)), encoding="utf-8")

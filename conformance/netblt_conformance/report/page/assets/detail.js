@@ -64,7 +64,7 @@ class DetailView {
       make("h2", {}, mark, " ", names.map((id) => `${id}${known[id] ? ` ${known[id].title}` : ""}`).join("; ") || label),
       make("p", { class: "label" }, label, role ? ` · ${role}` : ""),
       make("p", { class: "sentence" }, this.detail.sentence),
-      names.filter((id) => known[id] && known[id].text !== this.detail.expected).map((id) => make("p", { class: "rule" }, make("b", {}, id), " ", known[id].text, " ", make("span", { class: "section" }, known[id].section))));
+      names.filter((id) => known[id] && !(this.detail.expected || "").endsWith(known[id].text)).map((id) => make("p", { class: "rule" }, make("b", {}, id), " ", known[id].text, " ", make("span", { class: "section" }, known[id].section))));
   }
 
   beside() {
@@ -83,7 +83,7 @@ class DetailView {
     const { left_out: out = {}, notes = [], position } = this.detail;
     const lines = [...notes];
     const missing = [["before", out.before], ["after", out.after]].filter(([, count]) => count);
-    if (missing.length) lines.push(`Not drawn: ${missing.map(([where, count]) => `${count} packets ${where} these`).join(", ")}; they are in the capture.`);
+    if (missing.length) lines.push(`Not drawn: ${missing.map(([where, count]) => `${count} packets far ${where} the deciding one`).join(", ")}. They are in the capture.`);
     if (position && position !== "unknown") lines.push(`Captured at: ${position}.`);
     const step = (by, words, title) => make("button", { type: "button", title, onclick: () => this.move(by) }, words);
     const bar = make("div", { class: "plot-bar" }, step(-1, "▲", "previous packet: arrow up"), step(1, "▼", "next packet: arrow down"),
@@ -107,10 +107,11 @@ class DetailView {
   }
 
   tools() {
-    const { command, filter, capture, schedule, tree, facts = [], also = [], deciding_frame: frame } = this.detail;
+    const { command, filter, finding_filter: finding, capture, schedule, tree, facts = [], also = [], deciding_frame: frame } = this.detail;
     return make("section", { class: "card tools" }, make("h3", {}, "To look further"),
       command ? copyable("repeat the case", command) : null,
-      filter ? copyable("Wireshark filter", filter) : null,
+      finding ? copyable("Wireshark filter: finding", finding) : null,
+      filter ? copyable("Wireshark filter: connection", filter) : null,
       make("p", {}, "capture: ", capture ? make("a", { href: encodeURI(capture).replace(/^([^/]*):/, "./$1:") }, capture) : "none", frame ? `, frame ${frame}` : ""),
       schedule ? make("details", { open: true }, make("summary", {}, "shrunk schedule"), make("pre", {}, schedule)) : null,
       tree ? make("details", {}, make("summary", {}, `frame ${frame}, decoded`), make("pre", {}, tree)) : null,

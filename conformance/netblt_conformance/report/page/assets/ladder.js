@@ -152,7 +152,7 @@ class Ladder {
       parts.push(line(0, copied ? 0.3 : 0.47), this.cross(x(copied ? 0.34 : 0.5), y(0.5)));
     } else {
       const seen = event.sent_us === null && !copied ? [0.5, 1, 0, 0.5] : [0, 0.5, 0.5, 1];
-      const unsure = event.sent_us === null || event.arrived_us === null || event.fate === "unknown";
+      const unsure = (event.sent_us === null && !copied) || event.arrived_us === null || event.fate === "unknown";
       parts.push(unsure ? [line(seen[0], seen[1]), line(seen[2], seen[3], "unsure")] : line(0, 1));
       parts.push(this.arrow(end, place.to, fromLeft ? 1 : -1));
       if (event.fate === "damaged") parts.push(this.flash(x(0.5), y(0.5)));

@@ -73,7 +73,7 @@ class SequencePlot {
         const y = position(event.buffer, event.packet - this.firstPacket());
         points[event.fate === "lost" ? 2 : has(event, "R") ? 1 : 0].push({ x, y, event });
       }
-      if (event.high_seq !== null && event.high_seq !== undefined && event.fate !== "lost") step(lines[9], x, event.high_seq);
+      if (acknowledges(event) && event.fate !== "lost") step(lines[9], x, event.high_seq);
       for (const [name, , buffer, rest] of event.messages) {
         if (name === "GO") {
           points[3].push({ x, y: position(buffer, 0), event });

@@ -42,6 +42,8 @@ async function detailOf(row) {
 
 const DATA_KINDS = ["DATA", "LDATA"];
 const isData = (event) => DATA_KINDS.includes(event.kind);
+const ACKNOWLEDGING = [...DATA_KINDS, "NULL-ACK"];
+const acknowledges = (event) => ACKNOWLEDGING.includes(event.kind);
 const has = (event, mark) => (event.marks || "").includes(mark);
 
 /** When an event happened at an end (0 or 1), in us; null: not known. */
@@ -87,7 +89,7 @@ function fieldsOf(detail, event) {
   const marks = markWords(event);
   if (marks.length) lines.push(["marks", marks.join(", ")]);
   if (isData(event)) lines.push(["buffer, packet", `${event.buffer}, ${event.packet}`]);
-  if (event.high_seq !== null && event.high_seq !== undefined) lines.push(["acknowledges up to control message", `${event.high_seq}`]);
+  if (acknowledges(event)) lines.push(["acknowledges up to control message", `${event.high_seq}`]);
   if (event.bytes) lines.push(["bytes", `${event.bytes}`]);
   for (const message of event.messages) lines.push(["message", messageWords(message)]);
   for (const remark of event.remarks || []) lines.push(["remark", remark]);
