@@ -315,7 +315,9 @@ def test_times_of_other_links_or_of_failures_are_not_compared() -> None:
 
 def test_the_text_keeps_to_80_columns_and_counts_what_it_leaves_out() -> None:
     before = [row(P, f"a_case_with_a_long_name_{number}") for number in range(2 * text.SHOWN_MAX)]
-    found = compared(before, [dataclasses.replace(one, verdict=F, seen="why " * 40, expected="something else") for one in before])
+    found = compared(
+        before, [dataclasses.replace(one, verdict=F, seen="why " * 40, expected="something else") for one in before]
+    )
     short, all_of_it = (text.lines(found, False, everything=everything) for everything in (False, True))
     assert max(map(len, "\n".join(all_of_it).split("\n"))) <= 80
     assert "\n".join(short).count("before: PASS") == text.SHOWN_MAX
@@ -418,7 +420,7 @@ def test_fields_of_a_newer_suite_do_no_harm(tmp_path: Path) -> None:
 def test_annotations_name_the_requirement_and_are_escaped() -> None:
     found = compared([row(P)], [row(F, seen="50 %: a\nb", capture="x.pcapng", frame=6)])
     assert ci.github_lines(found.now, found) == (
-        "::error title=CTRL-04 a case%2C active-sender::FAIL: 50 %25: a b [x.pcapng, frame 6]\n"
+        "::error title=CTRL-04 a case%2C active-sender::FAIL: 50 %25: a b; expected: something else [x.pcapng, frame 6]\n"
     )
     assert ci.github_lines(found.before, None) == ""
 

@@ -109,13 +109,13 @@ def _opening(open_ones: Sequence[Draft], side: _Side, other: _Side) -> None:
                 break
             if answers is None and later.packet.type is Type.OPEN:
                 if later.frame.time_ns > moment + other.round_ns > moment:
-                    one.settle(Fate.LOST, Known.INFERRED, f"OPEN comes again in frame {later.frame.number}")
+                    one.settle(Fate.LOST, Known.INFERRED, f"OPEN is repeated in frame {later.frame.number}")
                 break
             if answers is None or later.packet.type in answers:
                 one.settle(Fate.ARRIVED, Known.INFERRED, f"answered by frame {later.frame.number}")
                 break
         if again is not None and kind is not Type.RESPONSE and one.fate is Fate.UNKNOWN:
-            one.doubt(f"it, or what answers it, was lost: it comes again in frame {again.frame.number}")
+            one.doubt(f"it, or what answers it, was lost: it is repeated in frame {again.frame.number}")
 
 
 # ---- data ----
@@ -140,7 +140,7 @@ def _one_packet(packet: int, sent: Sequence[Draft], resends: Sequence[_Told], ok
                 continue
             words = f"RESEND #{resend.message.seq} in frame {resend.frame}"
             if packet in resend.message.packets:
-                one.settle(Fate.LOST, Known.INFERRED, f"{words} asks for it")
+                one.settle(Fate.LOST, Known.INFERRED, f"{words} requests it")
                 break
             if packet < max(resend.message.packets, default=0):
                 one.settle(Fate.ARRIVED, Known.INFERRED, f"{words} does not ask for it")
@@ -178,9 +178,9 @@ def _one_control(one: Draft, newest: int, side: _Side, other: _Side) -> None:
         words = f"frame {late.frame.number} acknowledges #{late.packet.high_seq} only"
         one.settle(Fate.LOST, Known.INFERRED, words)
     elif again is not None and (ack is None or ack.frame.time_ns > due_ns):
-        one.doubt(f"it, or its acknowledgement, was lost: it comes again in frame {again.frame.number}")
+        one.doubt(f"it, or its acknowledgement, was lost: it is repeated in frame {again.frame.number}")
     elif again is not None:
-        one.doubt(f"it comes again in frame {again.frame.number}; nothing shows which of them arrived")
+        one.doubt(f"it is repeated in frame {again.frame.number}; nothing shows which of them arrived")
 
 
 def _acknowledgements(open_ones: Sequence[Draft], side: _Side, other: _Side) -> None:

@@ -76,7 +76,7 @@ def position(drafts: Sequence[Draft], names: tuple[str, str]) -> tuple[Position,
         far = [found.isdisjoint(_INITIAL_HOPS) for found in hops]
         for end, place in enumerate((Position.FIRST, Position.SECOND)):
             if near[end] and far[1 - end]:
-                return place, f"captured near {names[end]}: only packets of the other end have passed routers"
+                return place, f"captured near {names[end]}: only packets of the peer have passed routers"
         if all(far):
             return Position.BETWEEN, "captured between the ends: the packets of both have passed routers"
     times = reactions(drafts)
@@ -86,7 +86,7 @@ def position(drafts: Sequence[Draft], names: tuple[str, str]) -> tuple[Position,
         mine, other = times[end], times[1 - end]
         if mine is not None and other is not None and mine * _NEARER_FACTOR < other:
             return Position.UNKNOWN, (
-                f"probably captured near {names[end]}, which answers within {mine / _NS_PER_MS:.3g} ms; the other end "
+                f"probably captured near {names[end]}, which answers within {mine / _NS_PER_MS:.3g} ms; the peer "
                 f"within {other / _NS_PER_MS:.3g} ms"
             )
     return Position.UNKNOWN, ""

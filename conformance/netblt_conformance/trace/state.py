@@ -201,7 +201,7 @@ def _control_timer(view: View) -> Rows:
         for message in event.packet.messages
         if message.kind is Kind.OK and message.control_timer_ms
     ]
-    length = f"about {published[-1]} ms, as its last OK says" if published else "its first value is free (TIMER-01)"
+    length = f"about {published[-1]} ms, as its last OK states" if published else "its first value is free (TIMER-01)"
     may = "" if _above(newest, most) else "; it may have been stopped by an acknowledgement"
     return [["control timer", f"started by {_at(view, controls[-1])}; {length}{may}"]]
 
