@@ -418,9 +418,9 @@ def test_fields_of_a_newer_suite_do_no_harm(tmp_path: Path) -> None:
 
 
 def test_annotations_name_the_requirement_and_are_escaped() -> None:
-    found = compared([row(P)], [row(F, seen="50 %: a\nb", capture="x.pcapng", frame=6)])
+    found = compared([row(P)], [row(F, seen="50 %: a\nb", expected="c", capture="x.pcapng", frame=6)])
     assert ci.github_lines(found.now, found) == (
-        "::error title=CTRL-04 a case%2C active-sender::FAIL: 50 %25: a b; expected: something else [x.pcapng, frame 6]\n"
+        "::error title=CTRL-04 a case%2C active-sender::FAIL: 50 %25: a b; expected: c [x.pcapng, frame 6]\n"
     )
     assert ci.github_lines(found.before, None) == ""
 
