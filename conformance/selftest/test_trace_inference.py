@@ -156,7 +156,7 @@ def test_every_carrier_and_link_gives_the_same_trace(
         (event.source, event.fate, event.repeated) for event in plain.events
     ]
     assert other.terms == plain.terms
-    assert encode.packets(other, captured[4].number, 300, 100)["deciding"] == 4
+    assert encode.packets(other, captured[4].number)["deciding"] == 4
 
 
 def test_a_datagram_of_many_packets_gives_each_of_them() -> None:
@@ -175,10 +175,10 @@ def test_what_is_cut_or_no_packet_at_all_does_not_raise(built_library: Path, tmp
     for length in range(0, 70):
         cut = [dataclasses.replace(one, data=one.data[:length]) for one in captured]
         trace = build.build(cut, 7)
-        encode.packets(trace, 7, 300, 100)
+        encode.packets(trace, 7)
     for length in range(20, 60, 3):
         short = [dataclasses.replace(one, data=one.data[:length], original_length=length) for one in captured]
-        row = encode.packets(build.build(short, 7), 7, 300, 100)
+        row = encode.packets(build.build(short, 7), 7)
         kinds = {event[encode.FIELDS.index("kind")] for event in row["events"]}
         assert labels.UNREADABLE in kinds
     assert build.build([]).events == ()

@@ -7,11 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.verdicts import Origin, Result
 from netblt_conformance.packets.captures import BrokenCaptureError, CapturedPacket
 from netblt_conformance.trace import build
+from netblt_conformance.trace.excuses import excuses
 from netblt_conformance.trace.labels import kind_of, label, values
 from netblt_conformance.trace.model import End, Event, Trace
+from netblt_conformance.trace.state import state
 
 FIELDS = (
     "source",
@@ -32,14 +35,19 @@ FIELDS = (
 )
 SWEPT = "10.0.0.1"  # the implementation in the captures that a sweep leaves
 _US = 1000  # nanoseconds
+# Of a capture with more events than PLOT_EVENTS so many before and after the deciding one are shown without a gap, and
+# of the others about PLOT_EVENTS.
+WINDOW = 150
+PLOT_EVENTS = 3000
 
 
-def packets(trace: Trace, frame: int | None, before: int, after: int) -> dict[str, Any]:
-    """The part of the object that a capture gives. `frame` decides; so many events around it are drawn."""
+def packets(trace: Trace, frame: int | None) -> dict[str, Any]:
+    """The part of the object that a capture gives. `frame` decides."""
     deciding = index_of(trace, frame)
-    middle = deciding if deciding >= 0 else len(trace.events) - 1
-    first, last = max(0, middle - before), min(len(trace.events), middle + after + 1)
-    events = trace.events[first:last]
+    kept, window = _kept(len(trace.events), deciding)
+    events = [trace.events[number] for number in kept]
+    first, last = window
+    before, after = sum(number < first for number in kept), sum(number >= last for number in kept)
     return {
         "ends": [_end(end) for end in trace.ends],
         "position": str(trace.position),
@@ -52,10 +60,24 @@ def packets(trace: Trace, frame: int | None, before: int, after: int) -> dict[st
             for place, event in enumerate(events)
             if event.packet.messages
         },
-        "left_out": {"before": first, "after": len(trace.events) - last},
-        "deciding": deciding - first if deciding >= 0 else -1,
+        # Between these places in `events` nothing is left out.
+        "window": [before, len(events) - after],
+        "left_out": {"before": first - before, "after": len(trace.events) - last - after},
+        "deciding": kept.index(deciding) if deciding >= 0 else -1,
         "deciding_frame": frame or 0,
     }
+
+
+def _kept(total: int, deciding: int) -> tuple[list[int], tuple[int, int]]:
+    """The numbers of the events that are shown, and the bounds of those that are shown without a gap. Of a large
+    capture the others are thinned out evenly."""
+    middle = deciding if deciding >= 0 else total - 1
+    first, last = max(0, middle - WINDOW), min(total, middle + WINDOW + 1)
+    if total <= PLOT_EVENTS:
+        first, last = 0, total
+    outside = [*range(first), *range(last, total)]
+    step = -(-len(outside) // PLOT_EVENTS) or 1
+    return sorted([*outside[::step], *range(first, last)]), (first, last)
 
 
 def index_of(trace: Trace, frame: int | None) -> int:
@@ -111,6 +133,11 @@ def connection_filter(trace: Trace) -> str:
     return f"{layer}.addr == {first.address} && {layer}.addr == {second.address} && {ports}"
 
 
+def expected_text(result: Result) -> str:
+    """What had to come: as the result says, else what the requirement demands."""
+    return result.expected or catalogue.demand(result.due_by or result.requirement)
+
+
 class Reader:
     """Reads what happened in the captures of the results of one run, which lie in `folder`. `delay_ns`: what a packet
     takes one way, on a link in virtual time; None: real time."""
@@ -128,6 +155,19 @@ class Reader:
         delay_ns = self._delay_ns if result.origin is not Origin.SWEEP else None
         found = build.build(captured, result.frame or 0, delay_ns=delay_ns, under_test=accused_address(result))
         return found if found.events else None
+
+    def of_result(self, result: Result) -> dict[str, Any] | None:
+        """What a page shows of the capture of a result; None: it has none that can be read."""
+        trace = self.trace(result)
+        if trace is None:
+            return None
+        accused, at = trace.accused, index_of(trace, result.frame)
+        return {
+            **packets(trace, result.frame),
+            "state": state(trace, accused, at) if accused is not None else [],
+            "excuses": excuses(result, trace),
+            "filter": connection_filter(trace),
+        }
 
     def _captured(self, name: str | None) -> list[CapturedPacket]:
         if not name:

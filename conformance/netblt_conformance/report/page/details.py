@@ -11,7 +11,7 @@ from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
 from netblt_conformance.common import wording
 from netblt_conformance.common.errors import JudgeError
-from netblt_conformance.common.verdicts import Origin, Result, Verdict
+from netblt_conformance.common.verdicts import AGAINST, Origin, Result, Verdict
 from netblt_conformance.report import causes as causes_text
 from netblt_conformance.report.page.blocks import Detail
 from netblt_conformance.report.page.trees import trees
@@ -137,8 +137,10 @@ def of_results(
             texts |= _from_files(folder / result.capture, result)
         drawn = None if texts.get("no_events") else reader.of_result(result)
         found[number] = {**(drawn or {}), **texts}
-        if drawn:  # only that says which event decided
-            found[number] |= {key: drawn[key] for key in ("deciding", "deciding_frame")}
+        if drawn:  # only that says which event decided, and what it excludes
+            found[number] |= {key: drawn[key] for key in ("deciding", "deciding_frame", "excuses")}
+            excluded = drawn["excuses"] if result.verdict in AGAINST else ()
+            found[number]["sentence"] = sentence(result, known.get(result.requirement), excluded)
         progress(done, len(numbers))
     if dissect:
         # The report is complete without; that tshark is missing has its own ERROR.
