@@ -315,7 +315,9 @@ def test_times_of_other_links_or_of_failures_are_not_compared() -> None:
 
 def test_the_text_keeps_to_80_columns_and_counts_what_it_leaves_out() -> None:
     before = [row(P, f"a_case_with_a_long_name_{number}") for number in range(2 * text.SHOWN_MAX)]
-    found = compared(before, [dataclasses.replace(one, verdict=F, seen="why " * 40, expected="something else") for one in before])
+    found = compared(
+        before, [dataclasses.replace(one, verdict=F, seen="why " * 40, expected="something else") for one in before]
+    )
     short, all_of_it = (text.lines(found, False, everything=everything) for everything in (False, True))
     assert max(map(len, "\n".join(all_of_it).split("\n"))) <= 80
     assert "\n".join(short).count("before: PASS") == text.SHOWN_MAX
@@ -417,9 +419,8 @@ def test_fields_of_a_newer_suite_do_no_harm(tmp_path: Path) -> None:
 
 def test_annotations_name_the_requirement_and_are_escaped() -> None:
     found = compared([row(P)], [row(F, seen="50 %: a\nb", capture="x.pcapng", frame=6)])
-    assert ci.github_lines(found.now, found) == (
-        "::error title=CTRL-04 a case%2C active-sender::FAIL: 50 %25: a b [x.pcapng, frame 6]\n"
-    )
+    text_of_it = "FAIL: 50 %25: a b; expected: something else [x.pcapng, frame 6]"
+    assert ci.github_lines(found.now, found) == f"::error title=CTRL-04 a case%2C active-sender::{text_of_it}\n"
     assert ci.github_lines(found.before, None) == ""
 
 
@@ -455,3 +456,15 @@ def test_a_summary_of_very_many_failures_stays_small() -> None:
     found = compared([dataclasses.replace(one, verdict=P) for one in rows], rows)
     assert len(ci.summary(found.now, found).encode()) < 1 << 20
     assert "2950 more are in the report." in ci.summary(found.now, found)
+
+
+def test_a_record_of_an_earlier_version_has_its_reason_as_what_was_seen(tmp_path: Path) -> None:
+    file = tmp_path / files.JSON_LINES
+    rows = [json.loads(line) for line in files.json_lines(HEADER, [row(F), row(P, "b")]).splitlines()]
+    for one in rows[1:]:
+        one.pop("seen", None)
+        one.pop("expected", None)
+        one["reason"] = "in words" if one["verdict"] == "FAIL" else ""
+    file.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    failed, passed = records.read(file).results
+    assert (failed.seen, bool(failed.expected), passed.seen) == ("in words", True, "")

@@ -105,8 +105,7 @@ def _changes(changes: Sequence[Change], kind: Kind, colour: bool) -> Iterator[st
         if kind in _SHORT:
             yield "\n".join(table.wrapped(f"{transition(change):<16}{name(change.row)}", _INDENT, _DEEPER))
             continue
-        plain = dataclasses.replace(change.row, notes=())  # the reason of a record has them
-        row = table.line(plain, colour) if change.now else "\n".join(table.wrapped(name(change.row), _INDENT))
+        row = table.line(change.row, colour) if change.now else "\n".join(table.wrapped(name(change.row), _INDENT))
         yield "\n".join([row, *table.wrapped(_remark(change), _DEEPER, _DEEPER)])
 
 
@@ -143,7 +142,8 @@ def _remark(change: Change) -> str:
     if change.kind is Kind.STILL_FAILING and not change.cause_changed:
         return "before: the same"
     other = "another cause: " if change.cause_changed else ""
-    return f"before: {other}{before.verdict.label}" + (f", {printable(wording.reason(before))}" if wording.reason(before) else "")
+    reason = wording.reason(before)
+    return f"before: {other}{before.verdict.label}" + (f", {printable(reason)}" if reason else "")
 
 
 def _observation(one: Observation) -> list[str]:
