@@ -11,11 +11,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from netblt_conformance.common.verdicts import VERDICTS_BY_LABEL, Result
+from netblt_conformance.common.verdicts import AGAINST, VERDICTS_BY_LABEL, Result
 from netblt_conformance.common.words import printable
 from netblt_conformance.report.files import JSON_LINES, LAYOUT_VERSION, json_lines
 
 _RESULT = TypeAdapter(Result)
+_UNSTATED = "what the requirement demands"
 _WORDS_MAX = 60  # characters of a wrong value in a message
 
 
@@ -40,7 +41,7 @@ class Header(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One run. `reason` of its results is the whole text, with the notes."""
+    """One run."""
 
     name: str  # the file, or what the run is called in texts
     header: Header
@@ -114,9 +115,17 @@ def _result(name: str, line: int, row: dict[str, Any]) -> Result:
         shown = printable(repr(label), _WORDS_MAX)
         raise RecordError(f"{name}:{line}: verdict: {shown} must be one of {', '.join(VERDICTS_BY_LABEL)}")
     try:
-        return _RESULT.validate_python({**row, "verdict": VERDICTS_BY_LABEL[label]})
+        return _RESULT.validate_python({**_stated(row), "verdict": VERDICTS_BY_LABEL[label]})
     except ValidationError as error:
         raise RecordError(f"{name}:{line}: {_mistake(error)}") from None
+
+
+def _stated(row: dict[str, Any]) -> dict[str, Any]:
+    """Earlier versions of this layout state what was expected and seen in the reason only."""
+    if row.get("seen"):
+        return row
+    expected = {"expected": _UNSTATED} if row["verdict"] in {verdict.label for verdict in AGAINST} else {}
+    return {**expected, **row, "seen": row.get("reason", "")}
 
 
 def _mistake(error: ValidationError) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Forked processes that run code which may crash or hang, and report events to this process over a pipe.
 
-A run and a sweep differ in what a child does and in what its end means; how it is forked, read, found to hang, ended
-and described is here."""
+A run, a sweep and doctor differ in what a child does and in what its end means; how it is forked, read, found to hang,
+ended and described is here."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ class Ending:
     code: int  # exit status, negative for a signal
     errors: str  # its standard error
     overdue: bool  # it hung, and was killed for that
+    output: str = ""  # its standard output, where that is kept
 
     def fault(self, what: str, limit_s: float) -> str | None:
         """Why this end counts as a crash, in words that follow "the implementation"; None when the process ended by
@@ -89,12 +90,16 @@ class Ending:
 
 
 class Child(ABC):
-    """A forked process. It lives until its work is over, or until end()."""
+    """A forked process. It lives until its work is over, or until end_all()."""
+
+    keeps_output = False  # whether the standard output is kept; else it is thrown away
+    longest_wait = HANG_LONGEST_WAIT  # a child that works little hangs after so many times its limit
 
     def __init__(self, limit_s: float) -> None:
         """Forks. `limit_s`: how long one piece of work may take before it counts as hung."""
         self.limit_s = limit_s
         self._errors: IO[bytes] = kept_file()  # read when the child has died
+        self._output: IO[bytes] | None = kept_file() if self.keeps_output else None
         self._buffer = b""
         self._since_s: float | None = None  # when the piece of work began; None: it waits for work
         self._worked_s = 0.0  # processor time before it
@@ -123,7 +128,7 @@ class Child(ABC):
             faulthandler.disable()  # the parent may have enabled it, but a crash here is the implementation's
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.dup2(self._errors.fileno(), 2)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(self._output.fileno() if self._output else os.open(os.devnull, os.O_WRONLY), 1)
             self.work(emit)
             status = 0
         except BaseException as error:
@@ -158,7 +163,7 @@ class Child(ABC):
         if waited_s <= self.limit_s:
             return False
         worked_s = processor_s(self.pid) - self._worked_s
-        return worked_s > self.limit_s * HANG_LEAST_WORK or waited_s > self.limit_s * HANG_LONGEST_WAIT
+        return worked_s > self.limit_s * HANG_LEAST_WORK or waited_s > self.limit_s * self.longest_wait
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
@@ -168,9 +173,15 @@ class Child(ABC):
         overdue = self.overdue
         os.close(self.descriptor)
         _, status = os.waitpid(self.pid, 0)
-        errors = kept_text(self._errors)
-        self._errors.close()
-        return Ending(os.waitstatus_to_exitcode(status), errors, overdue)
+        errors, output = (_taken(file) for file in (self._errors, self._output))
+        return Ending(os.waitstatus_to_exitcode(status), errors, overdue, output)
+
+
+def _taken(file: IO[bytes] | None) -> str:
+    if file is None:
+        return ""
+    with file:
+        return kept_text(file)
 
 
 AnyChild = TypeVar("AnyChild", bound=Child)

@@ -4,21 +4,12 @@ stay the child's."""
 
 from __future__ import annotations
 
-import contextlib
-import faulthandler
-import json
-import os
-import select
 import signal
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import IO, Any, NoReturn
 
 from netblt_conformance.cases.case import Profile
-from netblt_conformance.common.child import die_with_parent
+from netblt_conformance.common.child import Child, Emit, Ending, Event, end_all, reporting, write_all
 from netblt_conformance.common.errors import LinkUnavailableError
-from netblt_conformance.common.kept import kept_file, kept_text
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.doctor.transfer import Examined, Stage, WatchedCapture, examine
@@ -38,29 +29,46 @@ class Findings:
     observed: dict[str, str] = field(default_factory=dict)
 
 
+class _Examiner(Child):
+    """Examines one role, and emits what it finds."""
+
+    keeps_output = True
+    longest_wait = 1
+
+    def __init__(self, factory: LinkFactory, role: Role, seed: int, limit_s: float) -> None:
+        self._factory = factory
+        self._role = role
+        self._seed = seed
+        super().__init__(limit_s)
+        self.began()
+
+    def work(self, emit: Emit) -> None:
+        try:
+            _report(self._factory, self._role, self._seed, emit)
+        except BaseException as error:
+            write_all(2, f"{type(error).__name__}: {error}\n".encode())  # beside what the implementation printed
+            raise
+
+
 def look_at(factory: LinkFactory, role: Role, seed: int, limit_s: float = LIMIT_S) -> Findings:
     """One role. LinkUnavailableError when nothing can be tried here."""
-    reader, writer = os.pipe()
-    with kept_file() as output, kept_file() as errors:
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
-            _child(factory, role, seed, writer, output, errors)
-        os.close(writer)
-        found = Findings(Examined(role, Stage.CRASHED))
-        ended = _listen(reader, found, time.monotonic() + limit_s)
-        if not ended:
-            os.kill(child, signal.SIGKILL)
-        os.close(reader)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        _settle(found, None if not ended else code, limit_s, kept_text(output), kept_text(errors))
+    found = Findings(Examined(role, Stage.CRASHED))
+    child = _Examiner(factory, role, seed, limit_s)
+    try:
+        while (events := child.events() if reporting([child]) else []) is not None:
+            for event in events:
+                _take(event, found)
+    except BaseException:
+        end_all([child])
+        raise
+    _settle(found, child.reap(), limit_s)
     return found
 
 
-def _settle(found: Findings, code: int | None, limit_s: float, output: str, errors: str) -> None:
+def _settle(found: Findings, ended: Ending, limit_s: float) -> None:
     """What only the end of the child tells, and what an implementation inside of it has printed."""
-    examined = found.examined
-    if code is None:
+    examined, code = found.examined, ended.code
+    if ended.overdue:
         examined.reason = f"hangs: the transfer is not over after {limit_s:g} s"
     elif code != ExitCode.HOLDS:
         examined.account = Account(exit_status=code)
@@ -68,25 +76,11 @@ def _settle(found: Findings, code: int | None, limit_s: float, output: str, erro
         examined.reason = how
     if not examined.account.command:
         account = examined.account
-        examined.account = replace(account, output=account.output or output, errors=account.errors or errors)
+        output, errors = account.output or ended.output, account.errors or ended.errors
+        examined.account = replace(account, output=output, errors=errors)
 
 
-def _listen(reader: int, found: Findings, give_up_s: float) -> bool:
-    """Takes in what the child reports, to its end; False when the time is over."""
-    buffer = b""
-    while (left_s := give_up_s - time.monotonic()) > 0:
-        if not select.select([reader], [], [], left_s)[0]:
-            break
-        chunk = os.read(reader, 1 << 16)
-        if not chunk:
-            return True
-        *lines, buffer = (buffer + chunk).split(b"\n")
-        for line in lines:
-            _take(json.loads(line), found)
-    return False
-
-
-def _take(event: dict[str, Any], found: Findings) -> None:
+def _take(event: Event, found: Findings) -> None:
     kind = event["event"]
     if kind == "attempt":
         found.frames.clear()
@@ -107,35 +101,7 @@ def _take(event: dict[str, Any], found: Findings) -> None:
         )
 
 
-def _child(factory: LinkFactory, role: Role, seed: int, writer: int, output: IO[bytes], errors: IO[bytes]) -> NoReturn:
-    """Never returns. No buffer of the parent may be flushed twice, hence _exit."""
-    status = 3
-    try:
-        die_with_parent()
-        faulthandler.disable()
-        os.dup2(output.fileno(), 1)
-        os.dup2(errors.fileno(), 2)
-        _report(factory, role, seed, _emitter(writer))
-        status = ExitCode.HOLDS
-    except BaseException as error:
-        with contextlib.suppress(BaseException):
-            os.write(2, f"{type(error).__name__}: {error}\n".encode())
-    finally:
-        os._exit(status)
-
-
-def _emitter(writer: int) -> Callable[[dict[str, Any]], None]:
-    stream = os.fdopen(writer, "wb", buffering=0)
-
-    def emit(event: dict[str, Any]) -> None:
-        data = json.dumps(event).encode() + b"\n"
-        while data:
-            data = data[stream.write(data) or 0 :]
-
-    return emit
-
-
-def _report(factory: LinkFactory, role: Role, seed: int, emit: Callable[[dict[str, Any]], None]) -> None:
+def _report(factory: LinkFactory, role: Role, seed: int, emit: Emit) -> None:
     def on_frame(frame: Frame) -> None:
         emit({"event": "frame", "time_us": frame.time_us, "packet": frame.packet.hex(), "sent": frame.sent})
 
