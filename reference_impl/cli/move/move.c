@@ -37,11 +37,16 @@ static int open_file(void *context)
     return work->from == NULL && work->to == NULL ? -1 : 0;
 }
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
 /* What netblt listen at the other end takes for the file's name, unless the user gives another. */
 static void name_file(const char *file, netblt_params *params)
 {
-    const char *slash = strrchr(file, '/');
-    const char *name = slash == NULL ? file : slash + 1;
+    const char *name = last_part(file);
     if (strcmp(file, "-") != 0 && strlen(name) <= NETBLT_STRING_MAX_BYTES)
         snprintf(params->client_string, sizeof params->client_string, "%s", name);
 }
@@ -80,8 +85,7 @@ static int start_passive(move *all)
 static void show_progress(move *all)
 {
     transfer *work = all->place.current;
-    const char *slash = strrchr(work->name, '/');
-    progress_view view = {.name = slash == NULL ? work->name : slash + 1};
+    progress_view view = {.name = last_part(work->name)};
     netblt_time now = netblt_clock_now();
     if (work->connection == NULL || !work->opened || now < report_progress_next())
         return;

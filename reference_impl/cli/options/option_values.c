@@ -14,30 +14,21 @@ int option_set_bind(options *parsed, const char *text, netblt_failure *failure)
 
 /* ---- --path RATE,RTT ------------------------------------------------------------------------------------------ */
 
-/* Rates have decimal prefixes, as everywhere in networking. NULL when there is no number. */
+/* Rates have decimal prefixes, as everywhere in networking. Returns what follows, or NULL when there is no number. */
 static const char *read_rate(const char *text, double *bits_per_second)
 {
+    static const char prefixes[] = "kKMG";
+    static const double scales[] = {1e3, 1e3, 1e6, 1e9};
+    const char *found;
     char *rest;
-    double scale = 1;
     *bits_per_second = strtod(text, &rest);
-    if (!isdigit((unsigned char)text[0]) || rest == text)
+    if (!isdigit((unsigned char)text[0]))
         return NULL;
-    switch (*rest) {
-    case 'k':
-    case 'K':
-        scale = 1e3;
-        break;
-    case 'M':
-        scale = 1e6;
-        break;
-    case 'G':
-        scale = 1e9;
-        break;
-    default:
-        break;
-    }
-    *bits_per_second *= scale;
-    return scale > 1 ? rest + 1 : rest;
+    found = *rest == '\0' ? NULL : strchr(prefixes, *rest);
+    if (found == NULL)
+        return rest;
+    *bits_per_second *= scales[found - prefixes];
+    return rest + 1;
 }
 
 static bool read_round_trip(const char *text, double *seconds)

@@ -20,10 +20,7 @@ struct ruleset {
 #define SCOPES_FROM 6
 
 /* linux/landlock.h of newer kernels */
-#define FILES_REFER (UINT64_C(1) << 13)     /* from version 2 on: rename and link between directories */
-#define FILES_TRUNCATE (UINT64_C(1) << 14)  /* from version 3 on */
-#define FILES_IOCTL_DEV (UINT64_C(1) << 15) /* from version 5 on */
-#define FILES_VERSION_1 ((UINT64_C(1) << 13) - 1)
+#define FILES_TRUNCATE (UINT64_C(1) << 14)                            /* from version 3 on */
 #define NETWORK_TCP (UINT64_C(1) << 0 | UINT64_C(1) << 1)             /* bind, connect */
 #define SCOPES_UNIX_AND_SIGNALS (UINT64_C(1) << 0 | UINT64_C(1) << 1) /* abstract Unix sockets, signals */
 
@@ -39,16 +36,12 @@ int landlock_version(void)
     return version > 0 ? (int)version : 0;
 }
 
+/* Every right of files that this version knows: the lowest so many bits. */
 static uint64_t known_files(int version)
 {
-    uint64_t known = FILES_VERSION_1;
-    if (version >= 2)
-        known |= FILES_REFER;
-    if (version >= 3)
-        known |= FILES_TRUNCATE;
-    if (version >= 5)
-        known |= FILES_IOCTL_DEV;
-    return known;
+    static const unsigned rights[] = {0, 13, 14, 15, 15, 16};
+    int last = (int)(sizeof rights / sizeof *rights) - 1;
+    return (UINT64_C(1) << rights[version < last ? version : last]) - 1;
 }
 
 /* A file descriptor, or -1 with errno. */

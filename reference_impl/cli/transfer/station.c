@@ -70,17 +70,14 @@ static int check_records(const options *given, netblt_failure *failure)
 
 static int open_records(station *net, netblt_failure *failure)
 {
-    if (net->given->pcap_file != NULL) {
-        net->pcap = capture_open(net->given->pcap_file, failure);
-        if (net->pcap == NULL)
-            return -1;
-    }
-    if (net->given->qlog_file != NULL) {
-        net->log = qlog_open(net->given->qlog_file, net->given, failure);
-        if (net->log == NULL)
-            return -1;
-    }
-    return 0;
+    const options *given = net->given;
+    if (given->pcap_file != NULL)
+        net->pcap = capture_open(given->pcap_file, failure);
+    if (given->pcap_file != NULL && net->pcap == NULL)
+        return -1;
+    if (given->qlog_file != NULL)
+        net->log = qlog_open(given->qlog_file, given, failure);
+    return given->qlog_file != NULL && net->log == NULL ? -1 : 0;
 }
 
 static void close_records(station *net)
