@@ -93,7 +93,7 @@ def test_the_queue_buffers_and_timers_of_a_receiver(tmp_path: Path) -> None:
         "complete (OK sent)": "1, the last is buffer 0",
     }
     timers = found["Timers that must be running"]
-    assert timers["control timer"] == "started by frame 12 at 0.099 s; about 70 ms, as its last OK says"
+    assert timers["control timer"] == "started by frame 12 at 0.099 s; about 70 ms, as its last OK states"
     assert timers["data timer of buffer 1"] == "does not run: #5 is not acknowledged (TIMER-04)"
     assert timers["death timer"].startswith("started again by frame 13 at 0.102 s; 30 s, as this end declared")
 
