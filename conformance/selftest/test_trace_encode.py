@@ -89,7 +89,7 @@ def test_findings_of_the_plugin_say_what_its_proof_excludes(tmp_path: Path, rule
     if rule == "CTRL-13":
         assert any("contradict each other" in text for text in texts) == (verdict is Verdict.FAIL)
     if rule == "CTRL-07":
-        assert any("a packet of the other end that the capture missed" in text for text in texts)
+        assert any("a packet of the peer that the capture missed" in text for text in texts)
     if rule == "CTRL-10" and verdict is Verdict.INCONC:
         assert texts == ["not excluded: packets that would excuse it need not pass the capture"]
 
@@ -107,7 +107,7 @@ def test_of_a_sweep_the_network_says_what_it_did(built_library: Path, tmp_path: 
     lost = [event(found, at) for at in range(len(found["events"])) if event(found, at)["fate"] == "lost"]
     assert [one["label"].partition(" hs")[0] for one in lost] == ["DATA 0/2"]
     assert found["excuses"] == [
-        f"any loss but that of the schedule, because the network says what it did (frames {lost[0]['sent_frame']})"
+        f"any loss but that of the schedule, because the network reports what it did (frames {lost[0]['sent_frame']})"
     ]
 
 

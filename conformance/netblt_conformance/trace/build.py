@@ -31,6 +31,12 @@ def read(path: Path) -> list[CapturedPacket]:
     return list(captures.read(path))
 
 
+def is_pair(captured: Sequence[CapturedPacket]) -> bool:
+    """Whether the packets were captured at two interfaces, and no network says what it did between them."""
+    interfaces = {one.interface.number for one in captured}
+    return len(interfaces) == len(SIDES) and not any(one.packet_id for one in captured)
+
+
 def build(
     captured: Sequence[CapturedPacket],
     deciding: int = 0,
@@ -46,7 +52,7 @@ def build(
     names = {frame.interface for frame in found}
     if names <= set(SIDES) and any(frame.packet_id for frame in found):
         one = connections.chosen(found, deciding)
-        return _finished(through_network(one.frames, _ends(one)), one, under_test, Position.BOTH, ())
+        return finished(through_network(one.frames, ends_of(one)), one, under_test, Position.BOTH, ())
     if names == {TESTER} and any(frame.way is not Way.UNKNOWN for frame in found):
         return _case(found, deciding, delay_ns)
     here = [frame for frame in found if frame.interface == _interface(found, deciding)]
@@ -61,7 +67,7 @@ def _interface(found: Sequence[Frame], deciding: int) -> str:
 # ---- the ends ----
 
 
-def _ends(one: Connection) -> tuple[tuple[str, int], tuple[str, int]]:
+def ends_of(one: Connection) -> tuple[tuple[str, int], tuple[str, int]]:
     """Address and port of both: first the one that opened, or that sent first."""
     sound = [frame for frame in one.frames if frame.sound]
     for frame in sound:
@@ -77,8 +83,8 @@ def _ends(one: Connection) -> tuple[tuple[str, int], tuple[str, int]]:
     return (first.source, packet.local_port), (first.destination, packet.foreign_port)
 
 
-def _finished(drafts: list[Draft], one: Connection, under_test: str, position: Position, notes: Sequence[str]) -> Trace:
-    addresses = _ends(one)
+def finished(drafts: list[Draft], one: Connection, under_test: str, position: Position, notes: Sequence[str]) -> Trace:
+    addresses = ends_of(one)
     sends = senders(drafts, 0)
     first, second = (End(*address, sends[number], address[0] == under_test) for number, address in enumerate(addresses))
     if not any(draft.packet.type is Type.OPEN for draft in drafts if not draft.foreign):
@@ -93,7 +99,7 @@ def _case(found: list[Frame], deciding: int, delay_ns: int | None) -> Trace:
     """At the tester. Everything that it sent and received is shown, for a stimulus may be of no connection."""
     one = connections.chosen(found, deciding)
     mine = {id(frame) for frame in one.frames}
-    ends = _ends(one)
+    ends = ends_of(one)
     iut = 0 if ends[0][0] == _IUT else 1
     drafts = []
     for frame in found:
@@ -113,7 +119,7 @@ def _case(found: list[Frame], deciding: int, delay_ns: int | None) -> Trace:
     if delay_ns is None:
         infer.fates([draft for draft in drafts if not draft.foreign])
     place = Position.BOTH if delay_ns is not None else (Position.SECOND, Position.FIRST)[iut]
-    return _finished(drafts, one, _IUT, place, ())
+    return finished(drafts, one, _IUT, place, ())
 
 
 def _travelled(draft: Draft, delay_ns: int) -> None:
@@ -141,9 +147,9 @@ def _one_point(found: list[Frame], deciding: int, under_test: str, place: Positi
     one = connections.chosen(found, deciding)
     if not one.frames:
         return EMPTY
-    ends = _ends(one)
+    ends = ends_of(one)
     names = f"{ends[0][0]} port {ends[0][1]}", f"{ends[1][0]} port {ends[1][1]}"
-    drafts = [Draft(0 if _is_of(frame, ends[0]) else 1, frame, remarks=list(frame.comments)) for frame in one.frames]
+    drafts = [Draft(0 if is_of(frame, ends[0]) else 1, frame, remarks=list(frame.comments)) for frame in one.frames]
     why = ""
     sent = {draft.source for draft in drafts if draft.frame.way is Way.OUTBOUND}
     if found[0].interface == IMPLEMENTATION and len(sent) == 1:
@@ -162,10 +168,10 @@ def _one_point(found: list[Frame], deciding: int, under_test: str, place: Positi
     notes = [why] if why else []
     notes += position.order(drafts, names)
     infer.fates(drafts)
-    return _finished(drafts, one, under_test, place, notes)
+    return finished(drafts, one, under_test, place, notes)
 
 
-def _is_of(frame: Frame, end: tuple[str, int]) -> bool:
+def is_of(frame: Frame, end: tuple[str, int]) -> bool:
     """Whether this end sent it; the ports tell where both have one address."""
     if frame.source != frame.destination:
         return frame.source == end[0]

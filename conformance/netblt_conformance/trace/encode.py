@@ -152,9 +152,14 @@ class Reader:
         captured = self._captured(result.capture)
         if not captured:
             return None
+        accused, deciding = accused_address(result), result.frame or 0
+        if build.is_pair(captured):
+            found = _paired(self._folder / str(result.capture), deciding, accused)
+            if found is not None:
+                return found
         delay_ns = self._delay_ns if result.origin is not Origin.SWEEP else None
-        found = build.build(captured, result.frame or 0, delay_ns=delay_ns, under_test=accused_address(result))
-        return found if found.events else None
+        trace = build.build(captured, deciding, delay_ns=delay_ns, under_test=accused)
+        return trace if trace.events else None
 
     def of_result(self, result: Result) -> dict[str, Any] | None:
         """What a page shows of the capture of a result; None: it has none that can be read."""
@@ -178,6 +183,13 @@ class Reader:
             except (BrokenCaptureError, OSError):
                 self._latest = name, []
         return self._latest[1]
+
+
+def _paired(path: Path, deciding: int, accused: str) -> Trace | None:
+    """Few captures have two interfaces: what pairs them, and needs a library, is imported for those."""
+    from netblt_conformance.trace.pair import of_interfaces
+
+    return of_interfaces(path, deciding, accused)
 
 
 def accused_address(result: Result) -> str:

@@ -64,7 +64,7 @@ def _by_the_way(result: Result, trace: Trace) -> list[str]:
         if not lost:
             return [f"loss and reordering on the way, because {_travelled(trace)}"]
         frames = ", ".join(str(event.frame) for event in lost[:8]) + (", ..." if len(lost) > 8 else "")
-        return [f"any loss but that of the schedule, because the network records what it did (frames {frames})"]
+        return [f"any loss but that of the schedule, because the network reports what it did (frames {frames})"]
     if result.held_up_us or result.origin not in (Origin.CASE, Origin.MONITOR):
         return []
     return ["a busy machine, because it held up neither tester nor implementation for longer than is allowed"]

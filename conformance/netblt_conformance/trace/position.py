@@ -86,7 +86,7 @@ def position(drafts: Sequence[Draft], names: tuple[str, str]) -> tuple[Position,
         mine, other = times[end], times[1 - end]
         if mine is not None and other is not None and mine * _NEARER_FACTOR < other:
             return Position.UNKNOWN, (
-                f"probably captured near {names[end]}, which answers within {mine / _NS_PER_MS:.3g} ms; the peer "
+                f"probably captured near {names[end]}, which responds within {mine / _NS_PER_MS:.3g} ms; the peer "
                 f"within {other / _NS_PER_MS:.3g} ms"
             )
     return Position.UNKNOWN, ""
