@@ -21,6 +21,7 @@ from netblt_conformance.packets.packets import Forge, Packet, Type
 from netblt_conformance.watch.command import careful
 from netblt_conformance.watch.session import Watched
 from netblt_conformance.watch.tracker import Tracker
+from selftest.page_reader import PageReader
 
 LAB = Path(__file__).with_name("watch_lab.py")
 VIOLATING = paths.root() / "pcaps" / "violations" / "ctrl04-new-messages-alone.pcapng"
@@ -60,6 +61,19 @@ def test_a_violation_is_told_while_the_watch_goes_on(tmp_path: Path) -> None:
     assert lines[-1]["capture"]["watched"] == {"packets": 55, "dropped": 0}
     words = [sys.executable, "-m", "netblt_conformance", "check", "-q", str(kept)]
     assert subprocess.run(words, check=False, capture_output=True).returncode == 1, "the file holds the same"
+
+
+@live
+def test_at_the_end_a_page_draws_what_happened(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    row = lab(tmp_path, "replay", str(VIOLATING), "--json", "--html", str(file))
+    assert row["status"] == 1
+    page = PageReader(file.read_text(encoding="utf-8"))
+    (violated,) = [one for one in page.rows if one["badge"] == "FAIL"]
+    detail = page.detail(violated)
+    assert len(detail["events"]) == 55
+    assert detail["deciding_frame"] == 13
+    assert detail["capture_link"] == "", "nobody asked for the capture: it is gone"
 
 
 @live

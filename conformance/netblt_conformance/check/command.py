@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO
 
-from netblt_conformance.check import annotate, report
+from netblt_conformance.check import annotate, page, report
 from netblt_conformance.check.folders import Listed, listed
 from netblt_conformance.check.judge import POSITIONS, Checked, exit_code, judge
 from netblt_conformance.common.errors import JudgeError
@@ -44,6 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
     parser.add_argument("--junit", metavar="FILE", help="JUnit XML also to FILE")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="a page that draws what happened also to FILE")
     parser.add_argument(
         "--write", type=Path, metavar="DIR", help="copies of the captures there, with the findings as packet comments"
     )
@@ -176,6 +177,8 @@ def command_check(options: argparse.Namespace) -> int:
     header = {"suite": document["suite"], "strict": options.strict, "captured_at": options.captured_at or "unknown"}
     if options.junit is not None:
         deliver(files.junit(header, results + [report.skipped_row(*one) for one in where.skipped]), options.junit)
+    if options.html is not None:
+        page.write(options.html, checked, {**header, "exit_code": int(status)})
     for file in checked:
         if file.error:
             print(fit(f"error: {file.name}: {file.error}"), file=sys.stderr)

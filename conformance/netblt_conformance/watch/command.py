@@ -9,12 +9,14 @@ import math
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from netblt_conformance.check import report
+from netblt_conformance import __version__
+from netblt_conformance.check import page, report
 from netblt_conformance.check.judge import Checked, conclude, exit_code
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.words import fit
@@ -50,6 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--buffer", type=_count, default=BUFFER_MIB, metavar="MIB", help="of the kernel, MiB (default: %(default)s)"
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help="keep the capture (pcapng)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="at the end, a page that draws what happened")
     parser.add_argument("--strict", action="store_true", help="a suspicion is a failure too (exit status 1)")
     parser.add_argument(
         "--json", action="store_true", help="JSON lines as it happens; the last is that of check --json"
@@ -70,6 +73,16 @@ def _copy(path: Path | None) -> Iterator[IO[bytes] | None]:
         raise JudgeError(f"--write {path}: {error.strerror}") from None
     with file:
         yield file
+
+
+@contextlib.contextmanager
+def _kept(options: argparse.Namespace) -> Iterator[Path | None]:
+    """Where the capture is kept: a page draws from it, if nobody else wants it."""
+    if options.html is None or options.write is not None:
+        yield options.write
+        return
+    with tempfile.TemporaryDirectory(prefix="netblt-watch-") as folder:
+        yield Path(folder) / "capture.pcapng"
 
 
 @contextlib.contextmanager
@@ -114,8 +127,9 @@ def command_watch(options: argparse.Namespace) -> int:
     voice = Voice(json_lines=options.json, quiet=options.quiet, colour=colour)
     name = ", ".join(options.interface)
     with (
+        _kept(options) as kept,
         Tshark() as tshark,
-        _copy(options.write) as copy,
+        _copy(kept) as copy,
         _until_stopped() as stopped,
         contextlib.closing(LiveJudge(tshark, voice.finding)) as judge,
         Dumpcap(options.interface, options.filter, options.count, options.buffer) as dumpcap,
@@ -134,10 +148,12 @@ def command_watch(options: argparse.Namespace) -> int:
         checked = _verdict(session, name)
         if complaint:
             checked.notes.append(f"dumpcap ended early: {complaint}")
-    return _conclude(session, checked, options, colour)
+        if copy is not None:
+            copy.flush()
+        return _conclude(session, checked, options, colour, kept)
 
 
-def _conclude(session: Session, checked: Checked, options: argparse.Namespace, colour: bool) -> int:
+def _conclude(session: Session, checked: Checked, options: argparse.Namespace, colour: bool, kept: Path | None) -> int:
     complete = not any(one.dropped for one in session.interfaces)
     status = exit_code(checked.results, strict=options.strict, complete=complete)
     if options.json:
@@ -154,6 +170,10 @@ def _conclude(session: Session, checked: Checked, options: argparse.Namespace, c
             )
         sys.stdout.write(report.text([checked], colour, verbose=options.verbose, quiet=options.quiet))
         sys.stdout.flush()
+    if options.html is not None and kept is not None:
+        header = {"suite": f"netblt-conformance {__version__}", "strict": options.strict, "complete": complete}
+        header["exit_code"] = int(status)
+        page.write(options.html, [checked], header, stored={checked.name: kept}, links=options.write is not None)
     if checked.error:
         print(fit(f"error: {checked.name}: {checked.error}"), file=sys.stderr)
     if not complete:

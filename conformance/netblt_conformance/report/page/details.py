@@ -47,16 +47,22 @@ def again(result: Result, base: Sequence[str]) -> str:
 
 def sentence(result: Result, rule: Requirement | None, excuses: Sequence[str] = ()) -> str:
     """Who, which rule, which frame, why, and which excuses were excluded."""
-    role = "" if result.role in (_NOBODYS, "all") else f" as {result.role}"
-    said = _SAYS[result.verdict]
-    about = f"{rule.id}, \u201c{rule.title}\u201d ({rule.section})" if rule else result.requirement or "the case"
-    where = f", decided by frame {result.frame}" if result.frame else ""
     why = wording.with_notes(result.seen, result.notes)  # what was expected is shown beside it
+    if not result.requirement:
+        return why
+    about = f"{rule.id}, \u201c{rule.title}\u201d ({rule.section})" if rule else result.requirement
+    where = f", decided by frame {result.frame}" if result.frame else ""
     without = f" Excluded: {'; '.join(excuses)}." if excuses else ""
-    return (
-        f"The implementation under test{role} {said} {about}{where}{': ' + why if why else ''}.".replace("..", ".")
-        + without
-    )
+    words = f"{_who(result)} {_SAYS[result.verdict]} {about}{where}{': ' + why if why else ''}"
+    return words + ("" if words.endswith((".", "?", "!")) else ".") + without
+
+
+def _who(result: Result) -> str:
+    if result.origin is Origin.CHECK:
+        address, _, role = result.role.partition(" ")
+        return f"The {role} at {address}" if role else "The connection"
+    role = "" if result.role in (_NOBODYS, "all") else f" as {result.role}"
+    return f"The implementation under test{role}"
 
 
 def filter_of(result: Result, rule: Requirement | None) -> str:
@@ -169,4 +175,4 @@ def _add_trees(folder: Path, results: Sequence[Result], found: Mapping[int, Deta
     }
     decoded = trees(list(places.values()))
     for number, place in places.items():
-        found[number]["tree"] = decoded[place]
+        found[number]["tree"] = decoded.get(place, "")

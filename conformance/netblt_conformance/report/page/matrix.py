@@ -11,6 +11,9 @@ from netblt_conformance.catalogue.catalogue import Requirement
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import GRADED, Result, Verdict
 
+ANY = "connection"  # what no role is known of
+_PARTS = ("sender", "receiver")
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -29,6 +32,14 @@ class Row:
     grade: str
     title: str
     cells: list[Cell | None]
+
+
+def part(role: str) -> str:
+    """The column of a role. Captures from anywhere name an address too: "10.0.0.1 receiver"."""
+    if role in ROLES_BY_NAME or role == "all":
+        return role
+    word = role.rpartition(" ")[2]
+    return word if word in _PARTS else ANY
 
 
 def _worst_of(results: Sequence[Result]) -> Verdict:
@@ -50,9 +61,9 @@ def of(results: Sequence[Result], known: Mapping[str, Requirement]) -> tuple[lis
     found: dict[str, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
         for requirement in result.requirements:
-            found[requirement][result.role].append(result)
+            found[requirement][part(result.role)].append(result)
     named = {role for row in found.values() for role in row}
-    roles = [role for role in (*ROLES_BY_NAME, "all") if role in named]
+    roles = [role for role in (*ROLES_BY_NAME, "all", *_PARTS, ANY) if role in named]
     order = {identifier: number for number, identifier in enumerate(known)}
     rows = []
     for identifier in sorted(found, key=lambda one: (order.get(one, len(order)), one)):

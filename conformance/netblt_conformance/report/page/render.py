@@ -16,7 +16,6 @@ import markupsafe
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
 from netblt_conformance.common import wording
-from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import GRADED, Origin, Result, Verdict, exit_code
 from netblt_conformance.common.words import fit_lines
 from netblt_conformance.diagnosis.ranking import LikelyCause
@@ -30,7 +29,7 @@ NAME = "report.html"
 ASSETS = Path(__file__).with_name("assets")
 # In this order they are one script.
 SCRIPTS = ("tools.js", "store.js", "ladder.js", "plot.js", "detail.js", "page.js")
-_FACTS = ("suite", "seed", "select", "share", "strict", "captured_at")
+_FACTS = ("suite", "seed", "select", "share", "strict", "captured_at", "left_out")
 _NOBODYS = "-"
 _ORIGIN_WORDS = {
     Origin.CASE: "cases",
@@ -59,6 +58,11 @@ class Row:
     @property
     def role(self) -> str:
         return "" if self.result.role == _NOBODYS else self.result.role
+
+    @property
+    def part(self) -> str:
+        """Of which column of the matrix it is."""
+        return matrix.part(self.result.role)
 
     @property
     def label(self) -> str:
@@ -176,7 +180,7 @@ def page(
             about=", ".join(
                 filter(None, (header.get("suite", ""), f"link {header['link']}" if header.get("link") else ""))
             ),
-            header=_facts(header, int(exit_code(list(results)))),
+            header=_facts(header, header.get("exit_code", int(exit_code(list(results))))),
             tiles=[(verdict, counts[verdict]) for verdict in present],
             causes=list(_cause_rows(causes, results, names, base)),
             failed_transfers=causes_text.failed_first_transfers(observed),
@@ -187,7 +191,7 @@ def page(
             sweeps=[one for one in results if one.origin is Origin.SWEEP and "schedules" in one.observed],
             verdicts=[(css(verdict), verdict.label) for verdict in present],
             requirements=[(row.requirement, f"{row.requirement} {row.title}".strip()) for row in rows],
-            row_roles=[(role, role) for role in (*ROLES_BY_NAME, "all") if role in {one.role for one in results}],
+            row_roles=[(role, role) for role in roles],
             origins=[
                 (str(one), words) for one, words in _ORIGIN_WORDS.items() if one in {row.origin for row in results}
             ],

@@ -16,22 +16,27 @@ Place = tuple[Path, int]  # capture and frame, from 1
 
 def trees(places: Sequence[Place]) -> dict[Place, str]:
     """The NETBLT part of each frame's tree. Raises JudgeError when tshark cannot be run."""
-    wanted = list(dict.fromkeys(places))
+    frames: dict[Path, set[int]] = {}
+    for capture, frame in places:
+        frames.setdefault(capture, set()).add(frame)
     found: dict[Place, str] = {}
     with Tshark() as tshark, tempfile.TemporaryDirectory(prefix="netblt-report-") as name:
         merged = Path(name) / "merged.pcapng"
-        for some in _batches(wanted):
-            parts = merge([capture for capture, _frame in some], merged)
-            frames = [part.first_frame + frame - 1 for part, (_capture, frame) in zip(parts, some, strict=True)]
-            text = tshark.run(merged, "-Y", f"frame.number in {{{','.join(map(str, frames))}}}", "-O", "netblt")
-            by_frame = dict(_split(text))
-            found |= {place: by_frame.get(frame, "") for place, frame in zip(some, frames, strict=True)}
+        for some in _batches(list(frames)):
+            numbers = {
+                part.first_frame + frame - 1: (part.path, frame)
+                for part in merge(some, merged)
+                for frame in frames[part.path]
+            }
+            listed = ",".join(map(str, sorted(numbers)))
+            text = tshark.run(merged, "-Y", f"frame.number in {{{listed}}}", "-O", "netblt")
+            found |= {numbers[number]: tree for number, tree in _split(text) if number in numbers}
     return found
 
 
-def _batches(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
-    for start in range(0, len(places), FILES_AT_A_TIME):
-        yield places[start : start + FILES_AT_A_TIME]
+def _batches(captures: Sequence[Path]) -> Iterator[Sequence[Path]]:
+    for start in range(0, len(captures), FILES_AT_A_TIME):
+        yield captures[start : start + FILES_AT_A_TIME]
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:

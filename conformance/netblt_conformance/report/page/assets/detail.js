@@ -57,12 +57,12 @@ class DetailView {
   }
 
   head() {
-    const { badge, label, role } = this.row.dataset;
+    const { badge, label, who } = this.row.dataset;
     const names = (this.row.dataset.requirements || "").split(" ").filter(Boolean);
     const mark = make("span", { class: `badge ${this.row.dataset.verdict}` }, badge);
     return make("section", { class: "card top" },
       make("h2", {}, mark, " ", names.map((id) => `${id}${known[id] ? ` ${known[id].title}` : ""}`).join("; ") || label),
-      make("p", { class: "label" }, label, role ? ` · ${role}` : ""),
+      make("p", { class: "label" }, label, who ? ` · ${who}` : ""),
       make("p", { class: "sentence" }, this.detail.sentence),
       names.filter((id) => known[id] && !(this.detail.expected || "").endsWith(known[id].text)).map((id) => make("p", { class: "rule" }, make("b", {}, id), " ", known[id].text, " ", make("span", { class: "section" }, known[id].section))));
   }
@@ -70,7 +70,7 @@ class DetailView {
   beside() {
     const { expected, observed, excuses = [] } = this.detail;
     if (!expected && !observed && !excuses.length) return null;
-    const card = (title, text, name) => make("section", { class: `card ${name}` }, make("h3", {}, title), make("p", {}, text || "-"));
+    const card = (title, text, name) => !text ? null : make("section", { class: `card ${name}` }, make("h3", {}, title), make("p", {}, text));
     return make("div", { class: "beside" }, card("Expected", expected, "expected"), card("Observed", observed, "observed"),
       excuses.length ? make("section", { class: "card excuses" }, make("h3", {}, "Excuses that were examined"), make("ul", {}, excuses.map((one) => make("li", {}, one)))) : null);
   }
@@ -107,12 +107,12 @@ class DetailView {
   }
 
   tools() {
-    const { command, filter, finding_filter: finding, capture, schedule, tree, facts = [], also = [], deciding_frame: frame } = this.detail;
+    const { command, filter, finding_filter: finding, capture, capture_link: link, schedule, tree, facts = [], also = [], deciding_frame: frame } = this.detail;
     return make("section", { class: "card tools" }, make("h3", {}, "To look further"),
       command ? copyable("repeat the case", command) : null,
       finding ? copyable("Wireshark filter: finding", finding) : null,
       filter ? copyable("Wireshark filter: connection", filter) : null,
-      make("p", {}, "capture: ", capture ? make("a", { href: encodeURI(capture).replace(/^([^/]*):/, "./$1:") }, capture) : "none", frame ? `, frame ${frame}` : ""),
+      make("p", {}, "capture: ", capture && link !== "" ? make("a", { href: `./${encodeURI(link ?? capture)}` }, capture) : capture || "none", frame ? `, frame ${frame}` : ""),
       schedule ? make("details", { open: true }, make("summary", {}, "shrunk schedule"), make("pre", {}, schedule)) : null,
       tree ? make("details", {}, make("summary", {}, `frame ${frame}, decoded`), make("pre", {}, tree)) : null,
       also.length ? make("details", {}, make("summary", {}, `the same in ${also.length} other captures`),

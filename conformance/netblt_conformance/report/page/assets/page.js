@@ -9,7 +9,7 @@ const texts = new Map();
 function textOf(row) {
   if (!texts.has(row)) {
     const titles = row.dataset.requirements.split(" ").map((id) => known[id]?.title || "");
-    texts.set(row, `${row.textContent} ${row.dataset.role} ${row.dataset.origin} ${titles.join(" ")}`.toLowerCase());
+    texts.set(row, `${row.textContent} ${row.dataset.who} ${row.dataset.origin} ${titles.join(" ")}`.toLowerCase());
   }
   return texts.get(row);
 }
