@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The texts that readers of this project see, by place: documents, help, catalogue, reasons, findings, headers."""
+"""The texts of this project that readers see, by place: documents, help, catalogue, reasons, findings, headers."""
 
 from __future__ import annotations
 
@@ -174,6 +174,15 @@ def headers() -> Iterator[Text]:
         yield Text(_name(path), 1, plain(_read(path)))
 
 
+def faults() -> Iterator[Text]:
+    """What mutants, legal variants and planted bugs are about."""
+    folders = _files("conformance/mutants/*.toml", "conformance/variants/*.toml", "conformance/dialects/**/*.toml")
+    for path in [*folders, REPOSITORY / "reference_impl/fuzz/planted.toml"]:
+        for number, line in enumerate(_read(path).splitlines(), 1):
+            if line.startswith("about = "):
+                yield Text(_name(path), number, line)
+
+
 PLACES: dict[str, Callable[[], Iterator[Text]]] = {
     "docs": docs,
     "manual": manual,
@@ -183,4 +192,5 @@ PLACES: dict[str, Callable[[], Iterator[Text]]] = {
     "findings": findings,
     "program": program,
     "headers": headers,
+    "faults": faults,
 }
