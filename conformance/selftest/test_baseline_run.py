@@ -113,6 +113,7 @@ says 'New failures: 1'
 says "known is another failure, 'something else'"
 expect 1 run stale fifth --baseline third # an entry whose cases pass
 says 'passes now: remove the entry'
+grep '"origin": "known"' fifth/results.jsonl | grep -qF '"known failure": "https://example.org/1"'
 
 expect 0 "$NETBLT" diff first third
 expect 1 "$NETBLT" diff third first

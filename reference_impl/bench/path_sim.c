@@ -66,7 +66,7 @@ struct sim {
     uint64_t held[PATH_FLOWS_MAX];
     uint64_t socket_drops, cross_offered, cross_delivered;
     double cross_at;
-    bool changed;
+    bool changed, out;
     uint64_t random;
     struct mark half;
     uint8_t *memory; /* what every buffer is sent from, and received into */
@@ -464,6 +464,17 @@ static void change_path(struct sim *sim)
     set_path(sim, path->change_mbit, path->change_rtt_ms);
 }
 
+/* Begins and ends the outage. */
+static void interrupt_path(struct sim *sim)
+{
+    const struct path *path = &sim->run->path;
+    double since_s = (double)sim->now / SECOND_US - path->outage_at_s;
+    bool out = since_s >= 0 && since_s < path->outage_s;
+    if (out != sim->out)
+        set_rate(sim, "loss %.3f%%", out ? 100 : path->loss_percent);
+    sim->out = out;
+}
+
 static bool all_done(const struct sim *sim)
 {
     for (unsigned i = 0; i < sim->run->flow_count; i++)
@@ -477,6 +488,8 @@ static void step(struct sim *sim)
     const struct path *path = &sim->run->path;
     if (path->change_at_s > 0 && !sim->changed && (double)sim->now >= path->change_at_s * SECOND_US)
         change_path(sim);
+    if (path->outage_s > 0)
+        interrupt_path(sim);
     for (unsigned i = 0; i < sim->run->flow_count; i++)
         if (!sim->opened[i] && (double)sim->now >= sim->run->flows[i].start_s * SECOND_US)
             open_flow(sim, i);

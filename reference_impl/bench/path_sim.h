@@ -27,6 +27,8 @@ struct path {
     double change_at_s;     /* 0 = never; then: */
     double change_mbit;
     double change_rtt_ms;
+    double outage_at_s; /* nothing arrives from here on, for so long: */
+    double outage_s;    /* 0 = never */
 };
 
 /* What the hosts are like: the receiving one, but for the times at which they wake up. */

@@ -153,7 +153,7 @@ static void end_window(struct nb_rate_auto *rate, netblt_time now)
     if (nb_rate_window_result(&rate->window, &result)) {
         rate->arrived = nb_rate_path_rate(rate, &result);
         if (result.packets >= NB_RATE_PACKETS_MIN && result.seconds >= nb_seconds(NB_RATE_NEAR_US))
-            nb_peak_add(&rate->peak, rate->arrived, NB_RATE_PEAK_US, now);
+            nb_peak_add(&rate->peak, rate->arrived, NB_RATE_RECOVERY_US, now);
         nb_rate_judge(rate, &rate->epochs.in_force, &result, now);
     }
     begin_window(rate, now);

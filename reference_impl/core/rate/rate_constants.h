@@ -33,8 +33,6 @@
 #define NB_RATE_TRAIN_MIN_US 500
 /* Trains that an average holds. */
 #define NB_RATE_TRAINS_REMEMBERED 32
-/* Factor: trains that show more than this times what arrives were timed badly. */
-#define NB_RATE_TRAIN_CREDIBLE 100
 /* Share of what trains show that is used at once: they overrate a shared link. */
 #define NB_RATE_TRAIN_SHARE 0.95
 
@@ -46,12 +44,11 @@
 #define NB_RATE_LONG_US 5000000
 /* Round trips: one until the data of a GO arrive, one for a retransmission, one for the retransmission of that. */
 #define NB_RATE_RECOVERY_ROUND_TRIPS 3
-/* Microseconds: the same where the round trip is not known or short. */
+/* Microseconds: the same where the round trip is not known or short. Near paths look for their fastest window over
+ * the last one or two of it. */
 #define NB_RATE_RECOVERY_US 1000000
 /* Microseconds over which the minimum round trip is the path's own. */
 #define NB_RATE_SHORTEST_US 10000000
-/* Microseconds: over these the fastest window is looked for on near paths. */
-#define NB_RATE_PEAK_US 200000
 /* Packets a second. A slower flow harms nobody, and would not notice that the path becomes better. */
 #define NB_RATE_FLOOR 4.0
 

@@ -13,7 +13,7 @@ netblt_time nb_rate_own_round_trip(const struct nb_rate_auto *rate)
 double nb_rate_credible_train(const struct nb_rate_auto *rate, double arrived)
 {
     double train = nb_rate_trains_rate(&rate->trains);
-    return train > arrived && train < NB_RATE_TRAIN_CREDIBLE * arrived ? train : 0;
+    return train > arrived ? train : 0;
 }
 
 /* A host that looks at its packets only now and then sees no trains; then one flow beside this one is assumed. */

@@ -74,7 +74,7 @@ static double what_trains_show(const struct nb_rate_auto *rate, double from)
         return 0;
     if (nb_rate_path_is_long(rate))
         return nb_rate_shown_on_long_path(rate, from);
-    return shown <= NB_RATE_TRAIN_CREDIBLE * from ? shown : 0;
+    return shown;
 }
 
 void nb_rate_step_start(struct nb_rate_auto *rate, netblt_time now)
