@@ -105,6 +105,11 @@ def broken_programs(given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(program), "--report", str(given.report / "broken-programs")]]
 
 
+def beside(_given: argparse.Namespace) -> list[Command]:
+    """Fails when frames differ from those of the plugin, or a conforming end is reported."""
+    return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "beside.py")]]
+
+
 def paths(_given: argparse.Namespace) -> list[Command]:
     """Fails when a row misses its goal."""
     return [[str(BUILD / "bin" / "netblt-paths"), "--seeds", "3"]]
@@ -169,6 +174,8 @@ JOBS = [
         lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
     Job("diagnosis", "every case against every mutant: the likely causes must name what the mutant breaks", 3 * HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants", "--diagnosis"]]),
+    Job("beside", "check --explain: the frames of mutants, and no accusation of the reference or of a legal variant",
+        4 * HOUR_S, beside),
     Job("paths", "bad paths in virtual time, three seeds", HOUR_S,
         paths),
     Job("experiments", "every scenario with three first seeds, and whether every fit finds what the files say",

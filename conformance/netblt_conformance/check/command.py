@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO
 
-from netblt_conformance.check import annotate, page, report
+from netblt_conformance.check import annotate, explain, page, report
 from netblt_conformance.check.folders import Listed, listed
 from netblt_conformance.check.judge import POSITIONS, Checked, exit_code, judge
 from netblt_conformance.common.errors import JudgeError
@@ -41,6 +41,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--captured-at",
         choices=tuple(POSITIONS),
         help="where the captures were made: at the sender or the receiver of the data, or on the path between them",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="follow each end beside the reference core instead, and show the first packet that no conforming "
+        "implementation sends, with what was expected there (pcapng only)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
     parser.add_argument("--junit", metavar="FILE", help="JUnit XML also to FILE")
@@ -159,6 +165,8 @@ def command_check(options: argparse.Namespace) -> int:
     if options.write is not None:
         annotate.prepare(options.write)
     where = listed(options.file)
+    if options.explain:
+        return explain.command(where.captures, options)
     with Tshark() as tshark:
         checked = _sorted_out(_check_all(tshark, where.captures, options), where)
     results = [row for file in checked for row in file.results]

@@ -60,6 +60,11 @@ def sim_sources() -> Path:
     return root() / "conformance" / "sim"
 
 
+def guided_sources() -> Path:
+    """The parts of the reference core that a judge drives."""
+    return root() / "conformance" / "guided"
+
+
 def iut_library(dialect: str = "rfc998") -> Path:
     """The reference endpoint as an in-process implementation under test, edited to speak a dialect."""
     return build() / "lib" / ("libnetblt_iut.so" if dialect == "rfc998" else f"libnetblt_iut_{dialect}.so")

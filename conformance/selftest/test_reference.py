@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The reference core beside an end of a captured connection: what it accuses, and what it does not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from netblt_conformance.common import paths
+from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type, data_checksum
+from netblt_conformance.reference.beside import explain, first_outside
+from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PcapngWriter, run_pair
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
+
+pytestmark = [
+    pytest.mark.usefixtures("built_writer"),
+    pytest.mark.skipif(not (paths.build() / "lib" / "libnetblt_guided.so").is_file(), reason="not built"),
+]
+
+LOSSY = ("latency 10ms", "loss 5%", "reorder 2% by 7ms", "duplicate 1%")
+A, B = "10.0.0.1", "10.0.0.2"
+TESTER, IUT = Forge(2, 1000, 1), Forge(2, 1, 1000)
+SENDS, RECEIVES = 1, 0  # flags of an OPEN: who sends the data
+Step = tuple[str, bytes]
+
+
+def opening(flags: int = SENDS, **fields: int) -> Packet:
+    values = {"buffer_size": 512, "packet_size": 256, "burst_size": 4, "burst_interval_ms": 10, "max_buffers": 2}
+    numbers: dict[str, Any] = {"unique_id": 7, "death_timer_s": 30, "flags": flags, **values} | fields
+    return Packet(b"", string=b"\0\0\0\0", **numbers)
+
+
+def data(number: int, buffer: int = 0, ack: int = 1, *, last: bool = False, content: bytes = bytes(256)) -> Packet:
+    kind = Type.LDATA if number == 1 else Type.DATA
+    total = data_checksum(content)
+    return Packet(
+        b"",
+        type=kind,
+        buffer=buffer,
+        packet=number,
+        high_seq=ack,
+        flags=int(last),
+        data=content,
+        data_checksum=total,
+    )
+
+
+def from_one(number: int) -> Packet:
+    """The packets of buffer 0, counted from 1 (AMB-10)."""
+    return dataclasses.replace(data(number - 1), packet=number)
+
+
+def go(seq: int, buffer: int) -> Message:
+    return Message(Kind.GO, seq, buffer)
+
+
+def ok(seq: int, buffer: int) -> Message:
+    return Message(Kind.OK, seq, buffer, burst_size=4, burst_interval_ms=10, control_timer_ms=100)
+
+
+def resend(seq: int, buffer: int, *packets: int) -> Message:
+    return Message(Kind.RESEND, seq, buffer, packets=packets)
+
+
+def theirs(packet: bytes) -> Step:
+    return "tester", packet
+
+
+def ours(packet: bytes) -> Step:
+    return "iut", packet
+
+
+def written(folder: Path, steps: Sequence[Step]) -> Path:
+    """A capture of the tester: one packet each 10 ms."""
+    capture = Capture()
+    for number, (who, packet) in enumerate(steps):
+        tester = who == "tester"
+        ends = (TESTER_ADDRESS, IUT_ADDRESS) if tester else (IUT_ADDRESS, TESTER_ADDRESS)
+        capture.add(10_000 * number, packet, *ends, sent=tester)
+    path = folder / "capture.pcapng"
+    capture.write(path)
+    return path
+
+
+def opened(flags: int) -> list[Step]:
+    """The tester opens; the IUT is the data receiver where the tester sends."""
+    values = opening(flags)
+    return [theirs(TESTER.opening(Type.OPEN, values)), ours(IUT.opening(Type.RESPONSE, values))]
+
+
+RECEIVER = opened(SENDS)
+GOS = ours(IUT.control([go(1, 0), go(2, 1)]))
+ALL_OF_0 = [theirs(TESTER.data(data(number, ack=2))) for number in (0, 1)]
+SENDER = [*opened(RECEIVES), theirs(TESTER.control([go(1, 0), go(2, 1)]))]
+
+# The last step is the one outside: its requirement, and a word of what is expected.
+OUTSIDE = {
+    "message left out": (
+        [*RECEIVER, GOS, ours(IUT.control([go(2, 1)]))],
+        ("CTRL-04", "#1 GO(0), #2 GO(1)"),
+    ),
+    "first number": ([*RECEIVER, ours(IUT.control([go(0, 0)]))], ("CTRL-01", "#1")),
+    "changed": ([*RECEIVER, GOS, ours(IUT.control([go(1, 5), go(2, 1)]))], ("CTRL-02", "#1 GO(0)")),
+    "descending": ([*RECEIVER, ours(IUT.control([go(2, 1), go(1, 0)]))], ("CTRL-03", "ascending")),
+    "OK without data": (
+        [*RECEIVER, GOS, ALL_OF_0[0], ours(IUT.control([go(1, 0), go(2, 1), ok(3, 0)]))],
+        ("CTRL-14", "packets 1 are missing"),
+    ),
+    "second OK": (
+        [*RECEIVER, GOS, *ALL_OF_0, ours(IUT.control([ok(3, 0), ok(4, 0)]))],
+        ("CTRL-14", "one OK for buffer 0"),
+    ),
+    "request after the OK": (
+        [*RECEIVER, GOS, *ALL_OF_0, ours(IUT.control([ok(3, 0), resend(4, 0, 1)]))],
+        ("TIMER-08", "nothing more of buffer 0"),
+    ),
+    "early request": (
+        [*RECEIVER, GOS, ours(IUT.control([go(1, 0), go(2, 1), resend(3, 0, 0)]))],
+        ("TIMER-04", "GO #1"),
+    ),
+    "DONE": ([*RECEIVER, GOS, *ALL_OF_0, ours(IUT.packet(Type.DONE))], ("CLOSE-01", "last buffer")),
+    "version": ([*RECEIVER, ours(Forge(3, 1, 1000).control([go(1, 0)]))], ("WIRE-02", "version 2")),
+    "loose RESPONSE": (
+        [RECEIVER[0], ours(IUT.opening(Type.RESPONSE, opening(packet_size=512)))],
+        ("NEG-02", "packet size 256"),
+    ),
+    "unique ID": (
+        [RECEIVER[0], ours(IUT.opening(Type.RESPONSE, opening(unique_id=8)))],
+        ("OPEN-02", "0x00000007"),
+    ),
+    "data without GO": ([*SENDER, ours(IUT.data(data(0, buffer=2)))], ("DATA-01", "buffer 2")),
+    "acknowledgement": ([*SENDER, ours(IUT.null_ack(3, 4, 10))], ("CTRL-06", "#2")),
+    "size": ([*SENDER, ours(IUT.data(data(0, content=bytes(252))))], ("DATA-03", "256 bytes")),
+    "not requested": (
+        [*SENDER, ours(IUT.data(data(0))), ours(IUT.data(data(0)))],
+        ("DATA-13", "once"),
+    ),
+    "other content": (
+        [
+            *SENDER,
+            ours(IUT.data(data(0))),
+            theirs(TESTER.control([resend(3, 0, 0)])),
+            ours(IUT.data(data(0, content=b"x" * 256))),
+        ],
+        ("RESEND-03", "the same 256 bytes"),
+    ),
+    "last flag": (
+        [*SENDER, ours(IUT.data(data(0, last=True))), ours(IUT.data(data(1)))],
+        ("DATA-09", "L 1"),
+    ),
+    "repairs later": (
+        [
+            *SENDER,
+            *(ours(IUT.data(data(number))) for number in (0, 1)),
+            theirs(TESTER.control([resend(3, 0, 0)])),
+            ours(IUT.data(data(0, buffer=1, ack=3))),
+        ],
+        ("ORDER-02", "packet 0 of buffer 0"),
+    ),
+    "QUITACK for nothing": ([*SENDER, ours(IUT.packet(Type.QUITACK))], ("ABORT-03", "QUIT")),
+    "checksum": ([*SENDER, ours(b"\0\0" + IUT.packet(Type.KEEPALIVE)[2:])], ("CKSUM-01", "checksum 0x")),
+    "long KEEPALIVE": ([*SENDER, ours(IUT.packet(Type.KEEPALIVE, bytes(4)))], ("WIRE-06", "header alone")),
+}
+
+INSIDE = {
+    "a queue in parts": [
+        *RECEIVER,
+        ours(IUT.control([go(1, 0)])),
+        theirs(TESTER.null_ack(1, 4, 10)),
+        ours(IUT.control([go(2, 1)])),
+    ],
+    "one GO at a time": [*RECEIVER, ours(IUT.control([go(1, 0)])), *ALL_OF_0[:1]],
+    "a request after data": [*RECEIVER, GOS, ALL_OF_0[0], ours(IUT.control([resend(3, 0, 1)]))],
+    "restricted": [RECEIVER[0], ours(IUT.opening(Type.RESPONSE, opening(packet_size=128, burst_interval_ms=20)))],
+    "requested": [*SENDER, ours(IUT.data(data(0))), theirs(TESTER.control([resend(3, 0, 0)])), ours(IUT.data(data(0)))],
+    "packets from 1": [*SENDER, ours(IUT.data(from_one(1))), ours(IUT.data(from_one(2)))],
+    "ABORT": [*SENDER, ours(IUT.reason(Type.ABORT, "no more"))],
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_the_packet_that_no_conforming_end_sends_is_named(tmp_path: Path, name: str) -> None:
+    steps, (requirement, words) = OUTSIDE[name]
+    outside = first_outside(written(tmp_path, steps), IUT_ADDRESS, virtual=True)
+    assert outside is not None
+    assert (outside.frame, outside.requirement) == (len(steps), requirement)
+    assert words in outside.expected
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_permitted_choices_are_not_outside(tmp_path: Path, name: str) -> None:
+    assert first_outside(written(tmp_path, INSIDE[name]), IUT_ADDRESS, virtual=True) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rules", [(), LOSSY])
+def test_the_reference_itself_is_never_outside(
+    tmp_path: Path, built_library: Path, seed: int, rules: tuple[str, ...]
+) -> None:
+    library, octets = IutLibrary(built_library), bytes(range(256)) * 100
+    capture, active = PcapngWriter(), bool(seed % 2)
+    sender = IutParams(active=active, sender=True, seed=seed + 1, local_address=A, foreign_address=B)
+    receiver = IutParams(active=not active, seed=seed + 1, local_address=B, foreign_address=A)
+    ends = library.start(sender, octets), library.start(receiver)
+    run_pair(*ends, Flakeway(seed, *rules), capture=capture)
+    path = tmp_path / "transfer.pcapng"
+    capture.save(path)
+    followed = explain(path)
+    assert {end.role for end in followed} == {"sender", "receiver"}
+    assert [end.outside for end in followed if end.outside is not None] == []
+
+
+def test_a_packet_that_may_have_been_damaged_accuses_nobody(tmp_path: Path) -> None:
+    path = written(tmp_path, OUTSIDE["checksum"][0])
+    assert first_outside(path, IUT_ADDRESS) is None
+    assert first_outside(path, IUT_ADDRESS, virtual=True) is not None
+
+
+def test_where_packets_may_be_missing_what_needs_them_is_not_judged(tmp_path: Path) -> None:
+    steps = OUTSIDE["OK without data"][0]
+    path = written(tmp_path, [step for step in steps if step not in RECEIVER])
+    (followed,) = [end for end in explain(path) if end.role == "receiver"]
+    assert followed.outside is None
+    assert any("may be missing" in limit for limit in followed.limits)
+
+
+def test_check_explain_prints_the_frame_and_what_was_expected(tmp_path: Path, command: Command) -> None:
+    path = written(tmp_path, [*OUTSIDE["changed"][0], theirs(TESTER.packet(Type.KEEPALIVE))])
+    done = command("check", "--explain", "--captured-at", "receiver", str(path))
+    assert done.status == 1
+    assert "frame 4 leaves what a conforming implementation may have sent" in done.output
+    assert "#1 GO(0) as before" in done.output
+    document = json.loads(command("check", "--explain", "--json", str(path)).output)
+    assert [end["outside"] and end["outside"]["requirement"] for end in document["files"][0]["ends"]] == [
+        None,
+        "CTRL-02",
+    ]
+
+
+def test_check_explain_of_a_conforming_capture_is_0_and_of_no_capture_2(tmp_path: Path, command: Command) -> None:
+    assert command("check", "--explain", str(written(tmp_path, INSIDE["restricted"]))).status == 0
+    (tmp_path / "no.pcapng").write_bytes(b"no capture")
+    assert command("check", "--explain", str(tmp_path / "no.pcapng")).status == 2
