@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Origin, Result, Verdict
+from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
+from netblt_conformance.packets.capture import COUNTS_AS_LOST, Capture
 from netblt_conformance.packets.packets import seal
 from netblt_conformance.trace import build, encode
 from netblt_conformance.trace.encode import FIELDS, Reader
@@ -149,3 +151,18 @@ def test_what_cannot_be_read_has_no_object(tmp_path: Path) -> None:
     assert Reader(tmp_path).of_result(FAILED) is None
     (tmp_path / "a.pcapng").write_bytes(b"no capture")
     assert Reader(tmp_path).of_result(FAILED) is None
+
+
+def test_what_the_tester_ignores_on_purpose_is_lost(tmp_path: Path) -> None:
+    capture = Capture()
+    for time_ms, sent, packet in SCRIPT:
+        ends = (TESTER_ADDRESS, IUT_ADDRESS) if sent else (IUT_ADDRESS, TESTER_ADDRESS)
+        frame = capture.add(time_ms * 1000, packet, *ends, sent=sent)
+        if time_ms == 5:
+            capture.comment(frame, COUNTS_AS_LOST)
+            capture.comment(frame, "FAIL CTRL-04: another comment")
+    capture.write(tmp_path / "a.pcapng")
+    found = drawn(FAILED, tmp_path)
+    fates = [event(found, at)["fate"] for at in range(len(found["events"]))]
+    assert [number for number, fate in enumerate(fates, 1) if fate == "lost"] == [8]
+    assert any(text.startswith("other loss than what the tester ignores") for text in found["excuses"])

@@ -10,6 +10,8 @@ from netblt_conformance.common.words import fit_lines
 from netblt_conformance.packets import ipv4
 
 NANOSECONDS_PER_US = 1_000
+# The comment of a packet that the tester ignores, as if the network had lost it.
+COUNTS_AS_LOST = "the tester treats it as lost on the way"
 
 
 @dataclass(slots=True)

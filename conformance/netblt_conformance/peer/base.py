@@ -19,6 +19,7 @@ from netblt_conformance.common.waits import DUE_BY, Awaited, Wait
 from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import packets
+from netblt_conformance.packets.capture import COUNTS_AS_LOST
 from netblt_conformance.packets.dialect import RFC998, Dialect
 from netblt_conformance.packets.etftp import Extras
 from netblt_conformance.packets.packets import Forge, Packet, Type
@@ -306,6 +307,10 @@ class Peer:
         if packet.error is not None or packet.foreign_port != self.own_port:
             return False
         return packet.local_port == self.iut_port or packet.type is Type.OPEN
+
+    def lost(self, seen: Seen) -> None:
+        """Notes in the capture that the tester ignores a packet."""
+        self.link.capture.comment(seen.frame, COUNTS_AS_LOST)
 
     def react(self, seen: Seen) -> None:
         """What the peer does by itself with a readable packet of this connection."""

@@ -105,7 +105,9 @@ class ReceiverPeer(Peer):
         packet = seen.packet
         if packet.acks:
             self._acknowledged(packet.high_seq)
-        if packet.is_data and not self.lose(packet):
+        if packet.is_data and self.lose(packet):
+            self.lost(seen)
+        elif packet.is_data:
             self._data_us = seen.time_us
             buffer = self.buffer(packet.buffer - self.first_buffer)
             buffer.packets.setdefault(packet.packet, seen)

@@ -86,7 +86,10 @@ class SenderPeer(Peer):
 
     def react(self, seen: Seen) -> None:
         packet = seen.packet
-        if packet.type is not Type.CONTROL or self.lose(packet):
+        if packet.type is not Type.CONTROL:
+            return
+        if self.lose(packet):
+            self.lost(seen)
             return
         self.controls.append(seen)
         for message in packet.messages:

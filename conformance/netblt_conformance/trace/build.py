@@ -10,6 +10,7 @@ from pathlib import Path
 from netblt_conformance.common.model import address_text
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.packets import captures
+from netblt_conformance.packets.capture import COUNTS_AS_LOST
 from netblt_conformance.packets.captures import CapturedPacket, Way
 from netblt_conformance.packets.packets import Packet, Type
 from netblt_conformance.trace import connections, infer, position
@@ -110,7 +111,8 @@ def _case(found: list[Frame], deciding: int, delay_ns: int | None) -> Trace:
             draft.sent_frame, draft.sent_ns = frame.number, frame.time_ns
         else:
             draft.arrived_frame, draft.arrived_ns = frame.number, frame.time_ns
-            draft.settle(Fate.ARRIVED, Known.CAPTURED)
+            ignored = any(COUNTS_AS_LOST in comment.split("\n") for comment in frame.comments)
+            draft.settle(Fate.LOST if ignored else Fate.ARRIVED, Known.CAPTURED)
         if delay_ns is not None:
             _travelled(draft, delay_ns)
         if draft.foreign:
