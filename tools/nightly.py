@@ -182,6 +182,8 @@ JOBS = [
         3 * HOUR_S, experiments),
     Job("simulator", "packets a second that the simulator carries, beside bare struct handling", HOUR_S,
         lambda _: [[str(VENV / "python"), str(ROOT / "conformance" / "bench" / "simulator.py")]]),
+    Job("page", "size and first paint of the HTML report of a large run, in Chromium", HOUR_S,
+        lambda _: [[str(VENV / "python"), str(ROOT / "conformance" / "bench" / "page.py")]]),
     Job("matrix", "every case against every mutant: each case must kill one or say why it cannot", 3 * HOUR_S,
         lambda g: [[str(VENV / "netblt-conformance"), "mutants", "--matrix", str(g.report / "matrix.json")]]),
     Job("variants", "no legal variant may fail", 2 * HOUR_S,

@@ -12,12 +12,18 @@ import argparse
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for the sample
+from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.mutants import mutants, mutation
+from netblt_conformance.report.page import render
+from PIL import Image
 from selftest import page_sample
 
 if TYPE_CHECKING:
@@ -25,15 +31,18 @@ if TYPE_CHECKING:
 
 SIZE_MOST_BYTES = 5_000_000
 PAINT_MOST_MS = 1_000
+COLOURS = 96  # of a picture
 PAINT = "performance.getEntriesByName('first-contentful-paint').map(entry => entry.startTime)"
 # Name, width and height, theme, options of the browser's window. A phone is drawn with two pixels for one.
 PICTURES: tuple[tuple[str, int, int, str, dict[str, Any]], ...] = (
     ("report-list", 1240, 760, "light", {}),
     ("report-detail", 1360, 1180, "light", {}),
     ("report-detail-dark", 1360, 1180, "dark", {}),
-    ("report-phone", 390, 1250, "light", {"is_mobile": True, "has_touch": True}),
+    ("report-phone", 390, 1500, "light", {"is_mobile": True, "has_touch": True}),
 )
-SHOWN_ROWS, SHOWN_FAILURES = 60, 24
+# What they show: a fault that is planted, and the cases that find it.
+LIBRARY = "implementation.so"
+MUTANT, SELECT = "only-new-messages", "CTRL-02,CTRL-04,DATA-01,QUIT-01"
 
 
 def first_paint_ms(browser: Browser, file: Path) -> float:
@@ -46,20 +55,36 @@ def first_paint_ms(browser: Browser, file: Path) -> float:
     return found
 
 
+def planted(work: Path) -> Path:
+    """The report of a run against an implementation with a planted fault."""
+    with mutation.workshop(paths.root() / "reference_impl" / "core") as made:
+        (mutant,) = mutants.chosen(mutants.every(), [MUTANT])
+        shutil.copy(made.build(mutant), work / LIBRARY)
+    words = ["run", "--iut-library", LIBRARY, "--report", "report", "--select", SELECT, "--no-sweep"]
+    command = [sys.executable, "-m", "netblt_conformance", *words]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    if done.returncode != ExitCode.FAILED:
+        raise SystemExit(f"the run against the mutant {MUTANT} did not fail: {done.stdout}{done.stderr}")
+    return work / "report" / render.NAME
+
+
 def take_pictures(browser: Browser, folder: Path, work: Path) -> None:
     """The list and one result, as they look on a desktop and on a phone."""
-    file = work / "shown.html"
-    file.write_text(page_sample.page(SHOWN_ROWS, SHOWN_FAILURES), encoding="utf-8")
+    file = planted(work)
     for name, width, height, theme, options in PICTURES:
         size: Any = {"width": width, "height": height}
         context = browser.new_context(viewport=size, color_scheme=theme, **options)  # type: ignore[arg-type]
         tab = context.new_page()
         tab.goto(file.as_uri())
-        if "detail" in name or "phone" in name:
-            tab.locator("#list .result").nth(6).click()
+        if "list" not in name:
+            tab.locator("#causes a", has_text="see what happened").first.click()
             tab.wait_for_selector("#detail .ladder g.packet.deciding")
             tab.wait_for_timeout(200)
-        tab.screenshot(path=folder / f"{name}.png")
+        file_of_it = folder / f"{name}.png"
+        tab.screenshot(path=file_of_it)
+        # A palette makes the file a third as large.
+        with Image.open(file_of_it) as picture:
+            picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file_of_it, optimize=True)
         context.close()
 
 

@@ -58,10 +58,12 @@ class DetailView {
 
   head() {
     const { badge, label, who } = this.row.dataset;
-    const names = (this.row.dataset.requirements || "").split(" ").filter(Boolean);
+    const listed = this.row.dataset.requirements.split(" ").filter(Boolean);
+    const names = [...new Set([this.row.dataset.rule, ...listed])].filter(Boolean); // the violated one first
     const mark = make("span", { class: `badge ${this.row.dataset.verdict}` }, badge);
     return make("section", { class: "card top" },
-      make("h2", {}, mark, " ", names.map((id) => `${id}${known[id] ? ` ${known[id].title}` : ""}`).join("; ") || label),
+      make("h2", {}, mark, " ", names.slice(0, 1).map((id) => `${id}${known[id] ? ` ${known[id].title}` : ""}`).join("") || label,
+        names.length > 1 ? make("small", {}, ` and ${names.slice(1).join(", ")}`) : null),
       make("p", { class: "label" }, label, who ? ` · ${who}` : ""),
       make("p", { class: "sentence" }, this.detail.sentence),
       names.filter((id) => known[id] && !(this.detail.expected || "").endsWith(known[id].text)).map((id) => make("p", { class: "rule" }, make("b", {}, id), " ", known[id].text, " ", make("span", { class: "section" }, known[id].section))));
@@ -72,7 +74,7 @@ class DetailView {
     if (!expected && !observed && !excuses.length) return null;
     const card = (title, text, name) => !text ? null : make("section", { class: `card ${name}` }, make("h3", {}, title), make("p", {}, text));
     return make("div", { class: "beside" }, card("Expected", expected, "expected"), card("Observed", observed, "observed"),
-      excuses.length ? make("section", { class: "card excuses" }, make("h3", {}, "Excuses that were examined"), make("ul", {}, excuses.map((one) => make("li", {}, one)))) : null);
+      excuses.length ? make("section", { class: "card excuses" }, make("h3", {}, "Excuses that are excluded"), make("ul", {}, excuses.map((one) => make("li", {}, one)))) : null);
   }
 
   why() {
