@@ -15,9 +15,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO
 
-from netblt_conformance.check import annotate, explain, page, report
+from netblt_conformance.check import annotate, ends, explain, page, report
 from netblt_conformance.check.folders import Listed, listed
-from netblt_conformance.check.judge import POSITIONS, Checked, exit_code, judge
+from netblt_conformance.check.judge import BOTH_ENDS, POSITIONS, Checked, exit_code, judge
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.words import fit
 from netblt_conformance.judges.tshark import Tshark, opened
@@ -32,15 +32,18 @@ PROGRESS_S = 0.2
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
-        nargs="+",
+        nargs="*",
         metavar="FILE",
         help="pcap or pcapng, also compressed, or a folder of them; - is standard input",
     )
+    parser.add_argument("--sender", type=Path, metavar="FILE", help="the capture made at the sender of the data")
+    parser.add_argument("--receiver", type=Path, metavar="FILE", help="the capture of the same time at its receiver")
     parser.add_argument("--strict", action="store_true", help="a suspicion is a failure too (exit status 1)")
     parser.add_argument(
         "--captured-at",
-        choices=tuple(POSITIONS),
-        help="where the captures were made: at the sender or the receiver of the data, or on the path between them",
+        choices=(*POSITIONS, BOTH_ENDS),
+        help="where the captures were made: at the sender or the receiver of the data, on the path between them, or, "
+        "each with two interfaces, at both ends",
     )
     parser.add_argument(
         "--explain",
@@ -114,13 +117,47 @@ def _check(tshark: Tshark, name: str, copy: str, options: argparse.Namespace, re
     shown = "standard input" if name == STANDARD_INPUT else name
     try:
         with _input(name) as (file, path), reading.of(file):
-            checked = judge(tshark, file, shown, options.captured_at)
+            checked = _judge(tshark, file, path, shown, options.captured_at)
             if options.write is not None and checked.transfers:
                 annotate.write(path, options.write / copy, checked)
             return checked
     except JudgeError as error:
         words = str(error).removeprefix(f"{shown}: ")
         return Checked(shown, error=words)
+
+
+def _judge(tshark: Tshark, file: IO[bytes], path: Path, shown: str, position: str | None) -> Checked:
+    if position == BOTH_ENDS:
+        with ends.of_one_file(path) as both:
+            return judge(tshark, file, shown, ends=both)
+    checked = judge(tshark, file, shown, position)
+    checked.covered = frozenset({position} if position else ())
+    if any(len(group) > 1 for group in checked.transfers):
+        checked.pairing = ends.paired(path)
+    return checked
+
+
+def _check_ends(tshark: Tshark, options: argparse.Namespace) -> Checked:
+    """The captures of both ends as one."""
+    shown = f"{options.sender}, {options.receiver}"
+    try:
+        with ends.of_two_files(options.sender, options.receiver) as both, both.file.open("rb") as file:
+            checked = judge(tshark, file, shown, ends=both)
+            if options.write is not None:
+                annotate.write(both.file, options.write / copies([str(options.sender)])[0], checked)
+            return checked
+    except JudgeError as error:
+        return Checked(shown, error=str(error))
+
+
+def _complain_of_options(options: argparse.Namespace) -> None:
+    if (options.sender is None) != (options.receiver is None):
+        given, missing = ("--sender", "--receiver") if options.sender is not None else ("--receiver", "--sender")
+        raise JudgeError(f"{given} needs {missing}: the captures of both ends are compared")
+    if options.sender is not None and (options.file or options.captured_at):
+        raise JudgeError("--sender and --receiver name the captures and say where they were made; nothing else may")
+    if options.sender is None and not options.file:
+        raise JudgeError("name a capture, or the captures of both ends with --sender and --receiver")
 
 
 def _check_all(tshark: Tshark, names: list[str], options: argparse.Namespace) -> list[Checked]:
@@ -161,18 +198,26 @@ def _sorted_out(checked: list[Checked], where: Listed) -> list[Checked]:
     return kept
 
 
+def _captured_at(options: argparse.Namespace) -> str | None:
+    return BOTH_ENDS if options.sender is not None else options.captured_at
+
+
 def command_check(options: argparse.Namespace) -> int:
+    _complain_of_options(options)
     if options.write is not None:
         annotate.prepare(options.write)
     where = listed(options.file)
     if options.explain:
         return explain.command(where.captures, options)
     with Tshark() as tshark:
-        checked = _sorted_out(_check_all(tshark, where.captures, options), where)
+        if options.sender is not None:
+            checked = [_check_ends(tshark, options)]
+        else:
+            checked = _sorted_out(_check_all(tshark, where.captures, options), where)
     results = [row for file in checked for row in file.results]
     status = exit_code(results, strict=options.strict)
     document = report.document(
-        checked, status, strict=options.strict, captured_at=options.captured_at, skipped=where.skipped
+        checked, status, strict=options.strict, captured_at=_captured_at(options), skipped=where.skipped
     )
     if options.json:
         sys.stdout.writelines(report.pieces(document, checked, one_line=False))
@@ -182,7 +227,7 @@ def command_check(options: argparse.Namespace) -> int:
             report.text(checked, colour, verbose=options.verbose, quiet=options.quiet, skipped=where.skipped)
         )
     sys.stdout.flush()
-    header = {"suite": document["suite"], "strict": options.strict, "captured_at": options.captured_at or "unknown"}
+    header = {"suite": document["suite"], "strict": options.strict, "captured_at": _captured_at(options) or "unknown"}
     if options.junit is not None:
         deliver(files.junit(header, results + [report.skipped_row(*one) for one in where.skipped]), options.junit)
     if options.html is not None:

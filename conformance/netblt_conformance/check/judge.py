@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.check import crowd, damage, sightings
+from netblt_conformance.check import crowd, damage, second_capture, sightings
 from netblt_conformance.check.damage import Direction
+from netblt_conformance.check.ends import Ends
 from netblt_conformance.common.verdicts import ExitCode, Origin, Result, Verdict
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Conclusion, Finding, FindingReader
 from netblt_conformance.judges.standings import Connection, Reports, Standing
 from netblt_conformance.judges.tshark import Tshark, UnreadableError
+from netblt_conformance.pairing.paths import Pairing
 
 VERDICT_OF = {
     Conclusion.VIOLATED: Verdict.FAIL,
@@ -28,11 +30,13 @@ VERDICT_OF = {
 
 # --captured-at, and the plugin's preference for it.
 POSITIONS = {"sender": "sender", "receiver": "receiver", "path": "between"}
+# --captured-at for a file with an interface at each end.
+BOTH_ENDS = "ends"
 
 
 def options(position: str | None) -> tuple[str, ...]:
     """tshark's options for the position of the capture; None: not known."""
-    return ("-o", f"netblt.capture_position:{POSITIONS[position]}") if position else ()
+    return ("-o", f"netblt.capture_position:{POSITIONS[position]}") if position in POSITIONS else ()
 
 
 @dataclass(slots=True)
@@ -45,11 +49,18 @@ class Checked:
     foreign: bool = False  # the error is that it holds nothing to be judged
     notes: list[str] = field(default_factory=list)
     damaged: list[Direction] = field(default_factory=list)
+    pairing: Pairing | None = None  # of the two capture points that it holds
+    covered: frozenset[str] = frozenset()  # roles of the ends at which it was captured
     _of_transfers: list[Result] | None = None  # rows, made once
 
     @property
     def connections(self) -> list[Connection]:
         return sorted((one for group in self.transfers for one in group), key=lambda one: one.stream)
+
+    @property
+    def wanted(self) -> list[second_capture.Wanted]:
+        """Captures that would settle suspicions."""
+        return second_capture.wanted(self.connections, self.covered)
 
     @property
     def crowded(self) -> bool:
@@ -62,7 +73,7 @@ class Checked:
         rows += damage.rows(self.damaged, self.name)
         if self._of_transfers is None:
             groups = (
-                sightings.merged(group, [rows_of(connection, self.name) for connection in group])
+                sightings.merged(group, [rows_of(one, one.file or self.name) for one in group])
                 for group in self.transfers
             )
             summed_up = crowd.summed_up(groups, self.name) if self.crowded else None
@@ -82,19 +93,27 @@ def worst(results: Iterable[Result]) -> Verdict:
     return max((result.verdict for result in results if result.verdict is not Verdict.OBSERVED), default=Verdict.NA)
 
 
-def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = None) -> Checked:
+def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = None, ends: Ends | None = None) -> Checked:
     """Judges one capture, a file that can be read twice. What tshark cannot read to its end is judged as far as it can
-    be read, and in error."""
+    be read, and in error. `ends`: it was captured at both ends."""
     checked, reports = Checked(name), Reports()
     reader = FindingReader(reports)
     try:
-        found = tshark.judge(file, name, (standings.SUMMARY, standings.REPORT), reader, *options(position))
+        found = tshark.judge(
+            file, name, (standings.SUMMARY, standings.REPORT), reader, *(ends.options if ends else options(position))
+        )
     except UnreadableError as error:
         found = error.findings
         checked.error = f"cannot be read: {error.why}"
     connections = reports.connections(standings.settled(found), reader.more)
     checked.error = checked.error or standings.limits(connections)
-    conclude(checked, sightings.transfers(tshark, file, connections), reader, position)
+    transfers = sightings.transfers(tshark, file, connections)
+    if ends is not None:
+        checked.pairing, checked.notes = ends.pairing, list(ends.notes)
+        checked.covered = frozenset(("sender", "receiver"))
+        ends.put_back(connections)
+        reader.damaged = ends.not_on_the_way(reader.damaged)
+    conclude(checked, transfers, reader, position)
     if not checked.transfers and not checked.error:
         checked.error, checked.foreign = "holds no NETBLT packet", True
     elif not checked.error and all(row.verdict is Verdict.NA for row in checked.results):

@@ -10,6 +10,7 @@ from typing import Any
 
 from netblt_conformance import __version__
 from netblt_conformance.catalogue import catalogue
+from netblt_conformance.check import path_table
 from netblt_conformance.check.damage import Direction
 from netblt_conformance.check.judge import VERDICT_OF, Checked
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
@@ -56,6 +57,10 @@ def text(
         if not quiet and not (file.error and not file.transfers):
             lines.append(f"{fit(file.name)}: {len(file.transfers)} connection{'s' * (len(file.transfers) != 1)}")
             lines += [fit(line) for group in file.transfers[:CROWD] for line in _sightings(group)]
+            if file.pairing is not None:
+                lines += path_table.lines(file.pairing)
+            for hint in file.wanted:
+                lines += table.wrapped(fit(hint.words(has_two_points=file.pairing is not None)), "  ", "  ")
             if file.crowded:
                 lines.append(f"  ... and {len(file.transfers) - CROWD} more (--json lists all)")
         left_out = {Verdict.ERROR} if verbose else {Verdict.ERROR, Verdict.PASS, Verdict.NA}
@@ -143,6 +148,8 @@ def document(
             "verdict": file.verdict.label,
             "error": file.error or None,
             "notes": file.notes,
+            "path": path_table.document(file.pairing) if file.pairing is not None else None,
+            "second_capture": [hint.to_json() for hint in file.wanted],
             "damaged": [_damaged(one) for one in file.damaged],
             "transfers": len(file.transfers),
             "connections": [],

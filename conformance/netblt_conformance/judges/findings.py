@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from netblt_conformance.common.errors import JudgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import IO
 
 _CHUNK_BYTES = 1 << 16
@@ -69,11 +69,11 @@ class Finding:
         return self.stream, self.requirement, self.verdict, self.offender
 
     def counted_from(self, first_frame: int) -> Finding:
-        """The finding in a capture of its own that begins with this frame: its words name frames as well."""
+        """The finding in a capture of its own that begins with this frame."""
+        return self.renumbered(lambda frame: frame and frame - first_frame + 1)
 
-        def moved(frame: int) -> int:
-            return frame and frame - first_frame + 1
-
+    def renumbered(self, moved: Callable[[int], int]) -> Finding:
+        """The finding in another file; its words name frames as well. `moved` leaves 0, which is none, as it is."""
         return replace(
             self,
             frame=moved(self.frame),

@@ -47,6 +47,7 @@ class Connection:
     findings: list[Finding] = field(default_factory=list)
     more: Counter[Kind] = field(default_factory=Counter)  # findings that are counted only
     interface: str = ""  # where it was captured, when more than one interface saw the transfer
+    file: str = ""  # which capture holds it, when more than one is judged as one file
     limit: str = ""  # why it was not judged to its end
 
     @property

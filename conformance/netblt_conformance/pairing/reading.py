@@ -161,7 +161,9 @@ def points(path: Path) -> list[Point]:
                 carried = list(carried_by(item))
                 if carried:
                     key = sections, item.interface.number
-                    columns = seen.get(key) or seen.setdefault(key, _Columns(item.interface.name, len(seen)))
+                    columns = seen.get(key) or seen.setdefault(
+                        key, _Columns(item.interface.name, item.interface.number)
+                    )
                     for one in carried:
                         columns.add(item, one)
     found = [one for one in seen.values() if one.sure]

@@ -13,6 +13,14 @@ enum nb_position {
     NB_POSITION_BETWEEN,
 };
 
+/* What is known of the capture point of a packet. */
+struct nb_point {
+    enum nb_position position; /* NB_POSITION_AUTO: not known */
+    char **hosts;   /* addresses of hosts, with NULL at the end: it is at these ends; NULL: `position` tells */
+    bool whole;     /* at an end: the capture holds every packet that this end emitted or received */
+    bool both_ends; /* another interface of the file is such a capture of the other end */
+};
+
 /* Shortest time in which each end answered something that passed the capture, in seconds; negative when unknown. */
 struct nb_reaction {
     double asked_at[2];

@@ -149,6 +149,9 @@ struct nb_stream {
     struct nb_conversation conversation;
     struct nb_reaction reaction;
     struct nb_account account;   /* of the analysis */
+    struct nb_point point;       /* where it was captured */
+    bool placed;                 /* captured_at was looked for */
+    int8_t captured_at;          /* the end at which it was captured; -1 not known */
     const char *offenders[2][3]; /* nb_offender, as far as it was asked for */
     int64_t reserved[];          /* nb_stream_reserve */
 };
@@ -202,6 +205,12 @@ struct nb_stream *nb_stream_lookup(const struct nb_packet *packet, const struct 
 static inline int64_t nb_unwrap(int64_t nearest, uint16_t seq)
 {
     return nearest + (int16_t)(uint16_t)(seq - (uint16_t)nearest);
+}
+
+/* The capture was made at this end, and holds every packet that it emitted or received. */
+static inline bool nb_sees_all_of(const struct nb_stream *stream, int end)
+{
+    return stream->point.whole && stream->captured_at == end;
 }
 
 /* True when the capture shows all that a violation needs (requirements.md, "When a passive observer may say

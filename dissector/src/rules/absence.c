@@ -58,6 +58,7 @@ static void judge_repetition(const struct nb_event *event)
     const struct nb_charge charge = {.rule = NB_RULE_TIMER_CONTROL,
                                      .offender = 1 - stream->sender,
                                      .offending_frame = queue->frame,
+                                     .unseen = true,
                                      .excuse = "its repetitions, or the acknowledgement, may have escaped the capture"};
 
     if (queue->frame == 0 || absence->unrepeated == queue->fresh_frame || stream->newest <= stream->acked ||
@@ -150,6 +151,7 @@ static void judge_quit(const struct nb_event *event, int quitter)
     const struct nb_charge charge = {.rule = NB_RULE_QUIT_REPEATED,
                                      .offender = quitter,
                                      .offending_frame = side->quit_asked.frame,
+                                     .unseen = true,
                                      .excuse = "its repetitions, or the QUITACK, may have escaped the capture"};
 
     if (side->quits != 1 || waiter->quit_told || peer->quitacks > 0 || peer->quits > 0 || peer->abort.frame != 0 ||

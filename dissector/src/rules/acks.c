@@ -53,6 +53,7 @@ static void judge_unseen(const struct nb_event *event, int64_t unseen, int64_t a
                                                         : NB_RULE_CTRL_ACK;
     const struct nb_charge charge = {.rule = rule,
                                      .offender = event->end,
+                                     .unseen = true,
                                      .excuse = "the CONTROL with it may have escaped the capture",
                                      .forgiven = NB_DOUBTS_OF_LOSS,
                                      .absent = NB_ABSENT_MESSAGE,
@@ -150,6 +151,7 @@ void nb_acks_null_ack(const struct nb_event *event)
         nb_blame(event, &charge, "NULL-ACK reports %u packets per %u ms, at most %u per %u ms were agreed",
                  reported.size, reported.interval, allowed.size, allowed.interval);
     } else if (reported.size > allowed.size || reported.interval < allowed.interval) {
+        charge.unseen = true;
         nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE,
                  "NULL-ACK reports %u packets per %u ms, at most %u per %u ms were offered", reported.size,
                  reported.interval, allowed.size, allowed.interval);

@@ -320,7 +320,7 @@ static bool is_cut(const struct nb_packet *packet)
     return packet->fragment || packet->captured < packet->end || packet->status == NB_CUT;
 }
 
-static void fill_record(struct nb_event *event, uint8_t position)
+static void fill_record(struct nb_event *event, enum nb_position position)
 {
     struct nb_record *record = event->record;
     struct nb_stream *stream = event->stream;
@@ -425,16 +425,46 @@ static void give_up(struct nb_event *event, bool counts)
     }
 }
 
-static struct nb_record *first_look(struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
-                                    uint32_t key, bool verified, int position)
+/* The end at which the packets of this connection were captured; -1: not known. */
+static int8_t captured_at(const struct nb_stream *stream, const struct nb_point *point)
 {
-    struct nb_event event = {.packet = packet,
-                             .frame = pinfo->num,
-                             .now_ns = pinfo->rel_ts.secs * (int64_t)1000000000 + pinfo->rel_ts.nsecs,
-                             .now = nstime_to_sec(&pinfo->rel_ts),
-                             .over_udp = carrier->udp_source != 0 || carrier->udp_target != 0,
-                             .at_receiver = position == NB_POSITION_RECEIVER,
-                             .at_sender = position == NB_POSITION_SENDER};
+    if (point->hosts == NULL) {
+        return (int8_t)(stream->sender < 0                        ? -1
+                        : point->position == NB_POSITION_SENDER   ? stream->sender
+                        : point->position == NB_POSITION_RECEIVER ? 1 - stream->sender
+                                                                  : -1);
+    }
+    for (int8_t end = 0; end < 2; end++) {
+        char *address = address_to_str(NULL, &stream->end[end].address);
+        const bool here = g_strv_contains((const char *const *)point->hosts, address);
+
+        wmem_free(NULL, address);
+        if (here) {
+            return end;
+        }
+    }
+    return -1;
+}
+
+/* Where the capture was made, by the role of the end that it was made at. */
+static enum nb_position position_of(const struct nb_stream *stream)
+{
+    return stream->point.hosts == NULL                     ? stream->point.position
+           : stream->captured_at < 0 || stream->sender < 0 ? NB_POSITION_AUTO
+           : stream->captured_at == stream->sender         ? NB_POSITION_SENDER
+                                                           : NB_POSITION_RECEIVER;
+}
+
+static struct nb_record *first_look(struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
+                                    uint32_t key, bool verified, struct nb_point point)
+{
+    struct nb_event event = {
+        .packet = packet,
+        .frame = pinfo->num,
+        .now_ns = pinfo->rel_ts.secs * (int64_t)1000000000 + pinfo->rel_ts.nsecs,
+        .now = nstime_to_sec(&pinfo->rel_ts),
+        .over_udp = carrier->udp_source != 0 || carrier->udp_target != 0,
+    };
     const bool counts = changes_state(packet, verified);
 
     if (packet->captured < NB_HEADER_BYTES) {
@@ -448,6 +478,13 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     if (event.stream == NULL) {
         return NULL;
     }
+    if (!event.stream->placed || point.hosts == NULL) {
+        event.stream->captured_at = captured_at(event.stream, &point);
+        event.stream->placed = true;
+    }
+    event.stream->point = point;
+    event.at_receiver = position_of(event.stream) == NB_POSITION_RECEIVER;
+    event.at_sender = position_of(event.stream) == NB_POSITION_SENDER;
     nb_memory_end();
     event.record = nb_record_add(pinfo->num, key);
     nb_account_packet(&event.stream->account);
@@ -477,13 +514,13 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     } else {
         stateless_packet(&event, carrier, verified, counts);
     }
-    fill_record(&event, (uint8_t)position);
+    fill_record(&event, position_of(event.stream));
     nb_memory_end();
     return event.record;
 }
 
 const struct nb_record *nb_analyse(struct nb_packet *packet, const struct nb_carrier *carrier, packet_info *pinfo,
-                                   uint32_t key, bool verified, int position)
+                                   uint32_t key, bool verified, struct nb_point point)
 {
     if (pinfo->flags.in_error_pkt) {
         return NULL; /* quoted by ICMP: it was sent at some other time */
@@ -495,5 +532,5 @@ const struct nb_record *nb_analyse(struct nb_packet *packet, const struct nb_car
     if (known != NULL || PINFO_FD_VISITED(pinfo)) {
         return known;
     }
-    return first_look(packet, carrier, pinfo, key, verified, position);
+    return first_look(packet, carrier, pinfo, key, verified, point);
 }

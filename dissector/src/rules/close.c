@@ -58,6 +58,7 @@ static void judge_done(const struct nb_event *event)
     struct nb_charge charge = {.rule = NB_RULE_CLOSE_RECEIVER,
                                .offender = event->end,
                                .forgiven = NB_DOUBTS_OF_LOSS,
+                               .unseen = true,
                                .excuse = "the packets that allow it may have escaped the capture"};
 
     if (!stream->open_seen) {
@@ -98,6 +99,7 @@ static void judge_done_again(const struct nb_event *event)
     const struct nb_charge charge = {.rule = NB_RULE_CLOSE_DONE,
                                      .offender = event->end,
                                      .request_frame = queue->done.frame,
+                                     .unseen = true,
                                      .excuse = event->emitted.arrival == NB_NO_ORDER
                                                    ? "the network may have made the copy"
                                                    : "a packet of the sender may have escaped the capture"};
@@ -238,6 +240,7 @@ static void judge_boundary(const struct nb_event *event, const struct nb_buffer 
     const struct nb_charge charge = {.rule = NB_RULE_QUIT_BOUNDARY,
                                      .offender = event->end,
                                      .request_frame = nb_frame_of(open->life->first_data),
+                                     .unseen = true,
                                      .excuse = nb_is_unbroken(event->stream, event->end)
                                                    ? "with several buffers in transfer a boundary may be far (AMB-56)"
                                                    : "the LDATA may have escaped the capture"};
@@ -315,6 +318,7 @@ static void take_quitack(const struct nb_event *event)
         .offender = event->end,
         .forgiven = NB_DOUBTS_OF_LOSS,
         .request_frame = peer->abort.frame,
+        .unseen = true,
         .excuse = nb_is_unbroken(event->stream, 1 - event->end) ? NULL : "a QUIT may have escaped the capture"};
 
     closer_of(event, 1 - event->end)->unanswered = 0;

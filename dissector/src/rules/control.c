@@ -126,6 +126,7 @@ static void judge_numbers(const struct nb_event *event, const struct nb_control 
         .rule = NB_RULE_CTRL_NUMBERS,
         .offender = event->end,
         .forgiven = NB_DOUBTS_OF_LOSS,
+        .unseen = true,
         .excuse = nb_is_unbroken(stream, event->end) ? NULL : "a CONTROL may have escaped the capture",
         .absent = NB_ABSENT_MESSAGE,
         .absent_number = 1};
@@ -193,6 +194,7 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
                 const struct nb_charge late = {.rule = NB_RULE_TIMER_PUBLISHED,
                                                .offender = event->end,
                                                .request_frame = queue->frame,
+                                               .unseen = true,
                                                .excuse = "repetitions may have been lost before the capture"};
                 nb_blame(event, &late, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
                          since * 1000.0, queue->published);

@@ -270,6 +270,7 @@ static void judge_go(const struct view *view)
                                      .forgiven = NB_DOUBTS_OF_LOSS,
                                      .absent = NB_ABSENT_GO,
                                      .absent_number = buffer->life->number,
+                                     .unseen = true,
                                      .excuse = "its GO may have escaped the capture"};
 
     if (buffer->go_seq != 0) {
@@ -357,6 +358,7 @@ static void suspect_copy(const struct view *view)
     const struct nb_charge charge = {.rule = NB_RULE_DATA_UNREQUESTED,
                                      .offender = event->end,
                                      .request_frame = view->buffer->ask_frame,
+                                     .unseen = true,
                                      .excuse = event->emitted.arrival == NB_NO_ORDER && part->apart <= part->asked + 1
                                                    ? "the network may have made the copy"
                                                    : "its RESEND may have escaped the capture"};

@@ -113,6 +113,24 @@ static bool of_this_connection(const struct nb_event *event)
             nb_emission_counts(&stream->end[event->end].flow, NB_EVIDENCE_BITS));
 }
 
+/* At the end itself, packets that were never captured were never sent or received. */
+static unsigned doubts_not_here(const struct nb_stream *stream, int end)
+{
+    return nb_sees_all_of(stream, end) ? NB_DOUBTS_OF_LOSS : 0;
+}
+
+/* The other end has a capture of its own in the file, which shows what it sent and received. */
+static bool is_judged_elsewhere(const struct nb_stream *stream, int end)
+{
+    return stream->point.both_ends && stream->captured_at == 1 - end;
+}
+
+/* Packets that escaped the capture do not excuse the end at which the capture was made. */
+static bool excuses_nothing(const struct nb_stream *stream, const struct nb_charge *charge)
+{
+    return charge->unseen && nb_sees_all_of(stream, charge->offender);
+}
+
 /* NULL: nothing speaks against a violation. */
 static const char *doubt_of(const struct nb_event *event, unsigned forgiven)
 {
@@ -199,8 +217,14 @@ struct nb_finding *nb_blame(const struct nb_event *event, const struct nb_charge
     if (!nb_rule_holds(event->stream, charge->rule)) {
         return NULL;
     }
+    if (excuses_nothing(event->stream, charge)) {
+        why = NULL;
+    }
     if (why == NULL && !charge->alone) {
-        why = doubt_of(event, charge->forgiven);
+        why = doubt_of(event, charge->forgiven | doubts_not_here(event->stream, charge->offender));
+    }
+    if (why != NULL && is_judged_elsewhere(event->stream, charge->offender)) {
+        return NULL;
     }
     va_start(arguments, format);
     const char *text = nb_file_vprintf(format, arguments);
@@ -237,8 +261,12 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
     va_start(arguments, format);
     const char *text = nb_file_vprintf(format, arguments);
     va_end(arguments);
-    struct nb_finding *suspicion = report(event, charge, offender, NB_SUSPECTED, with_reason(text, charge->excuse));
-    const bool hopeless = packets > 0 && (event->stream->sender < 0 || !event->stream->end[watched].flow.unbroken ||
+    struct nb_finding *suspicion =
+        is_judged_elsewhere(stream, charge->offender)
+            ? NULL
+            : report(event, charge, offender, NB_SUSPECTED, with_reason(text, charge->excuse));
+    const bool sees_all = excuses_nothing(stream, charge);
+    const bool hopeless = packets > 0 && (stream->sender < 0 || !(sees_all || stream->end[watched].flow.unbroken) ||
                                           !of_this_connection(event));
     if (hopeless || claims->count == MOST_CLAIMS) {
         return;
@@ -252,7 +280,7 @@ void nb_await(const struct nb_event *event, const struct nb_charge *charge, int 
                                .text = text,
                                .watched = (int8_t)watched,
                                .made_when = event->now,
-                               .answered = knows_what_had_come(event, watched),
+                               .answered = sees_all || knows_what_had_come(event, watched),
                                .at = nb_mark_of(event),
                                .waited_for = (uint8_t)packets,
                                .packets = (uint8_t)packets};
@@ -287,7 +315,7 @@ static bool is_ripe(const struct nb_event *event, struct nb_claim *claim, bool *
     if (claim->waited_for == 0) {
         return event->stream->response_seen;
     }
-    if (!event->stream->end[claim->watched].flow.unbroken ||
+    if (!(excuses_nothing(event->stream, &claim->charge) || event->stream->end[claim->watched].flow.unbroken) ||
         (!claim->answered && claim->turned_up != 0 && claim->turned_up != event->frame)) {
         *dead = true;
         return false;
@@ -355,6 +383,9 @@ void nb_buffer_leaves(const struct nb_event *event, const struct nb_buffer *buff
 
 static bool is_proof(const struct nb_stream *stream, const struct nb_claim *claim)
 {
+    if (excuses_nothing(stream, &claim->charge)) {
+        return true;
+    }
     return claim->charge.rule == NB_RULE_CKSUM_BAD_HEADER ? lacks_nothing(stream, claim->watched)
                                                           : nb_is_unbroken(stream, claim->watched);
 }
@@ -377,15 +408,18 @@ void nb_settle(const struct nb_event *event)
         const bool ripe = is_ripe(event, &claims->waiting[i], &dead);
         const struct nb_claim claim = claims->waiting[i];
 
-        if (ripe && claim.waited_for > 0 && !has_quiet_history(event->stream, claim.watched, claim.waited_for)) {
+        if (ripe && claim.waited_for > 0 && !excuses_nothing(event->stream, &claim.charge) &&
+            !has_quiet_history(event->stream, claim.watched, claim.waited_for)) {
             i++; /* the flow is too young to tell: more of its packets will */
             continue;
         }
 
-        if (ripe && doubt_of(event, claim.charge.forgiven) == NULL &&
-            (claim.waited_for == 0 || is_proof(event->stream, &claim))) {
+        const unsigned forgiven = claim.charge.forgiven | doubts_not_here(event->stream, claim.charge.offender);
+        if (ripe && doubt_of(event, forgiven) == NULL && (claim.waited_for == 0 || is_proof(event->stream, &claim))) {
             report(event, &claim.charge, offender_of(event, claim.charge.offender), NB_VIOLATION, claim.text);
-            claim.suspicion->proof_frame = event->frame;
+            if (claim.suspicion != NULL) {
+                claim.suspicion->proof_frame = event->frame;
+            }
         }
         if (ripe || dead) {
             drop_claim(claims, i);

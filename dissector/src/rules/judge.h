@@ -31,6 +31,7 @@ struct nb_charge {
     int offender;             /* end */
     bool alone;               /* the packet proves it by itself, with nothing of the connection captured */
     const char *excuse;       /* what may explain the packets (file scope or static); NULL: nothing */
+    bool unseen;              /* the excuse is a packet that escaped the capture */
     unsigned forgiven;        /* enum nb_doubt that this charge need not heed */
     uint32_t offending_frame; /* 0: this frame */
     uint32_t request_frame;   /* where the message at stake was captured */

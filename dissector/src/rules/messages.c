@@ -208,6 +208,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     const bool whole = nb_buffer_is_whole(&stream->buffers, buffer, unbroken);
     struct nb_charge charge = {.rule = NB_RULE_CTRL_OK,
                                .offender = event->end,
+                               .unseen = true,
                                .excuse = "its packets may have escaped the capture",
                                .forgiven = NB_DOUBTS_OF_LOSS,
                                .absent = NB_ABSENT_PACKETS,
@@ -355,6 +356,7 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
     const struct nb_message_life *go = nb_message_find(&stream->messages, buffer->go_seq);
     const struct nb_charge charge = {.rule = NB_RULE_TIMER_ACK_WAIT,
                                      .offender = event->end,
+                                     .unseen = true,
                                      .excuse = "the acknowledgement of the GO may have escaped the capture",
                                      .forgiven = NB_DOUBTS_OF_LOSS,
                                      .absent = NB_ABSENT_ACK,

@@ -81,6 +81,7 @@ static void report_unseen_repair(const struct nb_event *event, struct request *r
     }
     const struct nb_charge charge = {.rule = NB_RULE_BUFFER_ORDER,
                                      .offender = event->stream->sender,
+                                     .unseen = true,
                                      .excuse = "the retransmission may have escaped the capture",
                                      .offending_frame = request->passed_frame,
                                      .request_frame = request->frame};

@@ -20,6 +20,7 @@ void nb_outstanding_begin(const struct nb_event *event, const struct nb_buffer *
     const unsigned limit = limit_of(event->stream);
     const struct nb_charge charge = {.rule = NB_RULE_DATA_OUTSTANDING,
                                      .offender = event->end,
+                                     .unseen = true,
                                      .excuse = "an OK may have escaped the capture",
                                      .forgiven = NB_DOUBT_UNSEEN_DATA,
                                      .absent = NB_ABSENT_OK,

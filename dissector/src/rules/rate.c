@@ -121,6 +121,14 @@ static void count_burst(struct bucket *bucket, double gap)
     bucket->largest_burst = MAX(bucket->largest_burst, bucket->in_burst);
 }
 
+/* The times of the capture are those at which the sender emitted its packets. Where the capture of the other end is
+ * beside it the user said where it was made, and not that the times are good for this: a relay or a busy host may stamp
+ * several packets late, and together. */
+static bool shows_pace(const struct nb_event *event)
+{
+    return event->at_sender && event->stream->point.hosts == NULL;
+}
+
 static void overflow(const struct nb_event *event, struct bucket *bucket, bool repeated)
 {
     const enum nb_rule rule = repeated                                    ? NB_RULE_RATE_REPAIRS
@@ -130,7 +138,7 @@ static void overflow(const struct nb_event *event, struct bucket *bucket, bool r
 
     bucket->level = bucket->pace.size;
     bucket->largest_burst = 0;
-    if (event->at_sender) {
+    if (shows_pace(event)) {
         nb_blame(event, &charge, "more packets than bursts of %u every %u ms", bucket->pace.size,
                  bucket->pace.interval);
     } else {
@@ -163,7 +171,7 @@ void nb_rate_packet(const struct nb_event *event, const struct nb_buffer *buffer
     if (is_seen_twice(event, bucket)) {
         return;
     }
-    if (event->at_sender && buffer != NULL) {
+    if (shows_pace(event) && buffer != NULL) {
         judge_settled(event, buffer);
     }
     if (bucket->pace.size == 0 || bucket->pace.interval == 0) {
@@ -176,7 +184,7 @@ void nb_rate_packet(const struct nb_event *event, const struct nb_buffer *buffer
     count_burst(bucket, gap);
     if (bucket->level > BURSTS_AT_ONCE * bucket->pace.size + 1e-6) {
         overflow(event, bucket, repeated);
-    } else if (event->at_sender) {
+    } else if (shows_pace(event)) {
         nb_keep(event, NB_RULE_RATE_BURST);
         nb_keep(event, NB_RULE_RATE_INTERVAL);
         nb_keep(event, NB_RULE_R1986_INTERVAL);

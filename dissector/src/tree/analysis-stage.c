@@ -15,12 +15,70 @@
 #include "wireshark/memory.h"
 
 static gint pref_position = NB_POSITION_AUTO;
+static const char *pref_points = "";
+
+/* Interfaces of a file that the preference may name. */
+#define MOST_POINTS 64
+
+static struct {
+    struct nb_point of[MOST_POINTS];
+    unsigned count;
+    unsigned whole;
+} points;
+
+static enum nb_position position_named(const char *name)
+{
+    return strcmp(name, "sender") == 0     ? NB_POSITION_SENDER
+           : strcmp(name, "receiver") == 0 ? NB_POSITION_RECEIVER
+           : strcmp(name, "between") == 0  ? NB_POSITION_BETWEEN
+                                           : NB_POSITION_AUTO;
+}
+
+static void read_points(void)
+{
+    char **names = g_strsplit(pref_points, ",", MOST_POINTS);
+
+    for (unsigned i = 0; i < points.count; i++) {
+        g_strfreev(points.of[i].hosts);
+    }
+    points.whole = 0;
+    points.count = pref_points[0] == '\0' ? 0 : MIN(g_strv_length(names), MOST_POINTS);
+    for (unsigned i = 0; i < points.count; i++) {
+        const char *name = g_strstrip(names[i]);
+        const enum nb_position position = position_named(name);
+        const bool host = strpbrk(name, ".:") != NULL;
+
+        points.of[i] =
+            (struct nb_point){.position = position,
+                              .hosts = host ? g_strsplit(name, " ", MOST_POINTS) : NULL,
+                              .whole = host || position == NB_POSITION_SENDER || position == NB_POSITION_RECEIVER};
+        points.whole += points.of[i].whole;
+    }
+    for (unsigned i = 0; i < points.count; i++) {
+        points.of[i].both_ends = points.of[i].whole && points.whole > 1;
+    }
+    g_strfreev(names);
+}
+
+static struct nb_point point_of(const packet_info *pinfo)
+{
+    const unsigned interface = pinfo->rec != NULL && pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID
+                                   ? pinfo->rec->rec_header.packet_header.interface_id
+                                   : 0;
+
+    return interface < points.count &&
+                   (points.of[interface].hosts != NULL || points.of[interface].position != NB_POSITION_AUTO)
+               ? points.of[interface]
+               : (struct nb_point) {
+        .position = (enum nb_position)pref_position
+    };
+}
 
 static void learn(const struct nb_incoming *incoming, struct nb_known *known)
 {
     const uint32_t key = nb_record_key(incoming->occurrence, incoming->idx);
-    const struct nb_record *record =
-        nb_analyse(incoming->packet, incoming->carrier, incoming->pinfo, key, incoming->verify, pref_position);
+    const struct nb_record *record = nb_analyse(incoming->packet, incoming->carrier, incoming->pinfo, key,
+                                                incoming->verify, point_of(incoming->pinfo));
 
     if (record != NULL) {
         nb_read_as(incoming->packet, (enum nb_dialect)record->dialect);
@@ -28,10 +86,17 @@ static void learn(const struct nb_incoming *incoming, struct nb_known *known)
     *known = nb_known_of(record);
 }
 
+static bool is_set(const packet_info *pinfo)
+{
+    const struct nb_point point = point_of(pinfo);
+
+    return point.hosts != NULL || point.position != NB_POSITION_AUTO;
+}
+
 static void show(const struct nb_view *view)
 {
     nb_show_conversation(view->packet, view->known.record, view->pinfo, view->tree);
-    nb_show_record(view->packet, view->known.record, view->pinfo, view->tree, pref_position);
+    nb_show_record(view->packet, view->known.record, view->pinfo, view->tree, is_set(view->pinfo));
     nb_tell_events(view->known.record, view->pinfo, view->root);
 }
 
@@ -54,6 +119,12 @@ static void register_preferences(void)
                                    "Where this capture was taken. A capture at the sender proves the order in which "
                                    "packets left it. Set this only if that is where the capture was made.",
                                    &pref_position, positions, FALSE);
+    prefs_register_string_preference(module, "capture_points", "Capture points",
+                                     "Where each interface of the file was captured: sender, receiver, between, the "
+                                     "address of a host, or nothing; separated by commas, the first interface first. "
+                                     "Name an end only if its capture holds every packet that it sent and received.",
+                                     &pref_points);
+    register_init_routine(read_points);
 }
 
 void proto_register_netblt_analysis(void)

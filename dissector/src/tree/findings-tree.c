@@ -109,14 +109,14 @@ static void show_findings(const struct nb_record *record, packet_info *pinfo, pr
 }
 
 void nb_show_record(const struct nb_packet *packet, const struct nb_record *record, packet_info *pinfo,
-                    proto_tree *tree, int position)
+                    proto_tree *tree, bool position_is_set)
 {
     if (record == NULL) {
         return;
     }
     proto_item *item = proto_tree_add_uint(tree, hf_netblt_capture_position, packet->tvb, 0, 0, record->position);
     proto_item_set_generated(item);
-    proto_item_append_text(item, position != NB_POSITION_AUTO ? " (set by preference)" : " (inferred, proves nothing)");
+    proto_item_append_text(item, position_is_set ? " (set by preference)" : " (inferred, proves nothing)");
     show_findings(record, pinfo, tree, packet->tvb);
 }
 

@@ -7,9 +7,9 @@
 #include "decode/parse.h"
 #include "rules/findings.h"
 
-/* Capture position and findings. `position`: the preference, enum nb_position. */
+/* Capture position and findings. */
 void nb_show_record(const struct nb_packet *packet, const struct nb_record *record, packet_info *pinfo,
-                    proto_tree *tree, int position);
+                    proto_tree *tree, bool position_is_set);
 
 /* Registers the expert items and the filter of every rule. */
 void nb_register_rules(int proto);
