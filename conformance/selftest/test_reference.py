@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from netblt_conformance.common import paths
+from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type, data_checksum
-from netblt_conformance.reference.beside import explain, first_outside
+from netblt_conformance.reference.beside import Beside, explain, first_outside
+from netblt_conformance.reference.third import disagreements
+from netblt_conformance.report.page.details import of_results
 from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PcapngWriter, run_pair
 
 if TYPE_CHECKING:
@@ -230,6 +233,40 @@ def test_where_packets_may_be_missing_what_needs_them_is_not_judged(tmp_path: Pa
     (followed,) = [end for end in explain(path) if end.role == "receiver"]
     assert followed.outside is None
     assert any("may be missing" in limit for limit in followed.limits)
+
+
+def row(verdict: Verdict, requirement: str = "CTRL-02", frame: int | None = None) -> Result:
+    capture = "capture.pcapng"
+    return Result("case", [requirement], "passive-receiver", verdict, "y", capture=capture, frame=frame, expected="x")
+
+
+def test_a_packet_outside_that_the_suite_passes_is_an_error_of_the_suite(tmp_path: Path) -> None:
+    written(tmp_path, OUTSIDE["changed"][0])
+    (found,) = disagreements([row(Verdict.PASS)], tmp_path, lambda _done, _of: None)
+    assert (found.verdict, found.requirements, found.frame) == (Verdict.ERROR, ["CTRL-02"], 4)
+    assert "#1 GO(0) as before" in found.seen
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.WARN])
+def test_a_packet_outside_that_the_suite_sees_too_is_none(tmp_path: Path, verdict: Verdict) -> None:
+    written(tmp_path, OUTSIDE["changed"][0])
+    assert disagreements([row(verdict)], tmp_path, lambda _done, _of: None) == []
+
+
+def test_what_the_tester_made_undecidable_is_no_disagreement(tmp_path: Path) -> None:
+    written(tmp_path, OUTSIDE["changed"][0])
+    provoked = dataclasses.replace(row(Verdict.PASS), provoked=["CTRL-02"])
+    assert disagreements([provoked], tmp_path, lambda _done, _of: None) == []
+
+
+def test_a_failing_result_shows_what_the_reference_expects(tmp_path: Path) -> None:
+    written(tmp_path, OUTSIDE["changed"][0])
+    beside = Beside(tmp_path, virtual=True)
+    expected = "#1 GO(0) as before; observed there: #1 GO(5)."
+    assert beside.text(row(Verdict.FAIL, frame=4)) == f"The reference core expects {expected}"
+    assert beside.text(row(Verdict.FAIL, frame=3)) == f"The reference core expects in frame 4 {expected}"
+    details = of_results(tmp_path, [row(Verdict.FAIL, frame=4)], (), delay_ns=1_000_000)
+    assert details[0]["expected"].endswith(expected)
 
 
 def test_check_explain_prints_the_frame_and_what_was_expected(tmp_path: Path, command: Command) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.model import ROLES_BY_NAME
+from netblt_conformance.common.verdicts import Result
+from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.reference import frames
 from netblt_conformance.reference.follow import ends, follow
 from netblt_conformance.reference.outcome import Followed, Outside
 from netblt_conformance.reference.view import VIRTUAL, view
+from netblt_conformance.simlib import guided
 
 
 def explain(path: Path, position: str | None = None) -> list[Followed]:
@@ -36,3 +41,37 @@ def first_outside(path: Path, address: bytes, position: str | None = None, *, vi
             if followed.outside is not None:
                 outside.append(followed.outside)
     return min(outside, key=lambda one: one.frame, default=None)
+
+
+class Beside:
+    """Expected beside observed, for results of a run whose captures lie in `folder`. `virtual`: its link has virtual
+    time."""
+
+    def __init__(self, folder: Path, *, virtual: bool) -> None:
+        self._folder = folder
+        self._virtual = virtual
+        self._latest: tuple[str, Outside | None] | None = None  # results of one capture follow each other
+
+    def text(self, result: Result) -> str:
+        """What the reference core expects in the capture of a result, and where the implementation leaves that; empty
+        where it does not, or where the core is not built."""
+        outside = self._outside(result) if result.capture and guided.is_built() else None
+        if outside is None:
+            return ""
+        frame = "" if outside.frame == result.frame else f" in frame {outside.frame}"
+        return f"The reference core expects{frame} {outside.expected}; observed there: {outside.observed}."
+
+    def _outside(self, result: Result) -> Outside | None:
+        assert result.capture is not None
+        if self._latest is None or self._latest[0] != result.capture:
+            self._latest = result.capture, self._judged(result)
+        return self._latest[1]
+
+    def _judged(self, result: Result) -> Outside | None:
+        role = ROLES_BY_NAME.get(result.role)
+        position = None if role is None else "receiver" if role.sender else "sender"  # the tester is the other end
+        try:
+            path = self._folder / str(result.capture)
+            return first_outside(path, IUT_ADDRESS, position, virtual=self._virtual)
+        except (JudgeError, OSError):
+            return None

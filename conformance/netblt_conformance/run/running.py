@@ -265,6 +265,19 @@ def _second_judge(plan: Plan, listener: Listener) -> None:
         listener.add(f"{result.case}[{result.role}]", result)
 
 
+def _third_judge(plan: Plan, listener: Listener) -> None:
+    """The reference core beside the implementation, where times are exact."""
+    from netblt_conformance.reference.third import disagreements
+    from netblt_conformance.simlib import guided
+
+    if plan.factory.real_time or plan.dialect is not RFC998 or not guided.is_built():
+        return
+    results = [result for _, result in listener.results]
+    show = functools.partial(listener.progress.show, "reference core: captures")
+    for result in disagreements(results, plan.report, show):
+        listener.add(f"{result.case}[{result.role}]", result)
+
+
 def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None = None) -> int:
     """Runs everything. Ctrl-C leaves a valid report of what there is."""
     _prepare(plan.report)
@@ -290,6 +303,7 @@ def _later_stages(plan: Plan, listener: Listener, limit_s: float, sweep: SweepPl
     if plan.factory.name == "wire":
         _look_again(plan, listener, limit_s)
     _second_judge(plan, listener)
+    _third_judge(plan, listener)
     if sweep is not None:
         _sweep(sweep, listener)
     elif isinstance(plan.factory, Steppable) and not listener.options.no_sweep and plan.dialect is RFC998:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import cffi
@@ -30,10 +31,19 @@ def _declarations() -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
 
+def _library() -> Path:
+    return paths.build() / "lib" / _LIBRARY
+
+
+def is_built() -> bool:
+    """Whether there is something to load."""
+    return _library().is_file()
+
+
 @functools.cache
 def _loaded() -> tuple[Any, Any]:
-    path = paths.build() / "lib" / _LIBRARY
-    if not path.is_file():
+    path = _library()
+    if not is_built():
         raise ImportError(f"{path} has not been built: run tools/build")
     ffi = cffi.FFI()
     ffi.cdef(_declarations())

@@ -12,6 +12,7 @@ from netblt_conformance.catalogue.catalogue import Requirement
 from netblt_conformance.common import wording
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.verdicts import AGAINST, Origin, Result, Verdict
+from netblt_conformance.reference.beside import Beside
 from netblt_conformance.report import causes as causes_text
 from netblt_conformance.report.page.blocks import Detail
 from netblt_conformance.report.page.trees import trees
@@ -135,6 +136,7 @@ def of_results(
     known = catalogue.requirements()
     numbers = _order(results, first, everything=everything)
     reader = Reader(folder, delay_ns)
+    beside = Beside(folder, virtual=delay_ns is not None)
     found: dict[int, Detail] = {}
     for done, number in enumerate(numbers, 1):
         result = results[number]
@@ -142,6 +144,9 @@ def of_results(
         if result.capture:
             texts |= _from_files(folder / result.capture, result)
         drawn = None if texts.get("no_events") else reader.of_result(result)
+        if result.verdict in AGAINST and result.origin is not Origin.CHECK:
+            more = beside.text(result)
+            texts["expected"] = f"{_ended(texts['expected'])} {more}" if more else texts["expected"]
         found[number] = {**(drawn or {}), **texts}
         if drawn:  # only that says which event decided, and what it excludes
             found[number] |= {key: drawn[key] for key in ("deciding", "deciding_frame", "excuses")}
@@ -153,6 +158,11 @@ def of_results(
         with contextlib.suppress(JudgeError):
             _add_trees(folder, results, found)
     return found
+
+
+def _ended(text: str) -> str:
+    """The text as a sentence, where another one may follow."""
+    return f"{text}." if text and not text.endswith(".") else text
 
 
 def _from_files(capture: Path, result: Result) -> Detail:
