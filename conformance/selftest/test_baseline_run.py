@@ -62,7 +62,7 @@ def test_a_changed_choice_of_the_run_is_named(command: Command, tmp_path: Path) 
     done = command("diff", str(tmp_path / "one"), str(tmp_path / "two"))
     assert done.status == 0
     assert "  seed: 1 -> 2\n  roles: passive-sender -> active-sender\n" in done.output
-    assert "Gone, only in the baseline: " in done.output
+    assert "Missing now, only in the baseline: 2" in done.output
 
 
 def test_a_baseline_that_cannot_be_read_ends_the_run_before_it_begins(command: Command, tmp_path: Path) -> None:
