@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.verdicts import Origin, Result
-from netblt_conformance.packets.captures import BrokenCaptureError, CapturedPacket
+from netblt_conformance.packets.captures import BrokenCaptureError
 from netblt_conformance.trace import build
 from netblt_conformance.trace.excuses import excuses
+from netblt_conformance.trace.frames import Frame, frames
 from netblt_conformance.trace.labels import kind_of, label, values
 from netblt_conformance.trace.model import End, Event, Trace
 from netblt_conformance.trace.state import state
@@ -138,6 +139,17 @@ def expected_text(result: Result) -> str:
     return result.expected or catalogue.demand(result.due_by or result.requirement)
 
 
+@dataclass(slots=True)
+class _Capture:
+    """The capture that was read last: results of one capture follow each other."""
+
+    name: str
+    frames: list[Frame]
+    paired: bool = False
+    by_frame: dict[int, Trace] = field(default_factory=dict)  # of connections that were asked for
+    longest: Trace | None = None
+
+
 class Reader:
     """Reads what happened in the captures of the results of one run, which lie in `folder`. `delay_ns`: what a packet
     takes one way, on a link in virtual time; None: real time."""
@@ -145,21 +157,14 @@ class Reader:
     def __init__(self, folder: Path, delay_ns: int | None = None) -> None:
         self._folder = folder
         self._delay_ns = delay_ns
-        self._latest: tuple[str, list[CapturedPacket]] | None = None  # results of one capture follow each other
+        self._latest = _Capture("", [])
 
     def trace(self, result: Result) -> Trace | None:
         """What happened in the connection that a result is about; None: it has no capture that can be read."""
-        captured = self._captured(result.capture)
-        if not captured:
-            return None
-        accused, deciding = accused_address(result), result.frame or 0
-        if build.is_pair(captured):
-            found = _paired(self._folder / str(result.capture), deciding, accused)
-            if found is not None:
-                return found
-        delay_ns = self._delay_ns if result.origin is not Origin.SWEEP else None
-        trace = build.build(captured, deciding, delay_ns=delay_ns, under_test=accused)
-        return trace if trace.events else None
+        capture = self._capture(result.capture or "")
+        known = capture.by_frame.get(result.frame) if result.frame else capture.longest
+        trace = known or self._read(capture, result)
+        return _with_accused(trace, accused_address(result)) if trace.events else None
 
     def of_result(self, result: Result) -> dict[str, Any] | None:
         """What a page shows of the capture of a result; None: it has none that can be read."""
@@ -174,22 +179,42 @@ class Reader:
             "filter": connection_filter(trace),
         }
 
-    def _captured(self, name: str | None) -> list[CapturedPacket]:
-        if not name:
-            return []
-        if self._latest is None or self._latest[0] != name:
+    def _capture(self, name: str) -> _Capture:
+        if self._latest.name != name:
             try:
-                self._latest = name, build.read(self._folder / name)
+                captured = build.read(self._folder / name)
             except (BrokenCaptureError, OSError):
-                self._latest = name, []
-        return self._latest[1]
+                captured = []
+            self._latest = _Capture(name, frames(captured), build.is_pair(captured))
+        return self._latest
+
+    def _read(self, capture: _Capture, result: Result) -> Trace:
+        deciding = result.frame or 0
+        trace = _paired(self._folder / capture.name, deciding) if capture.paired else None
+        if trace is None:
+            delay_ns = self._delay_ns if result.origin is not Origin.SWEEP else None
+            trace = build.of_frames(capture.frames, deciding, delay_ns=delay_ns)
+        if not deciding:
+            capture.longest = trace
+        for event in trace.events:
+            if not event.foreign:
+                capture.by_frame |= {frame: trace for frame in (event.sent_frame, event.arrived_frame) if frame}
+        return trace
 
 
-def _paired(path: Path, deciding: int, accused: str) -> Trace | None:
+def _with_accused(trace: Trace, address: str) -> Trace:
+    """With the end of this address as the one under test, if it is one of them."""
+    if address not in {end.address for end in trace.ends}:
+        return trace
+    first, second = (replace(end, under_test=end.address == address) for end in trace.ends)
+    return replace(trace, ends=(first, second))
+
+
+def _paired(path: Path, deciding: int) -> Trace | None:
     """Few captures have two interfaces: what pairs them, and needs a library, is imported for those."""
     from netblt_conformance.trace.pair import of_interfaces
 
-    return of_interfaces(path, deciding, accused)
+    return of_interfaces(path, deciding)
 
 
 def accused_address(result: Result) -> str:
