@@ -44,7 +44,7 @@ PLOT_EVENTS = 3000
 
 def packets(trace: Trace, frame: int | None) -> dict[str, Any]:
     """The part of the object that a capture gives. `frame` decides."""
-    deciding = index_of(trace, frame)
+    deciding = trace.index_of(frame)
     kept, window = _kept(len(trace.events), deciding)
     events = [trace.events[number] for number in kept]
     first, last = window
@@ -79,16 +79,6 @@ def _kept(total: int, deciding: int) -> tuple[list[int], tuple[int, int]]:
     outside = [*range(first), *range(last, total)]
     step = -(-len(outside) // PLOT_EVENTS) or 1
     return sorted([*outside[::step], *range(first, last)]), (first, last)
-
-
-def index_of(trace: Trace, frame: int | None) -> int:
-    """The event of a frame, which may be where it left or where it arrived; -1: there is none."""
-    if not frame:
-        return -1
-    for number, event in enumerate(trace.events):
-        if frame in (event.sent_frame, event.arrived_frame) and event.copy_of is None:
-            return number
-    return next((n for n, event in enumerate(trace.events) if event.arrived_frame == frame), -1)
 
 
 def _end(end: End) -> dict[str, Any]:
@@ -152,10 +142,11 @@ class _Capture:
 
 class Reader:
     """Reads what happened in the captures of the results of one run, which lie in `folder`. `delay_ns`: what a packet
-    takes one way, on a link in virtual time; None: real time."""
+    takes one way, on a link in virtual time; None: real time. `pair`: the captures of both ends of one path."""
 
-    def __init__(self, folder: Path, delay_ns: int | None = None) -> None:
+    def __init__(self, folder: Path, delay_ns: int | None = None, pair: tuple[str, str] | None = None) -> None:
         self._folder = folder
+        self._pair = pair
         self._delay_ns = delay_ns
         self._latest = _Capture("", [])
 
@@ -171,7 +162,7 @@ class Reader:
         trace = self.trace(result)
         if trace is None:
             return None
-        accused, at = trace.accused, index_of(trace, result.frame)
+        accused, at = trace.accused, trace.index_of(result.frame)
         return {
             **packets(trace, result.frame),
             "state": state(trace, accused, at) if accused is not None else [],
@@ -190,7 +181,7 @@ class Reader:
 
     def _read(self, capture: _Capture, result: Result) -> Trace:
         deciding = result.frame or 0
-        trace = _paired(self._folder / capture.name, deciding) if capture.paired else None
+        trace = self._two_points(capture, deciding)
         if trace is None:
             delay_ns = self._delay_ns if result.origin is not Origin.SWEEP else None
             trace = build.of_frames(capture.frames, deciding, delay_ns=delay_ns)
@@ -198,8 +189,21 @@ class Reader:
             capture.longest = trace
         for event in trace.events:
             if not event.foreign:
-                capture.by_frame |= {frame: trace for frame in (event.sent_frame, event.arrived_frame) if frame}
+                capture.by_frame |= dict.fromkeys(trace.frames_of(event), trace)
         return trace
+
+    def _two_points(self, capture: _Capture, deciding: int) -> Trace | None:
+        """Few captures have a second point: what pairs them, and needs a library, is imported for those."""
+        if self._pair is not None and capture.name in self._pair:
+            from netblt_conformance.trace.pair import of_files
+
+            first, second = (self._folder / name for name in self._pair)
+            return of_files(first, second, deciding, self._pair.index(capture.name))
+        if not capture.paired:
+            return None
+        from netblt_conformance.trace.pair import of_interfaces
+
+        return of_interfaces(self._folder / capture.name, deciding)
 
 
 def _with_accused(trace: Trace, address: str) -> Trace:
@@ -208,13 +212,6 @@ def _with_accused(trace: Trace, address: str) -> Trace:
         return trace
     first, second = (replace(end, under_test=end.address == address) for end in trace.ends)
     return replace(trace, ends=(first, second))
-
-
-def _paired(path: Path, deciding: int) -> Trace | None:
-    """Few captures have two interfaces: what pairs them, and needs a library, is imported for those."""
-    from netblt_conformance.trace.pair import of_interfaces
-
-    return of_interfaces(path, deciding)
 
 
 def accused_address(result: Result) -> str:
