@@ -42,7 +42,7 @@ def write(
     places = {row.capture: Path(row.capture) for row in results if row.capture} | dict(stored or {})
     places |= {name: Path(name) for name in both_ends or ()}
     with tempfile.TemporaryDirectory(prefix="netblt-page-") as name:
-        found = _details(results, places, Path(name), both_ends)
+        found = _details(results, places, Path(name), both_ends, str(header.get("captured_at", "")))
     for number, detail in found.items():
         capture = places.get(str(results[number].capture))
         detail["capture"] = results[number].capture or ""
@@ -60,7 +60,11 @@ def _link(capture: Path, file: Path) -> str:
 
 
 def _details(
-    results: Sequence[Result], places: Mapping[str, Path], folder: Path, both_ends: tuple[str, str] | None
+    results: Sequence[Result],
+    places: Mapping[str, Path],
+    folder: Path,
+    both_ends: tuple[str, str] | None,
+    captured_at: str,
 ) -> dict[int, Detail]:
     """The details, from copies in `folder` that are pcapng: captures may have any format that Wireshark reads."""
     local = {}
@@ -70,7 +74,7 @@ def _details(
             _as_pcapng(capture, folder / local[name])
     here = [dataclasses.replace(row, capture=local.get(str(row.capture))) for row in results]
     pair = (local[both_ends[0]], local[both_ends[1]]) if both_ends and local.keys() >= set(both_ends) else None
-    return details.of_results(folder, here, (), dissect=True, pair=pair)
+    return details.of_results(folder, here, (), dissect=True, pair=pair, captured_at=captured_at)
 
 
 def _as_pcapng(capture: Path, copy: Path) -> None:

@@ -14,7 +14,7 @@ from netblt_conformance.trace import build
 from netblt_conformance.trace.excuses import excuses
 from netblt_conformance.trace.frames import Frame, frames
 from netblt_conformance.trace.labels import kind_of, label, values
-from netblt_conformance.trace.model import End, Event, Trace
+from netblt_conformance.trace.model import End, Event, Position, Trace
 from netblt_conformance.trace.state import state
 
 FIELDS = (
@@ -39,6 +39,8 @@ _US = 1000  # nanoseconds
 # Of a capture with more events than PLOT_EVENTS so many before and after the deciding one are shown without a gap, and
 # of the others about PLOT_EVENTS.
 WINDOW = 150
+# Where captures are made, as check --captured-at names it.
+SENDER, RECEIVER, PATH = "sender", "receiver", "path"
 PLOT_EVENTS = 3000
 
 
@@ -142,10 +144,18 @@ class _Capture:
 
 class Reader:
     """Reads what happened in the captures of the results of one run, which lie in `folder`. `delay_ns`: what a packet
-    takes one way, on a link in virtual time; None: real time. `pair`: the captures of both ends of one path."""
+    takes one way, on a link in virtual time; None: real time. `pair`: the captures of both ends of one path.
+    `captured_at`: where the others were made (SENDER, RECEIVER, PATH); empty: not known."""
 
-    def __init__(self, folder: Path, delay_ns: int | None = None, pair: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        delay_ns: int | None = None,
+        pair: tuple[str, str] | None = None,
+        captured_at: str = "",
+    ) -> None:
         self._folder = folder
+        self._captured_at = captured_at
         self._pair = pair
         self._delay_ns = delay_ns
         self._latest = _Capture("", [])
@@ -185,6 +195,9 @@ class Reader:
         if trace is None:
             delay_ns = self._delay_ns if result.origin is not Origin.SWEEP else None
             trace = build.of_frames(capture.frames, deciding, delay_ns=delay_ns)
+            place = _place(trace, self._captured_at)
+            if place is not trace.position and trace.position is not Position.BOTH:
+                trace = build.of_frames(capture.frames, deciding, delay_ns=delay_ns, place=place)
         if not deciding:
             capture.longest = trace
         for event in trace.events:
@@ -204,6 +217,16 @@ class Reader:
         from netblt_conformance.trace.pair import of_interfaces
 
         return of_interfaces(self._folder / capture.name, deciding)
+
+
+def _place(trace: Trace, captured_at: str) -> Position:
+    """Where a capture was made that was made at an end of this role."""
+    if captured_at == PATH:
+        return Position.BETWEEN
+    for place, end in zip((Position.FIRST, Position.SECOND), trace.ends, strict=True):
+        if captured_at in (SENDER, RECEIVER) and end.sends_data is (captured_at == SENDER):
+            return place
+    return trace.position
 
 
 def _with_accused(trace: Trace, address: str) -> Trace:
