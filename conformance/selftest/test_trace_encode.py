@@ -14,6 +14,7 @@ from netblt_conformance.common.verdicts import Origin, Result, Verdict
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets.capture import COUNTS_AS_LOST, Capture
 from netblt_conformance.packets.packets import seal
+from netblt_conformance.simlib import PcapngWriter
 from netblt_conformance.trace import build, encode
 from netblt_conformance.trace.encode import FIELDS, Reader
 from selftest.test_trace_network import through
@@ -166,3 +167,30 @@ def test_what_the_tester_ignores_on_purpose_is_lost(tmp_path: Path) -> None:
     fates = [event(found, at)["fate"] for at in range(len(found["events"]))]
     assert [number for number, fate in enumerate(fates, 1) if fate == "lost"] == [8]
     assert any(text.startswith("other loss than what the tester ignores") for text in found["excuses"])
+
+
+@pytest.mark.parametrize(
+    ("captured_at", "position", "known"),
+    [
+        ("sender", "first end", {1}),
+        ("receiver", "second end", {0}),
+        ("path", "between", set()),
+        ("unknown", "unknown", set()),
+    ],
+)
+def test_where_the_capture_was_made_may_be_told(
+    built_library: Path, tmp_path: Path, captured_at: str, position: str, known: set[int]
+) -> None:
+    """At an end, what its peer sent has arrived."""
+    through(built_library, ("latency 10ms",), 1, tmp_path)
+    writer = PcapngWriter()
+    interface = writer.interface("eth0")
+    for one in build.read(tmp_path / "run.pcapng"):
+        if one.interface.name == "left":
+            writer.packet(interface, one.time_ns, one.data)
+    writer.save(tmp_path / "a.pcapng")
+    found = Reader(tmp_path, captured_at=captured_at).of_result(dataclasses.replace(FAILED, role="-"))
+    assert found is not None
+    assert found["position"] == position
+    events = [event(found, place) for place in range(len(found["events"]))]
+    assert {one["source"] for one in events if one["known"] == "captured"} == known

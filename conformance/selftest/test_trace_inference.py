@@ -166,7 +166,7 @@ def test_a_datagram_of_many_packets_gives_each_of_them() -> None:
     assert f'"packets": {len(found)},' in facts
     assert not any(frame.packet.error for frame in found)
     deciding = next(frame.number for frame in found if found.count(frame) and frame.packet.is_data)
-    assert encode.index_of(build.build(build.read(path), deciding), deciding) >= 0
+    assert build.build(build.read(path), deciding).index_of(deciding) >= 0
 
 
 def test_what_is_cut_or_no_packet_at_all_does_not_raise(built_library: Path, tmp_path: Path) -> None:

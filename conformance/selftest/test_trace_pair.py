@@ -13,6 +13,7 @@ from netblt_conformance.pairing.paths import pair_files
 from netblt_conformance.simlib import PcapngWriter
 from netblt_conformance.trace import build
 from netblt_conformance.trace.encode import Reader
+from netblt_conformance.trace.frames import frames
 from netblt_conformance.trace.model import Event, Fate, Known, Position, Trace
 from netblt_conformance.trace.pair import of_pair
 from selftest.test_trace_network import A, through
@@ -72,13 +73,36 @@ def test_times_are_on_the_clock_of_the_first(built_library: Path, tmp_path: Path
         assert abs(event.arrived_ns - event.sent_ns - 10_000_000) < 100_000
 
 
-def test_the_deciding_frame_chooses_among_connections(built_library: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_frame_of_either_file_is_found(built_library: Path, tmp_path: Path, at: int) -> None:
+    """Both files count from 1: the file of the result tells which frame is meant."""
+    truth, _ = through(built_library, ("latency 10ms", "drop a>b nth=4 DATA", "drop b>a nth=2 CONTROL"), 1, tmp_path)
+    files = split(build.read(tmp_path / "run.pcapng"), tmp_path)
+    pair = files[0].name, files[1].name
+    row = Result("x", ["CTRL-04"], f"{A} sender", Verdict.FAIL, "seen", expected="wanted", capture=pair[at])
+    lost = [event for event in truth.events if event.fate is Fate.LOST][at]
+    assert lost.source == at
+    packets = [frame.packet.raw for frame in frames(build.read(files[at]))]
+    deciding = packets.index(lost.packet.raw) + 1
+    reader = Reader(tmp_path, pair=pair)
+    found = reader.of_result(dataclasses.replace(row, frame=deciding))
+    assert found is not None
+    event = dict(zip(found["fields"], found["events"][found["deciding"]], strict=True))
+    assert (event["source"], event["sent_frame"], event["fate"], event["known"]) == (at, deciding, "lost", "captured")
+    again = reader.of_result(dataclasses.replace(row, frame=len(packets)))
+    assert again is not None
+    last = dict(zip(again["fields"], again["events"][again["deciding"]], strict=True))
+    assert last["sent_frame" if last["source"] == at else "arrived_frame"] == len(packets)
+
+
+def test_files_of_two_paths_are_read_one_by_one(built_library: Path, tmp_path: Path) -> None:
     through(built_library, ("latency 10ms",), 1, tmp_path)
-    first = build.read(tmp_path / "run.pcapng")
-    pairing = pair_files(*split(first, tmp_path))
-    deciding = of_pair(pairing, 5, 1)
-    assert any(5 in (event.sent_frame, event.arrived_frame) for event in deciding.events)
-    assert deciding.ends[0].address == A
+    files = split(build.read(tmp_path / "run.pcapng"), tmp_path)
+    (tmp_path / "same.pcapng").write_bytes(files[0].read_bytes())
+    row = Result("x", ["CTRL-04"], "-", Verdict.FAIL, "seen", expected="wanted", frame=3, capture=files[0].name)
+    trace = Reader(tmp_path, pair=(files[0].name, "same.pcapng")).trace(row)
+    assert trace is not None
+    assert trace.position is Position.UNKNOWN
 
 
 def test_one_file_with_two_interfaces_is_paired(built_library: Path, tmp_path: Path) -> None:

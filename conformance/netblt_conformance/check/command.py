@@ -231,7 +231,8 @@ def command_check(options: argparse.Namespace) -> int:
     if options.junit is not None:
         deliver(files.junit(header, results + [report.skipped_row(*one) for one in where.skipped]), options.junit)
     if options.html is not None:
-        page.write(options.html, checked, {**header, "exit_code": int(status)})
+        both = (str(options.sender), str(options.receiver)) if options.sender is not None else None
+        page.write(options.html, checked, {**header, "exit_code": int(status)}, both_ends=both)
     for file in checked:
         if file.error:
             print(fit(f"error: {file.name}: {file.error}"), file=sys.stderr)

@@ -32,15 +32,17 @@ def write(
     *,
     stored: Mapping[str, Path] | None = None,
     links: bool = True,
+    both_ends: tuple[str, str] | None = None,
 ) -> None:
     """Writes the page. `stored`: where the captures lie that are not files of the name that results give them.
-    `links`: the captures stay there."""
+    `links`: the captures stay there. `both_ends`: the names of two captures of one path."""
     everything = [row for one in checked for row in one.results if row.verdict is not Verdict.NA]
     worst_first = sorted(everything, key=lambda row: row.verdict not in details.WORTH_A_LOOK)
     results = worst_first[:ROWS_MOST]
     places = {row.capture: Path(row.capture) for row in results if row.capture} | dict(stored or {})
+    places |= {name: Path(name) for name in both_ends or ()}
     with tempfile.TemporaryDirectory(prefix="netblt-page-") as name:
-        found = _details(results, places, Path(name))
+        found = _details(results, places, Path(name), both_ends, str(header.get("captured_at", "")))
     for number, detail in found.items():
         capture = places.get(str(results[number].capture))
         detail["capture"] = results[number].capture or ""
@@ -57,7 +59,13 @@ def _link(capture: Path, file: Path) -> str:
     return Path(os.path.relpath(capture.resolve(), file.resolve().parent)).as_posix()
 
 
-def _details(results: Sequence[Result], places: Mapping[str, Path], folder: Path) -> dict[int, Detail]:
+def _details(
+    results: Sequence[Result],
+    places: Mapping[str, Path],
+    folder: Path,
+    both_ends: tuple[str, str] | None,
+    captured_at: str,
+) -> dict[int, Detail]:
     """The details, from copies in `folder` that are pcapng: captures may have any format that Wireshark reads."""
     local = {}
     for number, (name, capture) in enumerate(places.items()):
@@ -65,7 +73,8 @@ def _details(results: Sequence[Result], places: Mapping[str, Path], folder: Path
             local[name] = f"{number}.pcapng"
             _as_pcapng(capture, folder / local[name])
     here = [dataclasses.replace(row, capture=local.get(str(row.capture))) for row in results]
-    return details.of_results(folder, here, (), dissect=True)
+    pair = (local[both_ends[0]], local[both_ends[1]]) if both_ends and local.keys() >= set(both_ends) else None
+    return details.of_results(folder, here, (), dissect=True, pair=pair, captured_at=captured_at)
 
 
 def _as_pcapng(capture: Path, copy: Path) -> None:

@@ -49,14 +49,26 @@ def build(
     """The connection that frame `deciding` is of; 0: the longest one. `delay_ns`: what each packet takes one way on a
     link in virtual time, which loses nothing. `under_test`: IP address of the implementation. `place`: of the
     capture, where it is known."""
-    found = frames(captured)
+    return of_frames(frames(captured), deciding, delay_ns=delay_ns, under_test=under_test, place=place)
+
+
+def of_frames(
+    found: list[Frame],
+    deciding: int = 0,
+    *,
+    delay_ns: int | None = None,
+    under_test: str = "",
+    place: Position = Position.UNKNOWN,
+) -> Trace:
+    """The same of the NETBLT packets of a capture."""
     names = {frame.interface for frame in found}
     if names <= set(SIDES) and any(frame.packet_id for frame in found):
         one = connections.chosen(found, deciding)
         return finished(through_network(one.frames, ends_of(one)), one, under_test, Position.BOTH, ())
     if names == {TESTER} and any(frame.way is not Way.UNKNOWN for frame in found):
         return _case(found, deciding, delay_ns)
-    here = [frame for frame in found if frame.interface == _interface(found, deciding)]
+    name = _interface(found, deciding)
+    here = [frame for frame in found if frame.interface == name]
     return _one_point(here, deciding, under_test, place)
 
 

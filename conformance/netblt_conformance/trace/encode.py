@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.verdicts import Origin, Result
-from netblt_conformance.packets.captures import BrokenCaptureError, CapturedPacket
+from netblt_conformance.packets.captures import BrokenCaptureError
 from netblt_conformance.trace import build
 from netblt_conformance.trace.excuses import excuses
+from netblt_conformance.trace.frames import Frame, frames
 from netblt_conformance.trace.labels import kind_of, label, values
-from netblt_conformance.trace.model import End, Event, Trace
+from netblt_conformance.trace.model import End, Event, Position, Trace
 from netblt_conformance.trace.state import state
 
 FIELDS = (
@@ -38,12 +39,14 @@ _US = 1000  # nanoseconds
 # Of a capture with more events than PLOT_EVENTS so many before and after the deciding one are shown without a gap, and
 # of the others about PLOT_EVENTS.
 WINDOW = 150
+# Where captures are made, as check --captured-at names it.
+SENDER, RECEIVER, PATH = "sender", "receiver", "path"
 PLOT_EVENTS = 3000
 
 
 def packets(trace: Trace, frame: int | None) -> dict[str, Any]:
     """The part of the object that a capture gives. `frame` decides."""
-    deciding = index_of(trace, frame)
+    deciding = trace.index_of(frame)
     kept, window = _kept(len(trace.events), deciding)
     events = [trace.events[number] for number in kept]
     first, last = window
@@ -78,16 +81,6 @@ def _kept(total: int, deciding: int) -> tuple[list[int], tuple[int, int]]:
     outside = [*range(first), *range(last, total)]
     step = -(-len(outside) // PLOT_EVENTS) or 1
     return sorted([*outside[::step], *range(first, last)]), (first, last)
-
-
-def index_of(trace: Trace, frame: int | None) -> int:
-    """The event of a frame, which may be where it left or where it arrived; -1: there is none."""
-    if not frame:
-        return -1
-    for number, event in enumerate(trace.events):
-        if frame in (event.sent_frame, event.arrived_frame) and event.copy_of is None:
-            return number
-    return next((n for n, event in enumerate(trace.events) if event.arrived_frame == frame), -1)
 
 
 def _end(end: End) -> dict[str, Any]:
@@ -138,35 +131,48 @@ def expected_text(result: Result) -> str:
     return result.expected or catalogue.demand(result.due_by or result.requirement)
 
 
+@dataclass(slots=True)
+class _Capture:
+    """The capture that was read last: results of one capture follow each other."""
+
+    name: str
+    frames: list[Frame]
+    paired: bool = False
+    by_frame: dict[int, Trace] = field(default_factory=dict)  # of connections that were asked for
+    longest: Trace | None = None
+
+
 class Reader:
     """Reads what happened in the captures of the results of one run, which lie in `folder`. `delay_ns`: what a packet
-    takes one way, on a link in virtual time; None: real time."""
+    takes one way, on a link in virtual time; None: real time. `pair`: the captures of both ends of one path.
+    `captured_at`: where the others were made (SENDER, RECEIVER, PATH); empty: not known."""
 
-    def __init__(self, folder: Path, delay_ns: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        delay_ns: int | None = None,
+        pair: tuple[str, str] | None = None,
+        captured_at: str = "",
+    ) -> None:
         self._folder = folder
+        self._captured_at = captured_at
+        self._pair = pair
         self._delay_ns = delay_ns
-        self._latest: tuple[str, list[CapturedPacket]] | None = None  # results of one capture follow each other
+        self._latest = _Capture("", [])
 
     def trace(self, result: Result) -> Trace | None:
         """What happened in the connection that a result is about; None: it has no capture that can be read."""
-        captured = self._captured(result.capture)
-        if not captured:
-            return None
-        accused, deciding = accused_address(result), result.frame or 0
-        if build.is_pair(captured):
-            found = _paired(self._folder / str(result.capture), deciding, accused)
-            if found is not None:
-                return found
-        delay_ns = self._delay_ns if result.origin is not Origin.SWEEP else None
-        trace = build.build(captured, deciding, delay_ns=delay_ns, under_test=accused)
-        return trace if trace.events else None
+        capture = self._capture(result.capture or "")
+        known = capture.by_frame.get(result.frame) if result.frame else capture.longest
+        trace = known or self._read(capture, result)
+        return _with_accused(trace, accused_address(result)) if trace.events else None
 
     def of_result(self, result: Result) -> dict[str, Any] | None:
         """What a page shows of the capture of a result; None: it has none that can be read."""
         trace = self.trace(result)
         if trace is None:
             return None
-        accused, at = trace.accused, index_of(trace, result.frame)
+        accused, at = trace.accused, trace.index_of(result.frame)
         return {
             **packets(trace, result.frame),
             "state": state(trace, accused, at) if accused is not None else [],
@@ -174,22 +180,61 @@ class Reader:
             "filter": connection_filter(trace),
         }
 
-    def _captured(self, name: str | None) -> list[CapturedPacket]:
-        if not name:
-            return []
-        if self._latest is None or self._latest[0] != name:
+    def _capture(self, name: str) -> _Capture:
+        if self._latest.name != name:
             try:
-                self._latest = name, build.read(self._folder / name)
+                captured = build.read(self._folder / name)
             except (BrokenCaptureError, OSError):
-                self._latest = name, []
-        return self._latest[1]
+                captured = []
+            self._latest = _Capture(name, frames(captured), build.is_pair(captured))
+        return self._latest
+
+    def _read(self, capture: _Capture, result: Result) -> Trace:
+        deciding = result.frame or 0
+        trace = self._two_points(capture, deciding)
+        if trace is None:
+            delay_ns = self._delay_ns if result.origin is not Origin.SWEEP else None
+            trace = build.of_frames(capture.frames, deciding, delay_ns=delay_ns)
+            place = _place(trace, self._captured_at)
+            if place is not trace.position and trace.position is not Position.BOTH:
+                trace = build.of_frames(capture.frames, deciding, delay_ns=delay_ns, place=place)
+        if not deciding:
+            capture.longest = trace
+        for event in trace.events:
+            if not event.foreign:
+                capture.by_frame |= dict.fromkeys(trace.frames_of(event), trace)
+        return trace
+
+    def _two_points(self, capture: _Capture, deciding: int) -> Trace | None:
+        """Few captures have a second point: what pairs them, and needs a library, is imported for those."""
+        if self._pair is not None and capture.name in self._pair:
+            from netblt_conformance.trace.pair import of_files
+
+            first, second = (self._folder / name for name in self._pair)
+            return of_files(first, second, deciding, self._pair.index(capture.name))
+        if not capture.paired:
+            return None
+        from netblt_conformance.trace.pair import of_interfaces
+
+        return of_interfaces(self._folder / capture.name, deciding)
 
 
-def _paired(path: Path, deciding: int, accused: str) -> Trace | None:
-    """Few captures have two interfaces: what pairs them, and needs a library, is imported for those."""
-    from netblt_conformance.trace.pair import of_interfaces
+def _place(trace: Trace, captured_at: str) -> Position:
+    """Where a capture was made that was made at an end of this role."""
+    if captured_at == PATH:
+        return Position.BETWEEN
+    for place, end in zip((Position.FIRST, Position.SECOND), trace.ends, strict=True):
+        if captured_at in (SENDER, RECEIVER) and end.sends_data is (captured_at == SENDER):
+            return place
+    return trace.position
 
-    return of_interfaces(path, deciding, accused)
+
+def _with_accused(trace: Trace, address: str) -> Trace:
+    """With the end of this address as the one under test, if it is one of them."""
+    if address not in {end.address for end in trace.ends}:
+        return trace
+    first, second = (replace(end, under_test=end.address == address) for end in trace.ends)
+    return replace(trace, ends=(first, second))
 
 
 def accused_address(result: Result) -> str:

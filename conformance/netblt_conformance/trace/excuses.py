@@ -39,8 +39,8 @@ def excuses(result: Result, trace: Trace) -> list[str]:
 
 
 def _deciding(result: Result, trace: Trace) -> Event | None:
-    frames = (event for event in trace.events if result.frame and event.frame == result.frame)
-    return next(frames, None)
+    at = trace.index_of(result.frame)
+    return trace.events[at] if at >= 0 else None
 
 
 def _by_the_packet(result: Result, trace: Trace) -> list[str]:

@@ -4,6 +4,7 @@ acknowledgements, RESENDs, retransmissions. What nothing speaks against is assum
 
 from __future__ import annotations
 
+import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from netblt_conformance.trace.model import Fate, Known
 from netblt_conformance.trace.position import reactions
 
 _OPENING = (Type.OPEN, Type.RESPONSE)
+# Acknowledgements only grow: the newest ones before a moment say what the receiver may have known.
+_ACKS_BEFORE = 200
 _REFUSALS = (Type.RESPONSE, Type.REFUSED, Type.ABORT)
 
 
@@ -35,6 +38,7 @@ class _Side:
     all: list[Draft] = field(default_factory=list)
     acks: list[Draft] = field(default_factory=list)  # DATA, LDATA, NULL-ACK
     controls: list[Draft] = field(default_factory=list)
+    holders: dict[int, list[Draft]] = field(default_factory=lambda: defaultdict(list))  # by control message
     resends: dict[int, list[_Told]] = field(default_factory=lambda: defaultdict(list))  # by buffer
     oks: dict[int, _Told] = field(default_factory=dict)
 
@@ -78,6 +82,7 @@ def _messages(side: _Side) -> None:
     told: set[int] = set()
     for one in side.controls:
         for message in one.packet.messages:
+            side.holders[message.seq].append(one)
             if message.seq in told:
                 continue
             told.add(message.seq)
@@ -89,8 +94,13 @@ def _messages(side: _Side) -> None:
 
 
 def _after(found: Sequence[Draft], what: Draft) -> Iterator[Draft]:
-    """Those that were captured after a packet; many have one time."""
-    return (one for one in found if one.frame.number > what.frame.number)
+    """Those that were captured after a packet, in order; many have one time."""
+    first = bisect.bisect_right(found, what.frame.number, key=_number)
+    return (found[at] for at in range(first, len(found)))
+
+
+def _number(one: Draft) -> int:
+    return one.frame.number
 
 
 # ---- OPEN, RESPONSE, QUIT ----
@@ -163,7 +173,7 @@ def _one_control(one: Draft, newest: int, side: _Side, other: _Side) -> None:
     """`newest`: its last message. An acknowledgement belongs to this packet if no other that holds the message was
     captured a round trip before."""
     moment = one.frame.time_ns
-    holders = [control for control in side.controls if control.packet.holds(newest)]
+    holders = side.holders[newest]
     again = next((later for later in holders if later.frame.number > one.frame.number), None)
     ack = next((later for later in _after(other.acks, one) if not after(newest, later.packet.high_seq)), None)
     if ack is not None and ack.frame.time_ns >= moment + other.round_ns:
@@ -196,11 +206,9 @@ def _acknowledgements(open_ones: Sequence[Draft], side: _Side, other: _Side) -> 
         least = min(reply.packet.messages, key=lambda message: message.seq).seq
         repeats = not after(least, told)
         wanted = least if repeats else told
-        if any(
-            not after(wanted, known.packet.high_seq)
-            for known in side.acks
-            if known is not one and known.frame.number < reply.frame.number
-        ):
+        until = bisect.bisect_left(side.acks, reply.frame.number, key=_number)
+        others = (known for known in side.acks[max(0, until - _ACKS_BEFORE) : until] if known is not one)
+        if any(not after(wanted, known.packet.high_seq) for known in others):
             continue
         if repeats:
             one.settle(Fate.LOST, Known.INFERRED, f"frame {reply.frame.number} repeats #{least}, which it acknowledges")

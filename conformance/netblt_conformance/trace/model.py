@@ -97,6 +97,26 @@ class Trace:
     terms: Terms
     events: tuple[Event, ...]
     notes: tuple[str, ...] = field(default=())  # what a reader has to know: "the capture begins in the middle"
+    # Of two files, which both count their frames from 1: the end near which the frames that people name were captured.
+    frames_at: int | None = None
+
+    def frames_of(self, event: Event) -> tuple[int, ...]:
+        """The frames by which an event is named."""
+        if self.frames_at is None:
+            found = event.sent_frame, event.arrived_frame
+        else:
+            found = (event.sent_frame if event.source == self.frames_at else event.arrived_frame, None)
+        return tuple(frame for frame in found if frame)
+
+    def index_of(self, frame: int | None) -> int:
+        """The event of a frame, which may be where it left or where it arrived; -1: there is none."""
+        if not frame:
+            return -1
+        named = (number for number, event in enumerate(self.events) if frame in self.frames_of(event))
+        first = next(named, -1)
+        if first >= 0 and self.events[first].copy_of is not None:
+            return next((number for number in named if self.events[number].copy_of is None), first)
+        return first
 
     @property
     def accused(self) -> int | None:

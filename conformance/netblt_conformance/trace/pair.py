@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.packets import captures
-from netblt_conformance.pairing.paths import Direction, Pairing, Seen, pair
+from netblt_conformance.pairing.paths import Direction, Pairing, Seen, pair, pair_files
 from netblt_conformance.pairing.reading import Point, pcapng_of, points
 from netblt_conformance.trace.build import EMPTY, ends_of, finished, is_of
 from netblt_conformance.trace.connections import Connection, connections
@@ -45,6 +46,17 @@ def of_pair(pairing: Pairing, deciding: int = 0, at: int = 0, under_test: str = 
         drafts += _events(pairing, direction, rows, wanted, at, ends)
     notes = [*pairing.notes, *_missed(pairing)]
     return finished(drafts, mine, under_test, Position.BOTH, notes)
+
+
+def of_files(first: Path, second: Path, deciding: int = 0, at: int = 0) -> Trace | None:
+    """The same of two files; None where they are not of one path. Frames are those of the file `at`."""
+    try:
+        pairing = pair_files(first, second)
+    except JudgeError:
+        return None
+    trace = of_pair(pairing, deciding, at)
+    near = pairing.nearest_to(trace.ends[0].address)
+    return replace(trace, frames_at=0 if near in (at, None) else 1)
 
 
 def of_interfaces(path: Path, deciding: int = 0, under_test: str = "") -> Trace | None:
