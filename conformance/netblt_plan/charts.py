@@ -111,3 +111,35 @@ def chart(title: str, x_label: str, y_label: str, series: Sequence[Series]) -> s
     made, (axes,) = figure()
     draw(axes, title, x_label, y_label, series)
     return svg(made)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chart:
+    """What a chart shows, before it is drawn: as SVG here, or by the script of a page."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+
+    def svg(self) -> str:
+        return chart(self.title, self.x_label, self.y_label, self.series)
+
+    def to_json(self) -> dict[str, Any]:
+        """For charts.js. A value that is not finite is no point."""
+        series = [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "width": one.width,
+                "radius": one.radius,
+                "points": [[_short(x), _short(y)] for x, y in one.points if math.isfinite(x) and math.isfinite(y)],
+            }
+            for one in self.series
+        ]
+        return {"title": self.title, "x": self.x_label, "y": self.y_label, "series": series}
+
+
+def _short(value: float) -> float:
+    """With the digits that a screen can show."""
+    return float(f"{value:.7g}")

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
-from netblt_plan.charts import COLOURS, Point, Series, chart
+from netblt_plan.charts import COLOURS, Chart, Point, Series
 from netblt_plan.native import Sample
 from netblt_plan.outcome import Outcome
 from netblt_plan.running import RunResult, error_percent
@@ -55,8 +56,8 @@ def _arrivals(outcome: Outcome, flow: int) -> list[tuple[float, float]]:
     return [(one.at, _data_bytes(one)) for one in outcome.samples if one.kind == ARRIVED and one.flow == flow]
 
 
-def throughput(run: Run, outcome: Outcome) -> str:
-    return chart(f"{run.name}: throughput", "seconds", "Mb/s of data", throughput_series(outcome))
+def throughput(run: Run, outcome: Outcome) -> Chart:
+    return Chart(f"{run.name}: throughput", "seconds", "Mb/s of data", throughput_series(outcome))
 
 
 def _sequence(samples: Sequence[Sample], kind: int, packets: int) -> list[Point]:
@@ -70,14 +71,14 @@ def _packets_per_buffer(run: Run) -> int:
     return -(-buffer_size // packet_size)
 
 
-def sequence(run: Run, outcome: Outcome) -> str:
+def sequence(run: Run, outcome: Outcome) -> Chart:
     packets = _packets_per_buffer(run)
     series = [
         Series("sent", _thinned(_sequence(outcome.samples, SENT, packets)), COLOURS[0], "dots", 1.0),
         Series("arrived", _thinned(_sequence(outcome.samples, ARRIVED, packets)), COLOURS[2], "dots", 1.0),
         Series("retransmitted", _thinned(_sequence(outcome.samples, RESENT, packets)), COLOURS[1], "dots", 2.0),
     ]
-    return chart(f"{run.name}: time and sequence", "seconds", "packet", series)
+    return Chart(f"{run.name}: time and sequence", "seconds", "packet", series)
 
 
 def outstanding_series(outcome: Outcome) -> list[Series]:
@@ -89,12 +90,12 @@ def outstanding_series(outcome: Outcome) -> list[Series]:
     return series
 
 
-def outstanding(run: Run, outcome: Outcome) -> str:
+def outstanding(run: Run, outcome: Outcome) -> Chart:
     title = f"{run.name}: outstanding buffers at the sender"
-    return chart(title, "seconds", "buffers", outstanding_series(outcome))
+    return Chart(title, "seconds", "buffers", outstanding_series(outcome))
 
 
-def recovery(run: Run, outcome: Outcome) -> str:
+def recovery(run: Run, outcome: Outcome) -> Chart:
     """How long each buffer took from its first packet to its completion, and to its OK; a repair lengthens it."""
     buffers = [(i, one) for i, one in enumerate(outcome.flows[0].buffers) if one.first_sent is not None]
     complete = [(float(i), 1000 * (one.done - one.first_sent)) for i, one in buffers if one.done and one.first_sent]
@@ -113,11 +114,11 @@ def recovery(run: Run, outcome: Outcome) -> str:
             2.0,
         ),
     ]
-    return chart(f"{run.name}: loss recovery", "buffer", "ms since its first packet left", series)
+    return Chart(f"{run.name}: loss recovery", "buffer", "ms since its first packet left", series)
 
 
-def of_run(run: Run, outcome: Outcome) -> dict[str, str]:
-    """SVG texts by name."""
+def of_run(run: Run, outcome: Outcome) -> dict[str, Chart]:
+    """Charts by name."""
     return {
         "throughput": throughput(run, outcome),
         "sequence": sequence(run, outcome),
@@ -126,7 +127,35 @@ def of_run(run: Run, outcome: Outcome) -> dict[str, str]:
     }
 
 
-def table_errors(results: Sequence[RunResult]) -> str:
+def run_speeds(results: Sequence[RunResult]) -> Chart:
+    """Goodput and steady state of each run, by its row of the table."""
+    series = [
+        Series(
+            "goodput", [(n + 0.6, one.means["goodput"]) for n, one in enumerate(results)], COLOURS[0], "bars", width=0.4
+        ),
+        Series(
+            "steady", [(n + 1.0, one.means["speed"]) for n, one in enumerate(results)], COLOURS[2], "bars", width=0.4
+        ),
+    ]
+    return Chart("Runs compared: speed", "row of the table", "Mb/s of data", series)
+
+
+def compared(outcomes: Sequence[tuple[str, Outcome]]) -> dict[str, Chart]:
+    """Charts that lay runs over each other: what arrived of all flows, as a rate and as a sum over time."""
+    rates, sums = [], []
+    for number, (name, outcome) in enumerate(outcomes):
+        colour = COLOURS[number % len(COLOURS)]
+        arrivals = sorted(one for flow in range(len(outcome.flows)) for one in _arrivals(outcome, flow))
+        rates.append(Series(name, _binned(arrivals, outcome.seconds), colour))
+        total = itertools.accumulate(size / 1e6 for _, size in arrivals)
+        sums.append(Series(name, _thinned([(at, mb) for (at, _), mb in zip(arrivals, total, strict=True)]), colour))
+    return {
+        "compared-throughput": Chart("Runs compared: throughput", "seconds", "Mb/s of data", rates),
+        "compared-progress": Chart("Runs compared: progress", "seconds", "MB arrived", sums),
+    }
+
+
+def table_errors(results: Sequence[RunResult]) -> Chart:
     rows = [(one, one.run.row) for one in results if one.run.row is not None]
     fitted = [(row.number - 0.4, error_percent(one)) for one, row in rows if not row.held_out]
     held = [(row.number - 0.4, error_percent(one)) for one, row in rows if row.held_out]
@@ -134,10 +163,10 @@ def table_errors(results: Sequence[RunResult]) -> str:
         Series("fitted to", fitted, COLOURS[0], "bars", width=0.8),
         Series("held out", held, COLOURS[4], "bars", width=0.8),
     ]
-    return chart("Error of SPEED", "row", "percent", series)
+    return Chart("Error of SPEED", "row", "percent", series)
 
 
-def table_speeds(results: Sequence[RunResult]) -> str:
+def table_speeds(results: Sequence[RunResult]) -> Chart:
     rows = [(one, one.run.row) for one in results if one.run.row is not None]
     published = [(float(row.number), row.speed) for _, row in rows]
     measured = [(float(row.number), one.means["speed"]) for one, row in rows]
@@ -145,4 +174,4 @@ def table_speeds(results: Sequence[RunResult]) -> str:
         Series("published", published, COLOURS[5], "dots", 4.0),
         Series("measured", measured, COLOURS[1], "dots", 2.0),
     ]
-    return chart("SPEED", "row", "Mb/s", series)
+    return Chart("SPEED", "row", "Mb/s", series)

@@ -10,6 +10,21 @@ from collections.abc import Iterable
 from netblt_plan.metrics import STEADY_PERCENT
 from netblt_plan.running import Result, RunResult, error_percent
 
+# The RFC's columns, and what they mean.
+PUBLISHED_COLUMNS = (
+    ("row", "its number in the RFC's table"),
+    ("BS/BI", "packets in a burst / burst interval in milliseconds"),
+    ("PSZ", "bytes in a packet"),
+    ("BFSZ", "bytes in a buffer"),
+    ("XFSZ", "kilobytes transferred"),
+    ("NBUFS", "buffers that may be outstanding"),
+    ("#LOSS", "packets lost, in parentheses as published"),
+    ("#RXM", "packets retransmitted, in parentheses as published"),
+    ("DTMOS", "times that a data timer expired, in parentheses as published"),
+    ("SPEED", "Mb/s in the steady state: from the second buffer to the one before the last full one"),
+    ("error", "of SPEED against the published one"),
+    ("", "whether the row is inside its band; not steady: sender and receiver see different speeds"),
+)
 _HEAD = (
     f"{'row':>4}  {'BS/BI':<6} {'PSZ':<5} {'BFSZ':<6} {'XFSZ':<5} {'NBUFS':<5}  {'#LOSS':>12}  {'#RXM':>12}  "
     f"{'DTMOS':>11}  {'SPEED':>15}  {'error':>7}"
@@ -30,19 +45,23 @@ def is_unsteady(result: RunResult) -> bool:
     return abs(tx - rx) > STEADY_PERCENT / 100 * tx
 
 
-def row_line(result: RunResult) -> str:
-    row, means = result.run.row, result.means
-    assert row is not None
+def _marks(result: RunResult) -> str:
+    """What stands behind a row."""
     marks = (
         "" if all(check.inside for check in result.checks) else "  outside, explained" if result.holds else "  OUTSIDE"
     )
     marks += "  not steady" if is_unsteady(result) else ""
-    marks += "  held out" if row.held_out else ""
+    return marks + ("  held out" if result.run.row and result.run.row.held_out else "")
+
+
+def row_line(result: RunResult) -> str:
+    row, means = result.run.row, result.means
+    assert row is not None
     return (
         f"{row.number:>4}  {f'{row.burst_size}/{row.burst_interval_ms}':<6} {row.packet_size:<5} {row.buffer_size:<6} "
         f"{row.kilobytes:<5} {row.max_buffers:<5}  {_pair(means['loss'], row.loss):>12}  "
         f"{_pair(means['rxm'], row.retransmitted):>12}  {_pair(means['dtmos'], row.data_timeouts):>11}  "
-        f"{_speed(means['speed']) + f' ({_speed(row.speed)})':>15}  {error_percent(result):>+6.1f}%{marks}"
+        f"{_speed(means['speed']) + f' ({_speed(row.speed)})':>15}  {error_percent(result):>+6.1f}%{_marks(result)}"
     )
 
 
@@ -71,21 +90,52 @@ def table_text(result: Result) -> str:
     return "\n".join(lines)
 
 
-# What a scenario without a published table shows of each run.
+# What a scenario without a published table shows of each run: metric, head, form, and what it means.
 _COLUMNS = (
-    ("goodput", "Mb/s", "{:.3f}"),
-    ("speed", "steady", "{:.3f}"),
-    ("of_capacity", "of cap.", "{:.3f}"),
-    ("of_attainable", "of att.", "{:.3f}"),
-    ("of_pair", "of pair", "{:.3f}"),
-    ("rxm", "#RXM", "{:.0f}"),
-    ("dtmos", "DTMOS", "{:.0f}"),
-    ("queue_drops", "queue", "{:.2%}"),
-    ("fairness", "fair", "{:.3f}"),
-    ("cross_share", "cross", "{:.3f}"),
-    ("peak_outstanding", "bufs", "{:.0f}"),
-    ("seconds", "seconds", "{:.1f}"),  # of a transfer that ended
+    ("goodput", "Mb/s", "{:.3f}", "data delivered, in Mb/s"),
+    (
+        "speed",
+        "steady",
+        "{:.3f}",
+        "Mb/s in the steady state: from the second buffer to the one before the last full one",
+    ),
+    ("of_capacity", "of cap.", "{:.3f}", "the data delivered in relation to what the path can carry"),
+    ("of_attainable", "of att.", "{:.3f}", "the same, less what the path loses at any load"),
+    ("of_pair", "of pair", "{:.3f}", "the steady state in relation to burst size and burst interval of OPEN"),
+    ("rxm", "#RXM", "{:.0f}", "packets retransmitted"),
+    ("dtmos", "DTMOS", "{:.0f}", "times that a data timer expired"),
+    ("queue_drops", "queue", "{:.2%}", "share of the packets that queues dropped, in the directions of data"),
+    ("fairness", "fair", "{:.3f}", "the slowest flow in relation to the fastest"),
+    ("cross_share", "cross", "{:.3f}", "share of the cross traffic that was delivered"),
+    ("peak_outstanding", "bufs", "{:.0f}", "most buffers that were outstanding"),
+    ("seconds", "seconds", "{:.1f}", "from the start until the receiver is done, of a transfer that ended"),
 )
+
+
+def columns(result: Result) -> list[tuple[str, str]]:
+    """Heads of the table and what each column means."""
+    if result.scenario.is_table:
+        return list(PUBLISHED_COLUMNS)
+    return [("run", "its name in the scenario"), *((head, meaning) for _, head, _, meaning in _COLUMNS)]
+
+
+def cells(result: Result, one: RunResult) -> list[str]:
+    """One row of the table, a text for each column."""
+    if not result.scenario.is_table:
+        return [one.run.name, *(_cell(one, key, form) for key, _, form, _ in _COLUMNS)]
+    row, means = one.run.row, one.means
+    assert row is not None
+    return [
+        str(row.number),
+        f"{row.burst_size}/{row.burst_interval_ms}",
+        *(str(number) for number in (row.packet_size, row.buffer_size, row.kilobytes, row.max_buffers)),
+        _pair(means["loss"], row.loss).strip(),
+        _pair(means["rxm"], row.retransmitted).strip(),
+        _pair(means["dtmos"], row.data_timeouts).strip(),
+        f"{_speed(means['speed'])} ({_speed(row.speed)})",
+        f"{error_percent(one):+.1f}%",
+        _marks(one).strip(),
+    ]
 
 
 def _cell(result: RunResult, key: str, form: str) -> str:
@@ -98,9 +148,9 @@ def _cell(result: RunResult, key: str, form: str) -> str:
 
 def runs_text(result: Result) -> str:
     width = max(len(one.run.name) for one in result.runs)
-    lines = [result.scenario.title, "", f"{'run':<{width}}  " + "  ".join(f"{head:>9}" for _, head, _ in _COLUMNS)]
+    lines = [result.scenario.title, "", f"{'run':<{width}}  " + "  ".join(f"{head:>9}" for _, head, _, _ in _COLUMNS)]
     for one in result.runs:
-        cells = [_cell(one, key, form) for key, _, form in _COLUMNS]
+        cells = [_cell(one, key, form) for key, _, form, _ in _COLUMNS]
         lines.append(f"{one.run.name:<{width}}  " + "  ".join(f"{cell:>9}" for cell in cells))
         lines += [f"{'':<{width}}    {note}" for note in one.notes]
         lines += [
@@ -109,10 +159,10 @@ def runs_text(result: Result) -> str:
     return "\n".join(lines)
 
 
-def text(result: Result) -> str:
-    body = table_text(result) if result.scenario.is_table else runs_text(result)
+def closing_lines(result: Result) -> list[str]:
+    """What stands below the table: fitted parameters, what is outside and why, the verdict."""
     fitted = result.scenario.fitted
-    lines = [body]
+    lines = []
     if fitted:
         lines.append("fitted parameters: " + ", ".join(f"{key} = {value}" for key, value in fitted.items()))
     lines += [f"OUTSIDE: {check.describe()}" for check in result.checks if not check.holds]
@@ -125,4 +175,9 @@ def text(result: Result) -> str:
     if not any(one.checks for one in result.runs):
         verdict = "nothing was expected"
     lines.append(f"seed {result.seed}: {verdict}")
-    return "\n".join(lines)
+    return lines
+
+
+def text(result: Result) -> str:
+    body = table_text(result) if result.scenario.is_table else runs_text(result)
+    return "\n".join([body, *closing_lines(result)])

@@ -14,6 +14,7 @@ import pytest
 from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.report.page import render
 from netblt_conformance.trace import encode
+from netblt_plan import cli
 from selftest import page_sample
 
 if TYPE_CHECKING:
@@ -352,3 +353,26 @@ def test_a_result_without_packets_says_why(tab: Tab) -> None:
     tab.locator("#list .result", has=tab.locator(".badge.pass")).first.click()
     tab.wait_for_selector("#detail .top")
     assert "--details all" in tab.locator("#detail .none").first.inner_text()
+
+
+def test_the_page_of_an_experiment_draws_charts_that_zoom(browser: Browser, tmp_path: Path) -> None:
+    assert cli.main(["run", "sharing", "--report", str(tmp_path)]) == 0
+    complaints = Complaints()
+    tab = browser.new_page(viewport=DESKTOP)
+    complaints.watch(tab)
+    tab.goto((tmp_path / "index.html").as_uri())
+    titles = tab.locator("figcaption").all_inner_texts()
+    assert tab.locator("figure canvas").count() == len(titles) == 11
+    assert any("Runs compared: throughput" in title for title in titles)
+    assert tab.locator("th").first.get_attribute("title")
+    picture = "document.querySelector('figure canvas').toDataURL()"
+    before = tab.evaluate(picture)
+    tab.locator("figure .u-over").first.hover()
+    tab.mouse.wheel(0, -300)
+    tab.wait_for_timeout(50)
+    assert tab.evaluate(picture) != before
+    tab.set_viewport_size(PHONE)
+    tab.reload()
+    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    assert complaints == []
+    tab.close()

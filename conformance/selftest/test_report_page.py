@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.common import paths
+from netblt_conformance.common import paths, web
 from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.report.page import blocks, details, render
 from netblt_conformance.trace.encode import Reader
@@ -116,7 +116,7 @@ def test_names_of_results_are_unique_and_stay() -> None:
 
 
 def test_the_bundled_library_is_the_one_that_is_recorded() -> None:
-    folder = render.ASSETS / "uplot"
+    folder = web.LIBRARY
     recorded = tomllib.loads((folder / "vendor.toml").read_text(encoding="utf-8"))
     assert recorded["licence"] == "MIT"
     assert set(recorded["sha256"]) == {file.name for file in folder.iterdir()} - {"vendor.toml"}
@@ -126,14 +126,15 @@ def test_the_bundled_library_is_the_one_that_is_recorded() -> None:
 
 
 def test_each_own_asset_states_its_licence_and_what_it_is_and_the_page_holds_the_librarys() -> None:
-    own = [file for file in render.ASSETS.iterdir() if file.is_file()]
-    assert {file.name for file in own} == {*render.SCRIPTS, "page.css", "page.html.jinja"}
+    shared = [web.FOLDER / "tools.js", web.FOLDER / "theme.css"]
+    own = [*render.ASSETS.iterdir(), *shared]
+    assert {file.name for file in own} == {*render.SCRIPTS, "page.css", "theme.css", "page.html.jinja"}
     for file in own:
         first, second, *_rest = file.read_text(encoding="utf-8").splitlines()
         assert "SPDX-License-Identifier: GPL-2.0-or-later" in first, file.name
         assert len(second.split()) > 4, file.name
     text = page_sample.page(1, 1)
-    assert (render.ASSETS / "uplot" / "LICENSE").read_text(encoding="utf-8") in text
+    assert (web.LIBRARY / "LICENSE").read_text(encoding="utf-8") in text
 
 
 def test_details_are_json_that_a_browser_reads() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import markupsafe
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
-from netblt_conformance.common import wording
+from netblt_conformance.common import web, wording
 from netblt_conformance.common.verdicts import GRADED, Origin, Result, Verdict, exit_code
 from netblt_conformance.common.words import fit_lines
 from netblt_conformance.diagnosis.ranking import LikelyCause
@@ -27,7 +27,7 @@ from netblt_conformance.report.page.blocks import Detail
 
 NAME = "report.html"
 ASSETS = Path(__file__).with_name("assets")
-# In this order they are one script.
+# In this order they are one script; tools.js is shared by all pages.
 SCRIPTS = ("tools.js", "store.js", "ladder.js", "plot.js", "detail.js", "page.js")
 _FACTS = ("suite", "seed", "select", "share", "strict", "captured_at", "left_out")
 _NOBODYS = "-"
@@ -119,11 +119,6 @@ def _cause_rows(
         yield CauseRow(causes_text.shown(cause, base), by_evidence.get(evidence(cause.first), ""))
 
 
-def _asset(name: str) -> markupsafe.Markup:
-    """A style sheet or script as it is."""
-    return markupsafe.Markup((ASSETS / name).read_text(encoding="utf-8"))
-
-
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ASSETS),
@@ -132,7 +127,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["asset"] = _asset
+    environment.globals["asset"] = functools.partial(web.asset, ASSETS)
     environment.filters["css"] = css
     environment.filters["reason"] = wording.reason
     return environment
