@@ -156,6 +156,8 @@ def _complain_of_options(options: argparse.Namespace) -> None:
         raise JudgeError(f"{given} needs {missing}: the captures of both ends are compared")
     if options.sender is not None and (options.file or options.captured_at):
         raise JudgeError("--sender and --receiver name the captures and say where they were made; nothing else may")
+    if options.explain and (options.sender is not None or options.captured_at == BOTH_ENDS):
+        raise JudgeError("--explain follows one capture at a time; name FILE, with --captured-at sender or receiver")
     if options.sender is None and not options.file:
         raise JudgeError("name a capture, or the captures of both ends with --sender and --receiver")
 
