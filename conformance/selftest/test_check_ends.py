@@ -17,7 +17,7 @@ from selftest.scripts import nightly_script
 
 GOLDEN = paths.root() / "pcaps" / "golden" / "lossy-transfer.pcapng"
 SCHEMA = json.loads((paths.root() / "conformance" / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
-OPEN_TYPE = 0
+OPEN_TYPE, DATA_TYPE = 0, 6
 OFFSET_NS = -7_000_000_000  # of the receiver's clock: it is behind
 
 
@@ -104,6 +104,35 @@ def test_one_file_with_two_interfaces(command: Command) -> None:
     assert "clocks: lossy-transfer.pcapng (right) is ahead of" in text
     # Where the positions are not stated the path is shown all the same.
     assert document(command, GOLDEN)["files"][0]["path"] == found["files"][0]["path"]
+
+
+def test_each_capture_gets_the_comments_of_its_own_frames(
+    command: Command, bad_path: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The sender's DATA has another version than its other packets (WIRE-02)."""
+    wrong = []
+    for file in bad_path:
+        writer = PcapngWriter()
+        writer.interface("eth0")
+        for packet in captures.read(file):
+            data = bytearray(packet.data)
+            if data[15] == 1 and data[23] == DATA_TYPE:
+                data[22] += 1
+                checksum = (int.from_bytes(data[20:22], "big") - 0x100) % 0xFFFF
+                data[20:22] = checksum.to_bytes(2, "big")
+            writer.packet(0, packet.time_ns, bytes(data))
+        writer.save(tmp_path / f"wrong-{file.name}")
+        wrong.append(tmp_path / f"wrong-{file.name}")
+    options = ("--sender", wrong[0], "--receiver", wrong[1], "--write", tmp_path / "out")
+    found = document(command, *options)["files"][0]["connections"]
+    for connection in found:
+        rules = [rule for rule in connection["requirements"] if rule["verdict"] == "FAIL"]
+        frames = {finding["offending_frame"] or finding["frame"] for rule in rules for finding in rule["findings"]}
+        name = Path(connection["interface"]).stem
+        copy = list(captures.read(tmp_path / "out" / f"{name}.checked.pcapng"))
+        assert frames
+        assert {one.data[15] for one in copy if one.number in frames} == {1}
+        assert frames <= {one.number for one in copy if one.comments}
 
 
 def test_what_a_second_capture_would_settle_is_said(command: Command, bad_path: tuple[Path, Path]) -> None:

@@ -144,7 +144,10 @@ def _check_ends(tshark: Tshark, options: argparse.Namespace) -> Checked:
         with ends.of_two_files(options.sender, options.receiver) as both, both.file.open("rb") as file:
             checked = judge(tshark, file, shown, ends=both)
             if options.write is not None:
-                annotate.write(both.file, options.write / copies([str(options.sender)])[0], checked)
+                names = [str(options.sender), str(options.receiver)]
+                for name, copy in zip(names, copies(names), strict=True):
+                    own = [connection for connection in checked.connections if connection.file == name]
+                    annotate.write(Path(name), options.write / copy, Checked(name, [own]))
             return checked
     except JudgeError as error:
         return Checked(shown, error=str(error))
