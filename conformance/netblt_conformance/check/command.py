@@ -144,7 +144,10 @@ def _check_ends(tshark: Tshark, options: argparse.Namespace) -> Checked:
         with ends.of_two_files(options.sender, options.receiver) as both, both.file.open("rb") as file:
             checked = judge(tshark, file, shown, ends=both)
             if options.write is not None:
-                annotate.write(both.file, options.write / copies([str(options.sender)])[0], checked)
+                names = [str(options.sender), str(options.receiver)]
+                for name, copy in zip(names, copies(names), strict=True):
+                    own = [connection for connection in checked.connections if connection.file == name]
+                    annotate.write(Path(name), options.write / copy, Checked(name, [own]))
             return checked
     except JudgeError as error:
         return Checked(shown, error=str(error))
@@ -156,6 +159,8 @@ def _complain_of_options(options: argparse.Namespace) -> None:
         raise JudgeError(f"{given} needs {missing}: the captures of both ends are compared")
     if options.sender is not None and (options.file or options.captured_at):
         raise JudgeError("--sender and --receiver name the captures and say where they were made; nothing else may")
+    if options.explain and (options.sender is not None or options.captured_at == BOTH_ENDS):
+        raise JudgeError("--explain follows one capture at a time; name FILE, with --captured-at sender or receiver")
     if options.sender is None and not options.file:
         raise JudgeError("name a capture, or the captures of both ends with --sender and --receiver")
 

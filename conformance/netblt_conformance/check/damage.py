@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from netblt_conformance.catalogue import catalogue
@@ -44,9 +44,14 @@ class Direction:
 
 
 def directions(
-    damaged: Iterable[Damaged], connections: Sequence[Connection], findings: Iterable[Finding], position: str | None
+    damaged: Iterable[Damaged],
+    connections: Sequence[Connection],
+    findings: Iterable[Finding],
+    position: str | None,
+    beside: Mapping[str, Collection[str]] | None = None,
 ) -> list[Direction]:
-    """Without the packets whose checksum the plugin already holds against their emitter."""
+    """Without the packets whose checksum the plugin already holds against their emitter. `beside`: by interface the
+    addresses of the hosts at which it was captured."""
     blamed = {one.guilty_frame for one in findings if one.requirement in _BLAMED}
     roles = _roles(connections)
     found: dict[tuple[str, str, str, str], Direction] = {}
@@ -58,7 +63,7 @@ def directions(
             key = OTHERS, OTHERS, "", one.part
         direction = found.get(key)
         if direction is None:
-            direction = found[key] = Direction(*key, offender=_emitter(one.source, roles, position))
+            direction = found[key] = Direction(*key, offender=_emitter(one, roles, position, beside or {}))
         direction.packets += 1
         if len(direction.frames) < NAMED_FRAMES:
             direction.frames.append(one.frame)
@@ -78,10 +83,17 @@ def _roles(connections: Iterable[Connection]) -> dict[str, set[str]]:
     return roles
 
 
-def _emitter(source: str, roles: Mapping[str, set[str]], position: str | None) -> str:
-    """The end at which the capture was made, if `source` is that end and no other: nothing lies between the two."""
-    known = position in ("sender", "receiver") and roles.get(source) == {position}
-    return f"{source} {position}" if known else ""
+def _emitter(
+    one: Damaged, roles: Mapping[str, set[str]], position: str | None, beside: Mapping[str, Collection[str]]
+) -> str:
+    """The end at which the capture was made, if the packet is from that end and no other: nothing lies between the
+    two."""
+    own = roles.get(one.source, set())
+    if position in ("sender", "receiver") and own == {position}:
+        return f"{one.source} {position}"
+    if one.source in beside.get(one.interface, ()) and len(own) == 1:
+        return f"{one.source} {next(iter(own))}"
+    return ""
 
 
 def rows(found: Sequence[Direction], name: str) -> list[Result]:

@@ -55,6 +55,12 @@ class Ends:
             for number, finding in enumerate(connection.findings):
                 connection.file = connection.file or self._file_of((finding.frame,))
                 connection.findings[number] = finding.renumbered(self._frame)
+            connection.interface = Path(connection.file).name or connection.interface
+
+    @property
+    def beside(self) -> dict[str, set[str]]:
+        """The hosts at which each capture was made."""
+        return {name: _hosts(self.pairing, number) for number, name in enumerate(self.names)}
 
     def not_on_the_way(self, damaged: list[Damaged]) -> list[Damaged]:
         """Without the packets that left their source undamaged, and named by the frames of the captures."""
@@ -68,7 +74,7 @@ class Ends:
         for one in damaged:
             capture, frame = self._place(one)
             if (capture, frame) not in on_the_way:
-                kept.append(replace(one, frame=frame))
+                kept.append(replace(one, frame=frame, interface=self.names[capture]))
         return kept
 
     def _damaged(self, direction: Direction) -> npt.NDArray[np.bool_]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -113,7 +113,7 @@ def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = Non
         checked.covered = frozenset(("sender", "receiver"))
         ends.put_back(connections)
         reader.damaged = ends.not_on_the_way(reader.damaged)
-    conclude(checked, transfers, reader, position)
+    conclude(checked, transfers, reader, position, ends.beside if ends else None)
     if not checked.transfers and not checked.error:
         checked.error, checked.foreign = "holds no NETBLT packet", True
     elif not checked.error and all(row.verdict is Verdict.NA for row in checked.results):
@@ -123,13 +123,17 @@ def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = Non
 
 
 def conclude(
-    checked: Checked, transfers: list[list[Connection]], reader: FindingReader, position: str | None = None
+    checked: Checked,
+    transfers: list[list[Connection]],
+    reader: FindingReader,
+    position: str | None = None,
+    beside: Mapping[str, Collection[str]] | None = None,
 ) -> None:
-    """What the plugin found, as verdicts on `checked`."""
+    """What the plugin found, as verdicts on `checked`. `beside`: damage.directions."""
     checked.transfers = transfers
     connections = checked.connections
     findings = [finding for connection in connections for finding in connection.findings]
-    checked.damaged = damage.directions(reader.damaged, connections, findings, position)
+    checked.damaged = damage.directions(reader.damaged, connections, findings, position, beside)
     named = _frames_named(findings)
     for connection in connections:
         own = {finding.requirement for finding in connection.findings}
