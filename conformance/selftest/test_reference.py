@@ -81,13 +81,13 @@ def ours(packet: bytes) -> Step:
     return "iut", packet
 
 
-def written(folder: Path, steps: Sequence[Step]) -> Path:
-    """A capture of the tester: one packet each 10 ms."""
+def written(folder: Path, steps: Sequence[Step], gap_us: int = 10_000) -> Path:
+    """A capture of the tester: one packet each `gap_us`."""
     capture = Capture()
     for number, (who, packet) in enumerate(steps):
         tester = who == "tester"
         ends = (TESTER_ADDRESS, IUT_ADDRESS) if tester else (IUT_ADDRESS, TESTER_ADDRESS)
-        capture.add(10_000 * number, packet, *ends, sent=tester)
+        capture.add(gap_us * number, packet, *ends, sent=tester)
     path = folder / "capture.pcapng"
     capture.write(path)
     return path
@@ -196,6 +196,17 @@ def test_the_packet_that_no_conforming_end_sends_is_named(tmp_path: Path, name: 
     assert outside is not None
     assert (outside.frame, outside.requirement) == (len(steps), requirement)
     assert words in outside.expected
+
+
+@pytest.mark.parametrize(("gap_us", "outside"), [(1_000, True), (50_000, False)])
+def test_data_above_the_agreed_pace_are_outside(tmp_path: Path, gap_us: int, outside: bool) -> None:
+    values = opening(RECEIVES, buffer_size=20 * 256, burst_size=2, burst_interval_ms=100)
+    steps = [theirs(TESTER.opening(Type.OPEN, values)), ours(IUT.opening(Type.RESPONSE, values))]
+    steps += [theirs(TESTER.control([go(1, 0)])), *(ours(IUT.data(data(number))) for number in range(2, 8))]
+    found = first_outside(written(tmp_path, steps, gap_us), IUT_ADDRESS, virtual=True)
+    assert (found is not None) is outside
+    if found is not None:
+        assert (found.frame, found.requirement) == (8, "RATE-01")  # the fifth one: two bursts have four
 
 
 @pytest.mark.parametrize("name", INSIDE)
