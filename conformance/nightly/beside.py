@@ -3,7 +3,7 @@
 """Measures the judge of `check --explain`: on captures of mutants it must name the frame of the Wireshark plugin or the
 one that decided the case, and on captures of the reference and of legal variants it must accuse nobody.
 
-Usage: beside.py [--jobs N] [mutants|reference|variants[=NAME,...]]...      without words: all three
+Usage: beside.py [--jobs N] [mutants[=NAME,...]|reference|variants[=NAME,...]]...      without words: all three
 Exit status: 1 when fewer than 95 % of the frames are the same, or a conforming capture is accused."""
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def _compare(tshark: Tshark, report: Path, mutant: Mutant, outcome: mutation.Out
     return False
 
 
-def measure_mutants(jobs: int) -> bool:
-    wanted = [mutant for mutant in load(paths.mutants()) if mutant.wire_visible]
+def measure_mutants(jobs: int, names: Sequence[str]) -> bool:
+    visible = [mutant for mutant in load(paths.mutants()) if mutant.wire_visible]
+    wanted = [mutant for mutant in visible if not names or mutant.name in names]
     same = 0
     with mutation.workshop(paths.core()) as made, Tshark() as tshark:
         for mutant, outcome in zip(wanted, mutation.in_parallel(_kill, made, wanted, jobs), strict=True):
@@ -142,14 +143,15 @@ def measure_reference(jobs: int) -> bool:
 def _measured(words: Sequence[str], jobs: int) -> Iterator[bool]:
     for word in words:
         kind, _, names = word.partition("=")
+        chosen = names.split(",") if names else ()
         if kind == "mutants":
-            yield measure_mutants(jobs)
+            yield measure_mutants(jobs, chosen)
         elif kind == "reference":
             yield measure_reference(jobs)
         elif kind == "variants":
-            yield measure_variants(jobs, names.split(",") if names else ())
+            yield measure_variants(jobs, chosen)
         else:
-            raise SystemExit(f"unknown word {word!r}: mutants, reference or variants[=NAME,...]")
+            raise SystemExit(f"unknown word {word!r}: mutants[=NAME,...], reference or variants[=NAME,...]")
 
 
 def main() -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Result, Verdict
+from netblt_conformance.judges.tshark import plugin_folder
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type, data_checksum
@@ -278,6 +281,18 @@ def test_a_failing_result_shows_what_the_reference_expects(tmp_path: Path) -> No
     assert beside.text(row(Verdict.FAIL, frame=3)) == f"The reference core expects in frame 4 {expected}"
     details = of_results(tmp_path, [row(Verdict.FAIL, frame=4)], (), delay_ns=1_000_000)
     assert details[0]["expected"].endswith(expected)
+
+
+@pytest.mark.skipif(not list(plugin_folder().glob("*/epan/netblt.so")), reason="no plugin")
+def test_of_a_few_mutants_the_frame_of_the_plugin_is_named() -> None:
+    """conformance/nightly/beside.py does it with all of them."""
+    script = paths.root() / "conformance" / "nightly" / "beside.py"
+    names = "progress-before-repairs,go-again-after-ok,packet-size-upward"
+    done = subprocess.run(
+        [sys.executable, str(script), f"mutants={names}"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("same ") == 3
 
 
 def test_check_explain_prints_the_frame_and_what_was_expected(tmp_path: Path, command: Command) -> None:
