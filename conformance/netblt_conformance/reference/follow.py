@@ -196,10 +196,11 @@ class _Walk:
 
     def _check_role(self, read: Read) -> None:
         role = "sender" if read.type in _OF_SENDER else "receiver"
+        if self.role not in ("-", role):
+            raise OutsideError("WIRE-13", f"packets of the data {self.role}", NAMES[read.type])
         sends = self._opening.sends_data
-        if self.role not in ("-", role) or (sends is not None and sends != (role == "sender")):
-            expected = f"packets of the data {'sender' if role == 'receiver' else 'receiver'}"
-            raise OutsideError("WIRE-13", expected, NAMES[read.type])
+        if sends is not None and sends != (role == "sender"):
+            self.choices.note("AMB-08", "the data come from the end that M does not name")
         self.role = role
 
     def _check_ended(self, read: Read) -> None:
