@@ -87,6 +87,8 @@ uint16_t guided_queue_next(const guided_queue *queue);
 uint16_t guided_queue_first(const guided_queue *queue);
 /* Adds the message with the next number; `packets` are those of a RESEND. */
 bool guided_queue_add(guided_queue *queue, const guided_message *message, const uint16_t *packets);
+/* Drops all messages; the next one has this number. */
+void guided_queue_restart(guided_queue *queue, uint16_t next);
 /* Drops what `ack` acknowledges, as far as it is there. */
 void guided_queue_ack(guided_queue *queue, uint16_t ack);
 /* Writes the messages that the next CONTROL holds, of which the core writes all that fit. `out` holds at least 65536

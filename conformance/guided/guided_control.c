@@ -61,6 +61,14 @@ bool guided_queue_add(guided_queue *queue, const guided_message *message, const 
     return false;
 }
 
+void guided_queue_restart(guided_queue *queue, uint16_t next)
+{
+    nb_control_queue_free(&queue->queue);
+    nb_control_queue_init(&queue->queue, NETBLT_PACKET_MAX_BYTES, &nb_allocator_default);
+    queue->queue.next_seq = next;
+    queue->queue.acked = (uint16_t)(next - 1);
+}
+
 void guided_queue_ack(guided_queue *queue, uint16_t ack)
 {
     while (nb_control_queue_acked(&queue->queue, ack) != NULL)

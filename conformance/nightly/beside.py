@@ -3,13 +3,14 @@
 """Measures the judge of `check --explain`: on captures of mutants it must name the frame of the Wireshark plugin or the
 one that decided the case, and on captures of the reference and of legal variants it must accuse nobody.
 
-Usage: beside.py [--jobs N] [mutants|reference|variants[=NAME,...]]...      without words: all three
+Usage: beside.py [--jobs N] [mutants[=NAME,...]|reference|transfers[=COUNT]|variants[=NAME,...]]...   without: all
 Exit status: 1 when fewer than 95 % of the frames are the same, or a conforming capture is accused."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,11 +22,13 @@ from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.mutants import mutation
 from netblt_conformance.mutants.mutants import Mutant, Variant, load, load_variants
 from netblt_conformance.packets import fuzz
-from netblt_conformance.reference.beside import first_outside
+from netblt_conformance.reference.beside import explain, first_outside
 from netblt_conformance.run.loaded import with_cases
 
 SAME_SHARE = 0.95
 SHOWN_MOST = 20
+TRANSFERS = 1700  # three captures each
+PLAN_SEED, BATCH = 2_000_006, 50
 
 
 # ---- mutants ----
@@ -76,8 +79,9 @@ def _compare(tshark: Tshark, report: Path, mutant: Mutant, outcome: mutation.Out
     return False
 
 
-def measure_mutants(jobs: int) -> bool:
-    wanted = [mutant for mutant in load(paths.mutants()) if mutant.wire_visible]
+def measure_mutants(jobs: int, names: Sequence[str]) -> bool:
+    visible = [mutant for mutant in load(paths.mutants()) if mutant.wire_visible]
+    wanted = [mutant for mutant in visible if not names or mutant.name in names]
     same = 0
     with mutation.workshop(paths.core()) as made, Tshark() as tshark:
         for mutant, outcome in zip(wanted, mutation.in_parallel(_kill, made, wanted, jobs), strict=True):
@@ -139,23 +143,49 @@ def measure_reference(jobs: int) -> bool:
     return not lines
 
 
+def measure_transfers(count: int) -> bool:
+    """Random transfers of the reference over bad paths, captured at both ends and between them, with losses in the
+    capture, cut packets and late starts: the position is not known to the judge."""
+    sys.path.insert(0, str(paths.root()))
+    from dissector.tests.forge import write_pcapng
+    from dissector.tests.transfers import POINTS, in_batches, load, random_plan, run_all
+
+    ends, lines = 0, []
+    library = load(paths.iut_library())
+    with tempfile.TemporaryDirectory(prefix="netblt-beside-") as name:
+        capture = Path(name) / "transfers.pcapng"
+        for batch in in_batches([random_plan(PLAN_SEED + number) for number in range(count)], BATCH):
+            frames, _ = run_all(batch, library, None)
+            write_pcapng(capture, frames, interfaces=POINTS)
+            for end in explain(capture):
+                ends += 1
+                if end.outside is not None:
+                    lines.append(f"{end.end}: frame {end.outside.frame}, {end.outside.requirement}")
+    print(f"transfers: {count} at {len(POINTS)} points, {ends} ends followed, {len(lines)} accused")
+    print("\n".join(lines[:SHOWN_MOST]), end="\n" if lines else "")
+    return not lines
+
+
 def _measured(words: Sequence[str], jobs: int) -> Iterator[bool]:
     for word in words:
         kind, _, names = word.partition("=")
+        chosen = names.split(",") if names else ()
         if kind == "mutants":
-            yield measure_mutants(jobs)
+            yield measure_mutants(jobs, chosen)
         elif kind == "reference":
             yield measure_reference(jobs)
+        elif kind == "transfers":
+            yield measure_transfers(int(names or TRANSFERS))
         elif kind == "variants":
-            yield measure_variants(jobs, names.split(",") if names else ())
+            yield measure_variants(jobs, chosen)
         else:
-            raise SystemExit(f"unknown word {word!r}: mutants, reference or variants[=NAME,...]")
+            raise SystemExit(f"unknown word {word!r}: mutants, reference, transfers or variants")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measures the judge of check --explain.")
     parser.add_argument("--jobs", type=int, default=0, help="mutants and variants at a time")
-    parser.add_argument("words", nargs="*", default=["mutants", "reference", "variants"], metavar="WHAT")
+    parser.add_argument("words", nargs="*", default=["mutants", "reference", "transfers", "variants"], metavar="WHAT")
     options = parser.parse_args()
     fuzz.recipes(mutation.SEED)  # children of this process need not make them
     jobs = mutation.number_of_jobs(options.jobs)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Result, Verdict
+from netblt_conformance.judges.tshark import plugin_folder
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type, data_checksum
@@ -81,13 +84,13 @@ def ours(packet: bytes) -> Step:
     return "iut", packet
 
 
-def written(folder: Path, steps: Sequence[Step]) -> Path:
-    """A capture of the tester: one packet each 10 ms."""
+def written(folder: Path, steps: Sequence[Step], gap_us: int = 10_000) -> Path:
+    """A capture of the tester: one packet each `gap_us`."""
     capture = Capture()
     for number, (who, packet) in enumerate(steps):
         tester = who == "tester"
         ends = (TESTER_ADDRESS, IUT_ADDRESS) if tester else (IUT_ADDRESS, TESTER_ADDRESS)
-        capture.add(10_000 * number, packet, *ends, sent=tester)
+        capture.add(gap_us * number, packet, *ends, sent=tester)
     path = folder / "capture.pcapng"
     capture.write(path)
     return path
@@ -198,6 +201,17 @@ def test_the_packet_that_no_conforming_end_sends_is_named(tmp_path: Path, name: 
     assert words in outside.expected
 
 
+@pytest.mark.parametrize(("gap_us", "outside"), [(1_000, True), (50_000, False)])
+def test_data_above_the_agreed_pace_are_outside(tmp_path: Path, gap_us: int, outside: bool) -> None:
+    values = opening(RECEIVES, buffer_size=20 * 256, burst_size=2, burst_interval_ms=100)
+    steps = [theirs(TESTER.opening(Type.OPEN, values)), ours(IUT.opening(Type.RESPONSE, values))]
+    steps += [theirs(TESTER.control([go(1, 0)])), *(ours(IUT.data(data(number))) for number in range(2, 8))]
+    found = first_outside(written(tmp_path, steps, gap_us), IUT_ADDRESS, virtual=True)
+    assert (found is not None) is outside
+    if found is not None:
+        assert (found.frame, found.requirement) == (8, "RATE-01")  # the fifth one: two bursts have four
+
+
 @pytest.mark.parametrize("name", INSIDE)
 def test_permitted_choices_are_not_outside(tmp_path: Path, name: str) -> None:
     assert first_outside(written(tmp_path, INSIDE[name]), IUT_ADDRESS, virtual=True) is None
@@ -267,6 +281,18 @@ def test_a_failing_result_shows_what_the_reference_expects(tmp_path: Path) -> No
     assert beside.text(row(Verdict.FAIL, frame=3)) == f"The reference core expects in frame 4 {expected}"
     details = of_results(tmp_path, [row(Verdict.FAIL, frame=4)], (), delay_ns=1_000_000)
     assert details[0]["expected"].endswith(expected)
+
+
+@pytest.mark.skipif(not list(plugin_folder().glob("*/epan/netblt.so")), reason="no plugin")
+def test_of_a_few_mutants_the_frame_of_the_plugin_is_named() -> None:
+    """conformance/nightly/beside.py does it with all of them."""
+    script = paths.root() / "conformance" / "nightly" / "beside.py"
+    names = "progress-before-repairs,go-again-after-ok,packet-size-upward"
+    done = subprocess.run(
+        [sys.executable, str(script), f"mutants={names}"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("same ") == 3
 
 
 def test_check_explain_prints_the_frame_and_what_was_expected(tmp_path: Path, command: Command) -> None:

@@ -14,7 +14,7 @@ from netblt_conformance.reference.opening import Opening
 from netblt_conformance.reference.outcome import Choices, Followed, Outside, OutsideError
 from netblt_conformance.reference.receiver import ReceiverEnd
 from netblt_conformance.reference.sender import SenderEnd
-from netblt_conformance.reference.view import View
+from netblt_conformance.reference.view import View, shows_its_header
 from netblt_conformance.simlib import guided
 from netblt_conformance.simlib.guided import Read
 
@@ -95,7 +95,7 @@ class _Walk:
         self.choices = Choices()
         self.role = "-"
         self._view = view
-        self._complete, self._ordered = view.peer_complete, view.ordered
+        self._complete = view.peer_complete
         self._reading = reading
         if reading.base:
             self.choices.note("AMB-10", "packets are numbered from 1")
@@ -105,7 +105,7 @@ class _Walk:
         self._begin_session()
 
     def _begin_session(self) -> None:
-        self._known = Known(self.choices, self._complete, self._ordered, self._view.own_complete, self._reading.base)
+        self._known = Known(self.choices, self._view, self._reading.base)
         self._sender = SenderEnd(self._known)
         self._receiver = ReceiverEnd(self._known)
         self._quit_seen = self._quit_sent = self._quitack_sent = self._goes_on = self._ended = False
@@ -125,7 +125,7 @@ class _Walk:
 
     def _arrives(self, frame: Frame) -> None:
         read = frame.read
-        if not (frame.cut or received_intact(read)):
+        if not shows_its_header(frame) or not received_intact(read):
             return
         if read.type in (guided.OPEN, guided.RESPONSE):
             self._opening.arrives(read)
@@ -146,8 +146,10 @@ class _Walk:
 
     def _sent(self, frame: Frame) -> None:
         read = frame.read
-        if not self._view.undamaged and form.may_be_damaged(read):
+        if not shows_its_header(frame) or (not self._view.undamaged and form.may_be_damaged(read)):
             return
+        if frame.cut and read.fault:
+            return  # what was cut off does not show whether it was damaged
         if not frame.cut:
             form.check(read, self.choices, data_checksum=self._agreed_checksum())
         self._check_version(read)
@@ -184,7 +186,7 @@ class _Walk:
             raise OutsideError("OPEN-01", expected, NAMES[read.type])
         self._check_ended(read)
         if read.is_data:
-            self._sender.data_sent(read, cut=frame.cut)
+            self._sender.data_sent(read, frame.time_us, cut=frame.cut)
         elif read.type == guided.NULL_ACK:
             self._sender.null_ack_sent(read)
         elif read.type == guided.CONTROL:
@@ -194,10 +196,11 @@ class _Walk:
 
     def _check_role(self, read: Read) -> None:
         role = "sender" if read.type in _OF_SENDER else "receiver"
+        if self.role not in ("-", role):
+            raise OutsideError("WIRE-13", f"packets of the data {self.role}", NAMES[read.type])
         sends = self._opening.sends_data
-        if self.role not in ("-", role) or (sends is not None and sends != (role == "sender")):
-            expected = f"packets of the data {'sender' if role == 'receiver' else 'receiver'}"
-            raise OutsideError("WIRE-13", expected, NAMES[read.type])
+        if sends is not None and sends != (role == "sender"):
+            self.choices.note("AMB-08", "the data come from the end that M does not name")
         self.role = role
 
     def _check_ended(self, read: Read) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from netblt_conformance.reference.outcome import Choices
 from netblt_conformance.reference.terms import Terms
+from netblt_conformance.reference.view import View
 
 _HALF_SEQ, _HALF_BUFFER = 1 << 15, 1 << 31
 SEQ_MASK, BUFFER_MASK = (1 << 16) - 1, (1 << 32) - 1
@@ -17,16 +18,24 @@ class Known:
     """What a judgement may rest on."""
 
     choices: Choices
-    peer_complete: bool  # every packet that the followed end can have received is in the capture
-    ordered: bool  # its packets were captured in the order in which they left
-    own_complete: bool  # all its packets are in the capture
+    view: View
     base: int  # number of the first packet of a buffer: 0, or 1 (AMB-10)
     terms: list[Terms] = field(default_factory=list)  # each reading that is still possible; empty: not known
 
     @property
-    def agreed(self) -> Terms | None:
-        """The only reading, where there is one."""
-        return self.terms[0] if len(self.terms) == 1 else None
+    def peer_complete(self) -> bool:
+        """Every packet that the followed end can have received is in the capture."""
+        return self.view.peer_complete
+
+    @property
+    def ordered(self) -> bool:
+        """Its packets were captured in the order in which they left."""
+        return self.view.ordered
+
+    @property
+    def own_complete(self) -> bool:
+        """All its packets are in the capture, with the distances at which they left."""
+        return self.view.own_complete
 
 
 def seq_after(a: int, b: int) -> bool:

@@ -69,7 +69,7 @@ class Opening:
             if begins:
                 self.terms = []
         else:
-            self._respond(read, complete=complete)
+            self._respond(read, complete=complete, judged=complete or not ended)
         self._own = read if begins else own
         return begins
 
@@ -80,13 +80,13 @@ class Opening:
             if old != new:
                 raise OutsideError(rule, f"{words} {old} as before", f"{words} {new}")
 
-    def _respond(self, read: Read, *, complete: bool) -> None:
+    def _respond(self, read: Read, *, complete: bool, judged: bool) -> None:
         requests = self._requests.get(read.unique_id, [])
         if not requests:
             if complete:
                 known = ", ".join(f"0x{number:08x}" for number in self._requests) or "no OPEN"
                 raise OutsideError("OPEN-02", f"the unique ID of an OPEN: {known}", f"0x{read.unique_id:08x}")
-        else:
+        elif judged:
             problems = [self._problem(request, read) for request in requests]
             first = problems[0]
             if first is not None and None not in problems:

@@ -46,6 +46,7 @@ class ReceiverEnd:
         self._messages: dict[int, Message] = {}
         self._buffers: dict[int, _Buffer] = {}
         self._newest: int | None = None  # the buffer of the newest GO
+        self._early: dict[int, list[tuple[Read, bool]]] = {}  # data of buffers without a GO, and whether they were cut
         self._last_seen = False  # a packet with the L flag may have arrived
         self._last_buffers: set[int] = set()
         self._part: tuple[int, int] | None = None  # when the newest CONTROL left, and its highest number
@@ -65,6 +66,8 @@ class ReceiverEnd:
         packet = read.packet - self._known.base
         buffer = self._buffers.get(read.buffer)
         if buffer is None:
+            if self._known.view.slack_us:  # its GO may have left before, and come later into the capture
+                self._early.setdefault(read.buffer, []).append((read, cut))
             return
         if read.flags & _DATA_FLAG_LAST:
             self._last_seen = True
@@ -155,9 +158,9 @@ class ReceiverEnd:
             if before.identity != message.identity:
                 raise OutsideError("CTRL-02", f"{before} as before", str(message))
             return
-        if not self._certain and seq_after(message.seq, self._queue.next):
+        if not self._certain and (not self._messages or seq_after(message.seq, self._queue.next)):
             self._skip_to(message.seq)
-        late = self._unknown and seq_after(self._queue.next, message.seq)  # its number was filled before
+        late = self._unknown and seq_after(self._queue.next, message.seq)  # its number was passed over before
         if message.seq != self._queue.next and not late:
             raise OutsideError("CTRL-01", f"#{self._queue.next} as the next number", str(message))
         if message.type == GO:
@@ -171,10 +174,9 @@ class ReceiverEnd:
             self._queue.add(message)
 
     def _skip_to(self, seq: int) -> None:
-        """Messages were not captured: their numbers are filled."""
+        """Messages were not captured."""
         self._unknown = True
-        while self._queue.next != seq:
-            self._queue.add(Message(GO, self._queue.next, 0))
+        self._queue.restart(seq)
 
     def _go(self, message: Message, now_us: int) -> None:
         if message.buffer in self._buffers:
@@ -192,6 +194,8 @@ class ReceiverEnd:
         core = self._core_for(now_us)
         if core is not None and not core.go(now_us):
             self._known.choices.note("AMB-29", "more GOs than the reference would give")
+        for read, cut in self._early.pop(message.buffer, ()):
+            self.data_arrives(read, now_us, cut=cut)
 
     def _core_for(self, now_us: int) -> guided.Receiver | None:
         if self._core is None and self._known.terms and self._known.terms[0].usable:
@@ -221,7 +225,8 @@ class ReceiverEnd:
         """Whether everything of the buffer may have arrived, by the core or by another reading of what came."""
         if self._core is not None and self._core.has(buffer.index):
             return True
-        return any(set(range(last + 1)) <= buffer.arrived for last in buffer.last_packets)
+        ends = {*buffer.last_packets, *(terms.packets - 1 for terms in self._known.terms if terms.usable)}
+        return any(set(range(last + 1)) <= buffer.arrived for last in ends)
 
     def _lacking(self, number: int, buffer: _Buffer) -> str:
         missing = list(self._core.missing(buffer.index)) if self._core is not None else []

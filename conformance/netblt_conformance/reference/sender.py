@@ -19,6 +19,8 @@ _DATA_BEGIN = 24
 _FLAG_LAST = 0x1
 _PADDING_MOST = 3
 _SEQ_JUDGED = 65_000
+_US_PER_MS = 1000
+_LEVEL_SLACK = 0.01  # of a packet, for arithmetic
 
 
 @dataclass(slots=True)
@@ -70,6 +72,7 @@ class SenderEnd:
         self._highest_go = 0
         self._above: tuple[int, int] | None = None  # highest buffer that was sent, and what the packet acknowledged
         self._last_buffer: int | None = None
+        self._level, self._level_us = 0.0, 0  # data packets that the pace has not paid for yet, and when
 
     # ---- what arrives ----
 
@@ -143,9 +146,10 @@ class SenderEnd:
 
     # ---- data ----
 
-    def data_sent(self, read: Read, *, cut: bool) -> None:
+    def data_sent(self, read: Read, now_us: int, *, cut: bool) -> None:
         """The followed end sends DATA or LDATA."""
         self._at += 1
+        self._check_rate(now_us)
         packet = read.packet - self._known.base
         buffer = self._buffers.setdefault(read.buffer, _Buffer())
         self._check_go(read, buffer)
@@ -162,6 +166,23 @@ class SenderEnd:
         else:
             self._repetition(read, packet, buffer, before)
         self._remember(read, packet, buffer)
+
+    def _check_rate(self, now_us: int) -> None:
+        """RATE-01 to RATE-03: wherever its intervals begin, a span of time touches one interval in addition to those
+        that fit into it. Counted with the loosest pair that was agreed on or offered."""
+        pairs = [(terms.burst_size, terms.burst_interval_ms) for terms in self._known.terms]
+        pairs += [(size, interval) for _, size, interval in self._offers if size]
+        if not self._known.own_complete or not self._known.peer_complete or not pairs:
+            return
+        if any(interval == 0 for _, interval in pairs):
+            return  # not paced
+        size, interval = max(pairs, key=lambda pair: pair[0] / pair[1])
+        largest = max(size for size, _ in pairs)
+        self._level = max(0.0, self._level - size * (now_us - self._level_us) / (interval * _US_PER_MS)) + 1
+        self._level_us = now_us
+        if self._level > 2 * largest + _LEVEL_SLACK:
+            expected = f"bursts of {size} packets every {interval} ms"
+            raise OutsideError("RATE-01", expected, "more data packets than any two bursts and the time between hold")
 
     def _check_go(self, read: Read, buffer: _Buffer) -> None:
         if self._known.peer_complete and buffer.go is None:
@@ -193,7 +214,11 @@ class SenderEnd:
         if read.flags != before.flags:
             raise OutsideError("DATA-09", f"flags 0x{before.flags:04x} as before", f"0x{read.flags:04x}: {what}")
         data = read.raw[_DATA_BEGIN : read.length]
-        if not cut and not before.cut and data != before.data:
+        known = self._known
+        summed = bool(known.terms) and all(terms.data_checksum for terms in known.terms)
+        if len(data) != len(before.data):
+            raise OutsideError("RESEND-03", f"{len(before.data)} bytes again", f"{len(data)} bytes, {what}")
+        if not cut and not before.cut and data != before.data and (summed or known.own_complete):
             raise OutsideError("RESEND-03", f"the same {len(before.data)} bytes again", f"other data, {what}")
 
     def _check_flags(self, read: Read, packet: int, buffer: _Buffer) -> None:
@@ -243,6 +268,8 @@ class SenderEnd:
 
     def _check_waiting(self, read: Read) -> None:
         """ORDER-02: what a lower buffer has to send again leaves before new packets of a higher one."""
+        if not self._known.view.own_gapless:
+            return  # it may have been sent
         for number, other in self._buffers.items():
             if other.ok is not None or not buffer_after(read.buffer, number):
                 continue

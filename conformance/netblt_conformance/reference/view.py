@@ -25,6 +25,7 @@ class View:
     ordered: bool  # its packets are in the order in which they left
     undamaged: bool  # its packets are as they left
     own_complete: bool  # all its packets are in the capture
+    own_gapless: bool  # none of its packets is missing between two others
     slack_us: int = 0  # so much earlier than captured a packet may have arrived
 
     @property
@@ -43,7 +44,7 @@ class View:
 
 
 # At the tester of a link in virtual time: nothing is lost, nothing overtakes, and nothing is damaged.
-VIRTUAL = View(peer_complete=True, ordered=True, undamaged=True, own_complete=True)
+VIRTUAL = View(peer_complete=True, ordered=True, undamaged=True, own_complete=True, own_gapless=True)
 
 
 def view(frames: Sequence[Frame], conversation: Conversation, end: Place, position: str | None) -> View:
@@ -53,24 +54,31 @@ def view(frames: Sequence[Frame], conversation: Conversation, end: Place, positi
     peer = conversation.places[0] if conversation.places[1] == end else conversation.places[1]
     same = [frame for frame in frames if frame.interface == conversation.frames[0].interface]
     opened = _shows_its_begin(conversation)
-    cut = any(frame.cut and not _shows_its_header(frame) for frame in conversation.frames)
+    cut = any(not shows_its_header(frame) for frame in conversation.frames)
     at_an_end = position in ("sender", "receiver")
     here = at_an_end and _sends_data(conversation, end) is (position == "sender")
     complete = opened and not cut and (at_an_end or gapless(same, peer[0]))
     ordered = not cut and (here or ascending(same, end[0]))
     bad = sum(not frame.cut and may_be_damaged(frame.read) for frame in mine)
     undamaged = here or bad == 0 or (bad >= _BAD_LEAST and bad >= _BAD_SHARE * len(mine))
-    return View(complete, ordered, undamaged, here and opened, 0 if at_an_end else _OUT_OF_STEP_US)
+    own_gapless = here or gapless(same, end[0])
+    slack_us = 0 if at_an_end else _OUT_OF_STEP_US
+    return View(complete, ordered, undamaged, here and opened, own_gapless, slack_us)
 
 
 def _shows_its_begin(conversation: Conversation) -> bool:
-    """The first packet is the OPEN, and no late copy of it: control messages are numbered from 1."""
-    numbers = (frame.read.messages[0].seq for frame in conversation.frames if frame.read.messages)
-    return conversation.frames[0].read.type == guided.OPEN and next(numbers, 1) <= 1
+    """The first packet is the OPEN, and no late copy of it: control messages are numbered from 1. The first packet of
+    the other end is its answer."""
+    frames = conversation.frames
+    numbers = (frame.read.messages[0].seq for frame in frames if frame.read.messages)
+    answers = (frame.read.type for frame in frames if frame.places[0] != frames[0].places[0])
+    answered = next(answers, guided.RESPONSE) in (guided.RESPONSE, guided.REFUSED, guided.ABORT)
+    return frames[0].read.type == guided.OPEN and next(numbers, 1) <= 1 and answered
 
 
-def _shows_its_header(frame: Frame) -> bool:
-    return frame.read.is_data and frame.captured >= _HEADER_BYTES
+def shows_its_header(frame: Frame) -> bool:
+    """Whether all fields of the packet were captured; of DATA the data may be missing."""
+    return not frame.cut or (frame.read.is_data and frame.captured >= _HEADER_BYTES)
 
 
 def _sends_data(conversation: Conversation, end: Place) -> bool | None:

@@ -222,6 +222,10 @@ class Queue:
         fields.count = len(message.packets)
         self._lib.guided_queue_add(self._queue, fields, ffi.new("uint16_t[]", message.packets or (0,)))
 
+    def restart(self, number: int) -> None:
+        """Drops all messages; the next one has this number."""
+        self._lib.guided_queue_restart(self._queue, number)
+
     def acknowledge(self, ack: int) -> None:
         self._lib.guided_queue_ack(self._queue, ack)
 
