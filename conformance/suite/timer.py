@@ -164,6 +164,9 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
         peer.finish()
         peer.expect_success()
         return
+    # In the middle of the transfer: a passive program may go on waiting where a peer sent an OPEN and nothing else,
+    # because anybody can forge one.
+    t.run_first_buffer(peer)
     peer.go_silent()
     silent_since_us = peer.now_us
     if not t.expect_death(peer):
