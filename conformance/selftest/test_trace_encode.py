@@ -109,6 +109,8 @@ def test_of_a_sweep_the_network_says_what_it_did(built_library: Path, tmp_path: 
     assert [end["under_test"] for end in found["ends"]] == [True, False]
     lost = [event(found, at) for at in range(len(found["events"])) if event(found, at)["fate"] == "lost"]
     assert [one["label"].partition(" hs")[0] for one in lost] == ["DATA 0/2"]
+    assert found["state"]
+    assert all(table["title"].endswith("before the last packet") for table in found["state"])
     assert found["excuses"] == [
         f"any loss but that of the schedule, because the network reports what it did (frames {lost[0]['sent_frame']})"
     ]
