@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from netblt_conformance.common import paths
@@ -20,6 +20,9 @@ from netblt_conformance.trace import build, encode
 from netblt_conformance.trace.encode import FIELDS, Reader
 from selftest.test_trace_network import through
 from selftest.test_trace_state import DELAY_US, IUT, SCRIPT, TESTER, capture_of
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
 
 PCAPS = paths.root() / "pcaps"
 FAILED = Result(
@@ -216,3 +219,24 @@ def test_where_the_capture_was_made_may_be_told(
     assert found["position"] == position
     events = [event(found, place) for place in range(len(found["events"]))]
     assert {one["source"] for one in events if one["known"] == "captured"} == known
+
+
+@pytest.mark.usefixtures("built_library")
+@pytest.mark.parametrize(
+    ("role", "case"),
+    [
+        ("passive-receiver", "a lost control packet comes again with everything in it"),
+        ("active-sender", "parameters combined in pairs work for an active sender: row 7"),
+    ],
+)
+def test_a_case_marks_what_its_tester_treats_as_lost(command: Command, role: str, case: str) -> None:
+    """CONTROLs of a receiving implementation, DATA of a sending one."""
+    done = command("run", "--select", case, "--role", role, "--no-sweep", "--no-dissector")
+    rows = [dataclasses.replace(row, frame=None) for row in done.results if row.capture and row.arm == "stimulus"]
+    assert rows
+    for row in rows:
+        found = drawn(row, done.report)
+        lost = [event(found, at) for at in range(len(found["events"])) if event(found, at)["fate"] == "lost"]
+        assert lost
+        assert {found["ends"][one["source"]]["under_test"] for one in lost} == {True}
+        assert all(COUNTS_AS_LOST in one["remarks"] for one in lost)
