@@ -6,19 +6,23 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Origin, Result, Verdict
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
+from netblt_conformance.packets import packets
 from netblt_conformance.packets.capture import COUNTS_AS_LOST, Capture
-from netblt_conformance.packets.packets import seal
+from netblt_conformance.packets.packets import Type, seal
 from netblt_conformance.simlib import PcapngWriter
 from netblt_conformance.trace import build, encode
 from netblt_conformance.trace.encode import FIELDS, Reader
 from selftest.test_trace_network import through
-from selftest.test_trace_state import DELAY_US, SCRIPT, capture_of
+from selftest.test_trace_state import DELAY_US, IUT, SCRIPT, TESTER, capture_of
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
 
 PCAPS = paths.root() / "pcaps"
 FAILED = Result(
@@ -80,6 +84,24 @@ def test_packets_of_others_are_shown_and_marked(tmp_path: Path) -> None:
     assert one["remarks"][-1] == "not of this connection: 192.0.2.1 port 4095 to 192.0.2.2 port 1002"
 
 
+def test_another_connection_on_the_same_ports_is_another_one(tmp_path: Path) -> None:
+    second = tuple((1000 + at, sent, packet) for at, sent, packet in SCRIPT[2:])
+    again = dataclasses.replace(packets.read(SCRIPT[0][2]), unique_id=8, buffer_size=512)
+    opened = (
+        (900, True, TESTER.opening(Type.OPEN, again)),
+        (901, False, IUT.opening(Type.RESPONSE, again)),
+    )
+    capture_of((*SCRIPT, *opened, *second), tmp_path / "a.pcapng")
+    for frame, buffer_size in ((11, 1024), (len(SCRIPT) + 11, 512)):
+        found = drawn(dataclasses.replace(FAILED, frame=frame), tmp_path)
+        assert found["terms"]["buffer_size"] == buffer_size
+        decided = event(found, found["deciding"])
+        assert (decided["arrived_frame"], decided["label"]) == (frame, "OK 0#3, GO 2#4")
+        assert decided["marks"] == "R"
+        first = event(found, 2 if buffer_size == 1024 else len(SCRIPT) + 2)
+        assert (first["label"], first["marks"]) == ("GO 0#1, GO 1#2", "")
+
+
 @pytest.mark.parametrize("rule", ["CTRL-13", "CTRL-07", "CTRL-10"])
 @pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.INCONC])
 def test_findings_of_the_plugin_say_what_its_proof_excludes(tmp_path: Path, rule: str, verdict: Verdict) -> None:
@@ -91,6 +113,7 @@ def test_findings_of_the_plugin_say_what_its_proof_excludes(tmp_path: Path, rule
     assert all(text.startswith("not excluded: ") == (verdict is Verdict.INCONC) for text in texts)
     if rule == "CTRL-13":
         assert any("contradict each other" in text for text in texts) == (verdict is Verdict.FAIL)
+        assert not any("gap" in text for text in texts)
     if rule == "CTRL-07":
         assert any("a packet of the peer that the capture missed" in text for text in texts)
     if rule == "CTRL-10" and verdict is Verdict.INCONC:
@@ -109,6 +132,8 @@ def test_of_a_sweep_the_network_says_what_it_did(built_library: Path, tmp_path: 
     assert [end["under_test"] for end in found["ends"]] == [True, False]
     lost = [event(found, at) for at in range(len(found["events"])) if event(found, at)["fate"] == "lost"]
     assert [one["label"].partition(" hs")[0] for one in lost] == ["DATA 0/2"]
+    assert found["state"]
+    assert all(table["title"].endswith("before the last packet") for table in found["state"])
     assert found["excuses"] == [
         f"any loss but that of the schedule, because the network reports what it did (frames {lost[0]['sent_frame']})"
     ]
@@ -194,3 +219,24 @@ def test_where_the_capture_was_made_may_be_told(
     assert found["position"] == position
     events = [event(found, place) for place in range(len(found["events"]))]
     assert {one["source"] for one in events if one["known"] == "captured"} == known
+
+
+@pytest.mark.usefixtures("built_library")
+@pytest.mark.parametrize(
+    ("role", "case"),
+    [
+        ("passive-receiver", "a lost control packet comes again with everything in it"),
+        ("active-sender", "parameters combined in pairs work for an active sender: row 7"),
+    ],
+)
+def test_a_case_marks_what_its_tester_treats_as_lost(command: Command, role: str, case: str) -> None:
+    """CONTROLs of a receiving implementation, DATA of a sending one."""
+    done = command("run", "--select", case, "--role", role, "--no-sweep", "--no-dissector")
+    rows = [dataclasses.replace(row, frame=None) for row in done.results if row.capture and row.arm == "stimulus"]
+    assert rows
+    for row in rows:
+        found = drawn(row, done.report)
+        lost = [event(found, at) for at in range(len(found["events"])) if event(found, at)["fate"] == "lost"]
+        assert lost
+        assert {found["ends"][one["source"]]["under_test"] for one in lost} == {True}
+        assert all(COUNTS_AS_LOST in one["remarks"] for one in lost)

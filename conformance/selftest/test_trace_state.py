@@ -119,6 +119,20 @@ def test_the_state_of_a_sender(tmp_path: Path) -> None:
     )
 
 
+def test_what_may_not_have_arrived_yet_is_said_to_be_open(tmp_path: Path) -> None:
+    """On a real link nobody knows when the tester's packets arrived."""
+    path = capture_of(SCRIPT, tmp_path / "a.pcapng")
+    trace = build.build(build.read(path), 8)
+    found: dict[str, dict[str, str]] = {
+        table["title"].partition(" (")[0]: dict(table["rows"]) for table in state(trace, 1, trace.index_of(8))
+    }
+    queue = found["Control messages sent, not acknowledged"]
+    assert queue["GO 0#1"].endswith("; frame 4, which acknowledges it, may have arrived")
+    assert queue["acknowledged"] == "at least none; at most up to #2, by frame 4"
+    buffers = found["Outstanding buffers: GO without OK"]
+    assert buffers["buffer 0"].endswith("0 of 4 packets received; may have been received: 0, 1, 2, 3")
+
+
 def test_numbers_that_were_never_sent_are_named(tmp_path: Path) -> None:
     script = (*SCRIPT[:7], (5, False, IUT.control([ok(6, 0, 70)])))
     queue = tables(capture_of(script, tmp_path / "a.pcapng"), 8, 1)["Control messages sent, not acknowledged"]

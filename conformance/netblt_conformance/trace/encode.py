@@ -172,10 +172,9 @@ class Reader:
         trace = self.trace(result)
         if trace is None:
             return None
-        accused, at = trace.accused, trace.index_of(result.frame)
         return {
             **packets(trace, result.frame),
-            "state": state(trace, accused, at) if accused is not None else [],
+            "state": _state(trace, result.frame),
             "excuses": excuses(result, trace),
             "filter": connection_filter(trace),
         }
@@ -217,6 +216,17 @@ class Reader:
         from netblt_conformance.trace.pair import of_interfaces
 
         return of_interfaces(self._folder / capture.name, deciding)
+
+
+def _state(trace: Trace, frame: int | None) -> list[dict[str, Any]]:
+    """Of the end under test at the deciding frame; where no frame decided, at the end of the capture."""
+    accused, at = trace.accused, trace.index_of(frame)
+    if accused is None:
+        return []
+    if frame:
+        return state(trace, accused, at)
+    tables = state(trace, accused, len(trace.events) - 1)
+    return [{**table, "title": f"{table['title']}, before the last packet"} for table in tables]
 
 
 def _place(trace: Trace, captured_at: str) -> Position:
