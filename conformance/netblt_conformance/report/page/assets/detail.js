@@ -28,12 +28,12 @@ class DetailView {
       }
       rightSide.push(this.packet);
     }
-    rightSide.push(...this.state());
     this.element.replaceChildren(
       this.bar(place),
       this.head(),
       this.beside(),
       make("div", { class: "evidence" }, this.ladder ? this.ladderCard() : make("section", { class: "card" }, this.why()), make("div", { class: "side" }, rightSide)),
+      make("div", { class: "states" }, this.state()),
       this.tools(),
     );
     this.element.hidden = false;

@@ -67,6 +67,7 @@ class Ladder {
     const moments = this.moments();
     const pause = pauseFrom(moments);
     const last = [0, 0];
+    const labels = [null, null];
     let onTheWay = 0;
     let y = LADDER.top;
     let before = null;
@@ -81,6 +82,14 @@ class Ladder {
       if (moment.event.sent_us !== null && moment.event.arrived_us !== null) onTheWay += moment.ends ? -1 : 1;
       const step = moment.sends ? LADDER.row : 11;
       y = Math.max(y, last[moment.side] + step);
+      if (moment.sends) {
+        // Labels begin at both sides: long ones need a row each.
+        const { source } = moment.event;
+        const label = { y, px: this.words(moment.event).length * LADDER.character };
+        const across = labels[1 - source];
+        if (across && y - across.y < LADDER.row && label.px + across.px > this.right - this.left - 24) y = across.y + LADDER.row;
+        labels[source] = { ...label, y };
+      }
       last[moment.side] = y;
       before = moment.time;
       const place = this.places[moment.event.index];
@@ -174,6 +183,11 @@ class Ladder {
 
   arrow(x, y, direction) {
     return makeSvg("path", { class: "head", d: `M${x} ${y}l${-8 * direction} -4l0 8z` });
+  }
+
+  /** The label of a packet and its marks. */
+  words(event) {
+    return [event.label || event.kind, ...markWords(event)].join(" ");
   }
 
   label(event, place, fromLeft, copied) {
