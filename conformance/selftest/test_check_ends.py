@@ -176,7 +176,7 @@ def test_mistakes_are_named(command: Command, bad_path: tuple[Path, Path], tmp_p
     assert "are the same file" in error("--sender", left, "--receiver", left)
     assert "are not of one path" in error("--sender", left, "--receiver", str(other_host(tmp_path)))
     assert "--sender needs --receiver" in error("--sender", left)
-    assert "say where they were made" in error("--sender", left, "--receiver", right, left)
+    assert "leave out FILE" in error("--sender", left, "--receiver", right, left)
     assert "name a capture" in error()
     assert "wants two interfaces" in error("--captured-at", "ends", left)
 
