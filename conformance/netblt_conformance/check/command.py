@@ -158,7 +158,9 @@ def _complain_of_options(options: argparse.Namespace) -> None:
         given, missing = ("--sender", "--receiver") if options.sender is not None else ("--receiver", "--sender")
         raise JudgeError(f"{given} needs {missing}: the captures of both ends are compared")
     if options.sender is not None and (options.file or options.captured_at):
-        raise JudgeError("--sender and --receiver name the captures and say where they were made; nothing else may")
+        raise JudgeError(
+            "--sender and --receiver name the captures and where they were made; leave out FILE and --captured-at"
+        )
     if options.explain and (options.sender is not None or options.captured_at == BOTH_ENDS):
         raise JudgeError("--explain follows one capture at a time; name FILE, with --captured-at sender or receiver")
     if options.sender is None and not options.file:
