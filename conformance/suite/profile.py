@@ -258,6 +258,7 @@ def test_damaged_packets_may_or_may_not_keep_a_connection_alive(t: Case) -> None
     peer = t.peer(2048, iut={"death_timer_s": 3})
     with t.preamble():
         peer.connect()
+        t.run_first_buffer(peer)
         peer.go_silent()
     for _ in range(2 * 3 * peer.terms.iut_death_timer_s):
         peer.send(packets.spoil(peer.forge.packet(Type.KEEPALIVE)))
