@@ -17,7 +17,7 @@ from selftest.scripts import nightly_script
 
 GOLDEN = paths.root() / "pcaps" / "golden" / "lossy-transfer.pcapng"
 SCHEMA = json.loads((paths.root() / "conformance" / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
-OPEN_TYPE, DATA_TYPE = 0, 6
+OPEN_TYPE, DATA_TYPE, CONTROL_TYPE = 0, 6, 9
 OFFSET_NS = -7_000_000_000  # of the receiver's clock: it is behind
 
 
@@ -161,6 +161,22 @@ def test_a_capture_that_lacks_packets_is_not_taken_for_all_that_its_end_sent(
     found = document(command, "--sender", tmp_path / "lossy.pcapng", "--receiver", bad_path[1])["files"][0]
     assert any("lossy.pcapng lacks" in note for note in found["notes"])
     assert sum(one["missed"] for one in found["path"]["directions"]) > 0
+    assert found["verdict"] == "INCONC"
+
+
+def test_packets_that_the_capture_of_their_destination_missed_accuse_nobody(
+    command: Command, bad_path: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The sender's capture lacks CONTROL packets: what it acknowledges shows that they arrived."""
+    writer, kept = PcapngWriter(), 0
+    writer.interface("eth0")
+    for packet in captures.read(bad_path[0]):
+        kept += packet.data[23] == CONTROL_TYPE
+        if packet.data[23] != CONTROL_TYPE or kept % 3:
+            writer.packet(0, packet.time_ns, packet.data)
+    writer.save(tmp_path / "lossy.pcapng")
+    found = document(command, "--sender", tmp_path / "lossy.pcapng", "--receiver", bad_path[1])["files"][0]
+    assert any("lossy.pcapng lacks" in note for note in found["notes"])
     assert found["verdict"] == "INCONC"
 
 

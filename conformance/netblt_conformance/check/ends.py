@@ -20,6 +20,7 @@ from netblt_conformance.judges.findings import Damaged
 from netblt_conformance.judges.limits import last_line
 from netblt_conformance.judges.standings import Connection
 from netblt_conformance.packets import captures
+from netblt_conformance.pairing.evidence import unseen_arrivals
 from netblt_conformance.pairing.paths import Direction, Pairing, Seen, pair, pair_files
 from netblt_conformance.pairing.reading import pcapng_of, points
 
@@ -157,7 +158,7 @@ def _state_points(ends: Ends, interfaces: tuple[int, int]) -> None:
     received."""
     names = [_NOWHERE] * (max(interfaces) + 1)
     for number, interface in enumerate(interfaces):
-        missed = ends.pairing.missed_by(number)
+        missed = ends.pairing.missed_by(number) + unseen_arrivals(ends.pairing, number)
         if missed:
             ends.notes.append(
                 f"{ends.names[number]} lacks {missed} packet{'s' * (missed != 1)} that passed there: what it does not "
