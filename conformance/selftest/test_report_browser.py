@@ -72,7 +72,7 @@ def complaints() -> Complaints:
 def tab(browser: Browser, report: Path, complaints: Complaints) -> Iterator[Tab]:
     """The page as it opens. At the end the console must be empty."""
     context = browser.new_context(viewport=DESKTOP, color_scheme="light")
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     found = context.new_page()
     complaints.watch(found)
     found.goto(report.as_uri())

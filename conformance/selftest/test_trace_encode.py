@@ -66,7 +66,7 @@ def test_in_real_time_the_way_of_the_testers_packets_is_inferred(tmp_path: Path)
     events = [event(found, place) for place in range(len(found["events"]))]
     assert {one["known"] for one in events if one["source"] == 1} == {"captured"}
     assert "captured" not in {one["known"] for one in events if one["source"] == 0}
-    assert [one["fate"] for one in events if one["label"] == "LDATA 0/3 hs 2"] == ["arrived"]
+    assert [one["fate"] for one in events if one["label"].startswith("LDATA 0/3 hs 2,")] == ["arrived"]
     assert all(one["sent_us"] is None for one in events if one["source"] == 1)
     assert not any("link loses nothing" in one for one in found["excuses"])
     held_up = drawn(dataclasses.replace(FAILED, held_up_us=9), tmp_path, None)

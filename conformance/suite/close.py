@@ -237,7 +237,8 @@ def test_ok_publishes_the_control_timer(t: Case) -> None:
         expected=f"repetition within {2 * published_us / 1000:g} ms",
     )
     early = f"{text}every {max(gaps_us) / 1000:g} ms"
-    t.must(max(gaps_us) >= published_us // 2 - slack_us, early, repeat.frame, expected="milliseconds, high byte first")
+    timer = "a control timer in milliseconds, high byte first, that the repetitions keep"
+    t.must(max(gaps_us) >= published_us // 2 - slack_us, early, repeat.frame, expected=timer)
 
 
 @case("CLOSE-08", roles=SENDERS)

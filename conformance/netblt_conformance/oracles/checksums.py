@@ -47,7 +47,7 @@ class ChecksumOracle(Oracle):
         if packet.is_data and sums_to_ffff(packet.raw[: packet.length]):
             self.report(COVERS_DATA, frame)
             return
-        name = packet.type.name if packet.type is not None else f"type {packet.type_code}"
+        name = packet.type.text if packet.type is not None else f"type {packet.type_code}"
         if packet.checksum == 0:
             self.report(NO_SUM, frame, type=name)
         elif packet.is_data and (covered := self._covered(packet)):

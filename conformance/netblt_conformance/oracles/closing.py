@@ -51,23 +51,23 @@ class ClosingOracle(Oracle):
         assert packet.type is not None
         if time_us - self._abort_us >= self.session.round_trip_us:
             check = ABORT_ANSWERED if packet.type is Type.ABORT else ABORT_ACKNOWLEDGED
-            self.report(check, frame, type=packet.type.name)
+            self.report(check, frame, type=packet.type.text)
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         assert packet.type is not None
         aborted = self._abort_us is not None and self.session.knew(self._abort_us, time_us)
         if aborted and packet.type is Type.QUITACK and self._quit_us is None:
-            self.report(ABORT_ACKNOWLEDGED, frame, type=packet.type.name)
+            self.report(ABORT_ACKNOWLEDGED, frame, type=packet.type.text)
         elif aborted and not self._transfers_on and not (self._spoke_since and packet.type in LATE_ANSWERS):
-            self.report(AFTER_ABORT, frame, type=packet.type.name)
+            self.report(AFTER_ABORT, frame, type=packet.type.text)
         answered = packet.type in (Type.ABORT, Type.QUITACK) and self._quit_us is None and not self._spoke_since
         if self._abort_us is not None and answered and not aborted:
             self._answered_abort(packet, time_us, frame)
         quitted = self._quit_us is not None and self.session.knew(self._quit_us, time_us)
         if quitted and not self._transfers_on and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
-            self.report(AFTER_QUIT, frame, type=packet.type.name)
+            self.report(AFTER_QUIT, frame, type=packet.type.text)
         if self._own_quit and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
-            self.report(AFTER_OWN_QUIT, frame, type=packet.type.name)
+            self.report(AFTER_OWN_QUIT, frame, type=packet.type.text)
         self._own_quit |= packet.type is Type.QUIT
         if packet.type is Type.DONE:
             self._dones += 1

@@ -144,11 +144,11 @@ class FormatOracle(Oracle):
         assert packet.type is not None
         text = packet.string.rstrip(b"\0")
         if packet.string[-1]:
-            self.report(NO_NUL, frame, type=packet.type.name)
+            self.report(NO_NUL, frame, type=packet.type.text)
         elif b"\0" in text and packet.type in STRING_TYPES:
-            self.report(NUL_INSIDE, frame, type=packet.type.name)
+            self.report(NUL_INSIDE, frame, type=packet.type.text)
         elif len(packet.string) - len(text) > ALIGNMENT_BYTES:
-            self.report(FILLED_TOO_FAR, frame, type=packet.type.name)
+            self.report(FILLED_TOO_FAR, frame, type=packet.type.text)
 
     def _check_direction(self, packet: Packet, kind: Type, frame: int) -> None:
         role = self.session.role

@@ -50,6 +50,11 @@ class Type(enum.IntEnum):
     REFUSED = 10
     DONE = 11
 
+    @property
+    def text(self) -> str:
+        """As RFC 998 writes it."""
+        return self.name.replace("_", "-")
+
 
 class Kind(enum.IntEnum):
     GO = 0
@@ -204,7 +209,7 @@ class Packet:
     def __str__(self) -> str:
         if self.error is not None:
             return f"unreadable packet ({self.error})"
-        name = self.type.name if self.type is not None else f"type {self.type_code}"
+        name = self.type.text if self.type is not None else f"type {self.type_code}"
         if self.is_data:
             return f"{name}(buffer {self.buffer}, packet {self.packet}, ack {self.high_seq})"
         if self.type is Type.NULL_ACK:

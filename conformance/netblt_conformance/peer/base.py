@@ -231,7 +231,7 @@ class Peer:
     def expect_type(self, kind: Type, within_us: int | None = None) -> Seen:
         within_us = within_us or self.tolerances.reaction_max_us
         awaited = {Type.QUIT: Awaited.QUIT, Type.QUITACK: Awaited.QUITACK}.get(kind, Awaited.OTHER)
-        return self.expect(lambda packet: packet.type is kind, within_us, f"{kind.name}", awaited)
+        return self.expect(lambda packet: packet.type is kind, within_us, kind.text, awaited)
 
     def expect_answer_to_quit(self, within_us: int | None = None) -> Seen:
         """ETFTP: either of the two acknowledgements."""
@@ -352,7 +352,7 @@ class Peer:
 
     def _saw(self, first: int) -> str:
         counts = collections.Counter(
-            "unreadable" if s.packet.error or s.packet.type is None else s.packet.type.name for s in self.seen[first:]
+            "unreadable" if s.packet.error or s.packet.type is None else s.packet.type.text for s in self.seen[first:]
         )
         return "saw " + (", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing")
 

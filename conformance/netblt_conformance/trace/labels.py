@@ -16,7 +16,7 @@ def kind_of(packet: Packet) -> str:
     """The type as RFC 998 writes it."""
     if packet.type is None or packet.error is not None:
         return UNREADABLE
-    return packet.type.name.replace("_", "-")
+    return packet.type.text
 
 
 def label(packet: Packet) -> str:
@@ -26,7 +26,8 @@ def label(packet: Packet) -> str:
         return str(packet)
     if packet.is_data:
         last = " last" if packet.last_buffer else ""
-        return f"{kind} {packet.buffer}/{packet.packet} hs {packet.high_seq}{last}"
+        size = f", {len(packet.data)} bytes" if packet.type is Type.LDATA else ""
+        return f"{kind} {packet.buffer}/{packet.packet} hs {packet.high_seq}{last}{size}"
     if packet.type is Type.NULL_ACK:
         return f"{kind} hs {packet.high_seq}"
     if packet.type is Type.CONTROL:

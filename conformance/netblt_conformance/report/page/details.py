@@ -11,7 +11,7 @@ from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
 from netblt_conformance.common import wording
 from netblt_conformance.common.errors import JudgeError
-from netblt_conformance.common.verdicts import AGAINST, Origin, Result, Verdict
+from netblt_conformance.common.verdicts import AGAINST, Cause, Origin, Result, Verdict
 from netblt_conformance.reference.beside import Beside
 from netblt_conformance.report import causes as causes_text
 from netblt_conformance.report.page.blocks import Detail
@@ -48,7 +48,9 @@ def again(result: Result, base: Sequence[str]) -> str:
 
 def sentence(result: Result, rule: Requirement | None, excuses: Sequence[str] = ()) -> str:
     """Who, which rule, which frame, why, and which excuses were excluded."""
-    why = wording.with_notes(result.seen, result.notes)  # what was expected is shown beside it
+    # What was expected is shown beside it; "nothing came" alone does not say what did not come.
+    absent = result.cause is Cause.ABSENCE
+    why = wording.reason(result) if absent else wording.with_notes(result.seen, result.notes)
     if not result.requirement:
         return why
     about = f"{rule.id}, \u201c{rule.title}\u201d ({rule.section})" if rule else result.requirement
