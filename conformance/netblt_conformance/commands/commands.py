@@ -13,9 +13,10 @@ from pathlib import Path
 from netblt_conformance.baseline import records
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.commands.explain import explain
-from netblt_conformance.common import paths
+from netblt_conformance.common import paths, tables
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Role
+from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
 from netblt_conformance.links.base import Link, LinkFactory
 from netblt_conformance.mutants import coverage, covered, mutation, subject
@@ -29,6 +30,10 @@ from netblt_conformance.run.running import Listener, run_plan
 from netblt_conformance.run.selection import Candidate, Selection, SelectionError
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
+
+# Columns of the list: two IDs or one role in a line, so that few names of cases wrap.
+_IDS_WIDTH = 18
+_ROLES_WIDTH = 17
 
 
 def _roles(options: argparse.Namespace) -> tuple[Role, ...]:
@@ -173,15 +178,22 @@ def _list(options: argparse.Namespace, loaded: Loaded) -> int:
     selection, known = plan.selection, catalogue.requirements()
     selection.check(loaded.candidates(), known)
     keys = loaded.keys(plan)
-    shown = 0
+    rows = []
     for name, (_file, *identifiers) in cases.items():
         mine = [key for key in keys if key.partition("[")[0].partition(": ")[0] == name]
         roles = sorted({key.partition("[")[2].rstrip("]").removesuffix("-control") for key in mine})
         if roles:
-            shown += 1
-            print(f"{', '.join(identifiers):<20}  {name.replace('_', ' ')}  [{', '.join(roles)}]")
+            rows.append((", ".join(identifiers), name.replace("_", " "), ", ".join(roles)))
+    columns = (
+        Column("REQUIREMENTS", wide=True, most=_IDS_WIDTH),
+        Column("CASE", wide=True),
+        Column("ROLES", wide=True, most=_ROLES_WIDTH),
+    )
+    print("\n".join(tables.lines(columns, rows)))
     covered = {identifier for words in cases.values() for identifier in words[1:]}
-    print(f"{shown} cases, {len(keys)} runs; {len(covered)} of {len(known)} requirements have a case", file=sys.stderr)
+    print(
+        f"{len(rows)} cases, {len(keys)} runs; {len(covered)} of {len(known)} requirements have a case", file=sys.stderr
+    )
     return ExitCode.HOLDS
 
 

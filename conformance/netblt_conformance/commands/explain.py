@@ -4,38 +4,30 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.dissector_rule import Rule
-from netblt_conformance.common import paths
+from netblt_conformance.common import paths, tables
+from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.mutants import coverage, mutants
 from netblt_conformance.run.selection import SelectionError
-
-LABEL_WIDTH, LINE_WIDTH = 18, 80
 
 
 def explain(identifier: str, cases: Mapping[str, Sequence[str]]) -> ExitCode:
     """Prints what is known of `identifier`. `cases`: name -> file and requirement IDs. SelectionError: no such ID."""
     wanted = identifier.upper()
     fields = _ambiguity(wanted) if wanted.startswith("AMB-") else _requirement(wanted, cases)
-    for label, lines in fields:
-        _show(label, lines)
+    (_, title), *others = fields
+    rows = [
+        (label if number == 0 else "", " ".join(text.split()) or "-")
+        for label, texts in others
+        for number, text in enumerate(texts or ["-"])
+    ]
+    print("\n".join([*title, *tables.lines((Column(), Column(wide=True)), rows, indent=2)]))
     return ExitCode.HOLDS
-
-
-def _show(label: str, lines: Sequence[str]) -> None:
-    """A heading (no label), or a label with its lines behind it, wrapped. Nothing to say is a dash."""
-    if not label:
-        print("\n".join(lines))
-        return
-    room = LINE_WIDTH - LABEL_WIDTH - 3
-    wrapped = [part for line in lines or ["-"] for part in textwrap.wrap(line or "-", room, break_on_hyphens=False)]
-    for number, line in enumerate(wrapped):
-        print(f"  {label if number == 0 else '':<{LABEL_WIDTH}} {line}")
 
 
 def _requirement(identifier: str, cases: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:

@@ -6,9 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from netblt_conformance.common import tables
+from netblt_conformance.common.tables import Column
 from netblt_conformance.mutants.coverage import Coverage
 
 LAYOUT_VERSION = 1
+_COLUMNS = (
+    *map(Column, ("ID", "", "CASES", "DISSECTOR", "MUTANTS")),
+    Column("TITLE, or why no case tests it", wide=True),
+)
 
 
 def _row(one: Coverage) -> tuple[str, ...]:
@@ -25,17 +31,16 @@ def _row(one: Coverage) -> tuple[str, ...]:
 
 def table(found: Iterable[Coverage]) -> list[str]:
     """ID, strength, cases, what the dissector can conclude at worst, mutants, title or the reason why no case is."""
-    rows = [("ID", "", "CASES", "DISSECTOR", "MUTANTS", "TITLE, or why no case tests it"), *map(_row, found)]
-    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
-    return ["  ".join([*(f"{c:<{w}}" for c, w in zip(row, widths, strict=False)), row[-1]]).rstrip() for row in rows]
+    return tables.lines(_COLUMNS, [_row(one) for one in found])
 
 
 def untested(found: Iterable[Coverage]) -> list[str]:
-    return [
-        f"{one.requirement.id:<10} {one.requirement.title}\n           {one.requirement.untested or 'no reason given'}"
-        for one in found
-        if not one.tested
-    ]
+    """Two rows for each requirement without a test: its title, and the reason."""
+    rows = []
+    for one in found:
+        if not one.tested:
+            rows += [(one.requirement.id, one.requirement.title), ("", one.requirement.untested or "no reason given")]
+    return tables.lines((Column(), Column(wide=True)), rows)
 
 
 def summary(found: Sequence[Coverage]) -> str:
