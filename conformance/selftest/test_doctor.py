@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shlex
 from collections.abc import Iterator
@@ -42,8 +43,11 @@ def pipe_adapter(folder: Path, script: str) -> Path:
 
 
 def last_line(done: Outcome, role: str) -> str:
-    """What the summary gives of a role."""
-    return next(line for line in reversed(done.output.splitlines()) if line.startswith(role))
+    """What the summary gives of a role, in one line: its text wraps."""
+    lines = done.output.splitlines()
+    begin = max(number for number, line in enumerate(lines) if line.startswith(role))
+    rest = itertools.takewhile(lambda line: line.startswith(" "), lines[begin + 1 :])
+    return " ".join([lines[begin], *(line.strip() for line in rest)])
 
 
 @pytest.mark.usefixtures("built_library")

@@ -7,8 +7,10 @@ import argparse
 import shlex
 from pathlib import Path
 
+from netblt_conformance.common import tables
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME
+from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit, fit_lines, shown_lines
 from netblt_conformance.doctor import advice, frames
@@ -56,8 +58,8 @@ def command_doctor(options: argparse.Namespace) -> int:
         if options.captures is not None and findings.frames:
             _write(findings, options.captures)
     print()
-    for findings in found:
-        print(fit(f"{findings.examined.role!s:<16}  {advice.summary(findings.examined, chosen.link)}"))
+    rows = [(str(one.examined.role), advice.summary(one.examined, chosen.link)) for one in found]
+    print("\n".join(tables.lines((Column(), Column(wide=True)), rows)))
     return _exit_code(found)
 
 
