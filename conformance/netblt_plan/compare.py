@@ -13,6 +13,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from netblt_conformance.common import tables
+from netblt_conformance.common.tables import Column
+
 from netblt_plan import best, metrics, wire
 from netblt_plan.lab import B, Lab, LabError, Program, the_link
 from netblt_plan.scenario import Run
@@ -167,11 +170,12 @@ def as_csv(lines: list[Line]) -> str:
     return out.getvalue()
 
 
+def _figures(line: Line) -> tuple[str, str, str]:
+    if line.goodput is None:
+        return "-", "", ""
+    return f"{line.goodput / 1e6:.3f}", f"{line.share:.3f}", f"{line.cpu_s:.2f}"
+
+
 def table(lines: list[Line]) -> str:
-    rows = [f"{'':<32} {'Mb/s':>9} {'of path':>8} {'CPU s':>7}"]
-    for line in lines:
-        if line.goodput is None:
-            rows.append(f"{line.name:<32} {'-':>9}   {line.note}")
-            continue
-        rows.append(f"{line.name:<32} {line.goodput / 1e6:>9.3f} {line.share:>8.3f} {line.cpu_s:>7.2f}  {line.note}")
-    return "\n".join(rows)
+    columns = (Column(), *(Column(head, right=True) for head in ("Mb/s", "of path", "CPU s")), Column(wide=True))
+    return "\n".join(tables.lines(columns, [(line.name, *_figures(line), line.note) for line in lines]))

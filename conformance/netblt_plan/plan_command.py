@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path as File
 from typing import Any
 
+from netblt_conformance.common import tables
+from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode
 
 from netblt_plan import command_lines, units
@@ -27,10 +29,8 @@ _SEEDS = 3
 _ROWS = 12  # of the table; --all shows the others
 _PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
 
-_HEAD = (
-    f"{'':>3} {'rate':<9} {'packet':>6} {'buffer':>8} {'buffers':>7} {'burst':>6} {'ms':>4} "
-    f"{'Mb/s':>9} {'time':>9} {'of rate':>7} {'resent':>7} {'dropped':>7}"
-)
+_FIGURES = ("packet", "buffer", "buffers", "burst", "ms", "Mb/s", "time", "of rate", "resent", "dropped")
+_COLUMNS = (Column(right=True), Column(), Column("rate"), *(Column(figure, right=True) for figure in _FIGURES))
 
 
 def _value(read: Callable[[str], float]) -> Callable[[str], Any]:
@@ -123,28 +123,28 @@ def _seconds(value: float) -> str:
     return f"{value:.2f} s" if value < 100 else f"{value:.0f} s"
 
 
-def _row(number: int, one: Prediction, mark: str) -> str:
+def _row(found: Plan, number: int, one: Prediction) -> list[str]:
     its = one.settings
-    head = (
-        f"{number:>3}{mark}{'automatic' if its.automatic else 'fixed':<9} {its.packet_size:>6} {its.buffer_size:>8} "
-        f"{its.max_buffers:>7} {its.burst_size:>6} {its.burst_interval_ms:>4} "
-    )
+    mark = "*" if one is found.choice else "+" if one is found.automatic else ""
+    sizes = (its.packet_size, its.buffer_size, its.max_buffers, its.burst_size, its.burst_interval_ms)
+    cells = [str(number), mark, "auto" if its.automatic else "fixed", *map(str, sizes)]
     if not one.finished:
-        return f"{head}{'-':>9}  did not finish"
-    return (
-        f"{head}{one.goodput_bps / 1e6:>9.3f} {_seconds(one.seconds):>9} {one.efficiency:>7.1%} "
-        f"{one.retransmitted / max(1.0, one.sent):>7.2%} {one.queue_drops:>7.2%}"
-    )
+        return [*cells, *"-----"]
+    shares = (f"{one.efficiency:.1%}", f"{one.retransmitted / max(1.0, one.sent):.2%}", f"{one.queue_drops:.2%}")
+    return [*cells, f"{one.goodput_bps / 1e6:.3f}", _seconds(one.seconds), *shares]
 
 
-def table(found: Plan, rows: int | None = _ROWS) -> str:
-    """The fastest candidates, and the choices wherever they stand. `rows` None: all."""
-    lines = [_HEAD]
-    for number, one in enumerate(found.predictions, 1):
-        chosen = one is found.choice or one is found.automatic
-        if rows is None or number <= rows or chosen:
-            lines.append(_row(number, one, "*" if one is found.choice else "+" if one is found.automatic else " "))
-    left = len(found.predictions) + 1 - len(lines)
+def table(found: Plan, most: int | None = _ROWS) -> str:
+    """The fastest candidates, and the choices wherever they stand. `most` None: all."""
+    shown = [
+        (number, one)
+        for number, one in enumerate(found.predictions, 1)
+        if most is None or number <= most or one is found.choice or one is found.automatic
+    ]
+    lines = tables.lines(_COLUMNS, [_row(found, number, one) for number, one in shown], gap=1)
+    if not all(one.finished for _number, one in shown):
+        lines.append("    (-: did not finish)")
+    left = len(found.predictions) - len(shown)
     return "\n".join([*lines, f"    ({left} slower candidates: --all)"] if left > 0 else lines)
 
 
