@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from netblt_conformance.common import tables
+from netblt_conformance.common.tables import Column
 from netblt_conformance.common.words import fit
 from netblt_conformance.pairing.paths import Direction, Pairing, Seen
 from netblt_conformance.report import table
 
 _NS_PER_US, _NS_PER_MS = 1_000, 1_000_000
-_COLUMNS = ("sent", "lost", "copies", "late", "damaged", "missed", "unknown", "delay min", "median", "max")
+_FIGURES = ("sent", "lost", "copies", "late", "damaged", "missed", "unknown", "delay min", "median", "max")
+_COLUMNS = (Column("path"), *(Column(figure, right=True) for figure in _FIGURES))
 
 
 def _captured(direction: Direction) -> int:
@@ -56,14 +59,8 @@ def _clock(pairing: Pairing) -> str:
 
 def lines(pairing: Pairing) -> list[str]:
     """For people. Delays are in ms."""
-    rows = [["path", *_COLUMNS]]
-    rows += [[f"{one.source.source} > {one.source.destination}", *_row(one)] for one in pairing.directions]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    shown = []
-    for row in rows:
-        cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
-        shown.append(fit("  " + "  ".join([f"{row[0]:<{widths[0]}}", *cells]).rstrip()))
-    return shown + [
+    rows = [[f"{one.source.source} > {one.source.destination}", *_row(one)] for one in pairing.directions]
+    return tables.lines(_COLUMNS, rows, indent=2) + [
         line for text in (_clock(pairing), *pairing.notes) for line in table.wrapped(fit(text), "  ", "    ")
     ]
 
