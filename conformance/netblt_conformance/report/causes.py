@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +13,10 @@ from netblt_conformance.common import wording
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import FIRST_TRANSFER, Result
 from netblt_conformance.diagnosis.ranking import LikelyCause
+from netblt_conformance.report import table
 
 # Of the rest the numbers of results say enough.
 SHOWN_MAX = 5
-WIDTH = 80
 _INDENT = "     "
 
 
@@ -58,23 +57,19 @@ def lines(causes: Sequence[LikelyCause], observed: Mapping[str, Mapping[str, str
     """What the terminal shows before the table; empty when nothing went wrong."""
     found: list[str] = []
     for role, why in failed_first_transfers(observed).items():
-        found += _wrapped(f"first transfer failed ({role}): {why}", "  ")
+        found += table.wrapped(f"first transfer failed ({role}): {why}")
     if not causes:
         return found
     found.append("likely causes, the most likely first:")
     for number, cause in enumerate(causes[:SHOWN_MAX], 1):
-        found += _wrapped(f"{number:>3}. {_title(cause)} ({_roles(cause)})", _INDENT)
-        found += _wrapped(f"{_INDENT}{cause.first.verdict.label}: {wording.reason(cause.first)}", _INDENT)
+        found += table.wrapped(f"{number:>3}. {_title(cause)} ({_roles(cause)})", rest=_INDENT)
+        found += table.wrapped(f"{_INDENT}{cause.first.verdict.label}: {wording.reason(cause.first)}", rest=_INDENT)
         found.append(f"{_INDENT}{_where(cause.first)}")
         found.append(f"{_INDENT}{_counts(cause)}; to reproduce:")
         found.append(f"{_INDENT}{command(base, cause.first)}")
     if len(causes) > SHOWN_MAX:
         found.append(f"  {len(causes) - SHOWN_MAX} less likely causes are in the report")
     return found
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def to_json(cause: LikelyCause, base: Sequence[str]) -> dict[str, Any]:

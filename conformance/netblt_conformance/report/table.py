@@ -8,7 +8,7 @@ import dataclasses
 import textwrap
 from collections.abc import Sequence
 
-from netblt_conformance.common import wording
+from netblt_conformance.common import tables, wording
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.verdicts import GRADED, Result, Verdict
 from netblt_conformance.common.words import fit
@@ -22,7 +22,6 @@ _STYLES = {
     Verdict.NA: "dim",
     Verdict.OBSERVED: "cyan",
 }
-WIDTH = 80  # columns of a terminal
 _LABEL = 8  # columns of a verdict and the space after it
 _INDENT = "          "
 
@@ -46,7 +45,7 @@ def _cells(result: Result) -> tuple[str, str, str]:
 def wrapped(text: str, first: str = "", rest: str = "  ") -> list[str]:
     """`text` in lines of at most 80 columns; words that are longer, such as paths, are not broken."""
     return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+        text, tables.WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
 
 
