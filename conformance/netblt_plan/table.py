@@ -7,6 +7,9 @@ import math
 import statistics
 from collections.abc import Iterable
 
+from netblt_conformance.common import tables
+from netblt_conformance.common.tables import Column
+
 from netblt_plan.metrics import STEADY_PERCENT
 from netblt_plan.running import Result, RunResult, error_percent
 
@@ -25,10 +28,6 @@ PUBLISHED_COLUMNS = (
     ("error", "of SPEED against the published one"),
     ("", "whether the row is inside its band; not steady: sender and receiver see different speeds"),
 )
-_HEAD = (
-    f"{'row':>4}  {'BS/BI':<6} {'PSZ':<5} {'BFSZ':<6} {'XFSZ':<5} {'NBUFS':<5}  {'#LOSS':>12}  {'#RXM':>12}  "
-    f"{'DTMOS':>11}  {'SPEED':>15}  {'error':>7}"
-)
 
 
 def _speed(value: float) -> str:
@@ -37,7 +36,7 @@ def _speed(value: float) -> str:
 
 
 def _pair(measured: float, published: int | None) -> str:
-    return f"{measured:6.1f} ({'-' if published is None else published})"
+    return f"{measured:.1f} ({'-' if published is None else published})"
 
 
 def is_unsteady(result: RunResult) -> bool:
@@ -47,22 +46,11 @@ def is_unsteady(result: RunResult) -> bool:
 
 def _marks(result: RunResult) -> str:
     """What stands behind a row."""
-    marks = (
-        "" if all(check.inside for check in result.checks) else "  outside, explained" if result.holds else "  OUTSIDE"
-    )
-    marks += "  not steady" if is_unsteady(result) else ""
-    return marks + ("  held out" if result.run.row and result.run.row.held_out else "")
-
-
-def row_line(result: RunResult) -> str:
-    row, means = result.run.row, result.means
-    assert row is not None
-    return (
-        f"{row.number:>4}  {f'{row.burst_size}/{row.burst_interval_ms}':<6} {row.packet_size:<5} {row.buffer_size:<6} "
-        f"{row.kilobytes:<5} {row.max_buffers:<5}  {_pair(means['loss'], row.loss):>12}  "
-        f"{_pair(means['rxm'], row.retransmitted):>12}  {_pair(means['dtmos'], row.data_timeouts):>11}  "
-        f"{_speed(means['speed']) + f' ({_speed(row.speed)})':>15}  {error_percent(result):>+6.1f}%{_marks(result)}"
-    )
+    inside = all(check.inside for check in result.checks)
+    band = "" if inside else "outside, explained" if result.holds else "OUTSIDE"
+    steady = "not steady" if is_unsteady(result) else ""
+    held_out = "held out" if result.run.row and result.run.row.held_out else ""
+    return "  ".join(mark for mark in (band, steady, held_out) if mark)
 
 
 def _errors(name: str, results: Iterable[RunResult]) -> str:
@@ -81,13 +69,6 @@ def summary_lines(result: Result) -> list[str]:
         _errors("held out  ", [one for one in rows if one.run.row and one.run.row.held_out]),
     ]
     return [line for line in lines if line]
-
-
-def table_text(result: Result) -> str:
-    lines = [result.scenario.title, "measured (published); SPEED in megabits per second", "", _HEAD]
-    lines += [row_line(one) for one in result.runs]
-    lines += ["", *summary_lines(result)]
-    return "\n".join(lines)
 
 
 # What a scenario without a published table shows of each run: metric, head, form, and what it means.
@@ -110,6 +91,7 @@ _COLUMNS = (
     ("peak_outstanding", "bufs", "{:.0f}", "most buffers that were outstanding"),
     ("seconds", "seconds", "{:.1f}", "from the start until the receiver is done, of a transfer that ended"),
 )
+_LEFT = ("run", "BS/BI", "")  # the other columns are figures
 
 
 def columns(result: Result) -> list[tuple[str, str]]:
@@ -129,12 +111,12 @@ def cells(result: Result, one: RunResult) -> list[str]:
         str(row.number),
         f"{row.burst_size}/{row.burst_interval_ms}",
         *(str(number) for number in (row.packet_size, row.buffer_size, row.kilobytes, row.max_buffers)),
-        _pair(means["loss"], row.loss).strip(),
-        _pair(means["rxm"], row.retransmitted).strip(),
-        _pair(means["dtmos"], row.data_timeouts).strip(),
+        _pair(means["loss"], row.loss),
+        _pair(means["rxm"], row.retransmitted),
+        _pair(means["dtmos"], row.data_timeouts),
         f"{_speed(means['speed'])} ({_speed(row.speed)})",
         f"{error_percent(one):+.1f}%",
-        _marks(one).strip(),
+        _marks(one),
     ]
 
 
@@ -146,16 +128,25 @@ def _cell(result: RunResult, key: str, form: str) -> str:
     return form.format(value)
 
 
+def _lines(result: Result) -> list[str]:
+    """The heads and a line for each run. The published columns do not fit into 80 columns of a terminal."""
+    heads = [head for head, _meaning in columns(result)]
+    shown = [Column(head, right=head not in _LEFT) for head in heads]
+    return tables.lines(shown, [cells(result, one) for one in result.runs])
+
+
+def table_text(result: Result) -> str:
+    lines = [result.scenario.title, "measured (published); SPEED in megabits per second", "", *_lines(result)]
+    return "\n".join([*lines, "", *summary_lines(result)])
+
+
 def runs_text(result: Result) -> str:
-    width = max(len(one.run.name) for one in result.runs)
-    lines = [result.scenario.title, "", f"{'run':<{width}}  " + "  ".join(f"{head:>9}" for _, head, _, _ in _COLUMNS)]
-    for one in result.runs:
-        cells = [_cell(one, key, form) for key, _, form, _ in _COLUMNS]
-        lines.append(f"{one.run.name:<{width}}  " + "  ".join(f"{cell:>9}" for cell in cells))
-        lines += [f"{'':<{width}}    {note}" for note in one.notes]
-        lines += [
-            f"{'':<{width}}    {'holds  ' if check.holds else 'OUTSIDE'} {check.describe()}" for check in one.checks
-        ]
+    head, *rows = _lines(result)
+    lines = [result.scenario.title, "", head]
+    indent = " " * (max(len(one.run.name) for one in result.runs) + 4)
+    for one, row in zip(result.runs, rows, strict=True):
+        lines += [row, *(f"{indent}{note}" for note in one.notes)]
+        lines += [f"{indent}{'holds  ' if check.holds else 'OUTSIDE'} {check.describe()}" for check in one.checks]
     return "\n".join(lines)
 
 
