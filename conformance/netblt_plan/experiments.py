@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance.common import tables
+from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode
 
 from netblt_plan import scenario as scenarios
@@ -94,8 +96,8 @@ def _positive(text: str) -> int:
 
 
 def list_scenarios() -> int:
-    for name in scenarios.names():
-        print(f"{name:<24} {scenarios.load(scenarios.find(name)).title}")
+    rows = [(name, scenarios.load(scenarios.find(name)).title) for name in scenarios.names()]
+    print("\n".join(tables.lines((Column(), Column(wide=True)), rows)))
     return ExitCode.HOLDS
 
 
