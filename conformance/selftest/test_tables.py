@@ -25,8 +25,15 @@ def test_a_column_wraps_at_its_own_limit() -> None:
 
 
 def test_an_indent_counts_as_columns() -> None:
-    shown = tables.lines((Column(wide=True),), [(LONG,)], indent=4)
-    assert all(line.startswith("    ") and len(line) <= tables.WIDTH for line in shown)
+    shown = tables.lines((Column(wide=True),), [("a " * 100,)], indent=4)
+    assert all(line.startswith("    ") for line in shown)
+    assert 76 < max(map(len, shown)) <= tables.WIDTH
+
+
+def test_a_name_of_words_stays_in_one_line_and_the_gap_is_the_wanted_one() -> None:
+    shown = tables.lines((Column(), Column(wide=True)), [("a name of words " * 3 + "ends", LONG)], gap=1)
+    assert shown[0].startswith("a name of words " * 3 + "ends every ")
+    assert all(line.startswith(" " * 53) for line in shown[1:])
 
 
 def test_figures_are_right_aligned_and_never_cut() -> None:
