@@ -224,7 +224,7 @@ uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most)
 
 void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity)
 {
-    assert(to->pool.count == 0);
+    assert(SLIST_EMPTY(&to->pool.all));
     to->pool = *early;
     to->buffer_bytes = capacity;
     *early = (buffer_pool){0};
