@@ -385,7 +385,8 @@ void nb_close_timeout(netblt_connection *connection, netblt_time now)
         return;
     if (nb_pending_end_is_due(connection, now)) {
         believe(connection, now);
-        return;
+        if (connection->state != NETBLT_STATE_QUITTING) /* whose own timers may expire at the same time */
+            return;
     }
     if (now >= connection->dally_until && reply_is_due(connection))
         begin_dally_anew(connection, now);
