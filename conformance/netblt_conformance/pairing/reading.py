@@ -17,8 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from netblt_conformance.common.errors import JudgeError
-from netblt_conformance.packets import captures
+from netblt_conformance.common.model import DEFAULT_UDP_PORT
+from netblt_conformance.packets import captures, etftp
 from netblt_conformance.packets.captures import CapturedPacket
+from netblt_conformance.packets.ipv4 import NETBLT_PROTOCOL, UDP_HEADER_BYTES, UDP_PROTOCOL
+from netblt_conformance.packets.link_layer import ip_header_at
 from netblt_conformance.wire.fast import checksum_ok, peek, sums_to_ffff
 
 Integers = npt.NDArray[np.int64]
@@ -27,16 +30,10 @@ Integers = npt.NDArray[np.int64]
 HEAD_BYTES = 128
 NO_ID = -1
 _PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
-_NETBLT, _UDP = 30, 17
-_UDP_PORTS = frozenset((9980, 1818))
-_UDP_HEADER_BYTES = 8
+_UDP_PORTS = frozenset((DEFAULT_UDP_PORT, etftp.SERVER_PORT))
 _IPV6_HEADER_BYTES = 40
 _IPV6_OPTIONS = frozenset((0, 43, 60))  # hop-by-hop, routing, destination options
 _IPV6_FRAGMENT = 44
-_VLAN = frozenset((0x8100, 0x88A8, 0x9100))
-_ETHERNET, _NULL, _RAW, _LOOP, _SLL, _SLL2 = 1, 0, 101, 108, 113, 276
-_RAW_TYPES = frozenset((_RAW, 12, 14, 228, 229))
-_HEADER_OF = {_NULL: 4, _LOOP: 4, _SLL: 16, _SLL2: 20}
 _SHORT = struct.Struct(">H")
 _IPV4 = struct.Struct(">BBHHHBBH4s4s")
 _IPV6 = struct.Struct(">IHBB16s16s")
@@ -205,7 +202,7 @@ class pcapng_of:  # noqa: N801 (used as a function)
 def carried_by(packet: CapturedPacket) -> Iterator[_Carried]:
     """The NETBLT packets in a frame: none, one, or several in one UDP datagram."""
     data = packet.data
-    at = _network_layer(packet.interface.link_type, data)
+    at = ip_header_at(packet.interface.link_type, data)
     if at < 0 or at >= len(data):
         return
     version = data[at] >> 4
@@ -213,14 +210,14 @@ def carried_by(packet: CapturedPacket) -> Iterator[_Carried]:
     if carried is None:
         return
     (source, destination), protocol, identification, at, end, fragment = carried
-    if protocol == _NETBLT:
+    if protocol == NETBLT_PROTOCOL:
         yield _Carried((source, destination, 0, 0), identification, data[at:end], end - at)
-    elif protocol == _UDP and not fragment and at + _UDP_HEADER_BYTES <= len(data):
+    elif protocol == UDP_PROTOCOL and not fragment and at + UDP_HEADER_BYTES <= len(data):
         source_port, destination_port, length = struct.unpack_from(">HHH", data, at)
-        end = min(end, at + length) if length >= _UDP_HEADER_BYTES else end
-        payload = data[at + _UDP_HEADER_BYTES : end]
+        end = min(end, at + length) if length >= UDP_HEADER_BYTES else end
+        payload = data[at + UDP_HEADER_BYTES : end]
         flow = source, destination, source_port, destination_port
-        yield from _split(flow, identification, payload, end - at - _UDP_HEADER_BYTES)
+        yield from _split(flow, identification, payload, end - at - UDP_HEADER_BYTES)
 
 
 def _split(flow: tuple[bytes, bytes, int, int], identification: int, payload: bytes, length: int) -> Iterator[_Carried]:
@@ -236,18 +233,6 @@ def _split(flow: tuple[bytes, bytes, int, int], identification: int, payload: by
     for number, at in enumerate(range(0, max(length, 1), max(size, 1))):
         own = identification if identification == NO_ID else (identification + number) & 0xFFFF
         yield _Carried(flow, own, payload[at : at + size], min(size, length - at))
-
-
-def _network_layer(link: int, data: bytes) -> int:
-    """Where the IP header begins; -1 where none is."""
-    if link in _RAW_TYPES:
-        return 0
-    if link != _ETHERNET:
-        return _HEADER_OF.get(link, -1)
-    at = 12
-    while at + 2 <= len(data) and _SHORT.unpack_from(data, at)[0] in _VLAN:
-        at += 4
-    return at + 2
 
 
 _Ends = tuple[bytes, bytes]

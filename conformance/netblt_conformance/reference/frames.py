@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netblt_conformance.packets import captures, ipv4
+from netblt_conformance.packets.link_layer import ip_header_at
 from netblt_conformance.simlib import guided
 
-_ETHERNET, _RAW, _LINUX_SLL, _IPV4, _IPV6, _LINUX_SLL2 = 1, 101, 113, 228, 229, 276
-_LINK_BYTES = {_ETHERNET: 14, _RAW: 0, _IPV4: 0, _IPV6: 0, _LINUX_SLL: 16, _LINUX_SLL2: 20}
-_VLAN = (b"\x81\x00", b"\x88\xa8")
 _IPV6_BYTES = 40
 _US = 1000
 _OTHER_VERSIONS = (4, 5)
@@ -66,11 +64,9 @@ def read(path: Path) -> list[Frame]:
 
 
 def _frame(packet: captures.CapturedPacket) -> Frame | None:
-    skipped = _LINK_BYTES.get(packet.interface.link_type)
-    if skipped is None:
+    skipped = ip_header_at(packet.interface.link_type, packet.data)
+    if skipped < 0:
         return None
-    if packet.interface.link_type == _ETHERNET and packet.data[12:14] in _VLAN:
-        skipped += 4
     data = packet.data[skipped:]
     cut = packet.original_length > len(packet.data)
     if cut:

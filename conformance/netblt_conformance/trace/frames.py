@@ -16,15 +16,9 @@ from netblt_conformance.common.model import DEFAULT_UDP_PORT
 from netblt_conformance.packets import etftp, packets
 from netblt_conformance.packets.captures import CapturedPacket, Way
 from netblt_conformance.packets.ipv4 import NETBLT_PROTOCOL, UDP_HEADER_BYTES, UDP_PROTOCOL
+from netblt_conformance.packets.link_layer import ip_header_at
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Packet, Type
 
-# Link types of pcapng: bytes before the Ethernet type or the IP header.
-_ETHERNET, _RAW, _RAW_OLD, _NULL, _LOOP, _SLL, _SLL2 = 1, 101, 12, 0, 108, 113, 276
-_IPV4_LINK, _IPV6_LINK = 228, 229
-_TYPE_AT = {_ETHERNET: 12, _SLL: 14, _SLL2: 0}
-_IP_AT = {_ETHERNET: 14, _SLL: 16, _SLL2: 20, _NULL: 4, _LOOP: 4, _RAW: 0, _RAW_OLD: 0, _IPV4_LINK: 0, _IPV6_LINK: 0}
-_TYPE_VLAN, _VLAN_BYTES = (0x8100, 0x88A8), 4
-_TYPES_IP = (0x0800, 0x86DD)
 _IPV4_BYTES, _IPV6_BYTES = 20, 40
 _FRAGMENT_EXTENSION, _EXTENSIONS = 44, (0, 43, 60)
 _MORE_FRAGMENTS, _FRAGMENT_OFFSET = 0x2000, 0x1FFF
@@ -163,17 +157,10 @@ def _address(octets: bytes) -> str:
 
 def _ip(one: CapturedPacket) -> _Ip | None:
     """The IP packet in a frame of the link; None where there is none that is whole enough."""
-    link, data = one.interface.link_type, one.data
-    at = _IP_AT.get(link)
-    if at is None:
+    at = ip_header_at(one.interface.link_type, one.data)
+    if at < 0:
         return None
-    if link in _TYPE_AT:
-        kind = _TYPE_AT[link]
-        while _number(data, kind) in _TYPE_VLAN:
-            kind, at = kind + _VLAN_BYTES, at + _VLAN_BYTES
-        if _number(data, kind) not in _TYPES_IP:
-            return None
-    data = data[at:]
+    data = one.data[at:]
     on_wire = one.original_length - at
     version = data[0] >> 4 if data else 0
     if version == 4 and len(data) >= _IPV4_BYTES:

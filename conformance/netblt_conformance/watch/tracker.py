@@ -9,14 +9,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from netblt_conformance.packets.ipv4 import internet_checksum
+from netblt_conformance.packets.ipv4 import NETBLT_PROTOCOL, UDP_HEADER_BYTES, UDP_PROTOCOL, internet_checksum
+from netblt_conformance.packets.link_layer import ip_header_at
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type
 
-NETBLT_PROTOCOL, UDP_PROTOCOL = 30, 17
-UDP_HEADER_BYTES = 8
-_ETHERNET, _RAW, _COOKED, _COOKED2, _LOOPBACK = 1, 101, 113, 276, 0
-_IPV4, _IPV6 = 0x0800, 0x86DD
-_VLANS = (0x8100, 0x88A8)
 _HEADER = struct.Struct(">HBBHHH")
 _CLOSING = (Type.DONE, Type.QUIT, Type.QUITACK, Type.ABORT, Type.REFUSED)
 _BITS_PER_BYTE, _BITS_PER_MEGABIT = 8, 1e6
@@ -72,26 +68,10 @@ class Flow:
         return moved * _BITS_PER_BYTE / elapsed / _BITS_PER_MEGABIT if elapsed > 0 else 0.0
 
 
-def _network(frame: bytes, link_type: int) -> bytes:
-    """The packet from the IP header on; empty when there is none."""
-    if link_type == _RAW:
-        return frame
-    if link_type == _LOOPBACK:
-        return frame[4:]
-    at = {_ETHERNET: 12, _COOKED: 14, _COOKED2: 0}.get(link_type)
-    if at is None:
-        return b""
-    kind = int.from_bytes(frame[at : at + 2], "big")
-    begin = 20 if link_type == _COOKED2 else at + 2
-    while kind in _VLANS:
-        kind = int.from_bytes(frame[begin + 2 : begin + 4], "big")
-        begin += 4
-    return frame[begin:] if kind in (_IPV4, _IPV6) else b""
-
-
 def payload(frame: bytes, link_type: int) -> tuple[str, str, bool, bytes] | None:
     """Source, destination, whether in UDP, and the payload that may hold NETBLT packets."""
-    packet = _network(frame, link_type)
+    at = ip_header_at(link_type, frame)
+    packet = frame[at:] if at >= 0 else b""
     version = packet[0] >> 4 if packet else 0
     if version == 4 and len(packet) >= 20:
         begin, protocol = (packet[0] & 15) * 4, packet[9]
