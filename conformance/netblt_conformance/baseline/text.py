@@ -142,9 +142,8 @@ def _remark(change: Change) -> str:
     if change.kind is Kind.STILL_FAILING and not change.cause_changed:
         return "before: the same"
     other = "another cause: " if change.cause_changed else ""
-    return f"before: {other}{before.verdict.label}" + (
-        f", {printable(wording.reason(before))}" if wording.reason(before) else ""
-    )
+    why = printable(wording.reason(before))
+    return f"before: {other}{before.verdict.label}" + (f", {why}" if why else "")
 
 
 def _observation(one: Observation) -> list[str]:

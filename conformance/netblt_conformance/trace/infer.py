@@ -22,7 +22,7 @@ _REFUSALS = (Type.RESPONSE, Type.REFUSED, Type.ABORT)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _FirstSeen:
     """A control message when it was captured first."""
 
     message: Message
@@ -39,8 +39,8 @@ class _Side:
     acks: list[Draft] = field(default_factory=list)  # DATA, LDATA, NULL-ACK
     controls: list[Draft] = field(default_factory=list)
     holders: dict[int, list[Draft]] = field(default_factory=lambda: defaultdict(list))  # by control message
-    resends: dict[int, list[_Told]] = field(default_factory=lambda: defaultdict(list))  # by buffer
-    oks: dict[int, _Told] = field(default_factory=dict)
+    resends: dict[int, list[_FirstSeen]] = field(default_factory=lambda: defaultdict(list))  # by buffer
+    oks: dict[int, _FirstSeen] = field(default_factory=dict)
 
 
 def fates(drafts: Sequence[Draft]) -> None:
@@ -79,14 +79,14 @@ def _sides(drafts: Sequence[Draft]) -> tuple[_Side, _Side]:
 
 
 def _messages(side: _Side) -> None:
-    told: set[int] = set()
+    seen: set[int] = set()
     for one in side.controls:
         for message in one.packet.messages:
             side.holders[message.seq].append(one)
-            if message.seq in told:
+            if message.seq in seen:
                 continue
-            told.add(message.seq)
-            first = _Told(message, one.frame.time_ns, one.frame.number)
+            seen.add(message.seq)
+            first = _FirstSeen(message, one.frame.time_ns, one.frame.number)
             if message.kind is Kind.RESEND:
                 side.resends[message.buffer].append(first)
             elif message.kind is Kind.OK:
@@ -141,7 +141,9 @@ def _data(open_ones: Sequence[Draft], other: _Side) -> None:
         _one_packet(packet, sent, other.resends.get(buffer, []), other.oks.get(buffer), other.round_ns)
 
 
-def _one_packet(packet: int, sent: Sequence[Draft], resends: Sequence[_Told], ok: _Told | None, round_ns: int) -> None:
+def _one_packet(
+    packet: int, sent: Sequence[Draft], resends: Sequence[_FirstSeen], ok: _FirstSeen | None, round_ns: int
+) -> None:
     for number, one in enumerate(sent):
         moment = one.frame.time_ns
         until = sent[number + 1].frame.time_ns if number + 1 < len(sent) else None
@@ -194,18 +196,18 @@ def _one_control(one: Draft, newest: int, side: _Side, other: _Side) -> None:
 
 
 def _acknowledgements(open_ones: Sequence[Draft], side: _Side, other: _Side) -> None:
-    """A NULL-ACK by what the receiver repeats later, where nothing else told the receiver as much."""
+    """A NULL-ACK by what the receiver repeats later, where no other packet acknowledged as much."""
     for one in open_ones:
         if one.packet.type is not Type.NULL_ACK or one.fate is not Fate.UNKNOWN:
             continue
-        told, moment = one.packet.high_seq, one.frame.time_ns
+        acked, moment = one.packet.high_seq, one.frame.time_ns
         due_ns = moment + 2 * other.round_ns
         reply = next((later for later in _after(other.controls, one) if later.frame.time_ns > due_ns), None)
         if reply is None or not reply.packet.messages:
             continue
         least = min(reply.packet.messages, key=lambda message: message.seq).seq
-        repeats = not after(least, told)
-        wanted = least if repeats else told
+        repeats = not after(least, acked)
+        wanted = least if repeats else acked
         until = bisect.bisect_left(side.acks, reply.frame.number, key=_number)
         others = (known for known in side.acks[max(0, until - _ACKS_BEFORE) : until] if known is not one)
         if any(not after(wanted, known.packet.high_seq) for known in others):

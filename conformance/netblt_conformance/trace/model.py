@@ -25,7 +25,7 @@ class Fate(enum.StrEnum):
 class Known(enum.StrEnum):
     """How a fate or a time is known."""
 
-    CAPTURED = "captured"  # both sides of the path were captured, or the network told what it did
+    CAPTURED = "captured"  # both sides of the path were captured, or the network recorded what it did
     INFERRED = "inferred"  # from later packets: an acknowledgement, a repetition
     ASSUMED = "assumed"  # nothing speaks against it
 
