@@ -20,11 +20,19 @@ void tree_files_close(tree_files *files); /* NULL is allowed */
 /* O_PATH descriptors of the directories, for the sandbox. */
 size_t tree_files_directories(const tree_files *files, const int **directories);
 
+/* What the caller of a walk may want to know or to limit. All may be NULL. */
+typedef struct tree_walk_how {
+    /* An entry is left out, and why. */
+    void (*skipped)(void *context, const char *path, const char *why);
+    /* Before an entry is added. -1 with *failure ends the walk: it takes too much memory, or is no longer wanted. */
+    int (*keep)(void *context, const manifest_entry *entry, netblt_failure *failure);
+    void *context;
+} tree_walk_how;
+
 /* Walks everything and returns its sealed manifest: holes are found with SEEK_HOLE; sockets, FIFOs, devices and the
- * names that receivers use for themselves (.netblt-*) are left out. `skipped`, unless NULL, is told of each entry that
- * is left out and why. An unreadable file or directory is an error that names it. NULL with *failure. */
-typedef void tree_skipped_fn(void *context, const char *path, const char *why);
-manifest *tree_files_walk(tree_files *files, tree_skipped_fn *skipped, void *context, netblt_failure *failure);
+ * names that receivers use for themselves (.netblt-*) are left out. An unreadable file or directory is an error that
+ * names it. NULL with *failure. */
+manifest *tree_files_walk(tree_files *files, const tree_walk_how *how, netblt_failure *failure);
 
 /* Opens the file of `entry` for reading. -1 with errno. */
 int tree_files_read(const tree_files *files, const manifest_entry *entry);

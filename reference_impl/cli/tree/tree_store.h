@@ -20,7 +20,13 @@ typedef struct tree_store_how {
     bool replace;   /* plain files and links that exist give way, unless they are what the manifest says */
     bool sync;      /* all is on disk before it counts as stored */
     bool checksum;  /* compare files that exist by content, not by size and time */
-    bool preserve_owner_execute_only; /* listen: set-user-ID, set-group-ID and sticky bits of a peer are dropped */
+    bool drop_special_bits; /* listen: set-user-ID, set-group-ID and sticky bits of a peer are dropped */
+    /* netblt listen, whose peers may be anybody; NULL otherwise. Both are called by tree_store_write() and
+     * tree_store_recall(), in their thread, before anything of the manifest is used; a reason, which the peer may see,
+     * ends the transfer. */
+    const char *(*claim)(void *context, uint64_t manifest_bytes); /* the header has come: may so much be kept? */
+    const char *(*check)(void *context, const manifest_entry *entry); /* each entry; NULL: it may be stored */
+    void *context;
 } tree_store_how;
 
 /* Stores beneath `dir_fd`, which it takes over; `target` is the name there. If the manifest has one top entry it gets
