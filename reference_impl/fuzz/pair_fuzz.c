@@ -263,7 +263,7 @@ static void configure_transfer(struct pair *pair, struct bytes *in, uint8_t kind
         pair->ends[i].buffers_to_send = buffers;
         pair->ends[i].last_buffer_per_256 = last;
         pair->ends[i].options.confirm_end = (more & 64) != 0;
-        pair->ends[i].options.ends_in_hash = (more & 128) != 0;
+        pair->ends[i].options.client_features = (more & 128) != 0 ? NETBLT_CLIENT_FEATURES : 0;
         if ((more >> i & 16) != 0)
             memset(pair->ends[i].config.secret, 's' + i, NETBLT_SECRET_BYTES);
         pair->network.lanes[i].delay_us = (netblt_time)(1 + take(in)) * 400;

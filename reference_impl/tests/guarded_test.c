@@ -35,6 +35,7 @@ enum { FLIGHTS_MAX = 4096 };
 
 static struct {
     bool secrets[2];
+    uint8_t features[2]; /* NETBLT_CLIENT_... of each end */
     bool active_sends;
     netblt_params params;
     uint64_t size;
@@ -123,6 +124,7 @@ static void accept_all(void *context, const netblt_request *request, netblt_answ
     answer->accept = true;
     answer->client = &client;
     answer->context = context;
+    answer->options.client_features = world.features[1];
     snprintf(answer->limits.client_string, sizeof answer->limits.client_string, "the passive end");
 }
 
@@ -215,7 +217,8 @@ static void start(void)
                                                 .unique_id = 0x77773333,
                                                 .params = &world.params,
                                                 .client = &client,
-                                                .context = &world.ends[0]},
+                                                .context = &world.ends[0],
+                                                .options = {.client_features = world.features[0]}},
                             world.now, &world.ends[0].connection),
                 0);
     carry(0);
@@ -262,6 +265,21 @@ static void two_ends_with_secrets_are_guarded_whoever_sends_and_others_transfer_
         CHECK_EQUAL(world.ends[0].validated, 0);                               /* RESPONSE has validated its peer */
         CHECK(strcmp(world.ends[0].info.peer_string, "the passive end") == 0); /* without a token */
         CHECK(strcmp(world.ends[1].info.peer_string, "the active end") == 0);
+        stop();
+    }
+}
+
+/* Bits that no release knows are not announced. */
+static void both_ends_learn_what_both_clients_do(void)
+{
+    for (unsigned i = 0; i < 64; i++) {
+        prepare((i & 1) != 0, true, (i & 2) != 0);
+        world.features[0] = (uint8_t)((i >> 2 & 3) | 0x80);
+        world.features[1] = (uint8_t)((i >> 4 & 3) | 0x80);
+        run();
+        check_all_arrived();
+        for (int end = 0; end < 2; end++)
+            CHECK_EQUAL(world.ends[end].info.client_features, (i & 2) != 0 ? (i >> 2 & 3) & (i >> 4 & 3) : 0);
         stop();
     }
 }
@@ -410,6 +428,7 @@ static void blind_packets_of_every_type_change_nothing_in_a_guarded_transfer(voi
 int main(void)
 {
     RUN(two_ends_with_secrets_are_guarded_whoever_sends_and_others_transfer_all_the_same);
+    RUN(both_ends_learn_what_both_clients_do);
     RUN(a_guarded_reader_is_validated_by_its_first_GO_and_another_by_a_RESEND);
     RUN(ABORT_and_QUIT_of_a_guarded_peer_are_believed_when_they_arrive);
     RUN(blind_packets_of_every_type_change_nothing_in_a_guarded_transfer);

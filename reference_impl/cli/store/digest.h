@@ -9,7 +9,7 @@
 
 #include "io/failure.h"
 
-/* Two netblt commands end the data of a transfer with their SHA-256 (netblt_options.ends_in_hash): DIGEST_BYTES bytes
+/* Two netblt commands end the data of a transfer with their SHA-256 (NETBLT_CLIENT_ENDS_IN_HASH): DIGEST_BYTES bytes
  * that are not part of the file. */
 typedef struct digest digest;
 

@@ -59,6 +59,12 @@ typedef struct summary {
     uint64_t wire_bytes;
 } summary;
 
+/* Both ends end the data in their hash. Once the connection is open. */
+static inline bool transfer_ends_in_hash(const transfer *work)
+{
+    return (work->info.client_features & NETBLT_CLIENT_ENDS_IN_HASH) != 0;
+}
+
 /* ---- transfer_client.c */
 /* Its context is the transfer. */
 extern const netblt_client transfer_client;

@@ -71,7 +71,7 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     netblt_info info;
     netblt_get_info(connection, &info);
     sink_deliver(work->to, index, data,
-                 last && !info.ends_in_hash ? without_padding(&info, index, data, length) : length);
+                 last && !transfer_ends_in_hash(work) ? without_padding(&info, index, data, length) : length);
 }
 
 static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
@@ -95,13 +95,13 @@ static void complete(void *context, netblt_connection *connection)
 void transfer_set_source(transfer *work, source *from)
 {
     work->from = from;
-    source_end_in_digest(from, work->info.ends_in_hash);
+    source_end_in_digest(from, transfer_ends_in_hash(work));
 }
 
 void transfer_set_sink(transfer *work, sink *to)
 {
     work->to = to;
-    sink_expect_digest(to, work->info.ends_in_hash);
+    sink_expect_digest(to, transfer_ends_in_hash(work));
     if (work->early_bytes != 0)
         sink_adopt(to, &work->early, work->early_bytes);
 }
@@ -160,7 +160,7 @@ netblt_options transfer_options(const transfer *work)
 {
     netblt_options how = station_connection_options(work->net, takes_any_order(work));
     how.confirm_end = work->role == NETBLT_RECEIVER;
-    how.ends_in_hash = true;
+    how.client_features = NETBLT_CLIENT_ENDS_IN_HASH;
     return how;
 }
 

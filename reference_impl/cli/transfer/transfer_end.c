@@ -111,7 +111,7 @@ enum exit_code transfer_judge(const transfer *work, summary *end)
     end->info = work->info;
     end->was_opened = work->opened;
     end->bytes = stats->payload_bytes;
-    if (work->info.ends_in_hash && work->outcome == NETBLT_DONE)
+    if (transfer_ends_in_hash(work) && work->outcome == NETBLT_DONE)
         end->bytes -= DIGEST_BYTES;
     end->seconds = transfer_seconds(work->started_at, work->finished_at);
     end->steady_seconds = transfer_seconds(stats->first_data_at, stats->last_buffer_at);

@@ -69,7 +69,7 @@ struct netblt_connection {
     uint16_t response_room;            /* passive: Length of the newest OPEN, which bounds the RESPONSE */
     bool guarded;                      /* both ends know guard.h */
     uint64_t token;                    /* guarded: that of RESPONSE */
-    unsigned features;                 /* guarded: NB_FEATURE_ of both clients */
+    unsigned features;                 /* guarded: NETBLT_CLIENT_ of both ends */
     struct nb_pending_end pending_end;
 
     const netblt_client *client; /* own_client */

@@ -471,7 +471,7 @@ void netblt_get_info_sized(const netblt_connection *connection, netblt_info *pro
         .active = connection->active,
         .unvalidated = nb_validation_is_missing(connection),
         .guarded = connection->guarded,
-        .ends_in_hash = (connection->features & NB_FEATURE_HASH) != 0,
+        .client_features = (uint8_t)connection->features,
         .path = connection->path,
         .local_port = connection->local_port,
         .foreign_port = connection->foreign_port,

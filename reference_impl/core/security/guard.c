@@ -109,7 +109,7 @@ uint32_t nb_guard_mark(uint32_t unique_id, uint16_t active_port, uint16_t passiv
 
 bool nb_guard_is_marked(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned *features)
 {
-    for (unsigned tried = 0; tried <= NB_FEATURES_ALL; tried++) {
+    for (unsigned tried = 0; tried <= NETBLT_CLIENT_FEATURES; tried++) {
         if (nb_guard_mark(unique_id, active_port, passive_port, tried) != unique_id)
             continue;
         if (features != NULL)

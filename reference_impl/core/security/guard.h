@@ -33,12 +33,11 @@ struct nb_secret nb_secret_read(const uint8_t secret[NETBLT_SECRET_BYTES]);
 uint32_t nb_guard_first_buffer(const struct nb_secret *secret, const netblt_path *path, uint16_t local_port,
                                uint16_t foreign_port, uint32_t unique_id);
 
-/* What the clients of both ends do beside RFC 998. */
-enum { NB_FEATURE_HASH = 1 << 0, NB_FEATURES_ALL = NB_FEATURE_HASH }; /* netblt_options.ends_in_hash */
-
+/* What the clients of both ends do beside RFC 998: NETBLT_CLIENT_... bits. Each bit more doubles the number of right
+ * marks, and with it the chance that a foreign unique ID has one. */
 static inline unsigned nb_guard_features(const netblt_options *options)
 {
-    return options->ends_in_hash ? NB_FEATURE_HASH : 0;
+    return options->client_features & (unsigned)NETBLT_CLIENT_FEATURES;
 }
 
 /* `unique_id` with the mark in its low 16 bits. */

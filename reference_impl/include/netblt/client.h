@@ -102,6 +102,13 @@ enum netblt_rate {
     NETBLT_RATE_AUTO,
 };
 
+/* What the clients of two ends may agree on about their data, which RFC 998 leaves to them. */
+enum netblt_client_feature {
+    NETBLT_CLIENT_ENDS_IN_HASH = 1 << 0, /* the sender's client appends a hash to the data, the receiver's checks it */
+    NETBLT_CLIENT_TREE = 1 << 1,         /* the data are those of a tree transfer (docs/tree-transfer.md) */
+    NETBLT_CLIENT_FEATURES = NETBLT_CLIENT_ENDS_IN_HASH | NETBLT_CLIENT_TREE, /* all of them; others are ignored */
+};
+
 /* Options of one connection. All zero is the usual choice. */
 typedef struct netblt_options {
     bool any_order; /* deliver buffers as they complete, not in order */
@@ -114,10 +121,10 @@ typedef struct netblt_options {
      * makes this end QUIT: NETBLT_LOCAL_QUIT here, NETBLT_PEER_QUIT at the peer. That buffer is neither sent,
      * delivered nor acknowledged. */
     bool beyond_4g;
-    /* This client appends a hash to its data, or expects one from its peer. netblt_info.ends_in_hash reports whether
-     * the peer's client does so, too; only endpoints with a secret exchange this. The library neither appends nor
-     * checks a hash. */
-    bool ends_in_hash;
+    /* What this client does with its data: NETBLT_CLIENT_... bits. netblt_info.client_features reports which of them
+     * the peer's client does, too; only endpoints with a secret exchange this. The library does nothing else with them.
+     */
+    uint8_t client_features;
     /* Receiver: withhold the OK of the buffer that completes last until netblt_confirm(), so that the sender reports
      * success only for data that the client has stored. KEEPALIVEs are sent meanwhile. netblt_abort() makes the sender
      * fail. */

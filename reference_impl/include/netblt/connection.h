@@ -86,9 +86,9 @@ typedef struct netblt_info {
     enum netblt_state state;
     enum netblt_role role;
     bool active;
-    bool unvalidated;  /* passive end: the peer is not validated yet (docs/security.md) */
-    bool guarded;      /* both ends are of this implementation and recognize forged packets (docs/security.md) */
-    bool ends_in_hash; /* both clients set netblt_options.ends_in_hash */
+    bool unvalidated;        /* passive end: the peer is not validated yet (docs/security.md) */
+    bool guarded;            /* both ends are of this implementation and recognize forged packets (docs/security.md) */
+    uint8_t client_features; /* NETBLT_CLIENT_... that both clients have set in netblt_options.client_features */
     netblt_path path;
     uint16_t local_port;
     uint16_t foreign_port;
