@@ -49,8 +49,8 @@ bool tree_store_resumes(const tree_store *store);
 const held_list *tree_store_held(const tree_store *store);
 const manifest *tree_store_manifest(const tree_store *store); /* NULL before it is known */
 /* A held list is wanted by a process that has not received the manifest itself (it was restarted): reads the partial
- * directory. `id`: of the manifest. 0, or -1 with *failure. */
-int tree_store_recall(tree_store *store, const uint8_t id[16], netblt_failure *failure);
+ * directory. `id`: the first bytes of the manifest's. 0, or -1 with *failure. */
+int tree_store_recall(tree_store *store, const uint8_t id[8], netblt_failure *failure);
 
 /* All bytes of the part were written: verifies that nothing is missing in it. *complete: the whole tree is stored, the
  * directories have their modes and times, the partial directory is gone; else parts follow. 0, or -1 with *failure. */
