@@ -6,11 +6,12 @@
 
 #include "cli/store/buffer_pool.h"
 #include "cli/store/digest.h"
+#include "cli/tree/tree_store.h"
 #include "io/failure.h"
 
 /* Where a receiver's bytes go: a file, written at each buffer's place as buffers complete in any order, with a name at
- * the end (place.c), or a stream that takes them one after the other, as fast as its reader likes. A thread writes
- * either (sink_thread.c). */
+ * the end (place.c); a stream that takes them one after the other, as fast as its reader likes; or a tree_store, which
+ * takes the data of a tree transfer. A thread writes any of them (sink_thread.c). */
 typedef struct sink sink;
 
 typedef struct sink_how {
@@ -26,7 +27,13 @@ sink *sink_open(const char *path, const sink_how *how, netblt_failure *failure);
  * `dir_fd` counts (place.h). `name` is for messages and lives on. */
 sink *sink_open_at(int dir_fd, const char *dir, const char *target, const sink_how *how, const char *name,
                    netblt_failure *failure);
-/* Removes what was not committed. NULL is allowed. */
+/* One part of a tree transfer for `store`, which stays the caller's and lives on until the sink is closed; calls
+ * tree_store_begin(). Other transfers follow with sinks of their own. sink_collect() has news of the store as well:
+ * tree_store_state() says TREE_RESUMES or TREE_CHANGED when the transfer is to be ended. sink_commit() returns true
+ * when the part is stored; TREE_RESUMES at its end is no failure, but it then stays false. No digest is expected or
+ * computed. */
+sink *sink_open_tree(tree_store *store, const sink_how *how, const char *name, netblt_failure *failure);
+/* Removes what was not committed; a tree_store keeps it. NULL is allowed. */
 void sink_close(sink *to);
 
 /* May buffers come in any order? */
@@ -48,7 +55,7 @@ void sink_collect(sink *to);
 int sink_directory(const sink *to);
 /* NULL as long as all is well. */
 const netblt_failure *sink_failure(const sink *to);
-/* The same for the peer, who need not know the file's place: why the data are not stored. */
+/* The same for the peer, who need not know the file's place: why the data are not stored. Of a tree, which file. */
 const char *sink_error_text(const sink *to);
 /* Whether the data end in their SHA-256, which is checked and not stored. Before the first buffer is delivered. */
 void sink_expect_digest(sink *to, bool expected);

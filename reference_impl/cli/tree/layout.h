@@ -8,7 +8,7 @@
 enum layout_kind {
     LAYOUT_BYTES,      /* of a piece */
     LAYOUT_PIECE_HASH, /* of that piece */
-    LAYOUT_FILE_SUM,
+    LAYOUT_FILE_SUM,   /* the only run of a file that is HELD_COMPARE: then from the file's own bytes */
 };
 
 /* A run of content bytes of one kind. */

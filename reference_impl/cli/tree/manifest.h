@@ -31,10 +31,10 @@ typedef struct manifest_entry {
     uint16_t mode; /* the low 12 bits of st_mode */
     int64_t mtime_s;
     uint32_t mtime_ns;
-    char *path;   /* relative, NUL-terminated */
-    char *target; /* of a link; else NULL */
+    char *path;    /* relative, NUL-terminated */
+    char *target;  /* of a link; else NULL */
     uint64_t size; /* of a file; else 0 */
-    hole *holes;  /* ascending, not adjacent, inside the file */
+    hole *holes;   /* ascending, not adjacent, inside the file */
     uint32_t hole_count;
 } manifest_entry;
 
@@ -50,14 +50,17 @@ typedef struct manifest {
 manifest *manifest_new(void);
 /* NULL is allowed. */
 void manifest_free(manifest *all);
-/* Appends a copy of *entry (strings and holes are copied). 0, or an errno value. */
+/* Adds a copy of *entry (strings and holes are copied), in any order. 0, or an errno value: ENOMEM. */
 int manifest_add(manifest *all, const manifest_entry *entry);
-/* Nothing more is added: checks the rules of docs/tree-transfer.md, fills encoded and id. 0, or -1 with *failure. */
+/* Nothing more is added: brings the entries into their order, checks the rules of docs/tree-transfer.md, fills encoded
+ * and id. 0, or -1 with *failure. */
 int manifest_seal(manifest *all, netblt_failure *failure);
 /* Takes a copy of `bytes`, which come from a peer and may be anything. NULL with *failure, which names the entry. */
 manifest *manifest_decode(const uint8_t *bytes, uint64_t length, netblt_failure *failure);
 /* NULL when the path may be used, else why not. */
 const char *manifest_check_path(const char *path);
+/* Of two paths: below, equal to or above 0 when `one` comes before, is, or comes after `other` in a manifest. */
+int manifest_compare_paths(const char *one, const char *other);
 
 /* Pieces of a file of `size` bytes. */
 static inline uint64_t manifest_pieces(uint64_t size)
