@@ -186,8 +186,7 @@ static int open_root(void *context)
                            strerror(errno));
     if (!server->given->read_only)
         place_remove_stale(server->root);
-    server->net.directory = server->root;
-    server->net.writable = !server->given->read_only;
+    server->net.reached = (sandbox_files){.fds = &server->root, .count = 1, .writable = !server->given->read_only};
     return 0;
 }
 

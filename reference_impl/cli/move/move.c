@@ -12,6 +12,7 @@
 typedef struct move {
     const options *given;
     station net;
+    int directory;    /* in which the file will get its name; -1: none */
     transfer work;    /* of an active end; its file is that of a passive end too */
     only_place place; /* of a passive end; its `current` is the transfer of either end */
 } move;
@@ -32,8 +33,8 @@ static int open_file(void *context)
         work->to = sink_open(all->given->file, &how, &work->failure);
         netblt_privileges_set_effective(true);
     }
-    all->net.directory = work->to != NULL ? sink_directory(work->to) : -1;
-    all->net.writable = true;
+    all->directory = work->to != NULL ? sink_directory(work->to) : -1;
+    all->net.reached = (sandbox_files){.fds = &all->directory, .count = all->directory >= 0, .writable = true};
     return work->from == NULL && work->to == NULL ? -1 : 0;
 }
 

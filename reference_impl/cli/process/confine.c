@@ -25,12 +25,14 @@ static int do_without(const options *given, const char *what, netblt_failure *fa
     return 0;
 }
 
-static int confine_files(const options *given, int directory, bool writable, netblt_failure *failure)
+static int confine_files(const options *given, const sandbox_files *reached, netblt_failure *failure)
 {
     int error;
     if (landlock_version() == 0)
         return do_without(given, "this kernel has no Landlock, or it is off", failure);
-    error = landlock_restrict_to(directory, writable);
+    if (reached->writable && reached->count > 0 && landlock_version() < LANDLOCK_RENAMES)
+        return do_without(given, "this kernel's Landlock has no renames between directories (Linux 5.19)", failure);
+    error = landlock_restrict_to(reached);
     if (error != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot confine this process by Landlock: %s; see --sandbox",
                            strerror(error));
@@ -51,7 +53,7 @@ static int confine_calls(const options *given, netblt_failure *failure)
     return 0;
 }
 
-int confine(const options *given, int directory, bool writable, netblt_failure *failure)
+int confine(const options *given, const sandbox_files *reached, netblt_failure *failure)
 {
     if (netblt_privileges_drop(failure) != 0)
         return -1;
@@ -59,7 +61,7 @@ int confine(const options *given, int directory, bool writable, netblt_failure *
         return 0;
     if (!SANDBOX_IS_BUILT)
         return do_without(given, "netblt was built with sanitizers", failure);
-    if (confine_files(given, directory, writable, failure) != 0)
+    if (confine_files(given, reached, failure) != 0)
         return -1;
     return confine_calls(given, failure);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Restricts the process to one directory by Landlock: see sandbox.h. The C library has no functions for it, and the
- * headers of older systems do not name what newer kernels can do, so the interface is written down here. */
+/* Restricts the process to some files and directories by Landlock: see sandbox.h. The C library has no functions for
+ * it, and the headers of older systems do not name what newer kernels can do, so the interface is written down here. */
 #include "cli/process/sandbox.h"
 
 #include <errno.h>
 #include <linux/landlock.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,14 +21,17 @@ struct ruleset {
 #define SCOPES_FROM 6
 
 /* linux/landlock.h of newer kernels */
+#define FILES_REFER (UINT64_C(1) << 13)                               /* from version LANDLOCK_RENAMES on */
 #define FILES_TRUNCATE (UINT64_C(1) << 14)                            /* from version 3 on */
 #define NETWORK_TCP (UINT64_C(1) << 0 | UINT64_C(1) << 1)             /* bind, connect */
 #define SCOPES_UNIX_AND_SIGNALS (UINT64_C(1) << 0 | UINT64_C(1) << 1) /* abstract Unix sockets, signals */
 
 #define READS ((uint64_t)LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-/* A file is made, written, and renamed over the one that it replaces, all in one directory. */
+/* Files, links and directories are made, files written, and renamed over those that they replace, also from one
+ * directory to another. */
 #define WRITES                                                                                                         \
-    ((uint64_t)LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE |          \
+    ((uint64_t)LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM |             \
+     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | FILES_REFER |      \
      FILES_TRUNCATE)
 
 int landlock_version(void)
@@ -58,26 +62,33 @@ static int create_ruleset(int version)
     return (int)syscall(SYS_landlock_create_ruleset, &all, size, 0);
 }
 
-/* 0, or -1 with errno. */
+static bool is_directory(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* 0, or -1 with errno. A file has fewer rights than a directory. */
 static int allow_beneath(int ruleset, int version, int fd, bool writable)
 {
-    struct landlock_path_beneath_attr rule = {
-        .allowed_access = (writable ? READS | WRITES : READS) & known_files(version),
-        .parent_fd = fd,
-    };
+    uint64_t wanted = is_directory(fd) ? (writable ? READS | WRITES : READS) : LANDLOCK_ACCESS_FS_READ_FILE;
+    struct landlock_path_beneath_attr rule = {.allowed_access = wanted & known_files(version), .parent_fd = fd};
     return (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
-int landlock_restrict_to(int fd, bool writable)
+int landlock_restrict_to(const sandbox_files *reached)
 {
     int version = landlock_version();
     int ruleset = version > 0 ? create_ruleset(version) : -1;
-    int error = 0;
+    int result = 0;
+    int error;
     if (ruleset < 0)
         return version > 0 ? errno : EOPNOTSUPP;
-    if ((fd >= 0 && allow_beneath(ruleset, version, fd, writable) != 0) ||
-        syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
-        error = errno;
+    for (size_t i = 0; i < reached->count && result == 0; i++)
+        result = allow_beneath(ruleset, version, reached->fds[i], reached->writable);
+    if (result == 0)
+        result = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+    error = result == 0 ? 0 : errno;
     close(ruleset);
     return error;
 }

@@ -5,20 +5,28 @@
 
 #include "cli/options/options.h"
 
-/* The last step of setting up. No capability is left; Landlock confines files to `directory` (-1: none can be opened
- * any more), `writable` or to be read only; a filter confines system calls. options.sandbox says what happens where the
- * kernel or the build lacks the last two. 0, or -1 with *failure: then nothing of a peer may be processed. */
-int confine(const options *given, int directory, bool writable, netblt_failure *failure);
+/* What a process may still open, by O_PATH descriptors: these files, and what lies beneath these directories. */
+typedef struct sandbox_files {
+    const int *fds;
+    size_t count;  /* 0: no file can be opened any more */
+    bool writable; /* directories: everything may be created, written, renamed and removed in them, too */
+} sandbox_files;
 
-/* ---- landlock.c: landlock(7). The kernel lets this process open files only beneath one directory, and none at all
- * without one. What is open stays usable, and names can still be looked up. */
+/* The last step of setting up. No capability is left; Landlock confines files to `reached`; a filter confines system
+ * calls. options.sandbox says what happens where the kernel or the build lacks the last two. 0, or -1 with *failure:
+ * then nothing of a peer may be processed. */
+int confine(const options *given, const sandbox_files *reached, netblt_failure *failure);
+
+/* ---- landlock.c: landlock(7). The kernel lets this process open some files, and no others. What is open stays usable,
+ * and names can still be looked up. */
 /* What the kernel offers: the version of its interface; 0: nothing. */
 int landlock_version(void);
+/* The first version in which a file may be renamed into another directory, as a tree transfer does. */
+#define LANDLOCK_RENAMES 2
 
-/* From now on, and for good, the process opens files beneath the directory `fd` only (-1: nowhere), `writable` to
- * create, write, rename and remove them as well; it makes no TCP connections; it sends no signals to other processes
- * (Linux 6.12). no_new_privs must be set. 0, or an errno value. */
-int landlock_restrict_to(int fd, bool writable);
+/* From now on, and for good, the process opens `reached` only; it makes no TCP connections; it sends no signals to
+ * other processes (Linux 6.12). no_new_privs must be set. 0, or an errno value. */
+int landlock_restrict_to(const sandbox_files *reached);
 
 /* ---- syscall_filter.c */
 /* A seccomp filter, seccomp(2): the kernel takes only those system calls that moving data needs. */

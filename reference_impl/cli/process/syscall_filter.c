@@ -38,8 +38,10 @@ static const char allowed[] =
     /* files: what they may reach is Landlock's to decide */
     "read readv pread64 preadv write writev pwrite64 pwritev lseek _llseek close open openat openat2 dup "
     "fcntl fcntl64 flock stat fstat lstat stat64 fstat64 lstat64 newfstatat fstatat64 statx fstatfs "
-    "access faccessat faccessat2 readlink readlinkat umask fchmod ftruncate ftruncate64 fallocate fsync "
-    "fdatasync syncfs sync_file_range link linkat rename renameat renameat2 unlink unlinkat ";
+    "access faccessat faccessat2 readlink readlinkat umask fchmod fchmodat fchmodat2 ftruncate ftruncate64 "
+    "fallocate fsync fdatasync syncfs sync_file_range link linkat rename renameat renameat2 unlink unlinkat "
+    "mkdirat symlinkat rmdir utimensat utimensat_time64 getdents64 copy_file_range fadvise64 fadvise64_64 "
+    "posix_fadvise ";
 
 static const char fatal[] =
     "execve execveat ptrace process_vm_readv process_vm_writev pidfd_getfd bpf init_module finit_module "

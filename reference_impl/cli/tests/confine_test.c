@@ -203,7 +203,8 @@ static void remove_directories(void)
 
 static void restrict_or_end(int fd, bool writable)
 {
-    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && landlock_restrict_to(fd, writable) == 0);
+    const sandbox_files reached = {.fds = &fd, .count = fd >= 0, .writable = writable};
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && landlock_restrict_to(&reached) == 0);
 }
 
 static void restrict_to_writing(void)
@@ -216,6 +217,16 @@ static void restrict_to_reading(void)
     restrict_or_end(inside_fd, false);
 }
 
+static void restrict_to_two_files(void)
+{
+    char path[200];
+    int fds[2] = {openat(inside_fd, "old", O_PATH | O_CLOEXEC), -1};
+    const sandbox_files reached = {.fds = fds, .count = 2};
+    snprintf(path, sizeof path, "%s/old", outside);
+    fds[1] = open(path, O_PATH | O_CLOEXEC);
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && landlock_restrict_to(&reached) == 0);
+}
+
 static void restrict_to_nothing(void)
 {
     restrict_or_end(-1, true);
@@ -224,6 +235,11 @@ static void restrict_to_nothing(void)
 static int read_inside(void)
 {
     return result_of(openat(inside_fd, "old", O_RDONLY | O_CLOEXEC));
+}
+
+static int list_inside(void)
+{
+    return result_of(openat(inside_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 static int read_through_the_link(void)
@@ -259,9 +275,28 @@ static int store_inside(void)
     return result_of(fd < 0 ? -1 : fsync(fd));
 }
 
-static int make_a_directory_inside(void)
+/* As the receiver of a tree does. */
+static int store_a_tree_inside(void)
 {
-    return result_of(mkdirat(inside_fd, "directory", 0700));
+    const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 2}};
+    int fd;
+    if (mkdirat(inside_fd, "partial", 0700) != 0 || mkdirat(inside_fd, "directory", 0700) != 0)
+        return errno;
+    fd = openat(inside_fd, "partial/0", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, "x", 1) != 1 || fchmod(fd, 0640) != 0 || futimens(fd, times) != 0 ||
+        renameat(inside_fd, "partial/0", inside_fd, "directory/file") != 0 ||
+        symlinkat("file", inside_fd, "directory/link") != 0 ||
+        utimensat(inside_fd, "directory/link", times, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno;
+    if (unlinkat(inside_fd, "directory/link", 0) != 0 || unlinkat(inside_fd, "directory/file", 0) != 0 ||
+        unlinkat(inside_fd, "directory", AT_REMOVEDIR) != 0 || unlinkat(inside_fd, "partial", AT_REMOVEDIR) != 0)
+        return errno;
+    return 0;
+}
+
+static int make_a_directory_outside(void)
+{
+    return result_of(chdir(outside) == 0 ? mkdir("directory", 0700) : -1);
 }
 
 static int make_a_device_inside(void)
@@ -277,7 +312,9 @@ static void files_are_reached_beneath_the_directory_only(void)
     CHECK(try_in_child(restrict_to_writing, read_outside) == EACCES);
     CHECK(try_in_child(restrict_to_writing, read_through_the_link) == EACCES);
     CHECK(try_in_child(restrict_to_writing, remove_outside) == EACCES);
-    CHECK(try_in_child(restrict_to_writing, make_a_directory_inside) == EACCES);
+    if (landlock_version() >= LANDLOCK_RENAMES)
+        CHECK(try_in_child(restrict_to_writing, store_a_tree_inside) == 0);
+    CHECK(try_in_child(restrict_to_writing, make_a_directory_outside) == EACCES);
     CHECK(try_in_child(restrict_to_writing, make_a_device_inside) == EACCES);
 }
 
@@ -287,6 +324,21 @@ static void what_is_only_read_is_not_written(void)
     CHECK(try_in_child(restrict_to_reading, write_inside) == EACCES);
     CHECK(try_in_child(restrict_to_reading, store_inside) == EACCES);
     CHECK(try_in_child(restrict_to_nothing, read_inside) == EACCES);
+}
+
+static void calls_of_tree_transfers_work(void)
+{
+    CHECK(try_in_child(filter_for_udp, store_inside) == 0);
+    CHECK(try_in_child(filter_for_udp, store_a_tree_inside) == 0);
+    CHECK(try_in_child(filter_for_udp, list_inside) == 0);
+}
+
+static void single_files_are_read(void)
+{
+    CHECK(try_in_child(restrict_to_two_files, read_inside) == 0);
+    CHECK(try_in_child(restrict_to_two_files, read_outside) == 0);
+    CHECK(try_in_child(restrict_to_two_files, list_inside) == EACCES);
+    CHECK(try_in_child(restrict_to_two_files, write_inside) == EACCES);
 }
 
 int main(void)
@@ -301,6 +353,8 @@ int main(void)
     make_directories();
     RUN(files_are_reached_beneath_the_directory_only);
     RUN(what_is_only_read_is_not_written);
+    RUN(calls_of_tree_transfers_work);
+    RUN(single_files_are_read);
     remove_directories();
     return 0;
 }

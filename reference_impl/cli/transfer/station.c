@@ -270,7 +270,6 @@ int station_open(station *net, const options *given, const station_plan *plan)
         .given = given,
         .plan = *plan,
         .interrupts = {.ask = plan->interrupted, .context = plan->context, .peers = plan->peers, .fd = -1},
-        .directory = -1,
         .wake_fd = -1,
     };
     if (open_link_and_loop(net, failure) != 0 || find_peer(net, failure) != 0 ||
@@ -278,7 +277,7 @@ int station_open(station *net, const options *given, const station_plan *plan)
         signals_watch(&net->interrupts, net->loop, failure) != 0 || open_endpoint(net, failure) != 0)
         return -1;
     digest_free(digest_new(&ignored)); /* libcrypto reads its configuration when it is first used */
-    return confine(given, net->directory, net->writable, failure);
+    return confine(given, &net->reached, failure);
 }
 
 void station_close(station *net)

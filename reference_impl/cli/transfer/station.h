@@ -6,6 +6,7 @@
 #include <netblt/endpoint.h>
 
 #include "cli/options/options.h"
+#include "cli/process/sandbox.h"
 #include "cli/process/signals.h"
 #include "cli/records/records.h"
 #include "io/driver.h"
@@ -23,7 +24,7 @@ enum station_stage {
 
 /* What is special to a command. */
 typedef struct station_plan {
-    /* Opens its files and sets station.directory. NULL: it has none. 0, or -1 with *failure. */
+    /* Opens its files and sets station.reached. NULL: it has none. 0, or -1 with *failure. */
     int (*open_files)(void *context);
     enum interruption (*interrupted)(void *context, bool again); /* signals.h */
     enum station_stage (*stage)(const void *context);            /* NULL: always STAGE_OTHER */
@@ -49,9 +50,8 @@ typedef struct station {
     capture *pcap;
     qlog *log;
     signals interrupts;
-    int directory;       /* where files will still be opened, as an O_PATH descriptor; -1: nowhere */
-    bool writable;       /* ... and written */
-    netblt_address peer; /* active end only, and the next */
+    sandbox_files reached; /* what will still be opened */
+    netblt_address peer;   /* active end only, and the next */
     netblt_route route;
     double round_trip_s;     /* to the peer, if it was measured (round_trip.c); 0 = not known */
     int wake_fd;             /* an eventfd: threads of this process have news, the next round looks for it */
