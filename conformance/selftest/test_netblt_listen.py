@@ -102,6 +102,18 @@ class TestServing:
         assert "another transfer is storing" in one_line(second)
         assert (third.wait(), first.wait()) == (DONE, DONE)
 
+    def test_two_names_of_one_file_are_one_name(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
+        (root / "way").symlink_to("inner")
+        server = serve(udp_lab, root, "--force")
+        file = make_file(tmp_path / "file", 400_000)
+        first = store(udp_lab, file, "way/x", *SLOW)
+        server.wait_until(lambda: has_received(server), "data has arrived")
+        second = store(udp_lab, file, "inner/x")
+
+        assert second.wait() == UNREACHABLE
+        assert "another transfer is storing" in one_line(second)
+        assert first.wait() == DONE
+
     def test_an_interrupt_ends_transfers_in_order_and_nothing_partial_stays(
         self, udp_lab: Lab, root: Path, tmp_path: Path
     ) -> None:

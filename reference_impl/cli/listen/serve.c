@@ -71,6 +71,7 @@ static void served_free(served *one)
     source_close(one->work.from);
     sink_close(one->work.to);
     buffer_pool_clear(&one->work.early);
+    free(one->real_name);
     free(one);
 }
 
@@ -212,6 +213,7 @@ enum exit_code command_serve(const options *given)
     free_all(&server.validated);
     station_close(&server.net); /* the threads of the transfers wake it */
     tally_clear(&server.held);
+    name_locks_clear(&server.names);
     if (server.root >= 0)
         close(server.root);
     return code;

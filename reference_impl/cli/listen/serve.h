@@ -5,6 +5,7 @@
 
 #include <sys/queue.h>
 
+#include "cli/listen/name_locks.h"
 #include "cli/listen/tally.h"
 #include "cli/transfer/transfer.h"
 
@@ -20,8 +21,8 @@
 
 typedef struct serve serve;
 
-/* What is limited: transfers that store under one name, those of one address, of one network, and all. Who gives a
- * place back to one of the last three does so to those below. */
+/* What is limited: transfers that store under names that overlap, those of one address, of one network, and all. Who
+ * gives a place back to one of the last three does so to those below. */
 enum served_scope { SCOPE_NAME, SCOPE_ADDRESS, SCOPE_PREFIX, SCOPE_ALL, SCOPES };
 
 typedef struct served {
@@ -36,8 +37,7 @@ typedef struct served {
     char printable[NETBLT_STRING_MAX_BYTES + 1];
     char name[NETBLT_STRING_MAX_BYTES + 1]; /* as the peer said it */
     uint64_t size;                          /* sending: bytes of the file, as promised in RESPONSE */
-    dev_t dir_device;                       /* receiving: where the file goes */
-    ino_t dir_inode;
+    char *real_name;                        /* receiving: where the data go (tree_real_name()) */
 
     bool validated;          /* in server->validated, not in server->unvalidated */
     bool refused;            /* had no place when it was validated */
@@ -61,7 +61,8 @@ struct serve {
     served_list validated;
     SLIST_HEAD(, served) touched; /* unvalidated connections that something happened to */
 
-    tally held;             /* by validated peers in each scope */
+    tally held;             /* by validated peers in each scope but SCOPE_NAME */
+    name_locks names;       /* that validated peers store under */
     netblt_time looked_at;  /* when progress was last measured */
     netblt_time slowest_at; /* then: progress_at of the one that has made none for longest */
 

@@ -40,9 +40,9 @@ static const char *look_at_target(served *one)
         return reason;
     if (fstat(dir, &status) != 0 || status.st_nlink == 0) /* tmpfs makes files even in a directory that was removed */
         reason = "the server cannot write it";
+    else if ((one->real_name = tree_real_name(server->root, dir, base, one->name)) == NULL)
+        reason = "not enough memory";
     close(dir);
-    one->dir_device = status.st_dev;
-    one->dir_inode = status.st_ino;
     return reason;
 }
 
@@ -122,5 +122,7 @@ void serve_accept(void *context, const netblt_request *request, netblt_answer *a
     snprintf(answer->reason, sizeof answer->reason, "%s", objection);
     if (one != NULL)
         serve_report_refusal(server, one, objection);
+    if (one != NULL)
+        free(one->real_name);
     free(one);
 }

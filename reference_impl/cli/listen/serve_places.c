@@ -47,8 +47,6 @@ static uint64_t limit_of(const serve *server, enum served_scope scope)
 {
     const options *given = server->given;
     switch (scope) {
-    case SCOPE_NAME:
-        return 1;
     case SCOPE_ADDRESS:
         return limit_or_share(server, given->max_per_address, PER_ADDRESS_SHARE, PER_ADDRESS_LEAST);
     case SCOPE_PREFIX:
@@ -60,28 +58,14 @@ static uint64_t limit_of(const serve *server, enum served_scope scope)
 
 /* ---- what counts together --------------------------------------------------------------------------------------- */
 
-#define KEY_MAX_BYTES (sizeof(dev_t) + sizeof(ino_t) + NETBLT_STRING_MAX_BYTES + 1)
+#define KEY_MAX_BYTES NETBLT_IPV6_BYTES
 
-/* The directory and the last part of the name: no other path leads to the same file. Returns the key's length. */
-static size_t name_key(const served *one, uint8_t key[KEY_MAX_BYTES])
-{
-    const char *slash = strrchr(one->name, '/');
-    const char *base = slash == NULL ? one->name : slash + 1;
-    size_t length = strlen(base) + 1;
-    memcpy(key, &one->dir_device, sizeof one->dir_device);
-    memcpy(key + sizeof one->dir_device, &one->dir_inode, sizeof one->dir_inode);
-    memcpy(key + sizeof one->dir_device + sizeof one->dir_inode, base, length);
-    return sizeof one->dir_device + sizeof one->dir_inode + length;
-}
-
-/* Transfers with the same key count together. All lengths differ, a name's being the longest, so that one tally holds
- * all. Returns the length. */
+/* Transfers with the same key count together. All lengths differ, so that one tally holds all. Returns the length. Not
+ * for SCOPE_NAME. */
 static size_t scope_key(const served *one, enum served_scope scope, uint8_t key[KEY_MAX_BYTES])
 {
     bool is_ipv6 = netblt_address_family(&one->foreign) == NETBLT_FAMILY_IPV6;
     size_t bytes = 0;
-    if (scope == SCOPE_NAME)
-        return name_key(one, key);
     if (scope == SCOPE_ADDRESS)
         bytes = is_ipv6 ? NETBLT_IPV6_BYTES : NETBLT_IPV4_BYTES;
     else if (scope == SCOPE_PREFIX)
@@ -98,7 +82,11 @@ static bool wants(const served *one, enum served_scope scope)
 static bool is_full(const serve *server, const served *one, enum served_scope scope)
 {
     uint8_t key[KEY_MAX_BYTES];
-    return wants(one, scope) && tally_count(&server->held, key, scope_key(one, scope, key)) >= limit_of(server, scope);
+    if (!wants(one, scope))
+        return false;
+    if (scope == SCOPE_NAME)
+        return name_locks_has(&server->names, one->real_name);
+    return tally_count(&server->held, key, scope_key(one, scope, key)) >= limit_of(server, scope);
 }
 
 /* Whether `other` holds what `one` could have instead. */
@@ -106,18 +94,30 @@ static bool would_help(const served *one, enum served_scope scope, const served 
 {
     uint8_t key[KEY_MAX_BYTES];
     uint8_t other_key[KEY_MAX_BYTES];
-    size_t bytes = scope_key(one, scope, key);
-    return other->holds[scope] && bytes == scope_key(other, scope, other_key) && memcmp(key, other_key, bytes) == 0;
+    size_t bytes;
+    if (!other->holds[scope])
+        return false;
+    if (scope == SCOPE_NAME)
+        return names_overlap(one->real_name, other->real_name);
+    bytes = scope_key(one, scope, key);
+    return bytes == scope_key(other, scope, other_key) && memcmp(key, other_key, bytes) == 0;
+}
+
+static int take_one_place(served *one, enum served_scope scope)
+{
+    uint8_t key[KEY_MAX_BYTES];
+    if (scope == SCOPE_NAME)
+        return name_locks_add(&one->server->names, one->real_name);
+    return tally_add(&one->server->held, key, scope_key(one, scope, key));
 }
 
 /* -1 when memory is short. */
 static int take_place(served *one)
 {
-    uint8_t key[KEY_MAX_BYTES];
     for (enum served_scope scope = SCOPE_NAME; scope < SCOPES; scope++) {
         if (!wants(one, scope))
             continue;
-        if (tally_add(&one->server->held, key, scope_key(one, scope, key)) != 0)
+        if (take_one_place(one, scope) != 0)
             return -1;
         one->holds[scope] = true;
     }
@@ -127,7 +127,9 @@ static int take_place(served *one)
 static void give_back(served *one, enum served_scope scope)
 {
     uint8_t key[KEY_MAX_BYTES];
-    if (one->holds[scope])
+    if (one->holds[scope] && scope == SCOPE_NAME)
+        name_locks_remove(&one->server->names, one->real_name);
+    else if (one->holds[scope])
         tally_remove(&one->server->held, key, scope_key(one, scope, key));
     one->holds[scope] = false;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 
 /* A rename elsewhere in the tree makes the kernel start over; an attacker could make it do so for ever. */
 #define BENEATH_TRIES 16
+/* "/proc/self/fd/" and a descriptor */
+#define OWN_NAME_BYTES 40
 
 static bool walk_always;
 
@@ -139,7 +142,7 @@ static bool is_same_file(int a, int b)
 /* What `file` holds, opened to read. Without /proc that goes by the name alone, which may mean another file by now. */
 static int reopen(int file, int root, const char *name)
 {
-    char own[40];
+    char own[OWN_NAME_BYTES];
     int fd;
     snprintf(own, sizeof own, "/proc/self/fd/%d", file);
     fd = open(own, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -221,4 +224,39 @@ int tree_open_parent(int root, const char *name, bool replace, const char **base
     }
     close(dir);
     return -1;
+}
+
+/* ---- real names ------------------------------------------------------------------------------------------------- */
+
+/* The path of an open directory; empty when it cannot be known. */
+static void path_of(int directory, char path[PATH_MAX])
+{
+    char own[OWN_NAME_BYTES];
+    ssize_t length;
+    snprintf(own, sizeof own, "/proc/self/fd/%d", directory);
+    length = readlink(own, path, PATH_MAX - 1);
+    path[length < 0 ? 0 : length] = '\0';
+}
+
+/* `path` without `root` before it; NULL when it is not beneath it. */
+static const char *path_in(const char *path, const char *root)
+{
+    size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    if (path[0] != '/' || root[0] != '/' || strncmp(path, root, length) != 0)
+        return NULL;
+    return path[length] == '/' ? path + length + 1 : path[length] == '\0' ? path + length : NULL;
+}
+
+char *tree_real_name(int root, int directory, const char *base, const char *otherwise)
+{
+    char root_path[PATH_MAX];
+    char path[PATH_MAX];
+    char *name = NULL;
+    const char *inside;
+    path_of(root, root_path);
+    path_of(directory, path);
+    inside = path_in(path, root_path);
+    if (inside == NULL)
+        return strdup(otherwise);
+    return asprintf(&name, "%s%s%s", inside, inside[0] == '\0' ? "" : "/", base) < 0 ? NULL : name;
 }

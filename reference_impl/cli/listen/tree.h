@@ -26,6 +26,11 @@ int tree_open_file(int root, const char *name, const char **reason);
  * exist, or, with `replace`, be a plain file. A descriptor, or -1 with *reason. */
 int tree_open_parent(int root, const char *name, bool replace, const char **base, const char **reason);
 
+/* The name, relative to `root`, under which `base` in `directory` (which lies in `root`) is found without passing a
+ * link: two names of one file become the same. malloc'd; NULL when memory is short. Without /proc it cannot be known: a
+ * copy of `otherwise`. */
+char *tree_real_name(int root, int directory, const char *base, const char *otherwise);
+
 /* For tests: behave as on a kernel without openat2. */
 void tree_walk_always(void);
 

@@ -88,6 +88,39 @@ static void names_lead_nowhere_else(bool links_inside_are_followed)
     remove_tree(directory, root);
 }
 
+static void check_real_name(int root, const char *name, const char *expected)
+{
+    const char *reason;
+    const char *base;
+    int dir = tree_open_parent(root, name, true, &base, &reason);
+    char *real;
+    CHECK(dir >= 0);
+    real = tree_real_name(root, dir, base, "otherwise");
+    CHECK(real != NULL && strcmp(real, expected) == 0);
+    free(real);
+    close(dir);
+}
+
+/* Two names of one file would be two locks. */
+static void a_name_through_a_link_is_the_same_name(void)
+{
+    char directory[] = "/tmp/netblt-tree-XXXXXX";
+    int root = make_tree(directory);
+    int outside = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *real;
+    check_real_name(root, "new", "new");
+    check_real_name(root, "inner/new", "inner/new");
+    check_real_name(root, "way/new", "inner/new");
+    real = tree_real_name(root, outside, "x", "otherwise");
+    CHECK(real != NULL && strcmp(real, "otherwise") == 0);
+    free(real);
+    real = tree_real_name(outside, root, "x", "otherwise");
+    CHECK(real != NULL && strncmp(real, "tmp/netblt-tree-", 16) == 0);
+    free(real);
+    close(outside);
+    remove_tree(directory, root);
+}
+
 static void odd_names_are_refused_unseen(void)
 {
     static const char *const odd[] = {"",    "/",    "/x",   ".",    "..", "./x",
@@ -343,6 +376,7 @@ static void a_file_is_looked_at_without_being_opened(void)
 
 int main(void)
 {
+    a_name_through_a_link_is_the_same_name();
     odd_names_are_refused_unseen();
     names_with_control_characters_are_refused_and_letters_of_any_language_are_not();
     what_a_peer_says_stays_in_its_line_and_in_its_order();
