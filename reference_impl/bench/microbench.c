@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What one DATA packet costs this CPU without any network: its checksum, and the whole core, from the sending client's
- * buffer to the receiving one's, over the same working set as the benchmarks with sockets.
- *     microbench [--packet BYTES] [--repeats N]     one JSON object, medians in nanoseconds for a packet */
+ * buffer to the receiving one's, over the same working set as the benchmarks with sockets; and what hashing a piece of
+ * a tree transfer costs. microbench [--packet BYTES] [--repeats N]     one JSON object, medians in nanoseconds for a
+ * packet, and in bytes for a nanosecond (GB/s) for hashes */
 #include <getopt.h>
 
 #include <netblt/netblt.h>
 
+#include "cli/tree/manifest.h"
+#include "cli/tree/piece_hash.h"
 #include "core/wire/checksum.h"
 #include "peers/meter.h"
 
@@ -64,6 +67,20 @@ static double copy_only(bool cold)
         __asm__ volatile("" : : "r"(staging) : "memory");
     }
     return (now_ns() - began) / CHECKSUM_PACKETS;
+}
+
+/* ---- pieces
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* GB/s of hashing the working set piece by piece. */
+static double hash_pieces(void)
+{
+    uint64_t pieces = WORKING_SET_BYTES / PIECE_BYTES;
+    uint8_t hash[PIECE_HASH_BYTES];
+    double began = now_ns();
+    for (uint64_t i = 0; i < pieces; i++)
+        piece_hash(source + i * PIECE_BYTES, PIECE_BYTES, i, false, hash);
+    return (double)(pieces * PIECE_BYTES) / (now_ns() - began);
 }
 
 /* ---- the core
@@ -180,7 +197,7 @@ int main(int argc, char **argv)
 {
     static const struct option words[] = {
         {"packet", required_argument, NULL, 'p'}, {"repeats", required_argument, NULL, 'n'}, {NULL, 0, NULL, 0}};
-    static double samples[6][REPEATS_MAX];
+    static double samples[7][REPEATS_MAX];
     size_t repeats = 11;
     int option;
     while ((option = getopt_long(argc, argv, "", words, NULL)) != -1) {
@@ -199,14 +216,17 @@ int main(int argc, char **argv)
         samples[1][i] = copy_and_checksum(false);
         samples[2][i] = copy_only(true);
         samples[3][i] = copy_and_checksum(true);
+        samples[6][i] = hash_pieces();
         if (!run_core(&samples[4][i], &samples[5][i])) {
             fprintf(stderr, "microbench: a transfer did not end\n");
             return 1;
         }
     }
     printf("{\"packet_bytes\": %zu, \"copy_hot_ns\": %.1f, \"copy_checksum_hot_ns\": %.1f, \"copy_cold_ns\": %.1f, "
-           "\"copy_checksum_cold_ns\": %.1f, \"core_output_ns\": %.1f, \"core_input_ns\": %.1f}\n",
+           "\"copy_checksum_cold_ns\": %.1f, \"core_output_ns\": %.1f, \"core_input_ns\": %.1f, "
+           "\"piece_hash_gbytes_s\": %.2f}\n",
            packet_bytes, median(samples[0], repeats), median(samples[1], repeats), median(samples[2], repeats),
-           median(samples[3], repeats), median(samples[4], repeats), median(samples[5], repeats));
+           median(samples[3], repeats), median(samples[4], repeats), median(samples[5], repeats),
+           median(samples[6], repeats));
     return 0;
 }

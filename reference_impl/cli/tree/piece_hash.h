@@ -34,14 +34,15 @@ typedef struct subtree {
 /* For a file of `size` bytes. NULL when memory is short. */
 piece_tree *piece_tree_new(uint64_t size);
 void piece_tree_free(piece_tree *tree); /* NULL is allowed */
-/* 0, or an errno value: ENOMEM; EEXIST when a piece of it is known already; EINVAL when it is outside of the file. */
+/* 0, or an errno value: ENOMEM; EEXIST when a piece of it is known already; EINVAL when it is outside of the file or is
+ * the whole file of several pieces (whose sum is made in another way). */
 int piece_tree_add(piece_tree *tree, const subtree *known);
 bool piece_tree_has(const piece_tree *tree, uint64_t piece);
 /* The first piece from `piece` on that is not known; the number of pieces when all are. */
 uint64_t piece_tree_next_unknown(const piece_tree *tree, uint64_t piece);
 /* The first piece from `piece` on that is known; the number of pieces when none is. */
 uint64_t piece_tree_next_known(const piece_tree *tree, uint64_t piece);
-size_t piece_tree_count(const piece_tree *tree); /* of known subtrees that are not joined */
+size_t piece_tree_count(const piece_tree *tree);        /* of known subtrees that are not joined */
 const subtree *piece_tree_list(const piece_tree *tree); /* ascending */
 /* All pieces are known: the file's sum. BLAKE3 of no bytes for an empty file. */
 bool piece_tree_sum(const piece_tree *tree, uint8_t sum[PIECE_HASH_BYTES]);
