@@ -7,10 +7,12 @@
 #include "cli/options/options.h"
 #include "cli/store/buffer_pool.h"
 #include "cli/store/digest.h"
+#include "cli/tree/tree_reader.h"
 #include "io/failure.h"
 
-/* Where a sender's bytes come from: a file of known size, or a stream whose end shows when it comes. Each buffer is
- * read once, into memory that the core then owns until it gives it back. */
+/* Where a sender's bytes come from: a file of known size, a stream whose end shows when it comes, or the files of a tree
+ * transfer. Each buffer is read once, by a thread that reads ahead and hashes (source_thread.c), into memory that the
+ * core then owns until it gives it back. */
 typedef struct source source;
 
 /* What an RFC 998 transfer holds, less the SHA-256 that follows the file. */
@@ -21,14 +23,17 @@ typedef struct source source;
 source *source_open(const char *path, bool beyond_4g, netblt_failure *failure);
 /* Takes over `fd`, an open file. */
 source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure);
+/* One part of a tree transfer. Everything in *args lives on; `name` too, it is for messages. NULL with *failure. No
+ * digest: what ends in it is not a tree. */
+source *source_open_tree(const tree_reader_args *args, const char *name, netblt_failure *failure);
 /* NULL is allowed. */
 void source_close(source *from);
 
-/* The same file once more, read from its own beginning: it needs no right to open the file. Not for a stream. NULL with
- * *failure. */
+/* The same file once more, read from its own beginning: it needs no right to open the file. Not for a stream or a tree.
+ * NULL with *failure. */
 source *source_copy(const source *of, netblt_failure *failure);
 
-/* Bytes to come, 0 = not known. */
+/* Bytes to come, 0 = not known. Of a tree: of the part, with header, manifest and hashes. */
 uint64_t source_size(const source *from);
 /* Whether the SHA-256 of the bytes follows them (digest.h). Before the first buffer is supplied. */
 void source_end_in_digest(source *from, bool ends);
@@ -42,7 +47,14 @@ void source_release(source *from, const uint8_t *data);
 const netblt_failure *source_failure(const source *from);
 /* The descriptor that becomes readable when get_send_buffer answered WAIT for want of bytes. */
 int source_fd(const source *from);
-/* SHA-256 of all bytes supplied. */
+/* SHA-256 of all bytes supplied, once the last buffer was. Not of a tree. */
 void source_digest(source *from, char text[DIGEST_TEXT_BYTES]);
+
+/* Of a tree: where in the content the next part begins; layout_bytes() when this is the last one. */
+uint64_t source_tree_end_offset(const source *from);
+/* The entry of the manifest in which the last buffer that was supplied ends: what a progress line shows. */
+uint32_t source_tree_entry(const source *from);
+/* Once the last buffer was supplied: tree_reader_sum(). */
+bool source_tree_sum(const source *from, uint32_t entry, uint8_t sum[PIECE_HASH_BYTES]);
 
 #endif

@@ -26,6 +26,8 @@ void tree_reader_free(tree_reader *from); /* NULL is allowed */
 uint64_t tree_reader_bytes(const tree_reader *from);
 /* Where in the content the next part begins; layout_bytes() when this is the last. */
 uint64_t tree_reader_end_offset(const tree_reader *from);
+/* The entry of the last byte that was read; before the first file byte the first file. */
+uint32_t tree_reader_entry(const tree_reader *from);
 /* Fills `to` with the next `wanted` bytes, or with what is left: 0 only at the end. Blocks for the disk: not for the
  * event loop's thread. -1 with *failure: a file cannot be read, became shorter, or changed while it was read (size,
  * modification time or change time are not those of the manifest's walk before or after its last piece was read). */
