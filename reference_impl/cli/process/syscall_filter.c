@@ -41,7 +41,7 @@ static const char allowed[] =
     "access faccessat faccessat2 readlink readlinkat umask fchmod fchmodat fchmodat2 ftruncate ftruncate64 "
     "fallocate fsync fdatasync syncfs sync_file_range link linkat rename renameat renameat2 unlink unlinkat "
     "mkdirat symlinkat rmdir utimensat utimensat_time64 getdents64 copy_file_range fadvise64 fadvise64_64 "
-    "posix_fadvise ";
+    "posix_fadvise memfd_create ";
 
 static const char fatal[] =
     "execve execveat ptrace process_vm_readv process_vm_writev pidfd_getfd bpf init_module finit_module "

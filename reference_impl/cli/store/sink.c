@@ -57,7 +57,7 @@ static int copy_stdout(void)
     return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 }
 
-static sink *open_stream(const char *name, int fd, const sink_how *how, netblt_failure *failure)
+sink *sink_open_stream(int fd, const char *name, const sink_how *how, netblt_failure *failure)
 {
     sink *to;
     if (fd < 0) {
@@ -138,9 +138,9 @@ static sink *open_file(const char *path, const sink_how *how, netblt_failure *fa
 sink *sink_open(const char *path, const sink_how *how, netblt_failure *failure)
 {
     if (strcmp(path, "-") == 0)
-        return open_stream("stdout", copy_stdout(), how, failure);
+        return sink_open_stream(copy_stdout(), "stdout", how, failure);
     if (is_special(path))
-        return open_stream(path, open(path, O_WRONLY | O_CLOEXEC), how, failure);
+        return sink_open_stream(open(path, O_WRONLY | O_CLOEXEC), path, how, failure);
     return open_file(path, how, failure);
 }
 

@@ -23,6 +23,8 @@ typedef struct sink_how {
 /* Makes ready to receive into `path`; "-" is stdout. Nothing shows under the final name before sink_commit().
  * NULL with *failure. */
 sink *sink_open(const char *path, const sink_how *how, netblt_failure *failure);
+/* Takes over `fd`, which takes bytes as a stream. `name` is for messages and lives on. */
+sink *sink_open_stream(int fd, const char *name, const sink_how *how, netblt_failure *failure);
 /* The same for the name `target` in the directory `dir_fd`, which it takes over. `dir` is its path, or NULL when only
  * `dir_fd` counts (place.h). `name` is for messages and lives on. */
 sink *sink_open_at(int dir_fd, const char *dir, const char *target, const sink_how *how, const char *name,

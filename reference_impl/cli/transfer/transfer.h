@@ -25,6 +25,8 @@ typedef struct transfer {
     sink *to;               /* when receiving; NULL until it is needed */
     buffer_pool early;      /* receiving: the GO that validates the peer needs buffers before there is a sink */
     uint32_t early_bytes;   /* of each of them */
+    bool offers_tree;       /* this end can do a tree transfer (docs/tree-transfer.md) */
+    bool in_order;          /* receiving: the sink that it gets later takes buffers in their order */
 
     netblt_connection *connection; /* NULL before it is known and after it is closed */
     bool opened;
@@ -59,10 +61,17 @@ typedef struct summary {
     uint64_t wire_bytes;
 } summary;
 
-/* Both ends end the data in their hash. Once the connection is open. */
+/* These two: once the connection is open. */
+/* Both ends can do a tree transfer: the data are those of one of its steps. */
+static inline bool transfer_is_tree(const transfer *work)
+{
+    return (work->info.client_features & NETBLT_CLIENT_TREE) != 0;
+}
+
+/* The data are one file or stream, followed by its SHA-256. */
 static inline bool transfer_ends_in_hash(const transfer *work)
 {
-    return (work->info.client_features & NETBLT_CLIENT_ENDS_IN_HASH) != 0;
+    return (work->info.client_features & NETBLT_CLIENT_ENDS_IN_HASH) != 0 && !transfer_is_tree(work);
 }
 
 /* ---- transfer_client.c */

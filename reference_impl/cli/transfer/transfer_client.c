@@ -12,9 +12,12 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
                                                uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     transfer *work = context;
-    enum netblt_send_buffer answer = source_supply(work->from, capacity, data, length, last);
+    enum netblt_send_buffer answer;
     (void)connection;
-    (void)index; /* always the next one */
+    (void)index;            /* always the next one */
+    if (work->from == NULL) /* about to be aborted */
+        return NETBLT_SEND_BUFFER_WAIT;
+    answer = source_supply(work->from, capacity, data, length, last);
     work->source_waits = answer == NETBLT_SEND_BUFFER_WAIT;
     return answer;
 }
@@ -43,8 +46,8 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
     return memory;
 }
 
-/* A sender may round the Length of its last packet up to a multiple of four (AMB-02, form c). Nothing in the packet
- * tells; a transfer size that was announced and that three zero bytes at most overrun does. */
+/* A foreign sender may round the Length of its last packet up to a multiple of four (AMB-02, form c). Nothing in the
+ * packet tells; a transfer size that was announced and that three zero bytes at most overrun does. */
 static uint32_t without_padding(const netblt_info *info, uint64_t index, const uint8_t *data, uint32_t length)
 {
     const netblt_params *params = &info->negotiated;
@@ -71,7 +74,7 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     netblt_info info;
     netblt_get_info(connection, &info);
     sink_deliver(work->to, index, data,
-                 last && !transfer_ends_in_hash(work) ? without_padding(&info, index, data, length) : length);
+                 last && info.client_features == 0 ? without_padding(&info, index, data, length) : length);
 }
 
 static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
@@ -153,7 +156,7 @@ const netblt_client transfer_client = {
 /* A file that is opened late takes buffers in any order. */
 static bool takes_any_order(const transfer *work)
 {
-    return work->role == NETBLT_RECEIVER && (work->to == NULL || sink_takes_any_order(work->to));
+    return work->role == NETBLT_RECEIVER && !work->in_order && (work->to == NULL || sink_takes_any_order(work->to));
 }
 
 netblt_options transfer_options(const transfer *work)
@@ -161,6 +164,8 @@ netblt_options transfer_options(const transfer *work)
     netblt_options how = station_connection_options(work->net, takes_any_order(work));
     how.confirm_end = work->role == NETBLT_RECEIVER;
     how.client_features = NETBLT_CLIENT_ENDS_IN_HASH;
+    if (work->offers_tree)
+        how.client_features |= NETBLT_CLIENT_TREE;
     return how;
 }
 
@@ -239,12 +244,14 @@ static void give_up(transfer *work, const netblt_failure *failure)
 
 void transfer_tend(transfer *work)
 {
-    const netblt_failure *failure;
-    if (work->from != NULL)
+    const netblt_failure *failure = NULL;
+    if (work->from != NULL) {
         tend_source(work);
-    else
+        failure = source_failure(work->from);
+    } else if (work->to != NULL) {
         tend_sink(work);
-    failure = work->from != NULL ? source_failure(work->from) : sink_failure(work->to);
+        failure = sink_failure(work->to);
+    }
     if (failure != NULL && work->failure.kind == NETBLT_FAILURE_NONE)
         give_up(work, failure);
 }

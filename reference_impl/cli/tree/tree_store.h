@@ -20,6 +20,7 @@ typedef struct tree_store_how {
     bool replace;           /* plain files and links that exist give way, unless they are what the manifest says */
     bool sync;              /* all is on disk before it counts as stored */
     bool checksum;          /* compare files that exist by content, whatever their modification time */
+    bool discard;           /* what an interrupted transfer of the same target left is removed, not used */
     bool drop_special_bits; /* listen: set-user-ID, set-group-ID and sticky bits of a peer are dropped */
     /* netblt listen, whose peers may be anybody; NULL otherwise. Both are called by tree_store_write() and
      * tree_store_recall(), in their thread, before anything of the manifest is used; a reason, which the peer may see,
@@ -36,6 +37,8 @@ typedef struct tree_store_how {
 tree_store *tree_store_open(int dir_fd, const char *target, const tree_store_how *how, netblt_failure *failure);
 /* Removes the partial directory if nothing is kept in it. Blocks for the disk. NULL is allowed. */
 void tree_store_close(tree_store *store);
+/* Whether an interrupted transfer of `target` (as above) left something in `dir_fd` with which the next can go on. */
+bool tree_store_is_left(int dir_fd, const char *target);
 /* The directory, as an O_PATH descriptor, for the sandbox. */
 int tree_store_directory(const tree_store *store);
 
