@@ -4,27 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/store/place.h"
+#include "cli/tree/beneath.h"
 
-/* A rename elsewhere in the tree makes the kernel start over; an attacker could make it do so for ever. */
-#define BENEATH_TRIES 16
 /* "/proc/self/fd/" and a descriptor */
 #define OWN_NAME_BYTES 40
-
-static bool walk_always;
-
-void tree_walk_always(void)
-{
-    walk_always = true;
-}
 
 /* Reasons are short: in a REFUSED that is no longer than the OPEN it answers, 27 characters are sure to fit. */
 
@@ -58,50 +48,6 @@ const char *tree_check_name(const char *name)
             return "no empty part, no . or ..";
     }
     return place_is_temporary_name(part) ? "no such file" : NULL; /* what another peer is just storing */
-}
-
-/* ---- resolving ------------------------------------------------------------------------------------------------ */
-
-static int open_beneath(int root, const char *name, int flags)
-{
-    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    int fd = -1;
-    for (unsigned i = 0; i < BENEATH_TRIES; i++) {
-        fd = (int)syscall(SYS_openat2, root, name, &how, sizeof how);
-        if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
-            break;
-    }
-    return fd;
-}
-
-/* Part by part from a directory that is held open; a link anywhere is the end (ELOOP). */
-static int open_walking(int root, const char *name, int flags)
-{
-    char copy[NETBLT_STRING_MAX_BYTES + 1];
-    char *rest = copy;
-    int dir = dup(root);
-    snprintf(copy, sizeof copy, "%s", name);
-    while (dir >= 0 && rest != NULL) {
-        const char *part = strsep(&rest, "/");
-        int next = openat(dir, part, (rest == NULL ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
-        int error = errno;
-        close(dir);
-        errno = error;
-        dir = next;
-    }
-    return dir;
-}
-
-/* Kernels before 5.6 and some sandboxes know no openat2. */
-static int open_in_tree(int root, const char *name, int flags)
-{
-    int fd = -1;
-    errno = ENOSYS;
-    if (!walk_always)
-        fd = open_beneath(root, name, flags);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-        fd = open_walking(root, name, flags);
-    return fd;
 }
 
 /* ---- what strangers may know --------------------------------------------------------------------------------------
@@ -147,7 +93,7 @@ static int reopen(int file, int root, const char *name)
     snprintf(own, sizeof own, "/proc/self/fd/%d", file);
     fd = open(own, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
-        fd = open_in_tree(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        fd = beneath_open(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0 && !is_same_file(fd, file)) {
         close(fd);
         errno = ENOENT;
@@ -160,7 +106,7 @@ static int reopen(int file, int root, const char *name)
  * devices do things when they are opened. A descriptor for no reading, or -1 with *reason. */
 static int look_at(int root, const char *name, struct stat *status, const char **reason)
 {
-    int file = open_in_tree(root, name, O_PATH);
+    int file = beneath_open(root, name, O_PATH);
     if (file < 0)
         return fail(reason, explain(errno));
     if (fstat(file, status) != 0)
@@ -208,7 +154,7 @@ int tree_open_parent(int root, const char *name, bool replace, const char **base
     int dir;
     *base = slash == NULL ? name : slash + 1;
     snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 0 : (int)(slash - name), name);
-    dir = slash == NULL ? dup(root) : open_in_tree(root, parent, O_PATH | O_DIRECTORY);
+    dir = slash == NULL ? dup(root) : beneath_open(root, parent, O_PATH | O_DIRECTORY);
     if (dir < 0)
         return fail(reason, explain(errno));
     if (fstatat(dir, *base, &status, AT_SYMLINK_NOFOLLOW) != 0) {

@@ -9,9 +9,7 @@
 #include <netblt/params.h>
 
 /* A directory that strangers name files in. Names are relative, and at most NETBLT_STRING_MAX_BYTES long; nothing
- * outside can be reached, whatever links there are and whoever renames directories meanwhile: the kernel resolves each
- * name beneath the directory in one step (openat2, RESOLVE_BENEATH), or, where it cannot, we walk it and follow no link
- * at all. */
+ * outside can be reached (cli/tree/beneath.h). */
 
 /* NULL when `name` may be asked for, else why not; for the peer, so it tells nothing of this host. */
 const char *tree_check_name(const char *name);
@@ -30,8 +28,5 @@ int tree_open_parent(int root, const char *name, bool replace, const char **base
  * link: two names of one file become the same. malloc'd; NULL when memory is short. Without /proc it cannot be known: a
  * copy of `otherwise`. */
 char *tree_real_name(int root, int directory, const char *base, const char *otherwise);
-
-/* For tests: behave as on a kernel without openat2. */
-void tree_walk_always(void);
 
 #endif

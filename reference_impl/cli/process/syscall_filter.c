@@ -30,7 +30,7 @@ static const char allowed[] =
     "rt_sigprocmask rt_sigreturn sigreturn clock_gettime clock_gettime64 clock_nanosleep "
     "clock_nanosleep_time64 clock_getres nanosleep gettimeofday time "
     /* the event loop */
-    "epoll_ctl epoll_wait epoll_pwait epoll_pwait2 timerfd_settime timerfd_settime64 poll ppoll "
+    "epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd2 timerfd_settime timerfd_settime64 poll ppoll "
     "ppoll_time64 "
     /* sockets that are there */
     "bind connect getsockname getsockopt setsockopt sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg "

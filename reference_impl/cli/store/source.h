@@ -10,9 +10,9 @@
 #include "cli/tree/tree_reader.h"
 #include "io/failure.h"
 
-/* Where a sender's bytes come from: a file of known size, a stream whose end shows when it comes, or the files of a tree
- * transfer. Each buffer is read once, by a thread that reads ahead and hashes (source_thread.c), into memory that the
- * core then owns until it gives it back. */
+/* Where a sender's bytes come from: a file of known size, a stream whose end shows when it comes, or the files of a
+ * tree transfer. Each buffer is read once, by a thread that reads ahead and hashes (source_thread.c), into memory that
+ * the core then owns until it gives it back. */
 typedef struct source source;
 
 /* What an RFC 998 transfer holds, less the SHA-256 that follows the file. */

@@ -17,6 +17,7 @@
 #include "cli/perf/stopwatch.h"
 #include "cli/report/text.h"
 #include "cli/transfer/parameters.h"
+#include "cli/tree/beneath.h"
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
@@ -382,7 +383,7 @@ int main(void)
     what_a_peer_says_stays_in_its_line_and_in_its_order();
     json_and_qlog_escape_what_a_terminal_must_not_get();
     names_lead_nowhere_else(true);
-    tree_walk_always();
+    beneath_walk_always(true);
     names_lead_nowhere_else(false);
     three_products_and_two_buffers_are_under_way();
     bursts_come_close_to_the_rate_from_below();
