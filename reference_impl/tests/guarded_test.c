@@ -36,6 +36,7 @@ enum { FLIGHTS_MAX = 4096 };
 static struct {
     bool secrets[2];
     uint8_t features[2]; /* NETBLT_CLIENT_... of each end */
+    uint8_t requested_features;
     bool active_sends;
     netblt_params params;
     uint64_t size;
@@ -120,7 +121,7 @@ static const netblt_client client = {.size = sizeof(netblt_client),
 
 static void accept_all(void *context, const netblt_request *request, netblt_answer *answer)
 {
-    (void)request;
+    world.requested_features = request->client_features;
     answer->accept = true;
     answer->client = &client;
     answer->context = context;
@@ -280,6 +281,7 @@ static void both_ends_learn_what_both_clients_do(void)
         check_all_arrived();
         for (int end = 0; end < 2; end++)
             CHECK_EQUAL(world.ends[end].info.client_features, (i & 2) != 0 ? (i >> 2 & 3) & (i >> 4 & 3) : 0);
+        CHECK_EQUAL(world.requested_features, (i & 2) != 0 ? i >> 2 & 3 : 0);
         stop();
     }
 }

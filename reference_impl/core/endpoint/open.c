@@ -406,6 +406,14 @@ static const char *accept_request(netblt_endpoint *endpoint, const netblt_reques
     return NULL;
 }
 
+static uint8_t requested_features(const netblt_endpoint *endpoint, const struct nb_packet *packet)
+{
+    unsigned features = 0;
+    if (endpoint->secret.known)
+        (void)nb_guard_is_marked(packet->open.unique_id, packet->local_port, packet->foreign_port, &features);
+    return (uint8_t)features;
+}
+
 void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, const struct nb_packet *packet,
                         netblt_time now)
 {
@@ -435,6 +443,7 @@ void nb_open_on_request(netblt_endpoint *endpoint, const netblt_path *path, cons
         .role = packet->open.write ? NETBLT_RECEIVER : NETBLT_SENDER,
     };
     nb_params_from_wire(&packet->open, &request.proposed);
+    request.client_features = requested_features(endpoint, packet);
     netblt_answer answer = {0};
     prepare_limits(&request.proposed, &answer.limits);
     listener->accept(listener->context, &request, &answer);

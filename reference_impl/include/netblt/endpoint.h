@@ -102,6 +102,7 @@ typedef struct netblt_request {
     uint16_t foreign_port;
     enum netblt_role role; /* the role of this end if it accepts */
     netblt_params proposed;
+    uint8_t client_features; /* NETBLT_CLIENT_... of the peer's client; 0 without a secret */
 } netblt_request;
 
 /* The listener's decision. */
