@@ -26,6 +26,7 @@ typedef struct held_entry {
 typedef struct held_list {
     held_entry *entries; /* ascending */
     uint32_t count;
+    uint32_t capacity; /* of `entries` */
     uint8_t *encoded;
     uint64_t encoded_bytes;
     uint8_t id[HELD_ID_BYTES]; /* the first bytes of the BLAKE3 of `encoded`; zeros when nothing is held */
@@ -36,7 +37,7 @@ held_list *held_new(void);
 void held_free(held_list *held); /* NULL is allowed */
 /* Ascending. 0, or an errno value: ENOMEM. Copies the subtrees. */
 int held_add(held_list *held, const held_entry *entry);
-/* Fills encoded and id. 0, or an errno value. */
+/* Fills encoded and id. 0, or an errno value: ENOMEM; EFBIG when it has more than HELD_MAX_BYTES. */
 int held_seal(held_list *held);
 /* `bytes` come from a peer and may be anything. NULL with *failure. */
 held_list *held_decode(const uint8_t *bytes, uint64_t length, const manifest *all, netblt_failure *failure);

@@ -41,7 +41,9 @@ typedef struct manifest_entry {
 typedef struct manifest {
     manifest_entry *entries;
     uint32_t count;
-    uint8_t *encoded; /* after manifest_seal() or manifest_decode() */
+    uint32_t capacity;             /* of `entries` */
+    struct manifest_chunk *memory; /* of strings and holes */
+    uint8_t *encoded;              /* after manifest_seal() or manifest_decode() */
     uint64_t encoded_bytes;
     uint8_t id[MANIFEST_ID_BYTES]; /* BLAKE3 of `encoded` */
 } manifest;
@@ -57,6 +59,9 @@ int manifest_add(manifest *all, const manifest_entry *entry);
 int manifest_seal(manifest *all, netblt_failure *failure);
 /* Takes a copy of `bytes`, which come from a peer and may be anything. NULL with *failure, which names the entry. */
 manifest *manifest_decode(const uint8_t *bytes, uint64_t length, netblt_failure *failure);
+/* manifest_check.c: the rules of docs/tree-transfer.md for entries that are in their order. 0, or -1 with *failure, which
+ * names the entry. */
+int manifest_check(const manifest *all, netblt_failure *failure);
 /* NULL when the path may be used, else why not. */
 const char *manifest_check_path(const char *path);
 /* Of two paths: below, equal to or above 0 when `one` comes before, is, or comes after `other` in a manifest. */
