@@ -15,8 +15,7 @@
  * (serve.c). Parts:
  * transfer_client.c the core's client: buffers in and out
  * transfer_end.c    what came of it: result, reason, exit code, figures */
-typedef struct transfer transfer;
-struct transfer {
+typedef struct transfer {
     station *net;
     enum netblt_role role;
     const char *name;       /* the file, for people */
@@ -44,10 +43,7 @@ struct transfer {
     bool sink_waits;   /* the core asked for memory that is still being written */
     bool complete;     /* everything was delivered to the sink */
     bool committed;    /* the sink has stored it, and the sender may know */
-    /* Receiving: called when the sink has stored everything, before the sender may know. False with transfer.failure:
-     * the data are of no use. May be NULL. */
-    bool (*approve)(transfer *work);
-};
+} transfer;
 
 /* What came of a transfer. Keys and meanings: docs/netblt.md. */
 typedef struct summary {
