@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/tree/piece.h"
 #include "io/failure.h"
 
-#define PIECE_BYTES UINT64_C(65536)
 #define MANIFEST_ID_BYTES 32
 /* Of an encoded manifest: bounds what a peer can make a receiver keep. */
 #define MANIFEST_MAX_BYTES (UINT64_C(256) << 20)
@@ -66,11 +66,5 @@ int manifest_check(const manifest *all, netblt_failure *failure);
 const char *manifest_check_path(const char *path);
 /* Of two paths: below, equal to or above 0 when `one` comes before, is, or comes after `other` in a manifest. */
 int manifest_compare_paths(const char *one, const char *other);
-
-/* Pieces of a file of `size` bytes. */
-static inline uint64_t manifest_pieces(uint64_t size)
-{
-    return size / PIECE_BYTES + (size % PIECE_BYTES != 0);
-}
 
 #endif

@@ -7,7 +7,7 @@
 #include "blake3/blake3.h"
 #include "blake3/blake3_impl.h" /* subtrees are no part of the library's interface */
 
-#include "cli/tree/manifest.h"
+#include "cli/tree/piece.h"
 
 #define CHUNKS_PER_PIECE (PIECE_BYTES / BLAKE3_CHUNK_LEN)
 

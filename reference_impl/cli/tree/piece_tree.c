@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/tree/manifest.h"
+#include "cli/tree/piece.h"
 #include "cli/tree/piece_hash.h"
 
 #define FIRST_ROOM 8
