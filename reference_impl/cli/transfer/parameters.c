@@ -12,8 +12,10 @@
 #define MTU_GUESS_BYTES 1500
 /* Without --path: 100 Mb/s by satellite, or 1 Gb/s across a continent. 23 MB for a transfer are nothing today. */
 static const path_hint path_assumed = {.bits_per_second = 1e9, .round_trip_s = 0.06};
-/* Unpaced, the buffers under way are all that holds a sender back: 1 MiB fits into any receiving socket. */
-static const path_hint path_unpaced = {.bits_per_second = 1e9, .round_trip_s = 0.0023};
+/* Unpaced, the buffers under way are all that holds a sender back. With 1 MiB of them it spends half of its time
+ * waiting for OKs; 6.7 MB still fit into the socket of a receiver that may have the 8 MiB that it asks for
+ * (io/link_options.c). One that may not restricts them (parameters_limit_unpaced()). */
+static const path_hint path_unpaced = {.bits_per_second = 1e9, .round_trip_s = 0.016};
 /* What the automatic rate begins with when the path is not known: 4.7 Mb/s with 1456-byte packets. A link of 1 Mb/s
  * loses one buffer's worth of it, one of 10 Gb/s is reached in less than a second; eight packets in a row make trains.
  */
@@ -286,6 +288,18 @@ void parameters_limit_memory(uint64_t bytes, netblt_params *limits)
     limits->buffer_size = (uint32_t)lower(limits->buffer_size, bytes);
     count = bytes / (limits->buffer_size == 0 ? 1 : limits->buffer_size);
     limits->max_buffers = (uint16_t)lower(limits->max_buffers, count == 0 ? 1 : count);
+}
+
+void parameters_limit_unpaced(size_t socket_bytes, netblt_params *limits)
+{
+    uint64_t wanted = (uint64_t)limits->buffer_size * limits->max_buffers;
+    uint64_t small = lower(limits->buffer_size, BUFFER_MIN_BYTES);
+    if (limits->burst_interval_ms != 0 || wanted <= socket_bytes)
+        return;
+    if (limits->packet_size < small)
+        small -= small % limits->packet_size;
+    limits->buffer_size = (uint32_t)small;
+    parameters_limit_memory(socket_bytes, limits);
 }
 
 void parameters_limit_first_buffer(uint64_t taken, netblt_params *limits)

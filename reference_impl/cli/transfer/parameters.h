@@ -18,6 +18,10 @@ void parameters_limit(const options *given, enum netblt_role role, const netblt_
                       netblt_params *limits);
 /* Keeps all buffers of a connection within `bytes`. */
 void parameters_limit_memory(uint64_t bytes, netblt_params *limits);
+/* Of a receiver: without pacing (burst interval 0), all buffers that are under way may lie in its socket at once, and
+ * `socket_bytes` is what that holds (netblt_link_receive_buffer_bytes()). Where it is too small for them, they become
+ * small ones of 64 KiB, and fewer. */
+void parameters_limit_unpaced(size_t socket_bytes, netblt_params *limits);
 
 /* The core takes the first buffer of an unvalidated peer, or several small ones of 128 KiB together. When all of them
  * have `taken` too much, another one gets buffers that are no larger than those that netblt proposes by itself. */
