@@ -17,6 +17,7 @@
 #include "cli/perf/stopwatch.h"
 #include "cli/report/text.h"
 #include "cli/transfer/parameters.h"
+#include "cli/transfer/path_sizes.h"
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
