@@ -29,7 +29,7 @@ struct whole_row {
 /* Of the runs of a row, one value each. */
 struct whole_runs {
     double seconds[SEEDS_MAX], tails[SEEDS_MAX];
-    double sent, needed, drops, offered;
+    double twice, received, drops, offered;
     unsigned count;
 };
 
@@ -130,8 +130,8 @@ static void run_once(const struct whole_row *row, const struct whole_choice *cho
     runs->tails[runs->count] =
         done ? (flow->received_seconds - flow->first_sent_seconds) / row->round_trip_s : INFINITY;
     runs->count++;
-    runs->sent += (double)flow->sender.stats.data_packets_sent;
-    runs->needed += packets_of(row) / (1 - row->loss);
+    runs->twice += (double)flow->receiver.stats.data_packets_duplicate;
+    runs->received += (double)flow->receiver.stats.data_packets_received;
     runs->drops += (double)result.whole_drops;
     runs->offered += (double)result.whole_offered;
 }
@@ -155,8 +155,9 @@ static void run_row(const struct whole_row *row, const struct whole_choice *choi
     for (uint64_t seed = choice->seed; seed < choice->seed + choice->seeds; seed++)
         run_once(row, choice, seed, &runs);
     double least = least_s(row), seconds = median(runs.seconds, runs.count);
-    printf("%-22s %9.3f %9.3f %6.3f  %6.2f %6.2f  %6.3f %8.3f%%\n", row->name, seconds, least, seconds / least,
-           median(runs.tails, runs.count), least_tail(row), runs.sent / runs.needed, 100 * runs.drops / runs.offered);
+    printf("%-22s %9.3f %9.3f %6.3f  %6.2f %6.2f  %7.3f%% %8.3f%%\n", row->name, seconds, least, seconds / least,
+           median(runs.tails, runs.count), least_tail(row), 100 * runs.twice / runs.received,
+           100 * runs.drops / runs.offered);
     fflush(stdout);
 }
 
@@ -185,8 +186,8 @@ int paths_whole(const struct whole_choice *choice)
 {
     size_t rows = COUNT(sizes) * COUNT(losses_percent) * COUNT(round_trips_ms) * COUNT(rates_mbit);
     bool any = false;
-    printf("%-22s %9s %9s %6s  %6s %6s  %6s %9s\n", "whole transfer", "seconds", "least", "ratio", "tail", "least",
-           "wire", "drops");
+    printf("%-22s %9s %9s %6s  %6s %6s  %8s %9s\n", "whole transfer", "seconds", "least", "ratio", "tail", "least",
+           "spurious", "drops");
     for (size_t i = 0; i < rows; i++) {
         struct whole_row row;
         make_row(i, &row);
