@@ -251,7 +251,7 @@ enum options_result options_parse(int argc, char **argv, options *parsed, netblt
     const struct argp all = {.options = view, .parser = read_one};
     set_defaults(parsed);
     for (int i = 1; i < argc; i++)
-        parsed->json = parsed->json || strcmp(argv[i], "--json") == 0;
+        parsed->json = parsed->json || strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--json-progress") == 0;
     make_argp_view(COMMANDS, view);
     if (argp_parse(&all, argc, argv, ARGP_SILENT, NULL, &read) != 0)
         return OPTIONS_WRONG;

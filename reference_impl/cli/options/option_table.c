@@ -125,6 +125,8 @@ const option_entry option_table[] = {
            "all"),
     TITLE(ALL, "Output:"),
     FLAG("json", json, true, ALL, "the summary as JSON on stdout"),
+    FLAG("json-progress", json_progress, true, FILES | LISTEN,
+         "--json, and an object on stdout each second while data move"),
     FLAG("quiet", quiet, true, ALL, "errors only"),
     TEXT("pcap", "FILE", pcap_file, ALL, "write the packets sent and received for Wireshark"),
     TEXT("qlog", "FILE", qlog_file, ALL,

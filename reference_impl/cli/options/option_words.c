@@ -132,8 +132,11 @@ int option_words_check(options *parsed, netblt_failure *failure)
     parsed->profile = profiles[parsed->profile_named];
     if (parsed->sync == SYNC_DEFAULT)
         parsed->sync = parsed->command == COMMAND_LISTEN ? SYNC_ALWAYS : SYNC_NEVER;
+    parsed->json = parsed->json || parsed->json_progress;
     if (parsed->json && parsed->command == COMMAND_RECV && strcmp(parsed->file, "-") == 0)
-        return wrong(failure, "--json and FILE - both want stdout: name a file, or leave out --json");
+        return wrong(failure, parsed->json_progress
+                                  ? "--json-progress and FILE - both want stdout: name a file, or leave it out"
+                                  : "--json and FILE - both want stdout: name a file, or leave out --json");
     if (parsed->udp_port.given && parsed->encap == NETBLT_ENCAP_IP)
         return wrong(failure, "--udp-port needs --encap udp");
     if (parsed->transmit == TRANSMIT_AF_PACKET && parsed->encap != NETBLT_ENCAP_IP)

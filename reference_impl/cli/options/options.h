@@ -104,6 +104,7 @@ typedef struct options {
     enum sync_choice sync;
     const char *client_string; /* NULL when not given */
     bool json;
+    bool json_progress;
     bool quiet;
     const char *pcap_file; /* NULL: none */
     const char *qlog_file;
