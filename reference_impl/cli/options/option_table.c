@@ -118,6 +118,8 @@ const option_entry option_table[] = {
          "memory that the data of all transfers come from or go to (default 64M)"),
     NUMBER("count", "N", count, UINT64_MAX, 1, 1000000000, PERF,
            "with --passive: serve so many transfers and exit (default: until interrupted)"),
+    NUMBER("interval", "S", interval_s, 0, 1, DAY_S, PERF,
+           "a line each S seconds while data move (default: 1 on a terminal, else none)"),
     TITLE(ALL, "Rights:"),
     TEXT("user", "NAME[:GROUP]", user, ALL, "started as root: become this user when the sockets are open"),
     CHOICE("sandbox", "auto|require|off", "auto|require|off", sandbox, 0, ALL,

@@ -121,6 +121,8 @@ static int check_perf(const options *parsed, netblt_failure *failure)
                             parsed->repeat.given || parsed->parallel.given))
         return wrong(failure, "--size, --time, --reverse, --repeat and --parallel belong to the active end: leave "
                               "them out with --passive");
+    if (parsed->json && parsed->interval_s.given)
+        return wrong(failure, "--interval prints lines and --json has intervals: leave one of them out");
     if (!parsed->passive && parsed->count.given)
         return wrong(failure, "--count is for --passive; use --repeat");
     return 0;

@@ -130,6 +130,7 @@ typedef struct options {
     optional_number parallel;
     optional_number working_set;
     optional_number count;
+    optional_number interval_s;
 } options;
 
 /* What commands are called. */

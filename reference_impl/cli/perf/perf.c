@@ -255,10 +255,8 @@ static bool are_closed(const perf *all, bool only_validated)
     return true;
 }
 
-static netblt_time next(void *context)
+static netblt_time next_of_transfers(perf *all, netblt_time now)
 {
-    perf *all = context;
-    netblt_time now = netblt_clock_now();
     if (!all->given->passive || all->net.interrupts.count > 0)
         return are_closed(all, false) ? STATION_OVER : NETBLT_TIME_NEVER;
     if (all->ended < all->given->count.value)
@@ -268,6 +266,15 @@ static netblt_time next(void *context)
     if (now < all->linger_until)
         return all->linger_until;
     return are_closed(all, true) ? STATION_OVER : NETBLT_TIME_NEVER;
+}
+
+static netblt_time next(void *context)
+{
+    perf *all = context;
+    netblt_time now = netblt_clock_now();
+    netblt_time line_at = perf_lines_show(all, now);
+    netblt_time next_at = next_of_transfers(all, now);
+    return next_at < line_at ? next_at : line_at; /* STATION_OVER is the least of all times */
 }
 
 static enum interruption interrupted(void *context, bool again)
