@@ -206,7 +206,7 @@ void parameters_limit_memory(uint64_t bytes, netblt_params *limits)
 void parameters_limit_unpaced(size_t socket_bytes, netblt_params *limits)
 {
     uint64_t wanted = (uint64_t)limits->buffer_size * limits->max_buffers;
-    uint64_t small = lower(limits->buffer_size, BUFFER_MIN_BYTES);
+    uint64_t small = lower(limits->buffer_size, PATH_BUFFER_MIN_BYTES);
     if (limits->burst_interval_ms != 0 || wanted <= socket_bytes)
         return;
     if (limits->packet_size < small)

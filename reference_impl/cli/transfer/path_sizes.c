@@ -2,7 +2,6 @@
 /* Sizes of buffers and bursts for a path of known, assumed or unknown rate and round trip. */
 #include "cli/transfer/path_sizes.h"
 
-#define BUFFER_MIN_BYTES (64 * 1024)
 #define BUFFER_MAX_BYTES (256 * 1024)
 /* So many buffers in a round trip bring so many OKs in it, and each OK may change the rate. */
 #define BUFFERS_PER_ROUND_TRIP 8
@@ -38,7 +37,7 @@ path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size)
     double count;
     if (most > (double)PATH_BUFFER_PACKETS_MAX * packet_size)
         most = (double)PATH_BUFFER_PACKETS_MAX * packet_size;
-    bytes = target < BUFFER_MIN_BYTES ? BUFFER_MIN_BYTES : target > most ? (uint32_t)most : (uint32_t)target;
+    bytes = target < PATH_BUFFER_MIN_BYTES ? PATH_BUFFER_MIN_BYTES : target > most ? (uint32_t)most : (uint32_t)target;
     packets = bytes / packet_size == 0 ? 1 : bytes / packet_size;
     bytes = packets * packet_size;
     count = product * PRODUCTS_UNDER_WAY / bytes + 1 + BUFFERS_MORE; /* + 1: rounded up */

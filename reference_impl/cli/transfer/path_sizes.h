@@ -5,6 +5,7 @@
 
 #include "cli/options/options.h"
 
+#define PATH_BUFFER_MIN_BYTES (64 * 1024)
 /* The RESEND count has 16 bits (AMB-17). */
 #define PATH_BUFFER_PACKETS_MAX 65535u
 
