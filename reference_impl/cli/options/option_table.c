@@ -135,6 +135,7 @@ const option_entry option_table[] = {
          "write a log of packets, timers, states and rate decisions, as JSON text sequences"),
     SHOW("help", OPTION_SHOW_HELP, "show this help"),
     SHOW("version", OPTION_SHOW_VERSION, "show the program's version"),
+    SHOW("describe-options", OPTION_SHOW_OPTIONS, NULL),
 };
 
 const size_t option_table_count = sizeof option_table / sizeof *option_table;
