@@ -9,7 +9,6 @@ from __future__ import annotations
 import array
 import fcntl
 import os
-import pty
 import random
 import re
 import signal
@@ -389,70 +388,8 @@ class TestRawIp:
             assert peer.answers(0) == []
 
 
-class TestTerminal:
-    def test_progress_is_drawn_on_a_terminal_ten_times_a_second_at_most(self, udp_lab: Lab, tmp_path: Path) -> None:
-        source = make_file(tmp_path / "source", 200_000)
-        udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target")
-        started = time.monotonic()
-        screen = run_on_terminal(udp_lab, ["send", str(source), udp_lab.there.address, *SLOW])
-        seconds = time.monotonic() - started
-
-        drawn = re.findall(r"\r([^\r]*?)\x1b\[K", screen)
-        lines = [line for line in drawn if line]
-        assert 5 <= len(lines) <= seconds * 10 + 1
-        assert any(
-            re.search(r"\d+% \[=*>? *\] +[\d.]+ k?B of 200 kB +[\d.]+ [kM]b/s +\d+:\d\d left", line) for line in lines
-        )
-        assert "resent" in lines[-1]
-        assert f"sha256 {sha256(source)}" in screen
-
-    def test_quiet_says_nothing_even_on_a_terminal(self, udp_lab: Lab, tmp_path: Path) -> None:
-        source = make_file(tmp_path / "source", 50_000)
-        udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target")
-
-        assert run_on_terminal(udp_lab, ["send", str(source), udp_lab.there.address, "--quiet"]) == ""
-
-    def test_without_a_terminal_only_the_summary_is_written(self, udp_lab: Lab, tmp_path: Path) -> None:
-        source = make_file(tmp_path / "source", 200_000)
-        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", tmp_path / "target")
-        sender = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, *SLOW)
-
-        assert (sender.wait(), receiver.wait()) == (DONE, DONE)
-        for process in (sender, receiver):
-            assert "\r" not in process.errors
-            assert "\x1b" not in process.errors
-            assert process.error_lines[-1] == f"sha256 {sha256(source)}"
-            assert process.stdout.read_bytes() == b""
-
-
 def has_room(pipe: int) -> bool:
     """Whether the pipe takes another page."""
     waiting = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, waiting)
     return waiting[0] <= fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) - 4096
-
-
-def run_on_terminal(lab: Lab, arguments: list[str]) -> str:
-    """Runs the command with a terminal as stderr; answers what it wrote there."""
-    try:
-        master, slave = pty.openpty()
-    except OSError as error:
-        pytest.skip(f"no terminals here: {error}")
-
-    def with_terminal() -> None:
-        os.dup2(slave, 2)
-
-    process = lab.start(lab.here, *arguments, prepare=with_terminal)
-    os.close(slave)
-    written = b""
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:  # the last writer has gone
-            break
-        if not piece:
-            break
-        written += piece
-    os.close(master)
-    assert process.wait() == DONE, written
-    return written.decode()

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
+import os
+import pty
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -239,3 +244,67 @@ def sent_packets(lab: Lab) -> int:
         if name.strip() == lab.here.interface:
             return int(figures.split()[9])
     return 0
+
+
+LINE = re.compile(r" *(\d+\.\d\d)-(\d+\.\d\d) +s +([\d.]+) (k?M?B) +([\d.]+ [kM]?b/s|-)  \d+ (retransmitted|RESENDs)")
+
+
+def read_lines(text: str) -> list[tuple[float, float, float, str, str]]:
+    """Lines of --interval: from, until, bytes, rate, what is counted."""
+    found = [match for line in text.splitlines() if (match := LINE.fullmatch(line.rstrip("\r")))]
+    unit = {"B": 1, "kB": 1e3, "MB": 1e6}
+    return [(float(one[1]), float(one[2]), float(one[3]) * unit[one[4]], one[5], one[6]) for one in found]
+
+
+class TestIntervals:
+    def test_each_second_has_a_line_at_both_ends(self, udp_lab: Lab) -> None:
+        server = udp_lab.wait_for_peer(udp_lab.there, "perf", *FIXED, "--interval", "1", "--count", "2")
+        options = ["--size", "2200000", "--interval", "1", "--parallel", "2", *EIGHT_MBPS]
+        client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, *options)
+        assert client.wait() == DONE, client.errors
+        assert server.wait() == DONE
+
+        for process, counted in ((client, "retransmitted"), (server, "RESENDs")):
+            text = process.stdout.read_text()
+            lines = read_lines(text)
+            assert len(lines) >= 3
+            assert lines[0][0] == 0
+            assert all(before[1] == after[0] for before, after in itertools.pairwise(lines))
+            assert all(0.9 < line[1] - line[0] < 1.5 for line in lines[:-1]), "a busy machine may be late"
+            assert sum(line[2] for line in lines) == pytest.approx(4_400_000, rel=0.02)
+            assert {line[4] for line in lines} == {counted}
+            rest = [line.split() for line in text.splitlines() if not LINE.fullmatch(line)]
+            assert rest[0] == HEAD
+            assert [row[3] for row in rest if row != HEAD] == ["2200", "2200"]
+
+    def test_transfers_one_after_the_other_share_one_time(self, udp_lab: Lab) -> None:
+        udp_lab.wait_for_peer(udp_lab.there, "perf", *FIXED)
+        options = ["--size", "500000", "--interval", "1", "--repeat", "3", *EIGHT_MBPS]
+        client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, *options)
+        assert client.wait() == DONE, client.errors
+
+        lines = read_lines(client.stdout.read_text())
+        assert len(lines) == 3
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(lines))
+        assert [line[2] for line in lines] == [500_000] * 3
+
+    def test_a_terminal_gets_lines_by_default(self, udp_lab: Lab) -> None:
+        udp_lab.wait_for_peer(udp_lab.there, "perf", *FIXED)
+        for more, lines_wanted in (([], True), (["--quiet"], False)):
+            master, slave = pty.openpty()
+            options = ["--size", "1300000", *more, *EIGHT_MBPS]
+            client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, *options, stdout=slave)
+            os.close(slave)
+            written = b""
+            with contextlib.suppress(OSError):  # the last writer has closed it
+                while piece := os.read(master, 65536):
+                    written += piece
+            os.close(master)
+            assert client.wait() == DONE, client.errors
+            assert (len(read_lines(written.decode())) >= 2) == lines_wanted
+            assert "R-SPEED" in written.decode()
+
+    def test_json_has_intervals_of_its_own(self, udp_lab: Lab) -> None:
+        client = udp_lab.start(udp_lab.here, "perf", udp_lab.there.address, "--interval", "1", "--json")
+        assert client.wait() == 2
+        assert "--interval prints lines and --json has intervals" in client.errors

@@ -109,8 +109,12 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
     (void)data;
     (void)last;
     struct side *side = context;
-    side->sim->delivered[side->flow] += length;
-    side->sim->held[side->flow]--;
+    struct sim *sim = side->sim;
+    sim->delivered[side->flow] += length;
+    sim->held[side->flow]--;
+    if (sim->delivered[side->flow] == sim->run->flows[side->flow].bytes)
+        sim->result->flows[side->flow].received_seconds =
+            (double)sim->now / SECOND_US - sim->run->flows[side->flow].start_s;
 }
 
 static void discard(void *context, netblt_connection *connection, uint64_t index, uint8_t *data)
@@ -284,6 +288,24 @@ static void offer(struct sim *sim, unsigned from, const uint8_t *packet, size_t 
     flakeway_offer(sim->engine, (enum flakeway_direction)from, &offered, sim->now);
 }
 
+/* When the sender has sent the last packet for the first time. */
+static void note_first_transmissions(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->run->flow_count; i++) {
+        const struct flow *flow = &sim->run->flows[i];
+        struct flow_result *result = &sim->result->flows[i];
+        netblt_info info;
+        if (flow->bytes == 0 || sim->sides[i][0].connection == NULL)
+            continue;
+        netblt_get_info(sim->sides[i][0].connection, &info);
+        uint64_t new_packets = info.stats.data_packets_sent - info.stats.data_packets_retransmitted;
+        if (new_packets > result->first_sent_packets) {
+            result->first_sent_packets = new_packets;
+            result->first_sent_seconds = (double)sim->now / SECOND_US - flow->start_s;
+        }
+    }
+}
+
 static void drain(struct sim *sim, unsigned from)
 {
     static uint8_t packets[NETBLT_PACKET_MAX_BYTES + 1];
@@ -294,6 +316,8 @@ static void drain(struct sim *sim, unsigned from)
             size_t left = output.length - at;
             offer(sim, from, packets + at, left < output.segment_bytes ? left : output.segment_bytes, true);
         }
+    if (from == 0)
+        note_first_transmissions(sim);
 }
 
 static void push(struct host *host, const struct waiting *waiting)

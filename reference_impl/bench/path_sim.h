@@ -11,6 +11,8 @@
  * first host to the second, and beside them traffic at a constant rate. */
 
 #define PATH_IPV4_HEADER_BYTES 20 /* counts on the link */
+#define PATH_PACKET_BYTES 1456    /* of data in a full packet; with all headers: */
+#define PATH_WIRE_BYTES (PATH_PACKET_BYTES + NETBLT_DATA_HEADER_BYTES + PATH_IPV4_HEADER_BYTES)
 #define PATH_FLOWS_MAX 8
 
 /* The link from sender to receiver; back it is the same. */
@@ -65,8 +67,11 @@ struct path_run {
 
 /* Of one flow. "Late": the second half of the run. */
 struct flow_result {
-    double seconds;            /* until the receiver had everything; 0 = it has not */
-    double sender_seconds;     /* until the sender knew it */
+    double received_seconds;   /* until the receiver had everything; 0 = it has not */
+    double seconds;            /* until the receiver's end was over; 0 = it is not */
+    double sender_seconds;     /* until the sender knew that all arrived */
+    double first_sent_seconds; /* until every packet had been sent once; of a flow that is not endless */
+    uint64_t first_sent_packets;
     uint64_t late_bytes;       /* of buffers completed */
     uint64_t late_packets;     /* data packets sent */
     uint64_t late_sent_bytes;  /* of data packets, NETBLT and IP headers included */

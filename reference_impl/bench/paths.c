@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* netblt-paths: runs the core over the table of bad paths. */
+#include "cli/transfer/path_sizes.h"
 #include "path_sim.h"
+#include "paths_whole.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,8 +11,8 @@
 
 /* netblt-paths: what the protocol core makes of bad paths, in virtual time, with fixed and with automatic rate. */
 
-#define PACKET_BYTES 1456
-#define WIRE_BYTES (PACKET_BYTES + NETBLT_DATA_HEADER_BYTES + PATH_IPV4_HEADER_BYTES)
+#define PACKET_BYTES PATH_PACKET_BYTES
+#define WIRE_BYTES PATH_WIRE_BYTES
 #define MEBI (UINT64_C(1) << 20)
 #define LATE_MAX_US 100000
 #define SEEDS_MAX 1000
@@ -200,8 +202,8 @@ static void automatic_params(const struct row *row, netblt_params *params)
 {
     params->buffer_size = buffer_bytes(row);
     params->max_buffers = 4096;
-    params->burst_size = 8;
-    params->burst_interval_ms = 20;
+    params->burst_size = path_sizes_first_bursts.size;
+    params->burst_interval_ms = path_sizes_first_bursts.interval_ms;
     bool slow = row->path.mbit > 0 && row->path.mbit < 0.1;
     if (row->path.rtt_ms > 10000 || slow) { /* no way to find out in time: half of what the user says */
         params->burst_size = 1;
@@ -349,7 +351,7 @@ static void print_spread(struct sums *sums)
 struct choice {
     uint64_t seed;
     unsigned seeds;
-    bool fixed, automatic, in_order, trace, spread;
+    bool fixed, automatic, in_order, trace, spread, whole;
     uint32_t wake_us;
 };
 
@@ -393,11 +395,16 @@ static int usage(FILE *to)
         to,
         "usage: netblt-paths [--seed N] [--seeds COUNT] [--spread] [--rate fixed|auto] [--late US] [--in-order]\n"
         "                    [--trace] [ROW...]\n"
+        "       netblt-paths --whole [--seed N] [--seeds COUNT] [--late US] [--trace] [WORD...]\n"
         "\n"
         "Runs the protocol core over bad paths in virtual time. --spread: a line more for each row, with quantiles\n"
         "of the figure over the seeds. --late: both hosts wake up late, by US microseconds\n"
         "in the median, and one time in a hundred by 13 times that. Exit status: 0 every row met its goal, 1 one\n"
-        "is BELOW it, or has SPURIOUS repeats, 2 wrong usage. Rows:\n");
+        "is BELOW it, or has SPURIOUS repeats, 2 wrong usage.\n"
+        "--whole: whole transfers at the automatic rate instead, as the command proposes them without --path, in the\n"
+        "rows whose names begin with a WORD: time until the sender knows that all arrived (median of the seeds), the\n"
+        "least that is physically possible, and their ratio; how many round trips after the last first transmission\n"
+        "the receiver had everything, and the least. Rows:\n");
     for (size_t i = 0; i < ROWS; i++)
         fprintf(to, "  %s\n", rows[i].name);
     return to == stdout ? 0 : 2;
@@ -423,6 +430,8 @@ static int read_options(int argc, char **argv, struct choice *choice)
             choice->trace = true;
         } else if (strcmp(argv[i], "--spread") == 0) {
             choice->spread = true;
+        } else if (strcmp(argv[i], "--whole") == 0) {
+            choice->whole = true;
         } else if (strcmp(argv[i], "--in-order") == 0) {
             choice->in_order = true;
         } else if (strcmp(argv[i], "--seed") == 0 && number(next, &value)) {
@@ -474,6 +483,13 @@ int main(int argc, char **argv)
     int first = read_options(argc, argv, &choice);
     if (first < 0)
         return usage(stderr);
+    if (choice.whole)
+        return paths_whole(&(struct whole_choice){.seed = choice.seed,
+                                                  .seeds = choice.seeds,
+                                                  .wake_us = choice.wake_us,
+                                                  .trace = choice.trace,
+                                                  .words = argv + first,
+                                                  .count = argc - first});
     for (int i = first; i < argc; i++)
         if (!is_row(argv[i]))
             return 2;

@@ -54,6 +54,9 @@ netblt_address netblt_link_local(const netblt_link *link, const netblt_address *
 /* Bytes in front of each NETBLT packet: IP header, UDP header. */
 size_t netblt_encap_overhead_bytes(enum netblt_encap encap, enum netblt_family family);
 
+/* Memory that the kernel gives to packets that wait in the link's smallest socket, their own overhead included. */
+size_t netblt_link_receive_buffer_bytes(const netblt_link *link);
+
 /* ---- receiving ---------------------------------------------------------------------------------------------- */
 
 /* Packets of one sender: one, or a run of equal-size ones that the kernel coalesced. */

@@ -21,3 +21,16 @@ netblt_address netblt_link_local(const netblt_link *link, const netblt_address *
 {
     return netblt_address_with_port(address, link->udp_port);
 }
+
+size_t netblt_link_receive_buffer_bytes(const netblt_link *link)
+{
+    size_t smallest = SIZE_MAX;
+    for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++) {
+        int bytes;
+        socklen_t length = sizeof bytes;
+        if (link->sockets[i].fd >= 0 && getsockopt(link->sockets[i].fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0 &&
+            (size_t)bytes < smallest)
+            smallest = (size_t)bytes;
+    }
+    return smallest;
+}

@@ -362,6 +362,48 @@ static void RESEND_07_a_packet_that_comes_a_little_late_is_not_asked_for(void)
     peer_free(&peer);
 }
 
+/* Microseconds until the first RESEND. */
+static netblt_time time_until_resend(struct peer *peer)
+{
+    netblt_time start = peer->now;
+    while (peer_count(peer, CONTROL) == 0)
+        peer_wait(peer, MS);
+    peer_last_messages(peer, messages, 128);
+    CHECK_EQUAL(messages[0].type, RESEND);
+    return peer->now - start;
+}
+
+static void after_the_LDATA_the_timer_waits_only_for_what_was_reordered(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer.params.burst_size = 1;
+    peer.params.burst_interval_ms = 100;
+    begin(&peer, true);
+    peer_data(&peer, 0, 0, 2, false);
+    peer_data(&peer, 0, 3, 2, false);
+    netblt_time wait = time_until_resend(&peer);
+    CHECK(wait >= 20 * MS);
+    CHECK(wait <= 22 * MS); /* two packets at 100 ms would be 200 ms */
+    peer_free(&peer);
+}
+
+static void data_of_a_higher_buffer_show_that_nothing_is_to_come_of_one_that_has_begun(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer.params.burst_size = 1;
+    peer.params.burst_interval_ms = 100;
+    begin(&peer, true);
+    peer_data(&peer, 0, 0, 2, false);
+    peer_data(&peer, 1, 0, 2, false);
+    netblt_time wait = time_until_resend(&peer);
+    CHECK_EQUAL(messages[0].buffer, 0);
+    CHECK(wait >= 20 * MS);
+    CHECK(wait <= 22 * MS);
+    peer_free(&peer);
+}
+
 static void TIMER_08_a_complete_buffer_is_never_asked_for(void)
 {
     struct peer peer;
@@ -521,6 +563,8 @@ int main(void)
     RUN(TIMER_05_06_a_packet_tightens_its_own_timer_and_those_of_lower_buffers_but_asks_nothing_at_once);
     RUN(TIMER_07_expiry_asks_for_exactly_what_is_missing);
     RUN(RESEND_07_a_packet_that_comes_a_little_late_is_not_asked_for);
+    RUN(after_the_LDATA_the_timer_waits_only_for_what_was_reordered);
+    RUN(data_of_a_higher_buffer_show_that_nothing_is_to_come_of_one_that_has_begun);
     RUN(TIMER_08_a_complete_buffer_is_never_asked_for);
     RUN(RESEND_06_one_open_request_per_buffer);
     RUN(RESEND_04_a_packet_lost_again_is_asked_for_again_with_a_new_number);

@@ -90,10 +90,14 @@ class _Parser(argparse.ArgumentParser):
 
     command: Command | None = None
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def add_options(self) -> None:
+        """Adds the options, the first time."""
         if self.command is not None:
             add_options, self.command = _function(self.command.options), None
             add_options(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.add_options()
         return super().parse_known_args(args, namespace)
 
 

@@ -84,9 +84,17 @@ class UdpDatagram:
 def unwrap_udp(datagram: Datagram) -> UdpDatagram | None:
     """The UDP datagram in an IPv4 packet; None when there is none. Its checksum is the kernel's business: on a veth it
     is often left to hardware that is not there."""
-    if datagram.protocol != UDP_PROTOCOL or len(datagram.payload) < UDP_HEADER_BYTES:
+    payload = udp_payload(datagram.payload) if datagram.protocol == UDP_PROTOCOL else None
+    if payload is None:
         return None
-    source, destination, length = struct.unpack_from(">HHH", datagram.payload)
-    if not UDP_HEADER_BYTES <= length <= len(datagram.payload):
+    source, destination = struct.unpack_from(">HH", datagram.payload)
+    return UdpDatagram(source, destination, payload)
+
+
+def udp_payload(datagram: bytes) -> bytes | None:
+    """What a UDP datagram carries; None when its length does not fit. Length 0, as segmentation offload makes it where
+    a datagram is longer than UDP can say: everything."""
+    if len(datagram) < UDP_HEADER_BYTES:
         return None
-    return UdpDatagram(source, destination, datagram.payload[UDP_HEADER_BYTES:length])
+    length = int.from_bytes(datagram[4:6], "big") or len(datagram)
+    return datagram[UDP_HEADER_BYTES:length] if UDP_HEADER_BYTES <= length <= len(datagram) else None

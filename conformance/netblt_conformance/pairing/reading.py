@@ -20,8 +20,8 @@ from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.model import DEFAULT_UDP_PORT
 from netblt_conformance.packets import captures, etftp
 from netblt_conformance.packets.captures import CapturedPacket
+from netblt_conformance.packets.ip_layer import ip_packet
 from netblt_conformance.packets.ipv4 import NETBLT_PROTOCOL, UDP_HEADER_BYTES, UDP_PROTOCOL
-from netblt_conformance.packets.link_layer import ip_header_at
 from netblt_conformance.wire.fast import checksum_ok, peek, sums_to_ffff
 
 Integers = npt.NDArray[np.int64]
@@ -31,12 +31,6 @@ HEAD_BYTES = 128
 NO_ID = -1
 _PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 _UDP_PORTS = frozenset((DEFAULT_UDP_PORT, etftp.SERVER_PORT))
-_IPV6_HEADER_BYTES = 40
-_IPV6_OPTIONS = frozenset((0, 43, 60))  # hop-by-hop, routing, destination options
-_IPV6_FRAGMENT = 44
-_SHORT = struct.Struct(">H")
-_IPV4 = struct.Struct(">BBHHHBBH4s4s")
-_IPV6 = struct.Struct(">IHBB16s16s")
 
 
 class Flow(NamedTuple):
@@ -202,21 +196,18 @@ class pcapng_of:  # noqa: N801 (used as a function)
 def carried_by(packet: CapturedPacket) -> Iterator[_Carried]:
     """The NETBLT packets in a frame: none, one, or several in one UDP datagram."""
     data = packet.data
-    at = ip_header_at(packet.interface.link_type, data)
-    if at < 0 or at >= len(data):
+    ip = ip_packet(packet.interface.link_type, data, packet.original_length)
+    if ip is None:
         return
-    version = data[at] >> 4
-    carried = _ipv4(data, at) if version == 4 else _ipv6(data, at) if version == 6 else None
-    if carried is None:
-        return
-    (source, destination), protocol, identification, at, end, fragment = carried
-    if protocol == NETBLT_PROTOCOL:
-        yield _Carried((source, destination, 0, 0), identification, data[at:end], end - at)
-    elif protocol == UDP_PROTOCOL and not fragment and at + UDP_HEADER_BYTES <= len(data):
+    at, end = ip.begin, ip.end
+    identification = NO_ID if ip.identification is None else ip.identification
+    if ip.protocol == NETBLT_PROTOCOL:
+        yield _Carried((ip.source, ip.destination, 0, 0), identification, data[at:end], end - at)
+    elif ip.protocol == UDP_PROTOCOL and not ip.later_fragment and at + UDP_HEADER_BYTES <= len(data):
         source_port, destination_port, length = struct.unpack_from(">HHH", data, at)
         end = min(end, at + length) if length >= UDP_HEADER_BYTES else end
         payload = data[at + UDP_HEADER_BYTES : end]
-        flow = source, destination, source_port, destination_port
+        flow = ip.source, ip.destination, source_port, destination_port
         yield from _split(flow, identification, payload, end - at - UDP_HEADER_BYTES)
 
 
@@ -233,34 +224,3 @@ def _split(flow: tuple[bytes, bytes, int, int], identification: int, payload: by
     for number, at in enumerate(range(0, max(length, 1), max(size, 1))):
         own = identification if identification == NO_ID else (identification + number) & 0xFFFF
         yield _Carried(flow, own, payload[at : at + size], min(size, length - at))
-
-
-_Ends = tuple[bytes, bytes]
-
-
-def _ipv4(data: bytes, at: int) -> tuple[_Ends, int, int, int, int, bool] | None:
-    """Ends, protocol, identification, begin and end of the payload (which may lie behind what was captured), and
-    whether it is a fragment but the first."""
-    if at + 20 > len(data):
-        return None
-    first, _, total, identification, offset, _, protocol, _, source, destination = _IPV4.unpack_from(data, at)
-    total = total or len(data) - at  # segmentation offload leaves it open
-    return (source, destination), protocol, identification, at + (first & 15) * 4, at + total, bool(offset & 0x1FFF)
-
-
-def _ipv6(data: bytes, at: int) -> tuple[_Ends, int, int, int, int, bool] | None:
-    """As _ipv4."""
-    if at + _IPV6_HEADER_BYTES > len(data):
-        return None
-    _, length, following, _, source, destination = _IPV6.unpack_from(data, at)
-    end, at = at + _IPV6_HEADER_BYTES + length, at + _IPV6_HEADER_BYTES
-    fragment = False
-    while following in _IPV6_OPTIONS or following == _IPV6_FRAGMENT:
-        if at + 8 > len(data):
-            return None
-        if following == _IPV6_FRAGMENT:
-            fragment = bool(_SHORT.unpack_from(data, at + 2)[0] & 0xFFF8)
-            following, at = data[at], at + 8
-        else:
-            following, at = data[at], at + 8 * (data[at + 1] + 1)
-    return (source, destination), following, NO_ID, at, end, fragment

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netblt_conformance.packets import captures, ipv4
-from netblt_conformance.packets.link_layer import ip_header_at
+from netblt_conformance.packets.ip_layer import ip_packet
 from netblt_conformance.simlib import guided
 
-_IPV6_BYTES = 40
 _US = 1000
 _OTHER_VERSIONS = (4, 5)
 _ETFTP_FLAGS = 0xC  # T and R
@@ -64,43 +63,32 @@ def read(path: Path) -> list[Frame]:
 
 
 def _frame(packet: captures.CapturedPacket) -> Frame | None:
-    skipped = ip_header_at(packet.interface.link_type, packet.data)
-    if skipped < 0:
+    ip = ip_packet(packet.interface.link_type, packet.data, packet.original_length)
+    if ip is None or ip.fragment:
         return None
-    data = packet.data[skipped:]
-    cut = packet.original_length > len(packet.data)
-    if cut:
-        data += bytes(packet.original_length - len(packet.data))
-    carried = _carried(data)
-    if carried is None:
-        return None
-    source, destination, ip_id, payload, udp = carried
-    time_us = packet.time_ns // _US
-    number = packet.interface.number
-    captured = len(payload) - (packet.original_length - len(packet.data) if cut else 0)
-    return Frame(packet.number, number, time_us, source, destination, ip_id, guided.read(payload), cut, captured, udp)
-
-
-def _carried(data: bytes) -> tuple[bytes, bytes, int | None, bytes, bool] | None:
-    """Addresses, IP ID and payload of an IP packet that carries NETBLT, and whether UDP carries it."""
-    if data and data[0] >> 4 == 6:
-        if len(data) <= _IPV6_BYTES or data[6] != ipv4.NETBLT_PROTOCOL:
+    payload = packet.data[ip.begin : ip.end]
+    missing = max(0, min(ip.end, packet.original_length) - len(packet.data))
+    captured, udp = len(payload), ip.protocol == ipv4.UDP_PROTOCOL
+    payload += bytes(missing)
+    if udp:
+        inner = ipv4.udp_payload(payload)
+        if inner is None or guided.read(inner).fault:
             return None
-        length = int.from_bytes(data[4:6], "big")
-        return data[8:24], data[24:40], None, data[_IPV6_BYTES : _IPV6_BYTES + length], False
-    try:
-        datagram = ipv4.unwrap(data)
-    except ipv4.ForeignPacketError:
+        captured, payload = max(0, captured - ipv4.UDP_HEADER_BYTES), inner
+    elif ip.protocol != ipv4.NETBLT_PROTOCOL:
         return None
-    if datagram.fragment:
-        return None
-    ip_id = int.from_bytes(data[4:6], "big")
-    if datagram.protocol == ipv4.NETBLT_PROTOCOL:
-        return datagram.source, datagram.destination, ip_id, datagram.payload, False
-    inner = ipv4.unwrap_udp(datagram)
-    if inner is None or guided.read(inner.payload).fault:
-        return None
-    return datagram.source, datagram.destination, ip_id, inner.payload, True
+    return Frame(
+        packet.number,
+        packet.interface.number,
+        packet.time_ns // _US,
+        ip.source,
+        ip.destination,
+        ip.identification,
+        guided.read(payload),
+        missing > 0,
+        min(captured, len(payload)),
+        udp,
+    )
 
 
 def conversations(frames: Iterable[Frame]) -> list[Conversation]:

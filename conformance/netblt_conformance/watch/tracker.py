@@ -9,8 +9,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from netblt_conformance.packets.ip_layer import ip_packet
 from netblt_conformance.packets.ipv4 import NETBLT_PROTOCOL, UDP_HEADER_BYTES, UDP_PROTOCOL, internet_checksum
-from netblt_conformance.packets.link_layer import ip_header_at
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, DATA_TYPES, HEADER_BYTES, Type
 
 _HEADER = struct.Struct(">HBBHHH")
@@ -70,24 +70,12 @@ class Flow:
 
 def payload(frame: bytes, link_type: int) -> tuple[str, str, bool, bytes] | None:
     """Source, destination, whether in UDP, and the payload that may hold NETBLT packets."""
-    at = ip_header_at(link_type, frame)
-    packet = frame[at:] if at >= 0 else b""
-    version = packet[0] >> 4 if packet else 0
-    if version == 4 and len(packet) >= 20:
-        begin, protocol = (packet[0] & 15) * 4, packet[9]
-        addresses, end = (packet[12:16], packet[16:20]), int.from_bytes(packet[2:4], "big")
-    elif version == 6 and len(packet) >= 40:
-        begin, protocol = 40, packet[6]
-        addresses, end = (packet[8:24], packet[24:40]), 40 + int.from_bytes(packet[4:6], "big")
-    else:
+    ip = ip_packet(link_type, frame, len(frame))
+    if ip is None or ip.later_fragment or ip.protocol not in (NETBLT_PROTOCOL, UDP_PROTOCOL):
         return None
-    if protocol not in (NETBLT_PROTOCOL, UDP_PROTOCOL):
-        return None
-    udp = protocol == UDP_PROTOCOL
-    begin += UDP_HEADER_BYTES if udp else 0
-    source, destination = (str(ipaddress.ip_address(address)) for address in addresses)
-    # Length 0: a datagram larger than IP can say, as segmentation offload makes them.
-    return source, destination, udp, packet[begin : end if end > begin else None]
+    udp = ip.protocol == UDP_PROTOCOL
+    source, destination = (str(ipaddress.ip_address(address)) for address in (ip.source, ip.destination))
+    return source, destination, udp, frame[ip.begin + (UDP_HEADER_BYTES if udp else 0) : ip.end]
 
 
 def packets(data: bytes, udp: bool) -> Iterator[tuple[Type, int, int, int]]:

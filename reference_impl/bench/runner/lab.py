@@ -108,13 +108,13 @@ class PathLab(Lab):
         """`traffic` tells flakeway what to maltreat: ["--all-ip"] or ["--udp-port", "9980"]."""
         super().__init__()
         try:
-            self._middle = self._namespace()
+            self.middle = self._namespace()
             for side, namespace, address in (("left", self.a, A), ("right", self.b, B)):
                 self._ip(
-                    self._middle,
+                    self.middle,
                     f"link add {side} mtu {MTU_BYTES} type veth peer name eth0 mtu {MTU_BYTES} netns {namespace}",
                 )
-                self._ip(self._middle, f"link set {side} addrgenmode none up")
+                self._ip(self.middle, f"link set {side} addrgenmode none up")
                 self._address(namespace, address)
                 run([sys.executable, Path(__file__).with_name("offload.py"), "eth0"], namespace=namespace)
             argv: list[str | Path] = [
@@ -127,6 +127,7 @@ class PathLab(Lab):
                 *traffic,
                 *path.options(seed),
             ]
+            self._argv = argv
             self.relay = self._start(argv)
         except BaseException:
             self._stack.close()
@@ -135,7 +136,7 @@ class PathLab(Lab):
     def _start(self, argv: list[str | Path]) -> Program:
         """Real-time priority keeps delays exact on a busy machine; where that is not allowed, without."""
         for realtime in (True, False):
-            relay = self._stack.enter_context(Program(argv, namespace=self._middle, realtime=realtime))
+            relay = self._stack.enter_context(Program(argv, namespace=self.middle, realtime=realtime))
             until = time.monotonic() + 5
             while time.monotonic() < until and relay.running():
                 if "flakeway: ready" in relay.peek():
@@ -146,9 +147,35 @@ class PathLab(Lab):
 
     def sent_by_a(self) -> int:
         """Bytes of IP packets that host a has put on the line."""
-        (link,) = json.loads(run(["ip", "-s", "-j", "link", "show", "dev", "left"], namespace=self._middle))
+        (link,) = json.loads(run(["ip", "-s", "-j", "link", "show", "dev", "left"], namespace=self.middle))
         received = link["stats64"]["rx"]
         return int(received["bytes"]) - ETHERNET_HEADER_BYTES * int(received["packets"])
+
+    def wire_bytes(self) -> int:
+        """Bytes of IP packets that both hosts have put on the line. Cheap: may be asked often."""
+        total = 0
+        for line in Path(f"/proc/{self.middle}/net/dev").read_text().splitlines():
+            interface, _, figures = line.partition(":")
+            if interface.strip() in ("left", "right"):
+                received_bytes, packets = figures.split()[:2]
+                total += int(received_bytes) - ETHERNET_HEADER_BYTES * int(packets)
+        return total
+
+    def keep_neighbours(self) -> None:
+        """The hosts keep each other's Ethernet addresses: an outage is then one beyond the next hop, as it mostly is,
+        and no host notices that the line is down."""
+        addresses = {}
+        for namespace in (self.a, self.b):
+            (link,) = json.loads(run(["ip", "-j", "link", "show", "dev", "eth0"], namespace=namespace))
+            addresses[namespace] = link["address"]
+        for namespace, peer, address in ((self.a, self.b, B), (self.b, self.a, A)):
+            self._ip(namespace, f"neighbour replace {address} lladdr {addresses[peer]} dev eth0 nud permanent")
+
+    def interrupt(self, seconds: float) -> None:
+        """Nothing passes for so long; what was on its way is lost."""
+        self.relay.end()
+        time.sleep(seconds)
+        self.relay = self._start(self._argv)
 
     def dropped_by_own_queue(self) -> tuple[int, int]:
         """Ends the relay: packets of host a that found the queue full, and all that it sent."""

@@ -148,9 +148,11 @@ static netblt_time next(void *context)
     netblt_time now = netblt_clock_now();
     netblt_time progress_at = serve_watch_progress(server, now);
     netblt_time rest_at = serve_report_rest(server, now);
+    netblt_time objects_at = serve_report_progress(server, now);
+    netblt_time first_at = progress_at < rest_at ? progress_at : rest_at;
     if (server->net.interrupts.count > 0 && LIST_EMPTY(&server->validated) && LIST_EMPTY(&server->unvalidated))
         return STATION_OVER;
-    return progress_at < rest_at ? progress_at : rest_at;
+    return first_at < objects_at ? first_at : objects_at;
 }
 
 /* ---- setting up ------------------------------------------------------------------------------------------------- */

@@ -47,6 +47,7 @@ typedef struct served {
     uint64_t first_bytes;    /* that they may take before the peer is validated */
     uint64_t progress;       /* see serve_places.c */
     netblt_time progress_at; /* when it last grew, as far as is known */
+    progress_meter meter;    /* of --json-progress */
 } served;
 
 typedef LIST_HEAD(served_list, served) served_list;
@@ -74,6 +75,7 @@ struct serve {
     unsigned refusals;      /* reported since */
     unsigned unreported;    /* refused or never validated, and not reported one by one */
     netblt_time summary_at; /* when these are */
+    netblt_time objects_at; /* when --json-progress is due; 0 = not yet known */
     bool output_failed;     /* stdout takes no more, which was told */
 };
 
@@ -117,5 +119,8 @@ void serve_report(serve *server, served *one);
 void serve_report_refusal(serve *server, served *one, const char *reason);
 /* From time to time: how many were not reported one by one. The moment at which to come again. */
 netblt_time serve_report_rest(serve *server, netblt_time now);
+/* With --json-progress, each second: an object for each transfer of a validated peer. The moment at which to come
+ * again; NEVER while there is no transfer. */
+netblt_time serve_report_progress(serve *server, netblt_time now);
 
 #endif

@@ -101,6 +101,33 @@ static void report_end(serve *server, served *one)
         report_error("%s %s %s: %s", one->printable, direction(end.role), one->peer, end.reason);
 }
 
+/* The first interval begins when the connection opens, so it may be shorter than a second. */
+static void print_progress(serve *server, served *one, netblt_time now)
+{
+    progress_view view = transfer_progress(&one->work);
+    progress_interval interval;
+    if (one->meter.sampled_at == 0)
+        (void)progress_measure(&one->meter, 0, one->work.info.stats.opened_at);
+    interval = progress_measure(&one->meter, view.bytes, now);
+    served_describe(one);
+    view.peer = one->peer;
+    note_output(server, report_object(progress_object(&view, &one->meter, &interval)));
+}
+
+netblt_time serve_report_progress(serve *server, netblt_time now)
+{
+    served *one;
+    if (!server->given->json_progress || LIST_EMPTY(&server->validated))
+        return NETBLT_TIME_NEVER;
+    if (now < server->objects_at)
+        return server->objects_at;
+    LIST_FOREACH(one, &server->validated, place)
+        if (one->work.opened && !one->work.finished && report_has_room())
+            print_progress(server, one, now);
+    server->objects_at = report_progress_due(server->objects_at, now);
+    return server->objects_at;
+}
+
 void serve_report(serve *server, served *one)
 {
     if (one->refused)

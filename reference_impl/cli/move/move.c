@@ -86,16 +86,12 @@ static int start_passive(move *all)
 static void show_progress(move *all)
 {
     transfer *work = all->place.current;
-    progress_view view = {.name = last_part(work->name)};
     netblt_time now = netblt_clock_now();
+    progress_view view;
     if (work->connection == NULL || !work->opened || now < report_progress_next())
         return;
-    if (!work->finished)
-        netblt_get_info(work->connection, &work->info);
-    view.bytes = work->info.stats.payload_bytes;
-    view.total = work->info.negotiated.transfer_size;
-    view.resent = work->from != NULL ? work->info.stats.data_packets_retransmitted : work->info.stats.resends_sent;
-    view.resent_word = work->from != NULL ? "resent" : "RESENDs";
+    view = transfer_progress(work);
+    view.name = last_part(work->name);
     report_progress(&view, now);
 }
 

@@ -170,6 +170,11 @@ static void explain(const char *word, netblt_failure *failure)
                 word);
 }
 
+static bool is_shown(enum option_kind kind)
+{
+    return kind == OPTION_SHOW_HELP || kind == OPTION_SHOW_VERSION || kind == OPTION_SHOW_OPTIONS;
+}
+
 static error_t read_one(int key, char *text, struct argp_state *state)
 {
     struct reading *read = state->input;
@@ -183,7 +188,7 @@ static error_t read_one(int key, char *text, struct argp_state *state)
     if (entry == NULL)
         return ARGP_ERR_UNKNOWN;
     read->seen[entry - option_table] = true;
-    if (entry->kind == OPTION_SHOW_HELP || entry->kind == OPTION_SHOW_VERSION)
+    if (is_shown(entry->kind))
         read->shown = entry;
     else if (read->shown == NULL && set_option(read->parsed, entry, text, read->failure) != 0)
         return EINVAL;
@@ -251,13 +256,15 @@ enum options_result options_parse(int argc, char **argv, options *parsed, netblt
     const struct argp all = {.options = view, .parser = read_one};
     set_defaults(parsed);
     for (int i = 1; i < argc; i++)
-        parsed->json = parsed->json || strcmp(argv[i], "--json") == 0;
+        parsed->json = parsed->json || strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--json-progress") == 0;
     make_argp_view(COMMANDS, view);
     if (argp_parse(&all, argc, argv, ARGP_SILENT, NULL, &read) != 0)
         return OPTIONS_WRONG;
     if (read.shown != NULL) {
         if (read.shown->kind == OPTION_SHOW_VERSION)
             puts("netblt " NETBLT_VERSION_TEXT);
+        else if (read.shown->kind == OPTION_SHOW_OPTIONS)
+            (void)option_list_print(stdout); /* what is wrong with stdout shows at the end */
         else
             show_help(option_words_command(read.words, read.count));
         return OPTIONS_SHOWN;

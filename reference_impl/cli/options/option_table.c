@@ -118,6 +118,8 @@ const option_entry option_table[] = {
          "memory that the data of all transfers come from or go to (default 64M)"),
     NUMBER("count", "N", count, UINT64_MAX, 1, 1000000000, PERF,
            "with --passive: serve so many transfers and exit (default: until interrupted)"),
+    NUMBER("interval", "S", interval_s, 0, 1, DAY_S, PERF,
+           "a line each S seconds while data move (default: 1 on a terminal, else none)"),
     TITLE(ALL, "Rights:"),
     TEXT("user", "NAME[:GROUP]", user, ALL, "started as root: become this user when the sockets are open"),
     CHOICE("sandbox", "auto|require|off", "auto|require|off", sandbox, 0, ALL,
@@ -125,12 +127,15 @@ const option_entry option_table[] = {
            "all"),
     TITLE(ALL, "Output:"),
     FLAG("json", json, true, ALL, "the summary as JSON on stdout"),
+    FLAG("json-progress", json_progress, true, FILES | LISTEN,
+         "--json, and an object on stdout each second while data move"),
     FLAG("quiet", quiet, true, ALL, "errors only"),
     TEXT("pcap", "FILE", pcap_file, ALL, "write the packets sent and received for Wireshark"),
     TEXT("qlog", "FILE", qlog_file, ALL,
          "write a log of packets, timers, states and rate decisions, as JSON text sequences"),
     SHOW("help", OPTION_SHOW_HELP, "show this help"),
     SHOW("version", OPTION_SHOW_VERSION, "show the program's version"),
+    SHOW("describe-options", OPTION_SHOW_OPTIONS, NULL),
 };
 
 const size_t option_table_count = sizeof option_table / sizeof *option_table;

@@ -3,6 +3,8 @@
 #ifndef NETBLT_CLI_OPTION_TABLE_H
 #define NETBLT_CLI_OPTION_TABLE_H
 
+#include <stdio.h>
+
 #include "cli/options/options.h"
 
 #define FOR(command) (1u << (command))
@@ -17,8 +19,9 @@ enum option_kind {
     OPTION_CHOICE,       /* an enum: the first of `choices` stands for `min`, the next for min + 1 ... */
     OPTION_TEXT,         /* const char *, not empty */
     OPTION_CALL,         /* `set` */
-    OPTION_SHOW_HELP,    /* the two that end it all */
+    OPTION_SHOW_HELP,    /* the three that end it all */
     OPTION_SHOW_VERSION, /* ... */
+    OPTION_SHOW_OPTIONS, /* ... */
 };
 
 typedef struct option_entry {
@@ -48,6 +51,10 @@ int option_set_client_string(options *parsed, const char *text, netblt_failure *
 int option_add_allow(options *parsed, const char *text, netblt_failure *failure);
 /* NETBLT numbers buffers within one connection only: there is nothing to resume from. */
 int option_refuse_resume(options *parsed, const char *text, netblt_failure *failure);
+
+/* ---- option_list.c */
+/* Prints commands and options as one JSON object (tools/completion/completion.py). 0, or -1 when that failed. */
+int option_list_print(FILE *to);
 
 /* ---- option_words.c: the words of a command line that are no options, and what fits together */
 /* COMMANDS when the first word is none. */

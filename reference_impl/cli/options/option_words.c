@@ -121,6 +121,8 @@ static int check_perf(const options *parsed, netblt_failure *failure)
                             parsed->repeat.given || parsed->parallel.given))
         return wrong(failure, "--size, --time, --reverse, --repeat and --parallel belong to the active end: leave "
                               "them out with --passive");
+    if (parsed->json && parsed->interval_s.given)
+        return wrong(failure, "--interval prints lines and --json has intervals: leave one of them out");
     if (!parsed->passive && parsed->count.given)
         return wrong(failure, "--count is for --passive; use --repeat");
     return 0;
@@ -132,8 +134,11 @@ int option_words_check(options *parsed, netblt_failure *failure)
     parsed->profile = profiles[parsed->profile_named];
     if (parsed->sync == SYNC_DEFAULT)
         parsed->sync = parsed->command == COMMAND_LISTEN ? SYNC_ALWAYS : SYNC_NEVER;
+    parsed->json = parsed->json || parsed->json_progress;
     if (parsed->json && parsed->command == COMMAND_RECV && strcmp(parsed->file, "-") == 0)
-        return wrong(failure, "--json and FILE - both want stdout: name a file, or leave out --json");
+        return wrong(failure, parsed->json_progress
+                                  ? "--json-progress and FILE - both want stdout: name a file, or leave it out"
+                                  : "--json and FILE - both want stdout: name a file, or leave out --json");
     if (parsed->udp_port.given && parsed->encap == NETBLT_ENCAP_IP)
         return wrong(failure, "--udp-port needs --encap udp");
     if (parsed->transmit == TRANSMIT_AF_PACKET && parsed->encap != NETBLT_ENCAP_IP)

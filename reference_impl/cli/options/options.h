@@ -104,6 +104,7 @@ typedef struct options {
     enum sync_choice sync;
     const char *client_string; /* NULL when not given */
     bool json;
+    bool json_progress;
     bool quiet;
     const char *pcap_file; /* NULL: none */
     const char *qlog_file;
@@ -129,6 +130,7 @@ typedef struct options {
     optional_number parallel;
     optional_number working_set;
     optional_number count;
+    optional_number interval_s;
 } options;
 
 /* What commands are called. */

@@ -132,8 +132,11 @@ static int start_active(perf *all)
         return -1;
     if (all->net.interrupts.leave || all->net.interrupts.count > 0) /* meanwhile, by the network or a signal */
         return 0;
-    if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0 ||
-        perf_make_memory(all, memory, active_memory_bytes(all)) != 0)
+    if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
+        return -1;
+    if (all->given->role == NETBLT_RECEIVER && !all->given->buffer_size.given && !all->given->max_buffers.given)
+        parameters_limit_unpaced(netblt_link_receive_buffer_bytes(all->net.link), &all->params);
+    if (perf_make_memory(all, memory, active_memory_bytes(all)) != 0)
         return -1;
     all->began_at = netblt_clock_now();
     all->ends_at = all->began_at + all->given->time_s.value * 1000000;
@@ -195,6 +198,8 @@ static void accept_run(void *context, const netblt_request *request, netblt_answ
     }
     parameters_limit(all->given, run->work.role, &request->path, run->stop_at == 0 ? run->size : 0, &answer->limits);
     parameters_limit_memory(all->given->working_set.value, &answer->limits);
+    if (run->work.role == NETBLT_RECEIVER)
+        parameters_limit_unpaced(netblt_link_receive_buffer_bytes(all->net.link), &answer->limits);
     answer->client = &all->client;
     answer->context = run;
     answer->options = station_connection_options(&all->net, true);
@@ -250,10 +255,8 @@ static bool are_closed(const perf *all, bool only_validated)
     return true;
 }
 
-static netblt_time next(void *context)
+static netblt_time next_of_transfers(perf *all, netblt_time now)
 {
-    perf *all = context;
-    netblt_time now = netblt_clock_now();
     if (!all->given->passive || all->net.interrupts.count > 0)
         return are_closed(all, false) ? STATION_OVER : NETBLT_TIME_NEVER;
     if (all->ended < all->given->count.value)
@@ -263,6 +266,15 @@ static netblt_time next(void *context)
     if (now < all->linger_until)
         return all->linger_until;
     return are_closed(all, true) ? STATION_OVER : NETBLT_TIME_NEVER;
+}
+
+static netblt_time next(void *context)
+{
+    perf *all = context;
+    netblt_time now = netblt_clock_now();
+    netblt_time line_at = perf_lines_show(all, now);
+    netblt_time next_at = next_of_transfers(all, now);
+    return next_at < line_at ? next_at : line_at; /* STATION_OVER is the least of all times */
 }
 
 static enum interruption interrupted(void *context, bool again)

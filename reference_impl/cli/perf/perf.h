@@ -13,6 +13,7 @@
  * perf_run.c     the list of transfers, and their memory
  * perf_client.c  the core's client: one transfer, data or its figures
  * perf_report.c  tables and JSON
+ * perf_lines.c   lines at regular intervals while data move
  * perf_words.c   what the two ends say to one another
  * stopwatch.c    steady-state throughput */
 
@@ -66,6 +67,8 @@ typedef struct perf_run {
     perf_pace pace;       /* of a sender */
     perf_figures own;     /* what this end knows, once finished */
     perf_figures others;  /* what the other end told; .known */
+    uint64_t lined_bytes; /* these two: as of the last line of --interval */
+    uint64_t lined_repeated;
 
     /* figures */
     struct perf_run *about;            /* the transfer that they are of */
@@ -74,6 +77,20 @@ typedef struct perf_run {
     char text[PERF_FIGURES_BYTES + 1]; /* what does not come is NUL */
     uint32_t text_bytes;
 } perf_run;
+
+/* The lines of --interval: what all transfers together moved since the line before. */
+typedef struct perf_lines {
+    netblt_time every_us; /* 0: no lines */
+    bool running;         /* a transfer is under way */
+    bool sends;           /* which of these two figures there are to show */
+    bool receives;
+    netblt_time origin;  /* the zero of their time */
+    netblt_time from;    /* where the next line begins */
+    netblt_time next_at; /* when it ends */
+    uint64_t bytes;
+    uint64_t retransmitted;
+    uint64_t resends;
+} perf_lines;
 
 typedef struct perf {
     const options *given;
@@ -91,6 +108,8 @@ typedef struct perf {
     uint64_t served;          /* passive: data transfers of validated peers */
     uint64_t ended;           /* data transfers reported */
     enum exit_code code;
+    perf_lines lines;
+    bool has_head;     /* the head of the table is above the next row */
     json_t *transfers; /* --json of the active end: all so far; else NULL */
     struct perf_totals {
         uint64_t bytes;
@@ -124,6 +143,13 @@ double perf_cpu_s(void);
 netblt_client perf_client(void); /* its context is the perf_run */
 /* netblt_tap_fn that feeds the stopwatches; the context is the perf. */
 void perf_watch(void *context, const netblt_passing *passing);
+
+/* ---- perf_lines.c */
+void perf_lines_begin(perf *all);
+/* Prints the line that is due. When to come again; NEVER while no transfer is under way. */
+netblt_time perf_lines_show(perf *all, netblt_time now);
+/* A transfer is over and about to be reported: after the last one, a line for the rest of the interval. */
+void perf_lines_end_run(perf *all, perf_run *run);
 
 /* ---- perf_report.c */
 void perf_report_begin(perf *all);

@@ -61,6 +61,12 @@ static const char *count_text(bool known, uint64_t value, char text[24])
     return text;
 }
 
+static void print_head(perf *all)
+{
+    puts(TABLE_HEAD);
+    all->has_head = true;
+}
+
 static void print_row(const perf_run *run, const struct row *row)
 {
     const netblt_params *params = &run->work.info.negotiated;
@@ -128,10 +134,11 @@ static void add_up(perf *all, const perf_run *run, const struct row *row, const 
 
 void perf_report_begin(perf *all)
 {
+    perf_lines_begin(all);
     if (all->given->json && !all->given->passive)
         all->transfers = json_array();
-    else if (!all->given->json && (!all->given->quiet || !all->given->passive))
-        puts(TABLE_HEAD);
+    else if (!all->given->json && (!all->given->quiet || !all->given->passive) && all->lines.every_us == 0)
+        print_head(all);
     (void)report_flush(); /* what is wrong with stdout shows at the end */
 }
 
@@ -140,18 +147,22 @@ void perf_report_run(perf *all, perf_run *run)
     summary end;
     enum exit_code code = transfer_judge(&run->work, &end);
     struct row row = make_row(run, &end);
+    perf_lines_end_run(all, run);
     run->reported = true;
     add_up(all, run, &row, &end);
     if (code != EXIT_CODE_DONE && all->code == EXIT_CODE_DONE && !all->given->passive)
         all->code = code;
     if (code != EXIT_CODE_DONE)
         report_error("%s", end.reason);
-    if (all->transfers != NULL)
+    if (all->transfers != NULL) {
         json_array_append_new(all->transfers, transfer_object(run, &row, &end));
-    else if (all->given->json)
+    } else if (all->given->json) {
         report_object(transfer_object(run, &row, &end));
-    else if (run->work.opened && !(all->given->quiet && all->given->passive))
+    } else if (run->work.opened && !(all->given->quiet && all->given->passive)) {
+        if (!all->has_head)
+            print_head(all);
         print_row(run, &row);
+    }
 }
 
 static json_t *totals_object(const perf *all)

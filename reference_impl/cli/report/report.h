@@ -7,6 +7,7 @@
 #include <netblt/types.h>
 
 #include "cli/options/options.h"
+#include "cli/report/progress.h"
 #include "cli/report/text.h"
 
 /* What the program's exit code means; documented in docs/netblt.md. */
@@ -34,19 +35,19 @@ bool report_object(json_t *object);
  * happens now. */
 bool report_flush(void);
 
-/* The state of a transfer, for people. */
-typedef struct progress_view {
-    const char *name;
-    uint64_t bytes;
-    uint64_t total;  /* 0 = not known */
-    uint64_t resent; /* packets sent again (sender) or asked for again (receiver) */
-    const char *resent_word;
-} progress_view;
+/* ---- progress: a line that is drawn over, on a terminal, and with --json-progress an object each second */
 
-/* When to draw next; NEVER when nothing is shown: stderr is no terminal, or --quiet. */
+/* When to call report_progress() next; NEVER when nothing is shown. */
 netblt_time report_progress_next(void);
-/* Draws if it is time. */
+/* Shows what is due, of the one transfer of this process. */
 void report_progress(const progress_view *view, netblt_time now);
 void report_progress_clear(void);
+
+/* ---- the same for a command with many transfers, which keeps a progress_meter for each */
+
+/* When the next object is due after one that was due at `due` (0: none yet): a second later, and never at once. */
+netblt_time report_progress_due(netblt_time due, netblt_time now);
+/* Whether stdout takes an object without waiting for a reader: progress is left out rather than let transfers wait. */
+bool report_has_room(void);
 
 #endif

@@ -17,6 +17,7 @@
 #include "cli/perf/stopwatch.h"
 #include "cli/report/text.h"
 #include "cli/transfer/parameters.h"
+#include "cli/transfer/path_sizes.h"
 #include "cli/tree/beneath.h"
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
@@ -215,6 +216,24 @@ static void three_products_and_two_buffers_are_under_way(void)
     }
 }
 
+static void an_unpaced_receiver_takes_what_its_socket_holds(void)
+{
+    const netblt_params wanted = {.packet_size = 1448, .buffer_size = 200 * 1448, .max_buffers = 27};
+    netblt_params limits = wanted;
+    parameters_limit_unpaced(8 << 20, &limits);
+    CHECK(limits.buffer_size == wanted.buffer_size && limits.max_buffers == wanted.max_buffers);
+    parameters_limit_unpaced(400000, &limits);
+    CHECK(limits.buffer_size == 45 * 1448); /* the most whole packets in 64 KiB */
+    CHECK(limits.max_buffers == 6);
+    limits = wanted;
+    limits.burst_interval_ms = 1; /* paced: the rate holds the sender back */
+    parameters_limit_unpaced(400000, &limits);
+    CHECK(limits.buffer_size == wanted.buffer_size && limits.max_buffers == wanted.max_buffers);
+    limits = (netblt_params){.packet_size = 9000, .buffer_size = 1000, .max_buffers = 10};
+    parameters_limit_unpaced(500, &limits); /* less than one packet: one buffer */
+    CHECK(limits.buffer_size == 500 && limits.max_buffers == 1);
+}
+
 static void bursts_come_close_to_the_rate_from_below(void)
 {
     /* NOLINTNEXTLINE(cert-flp30-c,clang-analyzer-security.FloatLoopCounter) */
@@ -386,6 +405,7 @@ int main(void)
     beneath_walk_always(true);
     names_lead_nowhere_else(false);
     three_products_and_two_buffers_are_under_way();
+    an_unpaced_receiver_takes_what_its_socket_holds();
     bursts_come_close_to_the_rate_from_below();
     far_paths_get_intervals_that_forgive_a_late_host();
     slow_paths_get_one_packet_at_a_time();

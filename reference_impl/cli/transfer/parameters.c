@@ -2,6 +2,8 @@
 /* What this end proposes, and to what it restricts a proposal. */
 #include "cli/transfer/parameters.h"
 
+#include "cli/transfer/path_sizes.h"
+
 #include <stdio.h>
 
 /* RFC 998 wants DATA packets to be multiples of 4 bytes (WIRE-05): then no padding is needed but in the last one. */
@@ -10,15 +12,10 @@
 #define MTU_USED_MAX_BYTES 9000
 /* Without a route Ethernet's size is the best guess. */
 #define MTU_GUESS_BYTES 1500
-/* Without --path: 100 Mb/s by satellite, or 1 Gb/s across a continent. 23 MB for a transfer are nothing today. */
-static const path_hint path_assumed = {.bits_per_second = 1e9, .round_trip_s = 0.06};
-/* Unpaced, the buffers under way are all that holds a sender back: 1 MiB fits into any receiving socket. */
-static const path_hint path_unpaced = {.bits_per_second = 1e9, .round_trip_s = 0.0023};
-/* What the automatic rate begins with when the path is not known: 4.7 Mb/s with 1456-byte packets. A link of 1 Mb/s
- * loses one buffer's worth of it, one of 10 Gb/s is reached in less than a second; eight packets in a row make trains.
- */
-#define AUTO_BURST_PACKETS 8
-#define AUTO_BURST_INTERVAL_MS 20
+/* Unpaced, the buffers under way are all that holds a sender back. With 1 MiB of them it spends half of its time
+ * waiting for OKs; 6.7 MB still fit into the socket of a receiver that may have the 8 MiB that it asks for
+ * (io/link_options.c). One that may not restricts them (parameters_limit_unpaced()). */
+static const path_hint path_unpaced = {.bits_per_second = 1e9, .round_trip_s = 0.016};
 /* Of a rate that the user says: what he says may be too much, and the start tries the double. */
 #define AUTO_START_SHARE 0.5
 /* One half of a fixed rate without the other: 16 packets in 2 ms are 93 Mb/s, moderate for a local network. */
@@ -30,88 +27,6 @@ static const path_hint path_unpaced = {.bits_per_second = 1e9, .round_trip_s = 0
 /* First buffers of all unvalidated peers. */
 #define FIRST_BUFFERS_BYTES (UINT64_C(1) << 28)
 #define SMALL_BUFFER_BYTES (UINT64_C(1) << 18)
-/* The RESEND count has 16 bits (AMB-17). */
-#define BUFFER_PACKETS_MAX 65535u
-
-#define BUFFER_MIN_BYTES (64 * 1024)
-#define BUFFER_MAX_BYTES (256 * 1024)
-/* So many buffers in a round trip bring so many OKs in it, and each OK may change the rate. */
-#define BUFFERS_PER_ROUND_TRIP 8
-/* More than so many in a round trip do not help: their GOs, OKs and RESENDs share one CONTROL packet until they are
- * acknowledged (AMB-33). */
-#define BUFFERS_PER_ROUND_TRIP_MAX 40
-#define PRODUCTS_UNDER_WAY 3
-#define BUFFERS_MORE 2
-
-/* Smaller bursts waste wake-ups; larger ones overflow queues. */
-#define BURST_PACKETS_MIN 4
-#define BURST_INTERVAL_MAX_MS 20
-#define RATE_ERROR_GOOD 0.01
-/* A late burst is forgiven by a quarter of its interval, but no more than 1 ms: longer intervals forgive more up to
- * this one. Not where it would be much of the round trip, which repairs wait for, nor a flood for the queues on the
- * way. */
-#define FORGIVING_INTERVAL_MS 4
-#define INTERVALS_PER_ROUND_TRIP_MIN 8
-#define FORGIVING_BURST_MAX_PACKETS 100
-
-/* ---- buffers and bursts for a path ---------------------------------------------------------------------------------
- */
-
-path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size)
-{
-    double product = path->bits_per_second * path->round_trip_s / 8;
-    double target = product / BUFFERS_PER_ROUND_TRIP;
-    double least_for_control = product / BUFFERS_PER_ROUND_TRIP_MAX;
-    double most = least_for_control > BUFFER_MAX_BYTES ? least_for_control : BUFFER_MAX_BYTES;
-    uint32_t bytes;
-    uint32_t packets;
-    double count;
-    if (most > (double)BUFFER_PACKETS_MAX * packet_size)
-        most = (double)BUFFER_PACKETS_MAX * packet_size;
-    bytes = target < BUFFER_MIN_BYTES ? BUFFER_MIN_BYTES : target > most ? (uint32_t)most : (uint32_t)target;
-    packets = bytes / packet_size == 0 ? 1 : bytes / packet_size;
-    bytes = packets * packet_size;
-    count = product * PRODUCTS_UNDER_WAY / bytes + 1 + BUFFERS_MORE; /* + 1: rounded up */
-    if (count * bytes > BUFFER_MEMORY_MAX_BYTES)
-        count = (double)BUFFER_MEMORY_MAX_BYTES / bytes;
-    return (path_buffers){.buffer_size = bytes, .max_buffers = count > 65535 ? 65535 : (uint16_t)count};
-}
-
-/* Packets that fit into `interval_ms`. */
-static double packets_in(const path_hint *path, uint32_t wire_bytes, unsigned interval_ms)
-{
-    return path->bits_per_second / 8 * interval_ms / 1e3 / wire_bytes;
-}
-
-static unsigned shortest_interval_ms(const path_hint *path, uint32_t wire_bytes)
-{
-    bool often = path->round_trip_s * 1e3 >= FORGIVING_INTERVAL_MS * INTERVALS_PER_ROUND_TRIP_MIN;
-    bool small = packets_in(path, wire_bytes, FORGIVING_INTERVAL_MS) <= FORGIVING_BURST_MAX_PACKETS;
-    return often && small ? FORGIVING_INTERVAL_MS : 1;
-}
-
-path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes)
-{
-    path_bursts best = {.size = 1, .interval_ms = 0};
-    double best_error = 2;
-    for (unsigned interval = shortest_interval_ms(path, wire_bytes); interval <= BURST_INTERVAL_MAX_MS; interval++) {
-        double exact = packets_in(path, wire_bytes, interval);
-        double whole = exact >= 65535 ? 65535 : (double)(uint32_t)exact;
-        double error = whole < 1 ? 2 : 1 - whole / exact;
-        if (error < best_error) {
-            best = (path_bursts){.size = (uint16_t)whole, .interval_ms = (uint16_t)interval};
-            best_error = error;
-        }
-        if (whole >= BURST_PACKETS_MIN && best_error < RATE_ERROR_GOOD)
-            break;
-    }
-    if (best.interval_ms == 0) { /* slower than one packet in the longest interval: one packet, as often as it fits */
-        double interval = 1 / packets_in(path, wire_bytes, 1) + 1;
-        best.interval_ms = interval > 65535 ? 65535 : (uint16_t)interval;
-    }
-    return best;
-}
-
 /* ---- packets -------------------------------------------------------------------------------------------------------
  */
 
@@ -157,7 +72,7 @@ static path_hint measured_path(const options *given, double round_trip_s, const 
     path_hint path = {.given = true, .round_trip_s = round_trip_s};
     double least;
     if (round_trip_s <= 0)
-        path.round_trip_s = path_assumed.round_trip_s;
+        path.round_trip_s = path_sizes_assumed.round_trip_s;
     if (given->path.bits_per_second > 0) {
         path.bits_per_second = given->path.bits_per_second;
     } else if (given->rate == NETBLT_RATE_FIXED && params->burst_interval_ms > 0) {
@@ -165,7 +80,7 @@ static path_hint measured_path(const options *given, double round_trip_s, const 
             8e3 * params->burst_size * packet_on_wire_bytes(params, overhead_bytes) / params->burst_interval_ms;
     } else {
         least = otherwise->bits_per_second * otherwise->round_trip_s / path.round_trip_s;
-        path.bits_per_second = path_assumed.bits_per_second > least ? path_assumed.bits_per_second : least;
+        path.bits_per_second = path_sizes_assumed.bits_per_second > least ? path_sizes_assumed.bits_per_second : least;
     }
     return path;
 }
@@ -175,7 +90,7 @@ static path_hint measured_path(const options *given, double round_trip_s, const 
 static path_hint expected_path(const options *given, const station *net, const netblt_params *params)
 {
     bool unpaced = given->burst_interval_ms.given && given->burst_interval_ms.value == 0;
-    const path_hint *otherwise = unpaced ? &path_unpaced : &path_assumed;
+    const path_hint *otherwise = unpaced ? &path_unpaced : &path_sizes_assumed;
     path_hint path = given->path.given ? given->path : *otherwise;
     if (given->path.measure)
         path = measured_path(given, net->round_trip_s, otherwise, params, overhead_to_peer(net));
@@ -211,7 +126,7 @@ static void propose_bursts(const options *given, size_t overhead_bytes, netblt_p
         bursts = given->rate == NETBLT_RATE_AUTO ? first_bursts(&given->path, wire_bytes)
                                                  : path_sizes_bursts(&given->path, wire_bytes);
     else if (given->rate == NETBLT_RATE_AUTO)
-        bursts = (path_bursts){.size = AUTO_BURST_PACKETS, .interval_ms = AUTO_BURST_INTERVAL_MS};
+        bursts = path_sizes_first_bursts;
     params->burst_size = (uint16_t)options_number_or(given->burst_size, bursts.size);
     params->burst_interval_ms = (uint16_t)options_number_or(given->burst_interval_ms, bursts.interval_ms);
 }
@@ -224,11 +139,11 @@ static int check_sizes(const options *given, const station *net, const netblt_pa
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "--packet-size %u: the route to %s carries packets of %u bytes; give at most %u",
                            params->packet_size, given->host, mtu, largest);
-    if (params->buffer_size > BUFFER_PACKETS_MAX * params->packet_size)
+    if (params->buffer_size > PATH_BUFFER_PACKETS_MAX * params->packet_size)
         return netblt_fail(
             failure, NETBLT_FAILURE_LOCAL,
             "--buffer-size %u: a buffer has at most 65535 packets, which is %u bytes with %u-byte packets",
-            params->buffer_size, BUFFER_PACKETS_MAX * params->packet_size, params->packet_size);
+            params->buffer_size, PATH_BUFFER_PACKETS_MAX * params->packet_size, params->packet_size);
     if ((uint64_t)params->buffer_size * params->max_buffers > BUFFER_MEMORY_MAX_BYTES)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "%u buffers of %u bytes are more than %u bytes of memory: choose a smaller --buffer-size or "
@@ -286,6 +201,18 @@ void parameters_limit_memory(uint64_t bytes, netblt_params *limits)
     limits->buffer_size = (uint32_t)lower(limits->buffer_size, bytes);
     count = bytes / (limits->buffer_size == 0 ? 1 : limits->buffer_size);
     limits->max_buffers = (uint16_t)lower(limits->max_buffers, count == 0 ? 1 : count);
+}
+
+void parameters_limit_unpaced(size_t socket_bytes, netblt_params *limits)
+{
+    uint64_t wanted = (uint64_t)limits->buffer_size * limits->max_buffers;
+    uint64_t small = lower(limits->buffer_size, PATH_BUFFER_MIN_BYTES);
+    if (limits->burst_interval_ms != 0 || wanted <= socket_bytes)
+        return;
+    if (limits->packet_size < small)
+        small -= small % limits->packet_size;
+    limits->buffer_size = (uint32_t)small;
+    parameters_limit_memory(socket_bytes, limits);
 }
 
 void parameters_limit_first_buffer(uint64_t taken, netblt_params *limits)

@@ -14,6 +14,7 @@
 /* One file on its way, from the first packet to the last word: send and recv have one (move.c), listen has many
  * (serve.c). Parts:
  * transfer_client.c the core's client: buffers in and out
+ * transfer_progress.c how far it is
  * transfer_end.c    what came of it: result, reason, exit code, figures */
 typedef struct transfer {
     station *net;
@@ -92,6 +93,11 @@ bool transfer_is_over(const transfer *work);
 /* The first time asks the peer for an orderly end (QUIT), `again` tells it that we are gone (ABORT). False when there
  * is nobody to ask. */
 bool transfer_interrupt(transfer *work, bool again);
+
+/* ---- transfer_progress.c */
+/* How far a transfer with a connection is, with the transfer's own name. Reads the figures of the core into
+ * transfer.info. */
+progress_view transfer_progress(transfer *work);
 
 /* ---- transfer_end.c */
 /* Fills all of *end and returns the exit code. */

@@ -26,6 +26,9 @@ void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time
 /* Buffer i of the ring got its first packet since it was ACKED: tight timers for it and for all ACKED ones below
  * (TIMER-05, TIMER-06). */
 void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time now);
+/* The LDATA of buffer i arrived: nothing of it is still to come but what the network has reordered (ORDER-03). The data
+ * timer waits only for that; no RESEND yet (RESEND-07). */
+void nb_receiver_arm_at_ldata(netblt_connection *connection, size_t i, netblt_time now);
 /* Buffer i is complete: queues OK, gives it to the client. The OK that would complete the transfer waits for
  * nb_receiver_confirm() if the client wants that. */
 void nb_receiver_complete(netblt_connection *connection, size_t i, netblt_time now);

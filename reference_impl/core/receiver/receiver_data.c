@@ -173,6 +173,7 @@ static void advance(netblt_connection *connection, const struct placement *place
         nb_receiver_end_at(connection, place->buffer);
     if (connection->state == NETBLT_STATE_CLOSED)
         return;
+    bool has_holes = place->is_ldata && buffer->received < buffer->packets;
     if (buffer->packets != 0 && buffer->received == buffer->packets) {
         nb_receiver_complete(connection, place->buffer, now); /* CTRL-14 */
     } else if (buffer->state == NB_ACKED) {
@@ -181,6 +182,8 @@ static void advance(netblt_connection *connection, const struct placement *place
     } else if (buffer->state == NB_ACK_WAIT) {
         buffer->packet_since_request = true;
     }
+    if (has_holes)
+        nb_receiver_arm_at_ldata(connection, place->buffer, now);
 }
 
 void nb_receiver_on_data(netblt_connection *connection, const struct nb_packet *packet, netblt_time now)

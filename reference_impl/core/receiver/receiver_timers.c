@@ -43,12 +43,22 @@ void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time 
         packets += missing(receiver, buffer);
         if (buffer->state != NB_ACKED && buffer->state != NB_RECEIVING)
             continue; /* TIMER-06: buffers below that wait still, or for a rest, are due soon, but not now */
-        netblt_time expected = nb_transfer_time(packets, receiver->burst, &receiver->spacing);
+        /* What the sender owes of a lower buffer that it has begun it has sent before this packet (ORDER-01). */
+        bool passed = k < i && buffer->received > 0;
+        netblt_time expected = passed ? 0 : nb_transfer_time(packets, receiver->burst, &receiver->spacing);
         netblt_time at = now + nb_data_timer_tight(nb_profile_of(connection), expected);
         /* Only ever tighter: were it armed anew by every buffer that begins, it would never expire. */
         if (k == i || at < buffer->timer_at)
             arm(connection, k, at);
     }
+}
+
+void nb_receiver_arm_at_ldata(netblt_connection *connection, size_t i, netblt_time now)
+{
+    const struct nb_receive_buffer *buffer = nb_receiver_buffer(&connection->receiver, i);
+    netblt_time at = now + nb_data_timer_tight(nb_profile_of(connection), 0);
+    if (buffer->state == NB_RECEIVING && at < buffer->timer_at)
+        arm(connection, i, at);
 }
 
 /* Repairs of buffer i will precede what was expected of the buffers above it, whose timers must allow for them. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sizes of buffers and bursts for a path of known, assumed or unknown rate and round trip. */
+#ifndef NETBLT_CLI_PATH_SIZES_H
+#define NETBLT_CLI_PATH_SIZES_H
+
+#include "cli/options/options.h"
+
+#define PATH_BUFFER_MIN_BYTES (64 * 1024)
+/* The RESEND count has 16 bits (AMB-17). */
+#define PATH_BUFFER_PACKETS_MAX 65535u
+
+typedef struct path_buffers {
+    uint32_t buffer_size;
+    uint16_t max_buffers;
+} path_buffers;
+
+/* At least three bandwidth-delay products and two buffers more, in buffers of 64 to 256 KiB and whole packets: one
+ * product is on its way, one is being repaired, one waits for its OK to arrive. Where more than forty buffers of
+ * 256 KiB would be under way in each product, they are a fortieth of it, but at most 65,535 packets. */
+path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size);
+
+typedef struct path_bursts {
+    uint16_t size;
+    uint16_t interval_ms;
+} path_bursts;
+
+/* Bursts whose packets, `wire_bytes` each with all headers, come as close to the path's rate as whole packets and whole
+ * milliseconds can, from below. Where the round trip is long and the bursts stay small, their interval is 4 ms or more,
+ * so that a host which wakes up late by 1 ms can keep the rate (RATE-04). */
+path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes);
+
+/* Without --path: 100 Mb/s by satellite, or 1 Gb/s across a continent. 23 MB for a transfer are nothing today. */
+extern const path_hint path_sizes_assumed;
+
+/* What the automatic rate begins with when the path is not known: 4.7 Mb/s with 1456-byte packets. A link of 1 Mb/s
+ * loses one buffer's worth of it, one of 10 Gb/s is reached in less than a second; eight packets in a row make trains.
+ */
+extern const path_bursts path_sizes_first_bursts;
+
+#endif
