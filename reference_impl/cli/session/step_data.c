@@ -66,11 +66,16 @@ source *step_held_source(const held_list *held, const manifest *all, netblt_fail
 /* ---- receiving ----------------------------------------------------------------------------------------------------
  */
 
+static uint64_t most_bytes(const held_inbox *box)
+{
+    return box->most_bytes == 0 ? HELD_MAX_BYTES : box->most_bytes;
+}
+
 /* A peer may send any number of bytes: the file cannot grow beyond the largest held list. */
-static int open_bounded(void)
+static int open_bounded(const held_inbox *box)
 {
     int fd = memfd_create("held", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 && ftruncate(fd, (off_t)(TREE_HEADER_BYTES + HELD_MAX_BYTES)) == 0 &&
+    if (fd >= 0 && ftruncate(fd, (off_t)(TREE_HEADER_BYTES + most_bytes(box))) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) == 0)
         return fd;
     if (fd >= 0)
@@ -81,7 +86,7 @@ static int open_bounded(void)
 sink *held_inbox_open(held_inbox *box, const sink_how *how, netblt_failure *failure)
 {
     int writer;
-    box->fd = open_bounded();
+    box->fd = open_bounded(box);
     writer = box->fd < 0 ? -1 : fcntl(box->fd, F_DUPFD_CLOEXEC, 3);
     if (writer >= 0)
         return sink_open_stream(writer, HELD_NAME, how, failure);
@@ -95,7 +100,7 @@ static int read_all(int fd, void *to, uint64_t length, uint64_t offset)
     uint8_t *bytes = to;
     while (length > 0) {
         ssize_t got = pread(fd, bytes, length, (off_t)offset);
-        if (got <= 0 && errno != EINTR)
+        if (got == 0 || (got < 0 && errno != EINTR))
             return -1;
         bytes += got > 0 ? got : 0;
         offset += got > 0 ? (uint64_t)got : 0;
@@ -112,7 +117,7 @@ static int read_header(const held_inbox *box, const uint8_t manifest_id[STEP_ID_
         return fail_with_errno(failure);
     if (tree_header_decode(encoded, header, failure) != 0)
         return -1;
-    if (header->data != TREE_HELD || header->list_bytes > HELD_MAX_BYTES ||
+    if (header->data != TREE_HELD || header->list_bytes > most_bytes(box) ||
         memcmp(header->manifest_id, manifest_id, STEP_ID_BYTES) != 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, HELD_NAME " at the receiver is not what was asked for");
     return 0;

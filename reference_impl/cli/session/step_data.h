@@ -20,7 +20,8 @@ source *step_held_source(const held_list *held, const manifest *all, netblt_fail
 /* ---- step 3 at the other end */
 /* A held list that arrives, in memory. */
 typedef struct held_inbox {
-    int fd; /* a memfd; -1: not open */
+    int fd;              /* a memfd; -1: not open */
+    uint64_t most_bytes; /* of the encoded list, set before it is opened; 0: HELD_MAX_BYTES */
 } held_inbox;
 
 /* A sink for the step's data; transfer.in_order must be set before the connection is opened. NULL with *failure. */

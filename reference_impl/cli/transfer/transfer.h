@@ -16,7 +16,8 @@
  * transfer_client.c the core's client: buffers in and out
  * transfer_progress.c how far it is
  * transfer_end.c    what came of it: result, reason, exit code, figures */
-typedef struct transfer {
+typedef struct transfer transfer;
+struct transfer {
     station *net;
     enum netblt_role role;
     const char *name;       /* the file, for people */
@@ -44,7 +45,10 @@ typedef struct transfer {
     bool sink_waits;   /* the core asked for memory that is still being written */
     bool complete;     /* everything was delivered to the sink */
     bool committed;    /* the sink has stored it, and the sender may know */
-} transfer;
+    /* Receiving: called when the sink has stored everything, before the sender may know. False with transfer.failure:
+     * the data are of no use. May be NULL. */
+    bool (*approve)(transfer *work);
+};
 
 /* What came of a transfer. Keys and meanings: docs/netblt.md. */
 typedef struct summary {

@@ -211,7 +211,11 @@ static void ask_for_more(transfer *work)
 static void store(transfer *work)
 {
     work->committed = sink_commit(work->to);
-    if (work->committed)
+    if (!work->committed)
+        return;
+    if (work->approve != NULL && !work->approve(work))
+        netblt_abort(work->connection, work->failure.text, netblt_clock_now());
+    else
         netblt_confirm(work->connection, netblt_clock_now());
 }
 
