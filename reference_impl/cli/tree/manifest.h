@@ -59,8 +59,8 @@ int manifest_add(manifest *all, const manifest_entry *entry);
 int manifest_seal(manifest *all, netblt_failure *failure);
 /* Takes a copy of `bytes`, which come from a peer and may be anything. NULL with *failure, which names the entry. */
 manifest *manifest_decode(const uint8_t *bytes, uint64_t length, netblt_failure *failure);
-/* manifest_check.c: the rules of docs/tree-transfer.md for entries that are in their order. 0, or -1 with *failure, which
- * names the entry. */
+/* manifest_check.c: the rules of docs/tree-transfer.md for entries that are in their order. 0, or -1 with *failure,
+ * which names the entry. */
 int manifest_check(const manifest *all, netblt_failure *failure);
 /* NULL when the path may be used, else why not. */
 const char *manifest_check_path(const char *path);

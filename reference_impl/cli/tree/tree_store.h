@@ -39,6 +39,8 @@ tree_store *tree_store_open(int dir_fd, const char *target, const tree_store_how
 void tree_store_close(tree_store *store);
 /* Whether an interrupted transfer of `target` (as above) left something in `dir_fd` with which the next can go on. */
 bool tree_store_is_left(int dir_fd, const char *target);
+/* Before the process is confined, if no store is opened by then: reads what cannot be read later. */
+void tree_store_prepare(void);
 /* The directory, as an O_PATH descriptor, for the sandbox. */
 int tree_store_directory(const tree_store *store);
 
@@ -87,6 +89,9 @@ typedef struct tree_progress {
     uint32_t entry;      /* that was written to last */
 } tree_progress;
 tree_progress tree_store_progress(const tree_store *store);
+
+/* A long computation in tree_store_write() ends with a failure, until the next tree_store_begin(). */
+void tree_store_cancel(tree_store *store);
 
 /* ---- while no sink has the store */
 

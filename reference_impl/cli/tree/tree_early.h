@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Bytes of a part that come before its header and manifest are whole: kept in a file of the partial directory. */
+#ifndef NETBLT_CLI_TREE_EARLY_H
+#define NETBLT_CLI_TREE_EARLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct early_range {
+    uint64_t from;
+    uint64_t to;
+} early_range;
+
+typedef struct tree_early {
+    int dir;
+    int fd;              /* -1: nothing came */
+    early_range *ranges; /* ascending, not adjacent */
+    size_t count;
+    size_t capacity;
+} tree_early;
+
+void tree_early_init(tree_early *early);
+/* Removes the file. */
+void tree_early_clear(tree_early *early);
+/* Keeps bytes, in the directory `dir`. 0, or an errno value. */
+int tree_early_add(tree_early *early, int dir, uint64_t offset, const uint8_t *bytes, size_t length);
+/* How many bytes from the beginning on are there. */
+uint64_t tree_early_prefix(const tree_early *early);
+/* Bytes that are there. 0, or an errno value. */
+int tree_early_read(const tree_early *early, uint64_t offset, uint8_t *bytes, size_t length);
+
+#endif

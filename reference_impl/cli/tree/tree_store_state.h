@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A tree_store, for its parts: tree_store.c, and tree_part.c, which takes the bytes of one part. */
+#ifndef NETBLT_CLI_TREE_STORE_STATE_H
+#define NETBLT_CLI_TREE_STORE_STATE_H
+
+#include <pthread.h>
+
+#include "cli/tree/tree_content.h"
+#include "cli/tree/tree_early.h"
+#include "cli/tree/tree_pending.h"
+#include "cli/tree/tree_store.h"
+
+struct tree_store {
+    int dir; /* an O_PATH descriptor */
+    char *target;
+    tree_store_how how;
+    tree_place place;
+    int partial; /* the partial directory; -1: not opened yet */
+
+    manifest *all; /* with `content`, or NULL as that */
+    tree_content *content;
+    held_list *held; /* the newest; NULL: none */
+    bool is_stale;   /* `content` may not be what is on disk any more */
+
+    /* The part that comes. */
+    bool begun;   /* its header and manifest have come */
+    bool follows; /* it may go on where the last one ended */
+    tree_header header;
+    bool has_header;
+    uint64_t data_start; /* in the part: where the content begins */
+    uint64_t received;   /* bytes of the part */
+    uint64_t end_offset; /* in the content: where the last part ended */
+    layout *plan;
+    tree_early early;
+    tree_pending pending;
+    atomic_bool cancelled;
+
+    enum tree_state state;
+    /* What other threads see. */
+    pthread_mutex_t mutex;
+    enum tree_state shown_state;
+    const manifest *shown_manifest;
+    const held_list *shown_held;
+    tree_progress shown_progress;
+    uint64_t shown_offset;
+};
+
+/* Opens or makes the partial directory. 0, or -1 with *failure. */
+int tree_store_open_partial(tree_store *store, netblt_failure *failure);
+/* The manifest is `all`, which it takes over: looks at what is there. 0, or -1 with *failure. */
+int tree_store_use(tree_store *store, manifest *all, netblt_failure *failure);
+/* The manifest that was kept in the partial directory, if its ID begins with these bytes. *found: it is used now. 0, or
+ * -1 with *failure. */
+int tree_store_use_kept(tree_store *store, const uint8_t *id, size_t id_bytes, bool *found, netblt_failure *failure);
+/* Makes a new held list. 0, or -1 with *failure. */
+int tree_store_list_held(tree_store *store, netblt_failure *failure);
+
+/* tree_part.c: see tree_store_write(). */
+void tree_part_clear(tree_store *store);
+int tree_part_take(tree_store *store, uint64_t offset, const uint8_t *bytes, size_t length, netblt_failure *failure);
+
+#endif
