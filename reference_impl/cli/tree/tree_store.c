@@ -180,6 +180,11 @@ bool tree_store_sum(const tree_store *store, uint32_t entry, uint8_t sum[PIECE_H
     return true;
 }
 
+enum tree_sum tree_store_sum_kind(const tree_store *store)
+{
+    return store->header.sum;
+}
+
 void tree_store_cancel(tree_store *store)
 {
     store->cancelled = true;

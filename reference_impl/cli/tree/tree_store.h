@@ -102,5 +102,7 @@ void tree_store_cancel(tree_store *store);
 int tree_store_recall(tree_store *store, const uint8_t id[8], netblt_failure *failure);
 /* The sum of a complete file. False: not known, because it was there already. */
 bool tree_store_sum(const tree_store *store, uint32_t entry, uint8_t sum[PIECE_HASH_BYTES]);
+/* Which sums the sender makes, once the header of a part has come. */
+enum tree_sum tree_store_sum_kind(const tree_store *store);
 
 #endif
