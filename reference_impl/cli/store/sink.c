@@ -8,7 +8,6 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,23 +15,27 @@
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
-static sink *sink_new(const char *name, const sink_how *how, netblt_failure *failure)
+static sink *fail_to_open(sink *to, netblt_failure *failure)
+{
+    netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
+    sink_close(to);
+    return NULL;
+}
+
+/* Without a target. `with_digest`: its target needs `sum`. */
+static sink *sink_new(const char *name, const sink_how *how, bool with_digest, netblt_failure *failure)
 {
     sink *to = calloc(1, sizeof *to);
-    if (to == NULL) {
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
-        return NULL;
-    }
+    if (to == NULL)
+        return fail_to_open(NULL, failure);
     to->name = name;
-    to->stream_fd = -1;
-    to->stop_fd = -1;
     to->wake_fd = how->wake_fd;
     pthread_mutex_init(&to->mutex, NULL);
     pthread_cond_init(&to->changed, NULL);
     STAILQ_INIT(&to->queue);
     STAILQ_INIT(&to->back);
-    to->sum = digest_new(failure);
-    if (to->sum != NULL)
+    to->sum = with_digest ? digest_new(failure) : NULL;
+    if (to->sum != NULL || !with_digest)
         return to;
     sink_close(to);
     return NULL;
@@ -64,13 +67,24 @@ sink *sink_open_stream(int fd, const char *name, const sink_how *how, netblt_fai
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", name, strerror(errno));
         return NULL;
     }
-    to = sink_new(name, how, failure);
+    to = sink_new(name, how, true, failure);
     if (to == NULL) {
         close(fd);
         return NULL;
     }
-    to->stream_fd = fd;
-    to->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    to->target = sink_target_stream(fd, to->sum);
+    return to->target.self != NULL ? to : fail_to_open(to, failure);
+}
+
+sink *sink_open_tree(tree_store *store, const sink_how *how, const char *name, netblt_failure *failure)
+{
+    sink *to = sink_new(name, how, false, failure);
+    if (to == NULL)
+        return NULL;
+    to->target = sink_target_tree(store);
+    if (to->target.self == NULL)
+        return fail_to_open(to, failure);
+    tree_store_begin(store);
     return to;
 }
 
@@ -85,13 +99,14 @@ static const char *advise(int error)
 sink *sink_open_at(int dir_fd, const char *dir, const char *target, const sink_how *how, const char *name,
                    netblt_failure *failure)
 {
-    sink *to = sink_new(name, how, failure);
+    sink *to = sink_new(name, how, true, failure);
     if (to == NULL) {
         close(dir_fd);
         return NULL;
     }
-    to->at = place_begin(dir_fd, dir, target, how->replace, how->sync);
-    if (to->at == NULL) {
+    errno = ENOMEM;
+    to->target = sink_target_file(place_begin(dir_fd, dir, target, how->replace, how->sync), to->sum);
+    if (to->target.self == NULL) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s; %s", name, strerror(errno), advise(errno));
         sink_close(to);
         return NULL;
@@ -151,27 +166,23 @@ void sink_close(sink *to)
     sink_abandon(to);
     if (to->started)
         pthread_join(to->thread, NULL);
-    if (to->stream_fd >= 0)
-        close(to->stream_fd);
-    if (to->stop_fd >= 0)
-        close(to->stop_fd);
-    place_end(to->at);
+    if (to->target.self != NULL)
+        to->target.kind->close(to->target.self);
     pthread_cond_destroy(&to->changed);
     pthread_mutex_destroy(&to->mutex);
     buffer_pool_clear(&to->pool);
     digest_free(to->sum);
-    free(to->written);
     free(to);
 }
 
 int sink_directory(const sink *to)
 {
-    return to->at == NULL ? -1 : to->at->dir_fd;
+    return to->target.kind->directory(to->target.self);
 }
 
 bool sink_takes_any_order(const sink *to)
 {
-    return to->at != NULL;
+    return to->target.kind->takes_any_order;
 }
 
 /* ---- failures --------------------------------------------------------------------------------------------------- */
@@ -185,6 +196,8 @@ static void fail(sink *to, int error)
     if (error == EBADMSG)
         netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL,
                     "the data for %s are damaged: their SHA-256 is not that of the sender", to->name);
+    else if (to->target.kind->explain != NULL)
+        netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "%s", to->target.kind->explain(to->target.self));
     else
         netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", to->name, strerror(error));
 }
@@ -196,6 +209,8 @@ const netblt_failure *sink_failure(const sink *to)
 
 const char *sink_error_text(const sink *to)
 {
+    if (to->target.kind->explain != NULL)
+        return to->failure.text;
     return to->error == EBADMSG ? "they are damaged: their SHA-256 is not that of the sender" : strerror(to->error);
 }
 
@@ -283,7 +298,8 @@ static void tell_thread(sink *to, atomic_bool *wish)
 
 void sink_expect_digest(sink *to, bool expected)
 {
-    digest_expect(to->sum, expected);
+    if (to->sum != NULL)
+        digest_expect(to->sum, expected);
 }
 
 bool sink_commit(sink *to)
@@ -296,10 +312,9 @@ bool sink_commit(sink *to)
 
 void sink_abandon(sink *to)
 {
-    const uint64_t one = 1;
     tell_thread(to, &to->abandoned);
-    if (to->stop_fd >= 0 && write(to->stop_fd, &one, sizeof one) < 0)
-        return; /* it is set already */
+    if (to->target.self != NULL)
+        to->target.kind->abandon(to->target.self);
 }
 
 bool sink_is_at_rest(const sink *to)
@@ -310,10 +325,12 @@ bool sink_is_at_rest(const sink *to)
 /* Only once the thread has ended: until then the place is its own. */
 bool sink_is_stored(const sink *to)
 {
-    return sink_is_at_rest(to) && to->at != NULL && to->at->named;
+    return sink_is_at_rest(to) && to->target.kind->is_stored(to->target.self);
 }
 
 void sink_digest(const sink *to, char text[DIGEST_TEXT_BYTES])
 {
-    digest_finish_text(to->sum, text);
+    text[0] = '\0';
+    if (to->sum != NULL)
+        digest_finish_text(to->sum, text);
 }

@@ -70,8 +70,9 @@ bool sink_commit(sink *to);
 void sink_abandon(sink *to);
 /* Nothing is going on: sink_close() will not block. */
 bool sink_is_at_rest(const sink *to);
-/* At rest: the file has its name, whatever became of the transfer. False for a stream. */
+/* At rest: the file has its name, or the tree is whole, whatever became of the transfer. False for a stream. */
 bool sink_is_stored(const sink *to);
+/* Empty for a tree. */
 void sink_digest(const sink *to, char text[DIGEST_TEXT_BYTES]);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A sink, and the thread that writes what it receives: buffers to their places in a file, or one after the other into a
- * stream; SHA-256; and the end of it on disk. */
+/* A sink, and the thread that writes what it receives to its target. */
 #ifndef NETBLT_CLI_SINK_THREAD_H
 #define NETBLT_CLI_SINK_THREAD_H
 
@@ -10,7 +9,7 @@
 
 #include "cli/store/buffer_pool.h"
 #include "cli/store/digest.h"
-#include "cli/store/place.h"
+#include "cli/store/sink_target.h"
 #include "io/failure.h"
 
 /* Writing, reading back, and above all fsync() can take seconds, and a stream as long as its reader likes. The event
@@ -18,11 +17,9 @@
  * has a thread of its own, so that not even another file's fsync() delays it. */
 typedef struct sink {
     const char *name; /* for messages */
-    file_place *at;   /* a file, written in any order; NULL: a stream, written in the order of the buffers */
-    int stream_fd;
-    int stop_fd; /* of a stream: an eventfd with which the thread is stopped while it waits for the reader; -1: none */
-    int wake_fd; /* an eventfd that gets 8 bytes whenever the thread has news */
-    digest *sum; /* the thread's own, from its start to its end, as are `at` and `stream_fd` */
+    sink_target target;
+    int wake_fd;           /* an eventfd that gets 8 bytes whenever the thread has news */
+    digest *sum;           /* the target's, while the thread runs; NULL: a tree, which has hashes of its own */
     uint32_t buffer_bytes; /* of all buffers but the last; known once the first is provided */
 
     /* The event loop's own. */
@@ -31,13 +28,8 @@ typedef struct sink {
     int error; /* an errno value with it */
     bool started;
 
-    /* The thread's own. SHA-256 takes bytes in order, buffers do not come so: those before `hashed` are in, of the
-     * others `written` remembers which have come (bit index % 8 of byte index / 8). */
-    int stream_error;
-    uint64_t size;
-    uint64_t hashed;
-    uint8_t *written;
-    size_t written_bytes;
+    /* The thread's own. */
+    uint64_t size; /* of what came */
 
     /* For both: what the event loop wants, and what the thread has done. */
     pthread_t thread;
@@ -47,7 +39,7 @@ typedef struct sink {
     atomic_bool finishing;                  /* all buffers are in the queue */
     atomic_bool abandoned;
     atomic_int write_error; /* an errno value; EBADMSG: the digest is not the expected one */
-    atomic_bool stored;     /* a file has its name, and is on disk if that is wanted; a stream was taken to its end */
+    atomic_bool stored;     /* by the target's finish() */
     atomic_bool ended;
 } sink;
 

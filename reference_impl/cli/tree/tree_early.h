@@ -6,17 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct early_range {
-    uint64_t from;
-    uint64_t to;
-} early_range;
+#include "cli/tree/ranges.h"
 
 typedef struct tree_early {
     int dir;
-    int fd;              /* -1: nothing came */
-    early_range *ranges; /* ascending, not adjacent */
-    size_t count;
-    size_t capacity;
+    int fd; /* -1: nothing came */
+    byte_ranges ranges;
 } tree_early;
 
 void tree_early_init(tree_early *early);

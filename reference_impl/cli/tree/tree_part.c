@@ -223,8 +223,8 @@ static int replay(tree_store *store, netblt_failure *failure)
 {
     uint8_t *bytes = malloc(REPLAY_BYTES);
     int result = bytes == NULL ? fail_in_memory(ENOMEM, failure) : 0;
-    for (size_t i = 0; i < store->early.count && result == 0; i++) {
-        early_range range = store->early.ranges[i];
+    for (size_t i = 0; i < store->early.ranges.count && result == 0; i++) {
+        byte_range range = store->early.ranges.all[i];
         while (range.from < range.to && result == 0) {
             size_t length = (size_t)(range.to - range.from < REPLAY_BYTES ? range.to - range.from : REPLAY_BYTES);
             int error = tree_early_read(&store->early, range.from, bytes, length);
@@ -276,7 +276,7 @@ int tree_part_take(tree_store *store, uint64_t offset, const uint8_t *bytes, siz
         return keep_early(store, offset, bytes, length, failure);
     if (take_header(store, bytes, failure) != 0)
         return -1;
-    if (store->early.count > 0 || length < TREE_HEADER_BYTES + store->header.list_bytes)
+    if (store->early.ranges.count > 0 || length < TREE_HEADER_BYTES + store->header.list_bytes)
         return keep_early(store, offset, bytes, length, failure);
     if (begin(store, bytes + TREE_HEADER_BYTES, failure) != 0)
         return -1;
