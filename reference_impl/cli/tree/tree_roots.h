@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 
-#include "cli/tree/tree_files.h"
-
 typedef struct tree_root {
     char *name;  /* first part of the paths of its entries; empty: what it holds has no directory above it */
     char *shown; /* the path that was given, for messages */
@@ -23,6 +21,6 @@ struct tree_files {
 
 /* Opens what lies at `path` beneath the root ("" is the root itself). No link is followed but those in the path of a
  * root. -1 with errno. */
-int tree_root_open(const tree_files *files, const tree_root *root, const char *path, int flags);
+int tree_root_open(const struct tree_files *files, const tree_root *root, const char *path, int flags);
 
 #endif
