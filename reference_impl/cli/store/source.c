@@ -7,29 +7,82 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct source {
-    const char *name;
-    int fd;
-    bool is_stream;
-    bool beyond_4g;
-    uint64_t start;    /* of a file: the place of its first byte that is sent */
-    uint64_t size;     /* of a file, from there; 0 for a stream */
-    uint64_t supplied; /* bytes that went to the core, the digest not counted */
-    buffer_pool pool;
-    digest *sum;
-    bool ends_in_digest;
-    bool content_ended;     /* all bytes but the digest went to the core */
-    uint32_t tail_supplied; /* bytes of the digest that went to the core */
-    netblt_failure failure;
-    uint8_t *staged;       /* the buffer being filled; NULL = none */
-    uint32_t staged_bytes; /* in it so far */
-    bool at_end;           /* nothing more can be read */
-    bool has_carry;        /* a stream's byte for the next buffer, which was read to learn whether there is one */
-    uint8_t carry;
-};
+#include "cli/store/source_thread.h"
+
+/* 0, or -1 with *failure. */
+static int check_size(const source *from, uint64_t bytes, netblt_failure *failure)
+{
+    if (bytes > SOURCE_MAX_BYTES && !from->beyond_4g)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
+                           "%s has more than 4294967264 bytes: an RFC 998 transfer holds 4294967296, with the SHA-256 "
+                           "after the file: split it, or give --beyond-4g at both ends",
+                           from->name);
+    return 0;
+}
+
+/* ---- a file, a stream, a tree: what the thread reads ----------------------------------------------------------------
+ */
+
+static int64_t fail_to_read(source *from)
+{
+    return netblt_fail(&from->read_failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
+}
+
+static void close_fd(source *from)
+{
+    close(from->fd);
+}
+
+/* The file was measured when it was opened: what is appended later is not sent, and what is missing now was promised to
+ * the peer. */
+static int64_t read_file(source *from, uint8_t *to, size_t wanted)
+{
+    uint64_t left = from->size - from->content_bytes;
+    ssize_t got;
+    if (left == 0)
+        return 0;
+    do
+        got = pread(from->fd, to, left < wanted ? (size_t)left : wanted, (off_t)(from->start + from->content_bytes));
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        return netblt_fail(&from->read_failure, NETBLT_FAILURE_LOCAL, "%s became shorter while it was being sent",
+                           from->name);
+    return got < 0 ? fail_to_read(from) : got;
+}
+
+/* stdin may be shared with other processes, so it is not made non-blocking: asking first does as well, since a read
+ * returns what is there. */
+static int64_t read_stream(source *from, uint8_t *to, size_t wanted)
+{
+    struct pollfd ready[] = {{.fd = from->fd, .events = POLLIN}, {.fd = from->stop_fd, .events = POLLIN}};
+    ssize_t got = -1;
+    do {
+        errno = EINTR;
+        if (poll(ready, 2, -1) > 0)
+            got = ready[1].revents != 0 ? 0 : read(from->fd, to, wanted);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+    if (got < 0)
+        return fail_to_read(from);
+    return check_size(from, from->content_bytes + (uint64_t)got, &from->read_failure) == 0 ? got : -1;
+}
+
+static int64_t read_tree(source *from, uint8_t *to, size_t wanted)
+{
+    return tree_reader_read(from->tree, to, wanted, &from->read_failure);
+}
+
+static void close_tree(source *from)
+{
+    tree_reader_free(from->tree);
+}
+
+static const source_kind file_kind = {.read = read_file, .close = close_fd};
+static const source_kind stream_kind = {.read = read_stream, .close = close_fd};
+static const source_kind tree_kind = {.read = read_tree, .close = close_tree};
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
@@ -43,17 +96,6 @@ static int open_path(const char *path, netblt_failure *failure)
     if (fd < 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", path, strerror(errno));
     return fd;
-}
-
-/* 0, or -1 with *failure. */
-static int check_size(const source *from, uint64_t bytes, netblt_failure *failure)
-{
-    if (bytes > SOURCE_MAX_BYTES && !from->beyond_4g)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
-                           "%s has more than 4294967264 bytes: an RFC 998 transfer holds 4294967296, with the SHA-256 "
-                           "after the file: split it, or give --beyond-4g at both ends",
-                           from->name);
-    return 0;
 }
 
 static bool is_readable(int fd)
@@ -75,26 +117,58 @@ static int find_kind(source *from, netblt_failure *failure)
     if (S_ISDIR(status.st_mode))
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is a directory: send one file, for instance an archive",
                            from->name);
-    from->is_stream = !S_ISREG(status.st_mode) || status.st_size == 0;
-    if (!from->is_stream) {
+    from->has_size = S_ISREG(status.st_mode) && status.st_size != 0;
+    if (from->has_size) {
         off_t start = lseek(from->fd, 0, SEEK_CUR);
+        from->kind = &file_kind;
         from->start = start > 0 ? (uint64_t)start : 0;
         from->size = status.st_size > start ? (uint64_t)(status.st_size - start) : 0;
     }
     return check_size(from, from->size, failure);
 }
 
-source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure)
+static source *make(const char *name, netblt_failure *failure)
 {
     source *from = calloc(1, sizeof *from);
     if (from == NULL) {
-        close(fd);
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
         return NULL;
     }
-    *from = (source){.name = name, .fd = fd, .beyond_4g = beyond_4g};
+    from->name = name;
+    from->fd = from->stop_fd = -1;
+    STAILQ_INIT(&from->ready);
+    pthread_mutex_init(&from->mutex, NULL);
+    pthread_cond_init(&from->room, NULL);
+    from->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (from->wake_fd >= 0)
+        return from;
+    netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for events: %s", strerror(errno));
+    source_close(from);
+    return NULL;
+}
+
+static int make_stop(source *from, netblt_failure *failure)
+{
+    if (from->has_size)
+        return 0;
+    from->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (from->stop_fd < 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for events: %s", strerror(errno));
+    return 0;
+}
+
+source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure)
+{
+    source *from = make(name, failure);
+    if (from == NULL) {
+        close(fd);
+        return NULL;
+    }
+    from->kind = &stream_kind;
+    from->fd = fd;
+    from->beyond_4g = beyond_4g;
     from->sum = digest_new(failure);
-    if (from->sum != NULL && find_kind(from, failure) == 0)
+    if (from->sum != NULL && find_kind(from, failure) == 0 && make_stop(from, failure) == 0)
         return from;
     source_close(from);
     return NULL;
@@ -116,13 +190,38 @@ source *source_copy(const source *of, netblt_failure *failure)
     return source_adopt(fd, of->name, of->beyond_4g, failure);
 }
 
+source *source_open_tree(const tree_reader_args *args, const char *name, netblt_failure *failure)
+{
+    source *from = make(name, failure);
+    if (from == NULL)
+        return NULL;
+    from->tree = tree_reader_new(args, failure);
+    if (from->tree == NULL) {
+        source_close(from);
+        return NULL;
+    }
+    from->kind = &tree_kind;
+    from->has_size = true;
+    from->size = tree_reader_bytes(from->tree);
+    from->entry = tree_reader_entry(from->tree);
+    return from;
+}
+
 void source_close(source *from)
 {
     if (from == NULL)
         return;
-    close(from->fd);
+    source_stop_thread(from);
+    if (from->kind != NULL)
+        from->kind->close(from);
+    if (from->stop_fd >= 0)
+        close(from->stop_fd);
+    if (from->wake_fd >= 0)
+        close(from->wake_fd);
     buffer_pool_clear(&from->pool);
     digest_free(from->sum);
+    pthread_cond_destroy(&from->room);
+    pthread_mutex_destroy(&from->mutex);
     free(from);
 }
 
@@ -139,135 +238,71 @@ bool source_cut(source *from, uint64_t bytes)
     return true;
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------------------------- */
-
-/* A stream's buffer has room for the byte that follows it. */
-static bool take_staged(source *from, uint32_t capacity)
+void source_end_in_digest(source *from, bool ends)
 {
-    if (from->staged != NULL)
-        return true;
-    from->staged = buffer_pool_take(&from->pool, (size_t)capacity + 1);
-    from->staged_bytes = 0;
-    if (from->staged == NULL)
-        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL,
-                    "not enough memory for buffers: choose a smaller --buffer-size");
-    return from->staged != NULL;
+    from->ends_in_digest = ends && from->sum != NULL;
 }
 
-/* stdin may be shared with other processes, so it is not made non-blocking: asking first does as well, since a read
- * returns what is there. */
-static bool would_block(const source *from)
+/* ---- buffers ------------------------------------------------------------------------------------------------------
+ */
+
+/* The thread may have made wake_fd readable for the event loop, which is here now. */
+static void clear_wake(source *from)
 {
-    struct pollfd ready = {.fd = from->fd, .events = POLLIN};
-    return from->is_stream && poll(&ready, 1, 0) == 0;
+    uint64_t count;
+    if (from->signalled && read(from->wake_fd, &count, sizeof count) < 0)
+        return; /* cannot be: it is readable */
+    from->signalled = false;
 }
 
-/* Reads up to `room` bytes. False when there are none yet, or with source.failure. */
-static bool read_some(source *from, uint32_t room)
+/* NULL: none is ready, or source.failure. */
+static pool_buffer *take_ready(source *from, bool *last)
 {
-    uint8_t *to = from->staged + from->staged_bytes;
-    ssize_t count;
-    if (would_block(from))
-        return false;
-    do {
-        count = from->is_stream ? read(from->fd, to, room)
-                                : pread(from->fd, to, room, (off_t)(from->start + from->supplied + from->staged_bytes));
-    } while (count < 0 && errno == EINTR);
-    if (count < 0 && errno != EAGAIN)
-        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", from->name, strerror(errno));
-    if (count < 0)
-        return false;
-    from->staged_bytes += (uint32_t)count;
-    from->at_end = count == 0;
-    return true;
-}
-
-static bool fill_up(source *from, uint32_t wanted)
-{
-    if (from->staged_bytes == 0 && from->has_carry) {
-        from->staged[from->staged_bytes++] = from->carry;
-        from->has_carry = false;
+    pool_buffer *buffer;
+    pthread_mutex_lock(&from->mutex);
+    clear_wake(from);
+    buffer = STAILQ_FIRST(&from->ready);
+    from->waits = buffer == NULL && !from->failed;
+    if (buffer != NULL) {
+        STAILQ_REMOVE_HEAD(&from->ready, next);
+        /* It sleeps while all are ready; one call to wake it is enough for half of them. */
+        if (--from->ready_count == from->ahead / 2)
+            pthread_cond_signal(&from->room);
+        *last = from->has_last && from->ready_count == 0;
+    } else if (from->failed) {
+        from->failure = from->read_failure;
     }
-    while (!from->at_end && from->staged_bytes < wanted)
-        if (!read_some(from, wanted - from->staged_bytes))
-            return false;
-    return true;
+    pthread_mutex_unlock(&from->mutex);
+    return buffer;
 }
 
-/* Whether a full buffer is the last one shows only by one byte more, or none (an extra empty buffer is legal and ugly:
- * AMB-41, AMB-42). */
-static bool fill_from_stream(source *from, uint32_t capacity, bool *last)
+static bool start(source *from, uint32_t capacity)
 {
-    if (!fill_up(from, capacity + 1) || check_size(from, from->supplied + from->staged_bytes, &from->failure) != 0)
-        return false;
-    *last = from->at_end;
-    if (from->staged_bytes > capacity) {
-        from->has_carry = true;
-        from->carry = from->staged[--from->staged_bytes];
-    }
-    return true;
-}
-
-/* The file was measured when it was opened: what is appended later is not sent, and what is missing now was promised to
- * the peer. */
-static bool fill_from_file(source *from, uint32_t capacity, bool *last)
-{
-    uint64_t left = from->size - from->supplied;
-    *last = left <= capacity;
-    if (!fill_up(from, *last ? (uint32_t)left : capacity))
-        return false;
-    if (from->at_end)
-        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "%s became shorter while it was being sent", from->name);
-    return !from->at_end;
-}
-
-/* Everything up to the end of the file. */
-static bool fill_content(source *from, uint32_t capacity, bool *last)
-{
-    if (!(from->is_stream ? fill_from_stream(from, capacity, last) : fill_from_file(from, capacity, last)))
-        return false;
-    digest_add(from->sum, from->staged, from->staged_bytes);
-    from->supplied += from->staged_bytes;
-    from->content_ended = *last;
-    return true;
-}
-
-/* What still fits of the digest, behind the content. */
-static void append_digest(source *from, uint32_t capacity, bool *last)
-{
-    uint32_t left = DIGEST_BYTES - from->tail_supplied;
-    uint32_t room = capacity - from->staged_bytes;
-    uint32_t bytes = left < room ? left : room;
-    uint8_t value[DIGEST_BYTES];
-    digest_finish(from->sum, value);
-    memcpy(from->staged + from->staged_bytes, value + from->tail_supplied, bytes);
-    from->staged_bytes += bytes;
-    from->tail_supplied += bytes;
-    *last = from->tail_supplied == DIGEST_BYTES;
+    int error = from->started ? 0 : source_start_thread(from, capacity);
+    if (error != 0)
+        netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "cannot start a thread: %s", strerror(error));
+    return error == 0;
 }
 
 enum netblt_send_buffer source_supply(source *from, uint32_t capacity, const uint8_t **data, uint32_t *length,
                                       bool *last)
 {
-    if (from->failure.kind != NETBLT_FAILURE_NONE || !take_staged(from, capacity) ||
-        (!from->content_ended && !fill_content(from, capacity, last)))
+    pool_buffer *buffer = NULL;
+    if (from->failure.kind == NETBLT_FAILURE_NONE && start(from, capacity))
+        buffer = take_ready(from, last);
+    if (buffer == NULL)
         return NETBLT_SEND_BUFFER_WAIT;
-    if (from->content_ended && from->ends_in_digest)
-        append_digest(from, capacity, last);
-    *data = from->staged;
-    *length = from->staged_bytes;
-    from->staged = NULL;
+    *data = buffer->bytes;
+    *length = buffer->length;
+    from->entry = (uint32_t)buffer->index;
     return NETBLT_SEND_BUFFER_READY;
-}
-
-void source_end_in_digest(source *from, bool ends)
-{
-    from->ends_in_digest = ends;
 }
 
 void source_release(source *from, const uint8_t *data)
 {
+    pthread_mutex_lock(&from->mutex);
     buffer_pool_give_back(&from->pool, data);
+    pthread_mutex_unlock(&from->mutex);
 }
 
 const netblt_failure *source_failure(const source *from)
@@ -277,10 +312,25 @@ const netblt_failure *source_failure(const source *from)
 
 int source_fd(const source *from)
 {
-    return from->fd;
+    return from->wake_fd;
 }
 
 void source_digest(source *from, char text[DIGEST_TEXT_BYTES])
 {
     digest_finish_text(from->sum, text);
+}
+
+uint64_t source_tree_end_offset(const source *from)
+{
+    return tree_reader_end_offset(from->tree);
+}
+
+uint32_t source_tree_entry(const source *from)
+{
+    return from->entry;
+}
+
+bool source_tree_sum(const source *from, uint32_t entry, uint8_t sum[PIECE_HASH_BYTES])
+{
+    return tree_reader_sum(from->tree, entry, sum);
 }
