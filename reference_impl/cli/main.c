@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The command `netblt`: its start, and which command runs. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

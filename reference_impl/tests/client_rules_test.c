@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of clients that break a rule of the library, that call it from inside a callback, and of other calls that come
+ * while an endpoint works. Standard buffers: 4 packets of 100 bytes. */
 #include "check.h"
 #include "peer.h"
 #include "receiver_peer.h"
 
 #include <string.h>
-
-/* What the library answers a client that breaks a rule, clients that call back from inside a callback, and what else
- * comes in the midst of the endpoint's work. Standard buffers: 4 packets of 100 bytes. */
 
 /* ---- mistakes -------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests at the limits: largest buffers, wrapped sequence numbers, very many connections. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "pair.h"
@@ -7,8 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* The ends of every range. */
 
 static void NEG_11_a_buffer_may_have_65535_packets(void)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of allocations that fail when memory is needed. A data receiver must not lose a message that it owes and
+ * continue: it ends, lets its peer know, and frees all memory. A sender that cannot withhold packets sends them. */
 #include "check.h"
 #include "counted_memory.h"
 #include "receiver_peer.h"
 
 #include <string.h>
-
-/* Memory that runs out at the very moment at which it is needed. A data receiver must not forget what it owes and go
- * on: it ends, tells its peer so, and gives all memory back. A sender that cannot withhold packets sends them. */
 
 static void meet(struct peer *peer)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of netblt_output_burst() with less room than a packet needs: it reports this and how much is needed, and it
+ * sends what does fit. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* netblt_output_burst() with less room than a packet needs: it says so, says how much is needed, and what does fit is
- * sent all the same. */
 
 static size_t output(struct peer *peer, size_t capacity, netblt_output *out)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Two endpoints and a bad link between them, in virtual time: one whole transfer. */
 #ifndef NETBLT_TESTS_PAIR_H
 #define NETBLT_TESTS_PAIR_H
 
@@ -6,8 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Two endpoints and a bad link between them, in virtual time: one whole transfer. */
 
 struct pair_faults {
     unsigned loss_permille;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A scripted peer of one endpoint: the test plays the remote end by hand, in virtual time, with an encoder, a decoder
+ * and a checksum of its own that share nothing with the core's. "Ours" is the endpoint under test. */
 #ifndef NETBLT_TESTS_PEER_H
 #define NETBLT_TESTS_PEER_H
 
@@ -6,9 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A scripted peer of one endpoint: the test plays the other end by hand, in virtual time, with an encoder, a decoder
- * and a checksum of its own that share nothing with the core's. "Ours" is the endpoint under test. */
 
 enum {
     OPEN = 0,

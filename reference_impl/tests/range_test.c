@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the ranges of numbers: bytes past 2^31 and 2^32, buffer numbers and control sequence numbers past their
+ * wrap, buffers from one byte to 65535 packets. The clients keep nothing: each byte of the stream is a function of its
+ * offset, made on demand and checked on arrival. */
 #include "check.h"
 #include "connection/connection.h"
 #include "connection/endpoint_state.h"
@@ -6,10 +9,6 @@
 #include "connection/validation.h"
 
 #include <string.h>
-
-/* How far numbers reach: bytes past 2^31 and 2^32, buffer numbers and control sequence numbers past their wrap, buffers
- * from one byte to 65535 packets. The clients keep nothing: each byte of the stream is a function of its offset, made
- * on demand and checked on arrival. */
 
 #define NEVER NETBLT_TIME_NEVER
 

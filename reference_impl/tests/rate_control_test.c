@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the rules of automatic rate control, on the simulated paths of rate_lane.h. Rates are packets a second. */
 #include "check.h"
 #include "rate/rate_pair.h"
 #include "rate_begin.h"
 #include "rate_lane.h"
-
-/* The rules of automatic rate control, on lanes. Rates are packets a second. */
 
 /* ---- the rules ------------------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A path that is a formula, for tests of automatic rate control: a sender that follows every offer at once, a link with
+ * a drop-tail queue, loss by chance. Rates are packets a second. */
 #ifndef NETBLT_TESTS_RATE_LANE_H
 #define NETBLT_TESTS_RATE_LANE_H
 
 #include "random.h"
 #include "rate/rate_control.h"
-
-/* Automatic rate control against a path that is a formula: a sender that follows every offer at once, a link with a
- * drop-tail queue, loss by chance. Rates are packets a second. */
 
 #define MS UINT64_C(1000)
 #define SECOND UINT64_C(1000000)

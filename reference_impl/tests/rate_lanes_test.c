@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of automatic rate control on unusual paths (rate_lane.h): hosts that wake up late, flows that share a link,
+ * queues that come and go. Rates are packets a second. */
 #include "check.h"
 #include "rate/rate_pair.h"
 #include "rate/rate_probe.h"
 #include "rate_begin.h"
 #include "rate_lane.h"
-
-/* Automatic rate control on lanes of its own kind: hosts that wake up late, flows that share a link, queues that come
- * and go. Rates are packets a second. */
 
 /* A tenth of the bursts leaves 2 ms late and is not caught up: 4 % of the time at 5 ms, 20 % at 1 ms. */
 static void what_a_late_sender_loses_is_offered_on_top(void)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of rates and long round trips against a scripted peer. Standard buffers: 4 packets of 100 bytes. */
 #include "check.h"
 #include "control/control_queue.h"
 #include "control/timers.h"
@@ -7,8 +8,6 @@
 #include "rate/rate_control.h"
 #include "rate_begin.h"
 #include "receiver_peer.h"
-
-/* Rates and long round trips, seen from the other end of a connection. Standard buffers: 4 packets of 100 bytes. */
 
 /* ---- the sender ------------------------------------------------------------------------------------------------ */
 

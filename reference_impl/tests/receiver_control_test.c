@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the data receiver, rule by rule, against a scripted peer: its control messages and its timers.
+ * Standard buffers: 4 packets of 100 bytes. */
 #include "receiver_peer.h"
 
 #include <string.h>
-
-/* The data receiver, rule by rule, against a peer that is scripted by hand: its control messages and its timers.
- * Standard buffers: 4 packets of 100 bytes. */
 
 static void CTRL_01_GOs_start_at_sequence_1_and_DATA_06_number_buffers_in_order(void)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the data sender, rule by rule, against a scripted peer: how it processes control messages, and which it
+ * acknowledges. Standard buffers: 4 packets of 100 bytes. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* The data sender, rule by rule, against a peer that is scripted by hand: what it makes of control messages, and what
- * it acknowledges. Standard buffers: 4 packets of 100 bytes. */
 
 static void AMB_09_the_first_GO_names_the_first_buffer(void)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the data sender, rule by rule, against a scripted peer: what it sends, in which order, how fast.
+ * Standard buffers: 4 packets of 100 bytes. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* The data sender, rule by rule, against a peer that is scripted by hand: what it sends, in which order, how fast.
- * Standard buffers: 4 packets of 100 bytes. */
 
 static void DATA_01_nothing_is_sent_before_its_GO(void)
 {

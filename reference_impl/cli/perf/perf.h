@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* netblt perf: the memory-to-memory test program of RFC 1030. Parts:
+ * perf.c         the command: lanes of the active end, what the passive end answers
+ * perf_run.c     the list of transfers, and their memory
+ * perf_client.c  the core's client: one transfer, data or its figures
+ * perf_report.c  tables and JSON
+ * perf_lines.c   lines at regular intervals while data move
+ * perf_words.c   the requests and figures that the two ends exchange
+ * stopwatch.c    steady-state throughput */
 #ifndef NETBLT_CLI_PERF_H
 #define NETBLT_CLI_PERF_H
 
@@ -7,15 +15,6 @@
 #include "cli/perf/perf_words.h"
 #include "cli/perf/stopwatch.h"
 #include "cli/transfer/transfer.h"
-
-/* The memory-to-memory test program of RFC 1030. Parts:
- * perf.c         the command: lanes of the active end, what the passive end answers
- * perf_run.c     the list of transfers, and their memory
- * perf_client.c  the core's client: one transfer, data or its figures
- * perf_report.c  tables and JSON
- * perf_lines.c   lines at regular intervals while data move
- * perf_words.c   what the two ends say to one another
- * stopwatch.c    steady-state throughput */
 
 /* What one transfer moves. */
 enum perf_kind {

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The requests and figures that the two ends of a measurement exchange. In the client string of OPEN:
+ *
+ *      perf                 data comes, throw it away
+ *      perf size=BYTES      send so many bytes
+ *      perf time=S          send for so many seconds
+ *      perf figures=ID      send your figures of the transfer with this unique ID (hexadecimal)
+ *
+ * Figures travel as lines of "name value". */
 #ifndef NETBLT_CLI_PERF_WORDS_H
 #define NETBLT_CLI_PERF_WORDS_H
 
@@ -8,14 +16,6 @@
 
 #include "cli/options/options.h"
 
-/* What the two ends of a measurement say to one another. In the client string of OPEN:
- *
- *      perf                 data comes, throw it away
- *      perf size=BYTES      send so many bytes
- *      perf time=S          send for so many seconds
- *      perf figures=ID      send your figures of the transfer with this unique ID (hexadecimal)
- *
- * Figures travel as lines of "name value". */
 enum perf_wish {
     PERF_WISH_NONE, /* nothing that we understand */
     PERF_WISH_TAKE,

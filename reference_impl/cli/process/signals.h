@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* SIGINT, SIGTERM and SIGHUP: the signals by which a user or the system ends this program. */
 #ifndef NETBLT_CLI_SIGNALS_H
 #define NETBLT_CLI_SIGNALS_H
 
@@ -6,8 +7,6 @@
 
 #include "io/failure.h"
 #include "io/loop.h"
-
-/* SIGINT, SIGTERM and SIGHUP: a user's or a system's wish that this program ends. */
 
 /* From the first line of main() on: until signals_watch() one of them ends the program at once, with exit code 130,
  * `line` on stderr and `object` on stdout. Both stay the caller's and must live on; NULL: nothing. */
