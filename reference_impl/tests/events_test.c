@@ -14,7 +14,7 @@ struct timer {
     unsigned expired;
 };
 
-/* One end, as its events tell it. */
+/* One end, as its events show it. */
 struct story {
     netblt_connection *connection; /* the first that was named */
     netblt_time at;

@@ -120,7 +120,7 @@ static netblt_path path_between(uint8_t local, uint8_t foreign)
     return (netblt_path){.local = {1, {local}}, .foreign = {1, {foreign}}};
 }
 
-/* Carries everything that either end has to say now. */
+/* Carries all packets that either end has ready now. */
 static void exchange(netblt_endpoint *a, netblt_endpoint *b, netblt_time now)
 {
     static uint8_t packets[NETBLT_PACKET_MAX_BYTES + 1];

@@ -64,7 +64,7 @@ struct peer {
     uint64_t size; /* to send, when we send */
     bool end_is_late;
     uint64_t stall_from;                 /* our client withholds buffers with this index and above */
-    unsigned client_buffers;             /* memory of our receiving client; 0 = as much as asked for */
+    unsigned client_buffers;             /* memory of our receiving client; 0 = as much as needed */
     bool refuse;                         /* our listener refuses */
     bool ignore;                         /* it does not even refuse */
     const char *refusal;                 /* why; NULL = "no, thank you" */

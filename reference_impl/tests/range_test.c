@@ -23,7 +23,7 @@ static const uint8_t *bytes_at(uint64_t offset)
 
 struct stream {
     uint64_t size;       /* to supply */
-    bool end_is_late;    /* the end shows only when the buffer behind it is asked for */
+    bool end_is_late;    /* the end shows only when the buffer after it is needed */
     uint64_t next;       /* index that deliver must name next */
     uint64_t delivered;  /* bytes */
     uint32_t last_bytes; /* of the last buffer */
@@ -135,7 +135,7 @@ static const netblt_client client = {
 struct far {
     netblt_params params;
     uint32_t first_buffer;
-    uint16_t first_seq; /* control sequence numbers start behind this one */
+    uint16_t first_seq; /* control sequence numbers start after this one */
     bool sender_beyond, receiver_beyond;
     struct stream sender, receiver;
     netblt_stats stats;
@@ -365,7 +365,7 @@ static void DATA_14_an_announced_size_beyond_is_refused_at_once(void)
     CHECK_EQUAL(netblt_open(endpoint, &args, 0, &connection), 0);
     args.options.beyond_4g = false;
     args.local_port = 6;
-    params.transfer_size--; /* 2^32 itself is fine; the field cannot hold it and says "unknown" (AMB-15) */
+    params.transfer_size--; /* 2^32 itself is fine; the field cannot hold it and is "unknown" (AMB-15) */
     CHECK_EQUAL(netblt_open(endpoint, &args, 0, &connection), 0);
     netblt_endpoint_free(endpoint);
 }

@@ -50,7 +50,7 @@ struct lane {
 
 /* A link of so many packets a second; 0 = never the limit. */
 void lane_init(struct lane *lane, double link, netblt_time round_trip_us, enum netblt_rate mode);
-/* Counts anew and sends for so long. */
+/* Counts from the start and sends for so long. */
 void lane_run(struct lane *lane, double seconds);
 /* One burst of the sender, and the time until its next one. */
 void lane_step(struct lane *lane);

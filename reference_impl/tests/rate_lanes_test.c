@@ -36,7 +36,7 @@ static void far_away_intervals_forgive_a_late_sender(void)
         short_ones += lane.pair.interval_ms < 4;
         CHECK(lane.pair.size <= NB_BURST_USUAL_MOST);
     }
-    CHECK(short_ones * 10 < bursts); /* where the longer ones cannot say the rate */
+    CHECK(short_ones * 10 < bursts); /* where the longer ones cannot express the rate */
 }
 
 /* Two lanes over one link, burst after burst as they come. */
@@ -120,7 +120,7 @@ static void more_than_thirty_percent_is_never_taken_for_chance(void)
 {
     static struct lane lane;
     lane_init(&lane, 8333, 100 * MS, NETBLT_RATE_AUTO);
-    lane.loss_permille = 700; /* from the beginning, where what is lost says what chance is */
+    lane.loss_permille = 700; /* from the beginning, where what is lost shows what chance is */
     for (int i = 0; i < 100; i++) {
         lane_run(&lane, 0.1);
         CHECK(lane.rate.state.automatic.loss <= 0.3);

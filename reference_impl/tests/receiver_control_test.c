@@ -184,7 +184,7 @@ static void TIMER_09_repairs_of_a_lower_buffer_do_not_make_a_higher_one_ask_too_
     CHECK_EQUAL(peer_last_messages(&peer, messages, 128), 1);
     CHECK_EQUAL(messages[0].buffer, 0);
     acked = messages[0].seq;
-    /* The repairs take 300 ms, then the rest of buffer 1 comes. */
+    /* The retransmissions take 300 ms, then the rest of buffer 1 comes. */
     for (unsigned i = 1; i < 4; i++) {
         peer_wait(&peer, 100 * MS);
         peer_data(&peer, 0, i, acked, false);

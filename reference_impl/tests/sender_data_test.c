@@ -239,7 +239,7 @@ static void RATE_01_02_bursts_have_the_negotiated_size_and_distance_start_to_sta
     netblt_time start = peer.now;
     peer_go(&peer, 1, 0);
     peer_go(&peer, 2, 1);
-    peer_wait(&peer, 5 * SECOND); /* RATE-04: the receiver says nothing more */
+    peer_wait(&peer, 5 * SECOND); /* RATE-04: the receiver sends nothing more */
     CHECK_EQUAL(peer_count_data(&peer), 8);
     for (size_t i = 0; i < 8; i++)
         CHECK_EQUAL(peer_nth_data(&peer, i)->at, start + i / 3 * 200 * MS);

@@ -35,14 +35,14 @@ typedef struct perf_figures {
     uint64_t data_packets; /* sent, or received */
     uint64_t retransmitted;
     uint64_t data_timeouts;
-    uint64_t steady_bps; /* stopwatch.h; 0 = too short to tell */
+    uint64_t steady_bps; /* stopwatch.h; 0 = too short to measure */
 } perf_figures;
 
 #define PERF_FIGURES_BYTES 256
 
 /* Answers the length. */
 size_t perf_figures_write(const perf_figures *figures, char text[PERF_FIGURES_BYTES]);
-/* `text` ends in NUL. Unknown lines are ignored; figures->known tells whether all were there. */
+/* `text` ends in NUL. Unknown lines are ignored; figures->known states whether all were there. */
 void perf_figures_read(const char *text, perf_figures *figures);
 
 /* What a transfer by time proposes when it follows `before`, which ended at 4 GiB: the pair that the automatic rate had

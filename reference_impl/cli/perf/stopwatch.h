@@ -23,7 +23,8 @@ typedef struct stopwatch {
 
 /* A packet of buffer `number` went by. */
 void stopwatch_see(stopwatch *watch, uint32_t number, netblt_time at);
-/* Bits per second of a transfer of `bytes` in buffers of `buffer_size`; 0: too short to tell, it needs two buffers. */
+/* Bits per second of a transfer of `bytes` in buffers of `buffer_size`; 0: too short to measure, it needs two buffers.
+ */
 double stopwatch_steady_bps(const stopwatch *watch, uint64_t bytes, uint32_t buffer_size);
 
 #endif

@@ -49,7 +49,7 @@ static uint64_t copy_blocks(uint8_t *to, const uint8_t *from, size_t blocks, boo
     return copy_blocks_baseline(to, from, blocks, from_memory);
 }
 
-/* Fewer than KERNEL_BLOCK_BYTES bytes; the last word as if zero bytes followed. */
+/* Fewer than KERNEL_BLOCK_BYTES bytes; the last 16 bits as if zero bytes followed. */
 static uint64_t sum_rest(const uint8_t *from, size_t length)
 {
     uint64_t sum = 0;

@@ -3,8 +3,8 @@
  * KERNEL_TARGET chooses the instructions. (A function with vectors of a size that its target lacks is cut into smaller
  * ones before it could be inlined or cloned for a better target, so one body cannot serve both.) */
 
-/* Sum of all whole blocks. The even and the odd words of two vectors have sums of their own: four chains of additions
- * that do not wait for one another. */
+/* Sum of all whole blocks. The even and the uneven words of two vectors have sums of their own: four chains of
+ * additions that do not wait for one another. */
 KERNEL_TARGET static uint64_t KERNEL(sum_blocks)(const uint8_t *from, size_t blocks)
 {
     const lanes word = {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs over UDP: in one segmented send where kernel and path can, packet by packet for good where they cannot. What a
- * kernel or a path answers is simulated by calls of our own in front of the C library's. */
+/* Runs over UDP: in one segmented send where kernel and path can, packet by packet permanently where they cannot. What
+ * a kernel or a path answers is simulated by calls of our own in front of the C library's. */
 #include <errno.h>
 #include <netinet/udp.h>
 #include <poll.h>
@@ -136,7 +136,7 @@ static enum netblt_sent send_run(size_t *next)
     return netblt_link_send(from, &run, staging, next, count_lost, NULL);
 }
 
-/* Everything that arrives, put together again in order; answers how many packets it was. */
+/* Everything that arrives, put together again in order; returns how many packets it was. */
 static unsigned receive_all(size_t *length)
 {
     netblt_arrival arrivals[NETBLT_LINK_BATCH];
@@ -243,7 +243,7 @@ static void a_full_socket_keeps_the_rest_for_later(void)
     CHECK_EQUAL(next, 0);
     kernel.segmented_error = 0;
     expect_the_run_arrives();
-    CHECK_EQUAL(kernel.plain_sends, 0); /* neither says anything against segmentation */
+    CHECK_EQUAL(kernel.plain_sends, 0); /* neither is a reason against segmentation */
     end();
 }
 
