@@ -41,7 +41,6 @@ NOT_OURS = ("build", ".venv", "reference_impl/third_party", "dissector/upstream/
 UNFINISHED_COMMENTS = (
     *("reference_impl/cli/listen/", "reference_impl/cli/move/", "reference_impl/cli/store/"),
     *("reference_impl/cli/transfer/", "reference_impl/core/rate/", "reference_impl/io/"),
-    *("dissector/", "pcaps/", "tools/"),
 )
 
 
