@@ -26,7 +26,7 @@ BUILD, SANITIZED, VENV = ROOT / "build", ROOT / "build-asan", ROOT / ".venv" / "
 HOUR_S = 3600
 LOG_MAX_BYTES = 1 << 20  # of each job, its end: a line for each random transfer is too much to keep
 TAIL_LINES = 12  # of a failed job's log, in the text report
-LOOK_S = 0.2  # between two looks whether somebody interrupted us
+LOOK_S = 0.2  # between two looks whether a signal interrupted us
 GRACE_S = 10  # after SIGTERM, before SIGKILL
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -39,7 +39,7 @@ class Job:
     about: str
     limit_s: float
     commands: Callable[[argparse.Namespace], list[Command]]  # empty: there is nothing to run here
-    on_request: bool = False  # only when named or asked for by an option
+    on_request: bool = False  # only when named or requested by an option
     keep_going: bool = False  # its commands do not build upon one another
 
 

@@ -29,7 +29,7 @@ from netblt_conformance.trace.model import Fate, Known
 DETAILS = 900
 SECONDS_MOST = 5.0
 WRONG_MOST = 0.01
-DELAY_NS = 1_000_000  # of the links in virtual time, unless --delay-ms says otherwise
+DELAY_NS = 1_000_000  # of the links in virtual time, unless --delay-ms states another one
 BYTES = 128_000
 TRANSFERS = 40
 A, B = "10.0.0.1", "10.0.0.2"

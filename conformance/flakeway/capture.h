@@ -7,7 +7,7 @@
 #include "pcapng.h"
 
 /* Both sides of a flakeway in one capture: interface "left" is A's side, "right" is B's. A packet that comes through
- * stands on both under one packet ID; one that is dropped only where it entered. What was decided stands in the
+ * is on both under one packet ID; one that is dropped only where it entered. The decision is in the
  * comment of the packet that entered, "flakeway: dropped by rule 2 (drop nth=2 OK)". */
 typedef struct flakeway_capture {
     pcapng_writer *writer; /* NULL = nothing is written */

@@ -76,7 +76,7 @@ uint64_t flakeway_seed(const flakeway *engine)
     return engine->seed;
 }
 
-/* ---- decisions told --------------------------------------------------------------------------------------- */
+/* ---- decisions reported --------------------------------------------------------------------------------------- */
 
 static void tell(const flakeway *engine, uint64_t id, enum flakeway_direction direction, uint64_t now_us,
                  enum flakeway_action_kind action, const fw_rule *rule, const char *text)
@@ -166,7 +166,7 @@ static void let_go(flakeway *engine, fw_node **link, uint64_t earliest_us)
     schedule(engine, n, n->base_us > earliest_us ? n->base_us : earliest_us);
 }
 
-/* A packet passes at release_us: those which waited for it follow right behind. false as schedule(). */
+/* A packet passes at release_us: those which waited for it follow at once. false as schedule(). */
 static bool packet_passes(flakeway *engine, fw_node *n, uint64_t release_us)
 {
     fw_way *w = &engine->ways[n->direction];
@@ -218,7 +218,7 @@ static bool corrupt(fw_node *n, const flakeway_action *action, uint64_t place)
     return true;
 }
 
-/* false when the packet is that short already. What stood behind the NETBLT packet goes too. */
+/* false when the packet is that short already. What came after the NETBLT packet goes too. */
 static bool truncate_to(fw_node *n, size_t bytes)
 {
     if (bytes >= n->packet.netblt_length)

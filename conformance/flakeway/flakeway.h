@@ -13,7 +13,7 @@
  * same fate, bit for bit. It knows packets as bytes, plus the header fields that rules match (RFC 998 8).
  *
  *     flakeway_offer()     a packet has arrived from one side
- *     flakeway_release()   call until it answers false: packets that leave on the other side now
+ *     flakeway_release()   call until it returns false: packets that leave on the other side now
  *     flakeway_deadline()  when the next packet leaves
  *
  * Times are microseconds on a clock that the caller owns, never decreasing. Not thread-safe. The language of rules and
@@ -57,13 +57,13 @@ typedef struct flakeway_action {
     uint32_t truncate_bytes; /* TRUNCATE: bytes of the NETBLT packet that stay */
 } flakeway_action;
 
-/* A packet as its driver sees it: a NETBLT packet, perhaps behind IP or Ethernet headers that the engine carries and
+/* A packet as its driver sees it: a NETBLT packet, perhaps after IP or Ethernet headers that the engine carries and
  * never looks at. */
 typedef struct flakeway_packet {
     const uint8_t *bytes;
     size_t length;        /* <= FLAKEWAY_PACKET_MAX_BYTES */
     size_t netblt_offset; /* where the NETBLT packet begins in `bytes` */
-    size_t netblt_length; /* IP payload bytes; 0 = no NETBLT header here (a later fragment): only rates touch it */
+    size_t netblt_length; /* IP payload bytes; 0 = no NETBLT header here (a later fragment): only rates apply to it */
     size_t link_bytes;    /* what it costs on the link; 0 = length */
 } flakeway_packet;
 
@@ -71,7 +71,7 @@ typedef struct flakeway_released {
     uint64_t id;   /* what flakeway_offer() gave it */
     uint32_t copy; /* 0 = the packet itself, 1.. = copies by duplication */
     enum flakeway_direction direction;
-    bool changed; /* corrupted or truncated: the driver may have outer headers to repair */
+    bool changed; /* corrupted or truncated: the driver may have outer headers to correct */
     uint64_t offered_us;
     uint64_t release_us;
     flakeway_packet packet; /* bytes are valid until the next call of the engine */
@@ -89,7 +89,7 @@ typedef struct flakeway_event {
 } flakeway_event;
 typedef void flakeway_trace_fn(void *context, const flakeway_event *event);
 
-/* Decides for `hook` rules what no rule can say. `action` comes zeroed (PASS). false = not mine: the next rule is
+/* Decides for `hook` rules what no rule can express. `action` comes zeroed (PASS). false = not mine: the next rule is
  * asked. It must not call the engine, but for flakeway_parse_action(). */
 typedef bool flakeway_hook_fn(void *context, uint32_t rule, enum flakeway_direction direction, const uint8_t *netblt,
                               size_t netblt_length, uint64_t now_us, flakeway_action *action);
@@ -121,7 +121,7 @@ typedef struct flakeway_error {
 /* Adds a rule at the end of the list, or sets a rate. Answers the rule's ID (1, 2, ...; never used again), 0 for a
  * rate, -1 with *error filled (error may be NULL) for a text that cannot be understood. */
 int flakeway_add(flakeway *engine, const char *text, flakeway_error *error);
-/* As flakeway_add() for every line of `text`; empty lines and what follows # are skipped. Answers 0, or the number of
+/* As flakeway_add() for every line of `text`; empty lines and what follows # are skipped. Returns 0, or the number of
  * the first bad line (from 1), nothing of the text being in force then. */
 int flakeway_add_lines(flakeway *engine, const char *text, flakeway_error *error);
 /* false = no such rule. A packet that the rule holds leaves at `now_us`. */

@@ -10,7 +10,7 @@
 #define MORE_FRAGMENTS 0x2000
 #define UDP_HEADER_BYTES 8
 
-/* Offsets in the IPv4 header (RFC 791 3.1) and behind it in the UDP header (RFC 768). */
+/* Offsets in the IPv4 header (RFC 791 3.1) and in the UDP header after it (RFC 768). */
 #define IP_TOTAL_LENGTH 2
 #define IP_IDENTIFICATION 4
 #define IP_FRAGMENT 6
@@ -77,7 +77,8 @@ static bool find_in_udp(const uint8_t *packet, uint16_t udp_port, ipv4_view *vie
     size_t udp_length = read16(udp + UDP_LENGTH);
     bool first_fragment = (read16(packet + IP_FRAGMENT) & MORE_FRAGMENTS) != 0;
     if (udp_length < UDP_HEADER_BYTES || (udp_length > available && !first_fragment))
-        return false; /* its receiver drops such a datagram: no rule matches it, and no repair makes it a sound one */
+        return false; /* its receiver drops such a datagram: no rule matches it, and no correction makes it a valid one
+                       */
     view->udp = true;
     view->netblt_offset = view->header_bytes + UDP_HEADER_BYTES;
     view->netblt_length = (udp_length < available ? udp_length : available) - UDP_HEADER_BYTES;

@@ -24,7 +24,7 @@ typedef struct fw_link {
     uint64_t frame_bits;            /* that it carries: packets wait for a frame with room for them */
     uint64_t frame_number;          /* the one being filled */
     uint64_t frame_used_bits;
-    uint32_t queue_packets; /* that may wait behind the one being sent; UINT32_MAX = not counted */
+    uint32_t queue_packets; /* that may wait for the one being sent; UINT32_MAX = not counted */
     uint64_t queue_bytes;   /* UINT64_MAX = not counted */
     uint64_t queue_time_us; /* longest wait for the line; UINT64_MAX = any */
     uint32_t queue_cells;   /* UINT32_MAX = not counted */

@@ -70,7 +70,7 @@ static bool parse_action_head(fw_words *words, flakeway_action *action)
     return true;
 }
 
-/* "bit=", "byte=", "count=", "gap=": *known tells whether the word is one of them. */
+/* "bit=", "byte=", "count=", "gap=": *known states whether the word is one of them. */
 static bool parse_action_option(const fw_words *words, fw_word word, flakeway_action *action, bool *known)
 {
     fw_word value;
@@ -184,7 +184,7 @@ static bool refuse_key(const fw_words *words, const char *key, const char *why)
     return fw_fail(words, word, why);
 }
 
-/* A rule that can never match is a slip: say so. */
+/* A rule that can never match is a mistake: report it. */
 static bool check_condition(const fw_words *words, const fw_rule_spec *rule)
 {
     const fw_condition *condition = &rule->condition;

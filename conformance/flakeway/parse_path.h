@@ -8,7 +8,7 @@
 
 /* The settings of lines and paths: framing, cells, frames, mtu, gilbert, spread. */
 
-/* What must stand behind the setting's name; `word` is the first of it. */
+/* What must follow the setting's name; `word` is the first of it. */
 bool fw_parse_path_argument(fw_words *words, fw_word word, fw_setting *setting);
 /* What may follow. false = the word is none of these settings' options; *good = it was understood. */
 bool fw_parse_path_option(fw_words *words, fw_word word, fw_setting *setting, bool *good);

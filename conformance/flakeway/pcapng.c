@@ -110,7 +110,7 @@ static void begin_block(pcapng_writer *writer, uint32_t type)
     put_number(writer, 0, 4); /* the length, filled in by end_block() */
 }
 
-/* Closes the block and, when there is a file, writes it. A block that could not be built leaves nothing behind. */
+/* Closes the block and, when there is a file, writes it. A block that could not be built leaves no trace. */
 static bool end_block(pcapng_writer *writer)
 {
     size_t total = writer->length - writer->block + 4;

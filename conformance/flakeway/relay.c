@@ -30,10 +30,10 @@
 #define VIRTIO_NET_HDR_GSO_UDP_L4 5
 #endif
 
-/* A frame as it came, with room for a VLAN tag that the kernel took out. */
+/* A frame as it came, with room for a VLAN tag that the kernel removed. */
 typedef struct frame_slot {
     struct virtio_net_hdr offload;
-    uint8_t bytes[VLAN_TAG_BYTES + FRAME_BYTES]; /* the frame is received behind that room */
+    uint8_t bytes[VLAN_TAG_BYTES + FRAME_BYTES]; /* the frame is received after that room */
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 } frame_slot;
 
@@ -64,7 +64,7 @@ static void end(relay *r, enum relay_exit code)
         r->exit = code;
 }
 
-/* What the sender's kernel left to the card: the checksum from csum_start to the end, stored csum_offset behind it. */
+/* What the sender's kernel left to the card: the checksum from csum_start to the end, stored csum_offset after it. */
 static void complete_checksum(const struct virtio_net_hdr *offload, uint8_t *frame, size_t end)
 {
     size_t start = offload->csum_start;
@@ -107,7 +107,7 @@ static void release_due(relay *r, uint64_t now_ns)
 
 /* ---- in --------------------------------------------------------------------------------------------------- */
 
-/* Cuts off what stands behind the IP packet (padding of short frames), offers the rest. */
+/* Cuts off what follows the IP packet (padding of short frames), offers the rest. */
 static void offer(relay *r, enum flakeway_direction direction, const uint8_t *frame, const ipv4_view *view)
 {
     uint64_t now_ns = elapsed_ns(r);
@@ -180,7 +180,7 @@ static void take_frame(relay *r, enum flakeway_direction direction, struct virti
     }
 }
 
-/* Puts the VLAN tag back that the kernel took out on receipt; answers where the frame begins now. */
+/* Puts the VLAN tag back that the kernel removed on receipt; returns where the frame begins now. */
 static uint8_t *restore_vlan(struct msghdr *header, frame_slot *slot, size_t *length)
 {
     struct tpacket_auxdata aux;

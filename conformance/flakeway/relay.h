@@ -34,7 +34,7 @@ typedef struct relay_options {
     bool seed_given;
     uint64_t seed;
     uint16_t udp_port; /* 0 = none */
-    bool all_ip;       /* rates touch every IPv4 packet, not only NETBLT */
+    bool all_ip;       /* rates apply to every IPv4 packet, not only NETBLT */
     const char *capture_path;
     uint64_t duration_us; /* 0 = no end */
     uint64_t max_packets; /* 0 = no end */
@@ -62,7 +62,7 @@ bool relay_socket_open(relay_socket *s, const char *option, const char *interfac
 void relay_socket_close(relay_socket *s);
 /* Whether the interface is still there. */
 bool relay_socket_alive(const relay_socket *s);
-/* Sends a frame behind its virtio_net_hdr (linux/virtio_net.h), which may be NULL. Counts failures. */
+/* Sends a frame after its virtio_net_hdr (linux/virtio_net.h), which may be NULL. Counts failures. */
 void relay_socket_send(relay_socket *s, const void *offload, const uint8_t *frame, size_t length);
 /* Adds what the kernel has dropped since the last call. */
 void relay_socket_count_drops(relay_socket *s);

@@ -210,7 +210,7 @@ static bool apply_file(const char *path, flakeway *engine)
     return !unread && line == 0;
 }
 
-/* What an option such as --loss says in the language of rules: "loss " and its value. */
+/* What an option such as --loss means in the language of rules: "loss " and its value. */
 static bool apply_rate(const relay_text *text, flakeway *engine)
 {
     char statement[FLAKEWAY_RULE_TEXT_BYTES + 16];

@@ -39,8 +39,8 @@ static void set_buffer(int fd, int force, int plain)
         set_int(fd, SOL_SOCKET, plain, SOCKET_BUFFER_BYTES);
 }
 
-/* All frames of the interface, also those for other hosts; not our own; with offloads told, so that we can do what a
- * network card would have done. */
+/* All frames of the interface, also those for other hosts; not our own; with offloads reported, so that we can do what
+ * a network card would have done. */
 static bool configure(const relay_socket *s)
 {
     const struct packet_mreq promiscuous = {.mr_ifindex = (int)s->index, .mr_type = PACKET_MR_PROMISC};
@@ -55,7 +55,7 @@ static bool configure(const relay_socket *s)
 bool relay_socket_open(relay_socket *s, const char *option, const char *interface)
 {
     *s = (relay_socket){.name = interface, .index = if_nametoindex(interface)};
-    /* Protocol 0: nothing arrives before bind() says from where. */
+    /* Protocol 0: nothing arrives before bind() names the interface. */
     s->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s->fd < 0) {
         if (errno == EPERM || errno == EACCES)

@@ -66,7 +66,7 @@ void fw_rules_free(fw_rules *rules)
     *rules = (fw_rules){0};
 }
 
-/* Counts the packet and tells whether it is one of those that the rule was written for. */
+/* Counts the packet and returns whether it is one of those that the rule was written for. */
 static bool is_chosen(fw_rule *rule, enum flakeway_direction direction)
 {
     const fw_rule_spec *spec = &rule->spec;

@@ -122,7 +122,7 @@ int flakeway_add(flakeway *engine, const char *text, flakeway_error *error)
     return 0;
 }
 
-/* Parses, and with `add` obeys, every line. Answers 0, or the number of the first bad line. */
+/* Parses, and with `add` obeys, every line. Returns 0, or the number of the first bad line. */
 static int each_line(flakeway *engine, const char *text, bool add, flakeway_error *error)
 {
     for (int number = 1; *text; number++) {

@@ -15,7 +15,7 @@ typedef struct fw_rate {
     char text[FLAKEWAY_RULE_TEXT_BYTES];
 } fw_rate;
 
-/* A packet inside the flakeway; its bytes stand behind it. */
+/* A packet inside the flakeway; its bytes follow it. */
 typedef struct fw_node {
     struct fw_node *next_held;
     uint64_t id;

@@ -8,7 +8,7 @@
 
 #include "random.h"
 
-#define FRACTION_DIGITS 9 /* what a decimal number keeps behind its point */
+#define FRACTION_DIGITS 9 /* what a decimal number keeps after its point */
 #define FRACTION_ONE 1000000000u
 #define WHOLE_MAX 1000000000u    /* keeps every product of a value and its unit within 64 bits */
 #define TIME_MAX_US 86400000000u /* a day: more is a slip, and sums stay far from overflow */
@@ -69,7 +69,7 @@ bool fw_fail(const fw_words *words, fw_word word, const char *what)
     return false;
 }
 
-/* A decimal number with at most FRACTION_DIGITS digits behind its point; *unit is what follows it. */
+/* A decimal number with at most FRACTION_DIGITS digits after its point; *unit is what follows it. */
 static bool read_decimal(fw_word word, uint64_t *whole, uint64_t *fraction, fw_word *unit)
 {
     size_t at = 0;

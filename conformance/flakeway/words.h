@@ -6,7 +6,7 @@
 #include "flakeway.h"
 #include "match.h"
 
-/* The words of one line, and the values that words can be. Every reader answers false with the error filled, naming
+/* The words of one line, and the values that words can be. Every reader returns false with the error filled, naming
  * the word and its column. */
 typedef struct fw_word {
     const char *start;
@@ -21,13 +21,13 @@ typedef struct fw_words {
 } fw_words;
 
 fw_words fw_words_of(const char *text, flakeway_error *error);
-/* false at the end of the line, without an error; *word is then empty and stands at the end. */
+/* false at the end of the line, without an error; *word is then empty, at the end. */
 bool fw_next_word(fw_words *words, fw_word *word);
 /* Whether the word is `text`; capitals do not matter. */
 bool fw_word_is(fw_word word, const char *text);
-/* The part of "key=value" behind the '=' when the word begins with `key` and '='. */
+/* The part of "key=value" after the '=' when the word begins with `key` and '='. */
 bool fw_word_value(fw_word word, const char *key, fw_word *value);
-/* Fills the error with the word, its place and "what is wrong"; answers false, for `return fw_fail(...)`. */
+/* Fills the error with the word, its place and "what is wrong"; returns false, for `return fw_fail(...)`. */
 bool fw_fail(const fw_words *words, fw_word word, const char *what);
 
 bool fw_read_number(const fw_words *words, fw_word word, uint32_t minimum, uint32_t maximum, uint32_t *number);

@@ -21,7 +21,7 @@ struct guided_receiver {
     netblt_connection *connection; /* NULL once it has closed */
     uint32_t buffers;              /* lent */
     bool *complete;                /* by buffer */
-    bool lends;                    /* the client lends the next buffer that it is asked for */
+    bool lends;                    /* the client lends the next buffer that it has to supply */
     bool last_known;
     uint32_t last;
 };

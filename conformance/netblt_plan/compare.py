@@ -26,7 +26,7 @@ _IPERF_READY = "Server listening"
 _UDP_PAYLOAD_BYTES = 1472  # fills an Ethernet packet
 
 
-# Goodput in bits a second, processor seconds of both ends, and what else there is to say.
+# Goodput in bits a second, processor seconds of both ends, and what else there is to report.
 Measure = Callable[[Lab, float, float], tuple[float, float, str]]
 
 

@@ -25,7 +25,7 @@ _FIRST_STEP = 0.2  # of the range
 _STEP_SHRINKS = 0.7
 _ROUGH = 4  # the random trials are run with so many times fewer seeds,
 _PROMISING = 8  # and so many of them again with all
-_DIGITS = 2  # hundredths of a millisecond: more would claim what the tables cannot tell
+_DIGITS = 2  # hundredths of a millisecond: more would claim what the tables cannot show
 _NOISE_STEPS = 7
 _NOISE_DIGITS = 2
 _QUIET_SEEDS = 10
@@ -114,7 +114,7 @@ class _Fit:
         self.trials: int = settings.get("trials", 200)
         self.seeds: int = settings.get("seeds", 4)
         self.noise_rows = set(fields.row_numbers(settings["noise_rows"])) if "noise_rows" in settings else set()
-        # Without noise these lose nothing, says the RFC.
+        # According to the RFC these lose nothing without noise.
         self.quiet_rows = set(fields.row_numbers(settings["quiet_rows"])) if "quiet_rows" in settings else set()
         self.link: str = file.raw["table"].get("loss_link", "")
         for dotted in self.ranges:

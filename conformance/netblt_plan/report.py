@@ -18,7 +18,7 @@ from netblt_plan.running import Result
 from netblt_plan.scenario import Run
 from netblt_plan.simulate import simulate
 
-# Of a table's rows only so many are plotted one by one, unless one is asked for.
+# Of a table's rows only so many are plotted one by one, unless one is requested.
 _PLOTTED_RUNS_MAX = 8
 _ASSETS = Path(__file__).with_name("web")
 

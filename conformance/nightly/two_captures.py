@@ -32,7 +32,7 @@ from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PcapngWri
 
 START_NS = 1_700_000_000 * 10**9
 OFFSET_MOST_US = 100.0
-# Without IP IDs identical packets are told apart by their times only, which is not always possible.
+# Without IP IDs identical packets are distinguished by their times only, which is not always possible.
 UNNUMBERED_WRONG_SHARE = 0.001
 HEADER_BYTES = 20
 LEFT, RIGHT = 0, 1
@@ -265,7 +265,7 @@ def _judge_losses(
             )
             score.add("loss", what == Seen.LOST or (edge and what == Seen.NOT_COVERED), where, plan.numbered)
         elif not any(id(one) in here for one in left):
-            held_up = left[0].time_ns > far_times[-1] > frame.time_ns + shortest  # nobody can tell it from a loss
+            held_up = left[0].time_ns > far_times[-1] > frame.time_ns + shortest  # it looks like a loss
             score.add("not covered", what == Seen.NOT_COVERED or (held_up and what == Seen.LOST), where, plan.numbered)
         else:
             score.add("arrival", what in (Seen.ARRIVED, Seen.DAMAGED), where, plan.numbered)

@@ -73,7 +73,7 @@ def test_a_baseline_that_cannot_be_read_ends_the_run_before_it_begins(command: C
     assert not done.report.exists()
 
 
-# Nothing but the command and grep: what a CI job of somebody else can do. The example endpoint sends a QUIT in the
+# Nothing but the command and grep: what a CI job of another project can do. The example endpoint sends a QUIT in the
 # middle of a buffer, which fails one case as an active sender.
 KNOWN_FAILURES = r"""
 expect() { # STATUS WORDS...: the command ends with this status; its output stays in `out`

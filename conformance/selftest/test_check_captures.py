@@ -124,7 +124,7 @@ def test_damaged_packets_of_each_direction_are_counted_and_named(
     found = frames(SUMMED if checksum == "data" else CLEAN)
     hit = places(found, source, data=data)[:2]
     for place in reversed(hit):
-        found.insert(place, found[place].damaged(at))  # and the same packet undamaged behind it
+        found.insert(place, found[place].damaged(at))  # and the same packet undamaged after it
     spoilt = [place + before + 1 for before, place in enumerate(hit)]
     status, document = checked(command, pcap(tmp_path / "damaged.pcap", found, link_type))
     assert damage(document) == [(source, checksum, len(spoilt), spoilt, requirement, "INCONC", None)]

@@ -18,7 +18,7 @@ from selftest.scripts import nightly_script
 GOLDEN = paths.root() / "pcaps" / "golden" / "lossy-transfer.pcapng"
 SCHEMA = json.loads((paths.root() / "conformance" / "schemas" / "check.schema.json").read_text(encoding="utf-8"))
 OPEN_TYPE, DATA_TYPE, CONTROL_TYPE = 0, 6, 9
-OFFSET_NS = -7_000_000_000  # of the receiver's clock: it is behind
+OFFSET_NS = -7_000_000_000  # of the receiver's clock: it is late
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_findings_name_the_frames_of_their_own_capture(
     both = document(command, "--sender", changed[0], "--receiver", changed[1])["files"][0]["damaged"]
     assert alone[0]["frames"] == [1]
     assert alone[0]["verdict"] == "INCONC"
-    # The receiver's clock is behind: in the merged file its packets come first.
+    # The receiver's clock is late: in the merged file its packets come first.
     [own] = [one for one in both if one["interface"] == str(changed[0])]
     assert own["frames"] == alone[0]["frames"]
     assert (own["verdict"], own["requirement"], own["offender"]) == ("FAIL", "CKSUM-02", "10.0.0.1 sender")

@@ -80,7 +80,7 @@ def upward(graph: Mapping[str, set[str]], floors: tuple[tuple[str, ...], ...] = 
         f"{module} imports {other}"
         for module, others in sorted(graph.items())
         for other in sorted(others)
-        # The version stands in the package itself.
+        # The version is in the package itself.
         if other != PACKAGE and folder(module) != folder(other) and floor[folder(other)] <= floor[folder(module)]
     ]
 

@@ -182,7 +182,7 @@ class TestFailureInTheMiddle:
                 "tc qdisc add dev left root tbf rate 200mbit burst 5k limit 10k", shell=True, check=True, timeout=10
             )
 
-        # UDP runs would be cut up behind the socket: the shaper drops pieces and tells nobody.
+        # UDP runs would be cut up after the socket: the shaper drops pieces without a report.
         options = [*large_bursts, "--transmit", "single"]
         for _ in range(5):  # a receiver that gets no processor loses some too, but not each time
             sender, _receiver = move(lab, source, target, active="sender", options=options)

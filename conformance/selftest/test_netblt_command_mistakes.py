@@ -51,7 +51,7 @@ def lose_all_capabilities() -> None:
     """In the child: what it executes has no privilege at all, even as root."""
     if is_root():
         libc = ctypes.CDLL(None)
-        for capability in range(64):  # more than there are: those that do not exist are an error that harms nobody
+        for capability in range(64):  # more than there are: those that do not exist are an error without effect
             libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
@@ -190,7 +190,7 @@ class TestBadInput:
 
     @needs_root
     def test_a_host_that_is_not_there(self, lab: Lab, tmp_path: Path) -> None:
-        absent = "10.9.0.77"  # on the cable's network; nobody answers ARP
+        absent = "10.9.0.77"  # on the cable's network; no host answers ARP
         process = lab.start(lab.here, "send", make_file(tmp_path / "source", 10), absent)
 
         assert process.wait() == UNREACHABLE
@@ -256,7 +256,7 @@ class TestBadInput:
         assert first.popen.poll() is None
         first.send_signal(signal.SIGKILL)
         first.popen.wait()
-        lab.wait_for_peer(lab.there, "recv", tmp_path / "third")  # free again when its owner is gone
+        lab.wait_for_peer(lab.there, "recv", tmp_path / "third")  # free again when its owner has exited
 
     @needs_root
     def test_a_port_claimed_on_one_address_and_on_all(self, raw_lab: Lab, tmp_path: Path) -> None:

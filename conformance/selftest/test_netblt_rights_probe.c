@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Preloaded into the command by test_netblt_rights.py: acts as code that somebody injected. When the command waits for
+/* Preloaded into the command by test_netblt_rights.py: acts as injected code. When the command waits for
  * packets for the first time, it tries what netblt itself never does, and reports each attempt on stderr as a line
  * "probe: ATTEMPT: ERROR". */
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ static void try_files(void)
         report("create", open(create, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
-/* The new process ends at once: it would go on as a second netblt that nobody ends. */
+/* The new process ends at once: it would go on as a second netblt that is never ended. */
 static long new_process(void)
 {
     const long child = syscall(SYS_clone, 0, 0, 0, 0, 0);

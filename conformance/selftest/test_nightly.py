@@ -25,7 +25,7 @@ nightly.JOBS = [nightly.Job(name, "a job", limit_s, lambda _, c=commands: c, kee
                 for name, limit_s, commands in jobs]
 sys.exit(nightly.main(["--report", {report!r}]))
 """
-# Says its own ID, and that of a child that leaves its group and takes no notice of signals, then waits for ever.
+# Prints its own ID, and that of a child that leaves its group and takes no notice of signals, then waits for ever.
 STUBBORN = """
 trap '' TERM HUP INT
 setsid sh -c 'trap "" TERM HUP INT; echo $$ >> {pids}; while :; do sleep 1; done' &

@@ -217,7 +217,7 @@ def test_an_interrupted_run_leaves_valid_results_so_far(tmp_path: Path, number: 
         shown += not run.stdout.readline().startswith(" ")
     os.killpg(run.pid, number) if number is signal.SIGINT else run.send_signal(number)
     time.sleep(0.05)
-    run.send_signal(number)  # somebody in a hurry
+    run.send_signal(number)  # a user in a hurry
     output, errors = run.communicate(timeout=60)
     assert run.returncode == 2, errors
     assert "interrupted" in output

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An implementation with nothing in it but what the plumbing's tests look at. The client string chooses what it does:
  * "echo": answers every packet with the same packet, its first byte raised by one, and closes after five;
- * "begin": as echo, but sends the first packet; "spin": its deadline is always now; "stray": sends to a stranger. */
+ * "begin": as echo, but sends the first packet; "spin": its deadline is always now; "stray": sends to another address.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -113,7 +113,7 @@ def test_two_ends_play_until_both_have_closed(library: IutLibrary) -> None:
     result = run_pair(a, b, flakeway, capture=capture)
     assert result.end is PairEnd.CLOSED
     assert result.end_us == 10 * 10_000  # ten packets, one after the other, arrive
-    assert result.packets == (6, 5)  # a's answer to the tenth is sent, and nobody waits for it
+    assert result.packets == (6, 5)  # a's answer to the tenth is sent, and the run does not wait for it
     assert result.bytes == (12, 10)
     assert capture.packets == 6 + 5 + 10
     assert a.status.succeeded
@@ -125,7 +125,7 @@ def test_what_the_flakeway_does_reaches_the_other_end(library: IutLibrary) -> No
     a, b = start(library, "begin", A, b"\x01x" * 20), start(library, "echo", B)
     flakeway = Flakeway(1, "latency 10ms", "truncate 3 a>b nth=1", "drop b>a nth=2")
     result = run_pair(a, b, flakeway)
-    assert result.end is PairEnd.IDLE  # b's second packet is lost and nobody repeats it
+    assert result.end is PairEnd.IDLE  # b's second packet is lost and not repeated
     assert result.packets == (2, 2)
     assert result.bytes == (40 + 3, 3 + 3)
     assert [event.description for event in flakeway.events] == [

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Null implementations behind netblt_iut.h: FAULT 1 stays silent, 2 echoes every packet, 3 crashes at the first packet,
+/* Null implementations of netblt_iut.h: FAULT 1 stays silent, 2 echoes every packet, 3 crashes at the first packet,
  * 4 claims success at once, 5 never comes back from its first packet. None of them may pass. */
 #include "netblt_iut.h"
 

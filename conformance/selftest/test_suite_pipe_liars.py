@@ -24,7 +24,7 @@ ANSWER = "            write_answer(sink, end)\n        sink.flush()"
 ONE = "two_packets_set_a_connection_up"
 NEVER_A_PASS = (Verdict.PASS, Verdict.WARN)
 
-# What it tells its client: old text, new text, cases that look at it.
+# What it reports to its client: old text, new text, cases that look at it.
 LIES = {
     "another digest": (DIGEST, DIGEST.replace("end.delivered", "end.delivered[::-1]"), "the_data_arrive_byte_for_byte"),
     "a byte more": (LENGTH, LENGTH.replace("len(end.delivered)", "len(end.delivered) + 1"), "the_data_arrive_byte"),

@@ -21,7 +21,7 @@ from netblt_conformance.packets.spelling import Covers, Spelling
 ACTIVE_RECEIVER, PASSIVE_RECEIVER = ROLES_BY_NAME["active-receiver"], ROLES_BY_NAME["passive-receiver"]
 Probed = tuple[str, int]  # why the first transfer failed, and the number of transfers that were tried
 Probe = Callable[[str | Mutant, Role], Probed]
-# Says GO where it should say OK.
+# Sends GO where it should send OK.
 NEVER_OK = Mutant(
     name="never-ok",
     requirement="RESEND-02",

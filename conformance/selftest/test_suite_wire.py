@@ -53,7 +53,7 @@ def adapter(tmp_path: Path, command: str, more: str = "") -> str:
     return str(path)
 
 
-# The reference behind the script above.
+# The reference, run by the script above.
 RECEIVE = 'exec "$1" recv "$2" --passive --port "$3" --bind "$4" --quiet --buffer-size 1024 --packet-size 256'
 
 
@@ -246,10 +246,10 @@ def test_a_remote_implementation_is_judged_by_what_it_sends(
     command: Command, tmp_path: Path, far_udp_port: int, daemon: int
 ) -> None:
     file = remote(tmp_path / "remote.toml", far_udp_port, f"[remote.roles.passive-receiver]\nport = {daemon}\n")
-    # This one serves a peer at a time and is away between two, so the tester has to ask again; and nothing tells what
-    # its client is told, so only the packets speak.
+    # This one serves a peer at a time and is away between two, so the tester has to ask again; and nothing shows what
+    # its client gets, so only the packets count.
     done = passive_receiver(command, str(file), f"RESEND-01,{ONE},OPEN-02,NEG-03,the_data_arrive")
-    # Its limits are its own too: nothing told them to the tester (NEG-06), and its client cannot be stalled (DATA-15).
+    # Its limits are its own too: the tester does not know them (NEG-06), and its client cannot be stalled (DATA-15).
     client = [result.requirements[0] in ("DATA-08", "DATA-15") for result in done.results]
     assert {result.verdict for result, asks in zip(done.results, client, strict=True) if not asks} == {Verdict.PASS}
     assert {result.verdict for result, asks in zip(done.results, client, strict=True) if asks} == {Verdict.NA}
@@ -266,7 +266,7 @@ class Busy:
         self._back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._back.bind(("127.0.0.1", 0))
         self._busy_s = busy_s
-        self._first_s: dict[bytes, float] = {}  # when a connection was asked for first, by its unique ID
+        self._first_s: dict[bytes, float] = {}  # when a connection was opened first, by its unique ID
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._serve)
         self.refused = 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PIPE_MOST = 1 << 20
 STALL_S = 1.5
-# A busy machine may start a program only after a stall: then the next longer one tells.
+# A busy machine may start a program only after a stall: then the next longer one shows it.
 LONGER_STALLS_S = (STALL_S, 10.0, 60.0)
 
 

@@ -83,7 +83,7 @@ def test_a_flood_is_survived_and_what_was_dropped_is_told(tmp_path: Path) -> Non
     assert row["tcpreplay"] == 0, row["said"]
     document = json.loads(row["output"].splitlines()[-1])
     capture = document["capture"]["watched"]
-    # On a busy machine the kernel's buffer of one MiB may still hold frames when the watch is told to end.
+    # On a busy machine the kernel's buffer of one MiB may still hold frames when the watch has to end.
     not_looked_at = row["arrived"] - capture["packets"] - capture["dropped"]
     assert 0 <= not_looked_at * row["mean_bytes"] <= 1 << 20
     assert capture["dropped"] > 0

@@ -143,6 +143,15 @@ def test_texts_of_c_are_its_string_literals() -> None:
     assert list(texts.c_strings(source)) == [(4, 'one \\" two'), (5, "x y")]
 
 
+def test_comments_of_adjacent_lines_are_one() -> None:
+    source = 'x = "# none"  # one\n# more\n\n# two\ny = 1\n# three\n'
+    assert list(texts.python_comments(source)) == [(1, "one\nmore"), (4, "two"), (6, "three")]
+    assert list(texts.c_comments('char *x = "/* none */"; /* one\n * more */\n// two\n')) == [
+        (1, "/* one\n * more */"),
+        (3, "// two"),
+    ]
+
+
 def test_lines_that_cannot_be_broken_may_be_long() -> None:
     long = "a" * LINE_MAX
     fine = [f"| {long} |", f"    {long}", "```", f"x {long}", "```", f"[x]({long})", long]

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import ast
 import functools
+import io
 import os
 import re
 import subprocess
+import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +34,14 @@ LINE_START = re.compile(r"^[ \t]*(?:/?\*+(?= |$)[ \t]*)?", re.MULTILINE)
 NAME = re.compile(r"`[^`\s]*[-_./][^`\s]*`")
 # Keys of TOML files whose values are names, references or quoted source.
 TOML_NAMES = ("slug", "id", "dialects", "ambiguities", "same_as", "binds", "reach", "file", "old", "new", "name")
+
+# What a build makes, and what other projects wrote.
+NOT_OURS = ("build", ".venv", "reference_impl/third_party", "dissector/upstream/wireshark")
+# Folders in whose comments words of the table are still to be replaced.
+UNFINISHED_COMMENTS = (
+    *("reference_impl/cli/listen/", "reference_impl/cli/move/", "reference_impl/cli/store/"),
+    *("reference_impl/cli/transfer/", "reference_impl/core/rate/", "reference_impl/io/"),
+)
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,42 @@ def program() -> Iterator[Text]:
     yield from _c_texts("reference_impl/cli/**/*.[ch]", "reference_impl/io/**/*.[ch]")
 
 
+def c_comments(source: str) -> Iterator[tuple[int, str]]:
+    """The comments of a C source."""
+    for token in C_TOKEN.finditer(source):
+        if token[0].startswith(("/*", "//")):
+            yield source.count("\n", 0, token.start()) + 1, token[0]
+
+
+def python_comments(source: str) -> Iterator[tuple[int, str]]:
+    """The comments of a Python program; those of adjacent lines are one. Docstrings are not among them."""
+    text, start, end = "", 0, 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        line = token.start[0]
+        comment = token.string.lstrip("#").strip()
+        if text and line == end + 1 and not token.line[: token.start[1]].strip():
+            text += f"\n{comment}"
+        else:
+            if text:
+                yield start, text
+            text, start = comment, line
+        end = line
+    if text:
+        yield start, text
+
+
+def comments() -> Iterator[Text]:
+    """What programmers read in source files."""
+    for path in _files("*/**/*.[ch]", "*/**/*.py"):
+        name = _name(path)
+        if name.startswith((*NOT_OURS, *UNFINISHED_COMMENTS)):
+            continue
+        for line, text in (python_comments if path.suffix == ".py" else c_comments)(_read(path)):
+            yield Text(name, line, plain(text))
+
+
 def headers() -> Iterator[Text]:
     for path in _files("reference_impl/include/netblt/*.h"):
         yield Text(_name(path), 1, plain(_read(path)))
@@ -192,5 +238,6 @@ PLACES: dict[str, Callable[[], Iterator[Text]]] = {
     "findings": findings,
     "program": program,
     "headers": headers,
+    "comments": comments,
     "faults": faults,
 }

@@ -28,7 +28,7 @@ from pathlib import Path
 
 SIM = Path(__file__).resolve().parent
 INCLUDE = SIM.parents[1] / "reference_impl" / "include"
-# A mutant may leave an unused variable behind; one that calls or converts what it does not know is another mutant.
+# A mutant may leave an unused variable; one that calls or converts what it does not know is another mutant.
 _ERRORS = ["implicit-function-declaration", "incompatible-pointer-types", "int-conversion"]
 _FLAGS = ["-std=gnu17", "-fPIC", "-ffp-contract=off", *(f"-Werror={error}" for error in _ERRORS)]
 _OPTIMIZED, _QUICK = ["-O1", "-g1"], ["-O0"]

@@ -25,7 +25,7 @@
 
 struct iut_library {
     void *handle;
-    size_t users; /* the opener, and every instance: the code stays until the last has gone */
+    size_t users; /* the opener, and every instance: the code stays until the last has left */
 #define MEMBER(name) __typeof__(&netblt_iut_##name) name;
     FUNCTIONS(MEMBER)
 #undef MEMBER

@@ -16,8 +16,8 @@ typedef struct netblt_iut netblt_iut;
 enum netblt_iut_status {
     NETBLT_IUT_OPENING = 0, /* active: OPEN sent; passive: listening */
     NETBLT_IUT_OPEN = 1,
-    NETBLT_IUT_DONE = 2,   /* the client was told that the transfer succeeded (it may still dally) */
-    NETBLT_IUT_FAILED = 3, /* the client was told that it failed; see netblt_iut_reason() */
+    NETBLT_IUT_DONE = 2,   /* the client knows that the transfer succeeded (it may still dally) */
+    NETBLT_IUT_FAILED = 3, /* the client knows that it failed; see netblt_iut_reason() */
     NETBLT_IUT_CLOSED_DONE = 4,
     NETBLT_IUT_CLOSED_FAILED = 5, /* nothing more will be sent */
 };

@@ -82,7 +82,7 @@ static void drain(pair *p, unsigned from)
     }
 }
 
-/* Repairs the IP header of a packet that was changed on the way, in a copy: the engine's bytes are not ours. */
+/* Corrects the IP header of a packet that was changed on the way, in a copy: the engine's bytes are not ours. */
 static const uint8_t *arrived_frame(pair *p, const flakeway_released *released)
 {
     if (!released->changed)
@@ -92,7 +92,7 @@ static const uint8_t *arrived_frame(pair *p, const flakeway_released *released)
     return p->frame;
 }
 
-/* Delivers what leaves the flakeway now; whoever got a packet may answer at once. */
+/* Delivers what leaves the flakeway now; an end that got a packet may answer at once. */
 static void deliver(pair *p)
 {
     flakeway_released released;

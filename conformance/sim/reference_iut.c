@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The reference core behind netblt_iut.h: the client is memory, the network is whoever calls. */
+/* The reference core with the interface of netblt_iut.h: the client is memory, the network is the caller. */
 #include <netblt/netblt.h>
 
 #include <stdarg.h>
@@ -31,14 +31,14 @@ struct netblt_iut {
 
     uint8_t *data; /* sender: what to send */
     size_t length;
-    bool stalled; /* the client was asked for a buffer, and withholds it */
+    bool stalled; /* the client has to supply a buffer, and withholds it */
 
     block *blocks; /* receiver: lent to the core */
     uint8_t *delivered;
     size_t delivered_length;
     size_t delivered_capacity;
 
-    netblt_output staged; /* a run of packets that the core has given and nobody has taken yet */
+    netblt_output staged; /* a run of packets that the core has given and the caller has not taken yet */
     size_t staged_taken;
     uint8_t stage[STAGE_BYTES];
 };

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Flows between hosts over links, in virtual time, with the real protocol core in every host: the machine behind
+/* Flows between hosts over links, in virtual time, with the real protocol core in every host: the machine of
  * `netblt-plan`. A link is a flakeway of its own and speaks its language (docs/flakeway.md); a route
  * is a row of links; hosts have a processor that does one thing at a time and a network card that can be deaf.
  *
@@ -16,7 +16,7 @@
  *     world_flow_stats(), world_buffers(), world_link_stats(), world_samples()
  *
  * The same calls with the same seed give the same numbers, bit for bit. Functions that can fail answer a negative
- * number or NULL, and world_error() says why. Not thread-safe, but worlds are independent of each other. */
+ * number or NULL, and world_error() states why. Not thread-safe, but worlds are independent of each other. */
 typedef struct world world;
 
 #define WORLD_ROUTE_MAX 4
@@ -29,10 +29,10 @@ typedef struct world world;
 /* A machine. All zero = an ideal one: no cost, no delay, and a card that sends and receives at the same time. */
 typedef struct world_host {
     bool mit1987;            /* profile: bursts are planned from the actual start of the last one */
-    uint32_t control_min_us; /* profile overrides; 0 = as the profile says */
+    uint32_t control_min_us; /* profile overrides; 0 = that of the profile */
     uint32_t control_initial_us;
     uint32_t data_variance_min_us;
-    uint32_t data_variance_percent; /* UINT32_MAX = as the profile says */
+    uint32_t data_variance_percent; /* UINT32_MAX = that of the profile */
     uint64_t send_packet_ns;        /* processor: to build and hand over a DATA packet */
     uint64_t send_byte_ps;          /* and for each of its data bytes, in picoseconds */
     uint64_t receive_packet_ns;     /* to take in a DATA packet */
@@ -80,10 +80,10 @@ typedef struct world_flow {
     bool automatic; /* rate: both ends NETBLT_RATE_AUTO */
     bool in_order;  /* deliver in order, as a client that writes a stream; else by index */
     uint64_t rate_limit_bps;
-    uint64_t open_timeout_us; /* 0 = as the profile says */
+    uint64_t open_timeout_us; /* 0 = that of the profile */
 } world_flow;
 
-/* Traffic that answers to nobody: bursts of packets, periodic or at random moments. */
+/* Traffic without replies: bursts of packets, periodic or at random moments. */
 typedef struct world_cross {
     world_route route;
     uint64_t start_us;

@@ -134,7 +134,7 @@ static bool ask_core(struct host *host)
     return true;
 }
 
-/* The core had nothing to say at its own deadline: it is asked again, but not at this moment. */
+/* The core had nothing to send at its own deadline: it is asked again, but not at this moment. */
 static void look_again_later(struct host *host)
 {
     if (wake_at(host) <= host->world->now_ns)

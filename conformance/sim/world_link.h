@@ -7,7 +7,7 @@
 
 void world_link_apply_changes(world *w, struct link *link);
 uint64_t world_link_next_ns(const struct link *link);
-/* An IPv4 packet of `length` bytes behind its tag in w->frame sets out, or goes on to the tag's hop. */
+/* An IPv4 packet of `length` bytes after its tag in w->frame sets out, or goes on to the tag's hop. */
 void world_link_offer(world *w, size_t length);
 /* A packet of cross traffic. */
 void world_link_offer_cross(world *w, unsigned index);

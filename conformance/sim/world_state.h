@@ -13,10 +13,10 @@
 #include <stdio.h>
 
 #define NS_PER_US UINT64_C(1000)
-#define FIRST_PORT 40000 /* of flow 0's sender: a packet tells its flow by this port */
+#define FIRST_PORT 40000 /* of flow 0's sender: a packet shows its flow by this port */
 #define NO_FLOW UINT32_MAX
 
-/* What stands before the IPv4 header while a packet travels: which way it goes, and how far it has come. */
+/* What precedes the IPv4 header while a packet travels: which way it goes, and how far it has come. */
 struct world_tag {
     uint8_t hop;
     uint8_t backward; /* along the flow's route the other way */

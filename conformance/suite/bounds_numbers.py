@@ -55,7 +55,7 @@ def test_buffers_with_a_byte_full_of_packets_arrive(t: Case) -> None:
         t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")
 
 
-# Three buffers on both sides of what 8, 16, 31 and 32 bits can say; numbers never wrap: RFC 998 8 lets them only grow.
+# Three buffers on both sides of what 8, 16, 31 and 32 bits can hold; numbers never wrap: RFC 998 8 lets them only grow.
 FIRST = {"8 bits": 0xFE, "16 bits": 0xFFFE, "31 bits": 0x7FFFFFFE, "32 bits": 0xFFFFFFFC}
 
 
@@ -120,7 +120,7 @@ def test_any_number_of_missing_packets_is_asked_for(t: Case) -> None:
     t.expect_delivered_by(peer)
 
 
-# Behind message 1: the next but one, and both sides of half the range of 16 bits, where serial numbers turn round.
+# After message 1: the next but one, and both sides of half the range of 16 bits, where serial numbers turn round.
 BEHIND = {"3": 3, "32768": 32768, "32769": 32769, "32770": 32770, "65535": 65535}
 
 
@@ -133,7 +133,7 @@ def test_a_message_far_behind_a_hole_is_not_acknowledged(t: Case) -> None:
         peer.go(0)
         peer.expect_buffer(0)
         peer.expect_ack()
-    newest, hole = peer.high_seq, peer.next_seq  # the GO, and what had to be asked for (AMB-72)
+    newest, hole = peer.high_seq, peer.next_seq  # the GO, and what had to be requested (AMB-72)
     stray = Message(Kind.RESEND, (BEHIND[t.variant] + hole - 3) % 65535 + 1, peer.first_buffer, packets=(0,))
     peer.send_control([stray])
     for seen in peer.listen(peer.ack_deadline_us):

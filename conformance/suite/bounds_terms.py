@@ -13,7 +13,7 @@ from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
 
-# What the implementation is told that it can do at most, and what an active one is told to propose.
+# The limits that the implementation gets, and what an active one has to propose.
 LIMITS = {"buffer_size": 1000, "packet_size": 200, "burst_size": 5, "burst_interval_ms": 20, "max_buffers": 3}
 # The most restrictive value that any implementation must be able to use: RFC 998 4 speaks of packets of 128 bytes.
 TIGHTEST = {"buffer_size": 100, "packet_size": 128, "burst_size": 1, "burst_interval_ms": 65535, "max_buffers": 1}

@@ -48,7 +48,7 @@ def test_a_refusal_carries_a_good_checksum(t: Case) -> None:
 
 @case("CKSUM-04", "CKSUM-01", roles=ALL_ROLES)
 def test_every_packet_carries_good_checksums_when_data_checksums_are_on(t: Case) -> None:
-    peer = t.peer(2999, data_checksum=True)  # odd: the last data area ends with half a word
+    peer = t.peer(2999, data_checksum=True)  # not even: the last data area ends with half a word
     with t.preamble():
         peer.connect()
         t.must(
@@ -59,13 +59,13 @@ def test_every_packet_carries_good_checksums_when_data_checksums_are_on(t: Case)
         if isinstance(peer, ReceiverPeer):
             peer.go(0)
             peer.expect_buffer(0)
-            peer.resend(0, [0, 1])  # repairs are summed like first copies
+            peer.resend(0, [0, 1])  # retransmissions are summed like first copies
             peer.expect_copies(0, 1)
         peer.finish()
     peer.expect_success()
 
 
-# Data whose sum has a carry that makes another carry, for whoever adds words of 16 bits, or of 32 in either byte order.
+# Data whose sum has a carry that makes another carry, for sums over words of 16 bits, or of 32 in either byte order.
 TWO_CARRIES = b"".join(bytes.fromhex(words).ljust(256, b"\0") for words in ("ffffffff0001", "ffff0001", "0100ffff"))
 
 
@@ -132,7 +132,7 @@ def test_a_control_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> Non
     peer = t.receiver(1024)
     with t.preamble():
         peer.connect()
-    # A RESEND for a buffer that nobody knows is acknowledged and dropped: its one entry takes up the checksum.
+    # A RESEND for an unknown buffer is acknowledged and dropped: its one entry takes up the checksum.
     seq, unknown = peer.next_seq, peer.first_buffer + 1000
     plain = packets.read(peer.forge.control([Message(Kind.RESEND, seq, unknown, packets=(0,))]))
     request = peer.message(Kind.RESEND, unknown, packets=(plain.checksum,))
@@ -219,7 +219,7 @@ def test_a_response_with_a_bad_checksum_does_not_open_the_connection(t: Case) ->
         peer.await_open()
     peer.send(packets.spoil(peer.forge.opening(Type.RESPONSE, peer.response_values())))
     if isinstance(peer, ReceiverPeer):
-        peer.go(0)  # without it a sender has nothing to say that would tell
+        peer.go(0)  # without it a sender sends nothing that would show it
     transfer = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
     peer.silence(transfer, QUIET_US, "a RESPONSE with a bad checksum must have no effect")
     peer.respond()
@@ -283,7 +283,7 @@ def test_a_data_packet_with_a_bad_header_checksum_is_not_stored(t: Case) -> None
     t.expect_delivered_by(peer)
 
 
-# Counted from behind where negative: how many packets a buffer has is for both ends to say.
+# Counted from the end where negative: both ends together decide how many packets a buffer has.
 DAMAGED = {"a packet in the middle": (1,), "the LDATA": (-1,), "the first and the last packet": (0, -1)}
 
 

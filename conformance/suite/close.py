@@ -22,7 +22,7 @@ def test_the_receiver_is_done_only_when_its_last_message_is_acknowledged(t: Case
         peer.withhold_ack(at=go.seq)
         peer.send_buffer(0)
     early = "DONE although the last OK is not acknowledged"
-    heard = peer.listen(QUIET_US)  # an end that is done says no more: it must not be asked for the OK or for repeats
+    heard = peer.listen(QUIET_US)  # an end that is done sends no more: the OK or repeats must not be requested
     done = [seen for seen in heard if seen.packet.type is Type.DONE]
     t.must(not done, early, done[0].frame if done else None, expected="DONE when the last OK is acknowledged")
     peer.expect_ok(0)

@@ -17,7 +17,7 @@ def test_the_high_sequence_number_follows_the_messages(t: Case) -> None:
         message = peer.go(number)[0]
         peer.expect_ack(message.seq)
         peer.expect_buffer(number)
-    request = peer.resend(0, [1])  # repairs carry it as well
+    request = peer.resend(0, [1])  # retransmissions carry it as well
     peer.expect_ack(request.seq)
     peer.expect_copies(0, 1)
     early = [s for s in peer.seen if s.packet.acks and s.packet.high_seq > peer.next_seq - 1]
@@ -286,7 +286,7 @@ def test_a_message_behind_a_hole_has_its_effect_once_it_is_acknowledged(t: Case)
     if t.variant == "RESEND":
         try:
             peer.expect_copies(0, 1)
-        except UnmetError as unmet:  # not for want of repairs, but because the request was dropped behind the hole
+        except UnmetError as unmet:  # not a lack of retransmissions: the request was dropped after the hole
             unmet.due_by = "CTRL-12"
             raise
     peer.finish()

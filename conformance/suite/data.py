@@ -367,7 +367,7 @@ def test_a_sender_holds_back_when_it_gets_too_many_gos(t: Case) -> None:
         peer.require(max_buffers=limit)
         peer.go(*range(limit + 2))
         peer.expect_buffer(limit - 1)
-    peer.listen(peer.ack_deadline_us)  # the monitor fails a sender that goes along with it
+    peer.listen(peer.ack_deadline_us)  # the monitor fails a sender that accepts it
     text = f"of {limit + 2} GOs, where {limit} were agreed, {peer.high_seq} are acknowledged (AMB-29)"
     t.should(peer.high_seq >= limit + 2, text, expected="every GO to be acknowledged")
     sent = sorted(n for n, buffer in peer.buffers.items() if buffer.packets)
@@ -387,7 +387,7 @@ def test_a_buffer_that_was_begun_is_finished_while_the_client_stalls(t: Case) ->
         peer.connect()
         peer.require(buffer_size=2048, max_buffers=2)
     peer.go(0, 1)
-    # A program may want more from its client before it begins: then nothing can be said.
+    # A program may want more from its client before it begins: then nothing can be judged.
     with t.preamble() if t.link.real_time else contextlib.nullcontext():
         peer.expect_buffer(0)
         peer.until(lambda: bool(peer.buffer(1).packets), t.tolerances.reaction_max_us, "data of buffer 1")

@@ -212,7 +212,7 @@ def test_after_the_end_old_packets_do_no_harm_and_the_ports_are_free_again(t: Ca
     if t.link.real_time:
         return  # its program has ended
     old += [frame.packet[20:] for frame in t.link.capture.frames if frame.sent][len(old) :]
-    if not t.role.active:  # one that listens on takes an old OPEN for a new one: all that it says then, it says again
+    if not t.role.active:  # one that still listens takes an old OPEN for a new one and repeats what it sent then
         t.provokes("OPEN-02", "CTRL-05", "CTRL-06", "CTRL-13", "DATA-13", "TIMER-02", "CLOSE-06")
     throw(t, peer, [fuzz.Mutated(f"packet {n} of the earlier connection", packet) for n, packet in enumerate(old)])
     t.must(
@@ -429,7 +429,7 @@ def test_impossible_packets_with_good_checksums_are_survived_in_any_state(t: Cas
         "success was reported of a transfer that was not made",
         expected="failure to be reported to the client",
     )
-    peer.send_abort()  # whatever was made of all that: this ends it, if anybody is there
+    peer.send_abort()  # whatever was made of all that: this ends it, if the peer is still there
     expected = "the client to learn the outcome"
     peer.until(lambda: _has_outcome(t), t.tolerances.close_max_us, expected, Awaited.FAILURE)
     t.must(

@@ -10,10 +10,10 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 
-# Periods of the death timer for which an idle end is listened to; on a real link nobody waits so long.
+# Periods of the death timer for which an idle end is listened to; on a real link no run waits so long.
 PERIODS, REAL_PERIODS = 60, 2
-# What the tester declares, and what the implementation was told to declare. The other end of a pair follows the larger
-# or the smaller value: whoever mixes the two up, or counts the packets it hears, falls silent in one of them.
+# What the tester declares, and what the implementation has to declare. An end of a pair follows the larger
+# or the smaller value: one that mixes the two up, or counts the packets it gets, becomes silent in one of them.
 TIMERS_S = {
     "a much shorter one of the tester": (2, 60),
     "equal ones": (3, 3),

@@ -41,7 +41,7 @@ def test_the_burst_interval_only_goes_up(t: Case) -> None:
     proposed = int(t.variant)
     answer = propose(t, "burst_interval_ms", proposed).burst_interval_ms
     text = f"burst interval {proposed} ms was answered with {answer} ms"
-    # Half of all values grow when their bytes are swapped. 256 ms may also be somebody's limit.
+    # Half of all values grow when their bytes are swapped. 256 ms may also be the limit of an implementation.
     swapped = answer == packets.low_byte_first(proposed)
     t.must(not swapped or proposed == 1, text, expected="the high byte first")
     t.must(answer >= proposed, text)
@@ -116,7 +116,7 @@ def test_the_active_end_obeys_a_response_that_restricts_everything(t: Case) -> N
     peer = t.peer(2048, max_buffers=4)
     peer.await_open()
     proposal = peer.opens[-1].packet
-    peer.respond(  # it may have proposed less than it was told
+    peer.respond(  # it may have proposed less than it was configured to
         buffer_size=min(768, proposal.buffer_size),
         packet_size=min(96, proposal.packet_size),
         burst_size=min(2, proposal.burst_size or 2),
@@ -198,7 +198,7 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
                 expected=f"the offer, {size} in {interval_ms} ms, or a more restrictive pair",
             )
     t.must(wrong is None, f"{wrong}", frame, expected="the offered pace")
-    # Whoever restricts the offer further says so, and then does so.
+    # An end that restricts the offer further states this, and then does so.
     for seen in peer.seen:
         p = seen.packet
         if p.type is Type.NULL_ACK and p.high_seq >= offer.seq and seen.time_us < times[0]:
@@ -215,7 +215,7 @@ def test_a_faster_offer_is_adopted_or_the_restriction_is_reported(t: Case) -> No
     peer = t.receiver((outstanding + 1) * 4096, **size)
     with t.preamble():
         peer.connect()
-        peer.require(packets_per_buffer=3 * peer.terms.burst_size)  # or the pace of one buffer says nothing
+        peer.require(packets_per_buffer=3 * peer.terms.burst_size)  # or the pace of one buffer shows nothing
         peer.require(max_buffers=outstanding)
         peer.go(*range(outstanding))
         peer.expect_buffer(0)
@@ -265,7 +265,7 @@ def test_a_response_that_loosens_the_proposal_is_not_made_use_of(t: Case) -> Non
         peer.await_open()
     proposal = peer.opens[-1].packet
     peer.respond(**{t.variant: 2 * getattr(proposal, t.variant)})
-    # What is agreed upon now nobody can say: it may clamp each value to its own proposal (AMB-25).
+    # What is agreed upon now is not known: it may clamp each value to its own proposal (AMB-25).
     t.provokes("DATA-02", "DATA-03", "DATA-04", "DATA-05", "DATA-12", "NEG-06", "RATE-01", "RATE-02", "RESEND-01")
     if isinstance(peer, ReceiverPeer):
         peer.go(0)

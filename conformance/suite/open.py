@@ -161,7 +161,7 @@ def test_a_repeated_response_is_ignored(t: Case) -> None:
 
 @case("OPEN-08", roles=ACTIVE, control=True)
 def test_the_first_response_goes_on_to_govern(t: Case) -> None:
-    # A sender that took over the second one would stop summing data, a receiver would want sums that nobody made.
+    # A sender that took over the second one would stop summing data, a receiver would want sums that were not made.
     peer = t.peer(6 * 1024, max_buffers=3, data_checksum=t.role.sender)
     with t.preamble():
         peer.connect()
@@ -176,7 +176,7 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
         if not following:
             peer.ok(0)
             following = range(1, 2)
-        # An OK would settle the pace anew: the pace of the first RESPONSE has to last until then.
+        # An OK would settle the pace again: the pace of the first RESPONSE has to last until then.
         peer.go(*following)
         for number in following:
             for seen in peer.expect_buffer(number).packets.values():
@@ -272,7 +272,7 @@ def test_a_response_with_another_unique_id_does_not_open_the_connection(t: Case)
     other_bit = 1 if t.variant == "in its lowest bit" else 1 << 31
     peer.send_response(unique_id=peer.unique_id ^ other_bit)
     if isinstance(peer, ReceiverPeer):
-        peer.go(0)  # without it a sender has nothing to say that would tell
+        peer.go(0)  # without it a sender sends nothing that would show it
     heard = peer.silence(TRANSFER, 2 * S, "a RESPONSE with the wrong unique ID must not open the connection")
     aborted = any(seen.packet.type is Type.ABORT for seen in heard)
     t.observe("RESPONSE with a wrong unique ID while opening", "ABORT" if aborted else "ignored")
@@ -310,7 +310,7 @@ def test_the_client_string_reaches_the_client(t: Case) -> None:
         peer.expect_success()
     opening = (peer.opens or peer.responses)[0]
     got = opening.packet.text
-    told = got == "from the implementation" or not t.link.tells_outcome  # one that runs already was never told
+    told = got == "from the implementation" or not t.link.tells_outcome  # one that runs already never got it
     t.should(told, f"its own client string came as {got!r}", opening.frame, expected="the string that its client gave")
     delivered = t.link.peer_string()
     if delivered is not None:

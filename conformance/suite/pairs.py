@@ -131,7 +131,7 @@ def transfer(t: Case) -> None:
         t.expect_delivered_by(peer)
         return
     peer.lose = lambda packet: lose(packet.buffer - peer.first_buffer, packet.packet)
-    peer.buffer(0)  # is asked for even if nothing of it comes
+    peer.buffer(0)  # is requested even if nothing of it comes
     received = peer.finish()
     peer.expect_success()
     t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")

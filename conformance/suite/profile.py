@@ -107,7 +107,7 @@ def test_an_open_of_another_version_gets_some_answer(t: Case) -> None:
     except UnmetError:
         t.observe(name, "silence")
         peer.version = peer.parameters.version
-        with t.preamble():  # the silence of an end that is not there says nothing
+        with t.preamble():  # the silence of an end that is not there shows nothing
             peer.open()
         return
     t.observe(name, f"{seen.packet.type and seen.packet.type.name} of version {seen.packet.version}")

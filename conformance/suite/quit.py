@@ -279,7 +279,7 @@ def test_the_reason_of_a_quit_is_terminated_and_filled(t: Case) -> None:
     sound = not field or (field.endswith(b"\0") and len(field) % 4 == 0)
     t.must(sound, f"the reason field is {field!r}", seen.frame)
     t.observe("reason of QUIT", seen.packet.text)
-    if not t.link.real_time:  # there the client says what it likes
+    if not t.link.real_time:  # there the client sends what it likes
         t.must(
             seen.packet.text in ("four", ""),
             f"QUIT has the reason {seen.packet.text!r}",
@@ -325,7 +325,7 @@ def test_abort_closes_without_any_answer(t: Case) -> None:
         if t.variant == "mid-buffer":
             into_the_middle_of_a_buffer(peer)
     if not isinstance(peer, ReceiverPeer):
-        peer.answer_controls(False)  # whoever aborts says nothing more
+        peer.answer_controls(False)  # an end that aborts sends nothing more
     peer.send_abort()
     # What was on its way may still come; an answer may not.
     answers = (Type.ABORT, Type.QUIT, Type.QUITACK, Type.REFUSED, Type.DONE)

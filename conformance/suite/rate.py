@@ -9,7 +9,7 @@ from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.packets import pacing
 from netblt_conformance.peer import ReceiverPeer
 
-# Not a multiple of any tick; and longer than a byte can say.
+# Not a multiple of any tick; and longer than a byte can hold.
 BURST, INTERVALS_MS = 3, {"47 ms": 47, "300 ms": 300}
 # The first two bursts may lie close together, and times are no better than crossing_us: what is wrong has to add up.
 PACKETS = 12 * BURST

@@ -136,7 +136,7 @@ def test_a_receiver_that_answers_1200_ms_late_gets_every_packet_once(t: Case) ->
         go = peer.go(number)
         peer.expect_buffer(number)
         peer.listen(peer.ms(2 * DELAY_MS))
-        peer.send_control(go)  # its acknowledgement is still on the way, says the control timer
+        peer.send_control(go)  # by the control timer its acknowledgement is still on the way
         peer.ok(number)
         peer.listen(peer.ms(DELAY_MS))
     copies = {n: dict(buffer.copies) for n, buffer in peer.buffers.items()}

@@ -201,7 +201,7 @@ def test_padding_in_control_messages_is_ignored(t: Case) -> None:
     with t.preamble():
         peer.connect()
         peer.require(packets_per_buffer=2)
-    t.provokes("CTRL-06")  # whoever drops such a packet acknowledges nothing: that is a should
+    t.provokes("CTRL-06")  # an end that drops such a packet acknowledges nothing: that is a should
     for kind, listed in ((Kind.GO, ()), (Kind.RESEND, (1,)), (Kind.OK, ())):
         message = peer.message(kind, peer.first_buffer, listed)
         peer.send(reserved_set(peer.forge.control([message])))
@@ -220,7 +220,7 @@ def test_padding_of_a_null_ack_is_ignored(t: Case) -> None:
         peer.connect_without_acknowledging()
         go = peer.expect_go(0)
         gap_us = peer.expect_repeats(2)
-    t.provokes("CTRL-05", "TIMER-02")  # whoever drops such a packet goes on to repeat: that is a should
+    t.provokes("CTRL-05", "TIMER-02")  # an end that drops such a packet goes on to repeat: that is a should
     terms = peer.terms
     peer.send(reserved_set(peer.forge.null_ack(max(peer.messages), terms.burst_size, terms.burst_interval_ms)))
     peer.listen(t.tolerances.crossing_us)
@@ -246,7 +246,7 @@ def test_an_open_without_a_proper_string_is_survived(t: Case) -> None:
     peer = t.peer(2048)
     string = b"" if t.variant == "absent" else b"abcdefgh"
     opening = peer.forge.opening(Type.OPEN, peer.opening_values(string=string))
-    peer.send(opening + b"beyond!!")  # behind Length: none of this is the string
+    peer.send(opening + b"beyond!!")  # after Length: none of this is the string
     heard = peer.listen(QUIET_US)
     accepted = any(seen.packet.type is Type.RESPONSE for seen in heard)
     t.observe(f"OPEN with the string {t.variant}", "accepted" if accepted else "dropped")
@@ -270,9 +270,9 @@ def test_a_quit_without_a_proper_string_is_survived(t: Case) -> None:
     peer = t.peer(2048)
     with t.preamble():
         peer.connect()
-    t.provokes("QUIT-05")  # whoever drops it goes on with the transfer
+    t.provokes("QUIT-05")  # an end that drops it goes on with the transfer
     reason = b"" if t.variant == "absent" else b"abcdefgh"
-    peer.send(peer.forge.packet(Type.QUIT, reason) + b"beyond!!")  # behind Length: none of this is the reason
+    peer.send(peer.forge.packet(Type.QUIT, reason) + b"beyond!!")  # after Length: none of this is the reason
     heard = peer.listen(QUIET_US)
     accepted = any(seen.packet.type is Type.QUITACK for seen in heard)
     t.observe(f"QUIT with the reason {t.variant}", "accepted" if accepted else "dropped")
@@ -334,7 +334,7 @@ def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None
     peer.send_packet(0, last)
     shorter = dataclasses.replace(peer.data_packet(0, last - 1, data=junk), type=Type.LDATA)
     peer.send(peer.forge.data(shorter))
-    peer.send_packet(0, 0, packet=last + 1, data=junk)  # behind the LDATA
+    peer.send_packet(0, 0, packet=last + 1, data=junk)  # after the LDATA
     aborted = any(seen.packet.type is Type.ABORT for seen in peer.listen(QUIET_US))
     if aborted:
         t.observe(CONTRADICTION, "a reason to ABORT")
@@ -508,7 +508,7 @@ def test_an_open_from_another_port_is_a_request_of_its_own(t: Case) -> None:
     with t.preamble():
         peer.connect()
         t.run_first_buffer(peer)
-        if isinstance(peer, ReceiverPeer):  # whoever had his OK knows whom he serves
+        if isinstance(peer, ReceiverPeer):  # a sender that got its OK knows its peer
             peer.expect_ack(peer.ok(0)[0].seq)
     if t.stimulus:
         second = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)

@@ -165,7 +165,7 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
         peer.expect_success()
         return
     # In the middle of the transfer: a passive program may go on waiting where a peer sent an OPEN and nothing else,
-    # because anybody can forge one.
+    # because any host can forge one.
     t.run_first_buffer(peer)
     peer.go_silent()
     silent_since_us = peer.now_us
@@ -242,7 +242,7 @@ def test_the_death_timer_ends_a_transfer_that_was_begun_and_later_packets_are_no
     frame = served[0].frame if served else None
     if t.role.sender:  # a sender can close, it need not (AMB-65)
         t.should(not served, text, frame, expected="an end that gives up (AMB-65)")
-    else:  # nobody acknowledges its CONTROLs: it shuts down (RFC 998 5.2.1)
+    else:  # its CONTROLs are not acknowledged: it shuts down (RFC 998 5.2.1)
         t.must(not served, text, frame)
 
 
@@ -273,7 +273,7 @@ def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -
     peer.listen(S)
     heard: list[Seen] = []
     began_us = peer.now_us
-    for _ in range(32):  # what it hears does not make up for what it has to say
+    for _ in range(32):  # what it receives does not replace what it has to send
         if t.variant == "while the peer sends packets":
             peer.send_keepalive()
         heard += peer.listen(2 * declared_s * S // 32)

@@ -133,7 +133,7 @@ def test_the_reason_of_an_abort_is_terminated_and_filled(t: Case) -> None:
 
 
 # Values that cannot be taken for one another, whatever field they end up in.
-# Values that nobody would choose as a limit of his own, nor for what he cannot be told, such as a death timer.
+# Values that no implementation would choose as a limit, nor for what cannot be configured, such as a death timer.
 DISTINCT = {"buffer_size": 3001, "packet_size": 307, "burst_size": 17, "burst_interval_ms": 23, "max_buffers": 13}
 
 

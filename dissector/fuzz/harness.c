@@ -27,7 +27,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum flag {
-    FROM_B = 1,        /* the other end emits it */
+    FROM_B = 1,        /* the second end emits it */
     REPAIR = 2,        /* give it a checksum that fits, else hardly any packet gets past the first gate */
     CARRIER = 4 | 8,   /* IPv4, UDP 9980, UDP 1818, IPv6 */
     REPEAT_ID = 16,    /* same IP ID as before: a copy */
@@ -160,7 +160,7 @@ static uint32_t add_headers(struct capture *capture, uint8_t *out, unsigned flag
     return ip + 8;
 }
 
-/* The complement of the ones-complement sum, over what the type of the packet says. */
+/* The complement of the ones-complement sum, over what the type of the packet includes. */
 static void repair(uint8_t *packet, uint32_t bytes)
 {
     const uint32_t length = (uint32_t)packet[4] << 8 | packet[5];

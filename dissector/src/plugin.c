@@ -12,7 +12,7 @@ WS_DLL_PUBLIC_DEF const int plugin_want_minor = WIRESHARK_VERSION_MINOR;
 
 WS_DLL_PUBLIC void plugin_register(void);
 
-/* Each layer behind the one that it needs. */
+/* Each layer after the one that it needs. */
 static void register_layers(void)
 {
     proto_register_netblt();

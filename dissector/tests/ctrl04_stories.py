@@ -30,7 +30,7 @@ def close_proof(trace: Trace, newest: int) -> int:
 
 
 def new_message_alone(trace: Trace) -> tuple[int, int]:
-    trace.control(ok(5, 0))  # lost behind the capture point
+    trace.control(ok(5, 0))  # lost after the capture point
     wrong = trace.control(go(6, 4))
     trace.buffer(1, 4)
     trace.control(ok(5, 0), go(6, 4), ok(7, 1))

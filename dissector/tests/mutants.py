@@ -120,7 +120,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="netblt-mutants-") as name:
         work = Path(name)
         reader = Reader(work)
-        core = shutil.copytree(options.core, work / "core")  # one state for all, whoever edits it meanwhile
+        core = shutil.copytree(options.core, work / "core")  # one state for all, even if it is edited meanwhile
         for mutant in entries:
             library = work / f"{mutant.name}.so"
             machinery.apply(mutant, Path(core), work / mutant.name / "core")

@@ -62,7 +62,7 @@ def test_no_conforming_transfer_is_called_a_violation(reader: Reader, capture: P
     assert sum(counted.values()) > 0  # the traces do contain what looks suspicious
 
 
-# Transfers in small parts in whose captures one or the other end was once called wrong.
+# Transfers in small parts in whose captures one of the ends was once reported as wrong.
 ONCE_WRONG = (20015, 62120, 71441, 90832, 92462, 132644, 170908)
 
 

@@ -12,7 +12,7 @@ from dissector.tests.ctrl04_stories import errors, new_message_alone, start
 from dissector.tests.forge import DONE, KEEPALIVE, Trace, go, ok, resend, stories
 from dissector.tests.reader import Reader
 
-# Each of these is legal, or cannot be told from what is. Nothing more than suspicion is allowed.
+# Each of these is legal, or cannot be distinguished from what is. Nothing more than suspicion is allowed.
 
 
 def acknowledgement_captured(trace: Trace) -> None:

@@ -28,7 +28,7 @@ def info(reader: Reader, path: Path) -> list[str]:
 def every_type() -> list[bytes]:
     opened = forge.open_body(0xCAFE0001, client=b"file.tar")
     reason = forge.text_field(b"no room")
-    # Connections of their own, or these would be the packets of a very strange one.
+    # Connections of their own, or these would be the packets of a very unusual one.
     control = forge.ok(3, 3) + forge.go(4, 5) + forge.resend(5, 4, [2, 9])
     return [
         forge.packet(forge.OPEN, opened, 4096, 1),
@@ -366,7 +366,7 @@ def test_a_duplicate_in_the_capture_is_told_from_a_retransmission(reader: Reader
     trace.control(forge.go(1, 0))
     number = trace.data(0, 0, 1)
     trace.data(0, 0, 1, ip_id=trace.sender.ip_id)  # the same packet again
-    trace.data(0, 0, 1)  # the same content, sent again
+    trace.data(0, 0, 1)  # the same content, retransmitted
     rows = reader.rows(trace.save(capture), "netblt.analysis.copy_of")
     assert [row["netblt.analysis.copy_of"] for row in rows[3:]] == [[], [str(number)], []]
 

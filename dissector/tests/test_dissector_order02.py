@@ -144,7 +144,7 @@ def resend_not_known_yet(trace: Trace) -> None:
 
 def answer_to_a_newer_resend(trace: Trace) -> None:
     trace.control(resend(5, 0, [1]))
-    trace.sender.next_id()  # the repair, lost upstream
+    trace.sender.next_id()  # the retransmission, lost upstream
     trace.data(2, 0, 5)
     trace.control(resend(6, 0, [1]))
     trace.data(0, 1, 6)

@@ -226,7 +226,7 @@ def test_reassembled_buffers_stand_where_their_turn_comes(
     names = ("netblt.reassembled", "netblt.reassembled.data", "netblt.reassembled.frame")
     rows = reader.rows(trace.save(capture), *names, options=("-o", "netblt.reassemble:TRUE", *passes))
     (at,) = [number for number, row in enumerate(rows, 1) if row["netblt.reassembled"]]
-    assert at == len(trace.frames) - 3  # the repair of buffer 0, which held up the others
+    assert at == len(trace.frames) - 3  # the retransmission of buffer 0, which held up the others
     assert rows[at - 1]["netblt.reassembled"] == ["0", "1", "2"]
     assert bytes.fromhex("".join(rows[at - 1]["netblt.reassembled.data"])) == trace.content
     assert len(rows[at - 1]["netblt.reassembled.frame"]) == 3 * BUFFER_PACKETS

@@ -121,7 +121,7 @@ def test_both_passes_say_the_same_about_bad_paths(reader: Reader, traffic: Path,
     assert compare_passes(reader, traffic, fields) > 20_000
 
 
-# What a frame is, and what is said of it that names no frame: a read filter gives frames other numbers.
+# What a frame is, and what is reported of it that names no frame: a read filter gives frames other numbers.
 OF_THE_FRAME = ("frame.time_epoch", "frame.interface_name", "ip.id")
 SAID_OF_IT = (
     *("netblt.stream", "netblt.role", "netblt.outstanding", "netblt.burst", "netblt.burst.position"),

@@ -225,7 +225,7 @@ class Sender:
             self.act(kind, buffer, numbers)
         self.owes_ack = True
         self.wake()
-        # The acknowledgement rides on data if some leaves soon, else it goes by itself.
+        # The acknowledgement is carried in data if some leaves soon, else it goes by itself.
         self.t.at(self.t.set.interval + 1, self.acknowledge)
 
     def act(self, kind: int, buffer: int, numbers: list[int]) -> None:

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "conformance"))
 
 from dissector.tests.reader import PLUGINS, Reader  # noqa: E402
 
-# Two passes, every line of the tree, and the reports that say most.
+# Two passes, every line of the tree, and the reports with the most content.
 OPTIONS = ("-2", "-V", "-z", "netblt,summary", "-z", "netblt,verdict", "-z", "netblt,findings")
 
 

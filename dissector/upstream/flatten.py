@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 ENTRY = "packet-netblt"  # the file that registers the protocol keeps its name
 INCLUDE = re.compile(r'^(\s*#\s*include\s+)"([^"]+)"', re.MULTILINE)
-# A line that says which program made the file is dropped: Wireshark's tree does not have that program.
+# A line that states which program made the file is dropped: Wireshark's tree does not have that program.
 HEADING = re.compile(
     r"\A(?:/\* Generated [^\n]*\*/\n)?/\* SPDX-License-Identifier: (?P<license>\S+) \*/\n(?:/\*(?P<about>.*?)\*/\n)?",
     re.DOTALL,

@@ -28,7 +28,7 @@ class Patch:
     folders: tuple[str, ...]  # of src/
     author_of: str  # for AUTHORS.src
     message: str
-    words: tuple[str, ...]  # that Wireshark's spelling checker does not know
+    words: tuple[str, ...]  # that are not in the dictionary of Wireshark's check
     captures: Mapping[str, str]  # name in test/captures: path in our repository
 
 

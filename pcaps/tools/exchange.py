@@ -58,7 +58,7 @@ class Exchange:
     tolerated: list[dict[str, Any]] = field(default_factory=list)
     emitted: dict[str, int] = field(default_factory=lambda: {SENDER: 0, RECEIVER: 0})
     now_ns: int = START_NS
-    capture_position: str | None = None  # a reader must be told that the capture is at this end
+    capture_position: str | None = None  # a reader must know that the capture is at this end
 
     def emit(self, emitter: str, content: Packet, comment: str | None = None) -> Frame:
         """Puts a packet on its way without capturing it."""

@@ -12,7 +12,7 @@ from pcaps.tools.forged_data import MIDDLE, half_way
 from pcaps.tools.octets import Message, data, go, reason
 from pcaps.tools.talk import Talk
 
-MANY = 1100  # packets of a buffer, more than anybody remembers without having seen one
+MANY = 1100  # packets of a buffer, more than an end remembers without having seen one
 
 
 # --- where a buffer ends (AMB-41, AMB-42) ---

@@ -167,7 +167,7 @@ def split_queue() -> Exchange:
     exchange.acks(17)
     exchange.says(ok(18, 3), ok(19, 4))
     late = exchange.sends(5, ack=19)[0]
-    exchange.doubtful("ORDER-04", late, SENDER)  # the repairs took their time
+    exchange.doubtful("ORDER-04", late, SENDER)  # the retransmissions took their time
     exchange.says(ok(20, 5))
     return finish(exchange, 6, 21)
 

@@ -14,7 +14,7 @@ from pcaps.tools.talk import Talk
 REUSED = 0x0998_0030
 
 
-# --- numbers of buffers, and GOs that nobody needs ---
+# --- numbers of buffers, and GOs that are not needed ---
 
 
 def go_past_the_end() -> Exchange:

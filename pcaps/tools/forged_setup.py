@@ -298,7 +298,7 @@ def old_open_in_the_middle(told: int) -> Callable[[], Exchange]:
         talk.records = []
         talk.capture(late, "emitted before everything else of this end")
         talk.responds()
-        for buffer in (MIDDLE, MIDDLE + 1):  # what told of these was not captured
+        for buffer in (MIDDLE, MIDDLE + 1):  # the messages about these were not captured
             for frame in [talk.sends_buffer(buffer)[0], talk.accepts(buffer)]:
                 for requirement in ("CTRL-06", "DATA-01"):
                     talk.may_look_like(requirement, frame, SENDER)

@@ -39,7 +39,7 @@ GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 NAME = "lossy-transfer"
 SEED = 1988
 RULES = ("latency 15ms", "loss 6%", "reorder 5% by 12ms a>b", "reorder 15% by 60ms b>a", "drop nth=2 OK")
-TRANSFER_BYTES = 59_999  # an odd last packet in a short last buffer
+TRANSFER_BYTES = 59_999  # a short last packet in a short last buffer
 START_US = 563_000_000 * 1_000_000  # November 1987
 LIMIT_US = START_US + 600_000_000
 LARGEST_FILE_BYTES = 300_000

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What raw IP sockets alone carry: batched system calls around packets of protocol 30 that nobody looks into. No
+/* What raw IP sockets alone carry: batched system calls around packets of protocol 30 that no program reads. No
  * protocol, no checksum, no memory but one hot buffer: the bound that NETBLT over raw IP is measured against.
  *     bare_raw recv                                    JSON at SIGTERM
  *     bare_raw send [--af-packet] [--packet BYTES] [--working-set] HOST SECONDS
  * --working-set copies each packet from memory that no cache holds, which any transfer has to, and does nothing more.
- * A packet is so many bytes behind its IP header; 1480 fill Ethernet's. */
+ * A packet is so many bytes after its IP header; 1480 fill Ethernet's. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>

@@ -133,7 +133,7 @@ static void accept_all(void *context, const netblt_request *request, netblt_answ
     answer->options.any_order = true;
 }
 
-/* Moves what `from` has to say to `to`; adds the time that each took. False when it had nothing. */
+/* Moves the packets that `from` has ready to `to`; adds the time that each took. False when it had nothing. */
 static bool move(netblt_endpoint *from, netblt_endpoint *to, netblt_time at, double *output_ns, double *input_ns)
 {
     netblt_output run;

@@ -4,7 +4,7 @@
  *     netblt_memory send [options] HOST SECONDS   sends for so long; JSON when it ends
  * Options: --encap ip|udp, --packet BYTES, --buffer BYTES, --buffers N, --burst PACKETS, --interval MS, --no-checksum,
  * --rate auto (at both ends: measure and follow, instead of keeping burst size and interval),
- * --af-packet (send raw IP by a packet socket). */
+ * --af-packet (send raw IP by a packet socket), --lateness (of a sender: how late bursts were given to the kernel). */
 #include <errno.h>
 #include <getopt.h>
 #include <unistd.h>
@@ -43,7 +43,17 @@ typedef struct bench {
     bool closed;
     netblt_outcome outcome;
     netblt_info info;
+
+    netblt_time planned_at;    /* when the next burst is due, before the wait for it */
+    struct lateness *lateness; /* NULL: not wanted */
 } bench;
+
+/* Microseconds from the planned start of a burst to the moment when its first packets were given to the kernel. */
+#define LATENESS_MAX 1000000
+struct lateness {
+    size_t count;
+    uint32_t us[LATENESS_MAX];
+};
 
 static bench work;
 
@@ -153,6 +163,39 @@ static void on_network_error(void *context, const netblt_network_error *error)
     fprintf(stderr, "netblt_memory: the network reports: %s\n", strerror(error->error));
 }
 
+/* Only the first run that leaves after a wait begins a burst, and only of one whose time had not come before. */
+static void watch_bursts(void *context, const netblt_passing *passing)
+{
+    struct lateness *all = context;
+    if (!passing->sent || work.planned_at == 0 || passing->at < work.planned_at || all->count == LATENESS_MAX)
+        return;
+    all->us[all->count++] = (uint32_t)(passing->at - work.planned_at);
+    work.planned_at = 0;
+}
+
+static void plan_burst(void)
+{
+    netblt_time due = netblt_deadline(work.endpoint);
+    work.planned_at = due > netblt_clock_now() ? due : 0;
+}
+
+static int compare_us(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static void print_lateness(struct lateness *all)
+{
+    qsort(all->us, all->count, sizeof all->us[0], compare_us);
+    if (all->count > 0)
+        printf("{\"bursts\": %zu, \"late_p50_us\": %" PRIu32 ", \"late_p99_us\": %" PRIu32 ", \"late_max_us\": %" PRIu32
+               "}\n",
+               all->count, all->us[all->count / 2], all->us[all->count - 1 - all->count / 100],
+               all->us[all->count - 1]);
+}
+
 static int set_up(const netblt_address *address, uint16_t udp_port, netblt_failure *failure)
 {
     netblt_config config;
@@ -164,12 +207,18 @@ static int set_up(const netblt_address *address, uint16_t udp_port, netblt_failu
     if (netblt_link_bind(work.link, address, udp_port, failure) != 0)
         return fail(failure->text);
     work.driver = netblt_driver_new(work.loop, work.link, work.endpoint, on_network_error, NULL, failure);
-    return work.driver == NULL ? fail(failure->text) : 0;
+    if (work.driver == NULL)
+        return fail(failure->text);
+    if (work.lateness != NULL)
+        netblt_driver_set_tap(work.driver, watch_bursts, work.lateness);
+    return 0;
 }
 
 static int run(bool is_sender)
 {
     while (!work.closed && !(meter_stop && !is_sender)) {
+        if (work.lateness != NULL)
+            plan_burst();
         netblt_driver_wait(work.driver, netblt_clock_now() + 100000);
         netblt_driver_serve(work.driver);
     }
@@ -182,6 +231,8 @@ static int run(bool is_sender)
                netblt_result_name(work.outcome.result), work.info.stats.payload_bytes, work.info.stats.packets_sent,
                work.info.stats.data_packets_retransmitted, netblt_driver_get_counts(work.driver).retries,
                work.info.stats.data_packets_sent);
+    if (work.lateness != NULL)
+        print_lateness(work.lateness);
     return work.outcome.result == NETBLT_DONE || meter_stop ? 0 : 1;
 }
 
@@ -199,9 +250,7 @@ static int receive(netblt_failure *failure)
 
 static int open_transfer(const netblt_address *peer, const netblt_route *route, netblt_failure *failure)
 {
-    bool is_udp = work.encap == NETBLT_ENCAP_UDP;
-    netblt_path path = {.local = netblt_link_local(work.link, &route->source),
-                        .foreign = netblt_address_with_port(peer, is_udp ? NETBLT_UDP_PORT_DEFAULT : 0)};
+    netblt_path path = {.local = netblt_link_local(work.link, &route->source), .foreign = *peer};
     const netblt_options options = {.beyond_4g = true, .rate = work.rate};
     netblt_connection *connection;
     uint16_t port;
@@ -235,7 +284,11 @@ static int send_for(const char *host, double seconds, netblt_failure *failure)
     overhead = netblt_encap_overhead_bytes(work.encap, netblt_address_family(&peer)) + NETBLT_DATA_HEADER_BYTES;
     if (!work.packet_given && route.mtu < 65535)
         work.params.packet_size = (uint16_t)((route.mtu - overhead) / 4 * 4);
-    if (set_up(&route.source, 0, failure) != 0 || open_transfer(&peer, &route, failure) != 0)
+    if (set_up(&route.source, 0, failure) != 0)
+        return 2;
+    peer = netblt_address_with_port(&peer, work.encap == NETBLT_ENCAP_UDP ? NETBLT_UDP_PORT_DEFAULT : 0);
+    netblt_link_connect(work.link, &peer);
+    if (open_transfer(&peer, &route, failure) != 0)
         return 2;
     return run(true);
 }
@@ -244,11 +297,17 @@ static int send_for(const char *host, double seconds, netblt_failure *failure)
  */
 
 static const struct option words[] = {
-    {"encap", required_argument, NULL, 'e'},  {"packet", required_argument, NULL, 'p'},
-    {"buffer", required_argument, NULL, 'b'}, {"buffers", required_argument, NULL, 'n'},
-    {"burst", required_argument, NULL, 's'},  {"interval", required_argument, NULL, 'i'},
-    {"no-checksum", no_argument, NULL, 'c'},  {"rate", required_argument, NULL, 'r'},
-    {"af-packet", no_argument, NULL, 'a'},    {NULL, 0, NULL, 0},
+    {"encap", required_argument, NULL, 'e'},
+    {"packet", required_argument, NULL, 'p'},
+    {"buffer", required_argument, NULL, 'b'},
+    {"buffers", required_argument, NULL, 'n'},
+    {"burst", required_argument, NULL, 's'},
+    {"interval", required_argument, NULL, 'i'},
+    {"no-checksum", no_argument, NULL, 'c'},
+    {"rate", required_argument, NULL, 'r'},
+    {"af-packet", no_argument, NULL, 'a'},
+    {"lateness", no_argument, NULL, 'l'},
+    {NULL, 0, NULL, 0},
 };
 
 static bool take_option(int option)
@@ -284,6 +343,9 @@ static bool take_option(int option)
     case 'a':
         work.by_packet_socket = true;
         return true;
+    case 'l':
+        work.lateness = calloc(1, sizeof *work.lateness);
+        return work.lateness != NULL;
     default:
         return false;
     }

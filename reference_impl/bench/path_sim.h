@@ -49,7 +49,7 @@ struct flow {
     enum netblt_rate receiver_rate;
     uint64_t bytes; /* 0 = endless */
     double start_s;
-    double open_timeout_s; /* 0 = as the profile says */
+    double open_timeout_s; /* 0 = that of the profile */
 };
 
 struct path_run {

@@ -205,7 +205,7 @@ static void automatic_params(const struct row *row, netblt_params *params)
     params->burst_size = path_sizes_first_bursts.size;
     params->burst_interval_ms = path_sizes_first_bursts.interval_ms;
     bool slow = row->path.mbit > 0 && row->path.mbit < 0.1;
-    if (row->path.rtt_ms > 10000 || slow) { /* no way to find out in time: half of what the user says */
+    if (row->path.rtt_ms > 10000 || slow) { /* too slow to measure in time: half of what the user states */
         params->burst_size = 1;
         params->burst_interval_ms = (uint16_t)ceil(2 * WIRE_BYTES * 8 / row->path.mbit / 1000);
     }
@@ -221,7 +221,7 @@ static void make_flow(const struct row *row, enum netblt_rate rate, struct flow 
         fixed_params(row, &flow->params);
     else
         automatic_params(row, &flow->params);
-    if (row->path.rtt_ms > 10000) { /* nobody gives up sooner than after some round trips */
+    if (row->path.rtt_ms > 10000) { /* no end gives up sooner than after some round trips */
         flow->params.death_timer_s = (uint16_t)(row->path.rtt_ms * 5 / 1000);
         flow->open_timeout_s = row->path.rtt_ms * 3 / 1000;
     }
@@ -297,14 +297,14 @@ static void add_run(const struct row *row, enum netblt_rate rate, const struct p
 }
 
 /* The least that a whole transfer can take: all packets at the link's rate, the lost ones twice; a round trip to open,
- * one until a stranger gets more than one GO, half of one for the last packet, and one and a half to ask for its
- * repair. */
+ * one until an unvalidated peer gets more than one GO, half of one for the last packet, and one and a half to ask for
+ * its retransmission. */
 static double floor_seconds(const struct row *row, enum netblt_rate rate, const struct flow *flow)
 {
     return (double)flow->bytes / attainable(row, rate, flow) + 4 * row->path.rtt_ms / 1000;
 }
 
-/* Answers whether the row met its goal. */
+/* Returns true if the row met its goal. */
 static bool print_row(const struct row *row, enum netblt_rate rate, const struct sums *sums)
 {
     double runs = sums->runs;
@@ -419,7 +419,7 @@ static bool number(const char *text, uint64_t *value)
     return *end == 0;
 }
 
-/* The arguments before the rows; answers how many, or -1. */
+/* The arguments before the rows; returns their number, or -1. */
 static int read_options(int argc, char **argv, struct choice *choice)
 {
     int i = 1;

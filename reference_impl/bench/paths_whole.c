@@ -78,8 +78,8 @@ static double least_repair_s(const struct whole_row *row)
     }
 }
 
-/* Handshake, every packet at the link's rate and the lost ones again, one way, the last repairs, the confirmation. The
- * repairs that are sent before the last first transmission take time on the link, too. */
+/* Handshake, every packet at the link's rate and the lost ones again, one way, the last retransmissions, the
+ * confirmation. The retransmissions that are sent before the last first transmission take time on the link, too. */
 static double least_s(const struct whole_row *row)
 {
     double serialisation = packets_of(row) / packets_per_s(row) / (1 - row->loss);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The command `netblt`: its start, and which command runs. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ int main(int argc, char **argv)
         code = transfer_report_failure(&given, &failure);
         break;
     }
-    if (!report_flush() && code == EXIT_CODE_DONE) { /* the summary was asked for and could not be written */
+    if (!report_flush() && code == EXIT_CODE_DONE) { /* the summary was requested and could not be written */
         report_error("cannot write to stdout");
         code = EXIT_CODE_FAILED;
     }

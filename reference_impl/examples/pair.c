@@ -122,7 +122,7 @@ int main(int argc, char **argv)
     netblt_config config;
     netblt_config_default(&config);
     netblt_endpoint *const ends[2] = {netblt_endpoint_new(&config), netblt_endpoint_new(&config)};
-    netblt_path path = {.local.length = 0}; /* there is only one peer: the address says nothing */
+    netblt_path path = {.local.length = 0}; /* there is only one peer: the address does not matter */
     netblt_params params;
     netblt_params_default(&params);
     netblt_connection *connection;

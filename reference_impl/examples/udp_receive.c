@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Waits for one sender and stores what it sends:  udp_receive FILE [UDP_PORT]
  *
- * The other end is `udp_send` or `netblt send FILE ADDRESS --encap udp`. One socket hears everybody, so the path of
+ * The peer is `udp_send` or `netblt send FILE ADDRESS --encap udp`. One socket receives from all peers, so the path of
  * each packet names its peer; the answers go back to where the packets came from. */
 #define _GNU_SOURCE /* ppoll */
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sends one file over UDP, with one socket and one poll loop:  udp_send FILE ADDRESS [UDP_PORT]
  *
- * The other end is `udp_receive` or `netblt recv FILE --passive --encap udp`. The library does the protocol; a program
+ * The peer is `udp_receive` or `netblt recv FILE --passive --encap udp`. The library does the protocol; a program
  * gives it packets that arrived and the time, and carries away the packets that it writes. That is the loop in main().
  */
 #define _GNU_SOURCE /* ppoll */
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define LOCAL_PORT 40000 /* NETBLT ports: the passive end's is 1 unless it was told otherwise */
+#define LOCAL_PORT 40000 /* NETBLT ports: the passive end's is 1 unless it has an option for another */
 #define FOREIGN_PORT 1
 #define UDP_PAYLOAD_BYTES 1472 /* Ethernet's 1500 without IPv4 and UDP headers */
 
@@ -92,7 +92,7 @@ static void send_packets(netblt_endpoint *endpoint, int fd)
     while (netblt_output_burst(endpoint, run, sizeof run, &output, now_us()) > 0)
         for (size_t at = 0; at < output.length; at += output.segment_bytes) {
             size_t left = output.length - at;
-            /* A packet that cannot leave is a packet lost: the protocol repairs it. */
+            /* A packet that cannot leave is a packet lost: the protocol recovers it. */
             (void)send(fd, run + at, left < output.segment_bytes ? left : output.segment_bytes, 0);
         }
 }
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     netblt_params params;
     netblt_params_default(&params);
     params.packet_size = UDP_PAYLOAD_BYTES - NETBLT_DATA_HEADER_BYTES;
-    netblt_path path = {.local.length = 0}; /* one connected socket: nothing to tell peers apart by */
+    netblt_path path = {.local.length = 0}; /* one connected socket: nothing to distinguish peers by */
     uint32_t unique_id;
     netblt_connection *connection;
     if (endpoint == NULL || getrandom(&unique_id, sizeof unique_id, 0) != sizeof unique_id ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the input of a fuzz target byte by byte; behind its end come zeros. */
+/* Reads the input of a fuzz target byte by byte; after its end come zeros. */
 #ifndef NETBLT_FUZZ_BYTES_H
 #define NETBLT_FUZZ_BYTES_H
 

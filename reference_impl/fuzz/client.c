@@ -101,7 +101,7 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
     return buffer->memory;
 }
 
-/* The model of the other end, if that is ours too and still has this connection. */
+/* The model of the peer, if that is ours too and still has this connection. */
 static const struct model *partner_of(const struct model *model)
 {
     const struct model *partner = model->station->partner;
@@ -259,7 +259,7 @@ static void check_cause(const struct model *model, const netblt_outcome *outcome
     case NETBLT_LOCAL_QUIT:
         FUZZ_CHECK(model->quit_called);
         break;
-    case NETBLT_LOCAL_ABORT: /* with a peer of ours nobody malfunctions */
+    case NETBLT_LOCAL_ABORT: /* with a peer of ours no end malfunctions */
         FUZZ_CHECK(model->abort_called || model->station->memory_was_short || !model->validated ||
                    !model->station->expect.peer_is_ours);
         break;

@@ -193,7 +193,7 @@ static void prepare(struct fuzz *fuzz, struct bytes *in)
     }
 }
 
-/* Nobody says anything any more: in the end every connection is over and no timer runs. */
+/* No peer sends anything any more: in the end every connection is over and no timer runs. */
 static void let_all_end(struct station *station)
 {
     fuzz_memory_fails(0, 0);

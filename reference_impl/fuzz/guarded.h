@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Oracle of guarded connections: the token of RESPONSE, and what makes an endpoint believe ABORT, QUIT and REFUSED. It
- * uses the hashes of the core (guard.h): a model of its own would say nothing more. */
+ * uses the hashes of the core (guard.h): a model of its own would show nothing more. */
 #ifndef NETBLT_FUZZ_GUARDED_H
 #define NETBLT_FUZZ_GUARDED_H
 

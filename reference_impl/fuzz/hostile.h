@@ -21,7 +21,7 @@ struct hostile {
     uint8_t damage;        /* 0, or which byte of the next packet is changed after its checksum was made */
 };
 
-/* A new connection: sequence numbers begin anew. */
+/* A new connection: sequence numbers restart. */
 void hostile_begin(struct hostile *hostile);
 void hostile_open(struct hostile *hostile, struct bytes *in, unsigned type);
 void hostile_control(struct hostile *hostile, struct bytes *in);

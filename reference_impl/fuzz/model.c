@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Model of one connection: its life, and the buffers that its client was asked for. */
+/* Model of one connection: its life, and the buffers that its client had to supply. */
 #include "model.h"
 
 #include <string.h>

@@ -38,7 +38,7 @@ void receiver_forget_arrivals(const struct model *model, struct model_buffer *bu
 
 /* Calls of the client; their context is the model. */
 extern const netblt_client model_client;
-/* The client has stored all data, or says so too early. */
+/* The client has stored all data, or reports this too early. */
 void model_confirm(struct model *model);
 
 #endif

@@ -18,7 +18,7 @@ enum network_fault {
     FAULT_DAMAGE,  /* one byte is changed: a checksum shows it */
     FAULT_SHORTEN, /* the end is missing */
     FAULT_DELAY,
-    FAULT_FORGE, /* a byte is changed and the header checksum made anew */
+    FAULT_FORGE, /* a byte is changed and the header checksum computed again */
 };
 
 struct flight {
@@ -51,7 +51,7 @@ struct network {
     uint32_t random;
     netblt_time cut_until; /* nothing passes */
     netblt_time fault_at;  /* when a packet was last lost, delayed or changed; may lie ahead */
-    bool forged;           /* a packet was changed so that nobody can see it */
+    bool forged;           /* a packet was changed so that no end can detect it */
 };
 
 void network_free(struct network *network);

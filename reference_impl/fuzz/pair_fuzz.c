@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzz target: two endpoints with an adversarial network between them, in virtual time. The input says what is
+/* Fuzz target: two endpoints with an adversarial network between them, in virtual time. The input states what is
  * transferred over which path, and then what happens: faults of the network, calls of the clients, old packets again.
  * In the end the network heals.
  *
  * What must hold: the oracles of station.h at both ends; a transfer that runs when the network heals succeeds at both
- * ends; nobody is taken for dead without a fault. */
+ * ends; no peer is taken for dead without a fault. */
 #include "bytes.h"
 #include "network.h"
 #include "station.h"
@@ -316,7 +316,7 @@ static void give_up(struct pair *pair)
     drain(pair);
 }
 
-/* The network is good from now on: whoever transfers now succeeds, and in the end no timer runs. */
+/* The network is good from now on: each transfer from now on succeeds, and in the end no timer runs. */
 static void let_all_end(struct pair *pair)
 {
     bool both_run = runs(model_of(pair, 0)) && runs(model_of(pair, 1)) && pair->ends[0].expect.peer_is_ours &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Oracles of a data receiver: what may be delivered, and what CONTROL packets say. */
+/* Oracles of a data receiver: what may be delivered, and what CONTROL packets contain. */
 #include "model.h"
 
 #include <string.h>
@@ -124,7 +124,7 @@ bool receiver_may_deliver(struct model *model, struct model_buffer *buffer, cons
     uint32_t packets = full + (length % agreed->packet_size != 0);
     if (packets > 0 && is_made_of(model, buffer, packets, data, length))
         return true;
-    return is_made_of(model, buffer, full + 1, data, length); /* an empty LDATA behind full packets */
+    return is_made_of(model, buffer, full + 1, data, length); /* an empty LDATA after full packets */
 }
 
 static bool any_arrived(const struct model_buffer *buffer, uint32_t number, bool ldata)
@@ -190,7 +190,7 @@ static void learn_base(struct model *model, const struct view_message *message)
         FUZZ_CHECK(model->token.known && model->base == model->token.first_buffer);
 }
 
-/* netblt_options.confirm_end: the OK that tells the sender that all is well waits for the client. */
+/* netblt_options.confirm_end: the OK that reports success to the sender waits for the client. */
 static void check_new_ok(struct model *model)
 {
     model->oks++;
@@ -198,7 +198,7 @@ static void check_new_ok(struct model *model)
         FUZZ_CHECK(model->oks <= model->last_index);
 }
 
-/* What an unvalidated peer is asked for. */
+/* What is requested from an unvalidated peer. */
 static void check_new_go(const struct model *model, size_t index)
 {
     const struct unvalidated_limits *limits = &model->station->limits_unvalidated;
@@ -267,7 +267,7 @@ void receiver_emits(struct model *model, const struct view *view)
     case CONTROL:
         control_leaves(model, view);
         break;
-    case DONE: /* "the last buffer" and all acks: finished() has checked; it is said once */
+    case DONE: /* "the last buffer" and all acks: finished() has checked; it is reported once */
         FUZZ_CHECK(model->finished == 1 && model->result == NETBLT_DONE);
         break;
     default:

@@ -2,7 +2,7 @@
 /* Corrects the checksum of a packet that a fuzz target has made. */
 #include "fuzz.h"
 
-/* A checksum of its own: the one under test must not repair itself. */
+/* A checksum of its own: the one under test must not correct itself. */
 void fuzz_repair(uint8_t *packet, size_t size)
 {
     if (size < 12)

@@ -99,7 +99,7 @@ def damaged_programs() -> dict[str, bytes]:
     }
 
 
-# Of a pair: kind and kind of the other end, packet size - 1, packets of a buffer - 1, bytes less, buffers - 1, burst
+# Of a pair: kind and kind of the peer, packet size - 1, packets of a buffer - 1, bytes less, buffers - 1, burst
 # size - 1, interval, death timer - 2, buffers to send - 1, last buffer in 256ths, delays.
 FIRST_AT_END, LIMITS, MANY, MIT1987, ANY_ORDER, AUTOMATIC, SUMS, OBSERVED = (1 << i for i in range(8))
 RUN, DROP, REPEAT, DISTORT, LATE, SHORT, REPLAY, CUT = 0, 4, 5, 6, 7, 8, 9, 10

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Oracles of a data sender: what DATA, LDATA and NULL-ACK say, which packets may leave, when an OK counts, which
+/* Oracles of a data sender: what DATA, LDATA and NULL-ACK contain, which packets may leave, when an OK counts, which
  * control messages are acknowledged, and how fast data leaves. */
 #include "model.h"
 
@@ -107,7 +107,7 @@ static void resend_arrives(struct model *model, const struct view_message *resen
         buffer->chance = unvalidated_chance(buffer->packets, buffer->named);
 }
 
-/* guard.h: the peer numbers its buffers from where the token says. */
+/* guard.h: the peer numbers its buffers from where the token states. */
 static void check_token(struct model *model, const struct view_message *message)
 {
     uint32_t window = model->station->limits_unvalidated.token_window;
@@ -153,7 +153,7 @@ static void check_claim(struct model *model, uint16_t claimed)
     model->seq_claimed = claimed;
 }
 
-/* All packets have left but those that may be withheld for good. */
+/* All packets have left but those that may be withheld to the end. */
 static bool all_have_left(const struct model_buffer *buffer)
 {
     return buffer->packets - buffer->next_new + buffer->skipped <= buffer->withheld ||

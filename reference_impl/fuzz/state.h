@@ -81,7 +81,7 @@ struct model {
     bool earlier_words_wait;    /* last packets of the connection before may still leave */
     bool unreachable;           /* the network has reported it */
 
-    struct model_buffer *buffers; /* that the client was asked for */
+    struct model_buffer *buffers; /* that the client had to supply */
     size_t buffer_count, buffer_room;
     uint32_t packets_per_buffer;
     uint64_t payload_bytes;
@@ -109,7 +109,7 @@ struct model {
     size_t messages_acked;
     bool last_was_delivered;
     uint64_t last_index;
-    bool base_known; /* number of the first buffer: with a secret the first GO tells it */
+    bool base_known; /* number of the first buffer: with a secret the first GO states it */
     uint32_t base;
     size_t asked_for; /* buffers that DATA may name */
     size_t oks;       /* buffers that got their OK */
@@ -157,7 +157,7 @@ struct station {
     uint8_t address; /* last byte of ours */
     uint64_t buffers_to_send;
     unsigned last_buffer_per_256; /* share of a buffer that the last one fills */
-    struct model *partner;        /* NULL, or the other end's model when it is ours too */
+    struct model *partner;        /* NULL, or the peer's model when it is ours too */
     void (*sent)(void *context, struct model *model, const uint8_t *packet, size_t size);
     void *context;
 

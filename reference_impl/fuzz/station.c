@@ -152,7 +152,7 @@ static bool same_info(const netblt_info *a, const netblt_info *b)
            a->burst_interval_ms == b->burst_interval_ms && memcmp(&a->stats, &b->stats, sizeof a->stats) == 0;
 }
 
-/* A packet that is damaged or cannot be read changes nothing that anybody can see (CKSUM-06). */
+/* A packet that is damaged or cannot be read changes nothing that can be seen (CKSUM-06). */
 static void input_of_damaged(struct station *station, const netblt_path *path, const uint8_t *packet, size_t size)
 {
     struct appearance before, after;
@@ -319,7 +319,7 @@ void station_drain(struct station *station, size_t capacity)
 
 /* ---- time and calls -------------------------------------------------------------------------------------------- */
 
-/* TIMER-10: nobody waits longer than the death timer. */
+/* TIMER-10: no end waits longer than the death timer. */
 static void check_death(const struct station *station)
 {
     for (size_t i = 0; i < STATION_HOSTS_MAX; i++) {

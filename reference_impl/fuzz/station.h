@@ -23,7 +23,7 @@ void station_advance(struct station *station, netblt_time at);
 void station_open(struct station *station, struct model *model, enum netblt_role role, uint32_t unique_id);
 void station_quit(struct station *station, struct model *model);
 void station_abort(struct station *station, struct model *model);
-/* A call that the endpoint must refuse, or that must change nothing; `how` says which. */
+/* A call that the endpoint must refuse, or that must change nothing; `how` states which. */
 void station_misuse(struct station *station, struct model *model, unsigned how);
 void station_listen(struct station *station);
 void station_resume(struct station *station, struct model *model);

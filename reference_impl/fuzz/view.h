@@ -57,7 +57,7 @@ struct view_message {
 
 /* Reads the packet at the front of `size` bytes and checks its checksums. */
 void view_read(struct view *view, const uint8_t *bytes, size_t size);
-/* Reads the message of a CONTROL at *at, 0 for the first, and moves *at behind it. False at the end, and when the rest
+/* Reads the message of a CONTROL at *at, 0 for the first, and moves *at past it. False at the end, and when the rest
  * cannot be read. */
 bool view_next_message(const struct view *view, size_t *at, struct view_message *message);
 /* The i-th packet number of a RESEND. */

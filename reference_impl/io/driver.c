@@ -31,6 +31,11 @@
 #define LOAD_WINDOW_US 1000
 #define LOAD_PACKETS 50
 #define LOAD_PAUSE_US 100
+/* A core that sleeps takes tens of microseconds to wake up for a timer, and a burst should start when it is due: the
+ * last part of a wait is spent awake. Only where it follows a sleep that is ten times as long: a tenth of a core is
+ * what exact starts may cost. */
+#define AWAKE_US 60
+#define ASLEEP_LEAST_US (10 * AWAKE_US)
 /* An interface whose queue is full drains some packets in this time, even at 10 Mb/s. */
 #define CONGESTION_PAUSE_US 1000
 
@@ -330,14 +335,13 @@ void netblt_driver_disown_port(netblt_driver *driver, uint16_t port)
     (void)follow_ports(driver, &ignored);
 }
 
-/* Packets from number `first` on that the link has taken, as one run. */
-static void tap_sent(const netblt_driver *driver, size_t first)
+/* Packets from number `first` on that the link has taken, as one run; it got them at `at`. */
+static void tap_sent(const netblt_driver *driver, size_t first, netblt_time at)
 {
     size_t from = first * driver->run.segment_bytes;
     size_t to = driver->next < driver->run.count ? driver->next * driver->run.segment_bytes : driver->run.length;
     if (driver->tap != NULL)
-        tap(driver, true, &driver->run.path, driver->staging + from, to - from, driver->run.segment_bytes,
-            netblt_clock_now());
+        tap(driver, true, &driver->run.path, driver->staging + from, to - from, driver->run.segment_bytes, at);
 }
 
 /* Sends the rest of the current run. False when the link wants a pause. */
@@ -345,9 +349,10 @@ static bool send_run(netblt_driver *driver)
 {
     size_t first = driver->next;
     uint64_t lost_before = driver->counts.packets_lost;
+    netblt_time at = driver->tap != NULL ? netblt_clock_now() : 0;
     enum netblt_sent sent =
         netblt_link_send(driver->link, &driver->run, driver->staging, &driver->next, report_lost_packet, driver);
-    tap_sent(driver, first);
+    tap_sent(driver, first, at);
     driver->counts.packets_sent += driver->next - first - (driver->counts.packets_lost - lost_before);
     if (sent == NETBLT_SENT_ALL)
         return true;
@@ -417,6 +422,18 @@ static void wait_under_load(netblt_driver *driver, netblt_time wake_at)
     read_all_sockets(driver);
 }
 
+/* Sleeps in the loop, but not up to the end of a wait for the endpoint's next burst or timer; see AWAKE_US. */
+static void wait_in_loop(netblt_driver *driver, netblt_time begun, netblt_time wake_at, netblt_time until)
+{
+    uint64_t arrived = driver->load_packets;
+    bool exact = wake_at < until && wake_at > begun + AWAKE_US + ASLEEP_LEAST_US;
+    netblt_loop_wait(driver->loop, exact ? wake_at - AWAKE_US : wake_at);
+    if (!exact || driver->load_packets != arrived || netblt_clock_now() + AWAKE_US < wake_at)
+        return;
+    while (netblt_clock_now() < wake_at)
+        ;
+}
+
 bool netblt_driver_was_held_up(netblt_time begun, netblt_time wake_at, netblt_time now)
 {
     netblt_time latest = wake_at > begun ? wake_at : begun;
@@ -430,9 +447,12 @@ void netblt_driver_wait(netblt_driver *driver, netblt_time until)
     measure_load(driver, begun);
     follow_sockets(driver);
     driver->unread = false;
-    if (driver->loaded)
+    if (driver->loaded) {
         wait_under_load(driver, wake_at);
-    netblt_loop_wait(driver->loop, driver->loaded ? 0 : wake_at);
+        netblt_loop_wait(driver->loop, 0);
+    } else {
+        wait_in_loop(driver, begun, wake_at, until);
+    }
     driver->looked_at = netblt_clock_now();
     if (netblt_driver_was_held_up(begun, wake_at, driver->looked_at))
         driver->unread = true;

@@ -38,6 +38,10 @@ void netblt_link_transmit_singly(netblt_link *link);
 /* Gives the link its address and, for UDP, its port (0 = any free one). An address of one family, even its wildcard,
  * closes the other family's socket; NETBLT_FAMILY_ANY keeps both. 0, or -1 with *failure. */
 int netblt_link_bind(netblt_link *link, const netblt_address *address, uint16_t udp_port, netblt_failure *failure);
+/* UDP, bound to one address: `foreign`, with its UDP port, is this link's only peer from now on. The kernel then looks
+ * for the way to it once instead of for each run, and keeps what others send away. Where it cannot be done, nothing
+ * changes. */
+void netblt_link_connect(netblt_link *link, const netblt_address *foreign);
 /* Makes the sockets those of a user whom this process is about to become: claims on ports count if their user has a
  * raw socket (claim_names.h). Takes CAP_CHOWN. 0, or -1 with *failure. */
 int netblt_link_give_to(netblt_link *link, uid_t uid, gid_t gid, netblt_failure *failure);

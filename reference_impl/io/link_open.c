@@ -147,6 +147,15 @@ int netblt_link_bind(netblt_link *link, const netblt_address *address, uint16_t 
     return 0;
 }
 
+void netblt_link_connect(netblt_link *link, const netblt_address *foreign)
+{
+    netblt_socket *at = &link->sockets[netblt_link_socket_for(foreign)];
+    struct sockaddr_storage name;
+    socklen_t length = netblt_address_to_sockaddr(foreign, &name);
+    if (link->encap == NETBLT_ENCAP_UDP && at->has_address && connect(at->fd, (struct sockaddr *)&name, length) == 0)
+        at->connected_to = *foreign;
+}
+
 int netblt_link_give_to(netblt_link *link, uid_t uid, gid_t gid, netblt_failure *failure)
 {
     for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++)

@@ -3,6 +3,7 @@
  * or the interface cuts it into datagrams at the end. */
 #include <errno.h>
 #include <netinet/udp.h>
+#include <string.h>
 
 #include "io/link_state.h"
 
@@ -54,6 +55,47 @@ static bool gives_up(netblt_socket *from, int error, size_t segment_bytes)
     }
 }
 
+static int set_segments(netblt_socket *from, int bytes)
+{
+    if (from->segment_bytes == bytes)
+        return 0;
+    if (setsockopt(from->fd, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof bytes) != 0)
+        return -1;
+    from->segment_bytes = bytes;
+    return 0;
+}
+
+void netblt_link_forget_segments(netblt_socket *from)
+{
+    (void)set_segments(from, 0); /* that cannot fail where another value could be set */
+}
+
+/* To the only peer: name and segment size, which each other call has to carry, are the socket's. */
+static ssize_t send_connected(netblt_socket *from, const struct iovec *run, uint16_t segment_bytes)
+{
+    if (set_segments(from, segment_bytes) != 0)
+        return -1;
+    return send(from->fd, run->iov_base, run->iov_len, MSG_DONTWAIT);
+}
+
+static ssize_t send_to(const netblt_socket *from, const netblt_path *path, struct iovec *run, uint16_t segment_bytes)
+{
+    _Alignas(struct cmsghdr) uint8_t control[LINK_CONTROL_BYTES];
+    struct sockaddr_storage peer;
+    struct msghdr message = {.msg_name = &peer, .msg_iov = run, .msg_iovlen = 1, .msg_control = control};
+    message.msg_controllen = netblt_link_choose_source(from, path, control);
+    message.msg_controllen += netblt_link_put_control(control + message.msg_controllen, IPPROTO_UDP, UDP_SEGMENT,
+                                                      &segment_bytes, sizeof segment_bytes);
+    message.msg_namelen = netblt_address_to_sockaddr(&path->foreign, &peer);
+    return sendmsg(from->fd, &message, MSG_DONTWAIT);
+}
+
+static bool is_connected(const netblt_socket *from, const netblt_address *foreign)
+{
+    return from->connected_to.length != 0 && from->connected_to.length == foreign->length &&
+           memcmp(from->connected_to.bytes, foreign->bytes, foreign->length) == 0;
+}
+
 int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, const uint8_t *packets, size_t *next)
 {
     size_t segments = segments_of(run, *next);
@@ -61,19 +103,13 @@ int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, co
     size_t left = run->length - offset;
     size_t length = segments * run->segment_bytes < left ? segments * run->segment_bytes : left;
     const uint16_t segment_bytes = (uint16_t)run->segment_bytes;
-    _Alignas(struct cmsghdr) uint8_t control[LINK_CONTROL_BYTES];
-    size_t control_bytes;
-    struct sockaddr_storage peer;
     struct iovec vector = {.iov_base = (void *)(uintptr_t)(packets + offset), .iov_len = length};
-    struct msghdr message = {.msg_name = &peer, .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control};
+    ssize_t sent;
     if (segments < 2 || run->segment_bytes >= from->unsegmented_from_bytes)
         return ENOTSUP;
-    control_bytes = netblt_link_choose_source(from, &run->path, control);
-    control_bytes += netblt_link_put_control(control + control_bytes, IPPROTO_UDP, UDP_SEGMENT, &segment_bytes,
-                                             sizeof segment_bytes);
-    message.msg_controllen = control_bytes;
-    message.msg_namelen = netblt_address_to_sockaddr(&run->path.foreign, &peer);
-    if (sendmsg(from->fd, &message, MSG_DONTWAIT) < 0)
+    sent = is_connected(from, &run->path.foreign) ? send_connected(from, &vector, segment_bytes)
+                                                  : send_to(from, &run->path, &vector, segment_bytes);
+    if (sent < 0)
         return gives_up(from, errno, run->segment_bytes) ? ENOTSUP : errno;
     *next += segments;
     return 0;

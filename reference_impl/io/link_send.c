@@ -60,6 +60,7 @@ static int send_one_by_one(netblt_link *link, netblt_socket *from, const netblt_
                            size_t *next)
 {
     struct outgoing outgoing;
+    netblt_link_forget_segments(from);
     unsigned count = prepare(link, from, &outgoing, run, packets, *next);
     link->last_by_packet_socket = outgoing.by_packet_socket;
     int sent = sendmmsg(outgoing.by_packet_socket ? link->packet_fd : from->fd, outgoing.messages, count, MSG_DONTWAIT);

@@ -20,11 +20,13 @@
 typedef struct netblt_socket {
     int fd; /* -1 = none */
     enum netblt_family family;
-    bool has_address;  /* bound to one address of ours, which all packets then carry */
-    bool may_fragment; /* the path's MTU fell below our packets: better in pieces than not at all */
+    bool has_address;            /* bound to one address of ours, which all packets then carry */
+    bool may_fragment;           /* the path's MTU fell below our packets: better in pieces than not at all */
+    netblt_address connected_to; /* the only peer; empty = none */
     /* Packets of this size and more leave one by one, smaller ones in segmented sends. SIZE_MAX: all of them do (so
      * far); 0: none, because this kernel or a device cannot. */
     size_t unsegmented_from_bytes;
+    int segment_bytes; /* of all that leaves by a connected socket, as UDP_SEGMENT was set last; 0 = not cut */
 } netblt_socket;
 
 /* What differs between the encapsulations. */
@@ -79,6 +81,8 @@ size_t netblt_link_choose_source(const netblt_socket *from, const netblt_path *p
 /* Whether the kernel knows UDP_SEGMENT on this socket. One that does not would ignore it, and send one huge datagram.
  */
 bool netblt_link_can_segment(int fd);
+/* What is not to be cut must not meet with the UDP_SEGMENT of the run before. */
+void netblt_link_forget_segments(netblt_socket *from);
 /* UDP: sends as many packets of the run from *next on as one segmented send carries, and moves *next. Returns what is
  * to be done: 0 = sent, ENOTSUP = send them one by one, else errno of a failed send. */
 int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, const uint8_t *packets, size_t *next);

@@ -14,7 +14,7 @@ struct batch {
     size_t count;
 };
 
-/* Padded: bytes behind Length are ignored (AMB-02). */
+/* Padded: bytes after Length are ignored (AMB-02). */
 static void add(struct batch *batch, struct forged *packet)
 {
     uint8_t *to = batch->bytes + batch->count++ * SEGMENT_BYTES;
@@ -74,7 +74,7 @@ static void DEMUX_02_the_same_port_of_the_peer_and_another_of_ours_is_another_co
     peer_init(&peer, NETBLT_RECEIVER, false);
     peer_open(&peer);
     uint64_t before = peer_info(&peer)->stats.packets_received;
-    peer.our_port = 2; /* of the packets; nobody listens there */
+    peer.our_port = 2; /* of the packets; there is no listener */
     add_bare(&peer, &batch, ABORT);
     peer.our_port = 1;
     add_bare(&peer, &batch, KEEPALIVE);

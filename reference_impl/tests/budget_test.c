@@ -150,7 +150,7 @@ static void the_bucket_keeps_the_bound_whatever_is_asked_of_it(void)
 #define BUFFER_BYTES 20000
 
 struct crowd {
-    struct peer peer; /* of all their packets: peer_port says whose */
+    struct peer peer; /* of all their packets: peer_port states whose */
     unsigned peers;
     bool stalls; /* our client has nothing to send */
     struct {

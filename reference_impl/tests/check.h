@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks of unit tests. A test is a function whose name is a sentence; a check that fails prints itself and ends the
+ * program. */
 #ifndef NETBLT_TESTS_CHECK_H
 #define NETBLT_TESTS_CHECK_H
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* The whole test framework: a test is a function whose name is a sentence; a check that fails names itself and ends the
- * program. */
 
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \

@@ -10,8 +10,8 @@
 static uint8_t source[ROOM_BYTES];
 static uint8_t target[ROOM_BYTES];
 
-/* RFC 998 5.1 in the plainest words: 16-bit big-endian words, end-around carry, negated; AMB-06: an odd last byte has a
- * zero byte behind it. */
+/* RFC 998 5.1 in the plainest words: 16-bit big-endian words, end-around carry, negated; AMB-06: a single last byte has
+ * a zero byte after it. */
 static uint16_t by_definition(const uint8_t *bytes, size_t length)
 {
     uint32_t sum = 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of clients that break a rule of the library, that call it from inside a callback, and of other calls that come
+ * while an endpoint works. Standard buffers: 4 packets of 100 bytes. */
 #include "check.h"
 #include "peer.h"
 #include "receiver_peer.h"
 
 #include <string.h>
-
-/* What the library answers a client that breaks a rule, clients that call back from inside a callback, and what else
- * comes in the midst of the endpoint's work. Standard buffers: 4 packets of 100 bytes. */
 
 /* ---- mistakes -------------------------------------------------------------------------------------------------- */
 
@@ -86,7 +85,7 @@ static void open_with(const netblt_client *client, enum netblt_role role, int wa
     peer_free(&peer);
 }
 
-/* As a passive end: the peer is told, and not kept waiting. */
+/* As a passive end: the peer gets a packet and does not wait. */
 static void accept_with(const netblt_client *client, enum netblt_role role, bool fits)
 {
     struct peer peer;
@@ -346,7 +345,8 @@ static enum netblt_send_buffer supply_and_resume(void *context, netblt_connectio
     return answer;
 }
 
-/* A client may fetch data inside get_send_buffer() and say at once that it has it; what counts is its answer. */
+/* A client may fetch data inside get_send_buffer() and report at once that it has it; what counts is its return value.
+ */
 static void resume_from_inside_get_send_buffer_is_no_error_and_a_later_one_brings_the_buffer(void)
 {
     struct peer peer;

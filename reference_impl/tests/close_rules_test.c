@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the ways in which a connection ends, rule by rule, against a scripted peer. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* The ends of a connection, rule by rule, against a peer that is scripted by hand. */
 
 static struct message messages[64];
 

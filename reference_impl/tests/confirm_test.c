@@ -305,7 +305,7 @@ static void run_lossy(uint64_t seed, bool abort_at_end)
     c.confirm_end = true;
     c.confirm_after_us = seed % 3 * 40000000;
     c.abort_at_end = abort_at_end;
-    c.active.death_timer_s = c.passive.death_timer_s = 300; /* losses alone kill nobody */
+    c.active.death_timer_s = c.passive.death_timer_s = 300; /* losses alone end no connection */
     pair_run(&c, NULL);
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An allocator for endpoints under test (netblt_config.allocator): counts what they take, and can run out. That the
+ * core allocates nothing in another way is what library/check_abi.py checks. */
 #ifndef NETBLT_TESTS_COUNTED_MEMORY_H
 #define NETBLT_TESTS_COUNTED_MEMORY_H
 
 #include <netblt/types.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-/* An allocator for endpoints under test (netblt_config.allocator): counts what they take, and can run out. That the
- * core allocates nothing in another way is what library/check_abi.py checks. */
 
 enum { COUNTED_HEAD_BYTES = 16 }; /* in front of each block, and counted: its size */
 

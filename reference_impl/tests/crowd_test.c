@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of many connections on one endpoint: each gets its share, and a packet costs no more because of the others. */
 #define _GNU_SOURCE
 #include "check.h"
 
 #include <netblt/netblt.h>
 #include <string.h>
 #include <time.h>
-
-/* Many connections on one endpoint: each gets its share, and a packet does not cost more because of the others. */
 
 enum { PACKET = 500, BUFFER = 4 * PACKET, MOST = 1000, HOST_PACKETS_PER_MS = 100 };
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the events that an observer gets: they are complete, agree with the statistics and are consistent. */
 #include "check.h"
 #include "pair.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* What an observer hears is the whole story: it agrees with the statistics, and nothing in it contradicts itself. */
 
 enum { BUFFERS_MAX = 64, STATES_MAX = 8, TIMERS = NETBLT_TIMER_QUIT + 1 };
 
@@ -15,7 +14,7 @@ struct timer {
     unsigned expired;
 };
 
-/* One end, as its events tell it. */
+/* One end, as its events show it. */
 struct story {
     netblt_connection *connection; /* the first that was named */
     netblt_time at;

@@ -248,7 +248,7 @@ static void a_flood_of_forged_OPENs_ends_the_oldest_unvalidated_peers_and_nobody
         CHECK_EQUAL(ended.ports[7], i < 8 ? 1000 + i : 2000 + i - 8); /* the oldest */
     }
     CHECK(strstr(ended.reason, "half-open") != NULL);
-    CHECK(peer_count(&peer, ABORT) <= 16); /* the evicted are told, as far as unvalidated peers are told anything */
+    CHECK(peer_count(&peer, ABORT) <= 16); /* evicted peers get ABORT, as far as unvalidated peers get packets */
     for (uint16_t port = 100; port < 103; port++)
         CHECK(quit_is_acknowledged(&peer, port));
     for (unsigned i = 0; i < 5000; i++)

@@ -170,7 +170,7 @@ static void a_proof_is_right_for_its_connection_and_type_only(void)
         for (size_t k = 0; k < 3; k++) {
             memcpy(text, with, sizeof text);
             CHECK_EQUAL(nb_guard_take_proof(text, 0xCAFE0001, types[k]), i == k);
-            CHECK(strcmp(text, "why") == 0); /* nobody wants to read a wrong one either */
+            CHECK(strcmp(text, "why") == 0); /* a wrong one is not printed either */
         }
         memcpy(text, with, sizeof text);
         CHECK(!nb_guard_take_proof(text, 0xCAFE0002, types[i]));

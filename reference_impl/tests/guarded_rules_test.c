@@ -148,7 +148,7 @@ static void our_active_end_opens_again_when_nothing_follows_the_RESPONSE(void)
         peer_mark(&peer);
         peer_wait(&peer, 3500 * MS); /* after 1 s and 2 s more */
         CHECK_EQUAL(peer_count(&peer, OPEN), guarded ? 2 : 0);
-        for (size_t n = peer.mark; n < peer.seen_count; n++) { /* with a packet right behind it */
+        for (size_t n = peer.mark; n < peer.seen_count; n++) { /* with a packet right after it */
             if (peer.seen[n].type != OPEN)
                 continue;
             CHECK_EQUAL(peer_get32(peer.seen[n].bytes + 12), peer.unique_id);
@@ -387,7 +387,7 @@ static void a_REFUSED_with_the_proof_is_believed_at_once(void)
     peer_free(&peer);
 }
 
-/* What our end says. */
+/* What our end sends. */
 static bool holds_proof(const struct seen *packet, uint32_t unique_id, const char *reason)
 {
     char text[NETBLT_STRING_MAX_BYTES + 1];
@@ -437,7 +437,7 @@ static void our_REFUSED_holds_the_proof_for_a_marked_OPEN_only(void)
     }
 }
 
-/* Somebody opens from our peer's ports: our end says so, to the peer. That ABORT is not about their connection. */
+/* A third host opens from our peer's ports: our end answers the peer. That ABORT is not about their connection. */
 static void the_ABORT_for_a_forged_OPEN_holds_no_proof(void)
 {
     struct peer peer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guarded connections between two endpoints of ours in virtual time (core/security/guard.h), also while somebody who
+/* Guarded connections between two endpoints of ours in virtual time (core/security/guard.h), also while a host that
  * does not see their packets forges some. */
 #include "check.h"
 #include "peer.h"
@@ -332,7 +332,7 @@ static void ABORT_and_QUIT_of_a_guarded_peer_are_believed_when_they_arrive(void)
     }
 }
 
-/* ---- somebody who knows the ports and sees nothing -------------------------------------------------------------- */
+/* ---- a host that knows the ports and sees nothing --------------------------------------------------------------- */
 
 static struct random dice;
 static unsigned forged_each;
@@ -372,7 +372,7 @@ static void forge_one_of_each(int to)
         forge(&forger, &packet, bare[i]);
         inject(to, &packet);
         forge(&forger, &packet, CONTROL);
-        unsigned seq = 1 + (unsigned)random_below(&dice, 100); /* they count from 1: anybody can foresee them */
+        unsigned seq = 1 + (unsigned)random_below(&dice, 100); /* they count from 1: any host can predict them */
         uint32_t buffer = (uint32_t)random_next(&dice);
         if (i == 0)
             forge_go(&packet, seq, buffer);

@@ -242,7 +242,7 @@ static void a_complete_receive_buffer_is_delivered_and_one_beyond_the_last_disca
 {
     static struct ledger ledger;
     lend_two(&ledger, NETBLT_RECEIVER);
-    peer_data(&ledger.peer, 0, 1, 2, true); /* says that buffer 0 is the last */
+    peer_data(&ledger.peer, 0, 1, 2, true); /* states that buffer 0 is the last */
     CHECK(ledger.lent[0] && !ledger.lent[1]);
     CHECK_EQUAL(ledger.returned_empty, 1);
     peer_data(&ledger.peer, 0, 2, 2, true);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests at the limits: largest buffers, wrapped sequence numbers, very many connections. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "pair.h"
@@ -7,8 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* The ends of every range. */
 
 static void NEG_11_a_buffer_may_have_65535_packets(void)
 {
@@ -121,7 +120,7 @@ static netblt_path path_between(uint8_t local, uint8_t foreign)
     return (netblt_path){.local = {1, {local}}, .foreign = {1, {foreign}}};
 }
 
-/* Carries everything that either end has to say now. */
+/* Carries all packets that either end has ready now. */
 static void exchange(netblt_endpoint *a, netblt_endpoint *b, netblt_time now)
 {
     static uint8_t packets[NETBLT_PACKET_MAX_BYTES + 1];

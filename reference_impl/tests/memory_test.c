@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of how much memory a connection takes. The client's buffers are counted separately. */
 #include "check.h"
 #include "counted_memory.h"
 #include "peer.h"
 #include "random.h"
 
 #include <string.h>
-
-/* How much memory a connection takes. The client's buffers are counted apart. */
 
 /* ---- two ends, and a network that only loses ------------------------------------------------------------------- */
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of negotiation, parameter by parameter, against a scripted peer. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* What both ends agree upon, value by value, against a peer that is scripted by hand. */
 
 /* ---- active end ------------------------------------------------------------------------------------------------ */
 

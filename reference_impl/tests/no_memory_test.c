@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of allocations that fail when memory is needed. A data receiver must not lose a message that it owes and
+ * continue: it ends, lets its peer know, and frees all memory. A sender that cannot withhold packets sends them. */
 #include "check.h"
 #include "counted_memory.h"
 #include "receiver_peer.h"
 
 #include <string.h>
-
-/* Memory that runs out at the very moment at which it is needed. A data receiver must not forget what it owes and go
- * on: it ends, tells its peer so, and gives all memory back. A sender that cannot withhold packets sends them. */
 
 static void meet(struct peer *peer)
 {
@@ -100,7 +99,7 @@ static void a_RESEND_for_which_there_is_no_memory_ends_the_transfer(void)
     CHECK(endings > 2 * 20 && endings < 20 * 5); /* the list, its copy, and sometimes the queue */
 }
 
-/* More is missing than a RESEND holds: the rest is asked for when the first part is acknowledged. */
+/* More is missing than a RESEND holds: the rest is requested when the first part is acknowledged. */
 static bool acknowledge_the_first_part(long n)
 {
     struct peer peer;
@@ -152,7 +151,7 @@ static unsigned missing_of(const struct peer *peer, uint32_t buffer, uint16_t li
     return count;
 }
 
-/* Asks for what is missing until both buffers are complete, as any reader does. */
+/* Requests what is missing until both buffers are complete, as any reader does. */
 static void complete_both(struct peer *peer, unsigned seq)
 {
     uint16_t list[PACKETS];

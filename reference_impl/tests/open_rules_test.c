@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of connection setup, rule by rule, against a scripted peer. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* Setup, rule by rule, against a peer that is scripted by hand. */
 
 /* ---- active end ------------------------------------------------------------------------------------------------ */
 

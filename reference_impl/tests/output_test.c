@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of netblt_output_burst() with less room than a packet needs: it reports this and how much is needed, and it
+ * sends what does fit. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* netblt_output_burst() with less room than a packet needs: it says so, says how much is needed, and what does fit is
- * sent all the same. */
 
 static size_t output(struct peer *peer, size_t capacity, netblt_output *out)
 {
@@ -14,7 +13,7 @@ static size_t output(struct peer *peer, size_t capacity, netblt_output *out)
     return netblt_output_burst(peer->endpoint, packets, capacity, out, peer->now);
 }
 
-/* An endpoint that has something to say; the peer object has collected nothing of it. */
+/* An endpoint that has a packet ready; the peer object has collected nothing of it. */
 static void input_quietly(struct peer *peer, struct forged *packet)
 {
     netblt_path path = {.local = {4, {10, 0, 0, 1}}, .foreign = {4, {10, 0, 0, 2}}};
@@ -79,7 +78,7 @@ static void DATA_that_does_not_fit_waits_and_is_not_lost(void)
         CHECK_EQUAL(out.error, NETBLT_ERR_NO_SPACE);
         CHECK_EQUAL(out.needed, 1024);
     }
-    CHECK_EQUAL(output(&peer, 1500, &out), 1024); /* one of two: the second does not fit behind it, which is no error */
+    CHECK_EQUAL(output(&peer, 1500, &out), 1024); /* one of two: the second does not fit after it, which is no error */
     CHECK_EQUAL(out.error, 0);
     CHECK_EQUAL(output(&peer, 1500, &out), 524);
     CHECK_EQUAL(peer_info(&peer)->stats.data_packets_sent, 2);
@@ -113,7 +112,7 @@ static void refuse_quietly(struct peer *peer, const char *reason)
     input_quietly(peer, &packet);
 }
 
-/* The newest reply leaves first when it alone fits; what is said afterwards still leaves behind the others. */
+/* The newest reply leaves first when it alone fits; a later one still leaves after the others. */
 static void a_short_reply_that_overtakes_long_ones_does_not_lose_the_next(void)
 {
     static const char *reasons[] = {"a long reason", "another long one", "spoken afterwards"};

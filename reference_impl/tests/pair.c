@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs one whole transfer between two endpoints over a bad link, in virtual time: see pair.h. */
 #include "pair.h"
 
 #include "check.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Two endpoints and a bad link between them, in virtual time: one whole transfer. */
 #ifndef NETBLT_TESTS_PAIR_H
 #define NETBLT_TESTS_PAIR_H
 
@@ -6,8 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Two endpoints and a bad link between them, in virtual time: one whole transfer. */
 
 struct pair_faults {
     unsigned loss_permille;
@@ -24,14 +23,14 @@ struct pair_case {
     netblt_params active;  /* the proposal */
     netblt_params passive; /* the limits */
     uint64_t size;         /* bytes to transfer */
-    bool end_is_late;      /* the sender learns of the end only when asked for the buffer behind it */
+    bool end_is_late;      /* the sender learns of the end only when it needs the buffer after it */
     bool any_order;
     bool auto_rate;   /* at both ends */
     bool confirm_end; /* the receiving client confirms so long after all is there: sooner no success */
     netblt_time confirm_after_us;
     bool abort_at_end; /* it aborts instead: success at neither end */
     bool flakeway;     /* the link is the suite's bad network, which must have been built in: pair_has_flakeway() */
-    unsigned client_buffers; /* memory of the receiving client, in buffers; 0 = as many as asked for */
+    unsigned client_buffers; /* memory of the receiving client, in buffers; 0 = as many as needed */
     unsigned stall_permille; /* how often a client answers "not now" */
     bool secretless; /* both ends: they know nothing of guarded connections, and buffers start at first_buffer */
     uint32_t first_buffer;
@@ -43,7 +42,7 @@ struct pair_case {
     /* Called at each end when it has opened; may be NULL. */
     void (*opened)(void *context, netblt_connection *connection);
     void *opened_context;
-    /* What the two endpoints tell ([0] the active one); may be NULL. */
+    /* Gets the events of the two endpoints ([0] the active one); may be NULL. */
     netblt_event_fn *observe;
     void *observe_context[2];
 };

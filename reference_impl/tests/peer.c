@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The scripted peer of one endpoint: see peer.h. */
 #include "peer.h"
 
 #include "check.h"

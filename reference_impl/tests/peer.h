@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A scripted peer of one endpoint: the test plays the remote end by hand, in virtual time, with an encoder, a decoder
+ * and a checksum of its own that share nothing with the core's. "Ours" is the endpoint under test. */
 #ifndef NETBLT_TESTS_PEER_H
 #define NETBLT_TESTS_PEER_H
 
@@ -6,9 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A scripted peer of one endpoint: the test plays the other end by hand, in virtual time, with an encoder, a decoder
- * and a checksum of its own that share nothing with the core's. "Ours" is the endpoint under test. */
 
 enum {
     OPEN = 0,
@@ -65,7 +64,7 @@ struct peer {
     uint64_t size; /* to send, when we send */
     bool end_is_late;
     uint64_t stall_from;                 /* our client withholds buffers with this index and above */
-    unsigned client_buffers;             /* memory of our receiving client; 0 = as much as asked for */
+    unsigned client_buffers;             /* memory of our receiving client; 0 = as much as needed */
     bool refuse;                         /* our listener refuses */
     bool ignore;                         /* it does not even refuse */
     const char *refusal;                 /* why; NULL = "no, thank you" */

@@ -69,7 +69,7 @@ static void an_ABORT_is_believed_after_half_a_second_of_silence_at_both_ends(voi
         peer_reason(&peer, ABORT, "the disk is full");
         peer_wait(&peer, WAIT - 1);
         CHECK_EQUAL(peer.finished, 0);
-        CHECK_EQUAL(peer_count(&peer, -1), 0); /* if it is true, whoever gets our packets may be nobody */
+        CHECK_EQUAL(peer_count(&peer, -1), 0); /* if it is true, there may be no host that gets our packets */
         peer_wait(&peer, 1);
         CHECK_EQUAL(peer.finished, 1);
         CHECK_EQUAL(peer.closed, 1);
@@ -215,7 +215,7 @@ static void a_flood_does_not_prolong_the_wait(void)
         CHECK_EQUAL(peer.finished, 0);
         peer_wait(&peer, MS);
     }
-    CHECK_EQUAL(peer.result, NETBLT_PEER_QUIT); /* as the newest one says */
+    CHECK_EQUAL(peer.result, NETBLT_PEER_QUIT); /* as the newest one states */
     peer_free(&peer);
 }
 

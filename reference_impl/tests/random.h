@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Random numbers for tests (splitmix64): a seed gives the same numbers on every machine. */
 #ifndef NETBLT_TESTS_RANDOM_H
 #define NETBLT_TESTS_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* splitmix64: a seed names a schedule, on every machine. */
 struct random {
     uint64_t state;
 };

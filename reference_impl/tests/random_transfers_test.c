@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of random transfers over a random network: whatever the roles, sizes and faults, every one ends well.
+ * pair_run() states what that means. `random_transfers_test [own|flakeway] [first seed [count]]`: over the network of
+ * pair.c, or over the suite's. */
 #include "check.h"
 #include "pair.h"
 #include "random.h"
 
 #include <string.h>
-
-/* Random transfers over a random network: whatever the roles, sizes and faults, every one ends well. pair_run() states
- * what that means. `random_transfers_test [own|flakeway] [first seed [count]]`: over the network of pair.c, or over the
- * suite's. */
 
 #define DEFAULT_TRANSFERS 500
 

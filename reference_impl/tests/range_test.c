@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the ranges of numbers: bytes past 2^31 and 2^32, buffer numbers and control sequence numbers past their
+ * wrap, buffers from one byte to 65535 packets. The clients keep nothing: each byte of the stream is a function of its
+ * offset, made on demand and checked on arrival. */
 #include "check.h"
 #include "connection/connection.h"
 #include "connection/endpoint_state.h"
@@ -6,10 +9,6 @@
 #include "connection/validation.h"
 
 #include <string.h>
-
-/* How far numbers reach: bytes past 2^31 and 2^32, buffer numbers and control sequence numbers past their wrap, buffers
- * from one byte to 65535 packets. The clients keep nothing: each byte of the stream is a function of its offset, made
- * on demand and checked on arrival. */
 
 #define NEVER NETBLT_TIME_NEVER
 
@@ -24,7 +23,7 @@ static const uint8_t *bytes_at(uint64_t offset)
 
 struct stream {
     uint64_t size;       /* to supply */
-    bool end_is_late;    /* the end shows only when the buffer behind it is asked for */
+    bool end_is_late;    /* the end shows only when the buffer after it is needed */
     uint64_t next;       /* index that deliver must name next */
     uint64_t delivered;  /* bytes */
     uint32_t last_bytes; /* of the last buffer */
@@ -136,7 +135,7 @@ static const netblt_client client = {
 struct far {
     netblt_params params;
     uint32_t first_buffer;
-    uint16_t first_seq; /* control sequence numbers start behind this one */
+    uint16_t first_seq; /* control sequence numbers start after this one */
     bool sender_beyond, receiver_beyond;
     struct stream sender, receiver;
     netblt_stats stats;
@@ -366,7 +365,7 @@ static void DATA_14_an_announced_size_beyond_is_refused_at_once(void)
     CHECK_EQUAL(netblt_open(endpoint, &args, 0, &connection), 0);
     args.options.beyond_4g = false;
     args.local_port = 6;
-    params.transfer_size--; /* 2^32 itself is fine; the field cannot hold it and says "unknown" (AMB-15) */
+    params.transfer_size--; /* 2^32 itself is fine; the field cannot hold it and is "unknown" (AMB-15) */
     CHECK_EQUAL(netblt_open(endpoint, &args, 0, &connection), 0);
     netblt_endpoint_free(endpoint);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the rules of automatic rate control, on the simulated paths of rate_lane.h. Rates are packets a second. */
 #include "check.h"
 #include "rate/rate_pair.h"
 #include "rate_begin.h"
 #include "rate_lane.h"
-
-/* The rules of automatic rate control, on lanes. Rates are packets a second. */
 
 /* ---- the rules ------------------------------------------------------------------------------------------------- */
 
@@ -137,10 +136,10 @@ static void a_queue_makes_it_back_off_before_anything_is_lost(void)
     CHECK_EQUAL(lane.dropped, 0);
     lane_run(&lane, 10);
     CHECK((double)lane.sent / 10 <= 5000 * 1.01 && (double)lane.arrived / 10 >= 5000 * 0.9);
-    CHECK(lane.free_at - (double)lane.now < 30 * MS); /* and the queue is gone */
+    CHECK(lane.free_at - (double)lane.now < 30 * MS); /* and the queue is empty */
 }
 
-/* Where a burst takes longer than a round trip, data that a busy host is late with tells nothing of the path. */
+/* Where a burst takes longer than a round trip, data that a busy host is late with shows nothing of the path. */
 static void near_by_a_sender_that_lags_behind_is_not_slowed_further(void)
 {
     static struct lane lane;
@@ -184,7 +183,7 @@ static void near_by_a_queue_and_loss_still_slow(void)
     CHECK(lane.dropped * 100 < lane.sent * 5);
     lane_run(&lane, 3);
     CHECK((double)lane.arrived / 3 > 0.9 * 80000 && lane.dropped * 100 < lane.sent);
-    lane.queue_s = 0.0025; /* no round trip tells of it */
+    lane.queue_s = 0.0025; /* no round trip shows it */
     lane_run(&lane, 3);
     lane_run(&lane, 3);
     CHECK((double)lane.arrived / 3 > 0.85 * 80000 && lane.dropped * 100 < lane.sent * 3);

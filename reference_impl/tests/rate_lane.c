@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A path that is a formula, for tests of automatic rate control: see rate_lane.h. */
 #include "rate_lane.h"
 
 #include "check.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A path that is a formula, for tests of automatic rate control: a sender that follows every offer at once, a link with
+ * a drop-tail queue, loss by chance. Rates are packets a second. */
 #ifndef NETBLT_TESTS_RATE_LANE_H
 #define NETBLT_TESTS_RATE_LANE_H
 
 #include "random.h"
 #include "rate/rate_control.h"
-
-/* Automatic rate control against a path that is a formula: a sender that follows every offer at once, a link with a
- * drop-tail queue, loss by chance. Rates are packets a second. */
 
 #define MS UINT64_C(1000)
 #define SECOND UINT64_C(1000000)
@@ -51,7 +50,7 @@ struct lane {
 
 /* A link of so many packets a second; 0 = never the limit. */
 void lane_init(struct lane *lane, double link, netblt_time round_trip_us, enum netblt_rate mode);
-/* Counts anew and sends for so long. */
+/* Counts from the start and sends for so long. */
 void lane_run(struct lane *lane, double seconds);
 /* One burst of the sender, and the time until its next one. */
 void lane_step(struct lane *lane);

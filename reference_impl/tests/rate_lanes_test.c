@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of automatic rate control on unusual paths (rate_lane.h): hosts that wake up late, flows that share a link,
+ * queues that come and go. Rates are packets a second. */
 #include "check.h"
 #include "rate/rate_pair.h"
 #include "rate/rate_probe.h"
 #include "rate_begin.h"
 #include "rate_lane.h"
-
-/* Automatic rate control on lanes of its own kind: hosts that wake up late, flows that share a link, queues that come
- * and go. Rates are packets a second. */
 
 /* A tenth of the bursts leaves 2 ms late and is not caught up: 4 % of the time at 5 ms, 20 % at 1 ms. */
 static void what_a_late_sender_loses_is_offered_on_top(void)
@@ -37,7 +36,7 @@ static void far_away_intervals_forgive_a_late_sender(void)
         short_ones += lane.pair.interval_ms < 4;
         CHECK(lane.pair.size <= NB_BURST_USUAL_MOST);
     }
-    CHECK(short_ones * 10 < bursts); /* where the longer ones cannot say the rate */
+    CHECK(short_ones * 10 < bursts); /* where the longer ones cannot express the rate */
 }
 
 /* Two lanes over one link, burst after burst as they come. */
@@ -121,7 +120,7 @@ static void more_than_thirty_percent_is_never_taken_for_chance(void)
 {
     static struct lane lane;
     lane_init(&lane, 8333, 100 * MS, NETBLT_RATE_AUTO);
-    lane.loss_permille = 700; /* from the beginning, where what is lost says what chance is */
+    lane.loss_permille = 700; /* from the beginning, where what is lost shows what chance is */
     for (int i = 0; i < 100; i++) {
         lane_run(&lane, 0.1);
         CHECK(lane.rate.state.automatic.loss <= 0.3);

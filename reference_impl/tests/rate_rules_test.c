@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of rates and long round trips against a scripted peer. Standard buffers: 4 packets of 100 bytes. */
 #include "check.h"
 #include "control/control_queue.h"
 #include "control/timers.h"
@@ -7,8 +8,6 @@
 #include "rate/rate_control.h"
 #include "rate_begin.h"
 #include "receiver_peer.h"
-
-/* Rates and long round trips, seen from the other end of a connection. Standard buffers: 4 packets of 100 bytes. */
 
 /* ---- the sender ------------------------------------------------------------------------------------------------ */
 
@@ -222,7 +221,7 @@ static void TIMER_03_a_guess_serves_until_the_first_true_round_trip(void)
     nb_control_timer_init(&timer, &netblt_profile_default, 7200 * SECOND, 0);
     CHECK(nb_control_timer_guess(&timer, 1200 * SECOND));
     CHECK(timer.value_us >= 1200 * SECOND && timer.value_us <= 1900 * SECOND); /* not clamped at 65535 ms ... */
-    CHECK_EQUAL(nb_control_timer_published_ms(&timer), 65535);                 /* ... as what OKs say is */
+    CHECK_EQUAL(nb_control_timer_published_ms(&timer), 65535);                 /* ... as the value in OKs is */
     CHECK(!nb_control_timer_guess(&timer, 5 * SECOND));
     nb_control_timer_sample(&timer, 50 * MS);
     CHECK_EQUAL(timer.value_us, 150 * MS); /* as if it were the first */
@@ -268,7 +267,7 @@ static void AMB_43_a_pair_is_slower_or_faster_as_a_whole(void)
     CHECK_EQUAL(nb_pacing_next(&pacing, 3 * MS), 7 * MS);
 }
 
-/* ---- what is said and followed, without a connection ----------------------------------------------------------- */
+/* ---- what is offered and used, without a connection ------------------------------------------------------------ */
 
 static void AMB_43_a_limit_turns_an_offer_without_pace_into_a_paced_one(void)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the arithmetic of automatic rate control: pairs for rates, slopes, trains, minima. */
 #include "check.h"
 #include "random.h"
 #include "rate/rate_pair.h"
 #include "rate/rate_window.h"
-
-/* The arithmetic under automatic rate control: pairs for rates, slopes, trains, minima. */
 
 #define MS UINT64_C(1000)
 

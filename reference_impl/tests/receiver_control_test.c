@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the data receiver, rule by rule, against a scripted peer: its control messages and its timers.
+ * Standard buffers: 4 packets of 100 bytes. */
 #include "receiver_peer.h"
 
 #include <string.h>
-
-/* The data receiver, rule by rule, against a peer that is scripted by hand: its control messages and its timers.
- * Standard buffers: 4 packets of 100 bytes. */
 
 static void CTRL_01_GOs_start_at_sequence_1_and_DATA_06_number_buffers_in_order(void)
 {
@@ -185,7 +184,7 @@ static void TIMER_09_repairs_of_a_lower_buffer_do_not_make_a_higher_one_ask_too_
     CHECK_EQUAL(peer_last_messages(&peer, messages, 128), 1);
     CHECK_EQUAL(messages[0].buffer, 0);
     acked = messages[0].seq;
-    /* The repairs take 300 ms, then the rest of buffer 1 comes. */
+    /* The retransmissions take 300 ms, then the rest of buffer 1 comes. */
     for (unsigned i = 1; i < 4; i++) {
         peer_wait(&peer, 100 * MS);
         peer_data(&peer, 0, i, acked, false);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the data receiver, rule by rule, against a scripted peer: which data it takes, what it delivers, when it is
+ * done. Standard buffers: 4 packets of 100 bytes. */
 #include "receiver_peer.h"
 
 #include <string.h>
-
-/* The data receiver, rule by rule, against a peer that is scripted by hand: which data it takes, what it delivers, when
- * it is done. Standard buffers: 4 packets of 100 bytes. */
 
 static void DATA_07_order_and_duplicates_do_not_matter(void)
 {

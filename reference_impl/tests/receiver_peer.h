@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tests of the data receiver share. Standard buffers: 4 packets of 100 bytes. */
 #ifndef NETBLT_TESTS_RECEIVER_PEER_H
 #define NETBLT_TESTS_RECEIVER_PEER_H
 
 #include "check.h"
 #include "peer.h"
-
-/* What the tests of the data receiver share. Standard buffers: 4 packets of 100 bytes. */
 
 static struct message messages[128];
 

@@ -91,7 +91,7 @@ static void the_chance_is_that_of_naming_the_withheld_packets_blindly(void)
         nb_challenge_name(challenge, list[i]); /* a repetition does not count */
     }
     CHECK(nearly(nb_challenge_chance(challenge), 1.0 / 601080390)); /* C(16, 16) / C(32, 16) */
-    nb_challenge_name(challenge, 0);                                /* never withheld, so it says nothing */
+    nb_challenge_name(challenge, 0);                                /* never withheld, so it shows nothing */
     nb_challenge_name(challenge, 33);                               /* does not exist */
     nb_challenge_name(challenge, 65535);
     CHECK(nearly(nb_challenge_chance(challenge), 1.0 / 601080390));
@@ -397,7 +397,7 @@ static void nothing_is_withheld_from_a_validated_peer(void)
     peer_free(&peer);
 }
 
-/* Nobody can have got all of it. An OK that is not believed does not end the transfer either. */
+/* No peer can have got all of it. An OK that is not believed does not end the transfer either. */
 static void an_OK_for_a_buffer_of_which_packets_are_withheld_is_ignored(void)
 {
     struct peer peer;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the data sender, rule by rule, against a scripted peer: how it processes control messages, and which it
+ * acknowledges. Standard buffers: 4 packets of 100 bytes. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* The data sender, rule by rule, against a peer that is scripted by hand: what it makes of control messages, and what
- * it acknowledges. Standard buffers: 4 packets of 100 bytes. */
 
 static void AMB_09_the_first_GO_names_the_first_buffer(void)
 {
@@ -303,7 +302,7 @@ static void RESEND_08_senseless_requests_are_acknowledged_and_send_nothing(void)
     peer_resend(&peer, 4, 0, list, 1);          /* has its OK */
     peer_resend(&peer, 5, 77, list, 1);         /* unknown */
     peer_resend(&peer, 6, UINT32_MAX, list, 1); /* before the first */
-    peer_resend(&peer, 7, 1, NULL, 0);          /* asks for nothing */
+    peer_resend(&peer, 7, 1, NULL, 0);          /* requests nothing */
     peer_wait(&peer, SECOND);
     CHECK_EQUAL(peer_count_data(&peer), 0);
     CHECK_EQUAL(peer_last(&peer, NULL_ACK)->high_seq, 7);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the data sender, rule by rule, against a scripted peer: what it sends, in which order, how fast.
+ * Standard buffers: 4 packets of 100 bytes. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* The data sender, rule by rule, against a peer that is scripted by hand: what it sends, in which order, how fast.
- * Standard buffers: 4 packets of 100 bytes. */
 
 static void DATA_01_nothing_is_sent_before_its_GO(void)
 {
@@ -240,7 +239,7 @@ static void RATE_01_02_bursts_have_the_negotiated_size_and_distance_start_to_sta
     netblt_time start = peer.now;
     peer_go(&peer, 1, 0);
     peer_go(&peer, 2, 1);
-    peer_wait(&peer, 5 * SECOND); /* RATE-04: the receiver says nothing more */
+    peer_wait(&peer, 5 * SECOND); /* RATE-04: the receiver sends nothing more */
     CHECK_EQUAL(peer_count_data(&peer), 8);
     for (size_t i = 0; i < 8; i++)
         CHECK_EQUAL(peer_nth_data(&peer, i)->at, start + i / 3 * 200 * MS);

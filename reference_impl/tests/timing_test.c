@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of modules that depend on the clock and need no connection: control queue, pacing, timers. */
 #include "base/allocator.h"
 #include "check.h"
 #include "control/control_queue.h"
 #include "control/timers.h"
 #include "random.h"
 #include "rate/pacing.h"
-
-/* Control queue, pacing, timers: modules without a connection that live by the clock. */
 
 #define MS 1000
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of whole transfers in both directions, clean and lossy, between two endpoints. */
 #include "check.h"
 #include "pair.h"
 #include "random.h"

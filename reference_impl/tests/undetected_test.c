@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of what the checksum of RFC 998 does not detect. A 16-bit ones-complement sum does not depend on the order of
+ * the words, takes 0x0000 and 0xFFFF for the same number, and lets two changes cancel each other: an application that
+ * needs more must check its data. The checksum must detect every single bit, and every burst of less than 16 bits. */
 #include "check.h"
 #include "peer.h"
 
 #include <string.h>
-
-/* What RFC 998's checksum cannot see. A 16-bit ones-complement sum does not depend on the order of the words, takes
- * 0x0000 and 0xFFFF for the same number, and lets two changes cancel each other: whoever needs more has to check what
- * he was given. What it must see: every single bit, every burst of less than 16 bits. */
 
 static uint8_t original[100];
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of modules of the core that need no connection. */
 #include "base/allocator.h"
 #include "base/bitmap.h"
 #include "base/deadlines.h"
@@ -15,8 +16,6 @@
 #include "wire/params.h"
 
 #include <string.h>
-
-/* Modules that need no connection. */
 
 /* ---- checksum -------------------------------------------------------------------------------------------------- */
 

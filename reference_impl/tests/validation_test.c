@@ -56,7 +56,7 @@ static void an_unvalidated_peer_gets_one_GO_and_up_to_four_once_it_has_acknowled
     for (size_t i = 0; i < peer_count(&peer, CONTROL); i++)
         for (size_t k = peer_messages(peer_nth(&peer, CONTROL, i), messages, 8); k > 0; k--)
             CHECK_EQUAL(messages[k - 1].type, RESEND); /* of what does not come */
-    CHECK(peer_info(&peer)->unvalidated);              /* anybody can forge a NULL-ACK */
+    CHECK(peer_info(&peer)->unvalidated);              /* any host can forge a NULL-ACK */
     peer_data(&peer, peer.first_buffer, 0, 8, false);  /* which acknowledges the RESENDs */
     CHECK(!peer_info(&peer)->unvalidated);
     CHECK_EQUAL(peer_last_messages(&peer, messages, 8), 3);
@@ -110,7 +110,7 @@ static void DATA_with_a_number_that_no_GO_has_named_does_nothing(void)
     peer_free(&peer);
 }
 
-/* What a victim gets whose address somebody forged, over the whole life of the connection, however long our death timer
+/* What a victim gets whose address was forged, over the whole life of the connection, however long our death timer
  * and however short the one that the forger declared: four KEEPALIVEs in each of 30 death timers of the peer, and GOs
  * ever more rarely. */
 static void a_silent_peer_gets_few_bytes_in_all(void)
@@ -357,7 +357,7 @@ static void a_receiving_client_may_abort_when_it_is_notified(void)
     CHECK_EQUAL(peer.deliveries, 0);
     CHECK_EQUAL(peer.result, NETBLT_LOCAL_ABORT);
     CHECK_EQUAL(peer.closed, 1);
-    CHECK_EQUAL(peer_count(&peer, ABORT), 1); /* the peer is validated: it is told */
+    CHECK_EQUAL(peer_count(&peer, ABORT), 1); /* the peer is validated: it gets a packet */
     peer_free(&peer);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A byte vector of pcaps/vectors as C data, made by vectors_to_c.py. Fields that a type does not have are zero. */
 #ifndef NETBLT_TESTS_VECTORS_H
 #define NETBLT_TESTS_VECTORS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A byte vector of pcaps/vectors as C data, made by vectors_to_c.py. Fields that a type does not have are zero. */
 
 struct vector_message {
     unsigned type, seq;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of the C core on the byte vectors, which all three readers of the wire format must read alike. Each packet
+ * lies at the end of memory of exactly its size, so that the sanitizer sees a read beyond it. */
 #include "check.h"
 #include "vectors.h"
 #include "wire/checksum.h"
@@ -6,9 +8,6 @@
 
 #include <netblt/netblt.h>
 #include <string.h>
-
-/* The three readers of the wire format are held together by the byte vectors: this is the C core's turn. Each packet
- * lies at the end of memory of exactly its size, so that the sanitizer sees a read beyond it. */
 
 static const struct vector *current;
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- memory that ends where the structure of an older program ends: to touch a byte beyond is a crash ---- */
+/* ---- memory that ends where the structure of an older program ends: an access beyond is a crash ---- */
 
 struct fenced {
     unsigned char *pages;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Each action of a rule, the order of what comes out, and what is told about it. */
+/* Each action of a rule, the order of what comes out, and what is reported about it. */
 #include "testing.h"
 
 static void offer_data(flakeway *engine, unsigned count, uint64_t gap_us)
@@ -234,7 +234,7 @@ static void clear_lets_everything_go_and_forgets_rules_and_rates(void)
     flakeway_free(engine);
 }
 
-/* ---- what is told ----------------------------------------------------------------------------------------- */
+/* ---- what is reported ----------------------------------------------------------------------------------------- */
 
 static char told[1024];
 

@@ -154,7 +154,7 @@ static void reordered_packets_arrive_later_by_what_was_said(void)
     test_packet packet = simple_packet(6, 125);
     offer(engine, A_TO_B, &packet, 0);
     offer(engine, B_TO_A, &packet, 10);
-    CHECK(flakeway_add(engine, "reorder 100%", NULL) == 0); /* 5 ms when nothing is said */
+    CHECK(flakeway_add(engine, "reorder 100%", NULL) == 0); /* 5 ms when none is stated */
     offer(engine, A_TO_B, &packet, 20);
     CHECK_TEXT(released_text(engine), "2@110 1@130 3@5120");
     flakeway_free(engine);
@@ -169,7 +169,7 @@ static void jitter_stays_within_its_bounds_and_keeps_the_order(void)
     uint64_t least = UINT64_MAX;
     uint64_t most = 0;
     for (unsigned i = 0; i < 4000; i++)
-        offer(engine, A_TO_B, &packet, i < 2000 ? i * 7 : i * 60); /* close behind each other, then far apart */
+        offer(engine, A_TO_B, &packet, i < 2000 ? i * 7 : i * 60); /* close to each other, then far apart */
     while (flakeway_release(engine, FLAKEWAY_NEVER, &released)) {
         uint64_t took = released.release_us - released.offered_us;
         CHECK(released.id == ++last_id);
@@ -204,7 +204,7 @@ static void a_full_queue_drops_the_newcomer(void)
 {
     flakeway *engine = engine_with(1, "rate 1Mbit", "queue 2packets");
     offer_all(engine, "125@0 125@0 125@0 125@0 125@0"); /* one is being sent, two wait */
-    offer_all(engine, "125@1000 125@1000");             /* the first has gone: a place is free */
+    offer_all(engine, "125@1000 125@1000");             /* the first has left: a place is free */
     CHECK_TEXT(released_text(engine), "1@1000 2@2000 3@3000 6@4000");
     CHECK(flakeway_get_stats(engine, A_TO_B)->dropped_by_queue == 3);
     flakeway_free(engine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Wrapping, finding and repairing NETBLT in IPv4. */
+/* Wrapping, finding and correcting NETBLT in IPv4. */
 #include "ipv4.h"
 
 #include "testing.h"
@@ -32,7 +32,7 @@ static void protocol_30_is_netblt_and_other_protocols_are_not(void)
     const uint8_t payload[12] = {0};
     ipv4_view view;
     test_packet packet = wrapped(30, payload, 12);
-    CHECK(ipv4_find_netblt(packet.bytes, packet.length + 6, 9980, &view)); /* padding of a short frame behind it */
+    CHECK(ipv4_find_netblt(packet.bytes, packet.length + 6, 9980, &view)); /* padding of a short frame after it */
     CHECK(view.netblt_offset == 20 && view.netblt_length == 12 && view.total_bytes == 32);
     packet = wrapped(1, payload, 12);
     CHECK(!ipv4_find_netblt(packet.bytes, packet.length, 9980, &view));
@@ -99,11 +99,11 @@ static void a_udp_length_beyond_the_packet_is_not_followed(void)
         uint8_t payload[10] = {0x26, 0xfc, 0x10, 0x00, (uint8_t)(lengths[i] >> 8), (uint8_t)lengths[i], 0x12, 0x34};
         test_packet packet = wrapped(17, payload, 10);
         ipv4_set_udp_checksum(packet.bytes);
-        CHECK(packet.bytes[26] == 0x12 && packet.bytes[27] == 0x34); /* untouched */
+        CHECK(packet.bytes[26] == 0x12 && packet.bytes[27] == 0x34); /* unchanged */
     }
 }
 
-/* A length that lies: too short for the header, or more than the packet holds. Only a first fragment may say more. */
+/* A length that lies: too short for the header, or more than the packet holds. Only a first fragment may state more. */
 static void a_datagram_whose_length_lies_is_no_netblt(void)
 {
     static const uint16_t lies[] = {0, 7, 21, 65535};
@@ -117,7 +117,7 @@ static void a_datagram_whose_length_lies_is_no_netblt(void)
     test_packet packet = wrapped(17, payload, 20);
     packet.bytes[6] = 0x20; /* more fragments */
     CHECK(ipv4_find_netblt(packet.bytes, packet.length, 9980, &view) && view.netblt_length == 12);
-    payload[5] = 16; /* bytes behind the datagram are none of it */
+    payload[5] = 16; /* bytes after the datagram are none of it */
     packet = wrapped(17, payload, 20);
     CHECK(ipv4_find_netblt(packet.bytes, packet.length, 9980, &view) && view.netblt_length == 8);
 }

@@ -81,7 +81,7 @@ static void messages_beyond_the_length_field_or_the_packet_do_not_count(void)
     test_packet packet = control_packet();
     add_go(&packet, 1, 3);
     add_ok(&packet, 2, 3);
-    packet.bytes[5] = 20; /* Length ends behind the GO */
+    packet.bytes[5] = 20; /* Length ends after the GO */
     CHECK(!drops("OK", &packet));
     packet.bytes[5] = 36;
     CHECK(drops("OK", &packet));

@@ -90,7 +90,7 @@ static void every_mistake_is_named_with_its_word_and_column(void)
             failures++;
         }
     }
-    CHECK(flakeway_add(engine, "pass", NULL) == 1); /* none of them left anything behind */
+    CHECK(flakeway_add(engine, "pass", NULL) == 1); /* none of them left a rule */
     flakeway_free(engine);
 }
 

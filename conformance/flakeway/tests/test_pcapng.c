@@ -85,7 +85,7 @@ static void a_long_comment_is_cut_between_characters(void)
     CHECK(pcapng_write(writer, &packet));
     const uint8_t *option = pcapng_bytes(writer, &(size_t){0}) + length + 28 + 4;
     CHECK(option[0] == 1 && option[1] == 0);
-    CHECK((option[2] | option[3] << 8) == 65531); /* x and 32765 characters of two bytes: odd, at most 65532 */
+    CHECK((option[2] | option[3] << 8) == 65531); /* x and 32765 characters of two bytes: not even, at most 65532 */
     pcapng_free(writer);
     free(comment);
 }

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-# A program that takes longer to tell its version has none.
+# A program that takes longer to print its version has none.
 VERSION_LIMIT_S = 5.0
 # A hook of a remote implementation that takes longer hangs.
 HOOK_LIMIT_S = 30.0
@@ -55,7 +55,7 @@ class Pics:
     quit: bool = True  # its client can be made to quit
     abort: bool = True  # it can be made to abort
     client_stall: bool = True  # its client can withhold buffers
-    data_checksum: bool = True  # it can be told to checksum data
+    data_checksum: bool = True  # it has an option to checksum data
     max_buffers: int = 65_535  # outstanding buffers that it can propose
     max_buffer_size: int = 2**32 - 1
     max_packet_size: int = 65_535
@@ -118,7 +118,7 @@ class WireRole:
     tester_string: str = ""  # the tester's client string, such as the name of a file
     stall_file: str | None = None  # the file name that means standard input or output: how its client can be stalled
     before: tuple[str, ...] = ()  # run to its end before each case
-    after: tuple[str, ...] = ()  # run to its end when the delivered file is asked for
+    after: tuple[str, ...] = ()  # run to its end when the delivered file is requested
 
     def mentions(self, placeholder: str) -> bool:
         """Whether what starts the implementation is told the value of this placeholder."""

@@ -65,7 +65,7 @@ PLACEHOLDERS = frozenset(
     }
 )
 _ALWAYS_KNOWN = frozenset({"bin", "root", "adapter_dir", "python"})
-# These stand for any number of words, so they stand alone.
+# These stand for any number of words, so they must be alone.
 _WORD_LISTS = {"data_checksum": ("on", "off"), "encapsulation": ("ip", "udp")}
 PORT_MAX = 65_535
 MTU_MIN = 576  # RFC 791: every host takes as much

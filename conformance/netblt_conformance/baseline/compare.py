@@ -40,7 +40,7 @@ class _Standing(enum.IntEnum):
     FAILS_AS_KNOWN = 1  # the adapter lists it
     WARNS = 2
     HOLDS = 3
-    UNKNOWN = 4  # nothing is said
+    UNKNOWN = 4  # nothing is known
 
 
 _STANDINGS: Mapping[Verdict, _Standing] = MappingProxyType(

@@ -32,7 +32,7 @@ TITLES = {
     Kind.NEW: "New, not in the baseline",
     Kind.GONE: "Missing now, only in the baseline",
 }
-# Where the names alone say enough.
+# Where the names alone are enough.
 _SHORT = (Kind.NEW, Kind.GONE, Kind.JUDGED)
 
 

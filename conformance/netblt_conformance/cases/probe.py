@@ -22,10 +22,10 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
 
 VERSIONS = (2, 1, 0)  # AMB-01: tried in this order with a passive end
-OPENS_OF_OTHER_VERSIONS = 2  # most likely nobody is there at all
+OPENS_OF_OTHER_VERSIONS = 2  # most likely there is no end at all
 FIRST_BUFFERS = (0, 1)  # AMB-09: tried in this order with a sender
 PROBE_BYTES = 2048
-# AMB-04, AMB-10: a receiver that spells otherwise than the tester only says that nothing useful came.
+# AMB-04, AMB-10: a receiver with other conventions than the tester only reports that nothing useful came.
 SPELLINGS = (Spelling(first_packet=1), Spelling(covers=Covers.DATA), Spelling(1, Covers.DATA))
 
 

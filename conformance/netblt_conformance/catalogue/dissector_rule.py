@@ -17,7 +17,7 @@ from netblt_conformance.common.toml_file import Table, Text
 
 SLUG_PATTERN = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
-# What an entry says of a breach depends on how much a capture can prove: reach -> (needed fields, optional fields).
+# What an entry states of a breach depends on how much a capture can prove: reach -> (needed fields, optional fields).
 REACHES = {
     "violation": (("breach", "proof"), ("suspected",)),
     "suspected": (("suspected",), ()),
@@ -41,7 +41,7 @@ class Rule(Table):
     breach: Text = ""  # what a violation is
     proof: Text = ""  # what a capture must show to prove it
     suspected: Text = ""  # when a breach is suspected only
-    # Requirements that say the same: a breach of one of them is reported for that one alone.
+    # Requirements with the same content: a breach of one of them is reported for that one alone.
     same_as: Annotated[tuple[Text, ...], Strict(False), Field(min_length=1)] = ()
 
     @property

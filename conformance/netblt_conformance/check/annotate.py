@@ -13,7 +13,7 @@ from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.words import fit_lines
 from netblt_conformance.judges.limits import last_line
 
-# A command line holds no more; whoever has more findings has seen enough.
+# A command line holds no more; the first findings are enough.
 COMMENTED_FRAMES = 1000
 
 

@@ -15,7 +15,7 @@ _PCAPNG = b"\x0a\x0d\x0d\x0a"
 _PCAP = tuple(struct.pack(order + "I", value) for value in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34) for order in "<>")
 _SNOOP = b"snoop\0\0\0"
 _GZIP = b"\x1f\x8b"
-# tshark reads what these hold; whether it is a capture only the name says.
+# tshark reads what these hold; whether it is a capture only the name shows.
 _COMPRESSED = (b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")  # zstd, lz4
 
 

@@ -16,7 +16,7 @@ from netblt_conformance.catalogue.catalogue import CatalogueError, Requirement
 from netblt_conformance.catalogue.dissector_rule import Rule
 from netblt_conformance.common import paths
 
-# Rules stand in this order wherever Wireshark lists them.
+# Rules have this order wherever Wireshark lists them.
 AREAS = (
     *("WIRE", "CKSUM", "OPEN", "NEG", "DATA", "CTRL", "TIMER", "RESEND", "ORDER", "RATE", "CLOSE", "QUIT", "ABORT"),
     *("DEMUX", "ROBUST", "R1030", "R1986"),

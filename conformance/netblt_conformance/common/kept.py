@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-# The beginning says what went wrong first, the end why a program died. More of either is read by nobody.
+# The beginning shows what went wrong first, the end why a program died. More of either is not useful.
 HEAD_BYTES = TAIL_BYTES = 256 << 10
 # For code that runs inside a process of the suite and writes to a file.
 FILE_BYTES = 1 << 20
@@ -28,7 +28,7 @@ class Kept:
     """A pipe that is read all the time, so that the program never waits: what is not kept is dropped."""
 
     def __init__(self) -> None:
-        self._reader, self.writer = os.pipe()  # `writer` goes to the program; close_writer() behind that
+        self._reader, self.writer = os.pipe()  # `writer` goes to the program; close_writer() after that
         self._stop, self._stopped = os.pipe()
         self._head, self._tail = bytearray(), bytearray()
         self._dropped = 0

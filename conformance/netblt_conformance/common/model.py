@@ -117,7 +117,7 @@ def address_text(address: bytes) -> str:
 class Feature(enum.Enum):
     CLIENT_STALL = "client stall"  # the client can withhold buffers until a time
     QUIT = "quit"  # the client can be asked to quit
-    ABORT = "abort"  # the NETBLT layer can be told to abort
+    ABORT = "abort"  # the NETBLT layer can be made to abort
     REAL_PACKETS = "real IP packets"  # what carries NETBLT is the implementation's work
     DATAGRAMS = "real UDP datagrams"  # the same, where the carrier is UDP
     SECOND_ADDRESS = "second address"  # the tester can speak from another address

@@ -12,11 +12,11 @@ from dataclasses import dataclass, fields
 from netblt_conformance.common.model import MICROSECONDS_PER_MS as MS
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 
-# OPEN-03: on a real link nobody waits hours for an active end to give up; after this the case stays open.
+# OPEN-03: on a real link no run waits hours for an active end to give up; after this the case stays open.
 OPEN_GIVE_UP_REAL_US = 100 * S
 # R1986-11: the last of ten retransmissions waits for max(2 round trips, 4 radio delays) + 5 s, and 5 s for each before.
 ETFTP_REPEAT_MAX_US = 60 * S
-# A control timer that is published waits for no more than so many times of what it says, and in any case for so long.
+# A control timer that is published waits for no more than so many times of its value, and in any case for so long.
 PUBLISHED_FACTOR = 10
 PUBLISHED_REPEAT_MIN_US = 5 * S
 # TIMER-10: slack of a death timer, beyond twice what was declared.
@@ -44,15 +44,15 @@ class Tolerances:
     # The first transfer of each role: two buffers over a path that loses nothing. Where it fails, the cases suppose the
     # usual choices.
     first_transfer_max_us: int = 15 * S
-    # The same in another spelling (AMB-04, AMB-10). The right one needs no repair.
+    # The same in other wire conventions (AMB-04, AMB-10). The right ones need no retransmission.
     other_spelling_max_us: int = 5 * S
     # AMB-34: an acknowledgement is due within max(1 s, 2 burst intervals).
     ack_deadline_min_us: int = 1 * S
-    # TIMER-01: the initial control timer "can be an arbitrary number"; beyond this nobody would use it.
+    # TIMER-01: the initial control timer "can be an arbitrary number"; beyond this it is of no use.
     control_repeat_max_us: int = 20 * S
     # TIMER-07: slack of a data timer beyond the time that the buffers take at the negotiated pace.
     data_timer_slack_us: int = 20 * S
-    # A receiver that has a free client buffer says so within this.
+    # A receiver that has a free client buffer sends a GO within this.
     reaction_max_us: int = 2 * S
     # CLOSE: dally of the sender, and the client learning the outcome.
     close_max_us: int = 60 * S

@@ -34,7 +34,7 @@ class Verdict(enum.IntEnum):
 
 
 VERDICTS_BY_LABEL = {verdict.label: verdict for verdict in Verdict}
-# Against the implementation: they say what was expected and what was seen.
+# Against the implementation: they state what was expected and what was seen.
 AGAINST = (Verdict.WARN, Verdict.FAIL)
 GRADED = (Verdict.PASS, Verdict.WARN, Verdict.INCONC, Verdict.FAIL, Verdict.ERROR)
 
@@ -55,7 +55,7 @@ class Origin(enum.StrEnum):
     MONITOR = "monitor"  # an oracle, for a requirement that the case does not judge
     DISSECTOR = "dissector"  # the Wireshark plugin, in the capture of a case that failed
     CHECK = "check"  # the Wireshark plugin, in a capture from anywhere
-    JUDGES = "judges"  # the comparison of both judges
+    JUDGES = "judges"  # the comparison of suite and dissector
     SWEEP = "sweep"  # transfers under every fault
     KNOWN = "known"  # an entry of the adapter's known failures
 

@@ -33,7 +33,7 @@ _WORDS: Mapping[Remark, Callable[[str, Note], str]] = MappingProxyType(
 )
 
 
-# The plugin's sentence says by itself what is wrong, and the title of the rule is shown beside it.
+# The plugin's sentence states by itself what is wrong, and the title of the rule is shown beside it.
 _SAYS_ALL = (Origin.DISSECTOR, Origin.CHECK)
 
 

@@ -15,15 +15,15 @@ from netblt_conformance.common.verdicts import KNOWN, Cause, Origin, Result, Ver
 # Only these rows are evidence: the dissector and the sweeps see the same faults again, and not every run has them.
 SOURCES = (Origin.CASE, Origin.MONITOR)
 BROKEN = (Verdict.FAIL, Verdict.WARN)
-# What a row says for its requirement. A packet shows the fault itself; what did not come may be missing for any reason.
+# The weight of a row for its requirement. A packet shows the fault itself; what is missing may have any reason.
 SHOWN, MISSING = 1.0, 0.4
-# A row behind an earlier violation in the same capture may be a consequence of it.
+# A row after an earlier violation in the same capture may be a consequence of it.
 BEHIND = 0.4
 # A should that does not hold is less certain to be a fault than a must.
 SHOULD = 0.5
-# A case says this much of the requirements that it judges besides its first one.
+# A case weighs this much for the requirements that it judges besides its first one.
 BESIDES = 0.6
-# A permission, or a requirement of the other end, is hardly the cause.
+# A permission, or a requirement of the peer, is hardly the cause.
 UNLIKELY = 0.3
 # A failure that the machine may have caused. Of a broken implementation nothing is tried again, so such rows are left.
 DISTURBED = 0.5
@@ -66,9 +66,9 @@ class Run:
 # Violations that another one brings about: effect -> origins. They count for the origin where an oracle finds that one
 # violated too.
 BROUGHT_ABOUT_BY = {
-    "CTRL-01": ("CTRL-04",),  # a message that rides in no CONTROL looks like a number that was left out
+    "CTRL-01": ("CTRL-04",),  # a message that is in no CONTROL looks like a number that was left out
     "DATA-06": ("CTRL-03",),  # messages out of order are GOs out of order
-    "CLOSE-08": ("RESEND-02",),  # who repairs nothing repairs nothing at the end
+    "CLOSE-08": ("RESEND-02",),  # a sender without retransmissions has none at the end
 }
 
 

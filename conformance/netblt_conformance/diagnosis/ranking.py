@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.diagnosis.evidence import Contrast, Run, contrasts, reliable, runs_of, weigh
 
-# A requirement that only the cases of the best one accuse, with at least this share of its score, may be meant as well.
+# A requirement that only cases of the best one suspect, with at least this share of its score, may be meant as well.
 ALIKE_SHARE = 0.4
 # Robustness and delivery are what any fault may cost; a specific rule that is violated as well explains it better.
 GENERAL, GENERAL_SHARE = ("ROBUST-", "DATA-08"), 0.6
 CAUSES_MAX = 10
-# Noise spoils a few runs. Where the machine disturbed all that failed, so many of them are a fault all the same.
+# Noise disturbs a few runs. Where the machine disturbed all that failed, so many of them are a fault all the same.
 DISTURBED_ENOUGH = 6
 Weights = dict[str, dict[str, float]]  # by key of the run and requirement
 

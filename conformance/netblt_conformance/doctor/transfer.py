@@ -92,7 +92,7 @@ class _Attempt:
             self._expect_delivered(peer)
 
     def _expect_delivered(self, peer: SenderPeer) -> None:
-        with contextlib.suppress(NotSupportedError):  # nobody can know
+        with contextlib.suppress(NotSupportedError):  # it cannot be known
             self.case.expect_delivered(peer.data)
 
     @property

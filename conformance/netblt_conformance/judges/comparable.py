@@ -18,7 +18,7 @@ COMPARABLE = frozenset(
         "CKSUM-01",
         "CKSUM-02",
         "CKSUM-04",
-        "CTRL-01",  # numbers of control messages, and what stands behind a number
+        "CTRL-01",  # numbers of control messages, and what follows a number
         "CTRL-02",
         "CTRL-03",
         "DATA-02",  # how data are cut into buffers and packets
@@ -35,6 +35,6 @@ COMPARABLE = frozenset(
         "NEG-07",
         "OPEN-02",
         "OPEN-04",
-        "RESEND-03",  # a packet sent again against its first sending
+        "RESEND-03",  # a retransmitted packet compared with its first transmission
     }
 )

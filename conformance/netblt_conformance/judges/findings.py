@@ -84,7 +84,7 @@ class Finding:
         )
 
 
-# Findings that say the same: stream, requirement, verdict, offender.
+# Findings with the same content: stream, requirement, verdict, offender.
 Kind = tuple[int | None, str, Conclusion, str]
 
 

@@ -26,7 +26,7 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.packets.captures import cut, emitter
 
-_VIEWS = 3  # captures for each accusation
+_VIEWS = 3  # captures for each finding
 
 
 @dataclass(frozen=True, slots=True)

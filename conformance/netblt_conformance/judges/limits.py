@@ -22,7 +22,7 @@ MEMORY_MIB = 6144
 # A capture of 100 million packets takes less.
 TIME_S = 600
 _MIB = 1 << 20
-# What programs say when the system gives them no memory: GLib, the C++ library, the C library.
+# What programs print when the system gives them no memory: GLib, the C++ library, the C library.
 _NO_MEMORY = ("failed to allocate", "bad_alloc", "Cannot allocate memory", "out of memory")
 
 
@@ -78,7 +78,7 @@ class Watched:
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if error is not None:
-            self._process.kill()  # nobody reads what it would still write
+            self._process.kill()  # what it would still write is not read
         self._process.wait()  # its output has ended, or the timer ends it
         self._timer.cancel()
 

@@ -23,7 +23,7 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 
 IUT = address_text(IUT_ADDRESS)
-# So many accused packets of one requirement, role and origin are looked at: what a broken implementation does in
+# So many suspected packets of one requirement, role and origin are looked at: what a broken implementation does in
 # hundreds of captures is the same each time, and each takes three readings.
 ALIKE_MAX = 20
 # What is done, and of how many.

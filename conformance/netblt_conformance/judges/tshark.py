@@ -76,7 +76,7 @@ class Tshark:
             stdin=stdin,
             stdout=subprocess.PIPE,
             env=environment,
-            cwd=self._home.name,  # the current folder may be closed to nobody
+            cwd=self._home.name,  # the other user may have no access to the current folder
             **{**nobody.credentials(), **options},
         )
         return process

@@ -160,7 +160,7 @@ class LinkFactory(ABC):
     adapter: Adapter | None = None
     tolerances: Tolerances = DEFAULT  # the times that a run allows this implementation
     real_time: bool = False  # its runs wait for real timers
-    jobs: int = 0  # cases at a time when the user says nothing; 0 = as many as processors
+    jobs: int = 0  # cases at a time when the user gives no number; 0 = as many as processors
     delay_us: int | None = None  # one way, on links in virtual time, which lose nothing; None: real time
     spare_jobs: int = 0  # up to so many more then, in place of those that wait long: they need no processor
 

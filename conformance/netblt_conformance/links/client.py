@@ -55,7 +55,7 @@ class StallingClient(ABC):
         return b""
 
     def _work(self) -> None:
-        with contextlib.suppress(OSError):  # the program is gone
+        with contextlib.suppress(OSError):  # the program has exited
             self._serve()
         os.close(self._own_end)
 

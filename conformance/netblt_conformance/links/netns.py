@@ -53,7 +53,7 @@ def become_root_of_a_user_namespace() -> None:
         for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - no path, a kernel file
                 file.write(text)
-        # The old network namespace belongs to another user namespace: no way leads back into it. So leave it for good.
+        # The old network namespace belongs to another user namespace and cannot be entered again: leave it permanently.
         _check(_libc.unshare(_CLONE_NEWNET), "unshare")
     except OSError as error:
         raise LinkUnavailableError(

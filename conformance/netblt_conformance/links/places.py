@@ -78,7 +78,7 @@ class WireLinkFactory(LinkFactory):
         try:
             program = self.adapter.expand(template[:1], {})[0]
         except KeyError:
-            return  # named by a parameter: the case will tell
+            return  # named by a parameter: the case will show it
         if shutil.which(program) is not None:
             return
         if Path(program).is_file():

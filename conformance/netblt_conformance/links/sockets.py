@@ -84,13 +84,13 @@ class SocketTransport(Transport):
         return ipv4.wrap_udp(packet, source, destination, ports, number)
 
     def send(self, packet: bytes, source: bytes, identification: int) -> list[Heard]:
-        heard = list(iter(self._take, None))  # what came before it stands before it
+        heard = list(iter(self._take, None))  # what came before it is before it
         recorded = self._recorded(packet, source, IUT_ADDRESS, identification)
         if len(recorded) > self.mtu:
             raise HarnessError(f"a case sends a packet of {len(recorded)} bytes, this link carries {self.mtu}")
         port = self._iut_udp_port if self.encapsulation is Encapsulation.UDP else 0
         now_ns = time.monotonic_ns()
-        # On loopback the port may be closed again: what ICMP says of the packet before is of no interest.
+        # On loopback the port may be closed again: an ICMP message about the packet before is of no interest.
         with contextlib.suppress(ConnectionRefusedError):
             self._own[source].sendto(packet, (self._remote, port))
         heard.append(Heard(now_ns, recorded, True, packet, source, IUT_ADDRESS))

@@ -15,7 +15,7 @@ from netblt_conformance.common.model import Encapsulation
 class Heard:
     """A packet on the wire, at the tester."""
 
-    time_ns: int  # of the monotonic clock, by the kernel where it tells
+    time_ns: int  # of the monotonic clock, by the kernel where it states it
     packet: bytes  # from the IPv4 header on
     sent: bool  # by the tester
     payload: bytes | None  # NETBLT and what follows its Length; None: a packet of another protocol

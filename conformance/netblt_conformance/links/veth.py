@@ -45,7 +45,7 @@ class VethTransport(Transport):
         self.wire = netns.make_wire(address_text(IUT_ADDRESS), neighbours, mtu)
         with netns.elsewhere(self.wire.tester_namespace):
             self._ear = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE_ALL))
-            # A socket does not hear itself: what it sends is heard by the other one. Protocol 0: it hears nothing.
+            # A socket does not get its own packets: the other one gets them. Protocol 0: it gets none.
             self._mouth = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         with contextlib.suppress(PermissionError):  # in a user namespace the limit of the system holds
             self._ear.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, SOCKET_BUFFER_BYTES)
@@ -138,7 +138,7 @@ class VethTransport(Transport):
                 time_ns, frame, whence = stamps.receive(self._ear)
             except BlockingIOError:
                 return None
-            except OSError as error:  # the interface went down: told once, then it goes on
+            except OSError as error:  # the interface went down: reported once, then it goes on
                 raise HarnessError(f"the tester's socket: {error.strerror}") from None
             if frame[12:ETHERNET_BYTES] != self._ethernet[12:]:
                 continue

@@ -52,7 +52,7 @@ class Figures:
     mutants: int
     first: int
     among: int
-    alone: int  # of the first ones those that stand alone in their line
+    alone: int  # of the first ones those that are alone in their line
 
     @classmethod
     def of(cls, diagnosed: Sequence[Diagnosed]) -> Figures:

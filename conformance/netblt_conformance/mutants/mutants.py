@@ -47,7 +47,7 @@ class Mutant(Table):
     about: Text
     edits: Annotated[tuple[Edit, ...], Strict(False)] = Field(alias="edit", description="[[mutant.edit]]")
     wire_visible: bool = False  # the Wireshark plugin must find it in the capture of the case that kills it
-    warn: bool = False  # a WARN is enough: the ambiguity behind the must allows no more
+    warn: bool = False  # a WARN is enough: the ambiguity of the must allows no more
     found_as: RequirementId | Literal[""] = ""  # as which requirement the plugin finds it; empty: the one it breaks
 
     @model_validator(mode="after")

@@ -149,7 +149,7 @@ class ControlOracle(Oracle):
         last = self.session.last_buffer_sent
         if last is None or message.buffer <= last[0]:
             return
-        # Whoever confirms the last buffer has seen its flag. Before that, a GO may have waited for room (AMB-33).
+        # A receiver that confirms the last buffer has seen its flag. Before, a GO may have waited for room (AMB-33).
         waited = self._newest_length + message.size > self.session.control_limit
         if last[0] in self._oks or (self.session.knew(last[1], time_us) and not waited):
             self.report(GO_BEYOND_LAST, frame, buffer=message.buffer, last=last[0])

@@ -170,7 +170,7 @@ class DataOracle(Oracle):
         resends = self.session.sent_of(Kind.RESEND, packet.buffer)
         naming = [m for m in resends if number in m.packets]
         replies = sum(n > number for m in resends for n in m.packets) if packet.type is Type.LDATA else 0
-        if buffer.copies[number] <= 1 + len(naming) + replies:  # the LDATA is a reply to numbers behind it: AMB-32
+        if buffer.copies[number] <= 1 + len(naming) + replies:  # the LDATA is a reply to numbers after it: AMB-32
             return
         check = MORE_THAN_NAMED if naming else NOT_NAMED if resends else WITHOUT_RESEND
         copies = buffer.copies[number]

@@ -55,7 +55,7 @@ class OrderOracle(Oracle):
                 continue
             self._noted.add(message.seq)
             if message.kind is Kind.RESEND and not self.session.sent_of(Kind.OK, message.buffer):
-                # Packets not sent for the first time yet are no repairs, numbers behind the LDATA do not exist.
+                # Packets not sent for the first time yet are no retransmissions, numbers after the LDATA do not exist.
                 existing = set(message.packets) & self._seen.get(message.buffer, set())
                 self._repairs.append(_Repair(message, existing))
             elif message.kind is Kind.OK:
@@ -73,7 +73,7 @@ class OrderOracle(Oracle):
         self._judge_repairs(packet, frame)
         self._note_overtaking(packet)
         seen.add(number)
-        if packet.type is Type.LDATA and not self._named(packet):  # it may be a repair ahead of the first pass: AMB-35
+        if packet.type is Type.LDATA and not self._named(packet):  # perhaps retransmitted before the first pass: AMB-35
             self._last_packet.setdefault(packet.buffer, number)
 
     def _serve_repair(self, packet: Packet) -> None:

@@ -11,7 +11,7 @@ from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.packets import Kind, Packet
 
-# Spans that reach back further than this many packets say nothing that shorter ones did not.
+# Spans that reach back further than this many packets show nothing that shorter ones did not.
 HISTORY_PACKETS = 128
 # Packets that follow one another within this part of the burst interval belong to one burst.
 WITHIN_BURST = 8

@@ -136,7 +136,7 @@ class Session:
                 return number, min(buffer.packets.values())
         return None
 
-    # ---- what the tester has asked for ----
+    # ---- what the tester has requested ----
 
     def sent_of(self, kind: Kind, buffer: int | None = None) -> list[Message]:
         return [m for m in self.messages_sent if m.kind is kind and (buffer is None or m.buffer == buffer)]

@@ -118,7 +118,7 @@ class Way(enum.IntEnum):
     OUTBOUND = 2
 
 
-_WAYS = (Way.UNKNOWN, Way.INBOUND, Way.OUTBOUND, Way.UNKNOWN)  # by what the two bits say
+_WAYS = (Way.UNKNOWN, Way.INBOUND, Way.OUTBOUND, Way.UNKNOWN)  # by the two bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,9 @@ class Dialect:
     title: str
     to_wire: Callable[[bytes, Extras], bytes] = _same_to_wire
     from_wire: Callable[[bytes], bytes] = _same_from_wire
-    server_port: int | None = None  # it rides in UDP, and this is the passive end's port
+    server_port: int | None = None  # it is carried in UDP, and this is the passive end's port
     ends_with_quit: bool = False  # the sender quits after the last OK, the receiver answers with DONE
-    acknowledges_all: bool = True  # each CONTROL gets its acknowledgement, though nothing else is to be said
+    acknowledges_all: bool = True  # each CONTROL gets its acknowledgement, though there is nothing else to send
     publishes_control_timer: bool = True  # the timer in OK is that of CONTROLs
 
     def holds(self, requirements: Iterable[str]) -> bool:

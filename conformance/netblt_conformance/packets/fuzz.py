@@ -56,7 +56,7 @@ def _numbers_of(layer: Any, offset: int, found: list[tuple[str, int, int]]) -> i
     return offset
 
 
-Step = tuple[str, int, Any]  # what is done; a number that says where; with what
+Step = tuple[str, int, Any]  # what is done; a number that states where; with what
 POOL = 400  # examples that hypothesis makes, some of them equal
 
 

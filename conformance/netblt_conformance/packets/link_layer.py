@@ -5,7 +5,7 @@ from __future__ import annotations
 
 _ETHERNET = 1
 _RAW = frozenset((101, 12, 14, 228, 229))  # the IP header is the first byte
-# Other link types: where the Ethernet type stands (None: there is none), and where the header ends.
+# Other link types: where the Ethernet type is (None: there is none), and where the header ends.
 _NULL, _LOOP, _SLL, _SLL2 = 0, 108, 113, 276
 _LAYOUT: dict[int, tuple[int | None, int]] = {
     _ETHERNET: (12, 14),

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 _PPM = 1e6
 # No clock of a computer is off by more.
 DRIFT_MOST = 2000 / _PPM
-# Packets that contradict all others are taken out one by one, at most this share of all.
+# Packets that contradict all others are removed one by one, at most this share of all.
 _OUTLIERS_MOST = 0.02
 _OUTLIERS_FEW = 8
 _OUTLIERS_MANY = 200

@@ -32,7 +32,7 @@ _SPREAD_LEAST_NS = 200_000.0
 _EARLY_NS = 200_000.0
 _EARLY_SHARE = 0.5
 _STATES_MOST = 24
-# Bits that damage on the way may have turned, when no IP ID tells which packet it was.
+# Bits that damage on the way may have turned, when no IP ID shows which packet it was.
 _BYTES_DAMAGED_MOST = 8
 _DATA_TYPES = (6, 7)
 

@@ -71,7 +71,7 @@ class Point:
     whole: Integers  # hash of these
     identification: Integers  # of IPv4; NO_ID where there is none
     head: list[bytes]  # the first HEAD_BYTES
-    dropped: int = 0  # packets that the capture program says that it missed
+    dropped: int = 0  # packets that the capture program reports as missed
 
     def __len__(self) -> int:
         return len(self.frame)

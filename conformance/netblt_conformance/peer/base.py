@@ -135,7 +135,7 @@ class Peer:
         self.version = setting.parameters.version
         self.address = TESTER_ADDRESS
         self.agreed: Agreed | None = None
-        self.extras = Extras()  # what our packets say in ETFTP
+        self.extras = Extras()  # what our packets contain in ETFTP
         self.seen: list[Seen] = []
         self.opens: list[Seen] = []
         self.responses: list[Seen] = []
@@ -211,7 +211,7 @@ class Peer:
         deadline_us = began_us + within_us
         with self._waits(awaited, within_us):
             while not condition():
-                # Not every change comes with a packet: a client that gives up says nothing.
+                # Not every change comes with a packet: a client that gives up sends nothing.
                 pause_us = max(LOOK_AGAIN_US, (self.now_us - began_us) // LOOK_AGAIN_SHARE)
                 self._next(min(deadline_us, self.now_us + pause_us))
                 if self._over(deadline_us) and not condition():

@@ -57,7 +57,7 @@ class ReceiverPeer(Peer):
         self.offer: tuple[int, int] | None = None  # burst size and interval of our OKs; None = as agreed
         self._said: tuple[set[int], int] = set(), 0  # sequence numbers of the newest CONTROL, and when it was sent
         self._data_us = 0  # when the newest data packet came
-        self._awaits_ldata = False  # what is to be sent again is the LDATA, which was asked for alone
+        self._awaits_ldata = False  # what is to be retransmitted is the LDATA, which was requested alone
 
     # ---- control messages ----
 

@@ -336,7 +336,7 @@ class SenderPeer(Peer):
     ) -> None:
         """Sends whatever is left like a well-behaved sender; `lose` picks packets that the network swallows."""
         self._held_ack, self._answers = None, True
-        # What is lost is said again by the control timer, as late as the adapter says, or asked for by a data timer.
+        # What is lost is repeated by the control timer, as late as the adapter states, or requested by a data timer.
         idle_us = within_us or max(self._repeat_limit_us, self.data_timer_max_us)
         within_us = within_us or 3 * self._repeat_limit_us + self.pace_us
         deadline_us = self.now_us + within_us

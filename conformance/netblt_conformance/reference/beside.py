@@ -69,7 +69,7 @@ class Beside:
 
     def _judged(self, result: Result) -> Outside | None:
         role = ROLES_BY_NAME.get(result.role)
-        position = None if role is None else "receiver" if role.sender else "sender"  # the tester is the other end
+        position = None if role is None else "receiver" if role.sender else "sender"  # the tester is the peer
         try:
             path = self._folder / str(result.capture)
             return first_outside(path, IUT_ADDRESS, position, virtual=self._virtual)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import Origin, Result, Verdict
 
-# Rows of these say what was seen in the capture of a case, whatever the case is about.
+# Rows of these state what was seen in the capture of a case, whatever the case is about.
 SEEN_ASIDE = (Origin.MONITOR, Origin.DISSECTOR, Origin.JUDGES)
 # What the format of a packet breaks, it breaks in each role that sends such packets.
 FORMAT_AREAS = ("WIRE", "CKSUM")

@@ -15,7 +15,7 @@ from netblt_conformance.common.verdicts import FIRST_TRANSFER, Result
 from netblt_conformance.diagnosis.ranking import LikelyCause
 from netblt_conformance.report import table
 
-# Of the rest the numbers of results say enough.
+# Of the rest the numbers of results are enough.
 SHOWN_MAX = 5
 _INDENT = "     "
 
@@ -43,7 +43,7 @@ def _counts(cause: LikelyCause) -> str:
 
 def command(base: Sequence[str], row: Result) -> str:
     """Runs again the case that shows it. `base`: the command that tests this implementation."""
-    # A comma separates the terms of --select: what stands before it is a part of the name, and picks it too.
+    # A comma separates the terms of --select: what comes before it is a part of the name, and picks it too.
     name = row.case.replace("_", " ").partition(",")[0]
     return shlex.join([*base, "--role", row.role, "--select", name])
 

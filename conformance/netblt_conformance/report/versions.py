@@ -14,7 +14,7 @@ from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.judges.tshark import Tshark
 
 _LIBRARIES = ("scapy", "hypothesis", "pytest")
-_DIGITS = 16  # of a SHA-256 that tells two files apart
+_DIGITS = 16  # of a SHA-256 that distinguishes two files
 
 
 def of_this_run(subject: Path | None, *, judged: bool) -> dict[str, str]:
@@ -39,7 +39,7 @@ def _judges() -> dict[str, str]:
         with Tshark() as tshark:
             said, plugins = tshark.ask("--version"), tshark.ask("-G", "plugins")
     except JudgeError:
-        return {}  # the run says so where it needs them
+        return {}  # the run reports it where it needs them
     found = {}
     version = re.search(r"(\d+\.\d+\.\d+)", said)
     if version:

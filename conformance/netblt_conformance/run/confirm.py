@@ -20,7 +20,7 @@ from pathlib import Path
 from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import GRADED, Cause, Evidence, Result, Verdict
 
-# Noise spoils a few cases. More failures than this are no noise, and trying them again alone would take long.
+# Noise disturbs a few cases. More failures than this are no noise, and trying them again alone would take long.
 DOUBTFUL_MAX = 20
 # So many different cases that break the same requirement in the same role, none of them disturbed, confirm each other:
 # to repeat one of them would add one more to three.

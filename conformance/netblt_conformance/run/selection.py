@@ -38,7 +38,7 @@ class Candidate:
 # IDs, areas and patterns of them: what is never part of a name.
 _ID = re.compile(r"[A-Z0-9?*\[\]-]+")
 _FILE = re.compile(r"\w+\.py")
-# What a report prints around the title: who made the row, and role and arm behind it.
+# What a report prints around the title: who made the row, and role and arm after it.
 _PRINTED = re.compile(
     r"^(?:(?:monitor in|dissector on|judges on)\s+)?(?P<title>.*?)(?:\s*\[(?P<role>[a-z-]+?)(?:-control)?\])?$"
 )

@@ -30,7 +30,7 @@ class Worker(Child):
     def __init__(self, loaded: Loaded, plan: Plan, case_limit_s: float) -> None:
         self.plan = plan
         self._loaded = loaded
-        self.assigned: str | None = None  # what it was told to run, and has not done
+        self.assigned: str | None = None  # what it has to run, and has not done
         self.running: str | None = None
         self.note = ""  # what the case was doing, in its own words
         self._given = 0  # runs so far
@@ -108,7 +108,7 @@ class Supervisor:
         self._on_event = on_event
         self._workers: list[Worker] = []
         self._free: dict[Worker, None] = {}  # those that wait for a run, the longest waiting first
-        self._profiles: dict[str, Any] = {}  # what was found out about each role, for the workers
+        self._profiles: dict[str, Any] = {}  # what was detected about each role, for the workers
         self._waits = LongWaits()
         self._usual_s: dict[str, float] = {}  # how long a run takes, by key, where that is long
         self._held: dict[str, list[dict[str, Any]]] = {}  # the events with the results of postponed runs

@@ -13,10 +13,10 @@ Schedule = tuple[str, ...]
 DIRECTIONS = ("a>b", "b>a")
 # Each is something that IP may do to a packet at any time. A corrupted packet fails its checksum: one bit flips.
 ACTIONS = ("drop", "duplicate", "swap", "corrupt")
-# Packets beyond those of the undisturbed transfer: the repairs that the first fault causes can be hit as well.
+# Packets beyond those of the undisturbed transfer: the retransmissions that the first fault causes can be hit as well.
 REPAIRS = 2
 
-# Random schedules: enough faults to need several repairs, few enough to end within the death timer.
+# Random schedules: enough faults to need several retransmissions, few enough to end within the death timer.
 RANDOM_FAULTS = (3, 8)
 RANDOM_LOSS_PERCENT = (0, 2, 5, 10)
 

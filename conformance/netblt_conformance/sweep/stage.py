@@ -92,7 +92,7 @@ class Sweep:
                     name = f"{transfer.name}.{role}.{first}.pcapng"
                     yield Job(first, transfer, role, part, self.plan.seed, folder / name)
 
-    # ---- what is heard ----
+    # ---- what is received ----
 
     def _row(self, job: Job) -> _Row:
         return self._rows[job.transfer.name, job.role]

@@ -38,7 +38,7 @@ from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
 from netblt_conformance.trace.build import IMPLEMENTATION
 
 REQUIREMENTS = ["DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02"]
-# Crashes and hangs after which the rest of a transfer and role is left alone: it would tell nothing new.
+# Crashes and hangs after which the rest of a transfer and role is left alone: it would show nothing new.
 BREAKS_MAX = 3
 FAILURES_KEPT = 10
 _OURS, _THEIRS = 1001, 1002  # NETBLT ports, as in the sweeps of the sim link
@@ -222,7 +222,7 @@ class SteppedSweep:
             if one.verdict is not Verdict.PASS:
                 failures[number] = one
             if broken == BREAKS_MAX or (one.verdict is Verdict.FAIL and not schedule):
-                break  # without any fault it must work, or faults tell nothing
+                break  # without any fault it must work, or faults show nothing
         for number, reason in self._violations(writer):
             failures.setdefault(number, Judgement(Verdict.FAIL, reason, expected=EXPECTED))
         return self._results(transfer, role, schedules, ran, failures)
@@ -237,7 +237,7 @@ class SteppedSweep:
                 with Tshark() as tshark:
                     found = tshark.findings(path, violations=True)
             except JudgeError:
-                return []  # the run's second judge complains about that
+                return []  # the run's dissector check reports that
         numbers = {addresses(number)[0]: number for number in range(1 << 14)}
         return [
             (numbers[finding.offender_address], f"{finding.requirement} is violated (dissector)")

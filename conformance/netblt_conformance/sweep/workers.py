@@ -19,7 +19,7 @@ from netblt_conformance.sweep.transfers import Transfer
 
 # Real time after which one schedule, which takes well under a millisecond, counts as hung.
 SCHEDULE_LIMIT_S = 20.0
-# Crashes and hangs of one job after which the rest of it is left alone: it would tell nothing new.
+# Crashes and hangs of one job after which the rest of it is left alone: it would show nothing new.
 BREAKS_MAX = 10
 # Schedules in one job: one merged capture for the dissector, which starts once for each.
 JOB_SCHEDULES = 4_000
@@ -75,7 +75,7 @@ class _Child(Child):
             if ran.verdict is not Verdict.PASS:
                 emit({"event": "outcome", "index": index, "verdict": ran.verdict.name, "seen": ran.seen})
             if ran.verdict is Verdict.FAIL and not job.schedules[index]:
-                break  # it does not even work undisturbed: faults would tell nothing
+                break  # it does not even work undisturbed: faults would show nothing
         capture.save(job.capture.with_suffix(f".{self.first}.pcapng"))
         emit({"event": "done"})
 

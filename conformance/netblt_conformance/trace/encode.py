@@ -138,7 +138,7 @@ class _Capture:
     name: str
     frames: list[Frame]
     paired: bool = False
-    by_frame: dict[int, Trace] = field(default_factory=dict)  # of connections that were asked for
+    by_frame: dict[int, Trace] = field(default_factory=dict)  # of connections that were requested
     longest: Trace | None = None
 
 

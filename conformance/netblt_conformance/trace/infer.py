@@ -16,7 +16,7 @@ from netblt_conformance.trace.model import Fate, Known
 from netblt_conformance.trace.position import reactions
 
 _OPENING = (Type.OPEN, Type.RESPONSE)
-# Acknowledgements only grow: the newest ones before a moment say what the receiver may have known.
+# Acknowledgements only grow: the newest ones before a moment show what the receiver may have known.
 _ACKS_BEFORE = 200
 _REFUSALS = (Type.RESPONSE, Type.REFUSED, Type.ABORT)
 

@@ -101,7 +101,7 @@ class View:
     def _sure(self, event: Event) -> bool:
         return id(event) in self._certain
 
-    # ---- what they say ----
+    # ---- what they contain ----
 
     def _take(self, event: Event) -> None:
         packet = event.packet

@@ -66,7 +66,7 @@ class Event:
     copy_of: int | None = None  # number of the event that the network copied
     late: bool = False  # a packet that left later arrived earlier
     repeated: bool = False  # a retransmission: the same DATA or the same control messages were sent before
-    remarks: tuple[str, ...] = ()  # what the network says that it did: "dropped by rule 2 (drop nth=2 OK)"
+    remarks: tuple[str, ...] = ()  # what the network reports that it did: "dropped by rule 2 (drop nth=2 OK)"
     foreign: bool = False  # between the same hosts, but not of this connection: other ports, another unique ID
 
     @property

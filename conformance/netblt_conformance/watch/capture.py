@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from netblt_conformance.common.child import die_with_parent
 from netblt_conformance.common.errors import JudgeError
 
-# NETBLT is protocol 30 or rides in UDP on any port; whatever else passes is not worth copying. Behind "vlan" the
+# NETBLT is protocol 30 or is carried in UDP on any port; whatever else passes is not worth copying. After "vlan" the
 # offsets are others, so it comes last.
 FILTER = "ip proto 30 or ip6 proto 30 or udp or vlan"
 BUFFER_MIB = 64

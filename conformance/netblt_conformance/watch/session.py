@@ -22,9 +22,9 @@ from netblt_conformance.watch.tracker import Flow, State, Tracker
 
 WAIT_S = 0.2
 THROUGHPUT_EVERY_S = 5.0
-# Of one rule and offender so many findings are told as they occur; the verdict counts them all.
+# Of one rule and offender so many findings are reported as they occur; the verdict counts them all.
 TOLD_ALIKE = 5
-# A judge that is so far behind the packets lets the kernel's buffer fill; it is reported this often.
+# A judge that is so much later than the packets lets the kernel's buffer fill; it is reported this often.
 BEHIND_S = 2.0
 BEHIND_EVERY_S = 5.0
 _NANOSECONDS = 1e9

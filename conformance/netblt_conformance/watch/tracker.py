@@ -52,7 +52,7 @@ class Flow:
     first_s: float = 0.0
     last_s: float = 0.0
     packets: int = 0
-    data_bytes: int = 0  # in DATA and LDATA packets, those sent again included
+    data_bytes: int = 0  # in DATA and LDATA packets, retransmitted ones included
     reported_bytes: int = 0
     reported_s: float = 0.0
 

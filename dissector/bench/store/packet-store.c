@@ -99,7 +99,7 @@ static void find_by_endpoints(const struct nb_packet *packet, packet_info *pinfo
     keep_state(found);
 }
 
-/* Buffers of one connection: the table tells connections apart by addresses, and not by ports. */
+/* Buffers of one connection: the table distinguishes connections by addresses, and not by ports. */
 static void reassemble(const struct nb_packet *packet, packet_info *pinfo)
 {
     if (nb_is_data(packet->type)) {

@@ -11,7 +11,7 @@
 /* A forged buffer number must not cost memory for all the numbers below it. */
 #define LARGEST_GAP 1024U
 
-/* Numbers are counted up, so nearly every buffer has its place behind the one before. */
+/* Numbers are counted up, so nearly every buffer has its place after the one before. */
 static bool is_near(const struct nb_buffers *buffers, uint32_t number)
 {
     return buffers->known && number - buffers->base < buffers->lives.count + LARGEST_GAP;

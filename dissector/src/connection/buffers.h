@@ -13,7 +13,7 @@ enum nb_part_flag {
     NB_PART_LAST = 1 << 3,        /* L */
     NB_PART_HASHED = 1 << 4,      /* `hash` is valid */
     NB_PART_CHECKED = 1 << 5,     /* and of data with a good checksum */
-    NB_PART_DOUBLED = 1 << 6,     /* too many copies: told once */
+    NB_PART_DOUBLED = 1 << 6,     /* too many copies: reported once */
     NB_PART_SAME_ASKED = 1 << 7,  /* a RESEND message that names it was captured more than once */
     NB_PART_KNOWN_FIRST = 1 << 8, /* the RESEND was known when it was sent first */
 };
@@ -39,23 +39,23 @@ struct nb_misplaced {
     bool proven; /* the order of emission is */
 };
 
-/* What a RESEND asked for. */
+/* What a RESEND requested. */
 struct nb_asked {
     struct nb_asked *older;
     int64_t seq;
     nb_moment moment; /* the CONTROL in which it was captured first */
-    nb_moment effect; /* the newest packet that it asked for and that came since */
+    nb_moment effect; /* the newest packet that it requested and that came since */
     uint16_t count;
-    uint16_t missing;   /* of the packets, those that have not come since: they stand in front */
+    uint16_t missing;   /* of the packets, those that have not come since: they come first */
     uint16_t packets[]; /* numbers */
 };
 
-/* All that RESENDs asked for in a buffer. */
+/* All that RESENDs requested in a buffer. */
 struct nb_requests {
     struct nb_asked *newest; /* as many as are remembered */
     nb_moment first, last;   /* the first and the newest RESEND */
     uint32_t count;          /* different RESENDs */
-    uint32_t lost;           /* packets that they asked for, without those beyond the LDATA (AMB-32) */
+    uint32_t lost;           /* packets that they requested, without those beyond the LDATA (AMB-32) */
 };
 
 /* What is known of a buffer, for as long as the file is open. */
@@ -73,7 +73,7 @@ struct nb_buffer_life {
     uint32_t room;
     uint32_t packets;             /* different packets captured */
     uint32_t transmissions;       /* DATA and LDATA packets captured */
-    uint32_t retransmitted;       /* of these, captured or asked for before */
+    uint32_t retransmitted;       /* of these, captured or requested before */
     uint64_t bytes;               /* in the different packets */
     nb_moment *first_sent;        /* of each packet */
     struct nb_requests *requests; /* NULL before the first RESEND */
@@ -170,7 +170,7 @@ struct nb_buffers {
         uint32_t number;
         int last;       /* number of the LDATA */
         int64_t ok_seq; /* 0: none is remembered here */
-    } * gone; /* [NB_BUFFERS_GONE] the newest that were forgotten and that no RESEND ever asked for, by number; NULL */
+    } * gone; /* [NB_BUFFERS_GONE] the newest that were forgotten and that no RESEND ever requested, by number; NULL */
     bool base_known;
     uint32_t done_below; /* all lower numbers are complete and forgotten */
 };
@@ -190,7 +190,7 @@ struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number);
 /* Complete, acknowledged and forgotten. */
 bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number);
 
-/* The OK of a buffer that is complete, that no RESEND ever asked for, and that has this packet; 0: it is none, or was
+/* The OK of a buffer that is complete, that no RESEND ever requested, and that has this packet; 0: it is none, or was
  * forgotten long ago. */
 int64_t nb_buffer_unasked_ok(const struct nb_buffers *buffers, uint32_t number, uint16_t packet);
 
@@ -200,8 +200,8 @@ static inline bool nb_buffer_counts_requests(const struct nb_buffer *buffer, uin
     return buffer->not_counted == 0 || (packet < buffer->not_counted && (int)packet != buffer->last);
 }
 
-/* How often packets were asked for that this one answers. A sender may answer a request for a packet behind the LDATA,
- * which does not exist, with the LDATA: it tells the receiver where the buffer ends (AMB-32). */
+/* How often packets were requested that this one answers. A sender may answer a request for a packet after the LDATA,
+ * which does not exist, with the LDATA: it shows the receiver where the buffer ends (AMB-32). */
 uint32_t nb_buffer_requests(const struct nb_buffer *buffer, uint32_t packet);
 
 /* The packet's slot, made when needed; NULL when there is no memory for it. */
@@ -218,7 +218,7 @@ void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer);
 uint32_t nb_buffer_spoilt(const struct nb_buffer *buffer);
 
 /* All packets up to the LDATA were captured. AMB-10: numbers count from 0; from 1 for some, which only a sender's flow
- * without a missing packet (`unbroken`) tells from a lost packet. */
+ * without a missing packet (`unbroken`) distinguishes from a lost packet. */
 bool nb_buffer_is_whole(const struct nb_buffers *buffers, const struct nb_buffer *buffer, bool unbroken);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Relations between the packets of a connection, without findings: retransmissions, who answers whom and after
- * what time, bursts, outstanding buffers. Built on the first pass; what a packet is told about later packets appears
+ * what time, bursts, outstanding buffers. Built on the first pass; what a packet learns about later packets appears
  * when it is looked at again. */
 #ifndef NETBLT_CONVERSATION_H
 #define NETBLT_CONVERSATION_H
@@ -31,7 +31,7 @@ struct nb_conversation {
         uint32_t hash, frame;
     } recent_ids[2][NB_IDS_KEPT];
     uint8_t recent_at[2];
-    /* last, behind what each packet needs: by end and type, the first packet of a kind that is sent again */
+    /* last, after what each packet needs: by end and type, the first packet of a kind that is retransmitted */
     nb_moment first_of[2][NB_ONCE_TYPES];
 };
 

@@ -7,7 +7,7 @@
 
 #include "wireshark/compat.h"
 
-/* Packets that reordering may reach back, for telling a late packet from a host that does not count. */
+/* Packets that reordering may reach back, for distinguishing a late packet from a host that does not count. */
 #define NB_EMISSION_WINDOW 64
 
 /* Number of the first packet of a flow: high enough that no late packet falls below zero. */
@@ -23,7 +23,7 @@ enum nb_arrival {
 
 struct nb_emission {
     bool started;
-    bool irregular; /* not a counter; for good */
+    bool irregular; /* not a counter, permanently */
     bool unbroken;  /* every step so far was +1: no packet of the flow is missing */
     bool climbing;  /* no packet came late or twice so far */
     bool bundled;   /* datagrams with several packets were seen: only the first has an identification that is known */
@@ -59,15 +59,15 @@ struct nb_origin {
 /* Takes note of a packet. `content` is a hash of it. */
 struct nb_emitted nb_emission_note(struct nb_emission *flow, const struct nb_origin *origin, uint32_t content);
 
-/* By its identification the packet was emitted before the newest of the flow, or is it. False when nothing tells. */
+/* By its identification the packet was emitted before the newest of the flow, or is it. False when nothing shows it. */
 bool nb_emission_is_behind(const struct nb_emission *flow, const struct nb_origin *origin);
 
 /* Takes note of a packet with a bad checksum: only that the flow lacks no packet here. A sound copy of it may
  * follow. */
 void nb_emission_note_damaged(struct nb_emission *flow, const struct nb_origin *origin);
 
-/* True when the identifications of the flow are a counter, so that numbers tell the order of emission. `bits` is the
- * evidence asked for. */
+/* True when the identifications of the flow are a counter, so that numbers show the order of emission. `bits` is the
+ * evidence that is required. */
 bool nb_emission_counts(const struct nb_emission *flow, double bits);
 
 #endif

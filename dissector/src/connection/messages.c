@@ -64,7 +64,7 @@ void nb_message_sent(struct nb_message_life *life, nb_moment moment)
     life->sent++;
 }
 
-/* FNV-1a. An OK's offer and timer may change (CTRL-02), and padding is no part of the message: nobody promised that it
+/* FNV-1a. An OK's offer and timer may change (CTRL-02), and padding is no part of the message: no rule requires that it
  * is the same twice (AMB-16). */
 uint32_t nb_message_hash(const struct nb_packet *packet, const struct nb_message *message)
 {

@@ -16,9 +16,9 @@ enum nb_position {
 /* What is known of the capture point of a packet. */
 struct nb_point {
     enum nb_position position; /* NB_POSITION_AUTO: not known */
-    char **hosts;   /* addresses of hosts, with NULL at the end: it is at these ends; NULL: `position` tells */
+    char **hosts;   /* addresses of hosts, with NULL at the end: it is at these ends; NULL: `position` states it */
     bool whole;     /* at an end: the capture holds every packet that this end emitted or received */
-    bool both_ends; /* another interface of the file is such a capture of the other end */
+    bool both_ends; /* another interface of the file is such a capture of the peer */
 };
 
 /* Shortest time in which each end answered something that passed the capture, in seconds; negative when unknown. */

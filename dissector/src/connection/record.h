@@ -15,7 +15,7 @@ enum nb_note_kind {
     NB_NOTE_FIRST_DATA_SENT, /* DATA, LDATA: the first transmission */
     NB_NOTE_SENT_AGAIN,      /* reverse of both: the first retransmission */
     NB_NOTE_ASKED_BY,        /* retransmission: the RESEND */
-    NB_NOTE_REPAIRED_BY,     /* reverse: the first retransmission that the RESEND asked for */
+    NB_NOTE_REPAIRED_BY,     /* reverse: the first retransmission that the RESEND requested */
     NB_NOTE_ANSWER_TO,       /* RESPONSE, DONE, QUITACK ...: what it answers */
     NB_NOTE_ANSWERED_BY,     /* reverse */
     NB_NOTE_STARTS,          /* first DATA of a buffer: the first GO */
@@ -34,7 +34,7 @@ struct nb_note {
 
 /* Bits of nb_record.facts. */
 enum nb_fact {
-    NB_RETRANSMISSION = 1 << 0, /* sent before, or asked for by a RESEND */
+    NB_RETRANSMISSION = 1 << 0, /* sent before, or requested by a RESEND */
     NB_OUT_OF_ORDER = 1 << 1,   /* overtaken by packets captured before */
     NB_BURST_START = 1 << 2,
     NB_DATA_SPOILT = 1 << 3, /* bad data checksum */
@@ -100,7 +100,7 @@ static inline double nb_seconds(int64_t ns)
 /* The packet of a record. */
 nb_moment nb_moment_of(const struct nb_record *record);
 
-/* Adds a note to a record, behind the others. */
+/* Adds a note to a record, after the others. */
 void nb_note_add(struct nb_record *record, struct nb_note *note);
 
 /* Adds a link to another packet to a record. */

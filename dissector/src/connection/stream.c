@@ -4,7 +4,7 @@
 
 #include "wireshark/arena.h"
 
-/* How far back connections on the same ports are told apart by their UID. */
+/* How far back connections on the same ports are distinguished by their UID. */
 #define EPOCHS_REMEMBERED 8
 /* As many connections back the RESPONSE to an OPEN may come from: a flood of OPENs must not make each walk longer. */
 #define RESPONSES_REMEMBERED 64
@@ -197,7 +197,7 @@ static struct nb_stream *find_epoch(const struct slot *slot, uint32_t uid)
     return NULL;
 }
 
-/* A RESPONSE that nobody asked for while another connection waits for its own, or lives: perhaps an old one (OPEN-09,
+/* A RESPONSE to no captured OPEN while another connection waits for its own, or lives: perhaps an old one (OPEN-09,
  * OPEN-10). */
 static bool is_stray(const struct slot *slot)
 {
@@ -231,7 +231,7 @@ static bool is_behind(const struct nb_stream *newest, const struct nb_carrier *c
 }
 
 /* DEMUX-04, OPEN-14: the OPEN of a connection that is over opens a new one. A late copy of the old OPEN opens nothing:
- * it is known by its IP ID, and where that tells nothing nobody is blamed. */
+ * it is known by its IP ID, and where that shows nothing, neither end is suspected. */
 static bool opens_again(const struct slot *slot, struct nb_stream *stream, const struct nb_carrier *carrier,
                         const packet_info *pinfo, int end)
 {
@@ -328,7 +328,7 @@ static struct nb_stream *place_open(struct slot *slot, const struct nb_packet *p
     return stream;
 }
 
-/* The first message comes again, though it was acknowledged: numbers begin anew. */
+/* The first message is repeated, though it was acknowledged: numbers restart. */
 static bool begins_anew(const struct nb_stream *stream, const struct nb_packet *packet)
 {
     struct nb_message message;

@@ -21,7 +21,7 @@ static inline struct nb_origin nb_origin_of(const struct nb_carrier *carrier, ui
         .ipv4 = carrier->ipv4, .inside = carrier->inside, .ip_id = carrier->ip_id, .frame = frame};
 }
 
-/* Reasons why the capture may not tell the whole story; any of them turns a violation into a suspicion. */
+/* Reasons why the capture may not show the whole story; any of them turns a violation into a suspicion. */
 enum nb_doubt {
     NB_DOUBT_UNSEEN_ACKED = 1 << 0, /* an acknowledged control message was never captured */
     NB_DOUBT_UNSEEN_DATA = 1 << 1,  /* an OK for a buffer of which packets were never captured */
@@ -33,7 +33,7 @@ enum nb_doubt {
     NB_DOUBT_DATAGRAM = 1 << 6,     /* a datagram held packets of unequal size: a receiver may take the first only */
 };
 
-/* These doubts say that packets may have escaped the capture. A claim on an unbroken flow need not heed them: there
+/* These doubts mean that packets may have escaped the capture. A claim on an unbroken flow need not heed them: there
  * the end that acknowledges what was never sent is the one that is wrong. */
 #define NB_DOUBTS_OF_LOSS (NB_DOUBT_UNSEEN_ACKED | NB_DOUBT_UNSEEN_DATA)
 
@@ -69,7 +69,7 @@ struct nb_end {
 /* The receiver's control messages, CONTROL by CONTROL. Times are seconds since the first frame. */
 struct nb_queue {
     bool cut;          /* the capture holds only a part of a CONTROL: its messages are not known */
-    bool in_parts;     /* CONTROLs may be parts, each with a timer of its own: where one begins tells nothing */
+    bool in_parts;     /* CONTROLs may be parts, each with a timer of its own: where one begins shows nothing */
     uint32_t gos;      /* distinct messages captured */
     uint32_t oks;      /* as above */
     uint32_t messages; /* as above, of all types */
@@ -152,7 +152,7 @@ struct nb_stream {
     struct nb_point point;       /* where it was captured */
     bool placed;                 /* captured_at was looked for */
     int8_t captured_at;          /* the end at which it was captured; -1 not known */
-    const char *offenders[2][3]; /* nb_offender, as far as it was asked for */
+    const char *offenders[2][3]; /* nb_offender, as far as it was needed */
     int64_t reserved[];          /* nb_stream_reserve */
 };
 
@@ -166,7 +166,7 @@ static inline const struct nb_terms *nb_terms_by(const struct nb_stream *stream,
                                                                              : &none;
 }
 
-/* What the RESPONSE says; NULL when it was not captured, or not the OPEN. */
+/* What the RESPONSE states; NULL when it was not captured, or not the OPEN. */
 static inline const struct nb_terms *nb_terms_of(const struct nb_stream *stream)
 {
     const struct nb_terms *terms = nb_terms_by(stream, stream->active == 0);
@@ -213,11 +213,11 @@ static inline bool nb_sees_all_of(const struct nb_stream *stream, int end)
     return stream->point.whole && stream->captured_at == end;
 }
 
-/* True when the capture shows all that a violation needs (requirements.md, "When a passive observer may say
+/* True when the capture shows all that a violation needs (requirements.md, "When a passive observer may report
  * violation"). */
 bool nb_whole_story(const struct nb_stream *stream);
 
-/* Why nb_whole_story is false, in words; file scope. */
+/* Why nb_whole_story is false, as text; file scope. */
 const char *nb_what_is_missing(const struct nb_stream *stream);
 
 /* "10.0.0.1 receiver"; file scope. */

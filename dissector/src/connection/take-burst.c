@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bursts (RFC 998 2.3, RATE): a sender emits up to `burst size` packets every `burst interval`, start to start.
- * The wire does not mark them. A new one begins when the one before is full, or when time says so: packets lost before
+ * The wire does not mark them. A new one begins when the one before is full, or when time shows it: packets lost before
  * the capture leave bursts short. */
 #include "connection/take.h"
 

@@ -194,7 +194,7 @@ static struct nb_heard take_message(struct nb_event *event, const struct nb_mess
 }
 
 /* Message 1 was not captured. The capture may have begun in the middle, right before an old OPEN that was on its way
- * for long and the RESPONSE to it (OPEN-07): the IP ID of that OPEN lies far behind those of its end's other packets.
+ * for long and the RESPONSE to it (OPEN-07): the IP ID of that OPEN is far below those of its end's other packets.
  * Then numbers are taken up where they are. */
 static void begin_without_first_message(struct nb_stream *stream)
 {

@@ -141,7 +141,7 @@ static void note_start(struct nb_event *event, struct nb_buffer_life *life)
     note_started(&event->stream->buffers.totals, life);
 }
 
-/* What RESENDs asked for beyond the LDATA was never lost. */
+/* What RESENDs requested beyond the LDATA was never lost. */
 static void recount_losses(struct nb_totals *totals, struct nb_buffer_life *life)
 {
     uint32_t lost = 0;
@@ -168,7 +168,7 @@ static void note_ldata(struct nb_event *event, struct nb_buffer_life *life)
     life->last = life->last || (event->packet->data_flags & NB_DATA_LAST_BUFFER) != 0;
 }
 
-/* `again`: captured before, or asked for. */
+/* `again`: captured before, or requested. */
 static void count_data(const struct nb_event *event, struct nb_buffer_life *life, bool fresh, bool again)
 {
     struct nb_totals *totals = &event->stream->buffers.totals;

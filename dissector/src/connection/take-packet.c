@@ -46,7 +46,7 @@ static int question_of(uint8_t type)
     }
 }
 
-/* Packets that are sent again until they are answered; KEEPALIVE and NULL-ACK are meant to be sent often. */
+/* Packets that are retransmitted until they are answered; KEEPALIVE and NULL-ACK are meant to be sent often. */
 static bool is_sent_again(uint8_t type)
 {
     return type == NB_OPEN || type == NB_RESPONSE || type == NB_QUIT || type == NB_QUITACK || type == NB_ABORT ||
@@ -77,7 +77,7 @@ static void link_single(struct nb_event *event)
 
 /* Where identifications do not count upwards the emission order knows no copies; but two packets of one end with the
  * same identification and content, one soon after the other, are one packet all the same. A host that gives all
- * packets one identification says nothing with it. */
+ * packets one identification shows nothing with it. */
 static bool is_copy(struct nb_event *event)
 {
     struct nb_conversation *conversation = &event->stream->conversation;

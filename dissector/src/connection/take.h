@@ -5,8 +5,8 @@
 
 #include "connection/event.h"
 
-/* First pass: takes a packet that counts (sound, checksum not wrong), and fills its record and what `event` says about
- * the model. False: it is a copy of a packet that was taken before, and adds nothing. */
+/* First pass: takes a packet that counts (sound, checksum not wrong), and fills its record and what `event` states
+ * about the model. False: it is a copy of a packet that was taken before, and adds nothing. */
 bool nb_take_packet(struct nb_event *event);
 
 /* take-opening.c, take-control.c, take-data.c, take-burst.c: parts of it. */

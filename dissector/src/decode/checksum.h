@@ -5,8 +5,8 @@
 
 #include "wireshark/compat.h"
 
-/* Ones-complement sum (not complemented) of bytes offset..offset+length-1 as big-endian 16-bit words; an odd tail is
- * summed with a virtual zero byte (CKSUM-02, AMB-06). The bytes must have been captured. */
+/* Ones-complement sum (not complemented) of bytes offset..offset+length-1 as big-endian 16-bit words; a single last
+ * byte is summed with a virtual zero byte (CKSUM-02, AMB-06). The bytes must have been captured. */
 uint16_t nb_sum(tvbuff_t *tvb, int offset, int length);
 
 /* A field that is part of the summed bytes fits when the whole sum is all ones; both zeros are accepted (AMB-05). */

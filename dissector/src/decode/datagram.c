@@ -27,7 +27,7 @@ static bool holds_packet(tvbuff_t *tvb, int offset)
     return packet.status == NB_SOUND && (packet.header_checksum == NB_GOOD || packet.header_checksum == NB_COVERS_DATA);
 }
 
-/* The packet behind one that takes start..from-1, over nothing but zeros; 0 when there is none. */
+/* The packet after one that takes start..from-1, over nothing but zeros; 0 when there is none. */
 static int find_packet(tvbuff_t *tvb, int start, int from)
 {
     enum { ALIGNMENT = 4, ZERO_CHECKSUM_BYTES = 2 };
@@ -48,7 +48,8 @@ static int find_packet(tvbuff_t *tvb, int start, int from)
     return 0;
 }
 
-/* A broken packet between sound ones is still a packet; a broken one at the end cannot be told from garbage. */
+/* A broken packet between sound ones is still a packet; a broken one at the end cannot be distinguished from garbage.
+ */
 static bool packet_follows(struct walk *walk, int offset)
 {
     const int captured = (int)tvb_captured_length(walk->tvb);
@@ -66,7 +67,7 @@ static bool packet_follows(struct walk *walk, int offset)
     return false;
 }
 
-/* Where the packet behind the one at `offset` begins; 0 when there is none. */
+/* Where the packet after the one at `offset` begins; 0 when there is none. */
 static int next_packet(struct walk *walk, int offset)
 {
     struct nb_datagram *found = walk->found;

@@ -17,7 +17,7 @@ struct nb_datagram {
  * and broken ones between two that do. `pool` owns the offsets. */
 void nb_split_datagram(struct nb_datagram *found, tvbuff_t *tvb, wmem_allocator_t *pool);
 
-/* Offset behind packet number `idx`: where the next begins, or the end of the datagram. */
+/* Offset after packet number `idx`: where the next begins, or the end of the datagram. */
 int nb_packet_end(const struct nb_datagram *datagram, const tvbuff_t *tvb, unsigned idx);
 
 #endif

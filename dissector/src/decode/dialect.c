@@ -44,7 +44,7 @@ static const struct nb_layout layouts[NB_DIALECTS] = {
                      .resend_list = 16},
 };
 
-/* KEEPALIVE is gone, so every later code moves down by one; REFUSED and DONE keep their order. */
+/* There is no KEEPALIVE, so every later code moves down by one; REFUSED and DONE keep their order. */
 static const uint8_t version4_types[] = {NB_OPEN,  NB_RESPONSE, NB_QUIT,    NB_QUITACK, NB_ABORT, NB_DATA,
                                          NB_LDATA, NB_NULL_ACK, NB_CONTROL, NB_REFUSED, NB_DONE,  NB_TEXT_MESSAGE};
 
@@ -99,7 +99,7 @@ int nb_minimum_length(const struct nb_layout *layout, uint8_t type)
     }
 }
 
-/* Printable text, then nothing but NULs. *text tells whether there is any text. */
+/* Printable text, then nothing but NULs. *text states whether there is any text. */
 static bool is_text_field(tvbuff_t *tvb, int offset, int end, bool *text)
 {
     int i = offset;
@@ -133,7 +133,7 @@ bool nb_strings_as_version4(tvbuff_t *tvb, int end)
 
 bool nb_strings_as_etftp(tvbuff_t *tvb, int end)
 {
-    /* Nobody waits longer for a radio, and a text at RFC 998's offset reads as far more. */
+    /* No end waits longer for a radio, and a text at RFC 998's offset reads as far more. */
     enum { LONGEST_RADIO_DELAY_S = 3600 };
     const struct nb_layout *layout = &layouts[NB_ETFTP];
     bool text;

@@ -45,13 +45,13 @@ extern const value_string nb_dialect_names[]; /* of enum nb_dialect, but for NB_
 /* Never NULL for a dialect other than NB_AUTO. */
 const struct nb_layout *nb_layout_of(enum nb_dialect dialect);
 
-/* What M in the flags of an OPEN or RESPONSE says: does the end that opened send? RFC 1986 turns it (R1986-04). */
+/* What M in the flags of an OPEN or RESPONSE means: does the end that opened send? RFC 1986 turns it (R1986-04). */
 bool nb_active_sends(enum nb_dialect dialect, uint16_t flags);
 
 /* READ or WRITE; ETFTP's commands are GET and PUT. */
 const char *nb_mode_name(enum nb_dialect dialect, uint16_t flags);
 
-/* The enum nb_type of a type code; -1 when the dialect does not know it. `version` tells version 5 from 4. */
+/* The enum nb_type of a type code; -1 when the dialect does not know it. `version` distinguishes version 5 from 4. */
 int nb_type_of_code(enum nb_dialect dialect, uint8_t version, uint8_t code);
 
 /* Smallest legal Length in bytes; 12 for unknown types. */

@@ -185,7 +185,8 @@ static void register_trees(void)
     proto_register_subtree_array(ett, array_length(ett));
 }
 
-/* Severity: Error is kept for proven violations; a corrupt or cut packet blames nobody, so it is a Warning at most. */
+/* Severity: Error is kept for proven violations; a corrupt or cut packet shows no fault of an end, so it is a Warning
+ * at most. */
 static void register_expert_items(int proto)
 {
     static ei_register_info ei[] = {

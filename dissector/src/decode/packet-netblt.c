@@ -36,7 +36,7 @@ static bool came_in_fragments(tvbuff_t *tvb, packet_info *pinfo)
     return false;
 }
 
-/* One NETBLT packet. `occurrence` and `idx` tell it from others in the frame. */
+/* One NETBLT packet. `occurrence` and `idx` distinguish it from others in the frame. */
 static void dissect_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const struct nb_carrier *carrier,
                            uint32_t occurrence, uint32_t idx)
 {
@@ -147,7 +147,7 @@ static bool looks_like_netblt(tvbuff_t *tvb)
            packet.version <= NB_VERSION_DRAFT && tvb_get_ntohs(tvb, 10) == 0;
 }
 
-/* UDP on ports that nobody configured: the first packet must be flawless, then the conversation is NETBLT's. */
+/* UDP on ports that are not configured: the first packet must be flawless, then the conversation is NETBLT's. */
 static nb_heur_result dissect_unasked(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (pinfo->fragmented || !looks_like_netblt(tvb)) {

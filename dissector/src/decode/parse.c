@@ -236,7 +236,7 @@ void nb_read_as(struct nb_packet *packet, enum nb_dialect dialect)
     packet->dialect = dialect;
     packet->layout = layout;
     if (packet->status == NB_SOUND && packet->type == NB_NULL_ACK) {
-        read_null_ack(packet); /* all that was read in other packets stands where it stood */
+        read_null_ack(packet); /* all that was read in other packets is where it was */
     }
 }
 
@@ -274,7 +274,7 @@ void nb_parse(struct nb_packet *packet, tvbuff_t *tvb, const struct nb_reading *
     }
 }
 
-/* WIRE-12. Sizes are fixed by type and count; nothing here reads behind the packet or stands still. */
+/* WIRE-12. Sizes are fixed by type and count; nothing here reads after the packet or stays in place. */
 enum nb_walk nb_next_message(const struct nb_packet *packet, int *offset, struct nb_message *message)
 {
     tvbuff_t *tvb = packet->tvb;

@@ -13,7 +13,7 @@ enum nb_status {
     NB_LENGTH_BEYOND, /* Length exceeds the payload (WIRE-04) */
     NB_LENGTH_BELOW,  /* Length is below the minimum of the type (ROBUST-01) */
     NB_UNKNOWN_TYPE,  /* ROBUST-02 */
-    NB_CUT,           /* the capture or a missing fragment ends before the packet does: nothing to blame on anyone */
+    NB_CUT,           /* the capture or a missing fragment ends before the packet does: no fault of an end */
 };
 
 enum nb_checksum { NB_UNVERIFIED, NB_GOOD, NB_BAD, NB_COVERS_DATA };
@@ -37,7 +37,7 @@ struct nb_packet {
     uint16_t checksum;
     uint8_t version;
     uint8_t type;      /* enum nb_type: RFC 998's code of this type, whatever the dialect calls it */
-    uint8_t type_code; /* as it stands in the packet */
+    uint8_t type_code; /* as it is in the packet */
     uint16_t length;
     uint16_t local_port;
     uint16_t foreign_port;
@@ -78,7 +78,7 @@ struct nb_reading {
     bool verify;             /* false leaves checksums unverified */
     bool udp;                /* ETFTP runs over UDP only */
     bool etftp_port;         /* UDP port 1818 at either end */
-    enum nb_dialect dialect; /* NB_AUTO: find out */
+    enum nb_dialect dialect; /* NB_AUTO: to be detected */
 };
 
 /* Fills *packet from the payload `tvb`. Never throws. */

@@ -182,7 +182,7 @@ static void add_data_checksum(const struct nb_view *view)
                             PROTO_CHECKSUM_VERIFY);
 }
 
-/* No tree is built, and nothing is wrong that an expert item would tell. */
+/* No tree is built, and nothing is wrong that an expert item would report. */
 static bool nobody_looks(const struct nb_view *view)
 {
     return view->tree == NULL && view->known.record != NULL && !view->known.data_spoilt &&

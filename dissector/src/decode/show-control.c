@@ -4,9 +4,9 @@
 
 #include "decode/fields.h"
 
-/* More packet numbers than this do not fit a line that anybody reads. */
+/* More packet numbers than this do not fit a line that can be read. */
 #define INFO_LIST_ENTRIES 12
-/* A CONTROL of 64 KB holds 8,000 messages; the Info column tells about the first. */
+/* A CONTROL of 64 KB holds 8,000 messages; the Info column shows the first. */
 #define INFO_MESSAGES 8
 
 static const char *message_name(uint8_t type)
@@ -82,7 +82,7 @@ static const char *describe(const struct nb_packet *packet, packet_info *pinfo, 
     return wmem_strbuf_get_str(text);
 }
 
-/* The buffer number once more, under a name that tells the kind of message: one CONTROL holds several, and a graph or
+/* The buffer number once more, under a name that states the kind of message: one CONTROL holds several, and a graph or
  * filter wants those of one kind. */
 static void add_buffer_of(const struct nb_packet *packet, proto_tree *tree, const struct nb_message *message)
 {
@@ -135,7 +135,7 @@ static void dissect_rest(const struct nb_packet *packet, packet_info *pinfo, pro
     case NB_OVERRUN:
         expert_add_info(pinfo, item, &ei_netblt_message_overrun);
         break;
-    default: /* NB_WALK_CUT: the header says so already */
+    default: /* NB_WALK_CUT: the header shows it already */
         break;
     }
 }

@@ -56,7 +56,7 @@ static void show_header(const struct nb_view *view)
     proto_item *item;
 
     if (view->tree == NULL && packet->header_checksum == NB_GOOD && tvb_get_ntohs(tvb, 10) == 0) {
-        return; /* nobody looks, and there is nothing to complain about */
+        return; /* no tree is built, and there is nothing to report */
     }
     add_header_checksum(view);
     proto_tree_add_item(view->tree, hf_netblt_version, tvb, 2, 1, ENC_BIG_ENDIAN);

@@ -19,9 +19,9 @@ struct nb_incoming {
 };
 
 struct nb_stage {
-    /* Before the packet is shown. Fills *known, and may read the packet anew (nb_read_as). NULL: nothing to do. */
+    /* Before the packet is shown. Fills *known, and may read the packet again (nb_read_as). NULL: nothing to do. */
     void (*learn)(const struct nb_incoming *incoming, struct nb_known *known);
-    /* Behind what the decoder shows. NULL: nothing to do. */
+    /* After what the decoder shows. NULL: nothing to do. */
     void (*show)(const struct nb_view *view);
 };
 

@@ -8,7 +8,7 @@
 struct nb_record;
 struct nb_view;
 
-/* What the packet's connection tells about it; all zero when it belongs to none. The decoder knows no more of
+/* What is known of it from the packet's connection; all zero when it belongs to none. The decoder knows no more of
  * connections. */
 struct nb_known {
     const struct nb_record *record; /* not read here */

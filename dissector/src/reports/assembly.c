@@ -60,7 +60,7 @@ static struct buffer *buffer_of(struct nb_assembler *assembler, struct transfer 
     return buffer;
 }
 
-/* RFC 998 leaves open whether packets count from 0 or 1: a full buffer tells. */
+/* RFC 998 leaves open whether packets count from 0 or 1: a full buffer shows it. */
 static void learn_numbering(struct transfer *transfer, const struct nb_stream *stream, const struct nb_packet *packet)
 {
     const struct nb_terms *terms = &stream->response;
@@ -171,7 +171,7 @@ static struct buffer *lowest(const struct transfer *transfer, uint32_t from)
 /* The first buffer is the one that the first GO named; without a GO, the lowest that data came for. */
 static bool find_start(struct transfer *transfer, const struct nb_buffers *buffers)
 {
-    const uint32_t half = UINT32_C(1) << 31; /* what is nearer from behind is lower */
+    const uint32_t half = UINT32_C(1) << 31; /* what is nearer from above is lower */
     const struct buffer *any = lowest(transfer, 0);
 
     if (any == NULL) {
@@ -197,7 +197,7 @@ static bool is_ok(const struct nb_buffers *buffers, uint32_t number, uint32_t fr
     return life != NULL && life->ok != 0 && nb_frame_of(life->ok) <= frame;
 }
 
-/* Buffers in order while they are complete. One that is not holds up the others until its OK tells that only the
+/* Buffers in order while they are complete. One that is not holds up the others until its OK shows that only the
  * capture missed its packets. */
 static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transfer *transfer, wmem_allocator_t *scope,
                                    const struct nb_record *record, bool over)

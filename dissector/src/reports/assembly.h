@@ -23,7 +23,7 @@ struct nb_whole {
     uint32_t *frames; /* of each packet, in the order of the data */
 };
 
-/* One walk over the capture, frame by frame. A walk that goes back to an earlier packet begins anew. */
+/* One walk over the capture, frame by frame. A walk that goes back to an earlier packet restarts. */
 struct nb_assembler {
     wmem_allocator_t *pool; /* made when first needed */
     wmem_map_t *transfers;  /* by stream */

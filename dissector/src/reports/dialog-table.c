@@ -2,7 +2,7 @@
 /* Tables of the Statistics menu: cells of a report as items of such a table, and the memory of both. */
 #include "reports/dialog-table.h"
 
-/* Dialogs sort texts as texts. So numbers stand right-aligned in a fixed width, where that is the order of numbers, and
+/* Dialogs sort texts as texts. So numbers are right-aligned in a fixed width, where that is the order of numbers, and
  * the mark of an estimate follows. */
 stat_tap_table_item_type nb_dialog_item(const struct nb_cell *cell, const struct nb_column *column)
 {

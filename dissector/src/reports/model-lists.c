@@ -148,7 +148,7 @@ uint32_t nb_sent_in_vain(const struct nb_message_life *message)
 }
 
 /* The first message from `seq` on, below `end`, that was captured and acknowledged in this order; `end` when there is
- * none. Gaps and messages that were captured behind their acknowledgement are passed over. */
+ * none. Gaps and messages that were captured after their acknowledgement are passed over. */
 static int64_t next_in_order(const struct nb_messages *messages, int64_t seq, int64_t end)
 {
     while (seq < end) {

@@ -165,7 +165,7 @@ static const char *base_name(const char *text)
     return base == NULL || *base == 0 || strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ? NULL : base;
 }
 
-/* A transfer that goes on is listed as incomplete from its first buffer on, since nothing tells that a capture ends. */
+/* A transfer that goes on is listed as incomplete from its first buffer on, since nothing shows that a capture ends. */
 struct object {
     export_object_entry_t *entry;
     char *name;
@@ -241,7 +241,7 @@ static tap_packet_status export_transfer(void *tapdata, packet_info *pinfo, epan
     struct object *object = (struct object *)g_hash_table_lookup(objects, stream);
     if (object == NULL) {
         object = new_object((export_object_list_t *)tapdata, pinfo, stream);
-        /* without the opening nothing tells whether the first buffer was captured */
+        /* without the opening nothing shows whether the first buffer was captured */
         object->gaps = !(stream->open_seen || stream->response_seen);
         g_hash_table_insert(objects, (gpointer)stream, object);
     }

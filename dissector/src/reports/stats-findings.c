@@ -81,7 +81,7 @@ static tap_packet_status take(void *state, packet_info *pinfo, epan_dissect_t *e
     add_damage(out, pinfo, tap);
     if (out->len > 0) {
         fwrite(out->str, 1, out->len, stdout);
-        fflush(stdout); /* whoever watches live traffic waits for it */
+        fflush(stdout); /* a user who watches live traffic waits for it */
     }
     return TAP_PACKET_DONT_REDRAW;
 }

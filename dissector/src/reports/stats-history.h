@@ -45,7 +45,7 @@ struct nb_history *nb_histories_note(struct nb_histories *all, const packet_info
 /* The findings of a rule; NULL when there are none. */
 const struct nb_rule_history *nb_history_rule(const struct nb_history *history, unsigned rule);
 
-/* Why the report does not cover the whole connection, in words: there was no memory. To be freed with g_free; NULL when
+/* Why the report does not cover the whole connection, as text: there was no memory. To be freed with g_free; NULL when
  * it does. */
 char *nb_history_limit(const struct nb_history *history);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports about connections as tables, written as text, as JSON, or into a dialog: what is in them is said once, in the
- * stats-*.c file of each report. */
+/* Reports about connections as tables, written as text, as JSON, or into a dialog: what is in them is stated once, in
+ * the stats-*.c file of each report. */
 #ifndef NETBLT_STATS_REPORT_H
 #define NETBLT_STATS_REPORT_H
 
@@ -11,7 +11,7 @@ enum nb_cell_kind {
     NB_CELL_UNKNOWN, /* cannot be known from this capture */
     NB_CELL_UINT,
     NB_CELL_REAL,
-    NB_CELL_TEXT, /* `text` allocated with g_malloc; whoever asked for the cell frees it */
+    NB_CELL_TEXT, /* `text` allocated with g_malloc; the caller that requested the cell frees it */
     NB_CELL_LIST, /* as above; numbers with spaces between, an array in JSON */
 };
 
@@ -26,7 +26,7 @@ struct nb_cell {
 enum nb_column_style {
     NB_RIGHT, /* numbers */
     NB_LEFT,
-    NB_CONSTANT, /* text that is the same for every connection: as lines, told once */
+    NB_CONSTANT, /* text that is the same for every connection: as lines, printed once */
     NB_FINAL,    /* numbers that are right at the end only: not in dialogs, which draw at any time */
 };
 
@@ -67,7 +67,7 @@ void nb_message_row(const struct nb_stream *stream, const struct nb_message_life
 
 extern const char *const nb_conclusion_names[]; /* of enum nb_conclusion */
 
-/* How a connection stands with a rule, with what the packets of the listener say. */
+/* The result of a rule for a connection, with what the packets of the listener show. */
 struct nb_standing nb_history_standing(const struct nb_history *history, guint rule);
 
 struct nb_cell nb_cell_none(void);
@@ -90,8 +90,8 @@ void nb_cells_free(struct nb_cell *cells, size_t count);
 void nb_report_text(const struct nb_report *report, const struct nb_histories *all, const char *filter);
 void nb_report_json(const struct nb_report *report, const struct nb_histories *all, const char *filter);
 
-/* As JSON, one line for each connection, for programs that read captures of very many: the first line tells of the
- * report and holds what is the same for all of them, rows that say nothing are left out. */
+/* As JSON, one line for each connection, for programs that read captures of very many: the first line is about the
+ * report and holds what is the same for all of them, rows without content are left out. */
 void nb_report_lines(const struct nb_report *report, const struct nb_histories *all, const char *filter);
 
 /* Appends `text` as a JSON string, quotes included; what is not UTF-8 becomes U+FFFD, and what would steer a terminal

@@ -12,7 +12,7 @@ static guint one(struct nb_history *history _U_)
 }
 
 /* Packets that must have been sent were never captured: all buffers up to the last one that was sent are full of
- * packets. Behind it a receiver may GO what never comes. */
+ * packets. After it a receiver may GO what never comes. */
 static bool has_holes(const struct nb_stream *stream)
 {
     const struct nb_totals *totals = &stream->buffers.totals;

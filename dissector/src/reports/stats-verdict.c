@@ -70,7 +70,7 @@ static struct nb_cell offenders(const struct nb_history *history, guint rule)
 }
 
 /* A packet can break a rule of a connection that it does not name: a RESPONSE whose ports were not swapped. Then both
- * connections say so, that of the packet because it shows the finding. */
+ * connections report it, that of the packet because it shows the finding. */
 struct nb_standing nb_history_standing(const struct nb_history *history, guint rule)
 {
     struct nb_standing standing = nb_standing_of(history->stream, rule);

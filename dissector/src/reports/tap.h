@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What listeners receive for each NETBLT packet. Every statistic is made from this alone, so that statistics can be
- * asked for at any time, with any filter, and never touch what the analysis keeps. */
+ * requested at any time, with any filter, and never change what the analysis keeps. */
 #ifndef NETBLT_TAP_H
 #define NETBLT_TAP_H
 

@@ -54,7 +54,7 @@ static bool begins_with(const char *rest, const char *word)
            (rest[length + 1] == ',' || rest[length + 1] == '\0');
 }
 
-/* What stands behind "netblt,NAME": nothing, ",json" or ",lines", ",FILTER", or both. NULL when it is none of these. */
+/* What follows "netblt,NAME": nothing, ",json" or ",lines", ",FILTER", or both. NULL when it is none of these. */
 static const char *filter_in(const char *rest, struct listener *listener)
 {
     listener->write = nb_report_text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The reports as tables of the Statistics menu and of sharkd. Such a table is never told when to draw, so its rows are
- * made anew whenever a packet changes them. */
+/* The reports as tables of the Statistics menu and of sharkd. Such a table does not learn when to draw, so its rows are
+ * made again whenever a packet changes them. */
 #include "reports/tap.h"
 
 #include <epan/stat_tap_ui.h>
@@ -39,7 +39,7 @@ static struct dialog *dialog_of(const stat_tap_table *table)
 
 static const struct nb_column stream_column = {"STREAM", NULL, 0, NB_RIGHT};
 
-/* Tables of many connections in one need to say which. */
+/* Tables of many connections in one need to state which. */
 static bool has_stream_column(const struct dialog *dialog)
 {
     return dialog->rows->key != NULL;

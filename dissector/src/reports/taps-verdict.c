@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Statistics > NETBLT Verdict: a row for each requirement that a capture can verify, summed up over the connections
- * that the filter chooses. Such a table is never told when to draw, so a row is made anew when a packet changes it. */
+ * that the filter chooses. Such a table does not learn when to draw, so a row is made again when a packet changes it.
+ */
 #include "reports/dialog-table.h"
 #include "reports/taps.h"
 #include "rules/findings.h"
@@ -156,7 +157,7 @@ static tap_packet_status take(void *state _U_, packet_info *pinfo, epan_dissect_
                               tap_flags_t flags _U_)
 {
     if (pinfo->num < verdict.all->newest_frame) {
-        reset(verdict.table); /* the capture is read again, and the histories begin anew */
+        reset(verdict.table); /* the capture is read again, and the histories restart */
     }
     const struct nb_history *history = nb_histories_note(verdict.all, pinfo, data);
     if (history == NULL) {

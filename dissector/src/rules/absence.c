@@ -10,7 +10,7 @@
 
 /* Of one end. */
 struct waiter {
-    bool silence_told; /* reported that it has emitted nothing for longer than the other end waits */
+    bool silence_told; /* reported that it has emitted nothing for longer than the peer waits */
     bool sparse_told;  /* reported that it is silent too often for too long */
     bool quit_told;    /* reported that its QUIT is not repeated */
     uint8_t sparse;    /* silences in a row that leave no room for losses */
@@ -38,7 +38,7 @@ static struct waiter *waiter_of(const struct nb_event *event, int end)
     return &absence_of(event)->waiter[end];
 }
 
-/* Behind the last OK, or when an end has left, nobody is waited for. */
+/* After the last OK, or when an end has left, neither end waits. */
 static bool goes_on(const struct nb_stream *stream)
 {
 
@@ -75,7 +75,7 @@ static void judge_repetition(const struct nb_event *event)
     }
 }
 
-/* TIMER-11: the other end has been silent for longer than this one waits. */
+/* TIMER-11: the peer has been silent for longer than this one waits. */
 static void judge_silence(const struct nb_event *event, double peer_last)
 {
     const unsigned death_timer = nb_terms_by(event->stream, event->end)->death_timer; /* s */
@@ -92,8 +92,8 @@ static void judge_silence(const struct nb_event *event, double peer_last)
     }
 }
 
-/* TIMER-11: "several KEEPALIVE packets can be lost before the other end's death timer expires". Where the IP IDs do not
- * show that none was lost before the capture, one long silence says nothing. */
+/* TIMER-11: "several KEEPALIVE packets can be lost before" the peer's death timer expires. Where the IP IDs do not
+ * show that none was lost before the capture, one long silence shows nothing. */
 static void judge_gap(const struct nb_event *event, double last_when)
 {
     const unsigned death_timer = nb_terms_by(event->stream, 1 - event->end)->death_timer; /* s */

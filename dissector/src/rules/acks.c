@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* High-seq, the cumulative acknowledgement in every packet of the sender (RFC 998 5.2.1): CTRL-06, CTRL-07, CTRL-10,
- * CKSUM-06, and what NULL-ACK says of the pace: CTRL-11, NEG-09. */
+ * CKSUM-06, and what NULL-ACK states of the pace: CTRL-11, NEG-09. */
 #include "rules/acks.h"
 
 #include "rules/duty.h"
@@ -22,7 +22,7 @@ void nb_acks_register(void)
 }
 
 /* CTRL-06: never less than in a packet emitted before. Whatever the capture missed, these two contradict each other.
- * Told again when it falls deeper, not for every packet until it has risen. */
+ * Reported again when it falls deeper, not for every packet until it has risen. */
 static void judge_decrease(const struct nb_event *event)
 {
     const struct nb_stream *stream = event->stream;
@@ -42,7 +42,7 @@ static void judge_decrease(const struct nb_event *event)
 }
 
 /* CTRL-06, CTRL-07, CKSUM-06: a message is acknowledged that was never captured. Either the capture missed it, or the
- * sender is wrong; which of both the IP IDs of the receiver tell. */
+ * sender is wrong; which of both the IP IDs of the receiver show. */
 static void judge_unseen(const struct nb_event *event, int64_t unseen, int64_t ack)
 {
     struct nb_stream *stream = event->stream;

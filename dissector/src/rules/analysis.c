@@ -44,7 +44,7 @@ void nb_register_analysis(void)
     nb_order_register();
 }
 
-/* FNV-1a by eight bytes over what was captured, at most as much as tells packets of one flow apart. */
+/* FNV-1a by eight bytes over what was captured, at most as much as distinguishes packets of one flow. */
 static uint32_t content_hash(const struct nb_packet *packet)
 {
     enum { ENOUGH_BYTES = 64 };
@@ -60,7 +60,7 @@ static uint32_t content_hash(const struct nb_packet *packet)
     return (uint32_t)(hash >> 32 ^ hash);
 }
 
-/* Roles by behaviour (AMB-08): M is only believed as long as nobody has acted. */
+/* Roles by behaviour (AMB-08): M is only believed as long as neither end has acted. */
 static void learn_roles(struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
@@ -88,7 +88,7 @@ static void learn_opening(struct nb_event *event)
 
     if (stream->end[event->end].opened_number == 0) {
         stream->end[event->end].opened_number = event->emitted.number;
-        /* DEMUX-04: what it was seen to say before may belong to the connection before. */
+        /* DEMUX-04: what it was seen to send before may belong to the connection before. */
         if (stream->follows_another && stream->end[event->end].packets > 0) {
             stream->doubts |= NB_DOUBT_EPOCH;
         }
@@ -184,7 +184,7 @@ static bool goes_straight_on(const struct nb_event *event)
     return emitted->arrival == NB_LATE || (emitted->arrival == NB_IN_ORDER && emitted->step == 1);
 }
 
-/* All buffers are accepted and the sender knows it: what it is told again from the first message on, and data, are of
+/* All buffers are accepted and the sender knows it: messages that are repeated from the first one on, and data, are of
  * another transfer. */
 static bool begins_anew(const struct nb_event *event)
 {
@@ -205,14 +205,14 @@ static bool may_be_of_the_next(const struct nb_event *event)
 {
     const uint8_t type = event->packet->type;
 
-    if (type == NB_RESPONSE) { /* to an OPEN of the other end, with the same ID: no IP ID of this end shows that */
+    if (type == NB_RESPONSE) { /* to an OPEN of the peer, with the same ID: no IP ID of this end shows that */
         return event->stream->closed && event->stream->response_seen;
     }
     return type != NB_OPEN && !goes_straight_on(event) && (event->stream->closed || begins_anew(event));
 }
 
 /* A passive receiver asks for data as soon as it has answered the OPEN. When that RESPONSE is lost before the capture,
- * its CONTROL comes first, from message 1 on, and the active end says nothing until another RESPONSE. */
+ * its CONTROL comes first, from message 1 on, and the active end sends nothing until another RESPONSE. */
 static bool follows_lost_response(const struct nb_event *event)
 {
     const struct nb_stream *stream = event->stream;
@@ -344,7 +344,7 @@ static void judge_data(struct nb_event *event, struct nb_packet *packet)
     event->sound_data = packet->data_checksum == NB_GOOD;
 }
 
-/* Only OPEN and RESPONSE tell RFC 998 from ETFTP; all other packets are what the connection is. */
+/* Only OPEN and RESPONSE distinguish RFC 998 from ETFTP; all other packets are what the connection is. */
 static void learn_dialect(struct nb_event *event, struct nb_packet *packet)
 {
     struct nb_stream *stream = event->stream;
@@ -362,7 +362,7 @@ static void learn_dialect(struct nb_event *event, struct nb_packet *packet)
     }
 }
 
-/* WIRE-13: a RESPONSE whose ports stand as in the OPEN belongs to no connection, but for its unique ID. */
+/* WIRE-13: a RESPONSE whose ports are those of the OPEN belongs to no connection, but for its unique ID. */
 static void judge_ports(const struct nb_event *event, const struct nb_packet *packet, const struct nb_carrier *carrier,
                         packet_info *pinfo)
 {
@@ -393,7 +393,7 @@ static bool is_of_another_dialect(const struct nb_event *event)
            (event->stream->dialect == NB_VERSION4) != (event->packet->dialect == NB_VERSION4);
 }
 
-/* Changes no state but for what its IP ID tells: no packet is missing here. */
+/* Changes no state but for what its IP ID shows: no packet is missing here. */
 static void stateless_packet(struct nb_event *event, const struct nb_carrier *carrier, bool verified, bool intact)
 {
     const struct nb_origin origin = nb_origin_of(carrier, event->frame);

@@ -36,7 +36,7 @@ static struct closer *closer_of(const struct nb_event *event, int end)
     return &closing_of(event)->closer[end];
 }
 
-/* CLOSE-01: every buffer with a GO, up to the last, got its OK. The receiver's own packets tell. */
+/* CLOSE-01: every buffer with a GO, up to the last, got its OK. The receiver's own packets show it. */
 static const struct nb_buffer *find_open_buffer(const struct nb_stream *stream)
 {
     enum { BUFFERS_AT_MOST = 256 };
@@ -83,7 +83,7 @@ static void judge_done(const struct nb_event *event)
     }
     if (open != NULL) {
         charge.excuse = nb_is_unbroken(stream, event->end) ? NULL : charge.excuse;
-        charge.forgiven = NB_DOUBT_UNSEEN_DATA; /* an OK that came behind its acknowledgement was not noted */
+        charge.forgiven = NB_DOUBT_UNSEEN_DATA; /* an OK that came after its acknowledgement was not noted */
         nb_blame(event, &charge, "DONE, though buffer %u has no OK", open->life->number);
         return;
     }
@@ -139,7 +139,7 @@ static void take_done(const struct nb_event *event)
     }
 }
 
-/* CLOSE-03, 04, 05: the final OK is said again. Loss explains one without answer, hardly several. */
+/* CLOSE-03, 04, 05: the final OK is repeated. Loss explains one without answer, hardly several. */
 void nb_close_repeated(const struct nb_event *event)
 {
     enum { UNANSWERED = 3 };
@@ -180,7 +180,7 @@ static void judge_silence(const struct nb_event *event)
     const uint8_t type = event->packet->type;
     struct nb_charge charge = {.rule = NB_RULE_ABORT_SILENCE, .offender = event->end};
 
-    /* Whoever transfers on has not sent the QUIT that was acknowledged: anybody can send one (AMB-73). */
+    /* An end that goes on has not sent the QUIT that was acknowledged: any host can send one (AMB-73). */
     const bool refuted = side->quits == 0 && closer_of(event, 1 - event->end)->transfers_on;
 
     closer->transfers_on |= is_transfer(type) && peer->quitacks > 0;
@@ -307,7 +307,7 @@ static void take_quit(const struct nb_event *event)
     }
 }
 
-/* ABORT-03: what asked for the QUITACK? */
+/* ABORT-03: what does the QUITACK answer? */
 static void take_quitack(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;

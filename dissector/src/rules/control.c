@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CONTROL packets, message by message (RFC 998 5.2.1). What one packet or two sound packets of the receiver say
- * against each other needs no order and no complete capture: CTRL-01 (gaps inside what was captured), CTRL-02,
- * CTRL-03, CTRL-13, DATA-06, DATA-10, CTRL-15, TIMER-08, RESEND-06. What depends on the order in which CONTROLs were
- * emitted is proven by IP IDs only: CTRL-05, TIMER-02. */
+/* CONTROL packets, message by message (RFC 998 5.2.1). Contradictions in one packet, or between two sound packets of
+ * the receiver, need no order and no complete capture: CTRL-01 (gaps inside what was captured), CTRL-02, CTRL-03,
+ * CTRL-13, DATA-06, DATA-10, CTRL-15, TIMER-08, RESEND-06. What depends on the order in which CONTROLs were emitted is
+ * proven by IP IDs only: CTRL-05, TIMER-02. */
 #include "rules/control.h"
 
 #include "decode/netblt.h"
@@ -103,7 +103,7 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
     }
 }
 
-/* Right behind the opening too few IP IDs are known to tell whether the flow has gaps. */
+/* Right after the opening too few IP IDs are known to decide whether the flow has gaps. */
 static void report_number(const struct nb_event *event, const struct nb_control *control,
                           const struct nb_charge *charge, int64_t seq)
 {
@@ -183,7 +183,7 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
                                         .request_frame = queue->frame,
                                         .excuse = "the CONTROL before may have been held up"};
         if (event->emitted.arrival == NB_NO_ORDER && since < copy_s) {
-            /* nothing tells a copy that the network or the capture made: no timer is so short */
+            /* nothing distinguishes a copy that the network or the capture made: no timer is so short */
         } else if (controls->repeats == 1 && queue->published > 0 && control->highest == controls->repeated_up_to) {
             const double missing_s = queue->published / 1000.0 - since;
             if (since * 1000.0 < queue->published * 0.25 &&
@@ -217,7 +217,7 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
     queue->controls++;
 }
 
-/* R1030-01: within a round trip the GO could have gone with the OK before it. */
+/* R1030-01: within a round trip the GO could have been sent with the OK before it. */
 static void judge_packing(const struct nb_event *event, const struct nb_control *control)
 {
     struct controls *controls = controls_of(event);
@@ -266,7 +266,7 @@ static bool came_together(const struct nb_event *event, int64_t first, int64_t s
     return a == NULL || b == NULL || nb_time_of(nb_message_first(b)) - nb_time_of(nb_message_first(a)) < at_once_ns;
 }
 
-/* TIMER-04: data of the buffer that came behind the first message show that it arrived; through a hole below it they
+/* TIMER-04: data of the buffer that came after the first message show that it arrived; through a hole below it they
  * come before its acknowledgement. Only a flow without a gap shows that none came. */
 static const char *has_been_served(const struct nb_event *event, uint32_t number, int64_t first)
 {
@@ -306,7 +306,7 @@ static void note_asked(const struct nb_event *event, struct asked *asked, const 
 {
     for (unsigned i = 0; i < asked->count; i++) {
         if (asked->message[i].buffer == message->buffer) {
-            if (fresh) { /* what is repeated was told before */
+            if (fresh) { /* what is repeated was reported before */
                 judge_single(event, &asked->message[i], message, asked->seq[i],
                              came_together(event, asked->seq[i], seq));
             }

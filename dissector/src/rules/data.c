@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DATA and LDATA packets (RFC 998 sections 3, 5.2, 5.3.1). What two packets of the sender say against each other, or
- * one against the RESPONSE, needs no order: DATA-02..05, DATA-09, RESEND-03, NEG-06. DATA-01 needs a receiver's flow
+/* DATA and LDATA packets (RFC 998 sections 3, 5.2, 5.3.1). Contradictions between two packets of the sender, or between
+ * one and the RESPONSE, need no order: DATA-02..05, DATA-09, RESEND-03, NEG-06. DATA-01 needs a receiver's flow
  * without a gap (judge.h) or the whole buffer (analysis-requests.c). Packets that seem out of place are remembered for
  * that, too: a first visible copy may be a repair. */
 #include "rules/data.h"
@@ -107,7 +107,7 @@ static void judge_packet_size(const struct view *view)
              view->length, size, view->length + NB_DATA_HEADER_BYTES == size ? " (it counts the header)" : "");
 }
 
-/* Of an LDATA and a packet above it the LDATA is wrong, unless it stands where a full buffer ends, or another follows.
+/* Of an LDATA and a packet above it the LDATA is wrong, unless it is where a full buffer ends, or another follows.
  */
 static bool ended_early(const struct view *view)
 {
@@ -117,7 +117,7 @@ static bool ended_early(const struct view *view)
            (uint32_t)view->event->packet->packet <= view->full;
 }
 
-/* AMB-42: an LDATA without data behind a full buffer whose packets count from 1. */
+/* AMB-42: an LDATA without data after a full buffer whose packets count from 1. */
 static bool may_end_empty(const struct view *view)
 {
     return view->ldata && view->length == 0 && !view->event->stream->buffers.from_zero;
@@ -374,7 +374,7 @@ static void suspect_copy(const struct view *view)
              view->buffer->life->number);
 }
 
-/* RESEND-08: it was asked for before it was sent at all, and the sender knew. */
+/* RESEND-08: it was requested before it was sent at all, and the sender knew. */
 static void note_early_request(const struct view *view)
 {
     struct nb_part *part = view->part;
@@ -495,7 +495,7 @@ static void take_content(const struct view *view, bool again)
     if (!event->sound_data) {
         return;
     }
-    if (!(part->flags & NB_PART_GOOD)) { /* or cut by the capture: nobody knows */
+    if (!(part->flags & NB_PART_GOOD)) { /* or cut by the capture: not known */
         part->flags |= NB_PART_GOOD;
         view->buffer->good++;
     }
@@ -532,7 +532,7 @@ static bool is_plausible(const struct nb_buffer *buffer, uint16_t number)
     return number < 1024 + 64 * (buffer->distinct + 1);
 }
 
-/* OPEN-12, AMB-08: M says who sends; who does is seen now. */
+/* OPEN-12, AMB-08: M states which end sends; which does is seen now. */
 static void judge_mode(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;

@@ -9,7 +9,7 @@
 
 static size_t place;
 
-/* The frame of the newest CONTROL with something new for which nothing remains to be said: it was acknowledged, or it
+/* The frame of the newest CONTROL with something new for which nothing remains to report: it was acknowledged, or it
  * was reported that it is not. */
 static uint32_t *settled_of(const struct nb_event *event)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where buffers end (RFC 998 section 3): DATA-02, DATA-13 behind the end, and DATA-04 of full buffers. */
+/* Where buffers end (RFC 998 section 3): DATA-02, DATA-13 after the end, and DATA-04 of full buffers. */
 #include "rules/ends.h"
 
 #include "rules/judge.h"
@@ -36,7 +36,7 @@ void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer)
     }
 }
 
-/* DATA-13: the sender knew the OK when it emitted this, so that it is no copy, and nothing that it was asked for. */
+/* DATA-13: the sender knew the OK when it emitted this, so that it is no copy, and not requested. */
 void nb_buffer_goes_on(const struct nb_event *event, int64_t ack)
 {
     const uint32_t number = event->packet->buffer;

@@ -5,7 +5,7 @@
 
 #include "connection/event.h"
 
-/* DATA-04, a full buffer ends with DATA. Only an LDATA without data may follow, right behind it, where the end was
+/* DATA-04, a full buffer ends with DATA. Only an LDATA without data may follow, right after it, where the end was
  * found late (AMB-42); not when the buffer has its OK, or when the next one begins. */
 void nb_buffer_ends_unmarked(const struct nb_event *event, struct nb_buffer *buffer, bool may_go_on);
 void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer);

@@ -71,7 +71,7 @@ static void judge_size(const struct nb_event *event, uint16_t size, const char *
     }
 }
 
-/* R1986-08: half of a buffer or more was asked for again. */
+/* R1986-08: half of a buffer or more was requested again. */
 static void judge_back_off(const struct nb_event *event, struct offers *state, const struct offer *offer)
 {
     const bool slower = (offer->packet_size != 0 && offer->packet_size < state->offer.packet_size) ||

@@ -18,7 +18,7 @@ void nb_etftp_setup_register(void)
     place = nb_stream_reserve(sizeof(bool));
 }
 
-/* R1986-02: only a RESPONSE can be too short, the OPEN tells which dialect this is. */
+/* R1986-02: only a RESPONSE can be too short, the OPEN shows which dialect this is. */
 static bool has_radio_delay(const struct nb_event *event)
 {
     const struct nb_charge charge = {.rule = NB_RULE_R1986_OPEN, .offender = event->end, .alone = true};

@@ -7,7 +7,7 @@
 #include "connection/record.h"
 
 /* What it takes: VIOLATION no loss, reordering, duplication, corruption or capture position explains the packets;
- * SUSPECTED something might; EVENT worth knowing, blames nobody. */
+ * SUSPECTED something might; EVENT worth knowing, no fault. */
 enum nb_verdict { NB_EVENT, NB_SUSPECTED, NB_VIOLATION };
 
 extern const value_string nb_verdict_names[]; /* of enum nb_verdict, but for NB_EVENT, which is none */
@@ -67,7 +67,7 @@ static inline struct nb_finding *nb_finding_in(struct nb_note *notes)
     return (struct nb_finding *)notes;
 }
 
-/* The one behind it; NULL: there is none. */
+/* The one after it; NULL: there is none. */
 static inline struct nb_finding *nb_next_finding(const struct nb_finding *finding)
 {
     return nb_finding_in(finding->note.next);

@@ -4,7 +4,7 @@
 
 #include "wireshark/memory.h"
 
-/* Charges of a connection that wait for proof at a time. */
+/* Suspected violations of a connection that wait for proof at a time. */
 #define MOST_CLAIMS 16
 
 /* A suspicion that packets to come may turn into a proof. */
@@ -119,7 +119,7 @@ static unsigned doubts_not_here(const struct nb_stream *stream, int end)
     return nb_sees_all_of(stream, end) ? NB_DOUBTS_OF_LOSS : 0;
 }
 
-/* The other end has a capture of its own in the file, which shows what it sent and received. */
+/* The peer has a capture of its own in the file, which shows what it sent and received. */
 static bool is_judged_elsewhere(const struct nb_stream *stream, int end)
 {
     return stream->point.both_ends && stream->captured_at == 1 - end;
@@ -143,7 +143,7 @@ static const char *doubt_of(const struct nb_event *event, unsigned forgiven)
     return why != NULL || of_this_connection(event) ? why : "it may belong to an earlier connection on the same ports";
 }
 
-/* Address and role. Before anybody has acted, M in the OPEN tells who will send (AMB-08). */
+/* Address and role. Before an end has acted, M in the OPEN shows which will send (AMB-08). */
 static const char *offender_of(const struct nb_event *event, int end)
 {
     struct nb_stream *stream = event->stream;
@@ -241,7 +241,7 @@ static uint32_t sound_packets(const struct nb_buffer *buffer)
     return buffer == NULL ? 0 : buffer->distinct + buffer->good;
 }
 
-/* Captured where the accused end is, what had come to it is in step with what it emits. */
+/* Captured where the suspected end is, what had come to it is in step with what it emits. */
 static bool knows_what_had_come(const struct nb_event *event, int watched)
 {
     return watched == event->stream->sender ? event->at_receiver : event->at_sender;
@@ -410,7 +410,7 @@ void nb_settle(const struct nb_event *event)
 
         if (ripe && claim.waited_for > 0 && !excuses_nothing(event->stream, &claim.charge) &&
             !has_quiet_history(event->stream, claim.watched, claim.waited_for)) {
-            i++; /* the flow is too young to tell: more of its packets will */
+            i++; /* the flow is too young to decide: more of its packets will */
             continue;
         }
 

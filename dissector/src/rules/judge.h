@@ -25,37 +25,37 @@ enum nb_absent {
     NB_ABSENT_OK /* of any buffer: absent_number is how many were captured */
 };
 
-/* What a packet is accused of. */
+/* What a packet is suspected of. */
 struct nb_charge {
     enum nb_rule rule;
     int offender;             /* end */
     bool alone;               /* the packet proves it by itself, with nothing of the connection captured */
     const char *excuse;       /* what may explain the packets (file scope or static); NULL: nothing */
     bool unseen;              /* the excuse is a packet that escaped the capture */
-    unsigned forgiven;        /* enum nb_doubt that this charge need not heed */
+    unsigned forgiven;        /* enum nb_doubt that this suspicion need not heed */
     uint32_t offending_frame; /* 0: this frame */
     uint32_t request_frame;   /* where the message at stake was captured */
     uint32_t evidence_frame;
     enum nb_absent absent;
     int64_t absent_number;        /* of the message or buffer */
     int64_t answered_seq;         /* first message in the packet: who acknowledges it has got the packet; 0 none */
-    struct nb_finding *suspicion; /* told before; learns where it was proven */
+    struct nb_finding *suspicion; /* reported before; learns where it was proven */
     uint32_t suspected_key;       /* the same by the record's ordinal + 1, when there is no pointer */
 };
 
-/* The rule was put to the test and kept. This and what follows drops what is said of a rule that does not hold in the
+/* The rule was put to the test and kept. This and what follows drops reports of a rule that does not hold in the
  * dialect of the connection. */
 void nb_keep(const struct nb_event *event, enum nb_rule rule);
 
-/* Reports a violation when nothing excuses it and the capture tells the whole story, else a suspicion with the reason.
- * The text is one sentence without the requirement ID. Returns what was told; NULL: nothing. */
+/* Reports a violation when nothing excuses it and the capture shows the whole story, else a suspicion with the reason.
+ * The text is one sentence without the requirement ID. Returns what was reported; NULL: nothing. */
 struct nb_finding *nb_blame(const struct nb_event *event, const struct nb_charge *charge, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
 /* Suspects the packet now, and reports the violation when `packets` more packets of end `watched` have been captured
  * without one missing, late or twice, and this end has answered the packet or a second has passed: then nothing that it
- * had emitted can have escaped the capture, or be captured out of step. With `packets` 0 as soon as the capture tells
- * the whole story (OPEN and RESPONSE). The charge's excuse says what is unsure until then. */
+ * had emitted can have escaped the capture, or be captured out of step. With `packets` 0 as soon as the capture shows
+ * the whole story (OPEN and RESPONSE). The excuse of the suspicion states what is unsure until then. */
 void nb_await(const struct nb_event *event, const struct nb_charge *charge, int watched, unsigned packets,
               const char *format, ...) G_GNUC_PRINTF(5, 6);
 
@@ -68,7 +68,7 @@ void nb_turned_up(const struct nb_event *event, int64_t seq);
 /* Everything that will be known of a buffer is known. */
 void nb_buffer_leaves(const struct nb_event *event, const struct nb_buffer *buffer);
 
-/* Worth knowing, blames nobody. */
+/* Worth knowing, no fault. */
 void nb_remark(const struct nb_event *event, enum nb_event_kind kind, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 /* RFC 1986 lets the sender send packets again without being asked (R1986-13): the first copy that was captured of a

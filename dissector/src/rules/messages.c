@@ -162,7 +162,7 @@ static void judge_early_data(const struct nb_event *event, const struct nb_buffe
     }
 }
 
-/* Whoever numbers his messages from 0 has given a GO before message 1. */
+/* If an end numbers control messages from 0, its GO arrives before message 1. */
 static bool is_behind_another(const struct nb_stream *stream, uint32_t number)
 {
     const struct nb_buffer *lowest = stream->buffers.lowest;
@@ -190,7 +190,7 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
     }
 }
 
-/* DATA-04, AMB-42: all that a full buffer can hold, though no LDATA says so. */
+/* DATA-04, AMB-42: all that a full buffer can hold, though no LDATA shows it. */
 static bool has_all_bytes(const struct nb_stream *stream, const struct nb_buffer *buffer)
 {
     const struct nb_terms *terms = nb_terms_of(stream);
@@ -245,9 +245,9 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     }
 }
 
-/* CTRL-05: whoever gives OK has got every packet of the buffer, and with it what it acknowledges. Of each packet the
- * first copy acknowledges least, and in a flow without a gap it was captured. Of packets above an LDATA it may have got
- * none. */
+/* CTRL-05: a receiver that gives OK has got every packet of the buffer, and with it what it acknowledges. Of each
+ * packet the first copy acknowledges least, and in a flow without a gap it was captured. Of packets above an LDATA it
+ * may have got none. */
 static void note_knowledge(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
 {
     struct nb_stream *stream = event->stream;
@@ -263,7 +263,7 @@ static void note_knowledge(const struct nb_event *event, const struct nb_buffer 
     }
 }
 
-/* Whoever gives OK has got every packet. Of a buffer that was never asked for, each was emitted once. */
+/* A receiver that gives OK has got every packet. Of a buffer that was never requested again, each was emitted once. */
 static void note_arrival(const struct nb_event *event, const struct nb_buffer *buffer)
 {
     struct nb_stream *stream = event->stream;
@@ -333,7 +333,7 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
     nb_keep(event, NB_RULE_TIMER_COMPLETE);
 }
 
-/* TIMER-04: no GO stands among all the messages before this one. Those that are acknowledged were captured, or the
+/* TIMER-04: no GO is among all the messages before this one. Those that are acknowledged were captured, or the
  * capture is known to have a hole (CTRL-06). */
 static void judge_missing_go(const struct nb_event *event, const struct nb_message *message, int64_t seq)
 {
@@ -430,8 +430,8 @@ static double due_when(const struct nb_event *event, const struct nb_message *me
     return nb_seconds(nb_time_of(buffer->life->first_data)) + bursts * pace.interval / 1000.0;
 }
 
-/* TIMER-05, TIMER-09, R1030-07: whoever has got the first packet knows when the others are due. Noted only: a list may
- * name what the buffer does not have (AMB-32), and what delays packets need not show. */
+/* TIMER-05, TIMER-09, R1030-07: a receiver that has got the first packet knows when the others are due. Noted only: a
+ * list may name what the buffer does not have (AMB-32), and what delays packets need not show. */
 static void judge_data_timer(const struct nb_event *event, const struct nb_message *message,
                              const struct nb_buffer *buffer)
 {

@@ -38,7 +38,7 @@ static const char *difference(const struct nb_terms *a, const struct nb_terms *b
                                                         : NULL;
 }
 
-/* RFC 998 leaves the transfer size and the string to the clients (5.1, 8), and says nothing of the same in each copy.
+/* RFC 998 leaves the transfer size and the string to the clients (5.1, 8), and does not require the same in each copy.
  */
 static void note_client_fields(const struct nb_event *event, const struct nb_terms *first, const struct nb_terms *again)
 {
@@ -249,7 +249,7 @@ static const struct nb_stream *find_waiting(const struct nb_event *event)
     return asked != NULL && asked->open_seen && !asked->response_seen && asked->active == 1 - event->end ? asked : NULL;
 }
 
-/* OPEN-02: a RESPONSE begins a connection of its own when nobody asked for this unique ID. One may answer an OPEN that
+/* OPEN-02: a RESPONSE begins a connection of its own when no OPEN had this unique ID. One may answer an OPEN that
  * was not captured; when each OPEN gets one the emitter does not echo the ID. */
 static void judge_stray_response(const struct nb_event *event)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ORDER-02 (RFC 998 5.2): once the sender knows a RESEND for buffer A, the
- * repairs of A go out before any further packet of a later buffer.
+ * retransmissions of A go out before any further packet of a later buffer.
  *
- * High-seq tells what the sender knew when it emitted a packet. So a packet X
- * of a later buffer whose high-seq covers the RESEND, followed by the repair Y
- * that the RESEND asked for, is an inversion that needs no clock. It takes
+ * High-seq shows what the sender knew when it emitted a packet. So a packet X
+ * of a later buffer whose high-seq covers the RESEND, followed by the packet Y
+ * that the RESEND requested, is an inversion that needs no clock. It takes
  * proof that X was emitted before Y, and that Y answers no newer RESEND. */
 #include "rules/order.h"
 
@@ -13,7 +13,7 @@
 #include "decode/netblt.h"
 #include "rules/judge.h"
 
-/* RESENDs without a repair that are followed up at a time. A receiver has one per buffer. */
+/* RESENDs without a retransmission that are followed up at a time. A receiver has one per buffer. */
 #define OPEN_REQUESTS 64
 /* A RESEND with packets that have been sent before and not again since. */
 struct request {
@@ -118,7 +118,7 @@ static bool take_named(struct request *request, const uint8_t *named)
     return kept < before;
 }
 
-/* The newer RESEND takes over what it names: from now on a repair may be its answer. */
+/* The newer RESEND takes over what it names: from now on a retransmission may be its answer. */
 static void supersede(const struct nb_event *event, const struct nb_message *message)
 {
     enum { NAMED_BYTES = (UINT16_MAX + 1) / 8 };
@@ -145,8 +145,8 @@ static void supersede(const struct nb_event *event, const struct nb_message *mes
     wmem_free(NULL, named);
 }
 
-/* Packets not sent for the first time yet are no repairs. In-order sending puts everything up to the highest number
- * seen behind us; with the LDATA seen, everything up to that. */
+/* Packets not sent for the first time yet are no retransmissions. In-order sending puts everything up to the highest
+ * number seen in the past; with the LDATA seen, everything up to that. */
 static bool sent_before(const struct nb_buffer *buffer, uint16_t packet)
 {
     return buffer != NULL && buffer->ok_seq == 0 &&
@@ -228,8 +228,8 @@ static void report_inversion(const struct nb_event *event, struct request *reque
 }
 
 /* It acknowledges no newer RESEND, but may have acted on one whose predecessor is still missing (AMB-36). That happens
- * to queues in several CONTROLs only: each other one holds all that is not acknowledged. The repair that was the answer
- * to the older one is missing then. */
+ * to queues in several CONTROLs only: each other one holds all that is not acknowledged. The retransmission that was
+ * the answer to the older one is missing then. */
 static bool may_answer_a_newer_one(const struct nb_event *event)
 {
     return event->stream->queue.in_parts && !event->stream->end[event->end].flow.unbroken;

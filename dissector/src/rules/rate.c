@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The pace (RFC 998 section 4): RATE-01, 02, 03, 05. Every span T may hold size * (T / interval + 2) packets: one burst
- * at either edge. A bucket says the same in constant time: it holds two bursts and drains a burst per interval. The
+ * at either edge. A bucket checks the same in constant time: it holds two bursts and drains a burst per interval. The
  * loosest pair that may be in force counts. Only a capture at the sender shows its clock; elsewhere queues compress
  * bursts. */
 #include "rules/rate.h"
@@ -121,9 +121,9 @@ static void count_burst(struct bucket *bucket, double gap)
     bucket->largest_burst = MAX(bucket->largest_burst, bucket->in_burst);
 }
 
-/* The times of the capture are those at which the sender emitted its packets. Where the capture of the other end is
- * beside it the user said where it was made, and not that the times are good for this: a relay or a busy host may stamp
- * several packets late, and together. */
+/* The times of the capture are those at which the sender emitted its packets. Where the capture of the peer is
+ * beside it the user stated where it was made, and not that the times are good for this: a relay or a busy host may
+ * stamp several packets late, and together. */
 static bool shows_pace(const struct nb_event *event)
 {
     return event->at_sender && event->stream->point.hosts == NULL;
@@ -149,7 +149,7 @@ static void overflow(const struct nb_event *event, struct bucket *bucket, bool r
     }
 }
 
-/* The same packet, acknowledgement and all, so soon again, where no IP ID tells: the capture saw it twice. */
+/* The same packet, acknowledgement and all, so soon again, where no IP ID shows it: the capture saw it twice. */
 static bool is_seen_twice(const struct nb_event *event, struct bucket *bucket)
 {
     bool twice = false;

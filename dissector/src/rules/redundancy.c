@@ -8,7 +8,7 @@
  * that it knew of nothing above s (CTRL-05): only an acknowledgement of s and
  * no further excuses it. There was none when the sender's acknowledgements jump
  * over s (ack-trail.h); or when the receiver itself, in a CONTROL emitted
- * later, says s again; or when the sender's packets that acknowledge less
+ * later, repeats s; or when the sender's packets that acknowledge less
  * cannot all have been overtaken by it.
  *
  * A judgement takes two steps: the CONTROL is suspected, and the sender's
@@ -49,7 +49,7 @@ struct pending {
                        repetition is proof from here on */
     bool numbered;  /* `number` is valid */
     int64_t first;  /* message in it */
-    bool repeated;  /* a CONTROL emitted after this one says the missing message
+    bool repeated;  /* a CONTROL emitted after this one has the missing message
                        again */
     uint64_t number;
     unsigned part_bytes; /* it may be the next part of a queue in parts, unless a CONTROL of this end is that large */
@@ -57,7 +57,7 @@ struct pending {
     struct nb_ack_trail trail;
 };
 
-/* The CONTROL captured before, late ones left out, for telling a queue in parts (AMB-33). */
+/* The CONTROL captured before, late ones left out, for recognizing a queue in parts (AMB-33). */
 struct previous {
     int64_t highest;
     int64_t head;     /* the queue began here: the first message of it, or of the first of its parts */
@@ -78,7 +78,7 @@ struct redundancy {
     unsigned largest_shared; /* of the CONTROLs with several messages: a single one must be sent, however large */
     unsigned most_messages;  /* in a CONTROL */
     bool told;               /* told_number is valid */
-    int64_t unknown_told;    /* a message that was never captured: CONTROLs that lack no other are told once */
+    int64_t unknown_told;    /* a message that was never captured: CONTROLs that lack no other are reported once */
     uint64_t told_number;    /* the sender's newest packet of which is known that it
                                 acknowledges no more than was captured */
     struct pending pending;
@@ -303,7 +303,7 @@ bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_con
            previous->bytes + event->packet->length - NB_HEADER_BYTES > nb_redundancy_capacity(event->stream);
 }
 
-/* It gives OK for a buffer whose end was captured behind the part before: no queue can have held both. */
+/* It gives OK for a buffer whose end was captured after the part before: no queue can have held both. */
 static bool answers_what_came_since(const struct nb_event *event, const struct nb_control *control)
 {
     struct nb_stream *stream = event->stream;
@@ -319,7 +319,7 @@ static bool answers_what_came_since(const struct nb_event *event, const struct n
     return false;
 }
 
-/* It goes on where the CONTROL before it ended, not long behind the first part, and no CONTROL of this end was ever
+/* It goes on where the CONTROL before it ended, not long after the first part, and no CONTROL of this end was ever
  * large enough for more, or held more messages: some count them. */
 static bool is_next_part(const struct nb_event *event, const struct nb_control *control)
 {
@@ -347,7 +347,7 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
                           enum part part)
 {
     if (gap->known == 0 && gap->unknown == state_of(event->stream)->unknown_told) {
-        return; /* it says no more than the CONTROL before */
+        return; /* it has no more than the CONTROL before */
     }
     state_of(event->stream)->unknown_told = gap->unknown;
     const char *why = excuse(event, gap, part);
@@ -369,7 +369,7 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
     }
 }
 
-/* The receiver says the missing message again, in a CONTROL that it emitted later: it knows no acknowledgement of it.
+/* The receiver repeats the missing message, in a CONTROL that it emitted later: it knows no acknowledgement of it.
  * / */
 static void notice_repetition(const struct nb_event *event, const bool *present)
 {
@@ -424,7 +424,7 @@ static void remember_control(const struct nb_event *event, const struct nb_contr
         (part != NO_PART && (!starts || nb_redundancy_directly_behind(event))) || may_go_on(event, control);
 
     if (event->emitted.arrival == NB_LATE) {
-        return; /* what comes next was emitted behind another */
+        return; /* what comes next was emitted after another */
     }
     state->previous = (struct previous){.highest = control->highest,
                                         .head = keeps_head ? state->previous.head : control->first,
@@ -472,7 +472,7 @@ void nb_redundancy_control(const struct nb_event *event, const struct nb_control
     remember_control(event, control, part);
 }
 
-/* From the IP IDs that were captured behind the CONTROL, in order, and what is missing among them. */
+/* From the IP IDs that were captured after the CONTROL, in order, and what is missing among them. */
 static bool is_proven_in_order(const struct nb_stream *stream, const struct pending *pending, int64_t ack)
 {
     if (pending->disorder) {
@@ -567,7 +567,7 @@ static void weigh_proof(const struct nb_event *event, struct pending *pending, i
     }
 }
 
-/* A packet that acknowledges nothing says nothing new, as long as no other can be missing before it. */
+/* A packet that acknowledges nothing shows nothing new, as long as no other can be missing before it. */
 static void remember_told(const struct nb_event *event, bool acknowledges)
 {
     struct redundancy *state = state_of(event->stream);

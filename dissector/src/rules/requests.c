@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The lists of RESENDs, and whether packets are retransmitted without a request
  * for (RFC 998 5.2, 5.2.3): RESEND-01, 02, 05, 08, DATA-13, CTRL-09, and with
- * them whether a packet out of place may be a repair: ORDER-01, ORDER-03.
+ * them whether a packet out of place may be a retransmission: ORDER-01, ORDER-03.
  *
  * A copy too many is suspected at once, but the RESEND that explains it may
  * have escaped the capture. The judgement waits until the OK of the buffer is
@@ -44,7 +44,7 @@ static bool names_twice(const struct nb_event *event, const struct nb_message *m
     return twice;
 }
 
-/* RESEND-05: an LDATA that never came must be asked for; for the length of a short last buffer see AMB-32. */
+/* RESEND-05: an LDATA that never came must be requested; for the length of a short last buffer see AMB-32. */
 static void judge_ldata(const struct nb_event *event, const struct nb_message *message, const struct nb_buffer *buffer)
 {
     const uint32_t full = nb_sizes_full_count(event->stream);
@@ -74,7 +74,7 @@ static void judge_ldata(const struct nb_event *event, const struct nb_message *m
     }
 }
 
-/* RESEND-01. A sender that numbers packets beyond the buffer is asked for what it left out below (DATA-05). */
+/* RESEND-01. From a sender that numbers packets beyond the buffer is requested what it left out below (DATA-05). */
 static void judge_list(const struct nb_event *event, const struct nb_message *message, const struct nb_buffer *buffer)
 {
     const uint32_t full = nb_sizes_full_count(event->stream);
@@ -196,7 +196,7 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
                                .evidence_frame = nb_frame_of(buffer->life->ok)};
 
     if (excuse != NULL && part->flags & NB_PART_DOUBLED) {
-        return; /* told when it came */
+        return; /* reported when it came */
     }
     nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs name it", packet,
              buffer->life->number, part->copies, part->asked);
@@ -207,7 +207,8 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
     }
 }
 
-/* RESEND-08: it was sent for the RESEND too, which RFC 998 does not forbid (5.2: what a RESEND names is sent again). */
+/* RESEND-08: it was sent for the RESEND too, which RFC 998 does not forbid (5.2: what a RESEND names is retransmitted).
+ */
 static void judge_early_request(const struct nb_event *event, const struct nb_buffer *buffer, uint32_t packet)
 {
     const struct nb_part *part = &buffer->parts[packet];
@@ -240,7 +241,7 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
     if (part == NULL) {
         nb_keep(event, rule);
     } else if (!nb_may_repeat_unasked(event->stream) && nb_buffer_requests(buffer, misplaced->packet) == 0 &&
-               nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a repair */
+               nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a retransmission */
         nb_blame(event, &charge,
                  "packet %u of buffer %u was sent for the first time after frame "
                  "%u, %s",
@@ -286,7 +287,7 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
     nb_buffer_judge_end(event, buffer);
     judge_numbers(event, buffer);
     const uint32_t counted = buffer->not_counted == 0 ? buffer->room : MIN(buffer->room, buffer->not_counted);
-    /* Where packets may be sent again without being asked for, nothing shows why one is. */
+    /* Where packets may be retransmitted without a request, nothing shows why one is. */
     const bool telling = nb_rule_holds(event->stream, NB_RULE_DATA_UNREQUESTED);
     for (int i = 0; telling && i <= buffer->life->highest && i < (int)counted; i++) {
         const struct nb_part *part = &buffer->parts[i];

@@ -8,7 +8,7 @@
 
 static size_t place;
 
-/* By end: enum nb_odd, since the other end's newest packet. */
+/* By end: anomalies (enum nb_odd) since the peer's newest packet. */
 static unsigned *odd_of(const struct nb_event *event)
 {
     return (unsigned *)nb_stream_reserved(event->stream, place);
@@ -34,7 +34,7 @@ void nb_robust_odd(const struct nb_event *event, enum nb_odd odd)
     odd_of(event)[event->end] |= odd;
 }
 
-/* What this packet of the other end says of those odd ones. Refusing a connection for its reserved bits is no service;
+/* What this packet of the peer shows of those anomalies. Refusing a connection for its reserved bits is no service;
  * an ABORT may answer a wrong OK or DONE, and a KEEPALIVE must not answer a KEEPALIVE. */
 static unsigned shown_by(uint8_t type)
 {

@@ -106,7 +106,7 @@ static struct nb_standing own_standing(const struct nb_stream *stream, enum nb_r
     return standing;
 }
 
-/* Of the rules that this one says the same as; nothing when there are none. */
+/* Of the rules with the same content as this one; nothing when there are none. */
 static struct nb_standing held_together(const struct nb_stream *stream, enum nb_rule rule)
 {
     struct nb_standing sum = {0};

@@ -12,7 +12,7 @@ enum nb_reach {
     NB_REACH_SUSPECTED, /* never more than suspected: the packets that would
                            excuse it need not be visible */
     NB_REACH_OBSERVED,  /* only that it was kept; a breach leaves no trace, or is
-                           noted without blame */
+                           noted without a fault */
 };
 
 /* Dialects in which a rule holds are a set of bits. */
@@ -39,16 +39,16 @@ const struct nb_rule_info *nb_rule_info(unsigned rule);
 /* The rule of a requirement ("CTRL-04"); NB_RULES when it has none. */
 unsigned nb_rule_of(const char *id);
 
-/* It holds in the dialect of this connection. What is told of other rules is dropped, so that one piece of code judges
+/* It holds in the dialect of this connection. Reports of other rules are dropped, so that one piece of code judges
  * every dialect. */
 bool nb_rule_holds(const struct nb_stream *stream, unsigned rule);
 
-/* The rule that says the same as this one in this dialect; NB_RULES when none does. RFC 1030 tells as experience what
- * RFC 998 demands, and RFC 1986 demands some of it again: who breaks that is blamed for that alone, and this is found
- * by its filter. It is held as long as none of those is blamed. */
+/* The rule with the same content as this one in this dialect; NB_RULES when there is none. RFC 1030 states as
+ * experience what RFC 998 demands, and RFC 1986 demands some of it again: a violation is reported for that one alone,
+ * and this is found by its filter. It is held as long as none of those is violated. */
 enum nb_rule nb_rule_same(enum nb_rule rule, enum nb_dialect dialect);
 
-/* How a connection stands with a rule. Frames are 0 when there is none. */
+/* The result of a rule for a connection. Frames are 0 when there is none. */
 struct nb_standing {
     uint32_t observations; /* how often it was put to the test and kept */
     uint32_t first_kept;

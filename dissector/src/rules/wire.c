@@ -78,7 +78,7 @@ static void accuse(const struct nb_event *event, enum nb_rule rule, const char *
     }
 }
 
-/* WIRE-07. An absent field is tolerated (AMB-03). The client string is "unstructured" (5.1): NULs may stand inside it.
+/* WIRE-07. An absent field is tolerated (AMB-03). The client string is "unstructured" (5.1): NULs may be inside it.
  */
 static void judge_string(const struct nb_event *event, int offset, bool unstructured)
 {
@@ -241,7 +241,7 @@ void nb_wire_version(const struct nb_event *event)
     }
 }
 
-/* WIRE-13: one end that both sends data and asks for them. */
+/* WIRE-13: one end that both sends data and requests data. */
 static void judge_direction(const struct nb_event *event)
 {
     struct nb_end *side = &event->stream->end[event->end];
@@ -357,7 +357,7 @@ static bool fits_pseudo_header(const struct nb_event *event)
     return nb_sum_fits(ones_add(sum, packet->length));
 }
 
-/* What the packet alone tells; -1: nothing. */
+/* What the packet alone shows; -1: nothing. */
 static int plain_mistake(const struct nb_packet *packet)
 {
     const uint16_t expected = nb_expected_checksum(packet->header_sum, packet->checksum);

@@ -170,7 +170,8 @@ void nb_tell_events(const struct nb_record *record, packet_info *pinfo, proto_it
     }
 }
 
-/* GO: when its data began. OK: how long the buffer took. Repairs of a RESEND stand in the notes of the packet. */
+/* GO: when its data began. OK: how long the buffer took. Retransmissions for a RESEND are in the notes of the packet.
+ */
 static void show_buffer_life(const struct place *place, const struct nb_stream *stream,
                              const struct nb_message *message)
 {

@@ -34,7 +34,7 @@ static void add_frame(proto_tree *tree, tvbuff_t *tvb, int hf, uint32_t frame)
     }
 }
 
-/* A rule that says the same is found by its filter, and told once. */
+/* A rule with the same content is found by its filter, and reported once. */
 static void add_same(proto_tree *tree, tvbuff_t *tvb, enum nb_rule rule)
 {
     if (rule != NB_RULES) {

@@ -35,7 +35,7 @@ void nb_register_arena(void)
 }
 
 /* Begins the piece where a huge page can begin, and asks for such pages. What is before costs no memory: it is never
- * touched. Nothing depends on whether the system has them. */
+ * used. Nothing depends on whether the system has them. */
 static void ask_for_huge_pages(void)
 {
 #ifdef MADV_HUGEPAGE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memory for what is kept until the file is closed and never grows: records, notes, and the state of each connection.
- * It lies side by side in large pieces: with thousands of connections the first touch of each new page would cost more
+ * It lies side by side in large pieces: with thousands of connections the first access to each new page would cost more
  * than what is done there. */
 #ifndef NETBLT_ARENA_H
 #define NETBLT_ARENA_H

@@ -25,7 +25,7 @@
 #define NETBLT_WIRESHARK_AT_LEAST(major, minor)                                                                        \
     (WIRESHARK_VERSION_MAJOR > (major) || (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
 
-/* The variable behind a boolean preference: 4 bytes before 4.4, 1 byte from then on. Never cast between them. */
+/* The variable of a boolean preference: 4 bytes before 4.4, 1 byte from then on. Never cast between them. */
 #if NETBLT_WIRESHARK_AT_LEAST(4, 4)
 typedef bool nb_pref_bool;
 typedef bool nb_heur_result;
@@ -41,7 +41,7 @@ typedef bool nb_walk_result;
 typedef gboolean nb_walk_result;
 #endif
 
-/* 4.2 asks for two more functions, which tell how many streams there are. */
+/* 4.2 asks for two more functions, which return how many streams there are. */
 #if NETBLT_WIRESHARK_AT_LEAST(4, 2)
 #define NETBLT_REGISTER_FOLLOW(proto, tap, conversation, number, address, port, handler)                               \
     register_follow_stream(proto, tap, conversation, number, address, port, handler, nb_stream_count, NULL)
@@ -51,7 +51,7 @@ typedef gboolean nb_walk_result;
 #endif
 
 #ifndef NETBLT_IN_TREE
-/* From 4.4 on a plugin says what it is; <wsutil/plugins.h> is not installed before. */
+/* From 4.4 on a plugin states what it is; <wsutil/plugins.h> is not installed before. */
 #if NETBLT_WIRESHARK_AT_LEAST(4, 4)
 #include <wsutil/plugins.h>
 #define NETBLT_HAVE_PLUGIN_DESCRIBE 1
@@ -87,7 +87,7 @@ static inline const tvbuff_t *nb_source_named(packet_info *pinfo, const char *na
 #endif
 }
 
-/* The name of the interface that captured the frame; NULL when the file does not tell. */
+/* The name of the interface that captured the frame; NULL when the file does not state it. */
 static inline const char *nb_interface_name(const packet_info *pinfo)
 {
     if (pinfo->rec == NULL || !(pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID)) {
@@ -107,6 +107,6 @@ static inline const char *nb_interface_name(const packet_info *pinfo)
 #define STATS_TREE_MENU_SEPARATOR "/"
 #endif
 
-/* wmem_packet_scope() is gone in 4.6; pinfo->pool is there in all. */
+/* wmem_packet_scope() was removed in 4.6; pinfo->pool is there in all. */
 
 #endif

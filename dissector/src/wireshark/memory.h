@@ -10,7 +10,7 @@
 
 #include "wireshark/compat.h"
 
-/* Bytes that one holder may take without the pool. Together with two reports (check asks for them) this makes 20 KB
+/* Bytes that one holder may take without the pool. Together with two reports (check requires both) this makes 20 KB
  * for a connection and 200 bytes for a packet. */
 struct nb_quota {
     uint32_t per_connection;
@@ -62,7 +62,7 @@ void nb_memory_take(size_t bytes);
 /* What an entry of a wmem_map takes, with its share of the table. */
 enum { NB_MAP_ENTRY_BYTES = 48 };
 
-/* Memory in file scope, taken from the account. nb_file_free and nb_file_realloc are told what the memory took. */
+/* Memory in file scope, taken from the account. nb_file_free and nb_file_realloc get what the memory took. */
 void *nb_file_new(size_t bytes);
 void *nb_file_new0(size_t bytes);
 void *nb_file_realloc(void *memory, size_t before, size_t bytes);

@@ -10,7 +10,7 @@ enum { NB_SERIES_FIRST = 4, NB_SERIES_NEAR = 3, NB_SERIES_SEGMENTS = 26 };
 
 struct nb_series {
     void *segment[NB_SERIES_NEAR]; /* file scope */
-    void **more; /* [NB_SERIES_SEGMENTS - NB_SERIES_NEAR] those behind; NULL as long as there are none */
+    void **more; /* [NB_SERIES_SEGMENTS - NB_SERIES_NEAR] those after it; NULL as long as there are none */
     uint32_t count;
 };
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from .groups import Group, PathGroup, Settings, SpeedGroup
+from .lateness import LatenessGroup
 from .memory import MemoryGroup
 from .peers import Build
 from .rows import PATHS, RAW_BOUNDS, RAW_YARDSTICK, UDP_BOUNDS, path_peers, raw_peers, udp_peers
@@ -20,6 +21,8 @@ def plan_groups(build: Build, settings: Settings) -> list[Group]:
         peers=path_peers(),
     )
     paths.plan(build, settings)
+    lateness = LatenessGroup("Start of a burst: how much later than planned")
+    lateness.plan(build, settings)
     memory = MemoryGroup("Memory of the receiving endpoint")
     memory.plan(build, settings)
-    return [udp, raw, paths, memory]
+    return [udp, raw, paths, lateness, memory]

@@ -153,7 +153,7 @@ class PathGroup(Group):
         cell = self.cells.setdefault((row.line.name, peer.key), Cell(trouble=missing))
         if missing is None:
             measured = partial(measure.bad_path, build, peer, row.line, seed, seconds)
-            # A slow peer may take its last words' time to end.
+            # A slow peer may take some time to report its result and end.
             cost = seconds + row.line.round_trip_ms / 1e3 + 2 * SETUP_S
             self.steps.append(Step(row.line.name, f"{peer.title}, seed {seed}", cost, cell, measured))
 

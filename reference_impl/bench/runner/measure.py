@@ -11,7 +11,7 @@ from .lab import MTU_BYTES, Lab, Line, PathLab, intervals_within, wait_until_ope
 from .peers import Account, Build, Peer
 from .processes import BenchError, Ended, Program
 
-LAST_WORDS_S = 3.0  # a receiver that heard the end has so long to say what it got
+LAST_WORDS_S = 3.0  # a receiver that saw the end has so long to report what it got
 NS_PER_S = 1e9
 
 

@@ -115,7 +115,7 @@ static void set_defaults(options *parsed)
 /* ---- the table as argp wants it --------------------------------------------------------------------------------- */
 
 /* argp sorts the options of a group; each title begins a group. Options of other commands are understood, so that the
- * user can be told, but not shown. */
+ * user gets an error that names the command, but not shown. */
 static void make_argp_view(enum command command, struct argp_option view[ROWS_MAX])
 {
     int group = 0;

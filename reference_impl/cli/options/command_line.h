@@ -8,7 +8,7 @@
 enum options_result {
     OPTIONS_RUN,   /* do the transfer */
     OPTIONS_SHOWN, /* --help or --version: nothing more to do */
-    OPTIONS_WRONG, /* *failure says what */
+    OPTIONS_WRONG, /* *failure states what */
 };
 
 /* Strings stay those of argv. `json` is set as soon as it is seen, so that even a wrong command line gets its JSON. */

@@ -39,8 +39,8 @@ typedef struct option_entry {
     int (*set)(options *parsed, const char *text, netblt_failure *failure);
 } option_entry;
 
-/* Every option there is, once: what argp is told, what --help prints and what the parser does all come from here; a
- * test holds the man pages against it. */
+/* Every option there is, once: what argp gets, what --help prints and what the parser does all come from here; a
+ * test compares the man pages with it. */
 extern const option_entry option_table[];
 extern const size_t option_table_count;
 
@@ -61,7 +61,7 @@ int option_list_print(FILE *to);
 enum command option_words_command(char *const *words, int count);
 /* 0, or -1 with *failure. */
 int option_words_set(options *parsed, char **words, int count, netblt_failure *failure);
-/* Settings that are right one by one and wrong together; settles what one of them says about another. */
+/* Settings that are right one by one and wrong together; settles what one of them means for another. */
 int option_words_check(options *parsed, netblt_failure *failure);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line, checked: what the options of `netblt` have become. */
 #ifndef NETBLT_CLI_OPTIONS_H
 #define NETBLT_CLI_OPTIONS_H
 

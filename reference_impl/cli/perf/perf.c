@@ -9,7 +9,7 @@
 
 /* Open at the same time at a passive end: a thousand measurements, and as many that ask for figures. */
 #define RUNS_MAX 2048
-/* After its last transfer a passive end waits so long for somebody to ask. */
+/* After its last transfer a passive end waits so long for a peer that fetches the figures. */
 #define LINGER_US 3000000
 #define TIME_MAX_S 86400
 
@@ -61,7 +61,7 @@ static int begin_transfer(perf *all, unsigned lane, const perf_run *before)
     return connect_run(all, run, &params);
 }
 
-/* Fetches what the other end knows of `about`: a transfer of its own, outside of what is measured. */
+/* Fetches what the peer knows of `about`: a transfer of its own, outside of what is measured. */
 static void ask_for_figures(perf *all, perf_run *about)
 {
     perf_run *run = perf_add_run(all, PERF_FIGURES, NETBLT_RECEIVER);
@@ -214,7 +214,7 @@ static int start_passive(perf *all)
     return station_listen(&all->net, "a measurement", accept_run, all);
 }
 
-/* Peers whose figures were not yet known when they asked for them. */
+/* Peers whose figures were not yet known when they requested them. */
 static void resume_waiting(perf *all)
 {
     perf_run *run;
@@ -245,7 +245,7 @@ static void tend(void *context)
     perf_remove_old(all);
 }
 
-/* Nobody waits for forged peers to die, but when all are to end anyway. */
+/* Forged peers are not waited for, except when all are to end anyway. */
 static bool are_closed(const perf *all, bool only_validated)
 {
     perf_run *run;

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* netblt perf: the memory-to-memory test program of RFC 1030. Parts:
+ * perf.c         the command: lanes of the active end, what the passive end answers
+ * perf_run.c     the list of transfers, and their memory
+ * perf_client.c  the core's client: one transfer, data or its figures
+ * perf_report.c  tables and JSON
+ * perf_lines.c   lines at regular intervals while data move
+ * perf_words.c   the requests and figures that the two ends exchange
+ * stopwatch.c    steady-state throughput */
 #ifndef NETBLT_CLI_PERF_H
 #define NETBLT_CLI_PERF_H
 
@@ -7,15 +15,6 @@
 #include "cli/perf/perf_words.h"
 #include "cli/perf/stopwatch.h"
 #include "cli/transfer/transfer.h"
-
-/* The memory-to-memory test program of RFC 1030. Parts:
- * perf.c         the command: lanes of the active end, what the passive end answers
- * perf_run.c     the list of transfers, and their memory
- * perf_client.c  the core's client: one transfer, data or its figures
- * perf_report.c  tables and JSON
- * perf_lines.c   lines at regular intervals while data move
- * perf_words.c   what the two ends say to one another
- * stopwatch.c    steady-state throughput */
 
 /* What one transfer moves. */
 enum perf_kind {
@@ -32,7 +31,7 @@ typedef struct perf_pace {
 } perf_pace;
 
 /* Memory that all transfers walk through again and again, buffer by buffer. It is larger than any cache, since data of
- * real programs comes from elsewhere. Nobody reads what arrives, so that transfers may write over one another. */
+ * real programs comes from elsewhere. What arrives is never read, so that transfers may write over one another. */
 typedef struct perf_memory {
     uint8_t *bytes;
     size_t size; /* at least one buffer */
@@ -54,7 +53,7 @@ typedef struct perf_run {
     char peer[NETBLT_ADDRESS_TEXT_BYTES];
     bool reported;
     bool validated; /* the peer; always, at an active end */
-    bool asked;     /* active: for the other end's figures, or it need not be */
+    bool asked;     /* active: for the peer's figures, or it need not be */
     double cpu_started_s;
     double cpu_s; /* of this process while the transfer lasted */
     stopwatch watch;
@@ -66,7 +65,7 @@ typedef struct perf_run {
     netblt_time stop_at;  /* a transfer by time: send nothing new from then on */
     perf_pace pace;       /* of a sender */
     perf_figures own;     /* what this end knows, once finished */
-    perf_figures others;  /* what the other end told; .known */
+    perf_figures others;  /* what the peer reported; .known */
     uint64_t lined_bytes; /* these two: as of the last line of --interval */
     uint64_t lined_repeated;
 
@@ -104,7 +103,7 @@ typedef struct perf {
     netblt_time ends_at;  /* --time; NETBLT_TIME_NEVER without */
     netblt_time began_at;
     netblt_time linger_until; /* passive: served enough, some figures may still be fetched */
-    bool no_figures;          /* the other end has none to give */
+    bool no_figures;          /* the peer has none */
     uint64_t served;          /* passive: data transfers of validated peers */
     uint64_t ended;           /* data transfers reported */
     enum exit_code code;
@@ -116,7 +115,7 @@ typedef struct perf {
         uint64_t lost;
         uint64_t retransmitted;
         uint64_t data_timeouts;
-        bool lost_unknown; /* these three: not all that the sum needs was told */
+        bool lost_unknown; /* these three: not all that the sum needs is known */
         bool retransmitted_unknown;
         bool data_timeouts_unknown;
         uint64_t wire_bytes;
@@ -146,7 +145,7 @@ void perf_watch(void *context, const netblt_passing *passing);
 
 /* ---- perf_lines.c */
 void perf_lines_begin(perf *all);
-/* Prints the line that is due. When to come again; NEVER while no transfer is under way. */
+/* Prints the line that is due. Returns when the next one is; NEVER while no transfer is under way. */
 netblt_time perf_lines_show(perf *all, netblt_time now);
 /* A transfer is over and about to be reported: after the last one, a line for the rest of the interval. */
 void perf_lines_end_run(perf *all, perf_run *run);

@@ -44,7 +44,7 @@ static double recent_pace(perf_pace *pace, const netblt_stats *stats, netblt_tim
 }
 
 /* Has a transfer by time enough buffers? Those that are under way will still take as long as others took lately. In its
- * first half a transfer may still be starting, and what it did lately says nothing of what it will do. */
+ * first half a transfer may still be starting, and what it did lately does not show what it will do. */
 static bool is_time_up(perf_run *run, netblt_connection *connection, uint64_t supplied)
 {
     netblt_time now = netblt_clock_now();
@@ -176,7 +176,7 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 {
     perf_run *run = context;
     transfer_client.finished(context, connection, outcome);
-    if (outcome->result == NETBLT_DONE) /* nobody else can have come to this end */
+    if (outcome->result == NETBLT_DONE) /* no forged peer can have reached this end */
         validated(run, connection);
     run->cpu_s = perf_cpu_s() - run->cpu_started_s;
     if (run->kind == PERF_DATA)

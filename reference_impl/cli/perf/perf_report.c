@@ -51,7 +51,7 @@ static struct row make_row(const perf_run *run, const summary *end)
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
-/* "-" for what nobody told us. */
+/* "-" for what is not known. */
 static const char *count_text(bool known, uint64_t value, char text[24])
 {
     if (known)

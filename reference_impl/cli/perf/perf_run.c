@@ -8,7 +8,7 @@
 #include "cli/perf/perf.h"
 #include "io/clock.h"
 
-/* Transfers that are over and whose figures can still be asked for. */
+/* Transfers that are over and whose figures can still be requested. */
 #define REMEMBERED_MAX 256
 
 double perf_cpu_s(void)
@@ -49,7 +49,7 @@ perf_run *perf_find(perf *all, uint32_t unique_id)
     return NULL;
 }
 
-/* A transfer of a validated peer, whose figures somebody may want. */
+/* A transfer of a validated peer, whose figures the peer may request. */
 static bool is_measurement(const perf_run *run)
 {
     return run->kind == PERF_DATA && run->validated;
@@ -90,7 +90,7 @@ static void fill_with_noise(uint8_t *bytes, size_t size)
     }
 }
 
-/* Every page is there afterwards: touching memory for the first time may take a second, which belongs neither between
+/* Every page is there afterwards: the first access to memory may take a second, which belongs neither between
  * OPEN and RESPONSE nor into a measurement by time. */
 int perf_make_memory(perf *all, perf_memory *memory, uint64_t size)
 {

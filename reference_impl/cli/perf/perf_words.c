@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the two ends of a measurement say to one another, and what the active end proposes next. */
+/* The requests and figures that the two ends of a measurement exchange, and what the active end proposes next. */
 #include "cli/perf/perf_words.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ size_t perf_figures_write(const perf_figures *figures, char text[PERF_FIGURES_BY
     return used < 0 ? 0 : used < PERF_FIGURES_BYTES ? (size_t)used : PERF_FIGURES_BYTES - 1;
 }
 
-/* The number behind `name` at the beginning of a line. */
+/* The number after `name` at the beginning of a line. */
 static bool read_line(const char *text, const char *name, uint64_t *value)
 {
     size_t length = strlen(name);

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The requests and figures that the two ends of a measurement exchange. In the client string of OPEN:
+ *
+ *      perf                 data comes, throw it away
+ *      perf size=BYTES      send so many bytes
+ *      perf time=S          send for so many seconds
+ *      perf figures=ID      send your figures of the transfer with this unique ID (hexadecimal)
+ *
+ * Figures travel as lines of "name value". */
 #ifndef NETBLT_CLI_PERF_WORDS_H
 #define NETBLT_CLI_PERF_WORDS_H
 
@@ -8,14 +16,6 @@
 
 #include "cli/options/options.h"
 
-/* What the two ends of a measurement say to one another. In the client string of OPEN:
- *
- *      perf                 data comes, throw it away
- *      perf size=BYTES      send so many bytes
- *      perf time=S          send for so many seconds
- *      perf figures=ID      send your figures of the transfer with this unique ID (hexadecimal)
- *
- * Figures travel as lines of "name value". */
 enum perf_wish {
     PERF_WISH_NONE, /* nothing that we understand */
     PERF_WISH_TAKE,
@@ -35,14 +35,14 @@ typedef struct perf_figures {
     uint64_t data_packets; /* sent, or received */
     uint64_t retransmitted;
     uint64_t data_timeouts;
-    uint64_t steady_bps; /* stopwatch.h; 0 = too short to tell */
+    uint64_t steady_bps; /* stopwatch.h; 0 = too short to measure */
 } perf_figures;
 
 #define PERF_FIGURES_BYTES 256
 
 /* Answers the length. */
 size_t perf_figures_write(const perf_figures *figures, char text[PERF_FIGURES_BYTES]);
-/* `text` ends in NUL. Unknown lines are ignored; figures->known tells whether all were there. */
+/* `text` ends in NUL. Unknown lines are ignored; figures->known states whether all were there. */
 void perf_figures_read(const char *text, perf_figures *figures);
 
 /* What a transfer by time proposes when it follows `before`, which ended at 4 GiB: the pair that the automatic rate had

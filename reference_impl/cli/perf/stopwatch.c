@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Measures steady-state throughput: see stopwatch.h. */
 #include "cli/perf/stopwatch.h"
 
 void stopwatch_see(stopwatch *watch, uint32_t number, netblt_time at)

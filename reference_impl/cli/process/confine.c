@@ -14,7 +14,7 @@
 #define SANDBOX_IS_BUILT true
 #endif
 
-/* One part of the sandbox is not there. A server reports it once, when it starts; a single transfer has nobody to read
+/* One part of the sandbox is not there. A server reports it once, when it starts; a single transfer has no log for
  * it. 0, or -1 with *failure. */
 static int do_without(const options *given, const char *what, netblt_failure *failure)
 {

@@ -13,7 +13,7 @@ typedef struct sandbox_files {
 } sandbox_files;
 
 /* The last step of setting up. No capability is left; Landlock confines files to `reached`; a filter confines system
- * calls. options.sandbox says what happens where the kernel or the build lacks the last two. 0, or -1 with *failure:
+ * calls. options.sandbox states what happens where the kernel or the build lacks the last two. 0, or -1 with *failure:
  * then nothing of a peer may be processed. */
 int confine(const options *given, const sandbox_files *reached, netblt_failure *failure);
 
@@ -24,7 +24,7 @@ int landlock_version(void);
 /* The first version in which a file may be renamed into another directory, as a tree transfer does. */
 #define LANDLOCK_RENAMES 2
 
-/* From now on, and for good, the process opens `reached` only; it makes no TCP connections; it sends no signals to
+/* From now on, permanently, the process opens `reached` only; it makes no TCP connections; it sends no signals to
  * other processes (Linux 6.12). no_new_privs must be set. 0, or an errno value. */
 int landlock_restrict_to(const sandbox_files *reached);
 
@@ -34,7 +34,7 @@ int landlock_restrict_to(const sandbox_files *reached);
 /* Whether this program was built with libseccomp. */
 bool syscall_filter_is_built(void);
 
-/* From now on, and for good, only system calls of the list in syscall_filter.c work; `raw_ip` adds what looks up
+/* From now on, permanently, only system calls of the list in syscall_filter.c work; `raw_ip` adds what looks up
  * routes and neighbours and claims ports. no_new_privs must be set. 0, or an errno value. */
 int syscall_filter_install(bool raw_ip);
 

@@ -48,9 +48,9 @@ static void write_ipv6(uint8_t *out, uint8_t protocol, size_t payload_bytes, con
     memcpy(out + 24, destination->bytes, NETBLT_IPV6_BYTES);
 }
 
-/* With the checksum over the pseudo header (RFC 768, RFC 8200 8.1), so that nobody calls it wrong: its addresses stand
- * right before the UDP header, and its other two fields in place of the checksum while it is computed. `length` bytes
- * from `out` on are the header and what follows. */
+/* With the checksum over the pseudo header (RFC 768, RFC 8200 8.1), so that no reader reports it as wrong: its
+ * addresses are right before the UDP header, and its other two fields in place of the checksum while it is computed.
+ * `length` bytes from `out` on are the header and what follows. */
 static void write_udp(uint8_t *out, size_t length, const netblt_address *source, const netblt_address *destination)
 {
     bool is_ipv6 = netblt_address_family(source) == NETBLT_FAMILY_IPV6;
@@ -126,7 +126,7 @@ static size_t build_packet(capture *file, const netblt_passing *passing, const u
     memcpy(file->packet + ip_bytes + udp_bytes, bytes, length);
     if (is_ipv6)
         write_ipv6(file->packet, protocol, udp_bytes + length, source, destination);
-    else /* Numbers that climb tell in which order packets left, and that none is missing: unknown of what arrived. */
+    else /* Increasing numbers show in which order packets left, and that none is missing: unknown of what arrived. */
         write_ipv4(file->packet, protocol, udp_bytes + length, passing->sent ? file->next_id++ : 0, source,
                    destination);
     if (is_udp)

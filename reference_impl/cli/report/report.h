@@ -17,7 +17,7 @@ enum exit_code {
     EXIT_CODE_LOCAL = 2,         /* usage, files, permissions, ports of this host */
     EXIT_CODE_UNREACHABLE = 3,   /* refused, or no way to the peer, or no answer */
     EXIT_CODE_UNSUPPORTED = 127, /* this program or this kernel cannot do it */
-    EXIT_CODE_INTERRUPTED = 130, /* a signal asked for the end */
+    EXIT_CODE_INTERRUPTED = 130, /* a signal ended it */
 };
 
 /* Before it, everything is reported. */
@@ -28,7 +28,7 @@ void report_error(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* The same for what --quiet leaves out. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* One object in a line on stdout, which becomes nobody's. NULL: memory is short. False with errno when stdout takes no
+/* Prints one object as a line on stdout and releases it. NULL: memory is short. False with errno when stdout takes no
  * more. */
 bool report_object(json_t *object);
 /* What was printed has been written, all of it since stdout had its last clearerr(). False with errno, when that

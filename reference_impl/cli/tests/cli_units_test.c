@@ -277,7 +277,7 @@ static void the_last_full_buffer_ends_the_count(void)
     for (uint32_t i = 0; i < 6; i++)
         for (uint32_t repeat = 0; repeat < 3; repeat++)
             stopwatch_see(&watch, 0xfffffffe + i, 1000000 + i * 10000 + repeat); /* numbers wrap */
-    stopwatch_see(&watch, 0xffffffff, 5000000);                                  /* repaired late */
+    stopwatch_see(&watch, 0xffffffff, 5000000);                                  /* retransmitted late */
     CHECK((uint64_t)(stopwatch_steady_bps(&watch, 5001, 1000) + 0.5) == 800000);
 }
 

@@ -223,6 +223,22 @@ static int find_peer(station *net, netblt_failure *failure)
     return netblt_route_lookup(&net->peer, &net->given->bind_address, &net->route, failure);
 }
 
+/* The address that all packets of an active end go to. */
+static netblt_address peer_address(const station *net)
+{
+    uint16_t udp_port = net->given->encap == NETBLT_ENCAP_UDP ? (uint16_t)net->given->udp_port.value : 0;
+    return netblt_address_with_port(&net->peer, udp_port);
+}
+
+static int bind_to_peer(station *net, netblt_failure *failure)
+{
+    netblt_address peer = peer_address(net);
+    if (netblt_link_bind(net->link, &net->route.source, 0, failure) != 0)
+        return -1;
+    netblt_link_connect(net->link, &peer);
+    return 0;
+}
+
 static int make_endpoint(station *net, netblt_failure *failure)
 {
     const options *given = net->given;
@@ -250,8 +266,7 @@ static int make_endpoint(station *net, netblt_failure *failure)
 
 static int open_endpoint(station *net, netblt_failure *failure)
 {
-    if (open_records(net, failure) != 0 ||
-        (!net->given->passive && netblt_link_bind(net->link, &net->route.source, 0, failure) != 0) ||
+    if (open_records(net, failure) != 0 || (!net->given->passive && bind_to_peer(net, failure) != 0) ||
         make_endpoint(net, failure) != 0)
         return -1;
     net->driver = netblt_driver_new(net->loop, net->link, net->endpoint, take_network_error, net, failure);
@@ -307,10 +322,9 @@ netblt_options station_connection_options(const station *net, bool any_order)
 int station_connect(station *net, netblt_open_args *args, netblt_connection **connection)
 {
     const options *given = net->given;
-    uint16_t udp_port = given->encap == NETBLT_ENCAP_UDP ? (uint16_t)given->udp_port.value : 0;
     netblt_path path = {
         .local = netblt_link_local(net->link, &net->route.source),
-        .foreign = netblt_address_with_port(&net->peer, udp_port),
+        .foreign = peer_address(net),
     };
     netblt_failure *failure = net->plan.failure;
     int error;

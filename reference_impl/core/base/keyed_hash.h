@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* SipHash-2-4: a keyed hash whose values nobody can foresee who does not know the key. */
+/* SipHash-2-4: a keyed hash whose values cannot be predicted without the key. */
 #ifndef NETBLT_CORE_KEYED_HASH_H
 #define NETBLT_CORE_KEYED_HASH_H
 

@@ -39,11 +39,11 @@ static inline bool nb_list_is_empty(const struct nb_list *list)
 
 /* Makes typed functions NAME_... for lists of `type` that are linked by its member `member`, a struct nb_link:
  *   NAME_first(list), NAME_last(list)  an item, or NULL
- *   NAME_next(item)                    the one behind, or NULL; an item may be removed once the next one is known
+ *   NAME_next(item)                    the one after it, or NULL; an item may be removed once the next one is known
  *   NAME_append(list, item)            the item must be in no list by this link
  *   NAME_remove(item)                  does nothing when the item is in no list
  *   NAME_take(list)                    removes the first item and returns it, or NULL */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses there */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type cannot be in parentheses there */
 #define NB_LIST_OF(name, type, member)                                                                                 \
     __attribute__((unused)) static inline type *name##_item(const struct nb_link *link)                                \
     {                                                                                                                  \

@@ -208,7 +208,7 @@ void nb_close_want_quit(netblt_connection *connection, const char *reason, netbl
 {
     memcpy(connection->reason, reason, strlen(reason) + 1);
     if (connection->state == NETBLT_STATE_OPENING) {
-        /* The peer may have accepted already: one QUIT tells it, and silence will answer its QUITACK. */
+        /* The peer may have accepted already: one QUIT ends it there, and its QUITACK gets no reply. */
         send_last(connection, NB_QUIT, reason);
         nb_set_state(connection, NETBLT_STATE_CLOSED);
         nb_close_finish(connection, NETBLT_LOCAL_QUIT, reason);

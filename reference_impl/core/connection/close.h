@@ -9,7 +9,7 @@
 
 #define NB_BEYOND_4G_REASON "longer than 2^32 bytes, where RFC 998 ends a transfer"
 
-/* Tells the client the outcome, once; memory that the core still holds goes back first. */
+/* Reports the outcome to the client, once; memory that the core still holds goes back first. */
 void nb_close_finish(netblt_connection *connection, enum netblt_result result, const char *reason);
 /* Nothing more will happen: the endpoint frees the connection before its call returns. */
 void nb_close_now(netblt_connection *connection);
@@ -18,14 +18,14 @@ void nb_close_now(netblt_connection *connection);
 void nb_close_receiver_done(netblt_connection *connection);
 /* Sender: every buffer got its OK. Dallies (CLOSE-02, CLOSE-04). */
 void nb_close_sender_done(netblt_connection *connection, netblt_time now);
-/* Sender in dally: a CONTROL came again, the dally starts anew (CLOSE-05). */
+/* Sender in dally: a CONTROL was repeated, the dally restarts (CLOSE-05). */
 void nb_close_extend_dally(netblt_connection *connection, netblt_time now);
 /* This end found its peer malfunctioning, or itself: one ABORT, closed (ABORT-01). */
 void nb_close_abort(netblt_connection *connection, const char *reason);
 
 /* Before a connection is accepted: ends one unvalidated connection if there are as many as may be. */
 void nb_close_make_room(netblt_endpoint *endpoint);
-/* The network reports that nobody at `foreign` takes our packets, or those from `local_port` (0 = any): ends
+/* The network reports that no program at `foreign` takes our packets, or those from `local_port` (0 = any): ends
  * unvalidated connections with it, without a packet. */
 void nb_close_unreachable(netblt_endpoint *endpoint, const netblt_address *foreign, uint16_t local_port);
 

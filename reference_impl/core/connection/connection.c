@@ -7,7 +7,7 @@ struct nb_emitter nb_connection_emitter(const netblt_connection *connection)
     return (struct nb_emitter){connection->version, connection->local_port, connection->foreign_port};
 }
 
-/* No pair of burst size and interval says more than 65535 packets a millisecond. */
+/* No pair of burst size and interval means more than 65535 packets a millisecond. */
 #define RATE_UNLIMITED 1e12
 
 double nb_connection_rate_limit(const netblt_connection *connection)

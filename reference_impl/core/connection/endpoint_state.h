@@ -19,7 +19,7 @@ struct nb_unvalidated_connections {
 };
 
 /* One host. Every public function runs between enter() and leave() of endpoint.c; the outermost leave() steps
- * all connections that were marked, schedules them anew, and only then frees those that have closed. So no pointer to
+ * all connections that were marked, schedules them again, and only then frees those that have closed. So no pointer to
  * a connection dies while code that uses it is on the stack, whatever the client's callbacks call. */
 struct netblt_endpoint {
     netblt_allocator allocator;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* In half a second a path carries what a live peer has to say, and a person who aborted does not wait for it. Three
+/* In half a second a path carries what a live peer has to send, and a person who aborted does not wait for it. Three
  * round trips and two burst intervals where these are longer. */
 #define WAIT_MIN_US UINT64_C(500000)
 #define WAIT_MAX_US UINT64_C(5000000)
@@ -37,7 +37,7 @@ static netblt_time wait_us(const netblt_connection *connection)
     return wait < WAIT_MAX_US ? wait : WAIT_MAX_US;
 }
 
-/* A second one neither prolongs the wait nor silences this end anew. */
+/* A second one neither prolongs the wait nor silences this end again. */
 static enum nb_end_belief begin_wait(netblt_connection *connection, enum nb_type type, const char *reason,
                                      netblt_time now)
 {

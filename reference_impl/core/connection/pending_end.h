@@ -5,10 +5,10 @@
 
 #include "connection/connection.h"
 
-/* RFC 998 lets anybody end a connection who guesses its two port numbers: none of these packets carries an ID. With a
- * secret (netblt_config.secret) this end believes such a packet at once when it holds the proof of guard.h, ignores it
- * without when the peer is known to send the proof, and otherwise waits a moment in silence, as RFC 5961 does for RST:
- * a peer that goes on transferring has not sent it. */
+/* With RFC 998 any host can end a connection whose two port numbers it guesses: none of these packets carries an ID.
+ * With a secret (netblt_config.secret) this end believes such a packet at once when it holds the proof of guard.h,
+ * ignores it without when the peer is known to send the proof, and otherwise waits a moment in silence, as RFC 5961
+ * does for RST: a peer that goes on transferring has not sent it. */
 
 enum nb_end_belief {
     NB_END_BELIEVED, /* end the connection now */

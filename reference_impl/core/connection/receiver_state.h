@@ -45,7 +45,7 @@ struct nb_receiver {
     netblt_time control_at; /* expiry; NETBLT_TIME_NEVER when no message is un-acked */
     struct nb_rate_control rate;
     struct nb_burst offered; /* in the newest OK */
-    struct nb_burst burst;   /* what the sender uses: negotiated, or as its newest NULL-ACK says */
+    struct nb_burst burst;   /* what the sender uses: negotiated, or as its newest NULL-ACK states */
     struct nb_spacing spacing;
 
     uint32_t first_number; /* buffer number of index 0 (AMB-09) */

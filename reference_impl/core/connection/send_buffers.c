@@ -69,7 +69,7 @@ void nb_sender_release_all(netblt_connection *connection)
     }
 }
 
-/* What was passed over already waits for its RESEND: behind its LDATA nothing is sent for the first time (ORDER-03). */
+/* What was passed over already waits for its RESEND: after its LDATA nothing is sent for the first time (ORDER-03). */
 void nb_sender_end_challenges(netblt_connection *connection)
 {
     struct nb_sender *sender = &connection->sender;

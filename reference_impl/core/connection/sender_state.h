@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* A buffer between the client's get_send_buffer and its OK: SENDING, in RFC 998 5.2.2. Packets below next_new were sent
- * at least once; a bit in `retransmit` says that a RESEND named the packet and that it was not sent since. */
+ * at least once; a bit in `retransmit` means that a RESEND named the packet and that it was not sent since. */
 struct nb_send_buffer {
     const uint8_t *data;
     uint32_t length;
@@ -39,7 +39,7 @@ struct nb_sender {
     uint16_t packet_size;
     uint32_t buffer_size;
 
-    struct nb_go_queue gos; /* numbers for the buffers that the client is asked for next */
+    struct nb_go_queue gos; /* numbers for the buffers that the client has to supply next */
     struct nb_ring buffers; /* of struct nb_send_buffer, indices first .. */
     uint64_t first;
     uint64_t work_from; /* no buffer below has anything to send */

@@ -11,7 +11,7 @@
  * own: so many times its own is the death timer that we declare to it. A peer that our packets do not reach is dead
  * long before. */
 #define DEATH_TIMER_FACTOR_MAX 30
-/* Buffers up to so many bytes, in packets, are sent whole: the budget bears a small transfer, which is over before a
+/* Buffers up to so many bytes, in packets, are sent whole: the budget allows a small transfer, which is over before a
  * RESEND could come. */
 #define WHOLE_BYTES_MAX (32 * 1024)
 /* An attacker who cannot see our packets must guess at least 16 bits. */

@@ -6,7 +6,7 @@
 
 #include "connection/connection.h"
 
-/* RFC 998 cannot tell who sent an OPEN: its source address may be forged, and then everything that we send goes to a
+/* RFC 998 cannot show who sent an OPEN: its source address may be forged, and then everything that we send goes to a
  * victim. A peer is validated when it has named something that it can only know from our packets (guard.h,
  * resend_challenge.h):
  *   - we receive: DATA carries the number of our buffer, which is random;

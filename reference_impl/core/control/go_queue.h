@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The data sender's queue of GO messages (RFC 998 5.2.1): which buffer numbers the peer has asked for and the client
+/* The data sender's queue of GO messages (RFC 998 5.2.1): which buffer numbers the peer has requested and the client
  * has not filled yet.
  *
  * RFC 998 8 lets buffer numbers only increase; it does not fix the step (AMB-09, AMB-47). The queue keeps them in

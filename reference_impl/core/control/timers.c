@@ -45,7 +45,7 @@ const netblt_profile netblt_profile_mit1987 = {
     .measured_pace_decides = true,
 };
 
-/* An unpublished timer (0 in every OK) tells nothing: AMB-53's default. */
+/* An unpublished timer (0 in every OK) gives no value: AMB-53's default. */
 #define DALLY_WHEN_UNPUBLISHED_US (2 * SECOND_US)
 /* Mild back-off, AMB-44: three halves, up to a quarter of the death timer. By Karn's rule a backed-off value stays
  * until a round trip can be measured again, which on a very lossy path may take long: so the timer exceeds neither 4

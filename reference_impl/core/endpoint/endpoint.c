@@ -290,7 +290,7 @@ static int input_one(netblt_endpoint *endpoint, const netblt_path *path, const u
         nb_mark(connection);
     } else if (packet.type == NB_OPEN) {
         nb_open_on_request(endpoint, path, &packet, now);
-    } else { /* for nobody: silence (DEMUX-03, AMB-55) */
+    } else { /* for no connection: silence (DEMUX-03, AMB-55) */
         nb_observe_dropped(endpoint, NULL, "it belongs to no connection");
     }
     return 0;
@@ -354,7 +354,7 @@ static size_t output_of_connections(netblt_endpoint *endpoint, uint8_t *packets,
         size_t bytes = 0;
         if (connection != NULL) {
             bytes = nb_connection_output(connection, packets, capacity, output, now);
-            nb_mark(connection); /* scheduled anew, behind all others that are ready */
+            nb_mark(connection); /* scheduled again, after all others that are ready */
             if (bytes == 0 && output->needed != 0 && (needed == 0 || output->needed < needed))
                 needed = output->needed;
         }

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* M says who sends: 1 = the active end (AMB-08). */
+/* M states which end sends: 1 = the active end (AMB-08). */
 static bool mode_is_write(const netblt_connection *connection)
 {
     return (connection->role == NETBLT_SENDER) == connection->active;
@@ -68,7 +68,7 @@ bool nb_too_long(uint64_t transfer_size, const netblt_options *options)
 
 /* ---- active end ------------------------------------------------------------------------------------------------ */
 
-/* OPEN-03: after as many attempts as the profile says, or when the time is up that the client has set. */
+/* OPEN-03: after as many attempts as the profile states, or when the time is up that the client has set. */
 static bool give_up_opening(const netblt_connection *connection, netblt_time now)
 {
     netblt_time patience = connection->options.open_timeout_us;
@@ -171,7 +171,7 @@ static void become_open(netblt_connection *connection, netblt_time first_round_t
         connection->client->opened(connection->context, connection);
 }
 
-/* NEG-06: what RESPONSE says governs, beside this end's own words. */
+/* NEG-06: the values of RESPONSE govern, beside this end's own values. */
 static void adopt_response(netblt_connection *connection, const struct nb_open_fields *response)
 {
     netblt_params *agreed = &connection->agreed;
@@ -225,7 +225,7 @@ void nb_open_on_response(netblt_connection *connection, const struct nb_packet *
     }
     nb_pending_end_settle(connection);
     adopt_response(connection, response);
-    /* Karn: the answer to a repeated OPEN does not tell which copy it answers; the first is the likeliest. */
+    /* Karn: the answer to a repeated OPEN does not show which copy it answers; the first is the likeliest. */
     netblt_time sent_at = connection->open_attempts == 1 ? connection->open_sent_at : connection->open_first_at;
     become_open(connection, now - sent_at, now);
 }
@@ -336,7 +336,7 @@ static void refuse(netblt_endpoint *endpoint, const netblt_path *path, const str
 static void prepare_limits(const netblt_params *proposed, netblt_params *limits)
 {
     nb_params_restrict(proposed, proposed, limits);
-    if (limits->death_timer_s == 0) { /* the peer may say "never" (AMB-50), this end has to die some time */
+    if (limits->death_timer_s == 0) { /* the peer may choose "never" (AMB-50), this end has to die some time */
         netblt_params defaults;
         netblt_params_default(&defaults);
         limits->death_timer_s = defaults.death_timer_s;

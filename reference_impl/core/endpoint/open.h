@@ -30,7 +30,7 @@ void nb_open_on_refused(netblt_connection *connection, const struct nb_packet *p
 void nb_open_believe_refusal(netblt_connection *connection);
 /* Whether this is an OPEN for another connection on the port pair of one that only dallies. The peer may close and open
  * again as soon as it has its last acknowledgement (RFC 998 5.3.1), and the DONE or QUITACK in between may be lost:
- * such an OPEN says the same as DONE. A late copy of the OPEN of an earlier connection does not count; nor does any in
+ * such an OPEN means the same as DONE. A late copy of the OPEN of an earlier connection does not count; nor does any in
  * a guarded connection, whose peer chooses its ports at random: there it is forged. */
 bool nb_open_replaces(const netblt_connection *connection, const struct nb_packet *packet, netblt_time now);
 /* An OPEN for a port pair without a connection: asks the listener, answers RESPONSE or REFUSED. */

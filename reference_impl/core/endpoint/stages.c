@@ -136,7 +136,7 @@ void nb_connection_timeout(netblt_connection *connection, netblt_time now)
     nb_observe_timer(connection, NETBLT_EVENT_TIMER_EXPIRED, NETBLT_TIMER_KEEPALIVE, NB_NO_BUFFER, NETBLT_TIME_NEVER);
 }
 
-/* Tells the observer that KEEPALIVE's timer runs, or that it does not. */
+/* Reports to the observer that KEEPALIVE's timer runs, or that it does not. */
 static void report_keepalive(netblt_connection *connection)
 {
     netblt_time at = connection->state == NETBLT_STATE_CLOSED ? NETBLT_TIME_NEVER : keepalive_at(connection);
@@ -198,7 +198,7 @@ bool nb_connection_has_output(const netblt_connection *connection, netblt_time n
            nb_connection_transfers(connection) && nb_sender_next_data(connection, now) <= now;
 }
 
-/* The packet behind one flag of enum nb_owed. All but CONTROL, whose largest size is known before, fit
+/* The packet of one flag of enum nb_owed. All but CONTROL, whose largest size is known before, fit
  * NB_OPEN_MAX_BYTES. */
 static size_t write_owed(netblt_connection *connection, unsigned owed, uint8_t *packet, size_t capacity,
                          netblt_time now)

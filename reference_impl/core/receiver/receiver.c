@@ -54,7 +54,7 @@ static void learn_first_round_trip(netblt_connection *connection, netblt_time us
     }
 }
 
-/* AMB-09: any number will do, and one that nobody can foresee keeps forged packets out (guard.h). */
+/* AMB-09: any number will do, and one that cannot be predicted keeps forged packets out (guard.h). */
 static uint32_t first_buffer(const netblt_connection *connection)
 {
     const netblt_endpoint *endpoint = connection->endpoint;
@@ -119,7 +119,7 @@ static bool next_is_within_range(const netblt_connection *connection)
     return connection->options.beyond_4g || index * receiver->buffer_size <= NETBLT_TRANSFER_MAX_BYTES;
 }
 
-/* An unvalidated peer gets one GO, and a few when it has acknowledged that: anybody can forge the acknowledgement, but
+/* An unvalidated peer gets one GO, and a few when it has acknowledged that: any host can forge the acknowledgement, but
  * a sender may wait for the GOs of several buffers before it sends. */
 #define UNVALIDATED_BUFFERS_MAX 4
 
@@ -131,7 +131,7 @@ static bool within_unvalidated(const netblt_connection *connection)
 }
 
 /* Each outstanding buffer, this one included, may add a RESEND and an OK before anything is acknowledged.
- * DATA-10: none after L; DATA-12: at most N outstanding; a wanted QUIT asks for nothing new. */
+ * DATA-10: none after L; DATA-12: at most N outstanding; a wanted QUIT requests nothing new. */
 static bool may_go(const netblt_connection *connection)
 {
     const struct nb_receiver *receiver = &connection->receiver;

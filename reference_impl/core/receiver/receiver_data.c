@@ -107,7 +107,7 @@ static void measure_spacing(struct nb_receiver *receiver, struct nb_receive_buff
     buffer->latest_at = now;
 }
 
-/* What automatic rate control makes of a packet, wanted or not: where it stands in the order in which the sender first
+/* What automatic rate control makes of a packet, wanted or not: where it is in the order in which the sender first
  * sends all packets. */
 static void measure_arrival(netblt_connection *connection, const struct nb_data_fields *data, netblt_time now)
 {
@@ -129,7 +129,7 @@ static void measure_arrival(netblt_connection *connection, const struct nb_data_
     receiver->burst = nb_rate_control_in_force(&receiver->rate);
 }
 
-/* Checks the data and puts them to `place`, if there is one: memory that nobody reads before the packet counts as
+/* Checks the data and puts them to `place`, if there is one: memory that is not read before the packet counts as
  * received. Where both are wanted they are one pass, as they cost more than all the rest. False when the data checksum
  * is wrong: what lies at `place` then is of no meaning. */
 static bool take_data(const netblt_connection *connection, const struct nb_packet *packet,

@@ -47,7 +47,7 @@ void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time 
         bool passed = k < i && buffer->received > 0;
         netblt_time expected = passed ? 0 : nb_transfer_time(packets, receiver->burst, &receiver->spacing);
         netblt_time at = now + nb_data_timer_tight(nb_profile_of(connection), expected);
-        /* Only ever tighter: were it armed anew by every buffer that begins, it would never expire. */
+        /* Only ever tighter: were it armed again by every buffer that begins, it would never expire. */
         if (k == i || at < buffer->timer_at)
             arm(connection, k, at);
     }
@@ -61,7 +61,8 @@ void nb_receiver_arm_at_ldata(netblt_connection *connection, size_t i, netblt_ti
         arm(connection, i, at);
 }
 
-/* Repairs of buffer i will precede what was expected of the buffers above it, whose timers must allow for them. */
+/* Retransmissions of buffer i will precede what was expected of the buffers above it, whose timers must allow for them.
+ */
 static void postpone_above(netblt_connection *connection, size_t i)
 {
     struct nb_receiver *receiver = &connection->receiver;
@@ -108,7 +109,7 @@ static uint16_t list_missing(const struct nb_receiver *receiver, const struct nb
     return count;
 }
 
-/* Asks for what is missing from number `from` on. What does not fit one message is asked for when that is acknowledged
+/* Requests what is missing from number `from` on. What does not fit one message is requested when that is acknowledged
  * (AMB-33), so there is one open request per buffer (RESEND-06). */
 static void request(netblt_connection *connection, size_t i, uint32_t from)
 {

@@ -20,8 +20,8 @@ _Static_assert(sizeof TOKEN_PREFIX - 1 + FEATURE_DIGITS + TOKEN_DIGITS == NB_GUA
                "length of the token's text");
 _Static_assert(sizeof TOKEN_PREFIX - 1 + PROOF_DIGITS == NB_GUARD_PROOF_CHARS, "length of the proof's text");
 
-/* Both ends must compute the same mark, proof and buffer number: a key that everybody knows, one for each purpose, so
- * that what is seen of one says nothing about another. */
+/* Both ends must compute the same mark, proof and buffer number: a public key, one for each purpose, so
+ * that what is seen of one reveals nothing about another. */
 static const struct nb_hash_key mark_key = {{UINT64_C(0x6E6574626C742D6D), UINT64_C(0x61726B2076310000)}};
 static const struct nb_hash_key proof_key = {{UINT64_C(0x6E6574626C742D70), UINT64_C(0x726F6F6620763100)}};
 static const struct nb_hash_key null_ack_key = {{UINT64_C(0x6E6574626C742D61), UINT64_C(0x636B206775763100)}};

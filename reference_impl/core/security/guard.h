@@ -28,7 +28,7 @@ struct nb_secret {
 
 struct nb_secret nb_secret_read(const uint8_t secret[NETBLT_SECRET_BYTES]);
 
-/* The number of the first buffer that a receiver asks for where there is no token: not foreseeable by anybody who does
+/* The number of the first buffer that a receiver requests where there is no token: not predictable for a host that does
  * not know the secret. */
 uint32_t nb_guard_first_buffer(const struct nb_secret *secret, const netblt_path *path, uint16_t local_port,
                                uint16_t foreign_port, uint32_t unique_id);
@@ -42,7 +42,7 @@ static inline unsigned nb_guard_features(const netblt_options *options)
 
 /* `unique_id` with the mark in its low 16 bits. */
 uint32_t nb_guard_mark(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned features);
-/* Whether `unique_id` has a mark, and whose features it tells; `features` may be NULL. */
+/* Whether `unique_id` has a mark, and whose features it states; `features` may be NULL. */
 bool nb_guard_is_marked(uint32_t unique_id, uint16_t active_port, uint16_t passive_port, unsigned *features);
 
 /* The token of a connection that a passive end accepts: 60 bits. */

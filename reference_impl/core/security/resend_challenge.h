@@ -41,7 +41,7 @@ bool nb_challenge_omits(const struct nb_resend_challenge *challenge, uint32_t pa
 bool nb_challenge_sent(struct nb_resend_challenge *challenge, uint32_t packet);
 /* A RESEND named `packet`. */
 void nb_challenge_name(struct nb_resend_challenge *challenge, uint32_t packet);
-/* The probability that somebody who saw nothing named what was named: 1 as long as a withheld packet is missing. */
+/* The probability that a host which saw nothing named what was named: 1 as long as a withheld packet is missing. */
 double nb_challenge_chance(const struct nb_resend_challenge *challenge);
 
 #endif

@@ -111,7 +111,7 @@ struct nb_packet {
     };
 };
 
-/* Reads the packet at the front of `size` bytes; bytes behind its Length field are not looked at (AMB-02). On
+/* Reads the packet at the front of `size` bytes; bytes after the packet's Length are not looked at (AMB-02). On
  * NB_FAULT_CHECKSUM every field is filled all the same; on other faults `packet` must not be used. */
 enum nb_fault nb_decode(const uint8_t *bytes, size_t size, struct nb_packet *packet);
 
@@ -126,8 +126,8 @@ struct nb_message {
     const uint8_t *packets; /* RESEND only: count big-endian 16-bit numbers, see nb_message_packet() */
 };
 
-/* Reads the message at *offset of a CONTROL's body and moves *offset behind it. False at the end and on a fault
- * (*fault tells): what follows an unreadable message cannot be read either. */
+/* Reads the message at *offset of a CONTROL's body and moves *offset past it. False at the end and on a fault
+ * (*fault states which): what follows an unreadable message cannot be read either. */
 bool nb_next_message(const uint8_t *body, size_t length, size_t *offset, struct nb_message *message,
                      enum nb_fault *fault);
 uint16_t nb_message_packet(const struct nb_message *message, uint16_t i);

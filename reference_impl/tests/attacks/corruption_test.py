@@ -96,7 +96,7 @@ class Relay:
         client: tuple[str, int] | None = None
         while not self.stopping.is_set():
             for one in select.select([self.front, self.back], [], [], 0.05)[0]:
-                with contextlib.suppress(ConnectionError):  # an end that has gone
+                with contextlib.suppress(ConnectionError):  # an end that has exited
                     if one is self.front:
                         packet, client = self.front.recvfrom(65536)
                         self.back.send(self._pass(packet))
@@ -144,7 +144,7 @@ def corrupt(ground: Field, server: Listener, upload: bool, name: str) -> list[st
         problems.append(f"{relay.altered} packets were altered, not 1")
     if status == field.TOO_LONG or not results:
         problems.append("an end did not end in time")
-    # To notice and to repair is as good as to notice and to fail.
+    # To detect and recover is as good as to detect and fail.
     if status == 0 and not equal:
         problems.append("the client reports success")
     if "done" in results and not equal:

@@ -21,7 +21,7 @@ from typing import Any
 
 import lab
 
-SERVER = "10.31.1.1"  # reached by everybody under this address
+SERVER = "10.31.1.1"  # all hosts reach it under this address
 CLIENT = "10.31.1.2"
 CLIENTS = [f"10.31.1.{number}" for number in range(2, 34)]  # all of them on the client's host
 FORGED = "100.64.0.0/10"  # the prefix of forged addresses; routed to the victim

@@ -35,7 +35,7 @@ enum {
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* Where one step stands: which conversation sends it next. */
+/* The state of one step: which conversation sends it next. */
 struct lane {
     struct forge_step step;
     uint64_t next;

@@ -340,7 +340,7 @@ static struct conversation conversation_of(const struct forge_plan *plan, uint64
     };
 }
 
-/* ICMP as the target's peer would send it, had it got a packet of the target and nobody to give it to. */
+/* ICMP as the target's peer would send it, had it got a packet of the target and no program to give it to. */
 static size_t write_unreachable(const struct forge_plan *plan, const struct conversation *with, uint8_t code,
                                 uint8_t *out)
 {

@@ -34,7 +34,7 @@ AIMED_KINDS = 3
 SAMPLE_S = 1.0
 RSS_GROWTH_MAX = 0.10  # from the middle third to the last one
 RSS_NOISE_KIB = 4096  # less than this is no growth
-DEATH_TIMERS_S = 90  # until what forged packets hold is gone
+DEATH_TIMERS_S = 90  # until what forged packets hold is released
 LOOK_S = 0.02
 EPHEMERAL = "random:32768-60999"  # what the kernel gives to a client
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the I/O layer does when the kernel fails a call or memory is short. Calls of our own in front of the C library's
- * fail where a test says so, and stand in for sockets that need privileges. */
+ * fail where a test requires it, and replace sockets that need privileges. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <string.h>

@@ -127,7 +127,7 @@ def opens_for_nobody_are_refused_and_those_for_another_process_are_left_to_it(ho
     for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         owner, other = Passive(host, folder, 7), Passive(host, folder, 8)
         kinds = [answer[3] for answer in answers_to(host, family, address, open_packet(5000, 9), 0.5, wanted=1)]
-        assert set(kinds) == {REFUSED}, kinds  # by both or one of them, as nobody owns port 9
+        assert set(kinds) == {REFUSED}, kinds  # by both or one of them, as no process owns port 9
         os.kill(owner.process.pid, signal.SIGSTOP)
         answers = answers_to(host, family, address, open_packet(5001, 7), 0.5)
         assert answers == [], "another process answered for port 7"
@@ -161,7 +161,7 @@ def a_process_is_not_woken_for_the_ports_of_others(host: lab.Host, folder: str) 
         assert queued_bytes(owner.process, table) > 0
         assert queued_bytes(other.process, table) == 0
         answers_to(host, family, address, open_packet(5000, 7), 0.05)
-        assert queued_bytes(other.process, table) > 0  # an OPEN might be nobody's
+        assert queued_bytes(other.process, table) > 0  # an OPEN might be for no process
         owner.end()
         other.end()
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs over UDP: in one segmented send where kernel and path can, packet by packet for good where they cannot. What a
- * kernel or a path answers is simulated by calls of our own in front of the C library's. */
+/* Runs over UDP: in one segmented send where kernel and path can, packet by packet permanently where they cannot. What
+ * a kernel or a path answers is simulated by calls of our own in front of the C library's. */
 #include <errno.h>
 #include <netinet/udp.h>
 #include <poll.h>
@@ -26,9 +26,20 @@ static struct {
     size_t fitting_bytes;     /* ... if its segments are larger than this */
     int plain_error;          /* what other sends fail with */
     bool knows_no_options;    /* UDP_SEGMENT and UDP_GRO */
+    int segment_option;       /* UDP_SEGMENT as set last on any socket */
     unsigned segmented_sends; /* attempts */
     unsigned plain_sends;     /* attempts */
 } kernel;
+
+static bool may_segment(int segment_bytes)
+{
+    CHECK(segment_bytes != 0);
+    kernel.segmented_sends++;
+    if (kernel.segmented_error == 0 || (size_t)segment_bytes <= kernel.fitting_bytes)
+        return true;
+    errno = kernel.segmented_error;
+    return false;
+}
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
@@ -37,17 +48,17 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
          item = CMSG_NXTHDR((struct msghdr *)message, item))
         if (item->cmsg_level == IPPROTO_UDP && item->cmsg_type == UDP_SEGMENT)
             memcpy(&segment, CMSG_DATA(item), sizeof segment);
-    CHECK(segment != 0);
-    kernel.segmented_sends++;
-    if (kernel.segmented_error != 0 && segment > kernel.fitting_bytes) {
-        errno = kernel.segmented_error;
-        return -1;
-    }
-    return syscall(SYS_sendmsg, fd, message, flags);
+    return may_segment(segment) ? syscall(SYS_sendmsg, fd, message, flags) : -1;
+}
+
+ssize_t send(int fd, const void *bytes, size_t length, int flags)
+{
+    return may_segment(kernel.segment_option) ? syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0) : -1;
 }
 
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
+    CHECK(kernel.segment_option == 0); /* or the kernel would cut these too */
     kernel.plain_sends++;
     if (kernel.plain_error != 0) {
         errno = kernel.plain_error;
@@ -62,6 +73,8 @@ int setsockopt(int fd, int level, int option, const void *value, socklen_t lengt
         errno = ENOPROTOOPT;
         return -1;
     }
+    if (level == IPPROTO_UDP && option == UDP_SEGMENT)
+        memcpy(&kernel.segment_option, value, sizeof kernel.segment_option);
     return (int)syscall(SYS_setsockopt, fd, level, option, value, length);
 }
 
@@ -76,6 +89,7 @@ static uint8_t staging[PACKETS * PACKET_BYTES];
 static uint8_t arrived[PACKETS * PACKET_BYTES];
 static netblt_link *from;
 static netblt_link *to;
+static bool connected; /* `from` to `to` */
 static netblt_output run;
 static unsigned lost;
 
@@ -96,6 +110,8 @@ static void begin(void)
         .segment_bytes = PACKET_BYTES, .count = PACKETS, .length = (PACKETS - 1) * PACKET_BYTES + LAST_BYTES};
     from = open_bound(&run.path.local);
     to = open_bound(&run.path.foreign);
+    if (connected)
+        netblt_link_connect(from, &run.path.foreign);
     for (size_t i = 0; i < sizeof staging; i++)
         staging[i] = (uint8_t)(i * 31 + i / PACKET_BYTES);
     lost = 0;
@@ -120,7 +136,7 @@ static enum netblt_sent send_run(size_t *next)
     return netblt_link_send(from, &run, staging, next, count_lost, NULL);
 }
 
-/* Everything that arrives, put together again in order; answers how many packets it was. */
+/* Everything that arrives, put together again in order; returns how many packets it was. */
 static unsigned receive_all(size_t *length)
 {
     netblt_arrival arrivals[NETBLT_LINK_BATCH];
@@ -227,7 +243,7 @@ static void a_full_socket_keeps_the_rest_for_later(void)
     CHECK_EQUAL(next, 0);
     kernel.segmented_error = 0;
     expect_the_run_arrives();
-    CHECK_EQUAL(kernel.plain_sends, 0); /* neither says anything against segmentation */
+    CHECK_EQUAL(kernel.plain_sends, 0); /* neither is a reason against segmentation */
     end();
 }
 
@@ -253,7 +269,35 @@ static void a_run_of_one_packet_is_just_sent(void)
     end();
 }
 
-int main(void)
+static void what_follows_a_run_is_not_cut(void)
+{
+    begin();
+    run.segment_bytes = LAST_BYTES;
+    run.length = PACKETS * run.segment_bytes;
+    expect_the_run_arrives();
+    run.segment_bytes = PACKET_BYTES;
+    run.length = PACKET_BYTES;
+    run.count = 1;
+    expect_the_run_arrives();
+    CHECK_EQUAL(kernel.segmented_sends, 1);
+    CHECK_EQUAL(kernel.plain_sends, 1);
+    end();
+}
+
+static void a_connected_link_still_reaches_others(void)
+{
+    netblt_address another;
+    netblt_link *stranger;
+    begin();
+    stranger = open_bound(&another);
+    netblt_link_connect(from, &another);
+    expect_the_run_arrives();
+    CHECK_EQUAL(kernel.segmented_sends, 1);
+    netblt_link_close(stranger);
+    end();
+}
+
+static void run_all(void)
 {
     RUN(a_run_leaves_in_one_segmented_send);
     RUN(a_device_that_cannot_segment_is_not_asked_again);
@@ -263,5 +307,14 @@ int main(void)
     RUN(a_full_socket_keeps_the_rest_for_later);
     RUN(packets_that_cannot_leave_are_reported_one_by_one);
     RUN(a_run_of_one_packet_is_just_sent);
+    RUN(what_follows_a_run_is_not_cut);
+    RUN(a_connected_link_still_reaches_others);
+}
+
+int main(void)
+{
+    run_all();
+    connected = true;
+    run_all();
     return 0;
 }

@@ -262,7 +262,7 @@ def expect_failure(run: Run, words: str, state: str) -> None:
     assert run.sender_status == FAILED, where
     assert "cannot store" in run.sender_words, where
     assert words in run.sender_words, where
-    assert str(run.folder) not in run.sender_words, where  # what the peer learns says nothing of this host
+    assert str(run.folder) not in run.sender_words, where  # what the peer learns reveals nothing of this host
     assert words in run.receiver_words, where
     assert run.mode.listens or run.receiver_status == FAILED, where
     assert run.state() == state, f"{where}: the target is {run.state()}"
@@ -284,7 +284,7 @@ def every_call_of_the_end_that_fails_is_a_failure_at_the_sender() -> None:
             for mode in MODES
             for injection, words in (*FAILURES, *FAILURES_OF_NAMES[mode.words])
         ]
-        # The name is there, but nobody knows whether it will be after a crash.
+        # The name is there, but whether it will be after a crash is not known.
         runs += [pool.submit(fail, host, mode, "fsync:error=EIO:when=2", "Input/output error", "new") for mode in MODES]
         for run in runs:
             run.result()

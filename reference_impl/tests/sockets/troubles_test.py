@@ -60,7 +60,7 @@ ALL_WAYS: Ways = (*IPV4_WAYS, ("ip", "fd30::2"), ("udp", "fd30::2"))
 
 
 def a_link_that_is_down_for_a_while_delays_the_transfer(folder: str) -> None:
-    for encap, address in IPV4_WAYS:  # an interface that goes down loses its IPv6 addresses for good
+    for encap, address in IPV4_WAYS:  # an interface that goes down loses its IPv6 addresses permanently
         left, right = lab.joined_hosts()
         transfer = Transfer(folder, left, right, encap, address)
         left.run("ip", "link", "set", "eth", "down")
@@ -109,7 +109,7 @@ def a_host_that_does_not_take_netblt_is_named_at_once(folder: str) -> None:
     source = Path(folder, "source")
     source.write_bytes(b"nobody wants this")
     for encap, address in ALL_WAYS:
-        # Without what ICMP says it would wait for longer than we do.
+        # Without ICMP it would wait for longer than we do.
         sender = left.start(NETBLT, "send", source, address, "--encap", encap, "--open-timeout", "90")
         _, said = sender.communicate(timeout=lab.PATIENCE_S)
         assert sender.returncode == UNREACHABLE, (encap, address, said)

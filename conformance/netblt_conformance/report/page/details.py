@@ -48,7 +48,7 @@ def again(result: Result, base: Sequence[str]) -> str:
 
 def sentence(result: Result, rule: Requirement | None, excuses: Sequence[str] = ()) -> str:
     """Who, which rule, which frame, why, and which excuses were excluded."""
-    # What was expected is shown beside it; "nothing came" alone does not say what did not come.
+    # What was expected is shown beside it; "nothing came" alone does not state what did not come.
     absent = result.cause is Cause.ABSENCE
     why = wording.reason(result) if absent else wording.with_notes(result.seen, result.notes)
     if not result.requirement:
@@ -153,7 +153,7 @@ def of_results(
             more = beside.text(result)
             texts["expected"] = f"{_ended(texts['expected'])} {more}" if more else texts["expected"]
         found[number] = {**(drawn or {}), **texts}
-        if drawn:  # only that says which event decided, and what it excludes
+        if drawn:  # only that states which event decided, and what it excludes
             found[number] |= {key: drawn[key] for key in ("deciding", "deciding_frame", "excuses")}
             excluded = drawn["excuses"] if result.verdict in AGAINST else ()
             found[number]["sentence"] = sentence(result, known.get(result.requirement), excluded)

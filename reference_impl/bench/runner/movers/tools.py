@@ -19,7 +19,7 @@ SSHD = "/usr/sbin/sshd"
 CROC_PORT, CROC_CODE = 9009, "9981-netblt-bench"
 UFTP_PORT = 1044
 NORM_PORT = 6003
-TOLD_SHARE = 0.95  # movers that are told a rate are told so much of the line's
+TOLD_SHARE = 0.95  # movers with an option for a rate get so much of the line's
 READY_S = 0.5  # for programs that show by nothing that they wait
 # All processes of one end in a PID namespace: when its first one ends, so do those that it has started.
 TOGETHER = ["unshare", "--pid", "--fork", "--kill-child=KILL"]
