@@ -10,9 +10,10 @@
 
 #include "io/clock.h"
 
-/* Socket, signals, progress ticks, a pipe at either end: more than enough for one process with one endpoint. */
-#define WATCHES_MAX 16
-#define TIMER_SLOT WATCHES_MAX
+/* Sockets and signals; a server's sources of data make them more. */
+#define WATCHES_FIRST 16u
+#define TIMER_SLOT UINT32_MAX
+#define EVENTS_MAX 64 /* that one wait returns; the others come with the next */
 
 struct watch {
     int fd; /* -1 = free */
@@ -24,7 +25,8 @@ struct netblt_loop {
     int epoll_fd;
     int timer_fd;
     netblt_time armed_for; /* what timer_fd is set to; NEVER = not set */
-    struct watch watches[WATCHES_MAX];
+    struct watch *watches; /* their places are what the kernel knows of them */
+    uint32_t count;
 };
 
 netblt_loop *netblt_loop_new(void)
@@ -34,8 +36,6 @@ netblt_loop *netblt_loop_new(void)
     if (loop == NULL)
         return NULL;
     loop->armed_for = NETBLT_TIME_NEVER;
-    for (unsigned i = 0; i < WATCHES_MAX; i++)
-        loop->watches[i].fd = -1;
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (loop->epoll_fd < 0 || loop->timer_fd < 0 ||
@@ -56,15 +56,35 @@ void netblt_loop_free(netblt_loop *loop)
         close(loop->timer_fd);
     if (loop->epoll_fd >= 0)
         close(loop->epoll_fd);
+    free(loop->watches);
     free(loop);
 }
 
 static struct watch *find_watch(netblt_loop *loop, int fd)
 {
-    for (unsigned i = 0; i < WATCHES_MAX; i++)
+    for (uint32_t i = 0; i < loop->count; i++)
         if (loop->watches[i].fd == fd)
             return &loop->watches[i];
     return NULL;
+}
+
+/* NULL when memory is short. */
+static struct watch *find_free_watch(netblt_loop *loop)
+{
+    struct watch *found = find_watch(loop, -1);
+    uint32_t count = loop->count == 0 ? WATCHES_FIRST : 2 * loop->count;
+    struct watch *more;
+    if (found != NULL)
+        return found;
+    more = realloc(loop->watches, count * sizeof *more);
+    if (more == NULL)
+        return NULL;
+    loop->watches = more;
+    for (uint32_t i = loop->count; i < count; i++)
+        loop->watches[i].fd = -1;
+    found = &loop->watches[loop->count];
+    loop->count = count;
+    return found;
 }
 
 int netblt_loop_watch(netblt_loop *loop, int fd, uint32_t events, netblt_watch_fn *call, void *context)
@@ -73,9 +93,9 @@ int netblt_loop_watch(netblt_loop *loop, int fd, uint32_t events, netblt_watch_f
     int operation = watch != NULL ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     struct epoll_event event = {.events = events};
     if (watch == NULL)
-        watch = find_watch(loop, -1);
+        watch = find_free_watch(loop);
     if (watch == NULL)
-        return -ENOSPC;
+        return -ENOMEM;
     event.data.u32 = (uint32_t)(watch - loop->watches);
     if (epoll_ctl(loop->epoll_fd, operation, fd, &event) != 0)
         return -errno;
@@ -117,21 +137,21 @@ static void clear_timer(netblt_loop *loop)
 
 void netblt_loop_wait(netblt_loop *loop, netblt_time until)
 {
-    struct epoll_event events[WATCHES_MAX + 1];
+    struct epoll_event events[EVENTS_MAX];
     int timeout_ms = -1;
     int count;
     if (until <= netblt_clock_now())
         timeout_ms = 0;
     else
         arm_timer(loop, until);
-    count = epoll_wait(loop->epoll_fd, events, WATCHES_MAX + 1, timeout_ms);
+    count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout_ms);
     for (int i = 0; i < count; i++) { /* -1 with EINTR: nothing is ready, the caller comes again */
         if (events[i].data.u32 == TIMER_SLOT) {
             clear_timer(loop);
         } else {
-            struct watch *watch = &loop->watches[events[i].data.u32];
-            if (watch->fd >= 0) /* an earlier call of this round may have taken it away */
-                watch->call(watch->context, events[i].events);
+            const struct watch watch = loop->watches[events[i].data.u32];
+            if (watch.fd >= 0) /* an earlier call of this round may have taken it away */
+                watch.call(watch.context, events[i].events);
         }
     }
 }

@@ -68,7 +68,7 @@ static void served_free(served *one)
     served_give_place_back(one);
     served_give_name_back(one);
     served_give_memory_back(one);
-    source_close(one->work.from);
+    transfer_close_source(&one->work);
     sink_close(one->work.to);
     buffer_pool_clear(&one->work.early);
     free(one->real_name);

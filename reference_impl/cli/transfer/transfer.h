@@ -85,6 +85,8 @@ extern const netblt_client transfer_client;
 /* Gives the transfer the file that it sends or stores, before the first buffer: at once, or when it is needed. */
 void transfer_set_source(transfer *work, source *from);
 void transfer_set_sink(transfer *work, sink *to);
+/* The core has no buffer of it any more. Also when there is none. */
+void transfer_close_source(transfer *work);
 /* How the core is to treat the transfer's connection. */
 netblt_options transfer_options(const transfer *work);
 /* How its file is to be stored. `replace`: a file of that name gives way. */

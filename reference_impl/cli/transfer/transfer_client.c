@@ -189,9 +189,17 @@ static void source_ready(void *context, uint32_t events)
 static void tend_source(transfer *work)
 {
     if (work->source_waits && !work->finished && source_failure(work->from) == NULL) {
-        work->source_waits = false;
-        netblt_loop_watch(work->net->loop, source_fd(work->from), EPOLLIN, source_ready, work);
+        work->source_waits =
+            netblt_loop_watch(work->net->loop, source_fd(work->from), EPOLLIN, source_ready, work) != 0;
     }
+}
+
+void transfer_close_source(transfer *work)
+{
+    if (work->from != NULL)
+        netblt_loop_unwatch(work->net->loop, source_fd(work->from));
+    source_close(work->from);
+    work->from = NULL;
 }
 
 /* What was written makes room for more. */
