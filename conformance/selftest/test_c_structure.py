@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / "build"
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 DEFINED = "TDBRVWC"  # nm: kinds of symbols that an object gives to others
-UNIT_TEST = "*_test.c"  # lies beside what it tests
+UNIT_TESTS = ("*_test.c", "*/tests/*")  # lie beside what they test
 
 Graph = dict[str, set[str]]
 
@@ -51,7 +51,8 @@ class Floors:
         part, used = self.part_of[here], self.part_of[there]
         if part is used:
             return part.folders.index(here) <= part.folders.index(there)
-        return used.name in part.uses or (fnmatch(file, UNIT_TEST) and used.name == "tests")
+        is_test = any(fnmatch(file, pattern) for pattern in UNIT_TESTS)
+        return used.name in part.uses or (is_test and used.name == "tests")
 
 
 def load() -> Floors:

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The files of one manifest as they are stored: what is known of each, and what is open. For tree_store.c; its parts
- * are tree_load.c (what is there when it begins), tree_content.c (pieces and sums as they come) and tree_finish.c
- * (names). */
+/* The files of one manifest as they are stored: what is known of each, and what is open. */
 #ifndef NETBLT_CLI_TREE_CONTENT_H
 #define NETBLT_CLI_TREE_CONTENT_H
 
@@ -71,45 +69,20 @@ typedef struct tree_content {
     uint32_t last_entry;
 } tree_content;
 
-typedef struct tree_content_args {
-    const manifest *all;
-    tree_place *place; /* tree_place_use() was called */
-    int dir;
-    bool checksum;
-    const atomic_bool *cancelled; /* a long computation ends with ECANCELED */
-} tree_content_args;
-
-/* Looks at what is there, under final names and in the partial directory, and begins a new journal. Everything in *args
- * lives on. Blocks for the disk. NULL with *failure. */
-tree_content *tree_content_new(const tree_content_args *args, netblt_failure *failure);
-/* Names that can be given are not given any more: tree_content_flush() comes before. NULL is allowed. */
+/* Names that can be given are not given any more: tree_pace_flush() comes before. NULL is allowed. */
 void tree_content_free(tree_content *content);
 
 /* What is held now: a new list, or NULL with *failure. */
 held_list *tree_content_held(const tree_content *content, netblt_failure *failure);
 
-/* A piece with the sender's hash, or a file's sum. Each may come more than once. 0, or -1 with *failure. */
-int tree_content_piece(tree_content *content, uint32_t entry, uint64_t piece, const uint8_t *bytes, size_t length,
-                       const uint8_t hash[PIECE_HASH_BYTES], netblt_failure *failure);
-int tree_content_sum(tree_content *content, uint32_t entry, const uint8_t sum[PIECE_HASH_BYTES],
-                     netblt_failure *failure);
-/* After each group of them: writes the journal, and syncs and gives names when it is time. */
-int tree_content_tend(tree_content *content, netblt_failure *failure);
-/* Everything that can get its name gets it. `sync`: it is on disk before. */
-int tree_content_flush(tree_content *content, bool sync, netblt_failure *failure);
 /* Whether all files are complete. */
 bool tree_content_is_complete(const tree_content *content);
 
-/* ---- tree_finish.c */
-/* A file that is CONTENT_CHECKED gets its final name. 0, or -1 with *failure. */
-int tree_finish_file(tree_content *content, uint32_t entry, netblt_failure *failure);
-/* All files are complete: makes everything else and sets all modes and times. 0, or -1 with *failure. */
-int tree_finish_all(tree_content *content, netblt_failure *failure);
-
-/* ---- for its parts */
 void tree_content_key(const manifest_entry *entry, tree_key *key);
 /* Opens the incomplete file of an entry; its length is the final one. A descriptor of the content, or -1 with errno. */
 int tree_content_open_file(tree_content *content, uint32_t entry);
+/* Closes it, if it is open. 0, or an errno value. */
+int tree_content_close_file(tree_content *content, uint32_t entry);
 /* "cannot store PATH: why", with the final path. -1. */
 int tree_content_fail(const tree_content *content, uint32_t entry, const char *why, netblt_failure *failure);
 int64_t tree_content_now_us(void);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end of a tree transfer: final names, directories, links, modes and times. See tree_content.h. */
+/* The end of a tree transfer: see tree_finish.h. */
+#include "cli/tree/tree_finish.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "cli/tree/tree_content.h"
 
 int tree_finish_file(tree_content *content, uint32_t entry, netblt_failure *failure)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of a tree is there when a transfer of it begins: under final names, and in the partial directory. See
- * tree_content.h. */
+/* What of a tree is there when a transfer of it begins: see tree_load.h. */
+#include "cli/tree/tree_load.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,26 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/tree/tree_content.h"
 #include "cli/tree/tree_disk.h"
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
-
-void tree_content_key(const manifest_entry *entry, tree_key *key)
-{
-    uint8_t bytes[BENEATH_PATH_BYTES + 32];
-    uint8_t hash[PIECE_HASH_BYTES];
-    size_t length = strlen(entry->path) + 1;
-    memcpy(bytes, entry->path, length);
-    memcpy(bytes + length, &entry->size, sizeof entry->size);
-    length += sizeof entry->size;
-    memcpy(bytes + length, &entry->mtime_s, sizeof entry->mtime_s);
-    length += sizeof entry->mtime_s;
-    memcpy(bytes + length, &entry->mtime_ns, sizeof entry->mtime_ns);
-    length += sizeof entry->mtime_ns;
-    blake3_of(bytes, length, hash);
-    memcpy(key->bytes, hash, sizeof key->bytes);
-}
 
 /* Files whose pieces may be in the partial directory, by their keys. */
 typedef struct keyed {
@@ -266,7 +250,7 @@ static void count_held(tree_content *content)
     }
 }
 
-tree_content *tree_content_new(const tree_content_args *args, netblt_failure *failure)
+tree_content *tree_load(const tree_load_args *args, netblt_failure *failure)
 {
     tree_content *content = calloc(1, sizeof *content);
     load from = {.content = content, .last_fd = -1};
@@ -303,56 +287,5 @@ tree_content *tree_content_new(const tree_content_args *args, netblt_failure *fa
     }
     netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot store files: the journal of what came: %s", strerror(error));
     tree_content_free(content);
-    return NULL;
-}
-
-void tree_content_free(tree_content *content)
-{
-    if (content == NULL)
-        return;
-    tree_sync_free(content->sync);
-    tree_journal_free(content->journal);
-    for (size_t i = 0; i < CONTENT_OPEN_FILES; i++)
-        if (content->open[i].fd >= 0)
-            close(content->open[i].fd);
-    for (uint32_t i = 0; content->entries != NULL && i < content->all->count; i++)
-        piece_tree_free(content->entries[i].pieces);
-    free(content->entries);
-    free(content->sums);
-    free(content->unnamed);
-    free(content);
-}
-
-/* ---- the held list --------------------------------------------------------------------------------------------- */
-
-static int add_held(held_list *held, const tree_content *content, uint32_t entry)
-{
-    const content_entry *state = &content->entries[entry];
-    held_entry next = {.entry = entry, .kind = HELD_COMPLETE};
-    size_t count = state->pieces == NULL ? 0 : piece_tree_count(state->pieces);
-    if (content->all->entries[entry].size == 0 || (state->stage == CONTENT_WANTED && count == 0))
-        return 0;
-    if (state->stage == CONTENT_COMPARE)
-        next.kind = HELD_COMPARE;
-    else if (state->stage == CONTENT_WANTED) {
-        next.kind = HELD_SUBTREES;
-        next.subtree_count = (uint32_t)count;
-        next.subtrees = (subtree *)piece_tree_list(state->pieces); /* which held_add() copies */
-    }
-    return held_add(held, &next);
-}
-
-held_list *tree_content_held(const tree_content *content, netblt_failure *failure)
-{
-    held_list *held = held_new();
-    int error = held == NULL ? ENOMEM : 0;
-    for (uint32_t i = 0; i < content->all->count && error == 0; i++)
-        error = add_held(held, content, i);
-    if (error == 0)
-        error = held_seal(held);
-    if (error == 0)
-        return held;
-    netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot list what is held: %s", strerror(error));
-    held_free(held);
     return NULL;
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One part of a tree transfer as its bytes come, in any order: header, manifest, content. See tree_store_state.h. */
+/* One part of a tree transfer as its bytes come, in any order: header, manifest, content. See tree_part.h. */
+#include "cli/tree/tree_part.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/tree/tree_store_state.h"
+#include "cli/tree/tree_kept.h"
+#include "cli/tree/tree_pace.h"
+#include "cli/tree/tree_take.h"
 
 /* What is read back at once of what came early. */
 #define REPLAY_BYTES ((size_t)1 << 20)
@@ -22,9 +26,9 @@ void tree_part_clear(tree_store *store)
 static int take_unit(tree_store *store, const pending_unit *unit, netblt_failure *failure)
 {
     if (unit->is_sum)
-        return tree_content_sum(store->content, unit->entry, unit->bytes, failure);
-    return tree_content_piece(store->content, unit->entry, unit->piece, unit->bytes, unit->length,
-                              unit->bytes + unit->length, failure);
+        return tree_take_sum(store->content, unit->entry, unit->bytes, failure);
+    return tree_take_piece(store->content, unit->entry, unit->piece, unit->bytes, unit->length,
+                           unit->bytes + unit->length, failure);
 }
 
 static int fail_in_memory(int error, netblt_failure *failure)
@@ -63,10 +67,10 @@ static int take_content(tree_store *store, uint64_t offset, const uint8_t *bytes
         size_t taken = run.length < length ? run.length : length;
         if (run.kind == LAYOUT_BYTES && run.skip == 0 && length >= (size_t)run.length + PIECE_HASH_BYTES) {
             taken = (size_t)run.length + PIECE_HASH_BYTES;
-            result = tree_content_piece(store->content, run.entry, run.piece, bytes, run.length, bytes + run.length,
-                                        failure);
+            result =
+                tree_take_piece(store->content, run.entry, run.piece, bytes, run.length, bytes + run.length, failure);
         } else if (run.kind == LAYOUT_FILE_SUM && run.length == PIECE_HASH_BYTES && taken == PIECE_HASH_BYTES) {
-            result = tree_content_sum(store->content, run.entry, bytes, failure);
+            result = tree_take_sum(store->content, run.entry, bytes, failure);
         } else {
             result = take_fragment(store, &run, bytes, taken, failure);
         }
@@ -74,7 +78,7 @@ static int take_content(tree_store *store, uint64_t offset, const uint8_t *bytes
         bytes += taken;
         length -= taken;
     }
-    return result == 0 ? tree_content_tend(store->content, failure) : result;
+    return result == 0 ? tree_pace_tend(store->content, failure) : result;
 }
 
 /* ---- the beginning --------------------------------------------------------------------------------------------- */
@@ -97,13 +101,13 @@ static int take_manifest(tree_store *store, const uint8_t *list, netblt_failure 
     if (is_same_manifest(store))
         return 0;
     all = manifest_decode(list, store->header.list_bytes, failure);
-    if (all == NULL || tree_store_open_partial(store, failure) != 0) {
+    if (all == NULL || tree_kept_open(store, failure) != 0) {
         manifest_free(all);
         return -1;
     }
     error = tree_partial_save(store->partial, "manifest", list, (size_t)store->header.list_bytes);
     if (error == 0)
-        return tree_store_use(store, all, failure);
+        return tree_kept_use(store, all, failure);
     manifest_free(all);
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot store the list of files: %s", strerror(error));
 }
@@ -115,8 +119,7 @@ static int find_manifest(tree_store *store, const uint8_t *list, netblt_failure 
     if (store->header.has_manifest)
         return take_manifest(store, list, failure);
     if (!is_same_manifest(store))
-        result =
-            tree_store_use_kept(store, store->header.manifest_id, sizeof store->header.manifest_id, &found, failure);
+        result = tree_kept_find(store, store->header.manifest_id, sizeof store->header.manifest_id, &found, failure);
     if (result == 0 && !found)
         store->state = TREE_CHANGED;
     return result;
@@ -155,7 +158,7 @@ static int find_held(tree_store *store, const held_list **held, netblt_failure *
         *held = store->held;
         return 0;
     }
-    if (tree_store_list_held(store, failure) != 0)
+    if (tree_kept_list_held(store, failure) != 0)
         return -1;
     if (!for_nothing || store->held->count > 0)
         store->state = TREE_RESUMES;
@@ -253,7 +256,7 @@ static int keep_early(tree_store *store, uint64_t offset, const uint8_t *bytes, 
     uint8_t header[TREE_HEADER_BYTES];
     uint64_t prefix;
     int error;
-    if (tree_store_open_partial(store, failure) != 0)
+    if (tree_kept_open(store, failure) != 0)
         return -1;
     error = tree_early_add(&store->early, store->partial, offset, bytes, length);
     prefix = tree_early_prefix(&store->early);

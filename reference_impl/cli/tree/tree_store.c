@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/tree/tree_store_state.h"
+#include "cli/tree/tree_finish.h"
+#include "cli/tree/tree_kept.h"
+#include "cli/tree/tree_pace.h"
+#include "cli/tree/tree_part.h"
 
 /* ---- opening and closing --------------------------------------------------------------------------------------- */
 
@@ -49,14 +52,6 @@ tree_store *tree_store_open(int dir_fd, const char *target, const tree_store_how
     return store;
 }
 
-static void clear_content(tree_store *store)
-{
-    tree_content_free(store->content);
-    store->content = NULL;
-    manifest_free(store->all);
-    store->all = NULL;
-}
-
 static void see_key(void *context, const char *name)
 {
     bool *seen = context;
@@ -80,7 +75,7 @@ void tree_store_close(tree_store *store)
         return;
     tree_part_clear(store);
     held_free(store->held);
-    clear_content(store);
+    tree_kept_clear(store);
     if (store->partial >= 0 && !is_worth_keeping(store))
         (void)tree_partial_remove(store->dir, store->target, store->partial);
     if (store->partial >= 0)
@@ -103,24 +98,6 @@ int tree_store_directory(const tree_store *store)
 }
 
 /* ---- what other threads see ------------------------------------------------------------------------------------ */
-
-static void show(tree_store *store)
-{
-    const tree_content *content = store->content;
-    pthread_mutex_lock(&store->mutex);
-    store->shown_state = store->state;
-    store->shown_manifest = store->all;
-    store->shown_held = store->state == TREE_RESUMES ? store->held : NULL;
-    store->shown_offset = store->end_offset;
-    if (content != NULL)
-        store->shown_progress = (tree_progress){.files = content->files,
-                                                .files_done = content->files_done,
-                                                .bytes = content->bytes,
-                                                .bytes_done = content->bytes_done,
-                                                .bytes_held = content->bytes_held,
-                                                .entry = content->last_entry};
-    pthread_mutex_unlock(&store->mutex);
-}
 
 /* The mutex is no part of what a reader changes. */
 static pthread_mutex_t *lock(const tree_store *store)
@@ -190,110 +167,6 @@ void tree_store_cancel(tree_store *store)
     store->cancelled = true;
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------------------------- */
-
-int tree_store_open_partial(tree_store *store, netblt_failure *failure)
-{
-    if (store->partial >= 0)
-        return 0;
-    store->partial = tree_partial_open(store->dir, store->target, failure);
-    if (store->partial < 0)
-        return -1;
-    tree_partial_expire(store->dir);
-    if (store->how.discard)
-        (void)tree_partial_clear(store->partial);
-    return 0;
-}
-
-/* Whether an entry may be stored at all. NULL: it may. */
-static const char *check_entry(const tree_store *store, const manifest_entry *entry)
-{
-    const char *part = entry->path;
-    while (part != NULL) {
-        if (strncmp(part, PARTIAL_RESERVED_PREFIX, strlen(PARTIAL_RESERVED_PREFIX)) == 0)
-            return "its name is reserved for files under way";
-        part = strchr(part, '/');
-        part += part != NULL;
-    }
-    return store->how.check == NULL ? NULL : store->how.check(store->how.context, entry);
-}
-
-static int check_all(const tree_store *store, const manifest *all, netblt_failure *failure)
-{
-    for (uint32_t i = 0; i < all->count; i++) {
-        const char *why = check_entry(store, &all->entries[i]);
-        if (why != NULL)
-            return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot store %s: %s", all->entries[i].path, why);
-    }
-    return 0;
-}
-
-int tree_store_use(tree_store *store, manifest *all, netblt_failure *failure)
-{
-    const tree_content_args args = {.all = all,
-                                    .place = &store->place,
-                                    .dir = store->partial,
-                                    .checksum = store->how.checksum,
-                                    .cancelled = &store->cancelled};
-    clear_content(store);
-    held_free(store->held);
-    store->held = NULL;
-    show(store);
-    tree_place_use(&store->place, all);
-    if (check_all(store, all, failure) == 0)
-        store->content = tree_content_new(&args, failure);
-    if (store->content == NULL) {
-        manifest_free(all);
-        return -1;
-    }
-    store->all = all;
-    store->is_stale = false;
-    return 0;
-}
-
-int tree_store_use_kept(tree_store *store, const uint8_t *id, size_t id_bytes, bool *found, netblt_failure *failure)
-{
-    netblt_failure ignored;
-    const char *reason = NULL;
-    uint8_t *bytes = NULL;
-    size_t length = 0;
-    manifest *all;
-    *found = false;
-    if (store->partial < 0 && !tree_partial_exists(store->dir, store->target))
-        return 0;
-    if (tree_store_open_partial(store, failure) != 0)
-        return -1;
-    bytes = tree_partial_load(store->partial, "manifest", MANIFEST_MAX_BYTES, &length);
-    if (bytes != NULL && store->how.claim != NULL)
-        reason = store->how.claim(store->how.context, length);
-    all = bytes == NULL || reason != NULL ? NULL : manifest_decode(bytes, length, &ignored);
-    free(bytes);
-    if (reason != NULL)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s", reason);
-    if (all == NULL || memcmp(all->id, id, id_bytes) != 0) {
-        manifest_free(all);
-        return 0;
-    }
-    *found = true;
-    return tree_store_use(store, all, failure);
-}
-
-int tree_store_list_held(tree_store *store, netblt_failure *failure)
-{
-    held_list *held = tree_content_held(store->content, failure);
-    int error = held == NULL ? 0 : tree_partial_save(store->partial, "held", held->encoded, held->encoded_bytes);
-    if (error != 0) {
-        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot store what is held: %s", strerror(error));
-        held_free(held);
-        held = NULL;
-    }
-    if (held == NULL)
-        return -1;
-    held_free(store->held);
-    store->held = held;
-    return 0;
-}
-
 /* ---- parts ----------------------------------------------------------------------------------------------------- */
 
 void tree_store_begin(tree_store *store)
@@ -309,7 +182,7 @@ void tree_store_begin(tree_store *store)
     layout_free(store->plan);
     store->plan = NULL;
     tree_early_clear(&store->early);
-    show(store);
+    tree_kept_show(store);
 }
 
 static bool is_over(const tree_store *store)
@@ -326,7 +199,7 @@ int tree_store_write(tree_store *store, uint64_t offset, const uint8_t *bytes, s
     result = tree_part_take(store, offset, bytes, length, failure);
     if (result != 0)
         store->is_stale = true;
-    show(store);
+    tree_kept_show(store);
     return result;
 }
 
@@ -334,8 +207,7 @@ int tree_store_write(tree_store *store, uint64_t offset, const uint8_t *bytes, s
 static int finish(tree_store *store, netblt_failure *failure)
 {
     int error;
-    if (tree_content_flush(store->content, store->how.sync, failure) != 0 ||
-        tree_finish_all(store->content, failure) != 0)
+    if (tree_pace_flush(store->content, store->how.sync, failure) != 0 || tree_finish_all(store->content, failure) != 0)
         return -1;
     error = tree_partial_remove(store->dir, store->target, store->partial);
     if (error == 0 && store->how.sync && syncfs(store->partial) != 0)
@@ -355,12 +227,12 @@ static int end_part(tree_store *store, uint64_t part_bytes, netblt_failure *fail
     store->end_offset = store->header.offset + (part_bytes - store->data_start);
     if (store->end_offset < layout_bytes(store->plan)) {
         store->state = TREE_PART_DONE;
-        return store->how.sync ? tree_content_flush(store->content, true, failure) : 0;
+        return store->how.sync ? tree_pace_flush(store->content, true, failure) : 0;
     }
     if (tree_content_is_complete(store->content))
         return finish(store, failure);
     store->state = TREE_RESUMES;
-    return tree_store_list_held(store, failure);
+    return tree_kept_list_held(store, failure);
 }
 
 int tree_store_end(tree_store *store, uint64_t part_bytes, netblt_failure *failure)
@@ -371,7 +243,7 @@ int tree_store_end(tree_store *store, uint64_t part_bytes, netblt_failure *failu
     result = end_part(store, part_bytes, failure);
     if (result != 0)
         store->is_stale = true;
-    show(store);
+    tree_kept_show(store);
     return result;
 }
 
@@ -379,9 +251,9 @@ void tree_store_stop(tree_store *store)
 {
     netblt_failure ignored;
     if (store->content != NULL && store->state != TREE_DONE)
-        (void)tree_content_flush(store->content, true, &ignored);
+        (void)tree_pace_flush(store->content, true, &ignored);
     tree_early_clear(&store->early);
-    show(store);
+    tree_kept_show(store);
 }
 
 int tree_store_recall(tree_store *store, const uint8_t id[8], netblt_failure *failure)
@@ -390,12 +262,12 @@ int tree_store_recall(tree_store *store, const uint8_t id[8], netblt_failure *fa
     int result = 0;
     tree_store_begin(store);
     if (store->all == NULL || store->is_stale || memcmp(store->all->id, id, 8) != 0)
-        result = tree_store_use_kept(store, id, 8, &found, failure);
+        result = tree_kept_find(store, id, 8, &found, failure);
     if (result == 0 && found)
-        result = tree_store_list_held(store, failure);
+        result = tree_kept_list_held(store, failure);
     else if (result == 0)
         result = netblt_fail(failure, NETBLT_FAILURE_LOCAL, "nothing of this transfer is left");
     store->state = !found ? TREE_CHANGED : result == 0 ? TREE_RESUMES : TREE_RECEIVES;
-    show(store);
+    tree_kept_show(store);
     return result;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/tree/layout.h"
 #include "cli/tree/tree_header.h"
+#include "cli/tree/tree_store_types.h"
 
 /* What lies on disk, and what survives what: docs/tree-transfer.md, "What the receiver keeps". At any moment, and after
  * kill -9 at any system call, a final name holds the old file or the new one. When all is complete the partial
@@ -14,22 +15,6 @@
  * A store lives over several transfers: the parts and steps of a tree transfer, and attempts after a failure. Each
  * transfer has a sink of its own (sink_open_tree()), whose thread calls tree_store_write() and tree_store_end(). Only
  * the functions that say so may be called while a sink that is not at rest has the store. */
-typedef struct tree_store tree_store;
-
-typedef struct tree_store_how {
-    bool replace;           /* plain files and links that exist give way, unless they are what the manifest says */
-    bool sync;              /* all is on disk before it counts as stored */
-    bool checksum;          /* compare files that exist by content, whatever their modification time */
-    bool discard;           /* what an interrupted transfer of the same target left is removed, not used */
-    bool drop_special_bits; /* listen: set-user-ID, set-group-ID and sticky bits of a peer are dropped */
-    /* netblt listen, whose peers may be anybody; NULL otherwise. Both are called by tree_store_write() and
-     * tree_store_recall(), in their thread, before anything of the manifest is used; a reason, which the peer may see,
-     * ends the transfer. */
-    const char *(*claim)(void *context, uint64_t manifest_bytes);     /* the header has come: may so much be kept? */
-    const char *(*check)(void *context, const manifest_entry *entry); /* each entry; NULL: it may be stored */
-    void *context;
-} tree_store_how;
-
 /* Stores beneath `dir_fd`, which it takes over; `target` is the name there. If the manifest has one top entry it gets
  * the name `target`; if it has several, `target` is made a directory that holds them. `target` NULL: top entries keep
  * their names and lie directly in `dir_fd`. Nothing is created before tree_store_write(), which then opens or makes the
@@ -59,19 +44,6 @@ void tree_store_stop(tree_store *store);
 
 /* ---- at any time, in any thread */
 
-enum tree_state {
-    TREE_RECEIVES, /* a part is coming, or none began yet */
-    /* Something is held that the content that comes does not take into account, or a file that was compared differs:
-     * the transfer is to be ended with STEP_RESUME and the held list to be fetched or sent. Bytes that still come are
-     * ignored. tree_store_held() is filled. */
-    TREE_RESUMES,
-    /* The content that comes belongs to a manifest that is not here: the transfer is to be ended with STEP_CHANGED.
-     * Bytes that still come are ignored. */
-    TREE_CHANGED,
-    TREE_PART_DONE, /* the content is longer: a part with offset tree_store_next_offset() is to follow */
-    /* The whole tree is stored, directories have their modes and times, the partial directory is gone. */
-    TREE_DONE,
-};
 enum tree_state tree_store_state(const tree_store *store);
 const manifest *tree_store_manifest(const tree_store *store); /* NULL before it is known */
 /* NULL: not TREE_RESUMES, and no tree_store_recall() */
@@ -79,15 +51,6 @@ const held_list *tree_store_held(const tree_store *store);
 /* TREE_PART_DONE: where in the content the next part begins. */
 uint64_t tree_store_next_offset(const tree_store *store);
 
-/* What people want to know. */
-typedef struct tree_progress {
-    uint32_t files;      /* of the manifest */
-    uint32_t files_done; /* stored, or there already */
-    uint64_t bytes;      /* of all files */
-    uint64_t bytes_done; /* stored, or there already */
-    uint64_t bytes_held; /* of these: there before this process began */
-    uint32_t entry;      /* that was written to last */
-} tree_progress;
 tree_progress tree_store_progress(const tree_store *store);
 
 /* A long computation in tree_store_write() ends with a failure, until the next tree_store_begin(). */

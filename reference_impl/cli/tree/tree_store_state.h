@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A tree_store, for its parts: tree_store.c, and tree_part.c, which takes the bytes of one part. */
+/* A tree_store, for its parts. */
 #ifndef NETBLT_CLI_TREE_STORE_STATE_H
 #define NETBLT_CLI_TREE_STORE_STATE_H
 
 #include <pthread.h>
 
+#include "cli/tree/layout.h"
 #include "cli/tree/tree_content.h"
 #include "cli/tree/tree_early.h"
 #include "cli/tree/tree_pending.h"
-#include "cli/tree/tree_store.h"
+#include "cli/tree/tree_store_types.h"
 
 struct tree_store {
     int dir; /* an O_PATH descriptor */
@@ -44,19 +45,5 @@ struct tree_store {
     tree_progress shown_progress;
     uint64_t shown_offset;
 };
-
-/* Opens or makes the partial directory. 0, or -1 with *failure. */
-int tree_store_open_partial(tree_store *store, netblt_failure *failure);
-/* The manifest is `all`, which it takes over: looks at what is there. 0, or -1 with *failure. */
-int tree_store_use(tree_store *store, manifest *all, netblt_failure *failure);
-/* The manifest that was kept in the partial directory, if its ID begins with these bytes. *found: it is used now. 0, or
- * -1 with *failure. */
-int tree_store_use_kept(tree_store *store, const uint8_t *id, size_t id_bytes, bool *found, netblt_failure *failure);
-/* Makes a new held list. 0, or -1 with *failure. */
-int tree_store_list_held(tree_store *store, netblt_failure *failure);
-
-/* tree_part.c: see tree_store_write(). */
-void tree_part_clear(tree_store *store);
-int tree_part_take(tree_store *store, uint64_t offset, const uint8_t *bytes, size_t length, netblt_failure *failure);
 
 #endif
