@@ -9,6 +9,7 @@ import random
 import socket
 from pathlib import Path
 
+import blake3
 import pytest
 from selftest.netblt_command_lab import Lab, Process, is_root
 from selftest.netblt_command_packets import open_packet
@@ -17,7 +18,8 @@ DONE, FAILED, LOCAL, UNREACHABLE, UNSUPPORTED, INTERRUPTED = 0, 1, 2, 3, 127, 13
 
 KEYS = {
     "result", "reason", "role", "active", "bytes", "sha256", "seconds", "goodput_bps", "steady_bps", "packets_sent",
-    "packets_retransmitted", "data_timeouts", "wire_bytes", "negotiated",
+    "packets_retransmitted", "data_timeouts", "wire_bytes", "negotiated", "blake3", "files", "bytes_held", "resumed",
+    "transfers", "sums",
 }  # fmt: skip
 NEGOTIATED_KEYS = {
     "buffer_size", "packet_size", "burst_size", "burst_interval_ms", "death_timer_s", "max_buffers", "data_checksum",
@@ -43,9 +45,14 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def blake3_sum(path: Path) -> str:
+    return str(blake3.blake3(path.read_bytes()).hexdigest())
+
+
 def leftovers(directory: Path) -> list[str]:
-    """Temporary files that a receiver gave a name."""
-    return [entry.name for entry in directory.iterdir() if ".netblt-" in entry.name]
+    """Temporary files that a receiver gave a name; what an interrupted transfer can go on with is meant to stay."""
+    names = [path.name for path in directory.iterdir()]
+    return [name for name in names if ".netblt-" in name and not name.startswith(".netblt-partial-")]
 
 
 def one_line(process: Process) -> str:

@@ -28,6 +28,7 @@ from selftest.netblt_command_helpers import (
     NEGOTIATED_KEYS,
     SLOW,
     UNREACHABLE,
+    blake3_sum,
     has_received,
     leftovers,
     make_file,
@@ -83,7 +84,8 @@ class TestTransfers:
             assert report["role"] == role
             assert report["active"] is (role == active)
             assert report["bytes"] == 3_000_001
-            assert report["sha256"] == sha256(source)
+            assert report["blake3"] == blake3_sum(source)
+            assert report["sha256"] is None
             assert report["seconds"] > 0
             assert report["goodput_bps"] == pytest.approx(3_000_001 * 8 / report["seconds"], rel=1e-3)
         assert sender.report["wire_bytes"] > 3_000_001
@@ -214,14 +216,21 @@ class TestTransfers:
                 break
         assert sender.report["seconds"] <= planned * 1.5 + 0.2
 
-    def test_an_existing_file_is_replaced_and_keeps_its_mode(self, udp_lab: Lab, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_an_existing_file_is_replaced(self, udp_lab: Lab, tmp_path: Path, stream: bool) -> None:
+        """By a file with its mode; by a stream, which has none, with the mode of the old file."""
         source, target = make_file(tmp_path / "source", 5000), make_file(tmp_path / "target", 9000, seed=2)
+        source.chmod(0o604)
         target.chmod(0o640)
 
-        move(udp_lab, source, target, active="sender")
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", target)
+        sender = udp_lab.start(
+            udp_lab.here, "send", "-" if stream else source, udp_lab.there.address, stdin=source if stream else None
+        )
 
+        assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
         assert target.read_bytes() == source.read_bytes()
-        assert target.stat().st_mode & 0o777 == 0o640
+        assert target.stat().st_mode & 0o777 == (0o640 if stream else 0o604)
 
     def test_a_symbolic_link_stays_one(self, udp_lab: Lab, tmp_path: Path) -> None:
         (tmp_path / "elsewhere").mkdir()
@@ -279,9 +288,11 @@ class TestBadNetwork:
         assert relay.dropped > 10
         assert relay.reordered > 3
         assert sender.report["packets_retransmitted"] > 0
-        assert sender.report["sha256"] == sha256(source)
+        if target == "stdout":
+            assert sender.report["sha256"] == sha256(source)
         if target == "file":
-            assert receiver.report["sha256"] == sha256(source), "hashed in order, though buffers came out of order"
+            assert sender.report["blake3"] == blake3_sum(source)
+            assert receiver.report["blake3"] == blake3_sum(source), "hashed in order, though buffers came out of order"
             assert receiver.report["data_timeouts"] > 0
 
 

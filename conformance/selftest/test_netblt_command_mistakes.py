@@ -21,7 +21,6 @@ from selftest.netblt_command_helpers import (
     KEYS,
     LOCAL,
     UNREACHABLE,
-    UNSUPPORTED,
     leftovers,
     make_file,
     needs_root,
@@ -72,7 +71,16 @@ class TestBadInput:
             (["perf", "h", "--size", "5G"], LOCAL, "out of range"),
             (["perf", "--passive", "--reverse"], LOCAL, "leave them out"),
             (["send", "f", "h", "--root", "."], LOCAL, "no option of netblt send"),
-            (["send", "f", "h", "--resume"], UNSUPPORTED, "resuming"),
+            (["send", "f", "h", "--no-resume"], LOCAL, "no option of netblt send"),
+            (["recv", "f", "h", "--part-size", "1G"], LOCAL, "no option of netblt recv"),
+            (["send", "f", "h", "--part-size", "1k"], LOCAL, "between 262144 and"),
+            (["send", "f", "h", "--hash", "md5"], LOCAL, "blake3 or sha256"),
+            (["send", "f", "h", "--retry", "0"], LOCAL, "or forever"),
+            (["send", "f", "h", "--retry", "soon"], LOCAL, "or forever"),
+            (["send", "f", "-", "h"], LOCAL, "stdin"),
+            (["send", "f", "", "h"], LOCAL, "empty"),
+            (["recv"], LOCAL, "HOST"),
+            (["recv", "--passive"], LOCAL, "DEST"),
             (["send", "f", "h", "--rate", "auto", "--burst-size", "4"], LOCAL, "leave one of them out"),
             (["send", "f", "h", "--rate", "fast"], LOCAL, "auto or fixed"),
             (["send", "f", "h", "--profile", "x"], LOCAL, "mit1987"),
@@ -83,10 +91,10 @@ class TestBadInput:
             (["send", "f", "h", "--pcap", ""], LOCAL, "--pcap"),
             (["send", "f", "h", "--transmit", "x"], LOCAL, "af_packet"),
             (["send", "f", "h", "--transmit", "af_packet", "--encap", "udp"], LOCAL, "raw IP"),
-            (["send"], LOCAL, "FILE"),
+            (["send"], LOCAL, "PATH"),
             (["send", "f"], LOCAL, "--passive"),
-            (["send", "f", "h", "--passive"], LOCAL, "leave out h"),
-            (["send", "f", "h", "x"], LOCAL, "x is too much"),
+            (["recv", "f", "h", "--passive"], LOCAL, "h is too much"),
+            (["recv", "f", "h", "x"], LOCAL, "h is too much"),
             (["send", "f", "h", "--frobnicate"], LOCAL, "--frobnicate"),
             (["send", "f", "h", "--port"], LOCAL, "--port"),
             (["send", "f", "h", "--port", "0"], LOCAL, "between 1 and 65535"),
@@ -115,7 +123,7 @@ class TestBadInput:
         assert words in one_line(process)
 
     def test_help_and_version_go_to_stdout(self, udp_lab: Lab) -> None:
-        for option, words in (("--help", "netblt send FILE HOST"), ("--version", "netblt ")):
+        for option, words in (("--help", "netblt send PATH... HOST"), ("--version", "netblt ")):
             process = udp_lab.start_raw(udp_lab.here, [option])
             assert process.wait() == DONE
             assert words in process.stdout.read_text()
@@ -137,12 +145,6 @@ class TestBadInput:
         assert process.wait() == LOCAL
         assert "missing: No such file" in one_line(process)
 
-    def test_a_directory_to_send(self, udp_lab: Lab, tmp_path: Path) -> None:
-        process = udp_lab.start(udp_lab.here, "send", tmp_path, udp_lab.there.address)
-
-        assert process.wait() == LOCAL
-        assert "is a directory" in one_line(process)
-
     def test_an_unreadable_file(self, udp_lab: Lab, tmp_path: Path) -> None:
         source = make_file(tmp_path / "secret", 10)
         source.chmod(0)
@@ -150,15 +152,6 @@ class TestBadInput:
 
         assert process.wait() == LOCAL
         assert "Permission denied" in one_line(process)
-
-    def test_a_file_past_4_gib(self, udp_lab: Lab, tmp_path: Path) -> None:
-        source = tmp_path / "huge"
-        with source.open("wb") as huge:
-            huge.truncate(2**32 + 1)  # sparse
-        process = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address)
-
-        assert process.wait() == LOCAL
-        assert "4294967296" in one_line(process)
 
     def test_a_name_with_a_line_feed_is_complained_of_in_one_line(self, udp_lab: Lab, tmp_path: Path) -> None:
         process = udp_lab.start(udp_lab.here, "send", tmp_path / "two\nlines\033[2J", udp_lab.there.address)
@@ -305,7 +298,7 @@ class TestBadInput:
         assert process.wait() == LOCAL
         assert f"at most {largest}" in one_line(process)
 
-    @pytest.mark.parametrize("target", [".", "nowhere/target", "sub/"])
+    @pytest.mark.parametrize("target", ["nowhere/target", "nowhere/sub/"])
     def test_a_target_that_cannot_be_written(self, udp_lab: Lab, tmp_path: Path, target: str) -> None:
         process = udp_lab.start(udp_lab.here, "recv", f"{tmp_path}/{target}", "--passive")
 

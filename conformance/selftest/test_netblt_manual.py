@@ -56,7 +56,7 @@ class TestOptions:
         for name, takes_value in everywhere.items():
             if name in options_of_help(command):
                 continue
-            values = {"allow": "10.0.0.0/8", "client-string": "x", "root": "."}
+            values = {"allow": "10.0.0.0/8", "client-string": "x", "root": ".", "hash": "sha256", "part-size": "1M"}
             words = [f"--{name}", values.get(name, "1")] if takes_value else [f"--{name}"]
             needed = {"send": ["f", "h"], "recv": ["f", "h"], "listen": ["--root", "."], "perf": ["h"]}[command]
             done = run(command, *needed, *words)

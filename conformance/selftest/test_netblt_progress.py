@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selftest.netblt_command_helpers import DONE, KEYS, SLOW, make_file, sha256
+from selftest.netblt_command_helpers import DONE, KEYS, SLOW, blake3_sum, make_file
 from selftest.netblt_command_lab import Lab, Process
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
@@ -96,7 +96,7 @@ class TestTerminal:
             re.search(r"\d+% \[=*>? *\] +[\d.]+ k?B of 200 kB +[\d.]+ [kM]b/s +\d+:\d\d left", line) for line in lines
         )
         assert re.search(r" \d+ retransmitted$", lines[-1])
-        assert f"sha256 {sha256(source)}" in screen
+        assert f"blake3 {blake3_sum(source)}" in screen
 
     @pytest.mark.parametrize(
         ("columns", "pattern"),
@@ -176,7 +176,7 @@ class TestTerminal:
         for process in (sender, receiver):
             assert "\r" not in process.errors
             assert "\x1b" not in process.errors
-            assert process.error_lines[-1] == f"sha256 {sha256(source)}"
+            assert process.error_lines[-1] == f"blake3 {blake3_sum(source)}"
             assert process.stdout.read_bytes() == b""
 
 
@@ -263,4 +263,4 @@ class TestJsonProgress:
     def test_stdout_cannot_have_both_the_file_and_the_objects(self, udp_lab: Lab) -> None:
         process = udp_lab.start(udp_lab.here, "recv", "-", udp_lab.there.address, "--json-progress")
         assert process.wait() == 2
-        assert "--json-progress and FILE - both want stdout" in process.errors
+        assert "--json-progress and DEST - both want stdout" in process.errors

@@ -28,6 +28,7 @@ from selftest.netblt_command_helpers import (
 )
 from selftest.netblt_command_lab import REPOSITORY, Lab
 from selftest.netblt_command_relay import LossyRelay
+from selftest.netblt_tree_helpers import tree_bytes
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -199,7 +200,6 @@ def names_of(events: list[dict[str, Any]]) -> list[str]:
     return [event["name"] for event in events]
 
 
-DIGEST_BYTES = 32  # the SHA-256 with which the data of two netblt end
 DOCUMENTED = {
     "transport:packet_sent", "transport:packet_received", "transport:packet_dropped", "transport:state_updated",
     "transport:buffer_done", "recovery:timer_updated", "recovery:rate_updated",
@@ -225,7 +225,7 @@ class TestEventLogs:
             assert states[-1] == "closed"
             assert {event["data"]["role"] for event in events if event["name"] == "transport:state_updated"} == {role}
             done = [event["data"] for event in events if event["name"] == "transport:buffer_done"]
-            assert sum(buffer["length"] for buffer in done) == 300_000 + DIGEST_BYTES
+            assert sum(buffer["length"] for buffer in done) == tree_bytes("source", 300_000)
             assert len({event["group_id"] for event in events if "group_id" in event}) == 1
 
     def test_packets_are_those_of_the_capture(self, udp_lab: Lab, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ class TestEventLogs:
         ]
         assert sent[0]["header"]["packet_type"] == "OPEN"
         assert sent[0]["buffer_size"] == 8000
-        assert sum(p["data_length"] for p in logged) == 100_000 + DIGEST_BYTES
+        assert sum(p["data_length"] for p in logged) == tree_bytes("source", 100_000)
         received = [event["data"] for event in events if event["name"] == "transport:packet_received"]
         messages = [message for packet in received for message in packet.get("messages", [])]
         assert {message["type"] for message in messages} >= {"GO", "OK"}

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "cli/listen/serve.h"
-#include "cli/move/move.h"
 #include "cli/options/command_line.h"
 #include "cli/perf/perf.h"
 #include "cli/process/signals.h"
 #include "cli/report/report.h"
+#include "cli/session/session.h"
 #include "cli/transfer/transfer.h"
 
 /* Who starts us with stdin, stdout or stderr closed must not get our messages into the socket or file that would be
@@ -46,7 +46,7 @@ static enum exit_code run(const options *given)
     case COMMAND_PERF:
         return command_perf(given);
     default:
-        return command_move(given);
+        return command_session(given);
     }
 }
 

@@ -105,7 +105,7 @@ static int set_option(options *parsed, const option_entry *entry, const char *te
 
 static void set_defaults(options *parsed)
 {
-    *parsed = (options){.command = COMMANDS, .file = "", .data_checksum = true};
+    *parsed = (options){.command = COMMANDS, .file = "", .data_checksum = true, .hash = HASH_BLAKE3};
     for (size_t i = 0; i < option_table_count; i++)
         if (option_table[i].kind == OPTION_NUMBER || option_table[i].kind == OPTION_SIZE)
             *(optional_number *)(void *)((char *)parsed + option_table[i].offset) =
@@ -151,7 +151,7 @@ static const option_entry *entry_of(int key)
 struct reading {
     options *parsed;
     netblt_failure *failure;
-    char *words[ROWS_MAX]; /* that are no options; those beyond are too many in any case */
+    char **words; /* that are no options: argc at most */
     int count;
     const option_entry *shown; /* --help, --version */
     bool seen[ROWS_MAX];       /* rows: which command they need shows only after all words */
@@ -181,10 +181,10 @@ static error_t read_one(int key, char *text, struct argp_state *state)
     const option_entry *entry = entry_of(key);
     if (key == ARGP_KEY_ERROR && read->failure->kind == NETBLT_FAILURE_NONE)
         explain(state->argv[state->next - 1], read->failure);
-    if (key == ARGP_KEY_ARG && read->count < ROWS_MAX)
+    if (key == ARGP_KEY_ARG) {
         read->words[read->count++] = text;
-    if (key == ARGP_KEY_ARG)
         return 0;
+    }
     if (entry == NULL)
         return ARGP_ERR_UNKNOWN;
     read->seen[entry - option_table] = true;
@@ -209,17 +209,17 @@ static int check_command_fits(const struct reading *read)
 /* ---- help ------------------------------------------------------------------------------------------------------- */
 
 static const char *const usages[COMMANDS] = {
-    [COMMAND_SEND] = "  netblt send FILE HOST        send FILE to HOST, where netblt recv --passive\n"
-                     "                               or netblt listen waits\n"
-                     "  netblt send FILE --passive   wait for one peer and send FILE to it\n",
-    [COMMAND_RECV] = "  netblt recv FILE HOST        fetch from HOST, where netblt send --passive\n"
-                     "                               or netblt listen waits\n"
-                     "  netblt recv FILE --passive   wait for one peer and store its data in FILE\n",
-    [COMMAND_LISTEN] = "  netblt listen --root DIR     send files of DIR and store files in it, for many\n"
-                       "                               peers\n",
-    [COMMAND_PERF] = "  netblt perf HOST             measure from memory to memory, with netblt perf\n"
-                     "                               --passive at HOST\n"
-                     "  netblt perf --passive        wait for measurements, any number of them\n",
+    [COMMAND_SEND] = "  netblt send PATH... HOST       send files and directories to HOST, where netblt\n"
+                     "                                 recv --passive or netblt listen waits\n"
+                     "  netblt send PATH... --passive  wait for one peer and send to it\n",
+    [COMMAND_RECV] = "  netblt recv [DEST] HOST        fetch from HOST, where netblt send --passive or\n"
+                     "                                 netblt listen waits\n"
+                     "  netblt recv DEST --passive     wait for one peer and store its data in DEST\n",
+    [COMMAND_LISTEN] = "  netblt listen --root DIR       send files of DIR and store files in it, for many\n"
+                       "                                 peers\n",
+    [COMMAND_PERF] = "  netblt perf HOST               measure from memory to memory, with netblt perf\n"
+                     "                                 --passive at HOST\n"
+                     "  netblt perf --passive          wait for measurements, any number of them\n",
 };
 
 static void show_help(enum command command)
@@ -236,8 +236,10 @@ static void show_help(enum command command)
         puts("\nnetblt COMMAND --help lists the options of a command. The manual pages have\n"
              "more details.");
     } else {
-        if (command == COMMAND_SEND || command == COMMAND_RECV)
-            puts("\nFILE - is stdin or stdout.");
+        if (command == COMMAND_SEND)
+            puts("\nPATH - is stdin.");
+        if (command == COMMAND_RECV)
+            puts("\nDEST - is stdout; without DEST everything goes to this directory.");
         putchar('\n');
         make_argp_view(command, view);
         argp_help(&shown, stdout, ARGP_HELP_LONG, name);
@@ -251,10 +253,17 @@ static void show_help(enum command command)
 
 enum options_result options_parse(int argc, char **argv, options *parsed, netblt_failure *failure)
 {
+    static char **words; /* live as long as argv */
     struct reading read = {.parsed = parsed, .failure = failure};
     struct argp_option view[ROWS_MAX];
     const struct argp all = {.options = view, .parser = read_one};
     set_defaults(parsed);
+    words = calloc((size_t)argc + 1, sizeof *words);
+    read.words = words;
+    if (words == NULL) {
+        netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
+        return OPTIONS_WRONG;
+    }
     for (int i = 1; i < argc; i++)
         parsed->json = parsed->json || strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--json-progress") == 0;
     make_argp_view(COMMANDS, view);

@@ -9,10 +9,14 @@
 #define PACKET_SIZE_MAX (65535 - IPV4_HEADER_BYTES - NETBLT_DATA_HEADER_BYTES)
 #define WORKING_SET_MAX_BYTES (UINT64_C(1) << 34)
 #define DAY_S (24 * 3600)
+/* A part holds the header, the manifest as a rule, and some pieces. */
+#define PART_MIN_BYTES (UINT64_C(256) << 10)
 
 #define FILES (FOR(COMMAND_SEND) | FOR(COMMAND_RECV))
 #define LISTEN FOR(COMMAND_LISTEN)
 #define PERF FOR(COMMAND_PERF)
+#define SEND FOR(COMMAND_SEND)
+#define RECV FOR(COMMAND_RECV)
 #define RECEIVERS (FOR(COMMAND_RECV) | LISTEN)
 #define ALL (FILES | LISTEN | PERF)
 
@@ -78,19 +82,27 @@ const option_entry option_table[] = {
     FLAG("data-checksum", data_checksum, true, ALL, "checksum the data too (default)"),
     FLAG("no-data-checksum", data_checksum, false, ALL, "only the headers, if the peer agrees"),
     FLAG("beyond-4g", beyond_4g, true, FILES | LISTEN,
-         "allow more than 4294967296 bytes, where RFC 998 ends a transfer"),
+         "allow more than 4294967296 bytes, where RFC 998 ends a transfer, for streams and to other implementations"),
     CONSTANT("sync", 0, sync, SYNC_ALWAYS, RECEIVERS,
              "report success only when a received file is on disk (default for listen)"),
     CONSTANT("no-sync", 0, sync, SYNC_NEVER, RECEIVERS,
              "report success when a received file has its name (default for recv)"),
     CALL("client-string", "TEXT", option_set_client_string, FILES,
-         "text for the peer's program; netblt listen reads it as the file's name (default: FILE's)"),
+         "text for the peer's program; netblt listen reads it as a name (default: that of PATH or DEST)"),
     CHOICE("profile", "NAME", "default|mit1987", profile_named, 0, ALL,
            "constants of timers: default, or mit1987 (RFC 1030's tables)"),
     NUMBER("version-byte", "N", version_byte, 0, 0, 255, ALL,
            "version in every packet when this end opens (default 2)"),
-    CALL("resume", NULL, option_refuse_resume, ALL, NULL),
-    CALL("continue", NULL, option_refuse_resume, ALL, NULL),
+    TITLE(FILES, "Several transfers:"),
+    CALL("retry", "S", option_set_retry, FILES,
+         "go on after a loss of the peer or the link, trying for so many seconds, or forever"),
+    CHOICE("hash", "blake3|sha256", "blake3|sha256", hash, HASH_BLAKE3, SEND,
+           "the sum that proves that each file arrived as it was sent (default blake3)"),
+    FLAG("checksum", checksum, true, RECV, "find unchanged files by content, not by size and time"),
+    FLAG("resume", discard, false, FILES, "go on with what an interrupted transfer has left (default)"),
+    FLAG("no-resume", discard, true, RECV, "discard what an interrupted transfer has left"),
+    SIZE("part-size", "BYTES", part_size, TRANSFER_MAX_BYTES, PART_MIN_BYTES, TRANSFER_MAX_BYTES, SEND,
+         "data in each of several NETBLT transfers (default 4G)"),
     TITLE(LISTEN, "What is served:"),
     TEXT("root", "DIR", root, LISTEN, "the directory that is served; names cannot lead out of it"),
     FLAG("read-only", read_only, true, LISTEN, "only send files, store none"),

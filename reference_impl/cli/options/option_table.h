@@ -49,8 +49,7 @@ int option_set_bind(options *parsed, const char *text, netblt_failure *failure);
 int option_set_path(options *parsed, const char *text, netblt_failure *failure);
 int option_set_client_string(options *parsed, const char *text, netblt_failure *failure);
 int option_add_allow(options *parsed, const char *text, netblt_failure *failure);
-/* NETBLT numbers buffers within one connection only: there is nothing to resume from. */
-int option_refuse_resume(options *parsed, const char *text, netblt_failure *failure);
+int option_set_retry(options *parsed, const char *text, netblt_failure *failure);
 
 /* ---- option_list.c */
 /* Prints commands and options as one JSON object (tools/completion/completion.py). 0, or -1 when that failed. */
@@ -59,7 +58,7 @@ int option_list_print(FILE *to);
 /* ---- option_words.c: the words of a command line that are no options, and what fits together */
 /* COMMANDS when the first word is none. */
 enum command option_words_command(char *const *words, int count);
-/* 0, or -1 with *failure. */
+/* `words` live on. 0, or -1 with *failure. */
 int option_words_set(options *parsed, char **words, int count, netblt_failure *failure);
 /* Settings that are right one by one and wrong together; settles what one of them means for another. */
 int option_words_check(options *parsed, netblt_failure *failure);

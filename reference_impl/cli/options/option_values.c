@@ -7,6 +7,8 @@
 #include "cli/options/option_table.h"
 #include "io/resolve.h"
 
+#define RETRY_MAX_S (365u * 24 * 3600)
+
 int option_set_bind(options *parsed, const char *text, netblt_failure *failure)
 {
     return netblt_parse_address("--bind", text, &parsed->bind_address, failure);
@@ -120,10 +122,18 @@ int option_set_client_string(options *parsed, const char *text, netblt_failure *
     return 0;
 }
 
-int option_refuse_resume(options *parsed, const char *text, netblt_failure *failure)
+int option_set_retry(options *parsed, const char *text, netblt_failure *failure)
 {
-    (void)parsed;
-    (void)text;
-    return netblt_fail(failure, NETBLT_FAILURE_UNSUPPORTED,
-                       "resuming is not supported: NETBLT (RFC 998) cannot transfer a part of a file; send all of it");
+    unsigned long long seconds;
+    char *rest;
+    if (strcmp(text, "forever") == 0) {
+        parsed->retry_s = (optional_number){.given = true, .value = RETRY_FOREVER};
+        return 0;
+    }
+    seconds = strtoull(text, &rest, 10);
+    if (!isdigit((unsigned char)text[0]) || *rest != '\0' || seconds < 1 || seconds > RETRY_MAX_S)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
+                           "--retry %s: give a number of seconds between 1 and %u, or forever", text, RETRY_MAX_S);
+    parsed->retry_s = (optional_number){.given = true, .value = seconds};
+    return 0;
 }

@@ -28,8 +28,47 @@ static const char *without_brackets(char *host)
     return host + 1;
 }
 
-/* HOST, or --passive and no HOST; `words` are what is left of the line. */
-static int set_host(options *parsed, char **words, int count, netblt_failure *failure)
+/* Of send and recv: `words` without the HOST at their end. */
+static int set_paths(options *parsed, char *const *words, int count, netblt_failure *failure)
+{
+    static char here[] = ".";
+    static char *const current_directory[] = {here};
+    bool wants_any = parsed->role == NETBLT_SENDER || parsed->passive;
+    if (count < 1 && wants_any)
+        return wrong(failure,
+                     parsed->role == NETBLT_SENDER ? "PATH is missing (- is stdin)" : "DEST is missing (- is stdout)");
+    if (count > 1 && parsed->role == NETBLT_RECEIVER)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is too much: one DEST%s", words[1],
+                           parsed->passive ? "" : " and one HOST");
+    for (int i = 0; i < count; i++) {
+        if (words[i][0] == '\0')
+            return wrong(failure, "an empty word names no file");
+        if (count > 1 && strcmp(words[i], "-") == 0)
+            return wrong(failure, "- is stdin, which is sent alone: leave out the other paths");
+    }
+    parsed->paths = count > 0 ? words : current_directory;
+    parsed->path_count = count > 0 ? (size_t)count : 1;
+    parsed->file = parsed->paths[0];
+    return 0;
+}
+
+/* send PATH... HOST, recv [DEST] HOST, or with --passive without HOST */
+static int set_file_words(options *parsed, char **words, int count, netblt_failure *failure)
+{
+    parsed->role = parsed->command == COMMAND_SEND ? NETBLT_SENDER : NETBLT_RECEIVER;
+    if (parsed->passive)
+        return set_paths(parsed, words, count, failure);
+    if (count < 1)
+        return wrong(failure,
+                     parsed->role == NETBLT_SENDER ? "PATH is missing (- is stdin)" : "HOST is missing: name the peer");
+    if ((count == 1 && parsed->role == NETBLT_SENDER) || words[count - 1][0] == '\0')
+        return wrong(failure, "HOST is missing: name the peer, or wait for one with --passive");
+    parsed->host = without_brackets(words[count - 1]);
+    return set_paths(parsed, words, count - 1, failure);
+}
+
+/* perf HOST, or perf --passive */
+static int set_perf_words(options *parsed, char **words, int count, netblt_failure *failure)
 {
     if (parsed->passive && count > 0)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
@@ -38,20 +77,9 @@ static int set_host(options *parsed, char **words, int count, netblt_failure *fa
     if (!parsed->passive && (count < 1 || words[0][0] == '\0'))
         return wrong(failure, "HOST is missing: name the peer, or wait for one with --passive");
     if (count > 1)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is too much: one %sHOST", words[1],
-                           parsed->command == COMMAND_PERF ? "" : "FILE and one ");
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is too much: one HOST", words[1]);
     parsed->host = parsed->passive ? NULL : without_brackets(words[0]);
     return 0;
-}
-
-/* send|recv FILE HOST, or send|recv FILE --passive */
-static int set_file_words(options *parsed, char **words, int count, netblt_failure *failure)
-{
-    parsed->role = parsed->command == COMMAND_SEND ? NETBLT_SENDER : NETBLT_RECEIVER;
-    if (count < 1 || words[0][0] == '\0')
-        return wrong(failure, "FILE is missing (- is stdin or stdout)");
-    parsed->file = words[0];
-    return set_host(parsed, words + 1, count - 1, failure);
 }
 
 static int set_listen_words(options *parsed, char **words, int count, netblt_failure *failure)
@@ -67,7 +95,7 @@ static int set_listen_words(options *parsed, char **words, int count, netblt_fai
 int option_words_set(options *parsed, char **words, int count, netblt_failure *failure)
 {
     if (count < 1)
-        return wrong(failure, "a command is missing: use netblt send FILE HOST, or netblt recv FILE --passive");
+        return wrong(failure, "a command is missing: use netblt send PATH HOST, or netblt recv DEST --passive");
     parsed->command = option_words_command(words, count);
     switch (parsed->command) {
     case COMMAND_SEND:
@@ -76,7 +104,7 @@ int option_words_set(options *parsed, char **words, int count, netblt_failure *f
     case COMMAND_LISTEN:
         return set_listen_words(parsed, words + 1, count - 1, failure);
     case COMMAND_PERF:
-        return set_host(parsed, words + 1, count - 1, failure);
+        return set_perf_words(parsed, words + 1, count - 1, failure);
     default:
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
                            "unknown command %s: use send, recv, listen or perf; see netblt --help", words[0]);
@@ -137,8 +165,8 @@ int option_words_check(options *parsed, netblt_failure *failure)
     parsed->json = parsed->json || parsed->json_progress;
     if (parsed->json && parsed->command == COMMAND_RECV && strcmp(parsed->file, "-") == 0)
         return wrong(failure, parsed->json_progress
-                                  ? "--json-progress and FILE - both want stdout: name a file, or leave it out"
-                                  : "--json and FILE - both want stdout: name a file, or leave out --json");
+                                  ? "--json-progress and DEST - both want stdout: name a file, or leave it out"
+                                  : "--json and DEST - both want stdout: name a file, or leave out --json");
     if (parsed->udp_port.given && parsed->encap == NETBLT_ENCAP_IP)
         return wrong(failure, "--udp-port needs --encap udp");
     if (parsed->transmit == TRANSMIT_AF_PACKET && parsed->encap != NETBLT_ENCAP_IP)

@@ -33,6 +33,15 @@ enum sync_choice {
     SYNC_NEVER,
 };
 
+/* --hash: what proves that a file arrived as it was sent. */
+enum hash_choice {
+    HASH_BLAKE3 = 1,
+    HASH_SHA256,
+};
+
+/* --retry forever */
+#define RETRY_FOREVER UINT64_MAX
+
 /* How packets leave this host. */
 enum transmit {
     TRANSMIT_SOCKET,
@@ -78,8 +87,10 @@ typedef struct optional_number {
 typedef struct options {
     enum command command;
     enum netblt_role role; /* send, recv; perf: what the active end does */
-    const char *file;      /* "-" = stdin or stdout */
-    const char *host;      /* NULL when passive */
+    char *const *paths;    /* send: what is sent; recv: the one place where it goes */
+    size_t path_count;
+    const char *file; /* the first of them; "-" = stdin or stdout */
+    const char *host; /* NULL when passive */
     bool passive;
     enum netblt_encap encap;
     enum transmit transmit;
@@ -104,6 +115,11 @@ typedef struct options {
     bool beyond_4g;
     enum sync_choice sync;
     const char *client_string; /* NULL when not given */
+    bool checksum;             /* recv: compare files that are there by content */
+    bool discard;              /* recv: begin anew, whatever is there of an interrupted transfer */
+    enum hash_choice hash;     /* send */
+    optional_number part_size; /* bytes in each NETBLT transfer of several */
+    optional_number retry_s;   /* 0 when not given; RETRY_FOREVER */
     bool json;
     bool json_progress;
     bool quiet;

@@ -135,7 +135,7 @@ static bool has_hash(const uint8_t *bytes, uint64_t length, const uint8_t wanted
 uint8_t *held_inbox_take(held_inbox *box, const uint8_t manifest_id[STEP_ID_BYTES], uint64_t *length,
                          uint8_t held_id[STEP_ID_BYTES], netblt_failure *failure)
 {
-    tree_header header;
+    tree_header header = {.list_bytes = 0};
     uint8_t *bytes = NULL;
     if (read_header(box, manifest_id, &header, failure) != 0)
         return NULL;

@@ -64,6 +64,15 @@ typedef struct summary {
     double steady_seconds;          /* from the first DATA packet to the last buffer */
     char sha256[DIGEST_TEXT_BYTES]; /* empty when the transfer did not succeed */
     uint64_t wire_bytes;
+
+    /* A tree transfer, which may have taken several NETBLT transfers. */
+    bool is_tree;
+    bool resumed; /* something was at the receiver before */
+    uint32_t files;
+    unsigned transfers;
+    uint64_t bytes_held;            /* of files that were, or are, at the receiver already */
+    char blake3[DIGEST_TEXT_BYTES]; /* of a single file, as sha256; empty when there is none */
+    json_t *sums;                   /* of each file, as far as they are known; NULL: none. Goes with summary_object() */
 } summary;
 
 /* These two: once the connection is open. */

@@ -81,7 +81,8 @@ static enum exit_code judge(const transfer *work, summary *end)
     if (work->failure.kind != NETBLT_FAILURE_NONE) {
         end->result = failure_result(work->failure.kind);
         snprintf(end->reason, sizeof end->reason, "%s", work->failure.text);
-        return started ? EXIT_CODE_FAILED : exit_code_of_failure(&work->failure);
+        return started && work->failure.kind == NETBLT_FAILURE_LOCAL ? EXIT_CODE_FAILED
+                                                                     : exit_code_of_failure(&work->failure);
     }
     if (work->interrupted && !complete) {
         end->result = work->finished && work->opened ? netblt_result_name(work->outcome) : "interrupted";
@@ -104,7 +105,8 @@ enum exit_code transfer_judge(const transfer *work, summary *end)
     size_t header_bytes =
         netblt_encap_overhead_bytes(work->net->given->encap, netblt_address_family(&work->info.path.foreign));
     enum exit_code code;
-    *end = (summary){.role = work->role, .active = !work->net->given->passive, .name = work->name};
+    *end = (summary){
+        .role = work->role, .active = !work->net->given->passive, .name = work->name, .transfers = work->opened};
     code = judge(work, end);
     if (code != EXIT_CODE_DONE)
         tell_what_is_stored(work, end);
@@ -116,6 +118,8 @@ enum exit_code transfer_judge(const transfer *work, summary *end)
     end->seconds = transfer_seconds(work->started_at, work->finished_at);
     end->steady_seconds = transfer_seconds(stats->first_data_at, stats->last_buffer_at);
     end->wire_bytes = stats->bytes_sent + stats->packets_sent * header_bytes;
+    if (transfer_is_tree(work)) /* its sums are those of its files */
+        return code;
     if (code == EXIT_CODE_DONE && work->from != NULL)
         source_digest(work->from, end->sha256);
     else if (code == EXIT_CODE_DONE && work->to != NULL)
@@ -153,14 +157,19 @@ json_t *summary_negotiated(const summary *end)
 json_t *summary_object(const summary *end)
 {
     const netblt_stats *stats = &end->info.stats; /* all zero without a connection */
-    return json_pack("{s:s, s:o, s:s, s:b, s:I, s:o, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "result", end->result,
-                     "reason", json_text(end->reason), "role", text_role(end->role), "active", (int)end->active,
-                     "bytes", JSON_WHOLE(end->bytes), "sha256", json_text(end->sha256[0] == '\0' ? NULL : end->sha256),
-                     "seconds", end->seconds, "goodput_bps", summary_rate(end->bytes, end->seconds), "steady_bps",
+    return json_pack("{s:s, s:o, s:s, s:b, s:I, s:o, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:b, s:I, "
+                     "s:o}",
+                     "result", end->result, "reason", json_text(end->reason), "role", text_role(end->role), "active",
+                     (int)end->active, "bytes", JSON_WHOLE(end->bytes), "sha256",
+                     json_text(end->sha256[0] == '\0' ? NULL : end->sha256), "seconds", end->seconds, "goodput_bps",
+                     summary_rate(end->bytes, end->seconds), "steady_bps",
                      summary_rate(end->bytes, end->steady_seconds), "packets_sent", JSON_WHOLE(stats->packets_sent),
                      "packets_retransmitted", JSON_WHOLE(stats->data_packets_retransmitted), "data_timeouts",
                      JSON_WHOLE(stats->data_timeouts), "wire_bytes", JSON_WHOLE(end->wire_bytes), "negotiated",
-                     summary_negotiated(end));
+                     summary_negotiated(end), "blake3", json_text(end->blake3[0] == '\0' ? NULL : end->blake3), "files",
+                     json_known(end->is_tree, end->files), "bytes_held", json_known(end->is_tree, end->bytes_held),
+                     "resumed", (int)end->resumed, "transfers", JSON_WHOLE(end->transfers), "sums",
+                     end->sums != NULL ? end->sums : json_null());
 }
 
 void summary_print_text(const summary *end)
@@ -178,7 +187,12 @@ void summary_print_text(const summary *end)
     else
         fprintf(stderr, ", %" PRIu64 " packets, %" PRIu64 " RESENDs sent, %" PRIu64 " data timeouts\n",
                 stats->packets_received, stats->resends_sent, stats->data_timeouts);
-    fprintf(stderr, "sha256 %s\n", end->sha256);
+    if (end->is_tree && (end->files != 1 || end->bytes_held > 0))
+        fprintf(stderr, "%" PRIu32 " files, %s were there already\n", end->files, text_bytes(end->bytes_held, rate));
+    if (end->sha256[0] != '\0')
+        fprintf(stderr, "sha256 %s\n", end->sha256);
+    if (end->blake3[0] != '\0')
+        fprintf(stderr, "blake3 %s\n", end->blake3);
 }
 
 enum exit_code transfer_report_failure(const options *given, const netblt_failure *failure)

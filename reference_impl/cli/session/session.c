@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* netblt send and recv: see session.h. */
+#include "cli/session/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/transfer/parameters.h"
+#include "io/clock.h"
+
+#define SECOND_US UINT64_C(1000000)
+/* Pauses of 20 ms, 40 ms and so on: some 20 s together, as long as a lost end takes to be noticed. */
+#define FIRST_PAUSE_US UINT64_C(20000)
+#define REFUSALS_MAX 10
+
+/* ---- active: opening ----------------------------------------------------------------------------------------------
+ */
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* What netblt listen at the other end takes for the name of the file or directory, unless the user gives another:
+ * nothing for several paths, and for what is stored under its own names. */
+static void name_what_moves(const session *all, step_name *what)
+{
+    const options *given = all->given;
+    const char *name = last_part(given->file);
+    bool is_one = given->path_count == 1 && strcmp(given->file, "-") != 0;
+    if (given->role == NETBLT_RECEIVER && all->files.to.kind == DEST_BENEATH)
+        is_one = false;
+    if (given->client_string != NULL)
+        name = given->client_string;
+    else if (!is_one || strlen(name) > STEP_NAME_MAX_BYTES || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        name = "";
+    snprintf(what->name, sizeof what->name, "%s", name);
+}
+
+/* A text of the user that leaves no room for the later steps is for peers that know nothing of them. */
+static int write_name(const step *one, netblt_params *params, netblt_failure *failure)
+{
+    if (step_name_write(&one->what, params->client_string))
+        return 0;
+    if (one->what.kind != STEP_FIRST || one->work.offers_tree)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--client-string: at most %d bytes for a tree transfer",
+                           STEP_NAME_MAX_BYTES);
+    snprintf(params->client_string, sizeof params->client_string, "%s", one->what.name);
+    return 0;
+}
+
+/* What is announced beyond 4 GiB would be refused. */
+static uint64_t announced_size(const session *all, const step *one)
+{
+    uint64_t size = session_files_size(&all->files);
+    if (all->given->role != NETBLT_SENDER || one->what.kind != STEP_FIRST)
+        return 0;
+    return size > TRANSFER_MAX_BYTES && !all->given->beyond_4g ? 0 : size;
+}
+
+static int connect_step(session *all, step *one)
+{
+    netblt_params params;
+    netblt_open_args args = {.role = one->work.role,
+                             .params = &params,
+                             .client = &all->client,
+                             .context = one,
+                             .options = transfer_options(&one->work)};
+    if (parameters_propose(all->given, &all->net, announced_size(all, one), &params, &all->failure) != 0 ||
+        write_name(one, &params, &all->failure) != 0)
+        return -1;
+    return station_connect(&all->net, &args, &one->work.connection);
+}
+
+/* The summary reports of this one; the one before it is not needed any more. */
+static void keep_last(session *all, step *one)
+{
+    step *before = all->last;
+    all->last = one;
+    if (before != NULL && before != one && before->settled && before->work.closed)
+        step_free(before);
+}
+
+/* 0, or -1 with session.failure. */
+static int open_next(session *all)
+{
+    step *one;
+    if (all->next.kind == STEP_FIRST && all->files.tree != NULL &&
+        session_files_refresh(&all->files, &all->failure) != 0)
+        return -1;
+    one = step_new(all, &all->next);
+    if (one == NULL)
+        return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
+    all->current = one;
+    keep_last(all, one);
+    return connect_step(all, one);
+}
+
+static int start_active(session *all)
+{
+    name_what_moves(all, &all->next);
+    if (all->given->path.measure && round_trip_measure(&all->net) != 0)
+        return -1;
+    if (all->net.interrupts.leave) /* meanwhile, by a signal or the network */
+        return 0;
+    return open_next(all);
+}
+
+static int start_passive(session *all)
+{
+    char wanted[40];
+    snprintf(wanted, sizeof wanted, "a %s", all->given->role == NETBLT_RECEIVER ? "sender" : "receiver");
+    only_place_init(all);
+    return station_listen(&all->net, wanted, only_place_accept, all);
+}
+
+/* ---- what the core tells ------------------------------------------------------------------------------------------
+ */
+
+static void opened(void *context, netblt_connection *connection)
+{
+    step *one = context;
+    transfer_client.opened(context, connection);
+    if (!one->all->given->passive)
+        step_begin(one);
+}
+
+/* What the session looks at stays. */
+static void closed(void *context, netblt_connection *connection)
+{
+    step *one = context;
+    transfer_client.closed(context, connection);
+    if (one->settled && one->all->last != one)
+        step_free(one);
+}
+
+/* ---- from step to step --------------------------------------------------------------------------------------------
+ */
+
+/* The next attempt begins at step 1: what is held shows there. */
+static bool try_again(session *all, netblt_time now)
+{
+    const options *given = all->given;
+    if (!given->retry_s.given || all->interrupted || !retry_wait(&all->retry, now))
+        return false;
+    if (!session_files_are_tree(&all->files) && !session_files_can_repeat(&all->files))
+        return false; /* a stream cannot be read again */
+    all->next.kind = STEP_FIRST;
+    all->next.offset = 0;
+    all->idle_steps = 0;
+    all->is_continued = false;
+    return true;
+}
+
+static void tell_of_attempt(const session *all, const char *reason)
+{
+    double seconds = (double)(all->retry.try_at - netblt_clock_now()) / 1e6;
+    if (all->retry.attempts > 1)
+        return; /* once for each loss */
+    if (all->given->passive)
+        report_note("%s; waiting for the peer to go on", reason);
+    else
+        report_note("%s; trying again in %.1f s", reason, seconds > 0 ? seconds : 0);
+}
+
+/* A peer that is still busy with the transfer before this one, whose last packet was lost or has not been looked at, is
+ * not a loss. */
+static bool waits_for_step_before(session *all, const step *one, netblt_time now)
+{
+    if (one->work.outcome != NETBLT_REFUSED || all->totals.transfers == 0 || all->refusals >= REFUSALS_MAX ||
+        !retry_is_temporary(&one->work))
+        return false;
+    all->retry.try_at = now + (FIRST_PAUSE_US << all->refusals++);
+    return true;
+}
+
+static void after_failure(session *all, step *one, netblt_time now)
+{
+    summary end;
+    if (waits_for_step_before(all, one, now))
+        return;
+    if (!retry_is_temporary(&one->work) || !try_again(all, now)) {
+        all->over = true;
+        return;
+    }
+    transfer_judge(&one->work, &end);
+    tell_of_attempt(all, end.reason);
+}
+
+/* A peer that does not go on is as good as lost. */
+static netblt_time patience(const session *all, netblt_time now)
+{
+    const options *given = all->given;
+    uint64_t seconds = options_number_or(given->death_timer_s, 30);
+    if (given->retry_s.value == RETRY_FOREVER)
+        return NETBLT_TIME_NEVER;
+    return now + (given->retry_s.value > seconds ? given->retry_s.value : seconds) * SECOND_US;
+}
+
+void session_settle(session *all)
+{
+    step *one = all->current;
+    netblt_time now = netblt_clock_now();
+    enum step_verdict verdict = step_end(one);
+    all->current = NULL;
+    keep_last(all, one);
+    all->continued_until = patience(all, now);
+    all->done = verdict == STEP_IS_LAST;
+    all->refusals = one->work.opened ? 0 : all->refusals;
+    if (verdict == STEP_FAILED)
+        after_failure(all, one, now);
+    else
+        all->over = all->done || (!all->given->passive && open_next(all) != 0);
+}
+
+/* Passive, between two steps, or after a loss. */
+static void give_up_waiting(session *all)
+{
+    if (all->retry.lost_at == 0)
+        netblt_fail(&all->failure, NETBLT_FAILURE_UNREACHABLE, "the peer did not go on with the transfer");
+    all->over = true;
+}
+
+static void look_at_time(session *all)
+{
+    netblt_time now = netblt_clock_now();
+    bool began = all->last != NULL;
+    if (all->current != NULL || all->over || !began)
+        return;
+    if (all->given->passive && now >= all->continued_until)
+        give_up_waiting(all);
+    else if (!all->given->passive && now >= all->retry.try_at && open_next(all) != 0)
+        all->over = true;
+}
+
+/* ---- rounds -------------------------------------------------------------------------------------------------------
+ */
+
+/* After a loss: time counts from the next one again. */
+static void look_for_progress(session *all)
+{
+    netblt_info info;
+    if (all->retry.lost_at == 0 || all->current == NULL || all->current->work.connection == NULL)
+        return;
+    netblt_get_info(all->current->work.connection, &info);
+    if (info.stats.payload_bytes > 0)
+        retry_moves(&all->retry);
+}
+
+static void tend(void *context)
+{
+    session *all = context;
+    step *following;
+    for (step *one = LIST_FIRST(&all->steps); one != NULL; one = following) {
+        following = LIST_NEXT(one, entry);
+        if (!one->settled)
+            step_tend(one);
+    }
+    look_for_progress(all);
+}
+
+/* Earlier transfers are over for the peer, too, or it would not have gone on. */
+static bool has_connection(const session *all)
+{
+    return all->last != NULL && all->last->work.connection != NULL;
+}
+
+static netblt_time next_look(const session *all)
+{
+    if (all->current != NULL)
+        return all->current->work.opened && !all->current->work.finished ? report_progress_next() : NETBLT_TIME_NEVER;
+    if (all->last == NULL)
+        return NETBLT_TIME_NEVER;
+    return all->given->passive ? all->continued_until : all->retry.try_at;
+}
+
+/* Before a connection there is nothing to draw, so nothing to wake up for. */
+static netblt_time next(void *context)
+{
+    session *all = context;
+    if (all->current != NULL && step_is_settled(all->current))
+        session_settle(all);
+    look_at_time(all);
+    if (all->over)
+        return has_connection(all) ? NETBLT_TIME_NEVER : STATION_OVER;
+    session_show_progress(all);
+    return next_look(all);
+}
+
+/* Without a peer, or when all is done, there is nothing to ask. While opening it is over at once. */
+static enum interruption interrupted(void *context, bool again)
+{
+    session *all = context;
+    if (all->given->passive)
+        only_place_settle(all);
+    all->interrupted = true;
+    if (all->current == NULL || !transfer_interrupt(&all->current->work, again))
+        return INTERRUPTION_NOBODY;
+    return all->current->work.finished ? INTERRUPTION_ENDS : INTERRUPTION_ASKED;
+}
+
+static enum station_stage stage(const void *context)
+{
+    const session *all = context;
+    const transfer *work = all->current != NULL ? &all->current->work : NULL;
+    if (work == NULL || work->finished || work->closed)
+        return STAGE_OTHER;
+    return work->opened ? STAGE_OPEN : all->given->passive ? STAGE_OTHER : STAGE_OPENING;
+}
+
+/* ---- the command --------------------------------------------------------------------------------------------------
+ */
+
+static int open_files(void *context)
+{
+    session *all = context;
+    if (session_files_open(&all->files, all->given, all->net.wake_fd, &all->failure) != 0)
+        return -1;
+    all->net.reached = session_files_reached(&all->files);
+    return 0;
+}
+
+/* The network could not take us to the peer, and left. */
+static bool goes_on_after_leaving(session *all)
+{
+    step *one = all->current;
+    netblt_time now = netblt_clock_now();
+    if (all->failure.kind != NETBLT_FAILURE_UNREACHABLE || all->interrupted || all->over || one == NULL ||
+        !try_again(all, now))
+        return false;
+    tell_of_attempt(all, all->failure.text);
+    if (one->work.connection != NULL)
+        netblt_abort(one->work.connection, "unreachable", now);
+    one->settled = true;
+    all->current = NULL;
+    all->failure = (netblt_failure){0};
+    all->net.interrupts.leave = false;
+    all->net.open_errors = 0;
+    all->net.reported_error = 0;
+    return true;
+}
+
+static void run(session *all)
+{
+    do
+        station_run(&all->net);
+    while (goes_on_after_leaving(all));
+}
+
+static void close_all(session *all)
+{
+    step *following;
+    for (step *one = LIST_FIRST(&all->steps); one != NULL; one = following) {
+        following = LIST_NEXT(one, entry);
+        step_free(one);
+    }
+    session_files_close(&all->files);
+    station_close(&all->net);
+}
+
+enum exit_code command_session(const options *given)
+{
+    session all = {.given = given,
+                   .client = transfer_client,
+                   .retry = {.allowed_s = given->retry_s.value},
+                   .files = {.given = given, .to = {.directory = -1}}};
+    const station_plan plan = {.open_files = open_files,
+                               .interrupted = interrupted,
+                               .stage = stage,
+                               .tend = tend,
+                               .next = next,
+                               .peers = "the peer",
+                               .failure = &all.failure,
+                               .context = &all};
+    enum exit_code code;
+    all.client.opened = opened;
+    all.client.closed = closed;
+    if (station_open(&all.net, given, &plan) == 0 && (given->passive ? start_passive(&all) : start_active(&all)) == 0)
+        run(&all);
+    report_progress_clear();
+    code = session_report(&all);
+    close_all(&all);
+    return code;
+}
