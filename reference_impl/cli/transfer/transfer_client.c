@@ -254,9 +254,18 @@ static void give_up(transfer *work, const netblt_failure *failure)
     }
 }
 
+/* What was needed late, when the peer asked for data, could not be opened. */
+static void end_without_data(transfer *work)
+{
+    if (work->failure.kind != NETBLT_FAILURE_NONE && work->connection != NULL && !work->finished)
+        netblt_abort(work->connection, "cannot read the data", netblt_clock_now());
+}
+
 void transfer_tend(transfer *work)
 {
     const netblt_failure *failure = NULL;
+    if (work->from == NULL && work->to == NULL)
+        end_without_data(work);
     if (work->from != NULL) {
         tend_source(work);
         failure = source_failure(work->from);
