@@ -38,14 +38,16 @@ static void name_what_moves(const session *all, step_name *what)
     snprintf(what->name, sizeof what->name, "%s", name);
 }
 
-/* A text of the user that leaves no room for the later steps is for peers that know nothing of them. */
-static int write_name(const step *one, netblt_params *params, netblt_failure *failure)
+/* A text of the user that leaves no room for the later steps makes it a transfer of one file. */
+static int write_name(step *one, netblt_params *params, netblt_failure *failure)
 {
     if (step_name_write(&one->what, params->client_string))
         return 0;
-    if (one->what.kind != STEP_FIRST || one->work.offers_tree)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "--client-string: at most %d bytes for a tree transfer",
+    if (one->what.kind != STEP_FIRST || !one->all->files.is_one)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL,
+                           "--client-string: several files or a directory leave room for %d bytes",
                            STEP_NAME_MAX_BYTES);
+    one->work.offers_tree = false;
     snprintf(params->client_string, sizeof params->client_string, "%s", one->what.name);
     return 0;
 }
@@ -62,14 +64,11 @@ static uint64_t announced_size(const session *all, const step *one)
 static int connect_step(session *all, step *one)
 {
     netblt_params params;
-    netblt_open_args args = {.role = one->work.role,
-                             .params = &params,
-                             .client = &all->client,
-                             .context = one,
-                             .options = transfer_options(&one->work)};
+    netblt_open_args args = {.role = one->work.role, .params = &params, .client = &all->client, .context = one};
     if (parameters_propose(all->given, &all->net, announced_size(all, one), &params, &all->failure) != 0 ||
         write_name(one, &params, &all->failure) != 0)
         return -1;
+    args.options = transfer_options(&one->work);
     return station_connect(&all->net, &args, &one->work.connection);
 }
 
