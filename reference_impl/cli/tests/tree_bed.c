@@ -189,6 +189,8 @@ static size_t *make_order(size_t count, bed_delivery how)
     return order;
 }
 
+uint64_t *bed_delivered;
+
 int bed_deliver(tree_store *store, const uint8_t *part, uint64_t length, bed_delivery how, netblt_failure *failure)
 {
     size_t count = (size_t)((length + how.buffer_bytes - 1) / how.buffer_bytes);
@@ -203,6 +205,8 @@ int bed_deliver(tree_store *store, const uint8_t *part, uint64_t length, bed_del
         memcpy(exact, part + offset, bytes);
         result = tree_store_write(store, offset, exact, bytes, failure);
         free(exact);
+        if (bed_delivered != NULL)
+            *bed_delivered += bytes;
     }
     free(order);
     if (result == 0 && tree_store_state(store) == TREE_RECEIVES)

@@ -48,6 +48,8 @@ typedef struct bed_delivery {
     unsigned seed;
 } bed_delivery;
 
+/* NULL, or where bed_deliver() notes how many bytes of its part have been taken. */
+extern uint64_t *bed_delivered;
 /* Delivers a part and ends it, or stops it when it resumes. 0, or -1 with *failure. */
 int bed_deliver(tree_store *store, const uint8_t *part, uint64_t length, bed_delivery how, netblt_failure *failure);
 /* All steps until everything is stored. 0, or -1 with *failure. *rounds, unless NULL: how often it was resumed. */
