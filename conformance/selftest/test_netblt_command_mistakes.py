@@ -77,6 +77,7 @@ class TestBadInput:
             (["send", "f", "h", "--hash", "md5"], LOCAL, "blake3 or sha256"),
             (["send", "f", "h", "--retry", "0"], LOCAL, "or forever"),
             (["send", "f", "h", "--retry", "soon"], LOCAL, "or forever"),
+            (["send", "f", "--passive", "--schedule", "10:00+1h"], LOCAL, "--schedule"),
             (["send", "f", "-", "h"], LOCAL, "stdin"),
             (["send", "f", "", "h"], LOCAL, "empty"),
             (["recv"], LOCAL, "HOST"),

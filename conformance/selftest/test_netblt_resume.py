@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,40 @@ def test_what_does_not_pass_by_itself_is_not_tried_again(udp_lab: Lab, tmp_path:
     assert "cannot store" in sender.errors
     assert bytes_of(target) == 0
     assert names_in(target) == ["source"]
+
+
+def test_a_schedule_moves_data_in_its_windows_only(udp_lab: Lab, tmp_path: Path) -> None:
+    source, target = make_file(tmp_path / "source", SIZE), tmp_path / "target"
+    now = int(time.time())
+    first, second = now + 2, now + 8
+    windows = ",".join(
+        f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(start))}+{length}"
+        for start, length in ((first, "3s"), (second, "5m"))
+    )
+    receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", target, "--json", *QUICK_DEATH)
+    sender = udp_lab.start(
+        udp_lab.here, "send", source, udp_lab.there.address, "--json", "--schedule", windows, *STEADY
+    )  # fmt: skip
+    receiver.wait_until(lambda: partial_bytes(tmp_path) > 0, "data move")
+    assert time.time() >= first
+    while time.time() < second - 1:
+        time.sleep(0.1)
+    stored = partial_bytes(tmp_path)
+    assert 0 < stored < SIZE
+    time.sleep(0.8)
+    assert partial_bytes(tmp_path) == stored, "nothing moves between the windows"
+
+    assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
+    assert time.time() >= second
+    assert target.read_bytes() == source.read_bytes()
+    assert sender.report["resumed"] is True
+    assert sum("for a window of --schedule" in line for line in sender.errors.splitlines()) == 2
+
+
+def test_a_schedule_whose_windows_have_passed_is_an_error(udp_lab: Lab, tmp_path: Path) -> None:
+    source = make_file(tmp_path / "source", 10)
+    sender = udp_lab.start(
+        udp_lab.here, "send", source, udp_lab.there.address, "--schedule", "2020-01-01T00:00:00Z+1h"
+    )  # fmt: skip
+    assert sender.wait() == 2
+    assert "no window" in sender.errors

@@ -96,6 +96,9 @@ const option_entry option_table[] = {
     TITLE(FILES, "Several transfers:"),
     CALL("retry", "S", option_set_retry, FILES,
          "go on after a loss of the peer or the link, trying for so many seconds, or forever"),
+    TEXT("schedule", "WHEN", schedule, FILES,
+         "move data in these windows of time only, as in 10:00-10:12 (UTC, each day) or 2026-11-26T10:00Z+12m; several "
+         "with commas, or the name of a file with them"),
     CHOICE("hash", "blake3|sha256", "blake3|sha256", hash, HASH_BLAKE3, SEND,
            "the sum that proves that each file arrived as it was sent (default blake3)"),
     FLAG("checksum", checksum, true, RECV, "find unchanged files by content, not by size and time"),

@@ -180,6 +180,8 @@ int option_words_check(options *parsed, netblt_failure *failure)
         return -1;
     if (parsed->passive && parsed->path.measure)
         return wrong(failure, "--path measure is for the end that opens: leave it out here");
+    if (parsed->passive && parsed->schedule != NULL)
+        return wrong(failure, "--schedule is for the end that opens: leave it out with --passive");
     if (parsed->passive && parsed->open_timeout_s.given)
         return wrong(failure, "--open-timeout is for the end that opens: leave it out with --passive");
     return settle_family(parsed, failure) != 0 ? -1 : settle_rate(parsed, failure);

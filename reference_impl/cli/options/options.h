@@ -119,6 +119,7 @@ typedef struct options {
     bool discard;              /* recv: begin anew, whatever is there of an interrupted transfer */
     enum hash_choice hash;     /* send */
     optional_number part_size; /* bytes in each NETBLT transfer of several */
+    const char *schedule;      /* NULL: at any time */
     optional_number retry_s;   /* 0 when not given; RETRY_FOREVER */
     bool json;
     bool json_progress;

@@ -101,9 +101,7 @@ static int start_active(session *all)
     name_what_moves(all, &all->next);
     if (all->given->path.measure && round_trip_measure(&all->net) != 0)
         return -1;
-    if (all->net.interrupts.leave) /* meanwhile, by a signal or the network */
-        return 0;
-    return open_next(all);
+    return 0; /* session.next is opened in the first round */
 }
 
 static int start_passive(session *all)
@@ -187,12 +185,12 @@ static void after_failure(session *all, step *one, netblt_time now)
     tell_of_attempt(all, end.reason);
 }
 
-/* A peer that does not go on is as good as lost. */
-static netblt_time patience(const session *all, netblt_time now)
+/* A peer that does not go on is as good as lost, but for one with a schedule. */
+static netblt_time patience(const session *all, const step *one, netblt_time now)
 {
     const options *given = all->given;
     uint64_t seconds = options_number_or(given->death_timer_s, 30);
-    if (given->retry_s.value == RETRY_FOREVER)
+    if (given->retry_s.value == RETRY_FOREVER || step_was_ended_with(one, STEP_LATER))
         return NETBLT_TIME_NEVER;
     return now + (given->retry_s.value > seconds ? given->retry_s.value : seconds) * SECOND_US;
 }
@@ -204,13 +202,14 @@ void session_settle(session *all)
     enum step_verdict verdict = step_end(one);
     all->current = NULL;
     keep_last(all, one);
-    all->continued_until = patience(all, now);
+    all->continued_until = patience(all, one, now);
     all->done = verdict == STEP_IS_LAST;
     all->refusals = one->work.opened ? 0 : all->refusals;
+    all->retry.try_at = now;
     if (verdict == STEP_FAILED)
         after_failure(all, one, now);
     else
-        all->over = all->done || (!all->given->passive && open_next(all) != 0);
+        all->over = all->done;
 }
 
 /* Passive, between two steps, or after a loss. */
@@ -221,16 +220,31 @@ static void give_up_waiting(session *all)
     all->over = true;
 }
 
+static int open_when_it_may(session *all)
+{
+    return windows_are_open(all) ? open_next(all) : windows_wait(all, &all->failure);
+}
+
+/* A transfer that can go on later ends with its window. */
+static void end_with_window(step *one)
+{
+    const transfer *work = &one->work;
+    bool can_go_on = !work->opened || transfer_is_tree(work);
+    if (can_go_on && work->connection != NULL && !work->finished && !windows_are_open(one->all))
+        netblt_abort(work->connection, STEP_LATER, netblt_clock_now());
+}
+
 static void look_at_time(session *all)
 {
     netblt_time now = netblt_clock_now();
-    bool began = all->last != NULL;
-    if (all->current != NULL || all->over || !began)
+    if (all->over)
         return;
-    if (all->given->passive && now >= all->continued_until)
+    if (all->current != NULL)
+        end_with_window(all->current);
+    else if (!all->given->passive)
+        all->over = now >= all->retry.try_at && open_when_it_may(all) != 0;
+    else if (all->last != NULL && now >= all->continued_until)
         give_up_waiting(all);
-    else if (!all->given->passive && now >= all->retry.try_at && open_next(all) != 0)
-        all->over = true;
 }
 
 /* ---- rounds -------------------------------------------------------------------------------------------------------
@@ -265,13 +279,20 @@ static bool has_connection(const session *all)
     return all->last != NULL && all->last->work.connection != NULL;
 }
 
+static netblt_time sooner(netblt_time a, netblt_time b)
+{
+    return a < b ? a : b;
+}
+
 static netblt_time next_look(const session *all)
 {
-    if (all->current != NULL)
-        return all->current->work.opened && !all->current->work.finished ? report_progress_next() : NETBLT_TIME_NEVER;
-    if (all->last == NULL)
-        return NETBLT_TIME_NEVER;
-    return all->given->passive ? all->continued_until : all->retry.try_at;
+    const step *one = all->current;
+    bool moves = one != NULL && one->work.opened && !one->work.finished;
+    if (one != NULL)
+        return sooner(moves ? report_progress_next() : NETBLT_TIME_NEVER, windows_look_again(all));
+    if (!all->given->passive)
+        return all->retry.try_at;
+    return all->last == NULL ? NETBLT_TIME_NEVER : all->continued_until;
 }
 
 /* Before a connection there is nothing to draw, so nothing to wake up for. */
@@ -314,7 +335,8 @@ static enum station_stage stage(const void *context)
 static int open_files(void *context)
 {
     session *all = context;
-    if (session_files_open(&all->files, all->given, all->net.wake_fd, &all->failure) != 0)
+    if (windows_read(all, &all->failure) != 0 ||
+        session_files_open(&all->files, all->given, all->net.wake_fd, &all->failure) != 0)
         return -1;
     all->net.reached = session_files_reached(&all->files);
     return 0;
@@ -355,6 +377,7 @@ static void close_all(session *all)
         step_free(one);
     }
     session_files_close(&all->files);
+    schedule_free(&all->windows);
     station_close(&all->net);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 
 #include "cli/report/report.h"
+#include "cli/session/schedule.h"
 #include "cli/session/session_files.h"
 #include "cli/session/step_data.h"
 #include "cli/session/step_name.h"
@@ -16,6 +17,7 @@
  * step.c            one transfer: its data, and what its end means for the session
  * place.c           a passive end: peers that may be the right one
  * retry.c           what passes, and when to try again
+ * windows.c         --schedule; schedule.c: its windows
  * session_report.c  progress, summary, JSON */
 
 typedef struct session session;
@@ -79,6 +81,8 @@ struct session {
     unsigned idle_steps; /* in a row, without data */
     bool resumed;        /* something was held */
     retry_state retry;
+    schedule windows;
+    int64_t window_told; /* the opening of which the user was told; 0: of none */
     bool interrupted;
     bool is_continued;           /* passive: a peer has begun, and goes on */
     netblt_address peer;         /* ... this one */
@@ -107,6 +111,9 @@ void step_tend(step *one);
 /* The transfer has ended, and source and sink are done. */
 bool step_is_settled(const step *one);
 
+/* The transfer was aborted, by either end, with this reason of step_name.h. */
+bool step_was_ended_with(const step *one, const char *reason);
+
 /* What comes after a step. */
 enum step_verdict {
     STEP_GOES_ON, /* session.next */
@@ -115,6 +122,15 @@ enum step_verdict {
 };
 /* Of a settled step; closes its source and sink. */
 enum step_verdict step_end(step *one);
+
+/* ---- windows.c: all of it counts for an active end with --schedule only */
+/* 0, or -1 with *failure. */
+int windows_read(session *all, netblt_failure *failure);
+bool windows_are_open(const session *all);
+/* When that may have changed. */
+netblt_time windows_look_again(const session *all);
+/* They are closed: sets the moment of the next attempt. 0, or -1 with *failure: no window is left. */
+int windows_wait(session *all, netblt_failure *failure);
 
 /* ---- only_place.c: the one place of a passive end */
 void only_place_init(session *all);

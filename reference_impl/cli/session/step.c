@@ -171,8 +171,9 @@ bool step_is_settled(const step *one)
 /* ---- its end ------------------------------------------------------------------------------------------------------
  */
 
-static bool was_ended_with(const transfer *work, const char *reason)
+bool step_was_ended_with(const step *one, const char *reason)
 {
+    const transfer *work = &one->work;
     return (work->outcome == NETBLT_PEER_ABORTED || work->outcome == NETBLT_LOCAL_ABORT ||
             work->outcome == NETBLT_REFUSED) &&
            strcmp(work->reason, reason) == 0;
@@ -256,11 +257,15 @@ static enum step_verdict judge(step *one)
         return STEP_FAILED;
     if (work->outcome == NETBLT_DONE)
         return after_success(one);
+    if (step_was_ended_with(one, STEP_LATER)) {
+        all->idle_steps = 0;
+        return go_on(all, STEP_FIRST, NULL, 0);
+    }
     if (all->idle_steps >= IDLE_STEPS_MAX)
         return STEP_FAILED;
-    if (was_ended_with(work, STEP_RESUME))
+    if (step_was_ended_with(one, STEP_RESUME))
         return go_on(all, STEP_HELD, NULL, 0);
-    if (was_ended_with(work, STEP_CHANGED))
+    if (step_was_ended_with(one, STEP_CHANGED))
         return go_on(all, STEP_FIRST, NULL, 0);
     return STEP_FAILED;
 }

@@ -12,6 +12,7 @@
 /* With these an end aborts a step, and the active end goes on with another one. */
 #define STEP_RESUME "netblt: resume"   /* step 3 */
 #define STEP_CHANGED "netblt: changed" /* step 1 */
+#define STEP_LATER "netblt: later"     /* step 1, at another time: the active end has a schedule */
 
 #define STEP_ID_BYTES 8 /* the first bytes of a hash */
 /* What a name may have, so that the longest step still fits behind it. */
