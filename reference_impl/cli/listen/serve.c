@@ -110,12 +110,27 @@ static void tend_touched(serve *server)
     }
 }
 
+/* A file is opened when the first buffer is wanted. What its peer waits for then never comes. */
+static bool failed_to_open(const transfer *work)
+{
+    return work->failure.kind != NETBLT_FAILURE_NONE && work->to == NULL &&
+           (work->from == NULL || source_failure(work->from) == NULL);
+}
+
+static void tend_one(transfer *work)
+{
+    if (work->from != NULL || work->to != NULL)
+        transfer_tend(work);
+    if (failed_to_open(work) && work->connection != NULL && !work->finished)
+        netblt_abort(work->connection, "cannot read the data", netblt_clock_now());
+}
+
 static void tend_validated(serve *server)
 {
     served *next;
     for (served *one = LIST_FIRST(&server->validated); one != NULL; one = next) {
         next = LIST_NEXT(one, place);
-        transfer_tend(&one->work);
+        tend_one(&one->work);
         if (!transfer_is_over(&one->work))
             continue;
         serve_report(server, one);
