@@ -73,5 +73,6 @@ int main(int argc, char **argv)
         report_error("cannot write to stdout");
         code = EXIT_CODE_FAILED;
     }
+    options_free(&given);
     return code;
 }

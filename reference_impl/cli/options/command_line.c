@@ -253,14 +253,13 @@ static void show_help(enum command command)
 
 enum options_result options_parse(int argc, char **argv, options *parsed, netblt_failure *failure)
 {
-    static char **words; /* live as long as argv */
     struct reading read = {.parsed = parsed, .failure = failure};
     struct argp_option view[ROWS_MAX];
     const struct argp all = {.options = view, .parser = read_one};
     set_defaults(parsed);
-    words = calloc((size_t)argc + 1, sizeof *words);
-    read.words = words;
-    if (words == NULL) {
+    read.words = calloc((size_t)argc + 1, sizeof *read.words);
+    parsed->words = read.words;
+    if (read.words == NULL) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory");
         return OPTIONS_WRONG;
     }
@@ -282,4 +281,10 @@ enum options_result options_parse(int argc, char **argv, options *parsed, netblt
         option_words_check(parsed, failure) != 0)
         return OPTIONS_WRONG;
     return OPTIONS_RUN;
+}
+
+void options_free(options *parsed)
+{
+    free(parsed->words);
+    parsed->words = NULL;
 }

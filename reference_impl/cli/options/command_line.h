@@ -11,7 +11,9 @@ enum options_result {
     OPTIONS_WRONG, /* *failure states what */
 };
 
-/* Strings stay those of argv. `json` is set as soon as it is seen, so that even a wrong command line gets its JSON. */
+/* Strings stay those of argv; options_free() frees the rest, whatever the result. `json` is set as soon as it is seen,
+ * so that even a wrong command line gets its JSON. */
 enum options_result options_parse(int argc, char **argv, options *parsed, netblt_failure *failure);
+void options_free(options *parsed);
 
 #endif

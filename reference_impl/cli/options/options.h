@@ -87,6 +87,7 @@ typedef struct optional_number {
 typedef struct options {
     enum command command;
     enum netblt_role role; /* send, recv; perf: what the active end does */
+    char **words;          /* memory of `paths` */
     char *const *paths;    /* send: what is sent; recv: the one place where it goes */
     size_t path_count;
     const char *file; /* the first of them; "-" = stdin or stdout */
