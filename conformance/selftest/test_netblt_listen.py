@@ -21,14 +21,15 @@ from selftest.netblt_command_helpers import (
     LOCAL,
     SLOW,
     UNREACHABLE,
+    blake3_sum,
     has_received,
     leftovers,
     make_file,
     one_line,
-    sha256,
 )
 from selftest.netblt_command_lab import Lab
 from selftest.netblt_listen_helpers import fetch, make_root, meanwhile, serve, store, told
+from selftest.netblt_listen_puppets import Puppet
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -58,7 +59,7 @@ class TestServing:
                                        (received, "brought", "receiver", brought)):  # fmt: skip
             assert set(line) == KEYS | {"file", "peer"}
             assert (line["file"], line["role"], line["result"]) == (name, role, "done")
-            assert line["sha256"] == sha256(file)
+            assert line["blake3"] == blake3_sum(file)
             assert line["peer"].startswith(lab.here.address)
 
     def test_twenty_transfers_at_the_same_time(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ class TestServing:
 
     def test_two_cannot_store_under_one_name_at_once(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         server = serve(udp_lab, root, "--force")
-        file = make_file(tmp_path / "file", 400_000)
+        file = make_file(tmp_path / "file", 1_200_000)  # longer than it takes to see that it was not lost
         first = store(udp_lab, file, "inner/x", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
         second = store(udp_lab, file, "inner/x")
@@ -105,7 +106,7 @@ class TestServing:
     def test_two_names_of_one_file_are_one_name(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         (root / "way").symlink_to("inner")
         server = serve(udp_lab, root, "--force")
-        file = make_file(tmp_path / "file", 400_000)
+        file = make_file(tmp_path / "file", 1_200_000)
         first = store(udp_lab, file, "way/x", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
         second = store(udp_lab, file, "inner/x")
@@ -136,15 +137,13 @@ class TestNames:
             ("inner/../../secret", "no . or .."),
             ("..", "no . or .."),
             ("/etc/hostname", "relative"),
-            ("", "client string: no file name"),
             ("./file", "no . or .."),
             ("inner//file", "no empty part"),
             ("inner/", "no empty part"),
             ("missing", "no such file"),
             ("missing/file", "no such file"),
             ("file/under", "no such file"),
-            ("inner", "not a plain file"),
-            ("fifo", "not a plain file"),
+            ("fifo", "not a file or directory"),
             ("out", "link that is not followed"),
             ("outer/secret", "link that is not followed"),
             ("absolute", "link that is not followed"),
@@ -178,25 +177,46 @@ class TestNames:
             ("../new", "no . or .."),
             ("/tmp/new", "relative"),
             ("outer/new", "link that is not followed"),
-            ("out", "is no plain file"),
             ("missing/new", "no such file"),
-            ("inner", "is no plain file"),
+            ("out", "not to be replaced"),
+            ("inner", "a directory of that name exists"),
             ("there", "not to be replaced"),
         ],
     )
     def test_what_may_not_be_stored_is_refused(
         self, udp_lab: Lab, root: Path, tmp_path: Path, name: str, words: str
     ) -> None:
+        """What has a name that may be used shows only when the peer has told what it is: it may be the same."""
         before = make_file(root / "there", 10).read_bytes()
         (root / "outer").symlink_to("..")
         (root / "out").symlink_to("../new")
         serve(udp_lab, root)
         peer = store(udp_lab, make_file(tmp_path / "source", 100), name)
 
-        assert peer.wait() == UNREACHABLE
+        assert peer.wait() == (FAILED if name in ("out", "inner", "there") else UNREACHABLE)
         assert words in one_line(peer)
         assert (root / "there").read_bytes() == before
         assert not (tmp_path / "new").exists()
+
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            (b"", "client string: no file name"),
+            (b".", "no empty part, no . or .."),
+            (b"out", "exists and is no plain file"),
+            (b"inner", "exists and is no plain file"),
+            (b"there", "exists, not to be replaced"),
+            (b"there netblt=held:0123456789abcdef", ""),
+        ],
+    )
+    def test_a_peer_that_knows_no_trees(self, udp_lab: Lab, root: Path, name: bytes, reason: str) -> None:
+        make_file(root / "there", 10)
+        (root / "out").symlink_to("../new")
+        serve(udp_lab, root)
+        peer = Puppet(udp_lab)
+
+        assert peer.open(name) == reason
+        peer.close()
 
     def test_links_inside_are_followed_to_read(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         file = make_file(root / "inner" / "file", 1234)

@@ -22,7 +22,9 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 {
     served *one = context;
     served_touch(one); /* whatever fails, it is found in the next round */
-    if (one->work.failure.kind != NETBLT_FAILURE_NONE || (one->work.from == NULL && !served_open_source(one)))
+    if (one->work.failure.kind != NETBLT_FAILURE_NONE)
+        return NETBLT_SEND_BUFFER_WAIT;
+    if (one->work.from == NULL && (served_is_step(one) || !served_open_source(one)))
         return NETBLT_SEND_BUFFER_WAIT;
     return transfer_client.get_send_buffer(context, connection, index, capacity, data, length, last);
 }
@@ -38,8 +40,8 @@ static void finished(void *context, netblt_connection *connection, const netblt_
     served *one = context;
     transfer_client.finished(context, connection, outcome);
     served_give_place_back(one);
-    if (outcome->result != NETBLT_DONE) /* else when the file has its name */
-        served_give_name_back(one);
+    if (served_is_step(one) ? served_needs_no_name(one) : outcome->result != NETBLT_DONE)
+        served_give_name_back(one); /* else when everything has its name, and the disk is done with it */
 }
 
 static void closed(void *context, netblt_connection *connection)
@@ -61,19 +63,6 @@ static netblt_client make_client(void)
 }
 
 /* ---- connections ------------------------------------------------------------------------------------------------ */
-
-static void served_free(served *one)
-{
-    LIST_REMOVE(one, place);
-    served_give_place_back(one);
-    served_give_name_back(one);
-    served_give_memory_back(one);
-    transfer_close_source(&one->work);
-    sink_close(one->work.to);
-    buffer_pool_clear(&one->work.early);
-    free(one->real_name);
-    free(one);
-}
 
 static void free_all(served_list *list)
 {
@@ -131,16 +120,16 @@ static void tend_validated(serve *server)
     for (served *one = LIST_FIRST(&server->validated); one != NULL; one = next) {
         next = LIST_NEXT(one, place);
         tend_one(&one->work);
-        if (!transfer_is_over(&one->work))
-            continue;
-        serve_report(server, one);
-        served_free(one);
+        served_follow_step(one);
+        if (transfer_is_over(&one->work))
+            served_end(one);
     }
 }
 
 static void tend(void *context)
 {
     serve *server = context;
+    jobs_tend(&server->work);
     tend_touched(server);
     tend_validated(server);
 }
@@ -172,14 +161,15 @@ static netblt_time next(void *context)
 
 /* ---- setting up ------------------------------------------------------------------------------------------------- */
 
-/* A validated peer that stores a file takes two descriptors, any other peer that reads one takes one; besides these,
+/* A validated peer takes so many descriptors at most, any other peer that reads a file takes one; besides these,
  * sockets and what the libraries open. Where the system allows fewer, some are refused. */
 #define UNVALIDATED_FILES 1024
 #define OTHER_FILES 64
+#define FILES_PER_TRANSFER 8
 
 static void allow_open_files(const options *given)
 {
-    rlim_t wanted = UNVALIDATED_FILES + OTHER_FILES + 2 * given->max_connections.value;
+    rlim_t wanted = UNVALIDATED_FILES + OTHER_FILES + FILES_PER_TRANSFER * given->max_connections.value;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
@@ -195,6 +185,12 @@ static void keep_no_free_buffers(void)
     mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES);
 }
 
+/* Manifests and held lists of all peers. Held lists that wait for the next step are a part of it that is set aside, of
+ * which one host has a quarter. */
+#define LISTS_BYTES (UINT64_C(1) << 30)
+#define HELD_LISTS_BYTES (UINT64_C(64) << 20)
+#define HELD_LISTS_SHARE 4
+
 static int open_root(void *context)
 {
     serve *server = context;
@@ -208,9 +204,16 @@ static int open_root(void *context)
     return 0;
 }
 
+/* Jobs wake the event loop, which is there only now. */
+static bool begin_jobs(serve *server)
+{
+    server->work.wake_fd = server->net.wake_fd;
+    return true;
+}
+
 enum exit_code command_serve(const options *given)
 {
-    serve server = {.given = given, .root = -1, .client = make_client()};
+    serve server = {.given = given, .root = -1, .client = make_client(), .lists.most_bytes = LISTS_BYTES};
     const station_plan plan = {.open_files = open_root,
                                .interrupted = interrupted,
                                .tend = tend,
@@ -221,16 +224,22 @@ enum exit_code command_serve(const options *given)
     enum exit_code code = EXIT_CODE_INTERRUPTED; /* nothing else ends a server that could begin */
     allow_open_files(given);
     keep_no_free_buffers();
-    if (station_open(&server.net, given, &plan) == 0 &&
+    jobs_init(&server.work, -1);
+    reservations_init(&server.reserved);
+    held_cache_init(&server.held_lists, HELD_LISTS_BYTES, HELD_LISTS_BYTES / HELD_LISTS_SHARE);
+    if (station_open(&server.net, given, &plan) == 0 && begin_jobs(&server) &&
         station_listen(&server.net, "transfers", serve_accept, &server) == 0)
         station_run(&server.net);
     if (server.failure.kind != NETBLT_FAILURE_NONE)
         code = transfer_report_failure(given, &server.failure);
     free_all(&server.unvalidated);
     free_all(&server.validated);
+    jobs_clear(&server.work);
     station_close(&server.net); /* the threads of the transfers wake it */
     tally_clear(&server.held);
     name_locks_clear(&server.names);
+    reservations_clear(&server.reserved);
+    held_cache_clear(&server.held_lists);
     if (server.root >= 0)
         close(server.root);
     return code;

@@ -5,12 +5,18 @@
 
 #include <sys/queue.h>
 
+#include "cli/listen/held_cache.h"
+#include "cli/listen/lookup.h"
 #include "cli/listen/name_locks.h"
+#include "cli/listen/reservations.h"
 #include "cli/listen/tally.h"
+#include "cli/session/step_data.h"
 #include "cli/transfer/transfer.h"
 
 /* serve.c          the command
  * served.c         one connection: its file, and memory for its buffers
+ * served_step.c    the same for a step of a tree transfer (docs/tree-transfer.md)
+ * served_end.c     the end of a connection
  * serve_accept.c   the answer to an OPEN
  * serve_places.c   who gets one of the places of --max-connections, and who loses it
  * serve_report.c   a line for each transfer
@@ -25,6 +31,14 @@ typedef struct serve serve;
  * gives a place back to one of the last three does so to those below. */
 enum served_scope { SCOPE_NAME, SCOPE_ADDRESS, SCOPE_PREFIX, SCOPE_ALL, SCOPES };
 
+/* What a connection is for. The last two are step 3 of a tree transfer, in the direction opposite to its files. */
+enum served_task {
+    TASK_SEND,
+    TASK_STORE,
+    TASK_SEND_HELD, /* of files that are stored here */
+    TASK_TAKE_HELD, /* of files that are sent from here */
+};
+
 typedef struct served {
     transfer work; /* first: the context of the core's client */
     serve *server;
@@ -35,9 +49,20 @@ typedef struct served {
     netblt_address foreign;
     char peer[NETBLT_ADDRESS_TEXT_BYTES]; /* these two: only after served_describe() */
     char printable[NETBLT_STRING_MAX_BYTES + 1];
-    char name[NETBLT_STRING_MAX_BYTES + 1]; /* as the peer said it */
-    uint64_t size;                          /* sending: bytes of the file, as promised in RESPONSE */
-    char *real_name;                        /* receiving: where the data go (tree_real_name()) */
+    step_name step; /* what the peer asks for; its name as the peer said it */
+    enum served_task task;
+    uint64_t size;   /* sending: bytes of the file, as promised in RESPONSE */
+    char *real_name; /* receiving: where the data go (tree_real_name()) */
+
+    /* Of a tree transfer. */
+    tree_store *store;   /* TASK_STORE */
+    list_claim claim;    /* memory for the lists of the store, or for the inbox */
+    uint64_t entries;    /* of the manifest, as far as they were checked */
+    held_inbox inbox;    /* TASK_TAKE_HELD */
+    lookup *looking;     /* TASK_SEND, TASK_SEND_HELD: what makes the source */
+    bool was_waited_for; /* see serve_find_ended() */
+    bool was_answered;   /* it needs another step first, and the peer was told */
+    reserved_past past;  /* what the steps before have done */
 
     bool validated;          /* in server->validated, not in server->unvalidated */
     bool refused;            /* had no place when it was validated */
@@ -47,7 +72,9 @@ typedef struct served {
     uint64_t first_bytes;    /* that they may take before the peer is validated */
     uint64_t progress;       /* see serve_places.c */
     netblt_time progress_at; /* when it last grew, as far as is known */
-    progress_meter meter;    /* of --json-progress */
+    netblt_time claimed_at;  /* its host wanted its name again, perhaps because it was lost; 0: no */
+    uint64_t claimed_progress;
+    progress_meter meter; /* of --json-progress */
 } served;
 
 typedef LIST_HEAD(served_list, served) served_list;
@@ -62,8 +89,12 @@ struct serve {
     served_list validated;
     SLIST_HEAD(, served) touched; /* unvalidated connections that something happened to */
 
-    tally held;             /* by validated peers in each scope but SCOPE_NAME */
-    name_locks names;       /* that validated peers store under */
+    tally held;       /* by validated peers in each scope but SCOPE_NAME */
+    name_locks names; /* that validated peers store under */
+    reservation_list reserved;
+    jobs work;         /* walks of directories and the like */
+    list_memory lists; /* manifests and held lists */
+    held_cache held_lists;
     netblt_time looked_at;  /* when progress was last measured */
     netblt_time slowest_at; /* then: progress_at of the one that has made none for longest */
 
@@ -99,13 +130,42 @@ bool served_memory_fits(const served *one);
 void served_keep_memory(served *one);
 void served_give_memory_back(served *one);
 
+/* ---- served_step.c */
+/* Its data are those of a step of a tree transfer. The peer may have asked for one and got none: see served_begin_step.
+ */
+bool served_is_step(const served *one);
+/* The peer is validated: opens what the step needs, or begins to. NULL, or why not. */
+const char *served_begin_step(served *one);
+/* In each round after transfer_tend(). */
+void served_follow_step(served *one);
+/* The source or sink is closed. */
+void served_end_step(served *one);
+/* Adds what the tree transfer came to. */
+void served_sum_up(const served *one, summary *end);
+/* The step has ended as steps do that are followed by another one. */
+bool served_goes_on(const served *one);
+/* The step has ended, and nothing on disk is open for it. */
+bool served_needs_no_name(const served *one);
+/* Whether the name is kept for the next step, or for another attempt, of the same host. */
+bool served_keeps_name(const served *one);
+
+/* ---- served_end.c */
+/* Gives everything back that it holds. */
+void served_free(served *one);
+/* The same after a report, of a connection of which nothing is left to do (transfer_is_over()). */
+void served_end(served *one);
+
 /* ---- serve_accept.c */
 void serve_accept(void *context, const netblt_request *request, netblt_answer *answer);
 
 /* ---- serve_places.c */
 /* Whether a peer would get a place now, and the name that it wants to store under. NULL, or why not. Nothing changes:
  * the peer may be forged. */
-const char *serve_object(const serve *server, const served *one);
+const char *serve_object(serve *server, const served *one);
+/* Whether the name is held by a transfer that is just ending, or by one of the same host that may have been lost. */
+bool serve_lets_wait(serve *server, const served *one);
+/* A transfer that keeps `one` from its name and of which nothing is left to do. NULL: there is none. */
+served *serve_find_ended(const serve *server, const served *one);
 /* netblt_client.validated: gives a place or aborts. */
 void served_validated(served *one);
 /* The transfer has ended. */

@@ -20,7 +20,11 @@ static const char *look_at_source(served *one)
 {
     const char *reason = NULL;
     struct stat status;
-    if (tree_look_at_file(one->server->root, one->name, &status, &reason) != 0)
+    if (served_is_step(one)) {
+        tree_look_at_any(one->server->root, one->step.name, &status, &reason);
+        return reason; /* how large it is shows when it is walked */
+    }
+    if (tree_look_at_file(one->server->root, one->step.name, &status, &reason) != 0)
         return reason;
     one->size = (uint64_t)status.st_size;
     return one->size > SOURCE_MAX_BYTES && !one->server->given->beyond_4g ? "over 4 GiB" : NULL;
@@ -35,15 +39,26 @@ static const char *look_at_target(served *one)
     int dir;
     if (server->given->read_only)
         return "only gives files away";
-    dir = tree_open_parent(server->root, one->name, server->given->force, &base, &reason);
+    dir = served_is_step(one) ? tree_open_target(server->root, one->step.name, &base, &reason)
+                              : tree_open_parent(server->root, one->step.name, server->given->force, &base, &reason);
     if (dir < 0)
         return reason;
     if (fstat(dir, &status) != 0 || status.st_nlink == 0) /* tmpfs makes files even in a directory that was removed */
         reason = "the server cannot write it";
-    else if ((one->real_name = tree_real_name(server->root, dir, base, one->name)) == NULL)
+    else if ((one->real_name = tree_real_name(server->root, dir, base, base == NULL ? "" : one->step.name)) == NULL)
         reason = "not enough memory";
     close(dir);
     return reason;
+}
+
+/* A tree transfer may mean everything. */
+static const char *check_name(served *one)
+{
+    if (served_is_step(one) && one->step.name[0] == '\0')
+        strcpy(one->step.name, ".");
+    if (served_is_step(one) && strcmp(one->step.name, ".") == 0)
+        return NULL;
+    return tree_check_name(one->step.name);
 }
 
 /* ---- --allow ---------------------------------------------------------------------------------------------------- */
@@ -69,16 +84,33 @@ static bool is_allowed(const options *given, const netblt_address *peer)
 
 static const char *find_objection(served *one)
 {
-    const serve *server = one->server;
+    serve *server = one->server;
     const char *objection;
     if (server->net.interrupts.count > 0)
         return "shutting down";
     if (!is_allowed(server->given, &one->foreign))
         return "does not serve your address";
-    objection = tree_check_name(one->name);
+    objection = check_name(one);
     if (objection == NULL)
-        objection = one->work.role == NETBLT_SENDER ? look_at_source(one) : look_at_target(one);
+        objection = one->task == TASK_SEND || one->task == TASK_TAKE_HELD ? look_at_source(one) : look_at_target(one);
     return objection != NULL ? objection : serve_object(server, one);
+}
+
+/* Only peers that can do tree transfers ask for their later steps: for others it is a name. */
+static void describe_task(served *one, const char *client_string)
+{
+    bool sends = one->work.role == NETBLT_SENDER;
+    if (served_is_step(one))
+        step_name_parse(client_string, &one->step);
+    else
+        memcpy(one->step.name, client_string, sizeof one->step.name);
+    if (one->step.kind == STEP_HELD)
+        one->task = sends ? TASK_SEND_HELD : TASK_TAKE_HELD;
+    else
+        one->task = sends ? TASK_SEND : TASK_STORE;
+    one->work.in_order = one->task == TASK_TAKE_HELD;
+    one->claim.memory = &one->server->lists;
+    one->inbox.fd = -1;
 }
 
 static served *describe(serve *server, const netblt_request *request)
@@ -88,12 +120,13 @@ static served *describe(serve *server, const netblt_request *request)
         return NULL;
     one->server = server;
     one->foreign = request->path.foreign;
-    memcpy(one->name, request->proposed.client_string, sizeof one->name);
     one->work = (transfer){.net = &server->net,
                            .role = request->role,
+                           .offers_tree = (request->client_features & NETBLT_CLIENT_TREE) != 0,
                            .name = one->printable,
                            .peer = one->peer,
                            .started_at = netblt_clock_now()};
+    describe_task(one, request->proposed.client_string);
     return one;
 }
 
@@ -114,13 +147,19 @@ void serve_accept(void *context, const netblt_request *request, netblt_answer *a
     serve *server = context;
     served *one = describe(server, request);
     const char *objection = one == NULL ? "not enough memory" : find_objection(one);
+    served *ended;
+    while (objection != NULL && one != NULL && (ended = serve_find_ended(server, one)) != NULL) {
+        served_end(ended); /* this is its next step */
+        objection = serve_object(server, one);
+    }
     if (objection == NULL) {
         promise(one, request, answer);
         return;
     }
     answer->accept = false;
+    answer->silent = one != NULL && serve_lets_wait(server, one); /* its OPEN comes again */
     snprintf(answer->reason, sizeof answer->reason, "%s", objection);
-    if (one != NULL)
+    if (one != NULL && !answer->silent)
         serve_report_refusal(server, one, objection);
     if (one != NULL)
         free(one->real_name);

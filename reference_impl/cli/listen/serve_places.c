@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "io/clock.h"
 
@@ -17,6 +18,13 @@
 #define IPV4_PREFIX_BYTES 3
 #define IPV6_PREFIX_BYTES 8
 #define SECOND_US UINT64_C(1000000)
+/* How long a name is kept for the next step where transfers may be without progress for ever. */
+#define RESERVED_S 30
+/* A transfer without new data for so long, whose host wants to store the same again, was lost: OPENs come again after
+ * one second and after three. */
+#define LOST_US (2 * SECOND_US)
+/* 100 us each */
+#define WAITS_MAX 50
 /* How often progress is measured. */
 #define LOOK_US SECOND_US
 
@@ -76,7 +84,7 @@ static size_t scope_key(const served *one, enum served_scope scope, uint8_t key[
 
 static bool wants(const served *one, enum served_scope scope)
 {
-    return scope != SCOPE_NAME || one->work.role == NETBLT_RECEIVER;
+    return scope != SCOPE_NAME || one->task == TASK_STORE || one->task == TASK_SEND_HELD;
 }
 
 static bool is_full(const serve *server, const served *one, enum served_scope scope)
@@ -85,7 +93,8 @@ static bool is_full(const serve *server, const served *one, enum served_scope sc
     if (!wants(one, scope))
         return false;
     if (scope == SCOPE_NAME)
-        return name_locks_has(&server->names, one->real_name);
+        return name_locks_has(&server->names, one->real_name) ||
+               reservations_object(&server->reserved, &one->foreign, one->real_name);
     return tally_count(&server->held, key, scope_key(one, scope, key)) >= limit_of(server, scope);
 }
 
@@ -106,8 +115,12 @@ static bool would_help(const served *one, enum served_scope scope, const served 
 static int take_one_place(served *one, enum served_scope scope)
 {
     uint8_t key[KEY_MAX_BYTES];
-    if (scope == SCOPE_NAME)
+    if (scope == SCOPE_NAME) {
+        reservations_take(&one->server->reserved, &one->foreign, one->real_name, &one->past);
+        if (one->past.begun != 0)
+            one->work.started_at = one->past.begun;
         return name_locks_add(&one->server->names, one->real_name);
+    }
     return tally_add(&one->server->held, key, scope_key(one, scope, key));
 }
 
@@ -140,8 +153,30 @@ void served_give_place_back(served *one)
         give_back(one, scope);
 }
 
+static netblt_time min_progress_us(const serve *server)
+{
+    uint64_t seconds = server->given->min_progress_s.value;
+    return seconds == 0 ? NETBLT_TIME_NEVER : seconds * SECOND_US;
+}
+
+/* The host that stores under a name has it for its next step, as long as a transfer may be without progress. */
+static void reserve_name(served *one)
+{
+    netblt_time now = netblt_clock_now();
+    netblt_time least = min_progress_us(one->server);
+    if (!served_goes_on(one)) /* another attempt is another transfer */
+        one->past = (reserved_past){0};
+    else if (one->past.begun == 0)
+        one->past.begun = one->work.started_at;
+    if (least == NETBLT_TIME_NEVER)
+        least = RESERVED_S * SECOND_US;
+    reservations_add(&one->server->reserved, &one->foreign, one->real_name, &one->past, now + least);
+}
+
 void served_give_name_back(served *one)
 {
+    if (served_keeps_name(one))
+        reserve_name(one);
     give_back(one, SCOPE_NAME);
 }
 
@@ -159,17 +194,15 @@ static void measure(served *one, netblt_time now)
 {
     netblt_info info;
     uint64_t made;
+    if (one->looking != NULL && one->work.from == NULL) { /* it waits for us */
+        one->progress_at = now;
+        return;
+    }
     netblt_get_info(one->work.connection, &info);
     made = progress_of(&info);
     if (made != one->progress)
         one->progress_at = now;
     one->progress = made;
-}
-
-static netblt_time min_progress_us(const serve *server)
-{
-    uint64_t seconds = server->given->min_progress_s.value;
-    return seconds == 0 ? NETBLT_TIME_NEVER : seconds * SECOND_US;
 }
 
 static bool is_running(const served *one)
@@ -222,7 +255,94 @@ netblt_time serve_watch_progress(serve *server, netblt_time now)
     return now + LOOK_US;
 }
 
+/* ---- the same host again --------------------------------------------------------------------------------------- */
+
+/* A peer whose process or host was restarted comes again before its old connection is given up. Its OPENs get no reply
+ * until it shows whether the old one still makes progress. */
+
+/* A transfer that keeps the step `one` from its name. */
+static served *find_holder(const serve *server, const served *one)
+{
+    served *other;
+    if (one->real_name == NULL || !wants(one, SCOPE_NAME) || !served_is_step(one) ||
+        !name_locks_has(&server->names, one->real_name))
+        return NULL;
+    LIST_FOREACH(other, &server->validated, place)
+        if (other->holds[SCOPE_NAME] && names_overlap(one->real_name, other->real_name))
+            return other;
+    return NULL;
+}
+
+/* It has ended, and what it stores on disk is being closed: in a moment the name is free. */
+static bool is_ending(const served *holder)
+{
+    return holder != NULL && holder->work.finished;
+}
+
+/* The same, if it is of the same host and can be gone on with. */
+static served *find_earlier(const serve *server, const served *one)
+{
+    served *other = find_holder(server, one);
+    bool is_same = other != NULL && served_is_step(other) && strcmp(one->real_name, other->real_name) == 0 &&
+                   netblt_address_same_host(&one->foreign, &other->foreign);
+    return is_same ? other : NULL;
+}
+
+/* The thread of a sink ends within microseconds as a rule, and the next step comes after a round trip, which in a local
+ * network is not longer. Its OPEN would come again after a second: so this once a few milliseconds are waited. */
+static void wait_for_sink(served *holder)
+{
+    const struct timespec moment = {.tv_nsec = 100000};
+    if (holder->was_waited_for || holder->work.to == NULL)
+        return;
+    holder->was_waited_for = true;
+    for (unsigned i = 0; i < WAITS_MAX && !sink_is_at_rest(holder->work.to); i++)
+        nanosleep(&moment, NULL);
+}
+
+served *serve_find_ended(const serve *server, const served *one)
+{
+    served *holder = find_holder(server, one);
+    if (!is_ending(holder))
+        return NULL;
+    wait_for_sink(holder);
+    return transfer_is_over(&holder->work) ? holder : NULL;
+}
+
+static bool is_lost(const served *other, netblt_time now)
+{
+    return other->claimed_at != 0 && now - other->claimed_at >= LOST_US && other->progress == other->claimed_progress;
+}
+
+bool serve_lets_wait(serve *server, const served *one)
+{
+    netblt_time now = netblt_clock_now();
+    served *earlier = find_earlier(server, one);
+    if (is_ending(find_holder(server, one)))
+        return true;
+    if (earlier == NULL || earlier->work.connection == NULL)
+        return false;
+    measure(earlier, now);
+    if (earlier->claimed_at == 0) {
+        earlier->claimed_at = now;
+        earlier->claimed_progress = earlier->progress;
+    } else if (now - earlier->claimed_at >= LOST_US) { /* it was not lost, or this one would have its place */
+        earlier->claimed_at = 0;
+        return false;
+    }
+    return true;
+}
+
 /* ---- who gets a place ------------------------------------------------------------------------------------------- */
+
+/* Whose place `one` may have in this scope. NULL when there is none. */
+static served *find_victim(const serve *server, const served *one, enum served_scope scope, netblt_time now)
+{
+    served *earlier = scope == SCOPE_NAME ? find_earlier(server, one) : NULL;
+    if (earlier != NULL && is_running(earlier) && is_lost(earlier, now))
+        return earlier;
+    return find_idle(server, one, scope, now);
+}
 
 /* NULL, or why not. *victim is who loses its place then, or NULL when nobody has to. */
 static const char *find_place(const serve *server, const served *one, served **victim)
@@ -232,16 +352,17 @@ static const char *find_place(const serve *server, const served *one, served **v
     for (enum served_scope scope = SCOPE_NAME; scope < SCOPES; scope++) {
         if (!is_full(server, one, scope) || (*victim != NULL && would_help(one, scope, *victim)))
             continue;
-        *victim = find_idle(server, one, scope, now);
+        *victim = find_victim(server, one, scope, now);
         if (*victim == NULL)
             return full_reasons[scope];
     }
     return NULL;
 }
 
-const char *serve_object(const serve *server, const served *one)
+const char *serve_object(serve *server, const served *one)
 {
     served *ignored;
+    reservations_expire(&server->reserved, netblt_clock_now());
     return find_place(server, one, &ignored);
 }
 
@@ -254,7 +375,7 @@ static const char *make_place(served *one)
     const char *reason;
     while ((reason = find_place(server, one, &victim)) == NULL && victim != NULL) {
         measure(victim, now);
-        if (now - victim->progress_at < min_progress_us(server))
+        if (!is_lost(victim, now) && now - victim->progress_at < min_progress_us(server))
             continue;
         victim->gave_way = true;
         end_idle(victim, now, ", and others wait");
@@ -265,11 +386,17 @@ static const char *make_place(served *one)
 static const char *settle_in(served *one)
 {
     const char *reason = make_place(one);
+    if (reason != NULL && is_ending(find_holder(one->server, one))) {
+        one->was_answered = true; /* it comes again, and then the name is free */
+        return STEP_CHANGED;
+    }
     if (reason != NULL)
         return reason;
     if (!served_memory_fits(one))
         return "not enough memory: later";
-    if (one->work.role == NETBLT_RECEIVER)
+    if (served_is_step(one))
+        reason = served_begin_step(one);
+    else if (one->work.role == NETBLT_RECEIVER)
         reason = served_open_sink(one);
     if (reason == NULL && take_place(one) != 0)
         reason = "not enough memory";
@@ -289,7 +416,7 @@ void served_validated(served *one)
     netblt_time now = netblt_clock_now();
     const char *reason = settle_in(one);
     if (reason != NULL) {
-        one->refused = true;
+        one->refused = !one->was_answered;
         netblt_abort(one->work.connection, reason, now);
         return;
     }

@@ -73,9 +73,18 @@ static const char *direction(enum netblt_role role)
 static void print_done(serve *server, const summary *end, const char *peer)
 {
     char text[TEXT_AMOUNT_BYTES];
-    printf("%s %s %s %s: %" PRIu64 " bytes in %.3f s (%s), sha256 %s\n",
-           end->role == NETBLT_SENDER ? "sent" : "received", end->name, direction(end->role), peer, end->bytes,
-           end->seconds, text_rate(summary_rate(end->bytes, end->seconds), text), end->sha256);
+    printf("%s %s %s %s: ", end->role == NETBLT_SENDER ? "sent" : "received", end->name, direction(end->role), peer);
+    if (end->is_tree && end->files != 1)
+        printf("%" PRIu32 " files, ", end->files);
+    printf("%" PRIu64 " bytes in %.3f s (%s)", end->bytes, end->seconds,
+           text_rate(summary_rate(end->bytes, end->seconds), text));
+    if (end->bytes_held > 0)
+        printf(", %" PRIu64 " bytes were there already", end->bytes_held);
+    if (end->sha256[0] != '\0')
+        printf(", sha256 %s", end->sha256);
+    if (end->blake3[0] != '\0')
+        printf(", blake3 %s", end->blake3);
+    putchar('\n');
     note_output(server, report_flush());
 }
 
@@ -93,6 +102,7 @@ static void report_end(serve *server, served *one)
     summary end;
     enum exit_code code = transfer_judge(&one->work, &end);
     served_describe(one);
+    served_sum_up(one, &end);
     if (server->given->json)
         print_json(server, &end, one->peer);
     else if (code == EXIT_CODE_DONE && !server->given->quiet)
@@ -130,6 +140,8 @@ netblt_time serve_report_progress(serve *server, netblt_time now)
 
 void serve_report(serve *server, served *one)
 {
+    if (served_goes_on(one))
+        return;
     if (one->refused)
         serve_report_refusal(server, one, one->work.reason);
     else if (!is_worth_a_line(one))

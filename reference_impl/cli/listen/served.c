@@ -27,7 +27,7 @@ void served_touch(served *one)
 
 void served_describe(served *one)
 {
-    text_printable(one->name, one->printable, sizeof one->printable);
+    text_printable(one->step.name, one->printable, sizeof one->printable);
     netblt_address_text(&one->foreign, one->peer);
 }
 
@@ -41,7 +41,7 @@ bool served_open_source(served *one)
     source *from;
     int fd;
     served_describe(one);
-    fd = tree_open_file(one->server->root, one->name, &reason);
+    fd = tree_open_file(one->server->root, one->step.name, &reason);
     if (fd < 0) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot read %s: %s", one->printable, reason);
         return false;
@@ -68,7 +68,7 @@ const char *served_open_sink(served *one)
     sink *to;
     int dir;
     served_describe(one);
-    dir = tree_open_parent(server->root, one->name, server->given->force, &base, &reason);
+    dir = tree_open_parent(server->root, one->step.name, server->given->force, &base, &reason);
     if (dir < 0)
         return reason;
     how = transfer_sink_how(&one->work, server->given->force);

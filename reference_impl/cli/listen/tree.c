@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/listen/entry_rules.h"
 #include "cli/store/place.h"
 #include "cli/tree/beneath.h"
 
@@ -20,34 +21,25 @@
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-/* Terminals, logs and shell scripts take names with control characters for something else: C0, DEL, and C1 in UTF-8. */
-static bool has_control_character(const char *name)
-{
-    const unsigned char *at = (const unsigned char *)name;
-    for (; *at != '\0'; at++)
-        if (*at < 0x20 || *at == 0x7F || (*at == 0xC2 && at[1] >= 0x80 && at[1] <= 0x9F))
-            return true;
-    return false;
-}
-
 const char *tree_check_name(const char *name)
 {
     char copy[NETBLT_STRING_MAX_BYTES + 1];
     char *rest = copy;
-    const char *part = copy;
+    bool temporary = false; /* what another peer is just storing */
     if (name[0] == '\0')
         return "client string: no file name";
     if (name[0] == '/')
         return "file name must be relative";
-    if (has_control_character(name))
+    if (entry_has_control_character(name))
         return "control character in name";
     snprintf(copy, sizeof copy, "%s", name);
     while (rest != NULL) {
-        part = strsep(&rest, "/");
+        const char *part = strsep(&rest, "/");
+        temporary = temporary || place_is_temporary_name(part);
         if (part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
             return "no empty part, no . or ..";
     }
-    return place_is_temporary_name(part) ? "no such file" : NULL; /* what another peer is just storing */
+    return temporary ? "no such file" : NULL;
 }
 
 /* ---- what strangers may know --------------------------------------------------------------------------------------
@@ -104,26 +96,28 @@ static int reopen(int file, int root, const char *name)
 
 /* First it is looked at without being opened: a FIFO would wake the program that waits to write into it, and some
  * devices do things when they are opened. A descriptor for no reading, or -1 with *reason. */
-static int look_at(int root, const char *name, struct stat *status, const char **reason)
+static int look_at(int root, const char *name, bool directories, struct stat *status, const char **reason)
 {
-    int file = beneath_open(root, name, O_PATH);
+    int file = strcmp(name, ".") == 0 ? dup(root) : beneath_open(root, name, O_PATH);
     if (file < 0)
         return fail(reason, explain(errno));
     if (fstat(file, status) != 0)
         *reason = explain(errno);
     else if (S_ISLNK(status->st_mode)) /* where the walk stops */
         *reason = explain(ELOOP);
-    else if (!S_ISREG(status->st_mode))
+    else if (!S_ISREG(status->st_mode) && !directories)
         *reason = "not a plain file";
+    else if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode))
+        *reason = "not a file or directory";
     else
         return file;
     close(file);
     return -1;
 }
 
-int tree_look_at_file(int root, const char *name, struct stat *status, const char **reason)
+static int look_at_readable(int root, const char *name, bool directories, struct stat *status, const char **reason)
 {
-    int file = look_at(root, name, status, reason);
+    int file = look_at(root, name, directories, status, reason);
     bool readable;
     if (file < 0)
         return -1;
@@ -133,10 +127,20 @@ int tree_look_at_file(int root, const char *name, struct stat *status, const cha
     return readable ? 0 : fail(reason, explain(EACCES));
 }
 
+int tree_look_at_file(int root, const char *name, struct stat *status, const char **reason)
+{
+    return look_at_readable(root, name, false, status, reason);
+}
+
+int tree_look_at_any(int root, const char *name, struct stat *status, const char **reason)
+{
+    return look_at_readable(root, name, true, status, reason);
+}
+
 int tree_open_file(int root, const char *name, const char **reason)
 {
     struct stat status;
-    int file = look_at(root, name, &status, reason);
+    int file = look_at(root, name, false, &status, reason);
     int fd;
     if (file < 0)
         return -1;
@@ -146,17 +150,24 @@ int tree_open_file(int root, const char *name, const char **reason)
     return fd;
 }
 
-int tree_open_parent(int root, const char *name, bool replace, const char **base, const char **reason)
+/* The directory that `name` lies in, and its last part. A descriptor, or -1 with *reason. */
+static int open_parent(int root, const char *name, const char **base, const char **reason)
 {
     const char *slash = strrchr(name, '/');
     char parent[NETBLT_STRING_MAX_BYTES + 1];
-    struct stat status;
     int dir;
     *base = slash == NULL ? name : slash + 1;
     snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 0 : (int)(slash - name), name);
     dir = slash == NULL ? dup(root) : beneath_open(root, parent, O_PATH | O_DIRECTORY);
+    return dir < 0 ? fail(reason, explain(errno)) : dir;
+}
+
+int tree_open_parent(int root, const char *name, bool replace, const char **base, const char **reason)
+{
+    struct stat status;
+    int dir = open_parent(root, name, base, reason);
     if (dir < 0)
-        return fail(reason, explain(errno));
+        return -1;
     if (fstatat(dir, *base, &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT)
             return dir;
@@ -167,6 +178,31 @@ int tree_open_parent(int root, const char *name, bool replace, const char **base
         return dir;
     } else {
         *reason = "exists, not to be replaced";
+    }
+    close(dir);
+    return -1;
+}
+
+int tree_open_target(int root, const char *name, const char **base, const char **reason)
+{
+    struct stat status;
+    int dir;
+    if (strcmp(name, ".") == 0) {
+        *base = NULL;
+        dir = dup(root);
+        return dir < 0 ? fail(reason, explain(errno)) : dir;
+    }
+    dir = open_parent(root, name, base, reason);
+    if (dir < 0)
+        return -1;
+    if (fstatat(dir, *base, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT)
+            return dir;
+        *reason = explain(errno);
+    } else if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) {
+        *reason = "exists and is no plain file";
+    } else {
+        return dir;
     }
     close(dir);
     return -1;
@@ -204,5 +240,7 @@ char *tree_real_name(int root, int directory, const char *base, const char *othe
     inside = path_in(path, root_path);
     if (inside == NULL)
         return strdup(otherwise);
+    if (base == NULL)
+        return strdup(inside);
     return asprintf(&name, "%s%s%s", inside, inside[0] == '\0' ? "" : "/", base) < 0 ? NULL : name;
 }

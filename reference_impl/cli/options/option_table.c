@@ -117,6 +117,8 @@ const option_entry option_table[] = {
            "of these with one address; 0 = no limit (default: a quarter, at least 4)"),
     NUMBER("max-per-prefix", "N", max_per_prefix, 0, 0, 65535, LISTEN,
            "of these in one IPv4 /24 or IPv6 /64; 0 = no limit (default: half, at least 8)"),
+    NUMBER("max-entries", "N", max_entries, 1000000, 1, 100000000, LISTEN,
+           "files, directories and links of one transfer (default 1000000)"),
     NUMBER("min-progress", "S", min_progress_s, 30, 0, DAY_S, LISTEN,
            "a transfer without new data for so many seconds loses its place if others wait; 0 = never (default 30)"),
     NUMBER("max-idle", "S", max_idle_s, 3600, 0, DAY_S, LISTEN,

@@ -139,6 +139,7 @@ typedef struct options {
     optional_number max_connections;
     optional_number max_per_address; /* these two: 0 = no limit */
     optional_number max_per_prefix;
+    optional_number max_entries;    /* of a tree transfer */
     optional_number min_progress_s; /* these two: 0 = never */
     optional_number max_idle_s;
 

@@ -113,6 +113,9 @@ static void a_name_through_a_link_is_the_same_name(void)
     check_real_name(root, "new", "new");
     check_real_name(root, "inner/new", "inner/new");
     check_real_name(root, "way/new", "inner/new");
+    real = tree_real_name(root, root, NULL, "otherwise");
+    CHECK(real != NULL && real[0] == '\0');
+    free(real);
     real = tree_real_name(root, outside, "x", "otherwise");
     CHECK(real != NULL && strcmp(real, "otherwise") == 0);
     free(real);
@@ -123,10 +126,39 @@ static void a_name_through_a_link_is_the_same_name(void)
     remove_tree(directory, root);
 }
 
+/* What a tree transfer may send, and what may be in the place of what it stores. */
+static void a_tree_may_be_a_directory_and_everything(void)
+{
+    static const struct {
+        const char *name;
+        bool sent, stored;
+    } rows[] = {{".", true, true},        {"inner", true, true},     {"inner/file", true, true},
+                {"outer", false, true},   {"new", false, true},      {"inner/new", false, true},
+                {"no/new", false, false}, {"outer/x", false, false}, {"file/x", false, false},
+                {"pipe", false, false}};
+    char directory[] = "/tmp/netblt-tree-XXXXXX";
+    int root = make_tree(directory);
+    CHECK(mkfifoat(root, "pipe", 0600) == 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *reason = NULL;
+        const char *base = "";
+        struct stat status;
+        int dir = tree_open_target(root, rows[i].name, &base, &reason);
+        CHECK((dir >= 0) == rows[i].stored);
+        CHECK(dir < 0 || (base == NULL) == (strcmp(rows[i].name, ".") == 0));
+        if (dir >= 0)
+            close(dir);
+        CHECK((tree_look_at_any(root, rows[i].name, &status, &reason) == 0) == rows[i].sent);
+    }
+    unlinkat(root, "pipe", 0);
+    remove_tree(directory, root);
+}
+
 static void odd_names_are_refused_unseen(void)
 {
-    static const char *const odd[] = {"",    "/",    "/x",   ".",    "..", "./x",
-                                      "x/.", "../x", "x/..", "a//b", "a/", ".x.netblt-1"};
+    static const char *const odd[] = {
+        "",     "/",    "/x",   ".",  "..",          "./x",         "x/.",
+        "../x", "x/..", "a//b", "a/", ".x.netblt-1", ".netblt-1/x", "a/.netblt-partial-0/manifest"};
     static const char *const good[] = {"x", "a/b", "...", "..a", "a..", "a b", ".hidden", "x.netblt-1"};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         CHECK(tree_check_name(odd[i]) != NULL);
@@ -397,6 +429,7 @@ static void a_file_is_looked_at_without_being_opened(void)
 int main(void)
 {
     a_name_through_a_link_is_the_same_name();
+    a_tree_may_be_a_directory_and_everything();
     odd_names_are_refused_unseen();
     names_with_control_characters_are_refused_and_letters_of_any_language_are_not();
     what_a_peer_says_stays_in_its_line_and_in_its_order();

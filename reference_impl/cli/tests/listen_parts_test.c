@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts of netblt listen that need no network: locks on names, held lists of peers, work beside the event loop. */
+/* Parts of netblt listen that need no network: names that may be stored, locks and reservations of them, memory for
+ * lists, held lists of peers, work beside the event loop. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,9 +10,12 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cli/listen/entry_rules.h"
 #include "cli/listen/held_cache.h"
 #include "cli/listen/jobs.h"
+#include "cli/listen/list_memory.h"
 #include "cli/listen/name_locks.h"
+#include "cli/listen/reservations.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
@@ -51,13 +55,133 @@ static void locks_find_what_overlaps(void)
     }
 }
 
-/* ---- held lists ---------------------------------------------------------------------------------------------------
+/* ---- entries of manifests -----------------------------------------------------------------------------------------
+ */
+
+static bool may_store(const char *path, const char *target)
+{
+    char path_copy[100];
+    char target_copy[100];
+    manifest_entry entry = {.kind = target == NULL ? ENTRY_FILE : ENTRY_LINK, .path = path_copy};
+    snprintf(path_copy, sizeof path_copy, "%s", path);
+    snprintf(target_copy, sizeof target_copy, "%s", target == NULL ? "" : target);
+    entry.target = target == NULL ? NULL : target_copy;
+    return entry_check(&entry) == NULL;
+}
+
+static void names_that_receivers_use_and_control_characters_are_not_stored(void)
+{
+    static const char *const good[] = {"a", "a/b", ".netblt", "a/x.netblt-1", ".netbl-t", "gr\u00fcn"};
+    static const char *const bad[] = {".netblt-1", "a/.netblt-partial-0", ".netblt-x/y", "a\nb", "a/\x1b[m", "\x7f",
+                                      "\xc2\x80"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(may_store(good[i], NULL));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!may_store(bad[i], NULL));
+}
+
+static void links_stay_in_the_top_directory_of_their_transfer(void)
+{
+    static const char *const good[][2] = {
+        {"l", "x"},           {"t/l", "x"},     {"t/l", "x/y"},      {"t/a/l", "../x"},   {"t/a/l", ".."},
+        {"t/a/b/l", "../.."}, {"t/a/l", "..x"}, {"t/a/l", "../..x"}, {"t/a/l", "..//b/"}, {"t/l", "..."}};
+    static const char *const bad[][2] = {{"l", ".."},         {"l", "../x"},         {"l", "/x"},
+                                         {"l", "/"},          {"t/l", ".."},         {"t/l", "../x"},
+                                         {"t/a/l", "../.."},  {"t/a/l", "../../x"},  {"t/l", "x/.."},
+                                         {"t/a/l", "x/../y"}, {"t/a/l", "../b/.."},  {"t/l", "x//.."},
+                                         {"t/l", "a\nb"},     {"t/a/l", "..//../x"}, {"t/l", "x/../../../etc"}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(may_store(good[i][0], good[i][1]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!may_store(bad[i][0], bad[i][1]));
+}
+
+/* ---- reservations -------------------------------------------------------------------------------------------------
  */
 
 static netblt_address host(uint32_t number)
 {
     return netblt_address_of_ipv4((struct in_addr){.s_addr = htonl(number)});
 }
+
+static void a_reserved_name_is_its_hosts(void)
+{
+    const netblt_address one = host(1);
+    const netblt_address other = host(2);
+    const reserved_past past = {.begun = 7, .moved_bytes = 9};
+    reserved_past found;
+    reservation_list all;
+    reservations_init(&all);
+    reservations_add(&all, &one, "a/b", &past, 100);
+    CHECK(!reservations_object(&all, &one, "a/b") && !reservations_object(&all, &other, "a/c"));
+    CHECK(reservations_object(&all, &other, "a/b") && reservations_object(&all, &other, "a") &&
+          reservations_object(&all, &other, "a/b/c"));
+    reservations_take(&all, &one, "a/b", &found);
+    CHECK(found.begun == 7 && found.moved_bytes == 9);
+    CHECK(!reservations_object(&all, &other, "a/b") && all.count == 0);
+    reservations_take(&all, &one, "a/b", &found);
+    CHECK(found.begun == 0 && found.moved_bytes == 0);
+    reservations_clear(&all);
+}
+
+static void a_reservation_ends_and_few_are_kept(void)
+{
+    enum { HOSTS = RESERVATIONS_MAX };
+    const reserved_past past = {0};
+    reservation_list all;
+    char name[16];
+    reservations_init(&all);
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        const netblt_address one = host(i + 1);
+        snprintf(name, sizeof name, "host%u", i);
+        reservations_add(&all, &one, name, &past, 100 + i);
+    }
+    for (uint32_t i = 0; i < RESERVATIONS_PER_HOST_MAX + 2; i++) {
+        const netblt_address one = host(1000);
+        snprintf(name, sizeof name, "name%u", i);
+        reservations_add(&all, &one, name, &past, 1000);
+    }
+    CHECK(all.count == RESERVATIONS_MAX);
+    {
+        const netblt_address other = host(2000);
+        CHECK(!reservations_object(&all, &other, "name1") && reservations_object(&all, &other, "name2"));
+        CHECK(!reservations_object(&all, &other, "host0") && reservations_object(&all, &other, "host63"));
+        reservations_expire(&all, 100 + HOSTS - 1);
+        CHECK(!reservations_object(&all, &other, "host63") && reservations_object(&all, &other, "name2"));
+    }
+    CHECK(all.count == RESERVATIONS_PER_HOST_MAX);
+    reservations_clear(&all);
+    CHECK(all.count == 0);
+}
+
+/* ---- memory for lists ---------------------------------------------------------------------------------------------
+ */
+
+static void a_claim_takes_a_quarter_of_what_others_leave_and_the_least_always(void)
+{
+    enum { CLAIMS = 200 };
+    list_memory memory = {.most_bytes = 100 * LIST_MEMORY_LEAST_BYTES};
+    list_claim claims[CLAIMS];
+    for (unsigned i = 0; i < CLAIMS; i++)
+        claims[i] = (list_claim){.memory = &memory};
+    CHECK(!list_claim_more(&claims[0], 25 * LIST_MEMORY_LEAST_BYTES + 1));
+    CHECK(list_claim_more(&claims[0], 20 * LIST_MEMORY_LEAST_BYTES));
+    CHECK(list_claim_more(&claims[0], 5 * LIST_MEMORY_LEAST_BYTES) && !list_claim_more(&claims[0], 1));
+    CHECK(list_claim_more(&claims[1], 75 * LIST_MEMORY_LEAST_BYTES / 4) && !list_claim_more(&claims[1], 1));
+    CHECK(!list_claim_more(&claims[1], UINT64_MAX) && !list_claim_more(&claims[1], UINT64_MAX - claims[1].bytes));
+    for (unsigned i = 2; i < CLAIMS; i++)
+        while (list_claim_more(&claims[i], LIST_MEMORY_LEAST_BYTES))
+            ;
+    for (unsigned i = 2; i < CLAIMS; i++)
+        CHECK(claims[i].bytes >= LIST_MEMORY_LEAST_BYTES);
+    CHECK(memory.used_bytes <= memory.most_bytes + CLAIMS * LIST_MEMORY_LEAST_BYTES);
+    for (unsigned i = 0; i < CLAIMS; i++)
+        list_claim_return(&claims[i]);
+    CHECK(memory.used_bytes == 0);
+}
+
+/* ---- held lists ---------------------------------------------------------------------------------------------------
+ */
 
 static held_key key(uint8_t number)
 {
@@ -239,6 +363,11 @@ int main(void)
 {
     names_overlap_when_one_lies_in_the_other();
     locks_find_what_overlaps();
+    names_that_receivers_use_and_control_characters_are_not_stored();
+    links_stay_in_the_top_directory_of_their_transfer();
+    a_reserved_name_is_its_hosts();
+    a_reservation_ends_and_few_are_kept();
+    a_claim_takes_a_quarter_of_what_others_leave_and_the_least_always();
     a_list_is_found_by_both_hashes();
     the_oldest_lists_give_way();
     an_address_displaces_its_own_lists_only();

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end of one connection of `netblt listen`: its line, and all that it holds. */
+#include <stdlib.h>
+
+#include "cli/listen/serve.h"
+
+void served_free(served *one)
+{
+    LIST_REMOVE(one, place);
+    served_give_place_back(one);
+    served_give_memory_back(one);
+    transfer_close_source(&one->work);
+    sink_close(one->work.to);
+    served_end_step(one);
+    served_give_name_back(one);
+    buffer_pool_clear(&one->work.early);
+    free(one->real_name);
+    free(one);
+}
+
+void served_end(served *one)
+{
+    serve_report(one->server, one);
+    served_free(one);
+}
