@@ -20,14 +20,16 @@
 /* Without the ports that passive ends use. */
 #define LOCAL_PORT_MIN 1024
 #define PACKET_BYTES 1400
-#define BUFFER_BYTES (PACKET_BYTES * 16)
-#define MAX_BUFFERS 8
+#define BUFFER_BYTES (PACKET_BYTES * 48)
+#define MAX_BUFFERS 16
+#define BURST_PACKETS 48
+#define BURST_INTERVAL_MS 1
 #define DEATH_TIMER_S 10
 
 struct peer {
     uint8_t *bytes; /* sending: all of them */
     size_t length;
-    bool closed;
+    bool finished;
     enum netblt_result result;
 };
 
@@ -81,13 +83,8 @@ static void finished(void *context, netblt_connection *connection, const netblt_
 {
     (void)connection;
     ((struct peer *)context)->result = outcome->result;
+    ((struct peer *)context)->finished = true;
     fprintf(stderr, "%s: %s\n", netblt_result_name(outcome->result), outcome->reason);
-}
-
-static void closed(void *context, netblt_connection *connection)
-{
-    (void)connection;
-    ((struct peer *)context)->closed = true;
 }
 
 /* ---- packets and time ------------------------------------------------------------------------------------------- */
@@ -162,8 +159,7 @@ static bool open_connection(netblt_endpoint *endpoint, const netblt_path *path, 
                                          .get_receive_buffer = get_receive_buffer,
                                          .deliver = deliver,
                                          .discard = discard,
-                                         .finished = finished,
-                                         .closed = closed};
+                                         .finished = finished};
     uint32_t random;
     netblt_connection *connection;
     netblt_params params;
@@ -179,6 +175,8 @@ static bool open_connection(netblt_endpoint *endpoint, const netblt_path *path, 
     params.packet_size = PACKET_BYTES;
     params.buffer_size = BUFFER_BYTES;
     params.max_buffers = MAX_BUFFERS;
+    params.burst_size = BURST_PACKETS;
+    params.burst_interval_ms = BURST_INTERVAL_MS;
     params.death_timer_s = DEATH_TIMER_S;
     snprintf(params.client_string, sizeof params.client_string, "%s", client_string);
     if (getrandom(&random, sizeof random, 0) != sizeof random)
@@ -200,11 +198,12 @@ int main(int argc, char **argv)
         fputs("usage: tree_peer send|recv ADDRESS UDP_PORT CLIENT_STRING\n", stderr);
         return 2;
     }
-    while (!self.closed) {
+    while (!self.finished) {
         send_packets(endpoint, fd);
         wait_and_receive(endpoint, fd, &path);
         netblt_timeout(endpoint, now_us());
     }
+    send_packets(endpoint, fd); /* the last words; no network here loses them, so nothing has to be repeated */
     netblt_endpoint_free(endpoint);
     free(self.bytes);
     return self.result == NETBLT_DONE ? 0 : 1;
