@@ -112,7 +112,8 @@ def beside(_given: argparse.Namespace) -> list[Command]:
 
 def paths(_given: argparse.Namespace) -> list[Command]:
     """Fails when a row misses its goal."""
-    return [[str(BUILD / "bin" / "netblt-paths"), "--seeds", "3"]]
+    program = str(BUILD / "bin" / "netblt-paths")
+    return [[program, "--seeds", "3"], [program, "--whole", "--seeds", "3"]]
 
 
 def two_captures(given: argparse.Namespace) -> list[Command]:
