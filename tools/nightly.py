@@ -331,7 +331,7 @@ def carry_out(job: Job, given: argparse.Namespace, runner: Runner) -> Verdict:
 
 
 def record(given: argparse.Namespace, verdicts: list[Verdict], begun: datetime.datetime) -> None:
-    """Written anew after each job, so that a run that is cut short leaves what it knew."""
+    """Written again after each job, so that a run that is cut short leaves what it knew."""
     told = {
         "begun": begun.isoformat(timespec="seconds"),
         "versions": versions(),

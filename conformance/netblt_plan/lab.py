@@ -79,7 +79,7 @@ class Program:
         return self._text(self._out) + self._text(self._err)
 
     def cpu_s(self) -> float:
-        """Of the program so far, user and system; 0 when it is gone."""
+        """Of the program so far, user and system; 0 when it has exited."""
         with contextlib.suppress(OSError):
             fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
             return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
@@ -109,7 +109,7 @@ class Program:
 
 
 class Lab:
-    """Hosts a (which sends) and b behind one link of a scenario. Use as a context manager."""
+    """Hosts a (which sends) and b at one link of a scenario. Use as a context manager."""
 
     def __init__(
         self,

@@ -78,7 +78,7 @@ def _new_namespace() -> int:
 
 @dataclass
 class Process:
-    """One running `netblt`. Output goes to files, so that nobody waits for a reader."""
+    """One running `netblt`. Output goes to files, so that it never waits for a reader."""
 
     popen: subprocess.Popen[bytes]
     stdout: Path
@@ -100,7 +100,7 @@ class Process:
         self.popen.send_signal(number)
 
     def wait_until_it_waits(self) -> None:
-        """A passive end says so on stderr when it can be opened."""
+        """A passive end reports on stderr that it can be opened."""
         self.wait_until(lambda: ": waiting for " in self.errors, "it waits for a peer")
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = DEADLINE_S) -> None:

@@ -80,7 +80,7 @@ class Namespace:
 
 
 class End:
-    """One host's interface, as a raw socket: no kernel stack answers behind it."""
+    """One host's interface, as a raw socket: no kernel stack answers there."""
 
     def __init__(self, namespace: Namespace, interface: str, mac: bytes, peer: bytes) -> None:
         with namespace.inside():

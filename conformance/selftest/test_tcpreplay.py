@@ -49,7 +49,7 @@ def sound(raw: bytes) -> bool:
 
 
 def through_a_veth(captured: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """What the other end of a veth hears when tcpreplay sends these packets with their own timing."""
+    """What the opposite end of a veth gets when tcpreplay sends these packets with their own timing."""
     transport = VethTransport(Encapsulation.IP)
     try:
         head = transport.wire.tester_mac + transport.wire.iut_mac + b"\x08\x00"
@@ -126,7 +126,7 @@ def test_rubbish_is_nothing_that_a_receiver_may_act_on() -> None:
 
 
 def sent(transport: VethTransport) -> list[bytes | None]:
-    """What the tester is heard to have sent; nobody listens at the other end, so ICMP comes back."""
+    """What the tester has sent, as seen; there is no listener at the peer, so ICMP comes back."""
     heard = []
     while (one := transport.receive(LINE_S)) is not None:
         heard += [one.payload] if one.sent else []

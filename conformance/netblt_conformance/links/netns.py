@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Anonymous network namespaces: two ends of a veth, gone with the last process and descriptor that uses them."""
+"""Anonymous network namespaces: two ends of a veth, removed with the last process and descriptor that uses them."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _make_veth(iut: int, mtu: int) -> tuple[bytes, bytes]:
 
 
 def _await_carrier(name: str) -> None:
-    """The end that came up first drops what it is given, without a word, until the kernel's link watch has run."""
+    """The end that came up first drops what it is given, without a report, until the kernel's link watch has run."""
     give_up = time.monotonic() + CARRIER_LIMIT_S
     with _iproute() as route:
         index = route.link_lookup(ifname=name)[0]

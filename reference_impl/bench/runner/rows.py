@@ -102,5 +102,5 @@ PATHS = [
 
 
 def overhead_bound(line: Line, payload_share: float) -> float:
-    """Bytes on the line per byte delivered: repairs, 2 % for everything else, and the headers."""
+    """Bytes on the line per byte delivered: retransmissions, 2 % for everything else, and the headers."""
     return 1.02 / (1 - line.loss_percent / 100) / payload_share

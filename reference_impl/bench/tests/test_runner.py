@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The arithmetic of the benchmark, and that it leaves nothing behind."""
+"""The arithmetic of the benchmark, and that nothing of it remains."""
 
 from __future__ import annotations
 

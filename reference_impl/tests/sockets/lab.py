@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network namespaces of our own for tests with real processes: nothing outside is seen or touched, and all of it is
-gone when the test process is, however that ends."""
+"""Network namespaces of our own for tests with real processes: nothing outside is seen or changed, and all of it is
+removed when the test process ends, in whatever way."""
 
 from __future__ import annotations
 
