@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.adapter.adapter_file import read
-from netblt_conformance.common import nobody, paths
+from netblt_conformance.common import namespaces, nobody, paths
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.remarks import Remark
 from netblt_conformance.common.verdicts import Verdict
@@ -432,7 +432,7 @@ def test_without_rights_the_other_links_are_named(monkeypatch: pytest.MonkeyPatc
             del flags
             return -1
 
-    monkeypatch.setattr(netns, "_libc", Refusing)
+    monkeypatch.setattr(namespaces, "_libc", Refusing)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(LinkUnavailableError, match="--link sim and --link pipe need no rights"):
         netns.become_root_of_a_user_namespace()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.cases import replayed
-from netblt_conformance.common import paths
+from netblt_conformance.common import namespaces, paths
 from netblt_conformance.common.errors import HarnessError, NotSupportedError
 from netblt_conformance.common.model import Encapsulation
 from netblt_conformance.common.verdicts import Verdict
@@ -54,7 +54,8 @@ def through_a_veth(captured: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]
     try:
         head = transport.wire.tester_mac + transport.wire.iut_mac + b"\x08\x00"
         frames = [(time_ns, head + packet) for time_ns, packet in captured]
-        replay.replay(netns.IUT_INTERFACE, frames, lambda: netns.enter(transport.wire.iut_namespace), top_speed=False)
+        iut = transport.wire.iut_namespace
+        replay.replay(netns.IUT_INTERFACE, frames, lambda: namespaces.enter(iut), top_speed=False)
         heard = []
         while (one := transport.receive(LINE_S)) is not None:
             assert not one.sent
