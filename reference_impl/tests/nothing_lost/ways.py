@@ -62,8 +62,7 @@ class Job:
             root = self.copy.parent if role == "receiver" else self.source.parent
             force = ["--force"] if role == "receiver" else []
             return ["listen", "--root", str(root), *force, *self._common(), "--max-idle", "5", "--min-progress", "1"]
-        # A tree is stored under its own name in a directory, a file under a name that is given.
-        place = self.source if role == "sender" else self.copy.parent if self.way.tree else self.copy
+        place = self.source if role == "sender" else self.copy
         words = ["send" if role == "sender" else "recv", str(place)]
         if role == self.way.passive:
             return [*words, "--passive", *self._common()]
@@ -126,4 +125,4 @@ class Ends:
 def resumes(netblt: str) -> bool:
     """This command moves trees and resumes."""
     text = subprocess.run([netblt, "send", "--help"], capture_output=True, text=True, check=True).stdout
-    return "PATH..." in text
+    return "--retry" in text
