@@ -71,12 +71,12 @@ class Round:
         self.job = Job(netblt, self.host, way, folder / "from" / "what", folder / "to" / "what", folder / "scratch",
                        self.chance.choice(INTERVALS_MS))  # fmt: skip
         self.result = Result(way.name, seed)
-        self._make(int(10 ** self.chance.uniform(4, 6.6)))
+        self._make(int(10 ** self.chance.uniform(4.5, 6.6)))
 
     def _make(self, size: int) -> None:
         source, copy = self.job.source, self.job.copy
         if self.job.way.tree:
-            trees.make_tree(source, self.chance, min(size, BYTES_MAX))
+            trees.make_tree(source, self.chance, min(size, BYTES_MAX), served=self.job.way.listens)
             self.result.bytes = trees.stored_bytes(source)
             self.result.manifest_bytes = sum(len(os.fsencode(path)) + 60 for path in source.rglob("*"))
         else:

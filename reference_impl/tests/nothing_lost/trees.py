@@ -21,6 +21,7 @@ MODES = (0o644, 0o600, 0o755, 0o640, 0o444, 0o400, 0o777, 0o511)
 DIRECTORY_MODES = (0o755, 0o700, 0o750, 0o500, 0o555)
 ODD_NAMES = (" leading space", "line\nbreak", "-rf", "*", "quote'\"", "é", "日本", "tab\t", "a" * 255,
              os.fsdecode(b"latin-\xe9"), ".hidden", "...", "back\\slash")  # fmt: skip
+LINKS, LINKS_OUT = ("nowhere", "n1", "x/" * 150), ("../up", "/etc/hostname")
 YEAR_S = 365 * 86400
 NS = 10**9
 
@@ -99,11 +100,12 @@ def _size(chance: random.Random, bytes_max: int) -> int:
     return chance.choice(SIZES) if chance.random() < 0.4 else int(2 ** chance.uniform(0, bytes_max.bit_length() - 1))
 
 
-def make_tree(root: Path, chance: random.Random, total_bytes: int) -> None:
-    """A tree of about so many bytes."""
+def make_tree(root: Path, chance: random.Random, total_bytes: int, *, served: bool = False) -> None:
+    """A tree of about so many bytes. `served`: one that `netblt listen` serves and stores, without the names and links
+    that it refuses."""
     root.mkdir()
     directories, left = [root], total_bytes
-    odd = list(ODD_NAMES)
+    odd = [name for name in ODD_NAMES if not served or all(" " <= sign != "\x7f" for sign in name)]
     chance.shuffle(odd)
     while left > 0:
         parent = chance.choice(directories)
@@ -116,7 +118,7 @@ def make_tree(root: Path, chance: random.Random, total_bytes: int) -> None:
             path.mkdir()
             directories.append(path)
         elif kind < 0.22:
-            path.symlink_to(chance.choice(["nowhere", "../up", "n1", "/etc/hostname", "x/" * 150]))
+            path.symlink_to(chance.choice(LINKS if served else LINKS + LINKS_OUT))
         else:
             size = min(_size(chance, total_bytes), left)
             write_file(path, size, chance)

@@ -62,8 +62,10 @@ class Job:
             root = self.copy.parent if role == "receiver" else self.source.parent
             force = ["--force"] if role == "receiver" else []
             return ["listen", "--root", str(root), *force, *self._common(), "--max-idle", "5", "--min-progress", "1"]
-        place = self.source if role == "sender" else self.copy
-        words = ["send" if role == "sender" else "recv", str(place)]
+        # A tree comes under its own name beneath a directory, a file gets a name that is given.
+        target = f"{self.copy.parent}/" if self.way.tree else str(self.copy)
+        place = str(self.source) if role == "sender" else target
+        words = ["send" if role == "sender" else "recv", place]
         if role == self.way.passive:
             return [*words, "--passive", *self._common()]
         named = ["--client-string", self.source.name] if self.way.listens and role == "receiver" else []

@@ -102,8 +102,9 @@ class Netblt(Mover):
         return "no directories" if workload.is_tree and not self.moves_trees(build) else None
 
     def receiver(self, stage: Stage) -> Program:
+        place = f"{stage.target}/" if self.moves_trees(stage.build) else str(stage.copy)
         program = stage.start(
-            [str(stage.build.netblt), "recv", str(stage.copy), "--passive", "--bind", B, *self.options], sends=False
+            [str(stage.build.netblt), "recv", place, "--passive", "--bind", B, *self.options], sends=False
         )
         wait_until_open(program, "udp", UDP_PORT)
         return program
