@@ -56,8 +56,8 @@ void path_sizes_suit_transfer(path_buffers *buffers, uint64_t transfer_bytes, ui
     uint64_t bytes = transfer_bytes / BUFFERS_PER_TRANSFER;
     if (transfer_bytes == 0)
         return;
-    if (bytes < BUFFER_MIN_BYTES)
-        bytes = BUFFER_MIN_BYTES;
+    if (bytes < PATH_BUFFER_MIN_BYTES)
+        bytes = PATH_BUFFER_MIN_BYTES;
     if (transfer_bytes <= ONE_BUFFER_MAX_BYTES)
         bytes = transfer_bytes + packet_size - 1;
     if (bytes >= buffers->buffer_size)
