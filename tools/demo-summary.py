@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prints what the summaries of one demo transfer say, in a few lines: demo-summary.py DIR."""
+"""Prints what the summaries of one demo transfer state, in a few lines: demo-summary.py DIR."""
 
 import json
 import sys

@@ -112,7 +112,8 @@ def beside(_given: argparse.Namespace) -> list[Command]:
 
 def paths(_given: argparse.Namespace) -> list[Command]:
     """Fails when a row misses its goal."""
-    return [[str(BUILD / "bin" / "netblt-paths"), "--seeds", "3"]]
+    program = str(BUILD / "bin" / "netblt-paths")
+    return [[program, "--seeds", "3"], [program, "--whole", "--seeds", "3"]]
 
 
 def two_captures(given: argparse.Namespace) -> list[Command]:
@@ -148,6 +149,18 @@ def soak(given: argparse.Namespace) -> list[Command]:
         attack_program(
             "soak", "--minutes", f"{given.soak_minutes:g}", "--seed", str(given.first_seed), "--report", report
         )
+    ]
+
+
+def nothing_lost(given: argparse.Namespace) -> list[Command]:
+    """A thousand kills, and an outage of ten minutes."""
+    folder = ROOT / "reference_impl" / "tests" / "nothing_lost"
+    path = f"PYTHONPATH={folder.parent / 'sockets'}:{folder.parent / 'attacks'}"
+    python = ["env", path, str(VENV / "python")]
+    netblt = ["--netblt", str(BUILD / "bin" / "netblt")]
+    return [
+        [*python, str(folder / "kills.py"), *netblt, "--kills", str(given.kills), "--seed", str(given.first_seed)],
+        [*python, str(folder / "interruptions_test.py"), *netblt, "--outage", "600"],
     ]
 
 
@@ -191,6 +204,8 @@ JOBS = [
                    [str(VENV / "netblt-conformance"), "mutants", "--variants", "--profile", "etftp"]]),
     Job("attacks", "forged packets of every kind against real processes", HOUR_S, attacks, keep_going=True),
     Job("soak", "honest transfers while all attacks run (--soak-minutes)", 3 * HOUR_S, soak),
+    Job("nothing-lost", "kill -9 of both ends of transfers (--kills), with the same commands again; long outages",
+        2 * HOUR_S, nothing_lost, keep_going=True),
     Job("bench", "tools/bench --full (--bench)", 12 * HOUR_S, bench, on_request=True),
 ]  # fmt: skip
 
@@ -330,7 +345,7 @@ def carry_out(job: Job, given: argparse.Namespace, runner: Runner) -> Verdict:
 
 
 def record(given: argparse.Namespace, verdicts: list[Verdict], begun: datetime.datetime) -> None:
-    """Written anew after each job, so that a run that is cut short leaves what it knew."""
+    """Written again after each job, so that a run that is cut short leaves what it knew."""
     told = {
         "begun": begun.isoformat(timespec="seconds"),
         "versions": versions(),
@@ -364,6 +379,7 @@ def read_arguments(argv: list[str]) -> tuple[argparse.Namespace, list[Job]]:
     parser.add_argument("--first-seed", type=int, metavar="N", help="where they start (new every day)")
     parser.add_argument("--fuzz-seconds", type=int, default=600, metavar="S", help="for each fuzz target (600)")
     parser.add_argument("--soak-minutes", type=float, default=60, metavar="M", help="of the soak under attack (60)")
+    parser.add_argument("--kills", type=int, default=1000, metavar="N", help="of the job nothing-lost (1000)")
     parser.add_argument("--bench", action="store_true", help="the whole benchmark too: hours")
     parser.add_argument("--report", type=Path, default=ROOT / "netblt-report" / "nightly", metavar="DIR")
     parser.add_argument("--list", action="store_true", help="print the jobs' names and stop")
@@ -371,8 +387,8 @@ def read_arguments(argv: list[str]) -> tuple[argparse.Namespace, list[Job]]:
     unknown = [name for name in given.job if name not in names]
     if unknown:
         parser.error(f"no job is called '{unknown[0]}'; there are: {', '.join(names)}")
-    if given.seeds < 1 or given.fuzz_seconds < 1:
-        parser.error("--seeds and --fuzz-seconds want 1 or more")
+    if given.seeds < 1 or given.fuzz_seconds < 1 or given.kills < 1:
+        parser.error("--seeds, --fuzz-seconds and --kills want 1 or more")
     if not 0 < given.soak_minutes <= 120:
         parser.error("--soak-minutes must be greater than 0 and at most 120")
     if given.first_seed is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The reference core edited to speak ETFTP (RFC 1986), as a program: one transfer over UDP, in real time.
+"""The reference core edited for ETFTP (RFC 1986), as a program: one transfer over UDP, in real time.
 
 A passive end listens at UDP port 1818. Exit status: 0 the transfer succeeded, 1 it failed, 127 this role or these
 parameters are not possible.
@@ -60,7 +60,7 @@ def params_of(given: argparse.Namespace) -> IutParams:
 
 
 def library() -> Path:
-    """Built by whoever runs the suite on the sim link, or now."""
+    """Built when the suite ran on the sim link, or now."""
     built = paths.iut_library("etftp")
     if not built.is_file():
         from netblt_conformance.mutants import subject  # they take a second to load

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small NETBLT (RFC 998) endpoint in plain Python behind the pipe link: see docs/pipe.md.
+"""A small NETBLT (RFC 998) endpoint in plain Python for the pipe link: see docs/pipe.md.
 
 It shows how little a port needs, and it is a second implementation to try the suite on. It keeps to the letter where
 that is short; it has no adaptive rate control, measures no round trip and keeps whole transfers in memory.
@@ -290,7 +290,7 @@ class Sender(Endpoint):
         self.pump()
 
     def on_message(self, kind, seq, number, raw, count):
-        """Answers whether an offer was restricted."""
+        """Returns true if an offer was restricted."""
         if kind == GO:
             self.base = number if seq == 1 else self.base
             self.parked.add(number)
@@ -332,7 +332,7 @@ class Sender(Endpoint):
         self.pump()
 
     def pump(self):
-        """Sends what the pace allows: the lowest buffer first, repairs and new packets alike (RFC 998 5.2)."""
+        """Sends what the pace allows: the lowest buffer first, retransmissions and new packets alike (RFC 998 5.2)."""
         if self.now >= self.next_burst:
             self.burst_left = 0
         while self.queue:

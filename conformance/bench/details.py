@@ -62,7 +62,7 @@ def seconds_of_details(report: Path) -> float:
 
 
 def captured(library: IutLibrary, seed: int) -> list[CapturedPacket]:
-    """A transfer over a bad network, with what the network says."""
+    """A transfer over a bad network, with what the network reports."""
     rules = (f"latency {(1, 10, 40)[seed % 3]}ms", f"loss {(1, 3, 8, 20)[seed % 4]}%", "corrupt 1%", "duplicate 1%")
     flakeway, writer = Flakeway(seed, *rules), PcapngWriter()
     sender = IutParams(active=bool(seed % 2), sender=True, seed=seed, local_address=A, foreign_address=B)

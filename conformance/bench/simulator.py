@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How many packets a second the simulator carries on one core: two reference endpoints and a flakeway in virtual time,
 beside a loop that packs and unpacks as many DATA headers with Python's struct and does nothing else. The two take
-turns; the ratio is the median of the ratios of neighbours. Exit status 1: fewer packets than asked for.
+turns; the ratio is the median of the ratios of neighbours. Exit status 1: fewer packets than required.
 
 Usage: simulator.py [--rounds N] [--bytes N] [--least PACKETS_PER_S]"""
 

@@ -42,7 +42,7 @@ def with_pairs(run: Run, share: float) -> Run:
 
 
 def settle(run: Run, seed: int) -> tuple[Run, list[str]]:
-    """The run with "best" replaced by the pair with the most goodput, and a note that says which."""
+    """The run with "best" replaced by the pair with the most goodput, and a note that states which."""
     from netblt_plan.simulate import simulate
 
     if all(flow.get("rate") != "best" for flow in run.tables["flow"].values()):

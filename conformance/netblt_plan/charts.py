@@ -99,7 +99,7 @@ def save(made: Figure, file: Path) -> None:
 
 
 def svg(made: Figure) -> str:
-    """The figure as an SVG document without its XML prologue, so that it can also stand in an HTML page."""
+    """The figure as an SVG document without its XML prologue, so that it can also be in an HTML page."""
     out = io.StringIO()
     _written(made, out, "svg")
     text = out.getvalue()

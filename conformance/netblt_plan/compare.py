@@ -75,7 +75,7 @@ def _iperf(lab: Lab, seconds: float, words: list[str]) -> tuple[float, float, st
 
 
 def _tcp(congestion: str) -> Measure:
-    """The kernel's default differs from machine to machine, so it is said which."""
+    """The kernel's default differs from machine to machine, so it is stated which."""
 
     def measure(lab: Lab, seconds: float, rate: float) -> tuple[float, float, str]:
         del rate

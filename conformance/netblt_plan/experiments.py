@@ -102,7 +102,7 @@ def list_scenarios() -> int:
 
 
 def chosen(scenario: Scenario, row: str | None) -> list[Run]:
-    """All runs, or the one that was asked for."""
+    """All runs, or the one that was requested."""
     if row is None:
         return list(scenario.runs)
     for run in scenario.runs:

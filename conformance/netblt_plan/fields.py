@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What may stand in a scenario file, key by key, and what its values may be."""
+"""What may be in a scenario file, key by key, and what its values may be."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def texts(value: Any) -> str | None:
 
 
 def statement(value: Any) -> str | None:
-    """What follows the name of a statement of the flakeway; its direction is where it stands in the file."""
+    """What follows the name of a statement of the flakeway; its direction is its place in the file."""
     if isinstance(value, int | float):
         return f"{value!r} is a number: write it as a text, with its unit"
     if not isinstance(value, str) or not value.isprintable() or not value.strip():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds the [fitted] parameters of a table: random trials over the ranges that the file gives, then ever smaller steps
 around the best. Held-out rows are never looked at, and neither are the values that the file has already: the same seed
-finds the same numbers, whatever stands there."""
+finds the same numbers, whatever is there."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _with_noise(run: Run, link: str, percent: float) -> Run:
 
 
 def solve_noise(run: Run, row: Row, link: str, seeds: int) -> float:
-    """The loss in percent that makes the row lose as many packets as it says, cards and all; by halving."""
+    """The loss in percent that makes the row lose as many packets as it states, cards and all; by halving."""
     low, high = 0.0, 100 * row.loss_share
     if _mean(_with_noise(run, link, low), seeds, "loss")[0] >= row.loss:
         return 0.0

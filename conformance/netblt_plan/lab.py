@@ -3,15 +3,10 @@
 
 from __future__ import annotations
 
-import array
 import contextlib
-import ctypes
 import dataclasses
-import fcntl
 import os
 import signal
-import socket
-import struct
 import subprocess
 import tempfile
 import time
@@ -19,7 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from netblt_conformance.common import paths
+from netblt_conformance.common import namespaces, paths
+from netblt_conformance.common.child import die_with_parent, processor_s
+from netblt_conformance.common.namespaces import Offload
 
 from netblt_plan.scenario import ScenarioError
 from netblt_plan.tables import Tables
@@ -28,19 +25,12 @@ A, B = "10.98.0.1", "10.98.0.2"
 MTU_BYTES = 1500
 _READY_S = 5.0
 _TCP_MEMORY_BYTES = 64 << 20  # more than any path here holds: memory shall not be TCP's limit
-_HOLD_S = "86400"
-_SIOCETHTOOL = 0x8946
-_OFFLOADS = (0x1F, 0x24, 0x2C)  # ETHTOOL_STSO, _SGSO, _SGRO: packets shall cross the line in their final size
-_PR_SET_PDEATHSIG = 1
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+# Packets shall cross the line in their final size.
+_OFFLOADS = (Offload.TCP_SEGMENTATION, Offload.SEGMENTATION, Offload.RECEIVE_COALESCING)
 
 
 class LabError(ScenarioError):
     """The lab cannot be built, or a program failed in it."""
-
-
-def _dies_with_us() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @dataclasses.dataclass(slots=True)
@@ -54,18 +44,22 @@ class Ended:
 class Program:
     """A program in a namespace. Its output goes to files, so that none of it can block."""
 
-    def __init__(self, words: Sequence[str | Path], holder: int | None = None) -> None:
+    def __init__(self, words: Sequence[str | Path], namespace: int) -> None:
         self.words = [str(word) for word in words]
-        enter = [] if holder is None else ["nsenter", f"--net=/proc/{holder}/ns/net", "--"]
+
+        def before_exec() -> None:
+            namespaces.enter(namespace)
+            die_with_parent()
+
         self._out: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
         self._err: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
-                [*enter, *self.words],
+                self.words,
                 stdin=subprocess.DEVNULL,
                 stdout=self._out,
                 stderr=self._err,
-                preexec_fn=_dies_with_us,
+                preexec_fn=before_exec,
             )
         except OSError as error:
             raise LabError(f"{self.words[0]}: {error.strerror}") from None
@@ -79,11 +73,8 @@ class Program:
         return self._text(self._out) + self._text(self._err)
 
     def cpu_s(self) -> float:
-        """Of the program so far, user and system; 0 when it is gone."""
-        with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
-        return 0.0
+        """Of the program so far, user and system; 0 when it has exited."""
+        return processor_s(self.process.pid)
 
     def end(self, timeout_s: float = 0.0, stop: signal.Signals = signal.SIGTERM) -> Ended:
         """Waits so long, then stops it."""
@@ -109,7 +100,7 @@ class Program:
 
 
 class Lab:
-    """Hosts a (which sends) and b behind one link of a scenario. Use as a context manager."""
+    """Hosts a (which sends) and b at one link of a scenario. Use as a context manager."""
 
     def __init__(
         self,
@@ -120,11 +111,12 @@ class Lab:
         capture: Path | None = None,
     ) -> None:
         self._programs: list[Program] = []
+        self._namespaces: list[int] = []
         self._folder = tempfile.TemporaryDirectory()
         try:
             self.a, self.b, self._middle = (self._namespace() for _ in range(3))
-            for side, holder, address in (("left", self.a, A), ("right", self.b, B)):
-                self._cable(side, holder, address)
+            for side, namespace, address in (("left", self.a, A), ("right", self.b, B)):
+                self._cable(side, namespace, address)
             rules = Path(self._folder.name) / "rules"
             rules.write_text("\n".join(statements) + "\n", encoding="utf-8")
             words: list[str | Path] = [paths.build() / "bin" / "flakeway", "--left", "left", "--right", "right"]
@@ -142,39 +134,37 @@ class Lab:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start(self, words: Sequence[str | Path], holder: int) -> Program:
-        program = Program(words, holder)
+    def start(self, words: Sequence[str | Path], namespace: int) -> Program:
+        program = Program(words, namespace)
         self._programs.append(program)
         return program
 
     def _namespace(self) -> int:
-        program = Program(["unshare", "--net", "sleep", _HOLD_S])
-        self._programs.append(program)
-        own = Path("/proc/self/ns/net").readlink()
-        until = time.monotonic() + _READY_S
-        while time.monotonic() < until and program.process.poll() is None:
-            with contextlib.suppress(OSError):
-                if Path(f"/proc/{program.process.pid}/ns/net").readlink() != own:
-                    return program.process.pid
-            time.sleep(0.01)
-        raise LabError(f"network namespaces cannot be made here ({program.last_words()}): run as root")
+        try:
+            namespace = namespaces.new_namespace()
+        except OSError as error:
+            raise LabError(f"network namespaces cannot be made here ({error.strerror}): run as root") from None
+        self._namespaces.append(namespace)
+        return namespace
 
-    def _ip(self, holder: int, text: str) -> None:
-        ended = Program(["ip", *text.split()], holder).end(_READY_S)
+    def _ip(self, namespace: int, text: str) -> None:
+        ended = Program(["ip", *text.split()], namespace).end(_READY_S)
         if ended.status != 0:
             raise LabError(f"ip {text}: {ended.err.strip()}")
 
-    def _cable(self, side: str, holder: int, address: str) -> None:
-        ends = f"link add {side} mtu {MTU_BYTES} type veth peer name eth0 mtu {MTU_BYTES} netns {holder}"
+    def _cable(self, side: str, namespace: int, address: str) -> None:
+        host = f"/proc/{os.getpid()}/fd/{namespace}"
+        ends = f"link add {side} mtu {MTU_BYTES} type veth peer name eth0 mtu {MTU_BYTES} netns {host}"
         self._ip(self._middle, ends)
         self._ip(self._middle, f"link set {side} addrgenmode none up")
         for interface in ("lo", "eth0"):
-            self._ip(holder, f"link set {interface} addrgenmode none up")
-        self._ip(holder, f"address add {address}/24 dev eth0")
+            self._ip(namespace, f"link set {interface} addrgenmode none up")
+        self._ip(namespace, f"address add {address}/24 dev eth0")
         for name in ("tcp_rmem", "tcp_wmem"):  # read-only in some containers
             setting = f"echo '4096 131072 {_TCP_MEMORY_BYTES}' >/proc/sys/net/ipv4/{name}"
-            Program(["sh", "-c", setting], holder).end(_READY_S)
-        _no_offload(holder)
+            Program(["sh", "-c", setting], namespace).end(_READY_S)
+        with namespaces.elsewhere(namespace):
+            namespaces.turn_off("eth0", _OFFLOADS)
 
     def _start_relay(self, words: Sequence[str | Path]) -> Program:
         """At real-time priority, which keeps delays exact on a busy machine; where that is not allowed, without."""
@@ -205,32 +195,15 @@ class Lab:
         raise LabError(f"{program.words[0]} does not start: {program.last_words()}")
 
     def close(self) -> None:
-        """Ends what it started, the newest first; the namespaces go with their holders."""
+        """Ends what it started, the newest first; the namespaces go with the last process in them."""
         for program in reversed(self._programs):
             if program.process.poll() is None:
                 program.process.kill()
             program.process.wait()
+        for namespace in self._namespaces:
+            os.close(namespace)
+        self._namespaces.clear()
         self._folder.cleanup()
-
-
-def _no_offload(holder: int) -> None:
-    """In a child, because a process cannot leave its namespace while others of its threads stay."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            descriptor = os.open(f"/proc/{holder}/ns/net", os.O_RDONLY)
-            ctypes.CDLL(None).setns(descriptor, 0)
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-                for command in _OFFLOADS:
-                    value = array.array("B", struct.pack("II", command, 0))
-                    fcntl.ioctl(any_socket, _SIOCETHTOOL, struct.pack("16sP", b"eth0", value.buffer_info()[0]))
-            status = 0
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    if status != 0:
-        raise LabError("segmentation offload cannot be turned off in the lab")
 
 
 def the_link(tables: Tables) -> tuple[str, Tables]:

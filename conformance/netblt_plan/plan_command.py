@@ -135,7 +135,7 @@ def _row(found: Plan, number: int, one: Prediction) -> list[str]:
 
 
 def table(found: Plan, most: int | None = _ROWS) -> str:
-    """The fastest candidates, and the choices wherever they stand. `most` None: all."""
+    """The fastest candidates, and the choices wherever they are. `most` None: all."""
     shown = [
         (number, one)
         for number, one in enumerate(found.predictions, 1)

@@ -96,7 +96,8 @@ def outstanding(run: Run, outcome: Outcome) -> Chart:
 
 
 def recovery(run: Run, outcome: Outcome) -> Chart:
-    """How long each buffer took from its first packet to its completion, and to its OK; a repair lengthens it."""
+    """How long each buffer took from its first packet to its completion, and to its OK; a retransmission lengthens
+    it."""
     buffers = [(i, one) for i, one in enumerate(outcome.flows[0].buffers) if one.first_sent is not None]
     complete = [(float(i), 1000 * (one.done - one.first_sent)) for i, one in buffers if one.done and one.first_sent]
     acked = [(float(i), 1000 * (one.acked - one.first_sent)) for i, one in buffers if one.acked and one.first_sent]

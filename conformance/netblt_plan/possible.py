@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What no single field shows: settings that are each allowed and impossible together. Each function answers the field
+"""What no single field shows: settings that are each allowed and impossible together. Each function returns the field
 and what is wrong with it, or None."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs a scenario: every run with every seed, on all processors, and holds the results against what is expected."""
+"""Runs a scenario: every run with every seed, on all processors, and compares the results with what is expected."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from netblt_plan.tables import Expectation, Tables
 
 
 class ScenarioError(Exception):
-    """The scenario file cannot be used; one line that says what is wrong and where."""
+    """The scenario file cannot be used; one line that states what is wrong and where."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class _Reader:
         return result
 
     def check_statements(self, where: str, table: Tables) -> None:
-        """The flakeway itself says whether it understands a value."""
+        """The flakeway itself decides whether it understands a value."""
         for key, statement in fields.STATEMENTS.items():
             if key in table:
                 self.check_line(f"{where}.{key}", f"{statement} {table[key]}")
@@ -211,7 +211,7 @@ class _Reader:
         return result
 
     def like(self, where: str, table: Tables, tables: Tables) -> Tables:
-        """The table on top of the one that it says it is like."""
+        """The table on top of the one that its key `like` names."""
         if "like" not in table:
             return table
         other = tables.get(table["like"]) if isinstance(table["like"], str) else None
@@ -381,7 +381,7 @@ class _Reader:
         )
 
     def impose_loss(self, table: Tables, row: Row, links: Tables) -> None:
-        """The one thing that varies per row: what the row itself says was lost."""
+        """The one thing that varies per row: what the row itself states as lost."""
         share = 0.0
         imposed = row.number in fields.row_numbers(table["loss_rows"]) if "loss_rows" in table else True
         if table.get("loss", "none") == "row" and imposed:
@@ -501,7 +501,7 @@ def _merge(into: Tables, other: Tables) -> None:
 
 
 def _fragments(link: Tables, packet_size: int) -> int:
-    """The link loses fragments; the row tells of whole packets."""
+    """The link loses fragments; the row counts whole packets."""
     return len(line.pieces({**link, **link.get("fitted", {}), **link.get("forward", {})}, packet_size))
 
 
@@ -539,7 +539,7 @@ def fitted_in(table: Any, where: str = "", inside: bool = False) -> dict[str, An
 
 
 def load(path: Path) -> Scenario:
-    """Reads and checks a scenario. ScenarioError with one line that says what is wrong and where."""
+    """Reads and checks a scenario. ScenarioError with one line that states what is wrong and where."""
     return _Reader(path).read()
 
 

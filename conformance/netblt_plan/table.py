@@ -45,7 +45,7 @@ def is_unsteady(result: RunResult) -> bool:
 
 
 def _marks(result: RunResult) -> str:
-    """What stands behind a row."""
+    """What follows a row."""
     inside = all(check.inside for check in result.checks)
     band = "" if inside else "outside, explained" if result.holds else "OUTSIDE"
     steady = "not steady" if is_unsteady(result) else ""
@@ -151,7 +151,7 @@ def runs_text(result: Result) -> str:
 
 
 def closing_lines(result: Result) -> list[str]:
-    """What stands below the table: fitted parameters, what is outside and why, the verdict."""
+    """What is printed below the table: fitted parameters, what is outside and why, the verdict."""
     fitted = result.scenario.fitted
     lines = []
     if fitted:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measures the judge of `check --explain`: on captures of mutants it must name the frame of the Wireshark plugin or the
-one that decided the case, and on captures of the reference and of legal variants it must accuse nobody.
+one that decided the case, and on captures of the reference and of legal variants it must report nothing.
 
 Usage: beside.py [--jobs N] [mutants[=NAME,...]|reference|transfers[=COUNT]|variants[=NAME,...]]...   without: all
-Exit status: 1 when fewer than 95 % of the frames are the same, or a conforming capture is accused."""
+Exit status: 1 when fewer than 95 % of the frames are the same, or a conforming capture is reported."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def measure_mutants(jobs: int, names: Sequence[str]) -> bool:
 
 
 def _accused(report: Path) -> tuple[int, list[str]]:
-    """How many captures there are, and lines about those that the judge accuses."""
+    """How many captures there are, and lines about those that are reported."""
     lines, count = [], 0
     for capture in sorted(report.glob("*.pcapng")):
         count += 1

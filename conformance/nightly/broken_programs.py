@@ -5,7 +5,7 @@ the unchanged reference, when it prints the first likely cause, and whether that
 
 Usage: broken_programs.py [--select EXPR] [--share K/N] [--every N] [--report DIR] [--list] [MUTANT ...]
 
-Without names the mutants in CHOSEN are measured. Runs of the reference stand between them, one after every N
+Without names the mutants in CHOSEN are measured. Runs of the reference are between them, one after every N
 programs; a ratio compares with the mean of the two nearest. Exit status 1 when a limit is missed."""
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def table(runs: Sequence[Measured]) -> list[str]:
 
 
 def missed(runs: Sequence[Measured]) -> list[str]:
-    """The limits that were not kept, in words."""
+    """The limits that were exceeded, as text."""
     found = []
     for run, ratio in zip(runs, ratios(runs), strict=True):
         if run.name == REFERENCE:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every scenario with several first seeds, and every fit of RFC 1030's tables: it must find the numbers that stand in
+"""Every scenario with several first seeds, and every fit of RFC 1030's tables: it must find the numbers that are in
 the file. Exit status 1 when something is outside its band or another number is found.
 
 Usage: experiments.py [--seeds N] [--no-fit] [NAME...]"""

@@ -3,7 +3,7 @@
 """Writes conformance/suite/pairs.toml: transfers in which each value of each parameter meets each value of all others.
 
 The rows come from the covering-array library covertable, which uses no random numbers. They are kept in a file: the
-suite runs without the library, and a row keeps its number in reports until somebody runs this again.
+suite runs without the library, and a row keeps its number in reports until this runs again.
 
 Usage: pairs.py"""
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pairs the captures of both ends of random transfers, and compares the result with what the flakeway says that it did.
+"""Pairs the captures of both ends of random transfers, and compares the result with what the flakeway reports that it
+did.
 
 Each transfer has its own bad network (loss up to 20 % and copies, reordering, damage, jitter, rates) and its own
 captures: clocks that are seconds apart and drift by up to 500 ppm, a beginning or an end that one capture lacks, snap
@@ -153,7 +154,7 @@ def run(plan: Plan, library: IutLibrary) -> list[Frame]:
 
 
 def other_header(frame: Frame, plan: Plan) -> bytes:
-    """With another TTL where the packet arrives, and without an IP ID if the plan says so."""
+    """With another TTL where the packet arrives, and without an IP ID if the plan has it so."""
     header = bytearray(frame.data[:HEADER_BYTES])
     header[8] -= 0 if frame.entered else 3
     if not plan.numbered:

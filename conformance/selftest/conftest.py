@@ -74,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that nobody waits for it at the end."""
+    """What takes long comes first, so that the run does not wait for it at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 

@@ -101,7 +101,7 @@ def has_received(process: Process) -> bool:
 
 
 def forge_opens(lab: Lab, names: list[bytes], *, write: bool) -> None:
-    """OPENs whose sender never says another word, each as if from a port of its own."""
+    """OPENs whose sender never sends anything else, each as if from a port of its own."""
     with lab.here.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         for i, name in enumerate(names):
             opening = open_packet(20000 + i, 1, write=write, client_string=name)

@@ -6,7 +6,6 @@ A namespace lives as long as a file descriptor or a process in it: nothing has t
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -19,23 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance.common import namespaces
+from netblt_conformance.common.child import die_with_parent
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 NETBLT = Path(os.environ.get("NETBLT_BIN", REPOSITORY / "build" / "bin" / "netblt"))
 
-CLONE_NEWNET = 0x40000000
-PR_SET_PDEATHSIG = 1
 DEADLINE_S = 60.0  # nothing here takes so long, on any machine
-
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _check(result: int) -> None:
-    if result != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def _enter(namespace_fd: int) -> None:
-    _check(_libc.setns(namespace_fd, CLONE_NEWNET))
 
 
 @dataclass
@@ -52,13 +41,8 @@ class Host:
         if self.namespace_fd is None:
             yield
             return
-        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _enter(self.namespace_fd)
+        with namespaces.elsewhere(self.namespace_fd):
             yield
-        finally:
-            _enter(home)
-            os.close(home)
 
     def ip(self, *arguments: str) -> None:
         """Runs ip(8) in here."""
@@ -66,19 +50,9 @@ class Host:
             subprocess.run(["ip", *arguments], check=True, timeout=DEADLINE_S)
 
 
-def _new_namespace() -> int:
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _check(_libc.unshare(CLONE_NEWNET))
-        return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    finally:
-        _enter(home)
-        os.close(home)
-
-
 @dataclass
 class Process:
-    """One running `netblt`. Output goes to files, so that nobody waits for a reader."""
+    """One running `netblt`. Output goes to files, so that it never waits for a reader."""
 
     popen: subprocess.Popen[bytes]
     stdout: Path
@@ -100,7 +74,7 @@ class Process:
         self.popen.send_signal(number)
 
     def wait_until_it_waits(self) -> None:
-        """A passive end says so on stderr when it can be opened."""
+        """A passive end reports on stderr that it can be opened."""
         self.wait_until(lambda: ": waiting for " in self.errors, "it waits for a peer")
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = DEADLINE_S) -> None:
@@ -183,9 +157,9 @@ class Lab:
         out, err = self.directory / f"{number}.stdout", self.directory / f"{number}.stderr"
 
         def in_child() -> None:
-            _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+            die_with_parent()
             if host.namespace_fd is not None:
-                _enter(host.namespace_fd)
+                namespaces.enter(host.namespace_fd)
             if prepare is not None:
                 prepare()
 
@@ -238,8 +212,8 @@ def make_lab(directory: Path, encap: str) -> Lab:
     if not is_root():
         alone = Host("127.0.0.1")
         return Lab(alone, alone, directory, encap, free_udp_port())
-    here = Host("10.9.0.1", _new_namespace(), "left")
-    there = Host("10.9.0.2", _new_namespace(), "right")
+    here = Host("10.9.0.1", namespaces.new_namespace(), "left")
+    there = Host("10.9.0.2", namespaces.new_namespace(), "right")
     here.ip(
         "link",
         "add",

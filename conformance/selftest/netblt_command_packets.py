@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hand-made packets and a raw socket: just enough of a peer to ask the command what it answers.
 
-Own arithmetic on purpose: neither the scapy layer nor the endpoint has a say in it.
+Own arithmetic on purpose: neither the scapy layer nor the endpoint takes part in it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""netblt-conformance check: captures from files and pipes, what it concludes, and how it says that it cannot."""
+"""netblt-conformance check: captures from files and pipes, what it concludes, and how it reports that it cannot."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def pcap(path: Path, *packets: bytes) -> Path:
 
 
 def taken_at_an_end(path: Path) -> bool:
-    """Its reader must be told so, which `check` cannot be."""
+    """Its reader must know it, which `check` has no option for."""
     return "capture_position" in json.loads(path.with_name(f"{path.stem}.expected.json").read_text(encoding="utf-8"))
 
 
 def of_every_kind() -> list[Path]:
     """So many captures that every rule, verdict and end in fault is among them, and a clean one for each area.
 
-    The dissector's tests read all of them; here is asked whether `check` says what the dissector finds.
+    The dissector's tests read all of them; here is asked whether `check` reports what the dissector finds.
     """
     chosen: list[Path] = []
     seen: set[tuple[str, str, str]] = set()

@@ -60,7 +60,7 @@ class Frame:
         return self.data[IP_BYTES + 3] in DATA_TYPES and len(self.data) > IP_BYTES + DATA_HEADER_BYTES
 
     def damaged(self, at: int) -> Frame:
-        """With one bit turned in the NETBLT packet, `at` bytes behind its beginning."""
+        """With one bit turned in the NETBLT packet, `at` bytes after its beginning."""
         octets = bytearray(self.data)
         octets[IP_BYTES + at] ^= 0x10
         return Frame(self.microseconds, bytes(octets))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The CI files, run by hand: their shell steps in a scratch repository of somebody else."""
+"""The CI files, run by hand: their shell steps in a scratch repository of another project."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ GITHUB_SUMMARY = "step-summary.md"
 
 
 def run(file: str, repository: Path, **more: str) -> list[int]:
-    """Every step as the runner would: the exit statuses. What GitHub's runner reads stands in "log" and in the summary
+    """Every step as the runner would: the exit statuses. What GitHub's runner reads is in "log" and in the summary
     afterwards."""
     environment = {
         **os.environ,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the command line says of mistakes, and what it explains."""
+"""What the command line reports about mistakes, and what it explains."""
 
 from __future__ import annotations
 

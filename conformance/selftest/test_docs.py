@@ -48,7 +48,7 @@ def test_the_architecture_names_what_is_there() -> None:
 
 @pytest.mark.parametrize("folder", ["reference_impl/core", "reference_impl/io"])
 def test_the_architecture_mentions_every_part_of_the_endpoint(folder: str) -> None:
-    """A source file of the core or of the drivers that nobody finds his way to is a gap in the map."""
+    """A source file of the core or of the drivers that the document does not mention is a gap in the map."""
     text = (REPOSITORY / "docs" / "architecture.md").read_text()
     quoted = re.findall(r"`([^`\s]+)`", text)
     parts = [path.name for path in (REPOSITORY / folder).rglob("*.c")]

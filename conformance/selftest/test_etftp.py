@@ -78,7 +78,7 @@ def test_null_ack_and_every_ok_carry_the_packet_size() -> None:
 
 
 def test_an_open_of_rfc_998_is_left_to_be_found() -> None:
-    """Four bytes that are not there cannot be taken out."""
+    """Four bytes that are not there cannot be removed."""
     bare = FORGE.opening(Type.OPEN, Packet(b"", **VALUES))
     assert len(bare) == 36
     assert etftp.from_wire(bare) == bare

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whatever stands in a scenario's field, either it can be run or one line names the field."""
+"""Whatever is in a scenario's field, either it can be run or one line names the field."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fitting: finds what was put in, looks neither at held-out rows nor at what the file says already."""
+"""Fitting: finds what was put in, looks neither at held-out rows nor at what the file states already."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scenario files: what is wrong is named with its file and key; what is right means what it says."""
+"""Scenario files: what is wrong is named with its file and key; what is right means what it states."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ FEWEST_WORDS = 3
 
 
 def describes(lines: list[str], *begins: str) -> bool:
-    """The first line, beside licence and interpreter, begins a comment of some words: a name alone says nothing."""
+    """The first line, beside licence and interpreter, begins a comment of some words: a name alone is no
+    description."""
     first = next((line for line in lines if "SPDX-License-Identifier" not in line and not line.startswith("#!")), "")
     return first.startswith(begins) and len(first.strip('/*"# ').split()) >= FEWEST_WORDS
 

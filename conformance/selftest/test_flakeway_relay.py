@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import platform
@@ -18,12 +17,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from netblt_conformance.common import namespaces
+from netblt_conformance.common.child import die_with_parent
 from netblt_conformance.simlib import ipv4_wrap
 from netblt_conformance.simlib.build import build_directory
 from pyroute2 import IPRoute
 
-CLONE_NEWNET = 0x40000000
-PR_SET_PDEATHSIG = 1
 ETH_P_ALL = 3
 SOL_PACKET = 263
 PACKET_IGNORE_OUTGOING = 23
@@ -39,48 +38,27 @@ pytestmark = [
     pytest.mark.skipif(not FLAKEWAY.exists(), reason=f"{FLAKEWAY} has not been built (tools/build)"),
 ]
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _check(result: int) -> None:
-    if result:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def _die_with_parent() -> None:
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
 
 class Namespace:
     """An anonymous network namespace: it vanishes with its last descriptor, socket or process."""
 
     def __init__(self) -> None:
-        home = os.open("/proc/self/ns/net", os.O_RDONLY)
         try:
-            _check(_libc.unshare(CLONE_NEWNET))
-            self.fd = os.open("/proc/self/ns/net", os.O_RDONLY)
+            self.fd = namespaces.new_namespace()
         except OSError as error:
             pytest.skip(f"no network namespaces here: {error}")
-        finally:
-            _check(_libc.setns(home, CLONE_NEWNET))
-            os.close(home)
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
-        home = os.open("/proc/self/ns/net", os.O_RDONLY)
-        _check(_libc.setns(self.fd, CLONE_NEWNET))
-        try:
+        with namespaces.elsewhere(self.fd):
             yield
-        finally:
-            _check(_libc.setns(home, CLONE_NEWNET))
-            os.close(home)
 
     def close(self) -> None:
         os.close(self.fd)
 
 
 class End:
-    """One host's interface, as a raw socket: no kernel stack answers behind it."""
+    """One host's interface, as a raw socket: no kernel stack answers there."""
 
     def __init__(self, namespace: Namespace, interface: str, mac: bytes, peer: bytes) -> None:
         with namespace.inside():
@@ -129,7 +107,7 @@ class Lab:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
         self.relays.append(relay)
         assert relay.stdout is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is generated from the catalogue is not stale, and holds what the catalogue says."""
+"""What is generated from the catalogue is not stale, and holds what the catalogue states."""
 
 from __future__ import annotations
 

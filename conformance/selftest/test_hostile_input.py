@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Input of somebody who wants to harm the suite: captures of very many connections, programs that take too much, output
+"""Input that is meant to harm the suite: captures of very many connections, programs that take too much, output
 without end, and text that steers terminals."""
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ Graph = dict[str, set[str]]
 
 
 def _imported(tree: ast.AST, modules: Mapping[str, Path], package: str) -> Iterator[str]:
-    """Modules of `package` that a module names, wherever the import stands in it."""
+    """Modules of `package` that a module names, wherever the import is in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == package:
             for name in node.names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the one reader of IP headers says of IPv4 and IPv6 packets, fragments and frames that end too early."""
+"""What the one reader of IP headers makes of IPv4 and IPv6 packets, fragments and frames that end too early."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two judges: when they contradict each other, and when they do not although their words differ."""
+"""Suite and dissector: when they contradict each other, and when they do not although their words differ."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_what_the_dissector_cannot_decide_contradicts_nobody(
 
 
 def test_deliberate_faults_of_the_tester_are_held_against_nobody(tmp_path: Path) -> None:
-    """A tester that sends a CONTROL although it is the sender breaks WIRE-13; its address tells it apart."""
+    """A tester that sends a CONTROL although it is the sender breaks WIRE-13; its address distinguishes it."""
     folder = transfer(tmp_path, *GOOD, by_tester=TESTER.control((go(1, 0),)))
     with Tshark() as tshark:
         offenders = {finding.offender_address for finding in tshark.findings(folder / CAPTURE)}
@@ -179,7 +179,7 @@ def test_captures_of_many_cases_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_frames_in_the_words_of_a_finding_are_those_of_its_capture(tmp_path: Path) -> None:
-    """All captures are judged in one merged file, which nobody ever sees."""
+    """All captures are judged in one merged file, which no user sees."""
     transfer(tmp_path, (go(1, 0),), (go(2, 1),), (go(2, 5),))
     rows = []
     for number in range(2):

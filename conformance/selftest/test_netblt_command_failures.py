@@ -40,7 +40,7 @@ pytest_plugins = ["selftest.netblt_command_fixtures"]
 
 
 def limit_files_to_100_kb() -> None:
-    """In the child: like a full disk, for anybody."""
+    """In the child: like a full disk, for any user."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
 
@@ -295,7 +295,7 @@ def wait_channel(process: Process) -> str:
 
 
 def fifo_wait(process: Process) -> bool:
-    """Where the kernel does not tell what a process waits for: it sleeps with its socket open."""
+    """Where the kernel does not state what a process waits for: it sleeps with its socket open."""
     state = Path(f"/proc/{process.popen.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     links = [link for link, _ in open_files(process)]
     return state == "S" and any(link.startswith("anon_inode:[eventpoll]") for link in links)
@@ -307,7 +307,7 @@ def close_all(descriptors: list[int]) -> None:
 
 
 def has_udp_port(process: Process) -> bool:
-    """For a process that cannot say that it waits: some socket of its network is a bound UDP socket of its own."""
+    """For a process that cannot report that it waits: some socket of its network is a bound UDP socket of its own."""
     table = Path(f"/proc/{process.popen.pid}/net/udp").read_text().splitlines()[1:]
     bound = {line.split()[9] for line in table}
     links = [link for link, _ in open_files(process)]

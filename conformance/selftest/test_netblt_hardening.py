@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The built command is hardened: what its ELF file says, whatever options the compiler was given."""
+"""The built command is hardened: what its ELF file shows, whatever options the compiler was given."""
 
 from __future__ import annotations
 

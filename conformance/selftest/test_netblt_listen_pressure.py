@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`netblt listen` when things go wrong around it: strangers, full disks, files and directories that change."""
+"""`netblt listen` when things go wrong around it: unvalidated peers, full disks, files and directories that change."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Manual pages, --help and the parser say the same."""
+"""Manual pages, --help and the parser agree."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TestOptions:
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_the_parser_knows_the_options_of_help(self, command: str) -> None:
-        """Each option is taken, with a value exactly if help says so; the words keep it from doing anything."""
+        """Each option is taken, with a value exactly if help has one; the words keep it from doing anything."""
         for name, takes_value in options_of_help(command).items():
             if name in ("help", "version"):
                 continue

@@ -185,7 +185,7 @@ class TestRuns:
 
 
 class TestForgedOpens:
-    """Anybody can send an OPEN in the name of another host: it must take neither memory nor the place of a peer."""
+    """Any host can send an OPEN in the name of another one: it must take neither memory nor the place of a peer."""
 
     OPENS = 60
     # What the core keeps of a peer, its buffers excluded; one working set has 64 MiB.

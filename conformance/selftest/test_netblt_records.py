@@ -88,7 +88,7 @@ class TestCaptures:
             assert all(lab.udp_port in (packet[UDP].sport, packet[UDP].dport) for packet in packets)
 
     def test_headers_are_right(self, lab: Lab, tmp_path: Path) -> None:
-        """scapy computes lengths and checksums anew when they are taken away: nothing may change."""
+        """scapy computes lengths and checksums again when they are removed: nothing may change."""
         capture = tmp_path / "c.pcap"
         move_with(lab, 20_000, ["--pcap", str(capture)], [], tmp_path)
         for data, _ in RawPcapReader(str(capture)):

@@ -27,7 +27,7 @@ def long_way(udp_lab: Lab) -> Iterator[LossyRelay]:
 
 
 def perf(lab: Lab, relay: LossyRelay, *options: str) -> tuple[dict[str, int], float]:
-    """What was agreed, and the round trip in seconds that was told."""
+    """What was agreed, and the round trip in seconds that was reported."""
     server = lab.wait_for_peer(lab.there, "perf", "--rate", "fixed", "--working-set", "256M")
     words = ["perf", lab.there.address, "--encap", "udp", "--udp-port", str(relay.port), "--size", "100000", "--json"]
     client = lab.start_raw(lab.here, [*words, *options])

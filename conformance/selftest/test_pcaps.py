@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The committed captures are whole and described, and the violations in them are what their expectations say."""
+"""The committed captures are whole and described, and the violations in them are what their expectations state."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The reference core beside an end of a captured connection: what it accuses, and what it does not."""
+"""The reference core beside an end of a captured connection: what it suspects, and what it does not."""
 
 from __future__ import annotations
 

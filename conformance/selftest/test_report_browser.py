@@ -56,7 +56,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Complaints(list[str]):
-    """What the browser's console says."""
+    """What the browser's console shows."""
 
     def watch(self, tab: Tab) -> None:
         tab.on("console", lambda message: self.append(message.text) if message.type in ("error", "warning") else None)

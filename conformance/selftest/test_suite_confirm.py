@@ -25,7 +25,7 @@ def changed(keyed: Keyed, **fields: Any) -> Keyed:
 
 
 def settle(first: list[Keyed], *attempts: list[Keyed], folder: Path = Path()) -> list[Result]:
-    """The verdicts when each further attempt gives what `attempts` says."""
+    """The verdicts when each further attempt gives what `attempts` states."""
     left = list(attempts)
     results = confirm.look_again(
         first, confirm.doubtful(first), folder, lambda _keys, _jobs: left.pop(0) if left else []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every requirement is tested, found and broken by something, or says why not; every ambiguity is reported or says why
-not. And the check that watches over it can fail."""
+"""Every requirement is tested, found and broken by something, or states why not; every ambiguity is reported or states
+why not. And the check that watches over it can fail."""
 
 from __future__ import annotations
 

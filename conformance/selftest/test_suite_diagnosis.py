@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The measurement of the diagnosis counts what it says, and finds what a mutant breaks."""
+"""The measurement of the diagnosis counts what it claims, and finds what a mutant breaks."""
 
 from __future__ import annotations
 

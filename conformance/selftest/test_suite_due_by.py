@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which requirement a case accuses: the one by which something was due, or the one that is violated."""
+"""Which requirement a case reports: the one by which something was due, or the one that is violated."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ QUEUE_IN_PARTS = [tells(go(1, 0)), tells(go(2, 1))]
 
 
 def after_a_while(steps: list[Step]) -> list[Step]:
-    """Steps behind so many packets of the tester that a new moment begins."""
+    """Steps after so many packets of the tester that a new moment begins."""
     pause = [given(TESTER.packet(Type.KEEPALIVE))] * (DEFAULT.crossing_us // 333 + 1)
     return [*pause, *steps]
 
@@ -276,7 +276,7 @@ def test_what_was_decided_before_the_data_came_is_no_fault(fault: str) -> None:
 
 
 def test_a_request_in_two_parts_of_one_moment_is_one_request() -> None:
-    """AMB-33: how long a list may be is for the receiver to say."""
+    """AMB-33: how long a list may be is for the receiver to decide."""
     parts = tells(resend(3, 1, 0), resend(4, 1, 1))
     assert watch(PASSIVE_RECEIVER, [tells(go(1, 0), go(2, 1)), acked(2), parts, gives(1, 0, 4), gives(1, 1, 4)]) == []
 
@@ -331,7 +331,7 @@ ABORTED, QUITTED = given(TESTER.reason(Type.ABORT, "")), given(TESTER.reason(Typ
 
 @pytest.mark.parametrize("end", [ABORTED, QUITTED], ids=["ABORT", "QUIT"])
 def test_an_end_that_is_not_believed_because_its_sender_transfers_on_is_no_fault(end: Step) -> None:
-    """AMB-73: anybody can send an ABORT or a QUIT."""
+    """AMB-73: any host can send an ABORT or a QUIT."""
     replied = [says(Type.QUITACK)] if end is QUITTED else []
     assert watch(PASSIVE_SENDER, [*STARTED, end, *replied, told(go(1, 0), go(2, 1)), sends(0, 0, 2)]) == []
     silent = watch(PASSIVE_SENDER, [*STARTED, end, *replied, given(TESTER.packet(Type.KEEPALIVE)), sends(0, 0, 2)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pipe link: its frames are those of docs/pipe.md, the example plays every role, broken programs are convicted."""
+"""The pipe link: its frames are those of docs/pipe.md, the example plays every role, broken programs are detected."""
 
 from __future__ import annotations
 

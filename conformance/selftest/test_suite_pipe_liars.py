@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs behind the pipe that speak NETBLT well and lie to the suite, or break the pipe in the middle of a transfer:
+"""Programs on the pipe that do NETBLT well and lie to the suite, or break the pipe in the middle of a transfer:
 the example endpoint with one change each."""
 
 from __future__ import annotations

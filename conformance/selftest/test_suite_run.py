@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""netblt-conformance run on the sim link: verdicts, files, determinism, and what it says when it cannot run."""
+"""netblt-conformance run on the sim link: verdicts, files, determinism, and what it reports when it cannot run."""
 
 from __future__ import annotations
 

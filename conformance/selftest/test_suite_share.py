@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""--share K/N: the parts are everything, no run is in two, and none leaves a requirement or a role out for good."""
+"""--share K/N: the parts are everything, no run is in two, and none leaves a requirement or a role out permanently."""
 
 from __future__ import annotations
 

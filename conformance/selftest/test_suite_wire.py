@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The wire link: real packets, the program's end in words, nothing left behind, and what happens without rights."""
+"""The wire link: real packets, the program's end as text, nothing that remains, and what happens without rights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.adapter.adapter_file import read
-from netblt_conformance.common import nobody, paths
+from netblt_conformance.common import namespaces, nobody, paths
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.remarks import Remark
 from netblt_conformance.common.verdicts import Verdict
@@ -135,7 +135,7 @@ def test_each_case_tells_its_id(command: Command, tmp_path: Path) -> None:
 
 
 def test_readiness_and_success_can_be_words_of_the_program(command: Command, tmp_path: Path) -> None:
-    """It says that it listens, ends with 7 after success, and says so."""
+    """It prints that it listens, ends with 7 after success, and prints this."""
     script = f"({RECEIVE}) & sleep 0.3; echo now I listen; wait $! && echo all is well; exit 7"
     more = 'ready_output = "now I listen$"\nsuccess_exit = [7]\nsuccess_output = "^all is well"'
     done = passive_receiver(command, adapter(tmp_path, script, more), "two_packets_set_a_connection_up")
@@ -257,7 +257,7 @@ def test_a_remote_implementation_is_judged_by_what_it_sends(
 
 
 class Busy:
-    """Stands before a remote end and refuses for it: as if it were still busy whenever a connection is opened."""
+    """Is in front of a remote end and refuses for it: as if it were still busy whenever a connection is opened."""
 
     def __init__(self, udp_port: int, behind_udp_port: int, busy_s: float) -> None:
         self._behind = (FAR, behind_udp_port)
@@ -321,7 +321,7 @@ def test_a_remote_end_that_is_busy_is_asked_again_for_a_while(
 
 @pytest.fixture
 def server(tmp_path: Path, far_udp_port: int) -> Iterator[int]:
-    """A server for files, which wants to be told their names; its NETBLT port."""
+    """A server for files, which wants to know their names; its NETBLT port."""
     (tmp_path / "served").mkdir()
     words = [str(PROGRAM), "listen", "--root", str(tmp_path / "served"), "--force", "--port", "78", "--encap", "udp"]
     words += ["--udp-port", str(far_udp_port), "--bind", FAR]
@@ -347,7 +347,7 @@ def test_a_server_is_given_the_string_that_it_wants(
 def test_a_remote_implementation_fetches_what_was_delivered(
     command: Command, tmp_path: Path, far_udp_port: int
 ) -> None:
-    """An active end is triggered by a command whose exit status tells the outcome, and a hook fetches the file."""
+    """An active end is triggered by a command whose exit status is the outcome, and a hook fetches the file."""
     far = tmp_path / "far"
     words = ["{bin}/netblt", "recv", str(far), "{peer_address}", "--port", "{peer_port}", "--encap", "udp"]
     words += ["--udp-port", "{peer_udp_port}", "--bind", FAR, "--quiet", "--buffer-size", "{buffer_size}"]
@@ -432,7 +432,7 @@ def test_without_rights_the_other_links_are_named(monkeypatch: pytest.MonkeyPatc
             del flags
             return -1
 
-    monkeypatch.setattr(netns, "_libc", Refusing)
+    monkeypatch.setattr(namespaces, "_libc", Refusing)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(LinkUnavailableError, match="--link sim and --link pipe need no rights"):
         netns.become_root_of_a_user_namespace()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When the program under test has ended and its packets have been read, nobody waits for more."""
+"""When the program under test has ended and its packets have been read, the suite does not wait for more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NS = 1000
 
 
 class FakeClock:
-    """Time that passes only while somebody waits."""
+    """Time that passes only during a wait."""
 
     def __init__(self) -> None:
         self.time_us = 0

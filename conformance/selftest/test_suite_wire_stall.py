@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients that stall behind a real program: the suite holds the other end of its standard input or output."""
+"""Clients that stall in a real program: the suite holds the opposite end of its standard input or output."""
 
 from __future__ import annotations
 

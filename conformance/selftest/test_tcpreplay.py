@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.cases import replayed
-from netblt_conformance.common import paths
+from netblt_conformance.common import namespaces, paths
 from netblt_conformance.common.errors import HarnessError, NotSupportedError
 from netblt_conformance.common.model import Encapsulation
 from netblt_conformance.common.verdicts import Verdict
@@ -49,12 +49,13 @@ def sound(raw: bytes) -> bool:
 
 
 def through_a_veth(captured: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """What the other end of a veth hears when tcpreplay sends these packets with their own timing."""
+    """What the opposite end of a veth gets when tcpreplay sends these packets with their own timing."""
     transport = VethTransport(Encapsulation.IP)
     try:
         head = transport.wire.tester_mac + transport.wire.iut_mac + b"\x08\x00"
         frames = [(time_ns, head + packet) for time_ns, packet in captured]
-        replay.replay(netns.IUT_INTERFACE, frames, lambda: netns.enter(transport.wire.iut_namespace), top_speed=False)
+        iut = transport.wire.iut_namespace
+        replay.replay(netns.IUT_INTERFACE, frames, lambda: namespaces.enter(iut), top_speed=False)
         heard = []
         while (one := transport.receive(LINE_S)) is not None:
             assert not one.sent
@@ -126,7 +127,7 @@ def test_rubbish_is_nothing_that_a_receiver_may_act_on() -> None:
 
 
 def sent(transport: VethTransport) -> list[bytes | None]:
-    """What the tester is heard to have sent; nobody listens at the other end, so ICMP comes back."""
+    """What the tester has sent, as seen; there is no listener at the peer, so ICMP comes back."""
     heard = []
     while (one := transport.receive(LINE_S)) is not None:
         heard += [one.payload] if one.sent else []

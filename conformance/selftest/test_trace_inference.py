@@ -24,7 +24,7 @@ SETTLED_DATA = 0.95
 
 
 def one_side(captured: list[CapturedPacket], name: str) -> list[CapturedPacket]:
-    """What a capture at one side of the network has: nothing of what the network says."""
+    """What a capture at one side of the network has: nothing of what the network reports."""
     return [dataclasses.replace(one, packet_id=0, comments=()) for one in captured if one.interface.name == name]
 
 
@@ -130,7 +130,7 @@ def on_link(one: CapturedPacket, link: int, octets: bytes) -> CapturedPacket:
 
 
 def over_ipv6(octets: bytes) -> bytes:
-    """The same payload under an IPv6 header, behind a destination option."""
+    """The same payload under an IPv6 header, after a destination option."""
     header, payload = octets[:20], octets[20:]
     ends = b"".join(b"\xfd" + bytes(11) + header[at : at + 4] for at in (12, 16))
     extension = bytes([header[9], 0, 1, 4, 0, 0, 0, 0])

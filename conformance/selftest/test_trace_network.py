@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traces of captures on both sides of the simulated network, against what its engine says that it did."""
+"""Traces of captures on both sides of the simulated network, against what its engine reports that it did."""
 
 from __future__ import annotations
 

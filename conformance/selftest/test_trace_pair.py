@@ -75,7 +75,7 @@ def test_times_are_on_the_clock_of_the_first(built_library: Path, tmp_path: Path
 
 @pytest.mark.parametrize("at", [0, 1])
 def test_a_frame_of_either_file_is_found(built_library: Path, tmp_path: Path, at: int) -> None:
-    """Both files count from 1: the file of the result tells which frame is meant."""
+    """Both files count from 1: the file of the result shows which frame is meant."""
     truth, _ = through(built_library, ("latency 10ms", "drop a>b nth=4 DATA", "drop b>a nth=2 CONTROL"), 1, tmp_path)
     files = split(build.read(tmp_path / "run.pcapng"), tmp_path)
     pair = files[0].name, files[1].name

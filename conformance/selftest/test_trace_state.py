@@ -120,7 +120,7 @@ def test_the_state_of_a_sender(tmp_path: Path) -> None:
 
 
 def test_what_may_not_have_arrived_yet_is_said_to_be_open(tmp_path: Path) -> None:
-    """On a real link nobody knows when the tester's packets arrived."""
+    """On a real link it is not known when the tester's packets arrived."""
     path = capture_of(SCRIPT, tmp_path / "a.pcapng")
     trace = build.build(build.read(path), 8)
     found: dict[str, dict[str, str]] = {

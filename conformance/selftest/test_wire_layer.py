@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The scapy layer says of every byte vector what the vector says of itself."""
+"""The scapy layer reads in every byte vector what the vector states of itself."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def setup_fields(body: Any) -> dict[str, Any]:
 
 
 def body_fields(packet: Any) -> dict[str, Any]:
-    """What stands behind the header, in the words of the vectors."""
+    """What follows the header, with the names of the vectors."""
     body = packet.payload
     if hasattr(body, "unique_id"):
         return setup_fields(body)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What holds of the scapy layer for any packet, not only for those somebody thought of."""
+"""What holds of the scapy layer for any packet, not only for those of the vectors."""
 
 from __future__ import annotations
 

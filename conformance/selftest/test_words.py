@@ -143,9 +143,11 @@ def test_texts_of_c_are_its_string_literals() -> None:
     assert list(texts.c_strings(source)) == [(4, 'one \\" two'), (5, "x y")]
 
 
-def test_comments_of_adjacent_lines_are_one() -> None:
+def test_comments_of_adjacent_lines_are_one_and_docstrings_are_comments() -> None:
     source = 'x = "# none"  # one\n# more\n\n# two\ny = 1\n# three\n'
     assert list(texts.python_comments(source)) == [(1, "one\nmore"), (4, "two"), (6, "three")]
+    program = '"""Of all."""\ntext = """no docstring"""\n\n\nasync def f():\n    """Of f,\n    two lines."""\n'
+    assert list(texts.docstrings(program)) == [(1, "Of all."), (6, "Of f,\n    two lines.")]
     assert list(texts.c_comments('char *x = "/* none */"; /* one\n * more */\n// two\n')) == [
         (1, "/* one\n * more */"),
         (3, "// two"),

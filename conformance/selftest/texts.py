@@ -187,7 +187,7 @@ def c_comments(source: str) -> Iterator[tuple[int, str]]:
 
 
 def python_comments(source: str) -> Iterator[tuple[int, str]]:
-    """The comments of a Python program; those of adjacent lines are one. Docstrings are not among them."""
+    """The comments of a Python program; those of adjacent lines are one."""
     text, start, end = "", 0, 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type != tokenize.COMMENT:
@@ -205,14 +205,26 @@ def python_comments(source: str) -> Iterator[tuple[int, str]]:
         yield start, text
 
 
+def docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """The docstrings of a Python program."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            yield first.lineno, first.value.value
+
+
 def comments() -> Iterator[Text]:
     """What programmers read in source files."""
     for path in _files("*/**/*.[ch]", "*/**/*.py"):
         name = _name(path)
         if name.startswith((*NOT_OURS, *UNFINISHED_COMMENTS)):
             continue
-        for line, text in (python_comments if path.suffix == ".py" else c_comments)(_read(path)):
-            yield Text(name, line, plain(text))
+        readers = (python_comments, docstrings) if path.suffix == ".py" else (c_comments,)
+        for read in readers:
+            for line, text in read(_read(path)):
+                yield Text(name, line, NAME.sub("`name`", plain(text)))
 
 
 def headers() -> Iterator[Text]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A veth pair in a network namespace of its own, `watch` at one end, packets put in at the other. Run by test_watch.py
-under `unshare -n`, so that nothing is left behind:
+under `unshare -n`, so that nothing remains:
 
     watch_lab.py replay|flood|transfer CAPTURE [options of watch]
 """
@@ -64,7 +64,7 @@ def await_capturing() -> None:
 
 
 def replay(watch: subprocess.Popen[str], capture: Path) -> dict[str, Any]:
-    """The frames once, then nothing: a violation must be told while the watch goes on, not at its end."""
+    """The frames once, then nothing: a violation must be reported while the watch goes on, not at its end."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as link:
         link.bind((SENDING, IPV4))
         for frame in frames(capture):

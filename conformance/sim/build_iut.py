@@ -10,7 +10,7 @@ SRC_DIR holds the core's .c and .h files in its folders, like reference_impl/cor
        SRC_DIR/**/*.c conformance/sim/reference_iut.c -o OUT.so
 
 with one compiler process for each source. Objects are kept in a cache beside OUT.so, by their content after
-preprocessing, so that a mutant costs the compilation of what it touches. Exit status: 0 built, 1 the sources do not
+preprocessing, so that a mutant costs the compilation of what it changes. Exit status: 0 built, 1 the sources do not
 compile, 2 wrong call.
 """
 

@@ -23,7 +23,7 @@ def ask_again(peer: ReceiverPeer | SenderPeer) -> Type | None:
 
 def run_again(t: Case, peer: ReceiverPeer | SenderPeer) -> bool:
     """The transfer of a connection that was accepted; False when the RESPONSE was but a late copy of an earlier one,
-    with no connection behind it (AMB-66)."""
+    without a connection (AMB-66)."""
     peer.settle(peer.responses[-1].packet, peer.responses[-1].packet.death_timer_s)
     began = len(peer.seen)
     try:

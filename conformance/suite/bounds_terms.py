@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Both sides of each bound of what an OPEN and a RESPONSE say: sizes, pace, number of buffers, death timer, transfer
-size and client string (RFC 998 4, 5.1, 8). docs/conformance.md has the table of all bounds."""
+"""Both sides of each bound of what an OPEN and a RESPONSE contain: sizes, pace, number of buffers, death timer,
+transfer size and client string (RFC 998 4, 5.1, 8). docs/conformance.md has the table of all bounds."""
 
 import dataclasses
 

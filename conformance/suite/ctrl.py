@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CTRL, receiving implementation: control messages as one long-lived packet (RFC 998 5.2.1).
 
-The tester keeps acknowledgements back by claiming that message 2 never arrived: messages behind the hole are known to
+The tester keeps acknowledgements back by claiming that message 2 never arrived: messages after the hole are known to
 it, and may be acted upon, but not acknowledged (AMB-36).
 """
 
@@ -325,7 +325,7 @@ def test_buffers_behind_the_first_ones_wait_for_the_client_too(t: Case) -> None:
 
 
 def serve_while_it_asks(peer: SenderPeer, until_us: int) -> int:
-    """Delivers the buffers that are asked for, until none is. Answers how many had their OK."""
+    """Delivers the buffers that are requested, until none is. Returns how many had their OK."""
     for number in range(peer.buffer_count):
         if peer.now_us >= until_us:
             return number

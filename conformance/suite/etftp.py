@@ -25,7 +25,7 @@ FIXED_BYTES = {Type.KEEPALIVE: 12, Type.QUITACK: 12, Type.DONE: 12, Type.NULL_AC
 
 
 def transfer(t: Case, name: str = "", **options: object) -> ReceiverPeer | SenderPeer:
-    """A whole transfer in which packet 1 of each buffer is lost at first, so that a RESEND is said."""
+    """A whole transfer in which packet 1 of each buffer is lost at first, so that a RESEND is sent."""
     peer = t.peer(LENGTH, buffer_size=BUFFER, packet_size=SIZE, iut={"client_string": name}, **options)
     peer.connect()
     if isinstance(peer, SenderPeer):
@@ -71,7 +71,7 @@ def test_every_packet_has_the_format_of_its_table(t: Case) -> None:
 
 
 def judge_reserved(t: Case, seen: Seen, kind: Type) -> None:
-    """Bits that tables 7 and 9 to 12 reserve, and what is behind the last message."""
+    """Bits that tables 7 and 9 to 12 reserve, and what is after the last message."""
     body = ETFTP(seen.wire).payload
     if seen.packet.is_data:
         t.must(
@@ -398,7 +398,7 @@ def test_a_smaller_packet_size_is_confirmed_and_used(t: Case) -> None:
 
 
 def lose_half(peer: SenderPeer, buffer: int) -> None:
-    """Sends a buffer of which the first half comes only when it is asked for."""
+    """Sends a buffer of which the first half comes only when it is requested."""
     peer.expect_go(buffer)
     half = range(peer.packet_count(buffer) // 2)
     peer.send_buffer(buffer, omit=half)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""R1986-11: how long an end of ETFTP waits before it says or asks something again (RFC 1986 2.5)."""
+"""R1986-11: how long an end of ETFTP waits before it repeats a message or a request (RFC 1986 2.5)."""
 
 import itertools
 
@@ -15,13 +15,13 @@ FIRST_TIMEOUT_S = BACK_OFF_S = 5
 
 
 def radio_wait_s(peer: ReceiverPeer | SenderPeer) -> int:
-    """How long an answer is waited for: by the radio delay of the OPEN, whoever sent it (2.5)."""
+    """How long an answer is waited for: by the radio delay of the OPEN, whichever end sent it (2.5)."""
     opening = ETFTP(peer.opens[0].wire).payload.radio_delay_s if peer.opens else peer.extras.radio_delay_s
     return 4 * int(opening) + FIRST_TIMEOUT_S
 
 
 def expect_patience(t: Case, seen: list[Seen], wait_s: int) -> None:
-    """What got no answer comes again after `wait_s`, and 5 s later each time (2.5)."""
+    """What got no answer is repeated after `wait_s`, and 5 s later each time (2.5)."""
     gaps = [after.time_us - before.time_us for before, after in itertools.pairwise(seen)]
     words = ", ".join(f"{gap / S:.1f}" for gap in gaps)
     slack_us = t.tolerances.crossing_us

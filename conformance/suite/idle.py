@@ -125,7 +125,7 @@ def test_what_is_asked_for_of_a_buffer_under_way_is_sent_again_while_the_client_
 
 @case("DATA-15", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,), variants=("a hole", "the LDATA", "all but one packet"))
 def test_a_buffer_under_way_is_received_to_its_end_while_the_client_stalls(t: Case) -> None:
-    """Its client has no second buffer: what is missing of the first one is asked for, and it is confirmed."""
+    """Its client has no second buffer: what is missing of the first one is requested, and it is confirmed."""
     if t.link.real_time:
         raise NotSupportedError(
             "a program has memory of its own: the moment at which its client's stall begins is not known"

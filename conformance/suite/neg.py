@@ -85,7 +85,7 @@ def _keeps_the_pace(t: Case, peer: ReceiverPeer, times: list[int]) -> None:
 
 
 def _obeys_as_receiver(t: Case, peer: SenderPeer) -> None:
-    """No more buffers are outstanding than the RESPONSE says."""
+    """No more buffers are outstanding than the RESPONSE allows."""
     peer.expect_go(0)
     peer.listen(tolerances.QUIET_US)
     gos = [m for m in peer.messages.values() if m.kind is m.kind.GO]

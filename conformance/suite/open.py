@@ -18,7 +18,7 @@ TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
 
 
 def same_opening(t: Case, copy: Seen, first: Seen) -> None:
-    """AMB-63: a copy says the same to the other NETBLT; what it says to the client may differ."""
+    """AMB-63: a copy means the same to the other NETBLT; what it means to the client may differ."""
     others = different_terms(copy.packet, first.packet)
     kind = "RESPONSE" if first.packet.type is Type.RESPONSE else "OPEN"
     t.must(not others, f"a repeated {kind} differs from the first one in {', '.join(others)}", copy.frame)

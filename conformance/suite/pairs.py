@@ -99,7 +99,8 @@ def rows_of(role: Role) -> tuple[str, ...]:
 
 
 def lose_once(t: Case, row: Row, peer: ReceiverPeer | SenderPeer) -> list[tuple[int, int]]:
-    """Lets the network swallow one packet of buffer 0. On a real link, where the wait for its repair is long, none."""
+    """Lets the network swallow one packet of buffer 0. On a real link, where the wait for its retransmission is long,
+    none."""
     last = -(-min(peer.terms.buffer_size, max(len(peer.data), 1)) // peer.terms.packet_size) - 1
     lost = {"nothing": [], "a packet": [(0, 0)], "the LDATA": [(0, last)]}[row.lost]
     return [] if t.link.real_time else lost

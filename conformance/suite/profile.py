@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What an implementation chose where RFC 998 leaves a choice. Nothing here fails a choice: each case reports it, under
-the name that catalogue/ambiguities.toml gives it, and only asks that the connection bears it."""
+the name that catalogue/ambiguities.toml gives it, and only asks that the connection survives it."""
 
 from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common import tolerances

@@ -108,7 +108,7 @@ def test_quit_is_not_repeated_before_a_quitack_can_have_come(t: Case) -> None:
 
 @case("QUIT-03", roles=ALL_ROLES, variants=("250 ms apart", "1 s apart"))
 def test_a_repeated_quit_is_answered_again(t: Case) -> None:
-    """How long the sender of a QUITACK dallies is not said: after seconds a missing answer is a WARN (AMB-57)."""
+    """How long the sender of a QUITACK dallies is not specified: after seconds a missing answer is a WARN (AMB-57)."""
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()

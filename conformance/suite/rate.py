@@ -17,7 +17,7 @@ PACED = {"buffer_size": PACKETS * 256, "burst_size": BURST, "max_buffers": 1}
 
 
 def keeps_the_pace(t: Case, peer: ReceiverPeer, what: str, times: list[int]) -> None:
-    """As it was agreed, which may be less than was asked for."""
+    """As it was agreed, which may be less than was requested."""
     interval_us = peer.ms(peer.terms.burst_interval_ms)
     # Nothing can be seen early in virtual time.
     slack_us = t.tolerances.crossing_us if t.link.real_time else MICROSECONDS_PER_MS
@@ -41,8 +41,8 @@ def test_bursts_keep_size_and_interval_without_help_of_the_receiver(t: Case) -> 
 
 @dataclasses.dataclass(frozen=True)
 class Sequence:
-    """Buffers of four packets: how many packets a burst has, how many buffers are asked for together, and how many
-    intervals pass before the next ones are asked for."""
+    """Buffers of four packets: how many packets a burst has, how many buffers are requested together, and how many
+    intervals pass before the next ones are requested."""
 
     burst: int
     together: int

@@ -60,7 +60,7 @@ def test_a_later_resend_lists_what_is_still_missing(t: Case) -> None:
 
 
 def later(peer: SenderPeer, seq: int) -> list[Message]:
-    """The requests for buffer 0 behind this message."""
+    """The requests for buffer 0 after this message."""
     return [message for message in peer.find(Kind.RESEND, 0) if message.seq > seq]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What RFC 1030 tells of real networks: control packets lost, LDATA lost or late, long delays, a sender deaf while it
+"""What RFC 1030 reports of real networks: control packets lost, LDATA lost or late, long delays, a sender deaf while it
 sends; and its rules for an implementation that works well there."""
 
 from collections.abc import Callable, Iterable

@@ -435,7 +435,7 @@ def test_packets_of_the_wrong_direction_are_ignored(t: Case) -> None:
 
 
 def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, source: bytes, whose: str) -> None:
-    """Somebody else says what would come next in this transfer: his data, or his GO for the next buffer."""
+    """A third host sends what would come next in this transfer: data, or the GO for the next buffer."""
     if isinstance(peer, SenderPeer):
         for number in range(peer.packet_count(1)):
             junk = b"\xee" * len(peer.data_packet(1, number).data)

@@ -179,7 +179,7 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
 
 
 def speak(peer: ReceiverPeer | SenderPeer, span_us: int, *, keepalives: bool) -> None:
-    """The tester has nothing new to say for so long, and says so often enough."""
+    """The tester has nothing new to send for so long, and shows often enough that it is there."""
     if keepalives:
         peer.listen(span_us)
         return
@@ -282,7 +282,7 @@ def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -
 
 
 def idle_between_buffers(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
-    """One buffer is transferred and confirmed, and everything acknowledged; then nobody has anything to say."""
+    """One buffer is transferred and confirmed, and everything acknowledged; then neither end has anything to send."""
     t.run_first_buffer(peer)
     if isinstance(peer, ReceiverPeer):
         ok = peer.ok(0)[0]

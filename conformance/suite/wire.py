@@ -169,7 +169,8 @@ def test_the_fields_of_a_response_are_where_they_belong(t: Case) -> None:
 
 
 def _same_fields(t: Case, packet: packets.Packet, wanted: dict[str, int], frame: int) -> None:
-    """An active end proposes what it was told to, or less; a value of another field is a field in the wrong place."""
+    """An active end proposes what it was configured to, or less; a value of another field is a field in the wrong
+    place."""
     for name, value in wanted.items():
         got = getattr(packet, name)
         low_first = packets.low_byte_first(value) if value < 0x10000 else None

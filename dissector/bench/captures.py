@@ -51,7 +51,7 @@ class Ip:
 
 
 class Netblt:
-    """A transfer without loss that keeps every rule: buffers of 10 packets, 4 of them outstanding."""
+    """A transfer without loss or violation: buffers of 10 packets, 4 of them outstanding."""
 
     buffer_packets, data_bytes, outstanding = 10, 1034, 4
     # Bursts as large as the spacing of the packets allows, so that the transfer is not faster than agreed.
@@ -164,7 +164,7 @@ class Sctp:
 
 
 class Plain:
-    """An IP protocol that nobody dissects: the baseline of memory and time."""
+    """An IP protocol without a dissector: the baseline of memory and time."""
 
     def __init__(self, connection: int) -> None:
         self.large, self.small = bytes(DATA_BYTES + 24), bytes(32)

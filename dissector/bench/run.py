@@ -113,7 +113,7 @@ def protocols(bench: Bench, *options: str) -> dict[str, float]:
 
 def growth(bench: Bench) -> dict[str, float]:
     """Ten times the packets; and the same packets spread over many connections, which costs every protocol something:
-    SCTP's and no dissector's at all tell how much."""
+    SCTP's and no dissector's at all show how much."""
     kinds = ("netblt", "sctp", "plain")
     paths = {
         "start": bench.capture("plain", 1),

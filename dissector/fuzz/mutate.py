@@ -69,7 +69,7 @@ class Mutator:
             self.put(out, *self.rng.choice(HEADER))
 
     def messages(self, out: bytearray) -> None:
-        """Walks like a reader and spoils what it finds; or a list made from nothing."""
+        """Walks like a reader and damages what it finds; or a list made from nothing."""
         if self.rng.random() < 0.2:
             pieces = [self.message() for _ in range(self.rng.choice((0, 1, 3, 60)))]
             out[12:] = b"".join(pieces)

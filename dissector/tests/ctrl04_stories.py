@@ -64,7 +64,7 @@ def acknowledged_only_in_part(trace: Trace) -> tuple[int, int]:
 
 
 def never_said_again(trace: Trace) -> tuple[int, int]:
-    """Nobody ever repeats message 5, so that the sender can acknowledge nothing more."""
+    """Message 5 is never repeated, so that the sender can acknowledge nothing more."""
     trace.control(ok(5, 0))
     wrong = trace.control(go(6, 4))
     frames = [trace.data(1 + number // 4, number % 4, 4) for number in range(12)]
@@ -160,7 +160,7 @@ def first_messages_acknowledged_at_once(trace: Trace) -> tuple[int, int]:
 
 
 def acknowledged_one_by_one(trace: Trace) -> tuple[int, int]:
-    """The packet that acknowledges 5 alone comes behind the CONTROL, in a network that shuffles nothing."""
+    """The packet that acknowledges 5 alone comes after the CONTROL, in a network that shuffles nothing."""
     trace.control(ok(5, 0))
     wrong = trace.control(go(6, 4))
     trace.data(1, 0, 4)
@@ -169,7 +169,7 @@ def acknowledged_one_by_one(trace: Trace) -> tuple[int, int]:
 
 
 def said_again_by_the_receiver(trace: Trace) -> tuple[int, int]:
-    """The sender's packets have holes everywhere, but the receiver says itself that it has no acknowledgement."""
+    """The sender's packets have holes everywhere, but the receiver shows itself that it has no acknowledgement."""
     trace.control(ok(5, 0))
     trace.sender.next_id()
     wrong = trace.control(go(6, 4))

@@ -27,7 +27,7 @@ WINDOW = 2
 
 @dataclass
 class Path:
-    """What happens to a packet between its end and the capture, or the capture and the other end."""
+    """What happens to a packet between its end and the capture, or the capture and the peer."""
 
     loss: float
     doubled: float
@@ -210,7 +210,7 @@ class Sender:
 
 
 class Receiver:
-    """Answers the OPEN, gives GOs, asks for what is missing, and repeats its CONTROL until it is acknowledged."""
+    """Answers the OPEN, gives GOs, requests what is missing, and repeats its CONTROL until it is acknowledged."""
 
     def __init__(self, world: World) -> None:
         self.world, self.plan = world, world.plan

@@ -2,11 +2,12 @@
 """What tshark shows of NETBLT in every committed capture (-V, -2 -V, the verdicts as JSON): kept as digests, so that a
 change that was not meant is seen, and compared in full with another plugin.
 
-    dissected.py                   which captures are shown in another way than pcaps/dissected.json says
-    dissected.py --write           makes pcaps/dissected.json anew: name each change in the commit
+    dissected.py                   which captures are shown in another way than pcaps/dissected.json states
+    dissected.py --write           makes pcaps/dissected.json again: name each change in the commit
     dissected.py --against FOLDER  differences to the plugin in FOLDER (it holds <version>/epan/netblt.so)
 
-Exit code 1: there are differences. The digests say what is shown, not what is right: that lies beside each capture."""
+Exit code 1: there are differences. The digests state what is shown, not what is right: that lies beside each
+capture."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ def wireshark(reader: Reader) -> str:
 
 
 def changed(known: dict[str, list[str]], found: dict[str, list[str]]) -> list[str]:
-    """Captures that are shown in another way, are new, or are gone."""
+    """Captures that are shown in another way, are new, or are no longer there."""
     return sorted(key for key in known.keys() | found.keys() if known.get(key) != found.get(key))
 
 

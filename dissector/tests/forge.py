@@ -24,7 +24,7 @@ LINKTYPE_ETHERNET, LINKTYPE_RAW = LinkType.ETHERNET, LinkType.RAW
 
 
 def ones_sum(data: bytes) -> int:
-    """Ones-complement sum of 16-bit words; an odd tail is summed with a zero byte."""
+    """Ones-complement sum of 16-bit words; a single last byte is summed with a zero byte."""
     if len(data) % 2:
         data += b"\0"
     total = sum(int(word) for word in struct.unpack(f">{len(data) // 2}H", data))

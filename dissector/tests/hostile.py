@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Captures of somebody who wants the tools to run out of memory: each packet claims as much as it can. Each generator
+"""Captures that are meant to make the tools run out of memory: each packet claims as much as it can. Each generator
 yields frames from the IPv4 header on; `write` makes a capture of them, of any size."""
 
 from __future__ import annotations

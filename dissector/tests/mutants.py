@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which wrong variants of the reference core does the dissector convict from captures alone?
+"""Which wrong variants of the reference core does the dissector detect from captures alone?
 
     dissector/tests/mutants.py [NAME...] [--variants] [--transfers N] [--core FOLDER] [--library LIBRARY]
 
 Every mutant plays the left end, in all roles, against the reference on the right, over good and over bad paths. A line
 for each mutant: what it breaks, and what was found against it. A mutant that never shows on the wire cannot be found.
-Exit code 1 when the reference was blamed for anything: whatever the mutant does, the other end conforms. With
+Exit code 1 when a violation of the reference was reported: whatever the mutant does, its peer conforms. With
 --variants it is the turn of legal choices of other implementations: none may be called a violation.
 """
 

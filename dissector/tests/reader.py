@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs tshark and sharkd with the plugin and nobody's settings, and reads what they say."""
+"""Runs tshark and sharkd with the plugin and without a user's settings, and reads what they print."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Finding:
 
 
 class Reader:
-    """Runs Wireshark programs with the plugin. Root runs them as nobody, who must be able to read what they are given
-    wherever this tree lies: plugin and captures are copied to a folder that is open to all."""
+    """Runs Wireshark programs with the plugin. Root runs them as nobody, a user that must be able to read what they are
+    given wherever this tree lies: plugin and captures are copied to a folder that is open to all."""
 
     def __init__(self, home: Path, plugins: Path = PLUGINS) -> None:
         self.home = home
@@ -47,7 +47,7 @@ class Reader:
         (home / "copies").mkdir(exist_ok=True)
 
     def readable(self, path: Path) -> Path:
-        """The file, or a copy of the same name that nobody can read."""
+        """The file, or a copy of the same name that the user nobody can read."""
         if not nobody.changes_user() or path.is_relative_to(self.home):
             return path
         found = path.stat()
@@ -112,7 +112,7 @@ class Reader:
         return list(self.field_types())
 
     def read_ahead(self, captures: Iterable[bytes], *options: str) -> None:
-        """Reads small captures at once, as sections of one file, so that rows() has them. Frames are numbered anew in
+        """Reads small captures at once, as sections of one file, so that rows() has them. Frames are numbered from 1 in
         each; streams and texts are not."""
         wanted = list(dict.fromkeys(captures))
         section, number = "frame.section_number", "frame.number"
@@ -167,7 +167,7 @@ class Reader:
         return found
 
     def sharkd(self, path: Path, frames: list[int]) -> dict[int, str]:
-        """The tree of each frame as JSON text, asked for in the given order as the GUI would."""
+        """The tree of each frame as JSON text, requested in the given order as the GUI would."""
         asked = [{"jsonrpc": "2.0", "id": 1, "method": "load", "params": {"file": str(self.readable(path))}}]
         asked += [
             {"jsonrpc": "2.0", "id": 100 + i, "method": "frame", "params": {"frame": number, "proto": True}}

@@ -45,7 +45,7 @@ def environment() -> dict[str, str]:
 
 
 def complaints(stderr: str) -> list[str]:
-    """What sanitizers, GLib and Wireshark have to say about a bug."""
+    """What sanitizers, GLib and Wireshark print about a bug."""
     words = (
         *("ERROR: AddressSanitizer", "runtime error:", "issector bug", "ERROR **", "-CRITICAL", "-WARNING"),
         *("[Epan CRITICAL]", "[Epan WARNING]", "GLib CRITICAL", "GLib WARNING"),

@@ -62,7 +62,7 @@ def test_other_carriers_prove_no_more(reader: Reader, capture: Path, library: Pa
 def test_whoever_plays_against_a_conforming_end_the_blame_falls_on_the_right_one(
     reader: Reader, capture: Path, library: Path, tmp_path: Path
 ) -> None:
-    """mutants.py does this with every mutant; here the reference plays the mutant, and nobody is to blame."""
+    """mutants.py does this with every mutant; here the reference plays the mutant, and neither end is at fault."""
     other = tmp_path / "other.so"
     shutil.copy(library, other)
     result = try_mutant(reader, capture, other, library, 16)

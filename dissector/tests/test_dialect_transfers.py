@@ -16,7 +16,7 @@ DIALECTS = pytest.mark.parametrize("dialect", [ETFTP, VERSION4], ids=lambda dial
 
 
 def found(reader: Reader, dialect: Dialect, *, calm: bool) -> Counter[str]:
-    """What is said of all transfers together, read as sections of one file: requirement and verdict."""
+    """What is reported of all transfers together, read as sections of one file: requirement and verdict."""
     made = [captured(random_plan(dialect, seed, calm=calm)) for seed in range(TRANSFERS)]
     assert all(delivered for _, delivered in made)
     path = reader.home / f"{dialect.name}-{calm}.pcapng"

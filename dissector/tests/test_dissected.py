@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is shown of the committed captures changes only when somebody means it to."""
+"""What is shown of the committed captures changes only on purpose."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One wrong packet is told once, and by its own frame, however many packets behind it look wrong because of it."""
+"""One wrong packet is reported once, and by its own frame, however many packets after it look wrong because of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_early_ldata_is_told_once_by_its_own_frame(reader: Reader) -> None:
 
 
 def test_a_flag_that_others_contradict_is_told_once_by_its_own_frame(reader: Reader) -> None:
-    """Once by itself, once when the next buffer shows that it was wrong; not for each buffer behind it."""
+    """Once by itself, once when the next buffer shows that it was wrong; not for each buffer after it."""
     frames = blamed_frames(reader, "data09-one-packet-flagged", "DATA-09")
     assert len(frames) == 2
     assert len(set(frames)) == 1
@@ -64,7 +64,7 @@ def test_what_goes_on_is_told_once(reader: Reader, name: str, requirement: str) 
 
 @pytest.mark.parametrize("gap_ns", [50_000, 10_000_000])
 def test_a_control_seen_twice_at_once_is_no_early_repetition(reader: Reader, capture: Path, gap_ns: int) -> None:
-    """TIMER-03: where no IP ID tells, a capture on all interfaces of a router has every packet twice."""
+    """TIMER-03: where no IP ID shows it, a capture on all interfaces of a router has every packet twice."""
     trace = Trace(v6=True)
     trace.open()
     trace.response()

@@ -33,7 +33,7 @@ def acknowledgement_lost_by_the_capture(trace: Trace) -> None:
 
 
 def acknowledgement_overtakes_late_packets(trace: Trace) -> None:
-    """Three packets are late, behind them a hole: the packet that went ahead and that the capture missed."""
+    """Three packets are late, after them a hole: the packet that went ahead and that the capture missed."""
     trace.control(ok(5, 0))
     trace.control(go(6, 4))
     for number in range(3):
@@ -159,7 +159,7 @@ def small_packets_hold_no_more(trace: Trace) -> None:
 
 
 def parts_torn_apart_by_the_path(trace: Trace) -> None:
-    """No CONTROL holds more than two messages; 1 ms lies between the two parts of a queue that is said once more."""
+    """No CONTROL holds more than two messages; 1 ms lies between the two parts of a queue that is sent once more."""
     fresh = Trace()
     fresh.open()
     fresh.response()

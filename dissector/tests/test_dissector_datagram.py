@@ -132,7 +132,7 @@ def test_identifications_inside_datagrams_are_no_evidence(reader: Reader, captur
 
 
 def test_packets_of_unequal_size_are_shown_too(reader: Reader, capture: Path) -> None:
-    """No offload makes these; whoever put them into one datagram wants them seen."""
+    """No offload makes these; an end that put them into one datagram wants them seen."""
     joined = data(0, 40) + data(1, 200) + data(2, 80)
     assert numbers(reader, capture, joined) == [["0", "1", "2"]]
 
@@ -161,7 +161,7 @@ def test_a_full_datagram_of_the_smallest_packets_is_read(reader: Reader, capture
 
 @pytest.mark.parametrize("passes", [(), ("-2",)], ids=["one-pass", "two-passes"])
 def test_an_offloaded_transfer_is_the_transfer(reader: Reader, passes: tuple[str, ...]) -> None:
-    """Packet by packet, the same is said of both captures, but for frame numbers."""
+    """Packet by packet, the same is reported of both captures, but for frame numbers."""
     names = ("netblt.type", "netblt.local_port", "netblt.high_seq", "netblt.outstanding", "netblt.checksum.status")
     here = reader.rows(public(reader, OFFLOAD), *names, options=passes)
     wanted = set(map(str, FACTS["frames_in_golden"]))
@@ -186,7 +186,7 @@ def test_an_offloaded_transfer_has_the_same_retransmissions_and_no_findings(read
 
 
 def public(reader: Reader, path: Path) -> Path:
-    """A copy that nobody can read."""
+    """A copy that the user nobody can read."""
     copy = reader.home / path.name
     copy.write_bytes(path.read_bytes())
     return copy

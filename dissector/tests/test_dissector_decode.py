@@ -279,7 +279,7 @@ def test_every_value_of_length_type_and_count_is_survived(reader: Reader, captur
 
 
 def test_a_packet_quoted_by_icmp_changes_nothing(reader: Reader, capture: Path) -> None:
-    """The quoted CONTROL leaves out messages; were it taken for real, the next packets would convict it."""
+    """The quoted CONTROL leaves out messages; were it taken for real, the next packets would contradict it."""
     trace = Trace()
     trace.open()
     trace.response()
@@ -401,7 +401,7 @@ FUTURE = (
 
 
 def past(text: str) -> list[str]:
-    """All lines but those that tell of later packets: only a second look can show them."""
+    """All lines but those about later packets: only a second look can show them."""
     return [line for line in text.splitlines() if not line.strip().startswith(tuple(f"[{name}" for name in FUTURE))]
 
 

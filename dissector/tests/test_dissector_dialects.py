@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""RFC 998, ETFTP and version 4 are told apart by themselves, or as the preference says."""
+"""RFC 998, ETFTP and version 4 are distinguished by themselves, or by the preference."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_reserved_bits_alone_do_not_make_etftp(reader: Reader, capture: Path) ->
 
 
 def test_a_connection_keeps_its_dialect(reader: Reader, capture: Path) -> None:
-    """An OK with a packet size, and an answer whose string tells nothing, belong to the OPEN's dialect."""
+    """An OK with a packet size, and an answer whose string shows nothing, belong to the OPEN's dialect."""
     answer = etftp_open(b"", kind=forge.RESPONSE)
     answer = forge.packet(forge.RESPONSE, answer[12:], 1, 1000)
     control = forge.packet(forge.CONTROL, forge.ok(1, 0)[:-2] + struct.pack(">H", 256), 1, 1000)

@@ -154,7 +154,7 @@ def asks_in_time(trace: Trace) -> None:
 
 
 def asks_for_what_is_not_due(trace: Trace) -> None:
-    """One packet in 10 ms was agreed; packet 3 is asked for 3 ms behind packet 0."""
+    """One packet in 10 ms was agreed; packet 3 is requested 3 ms after packet 0."""
     trace.open()
     body = forge.open_body(trace.uid, **trace.terms(), burst_size=1, burst_interval=10)
     ends = (trace.receiver.port, trace.sender.port)
@@ -205,7 +205,7 @@ def test_what_is_only_seen_to_be_kept(
 
 
 def test_a_resend_before_its_packets_are_due_is_noted(reader: Reader, capture: Path) -> None:
-    """The last of them comes 30 ms behind the first; two milliseconds have passed."""
+    """The last of them comes 30 ms after the first; two milliseconds have passed."""
     trace = Trace()
     asks_for_what_is_not_due(trace)
     (row,) = reader.rows(

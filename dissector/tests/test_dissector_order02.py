@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ORDER-02: repairs go before later buffers. True violations are found, legal look-alikes are not."""
+"""ORDER-02: retransmissions go before later buffers. True violations are found, legal look-alikes are not."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def again_after_a_newer_resend(trace: Trace) -> tuple[int, int]:
 
 
 def reordered_but_numbered(trace: Trace) -> tuple[int, int]:
-    """The network delivers an uninvolved pair in the wrong order; IP IDs still tell who came first."""
+    """The network delivers an uninvolved pair in the wrong order; IP IDs still show which came first."""
     early, late = trace.sender.next_id(), trace.sender.next_id()
     trace.data(2, 1, 4, ip_id=late)
     trace.data(2, 0, 4, ip_id=early)
@@ -222,7 +222,7 @@ def open_not_captured(trace: Trace) -> None:
 
 
 def the_newer_resend_was_not_captured(trace: Trace) -> None:
-    """The repair was lost, asked for again with message 6, which only the sender's acknowledgement shows."""
+    """The retransmission was lost, requested again with message 6, which only the sender's acknowledgement shows."""
     trace.control(resend(5, 0, [1]))
     trace.sender.next_id()
     trace.data(2, 0, 5)
@@ -270,7 +270,7 @@ def descending_ids(trace: Trace) -> None:
 
 
 def two_counters(trace: Trace) -> None:
-    """A host that counts on each of its processors: which packet came first is told by neither count."""
+    """A host that counts on each of its processors: which packet came first is shown by neither count."""
     for place in range(6):
         trace.data(2, place, 4, ip_id=(2000 if place % 2 else 400) + place)
     trace.control(resend(5, 0, [1]))
@@ -413,7 +413,7 @@ def test_packets_counted_from_one_hide_no_violation(reader: Reader, capture: Pat
 
 
 def test_long_lists_are_compared_in_one_walk(reader: Reader, capture: Path) -> None:
-    """Each RESEND takes over what the one before it asked for. Comparing each with each took 0.15 s per packet."""
+    """Each RESEND takes over what the one before it requested. Comparing each with each took 0.15 s per packet."""
     trace = Trace(packet_size=4)
     trace.open()
     trace.response()

@@ -57,7 +57,8 @@ class Transfer(Trace):
 
 
 def scrambled() -> Transfer:
-    """Three buffers: repairs after later buffers, packets twice, corrupt ones, and two buffers complete at once."""
+    """Three buffers: retransmissions after later buffers, packets twice, corrupt ones, and two buffers complete at
+    once."""
     trace = Transfer(3)
     trace.opened()
     trace.piece(0, 1, spoil=True)

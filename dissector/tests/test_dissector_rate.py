@@ -83,7 +83,7 @@ def test_repairs_are_paced_too(reader: Reader, capture: Path) -> None:
 
 
 def test_packets_that_the_capture_saw_twice_count_once(reader: Reader, capture: Path) -> None:
-    """Over IPv6 no identification tells a copy; the same packet and acknowledgement right behind itself does."""
+    """Over IPv6 no identification shows a copy; the same packet and acknowledgement right after itself does."""
     trace = Trace(gap_ns=10_000, v6=True)
     trace.open()
     trace.response()

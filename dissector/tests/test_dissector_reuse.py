@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""DEMUX-04: ports that are used again. Most packets do not say which connection they belong to, so what the one before
-left on its way, or an opening that escaped the capture, must not be held against anybody."""
+"""DEMUX-04: ports that are used again. Most packets do not state which connection they belong to, so what the one
+before left on its way, or an opening that escaped the capture, must not be reported as a fault."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_who_goes_on_behind_done_is_still_convicted(reader: Reader, capture: Pat
 
 
 def test_an_opening_that_the_capture_cuts_short_is_that_of_another_connection(reader: Reader, capture: Path) -> None:
-    """The fields were captured, the client string not: nothing can be verified, but who is who can be told."""
+    """The fields were captured, the client string not: nothing can be verified, but which end is which is known."""
     trace = Trace()
     for _ in range(2):
         trace.open(cut=36)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What implementations by strangers may rightly do is no violation; beside each the same thing done wrong."""
+"""What foreign implementations may rightly do is no violation; beside each the same thing done wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def verdicts(reader: Reader, path: Path, requirement: str) -> set[str]:
     [(LONG, LONG, "suspected"), (SHORT, SHORT, "suspected"), (SHORT, SHORT - 1, "violation")],
 )
 def test_a_list_may_be_limited(reader: Reader, capture: Path, entries: int, second: int, verdict: str) -> None:
-    """RESEND-06, AMB-33: one list in two messages, however long this end lets one be; but no packet stands in both."""
+    """RESEND-06, AMB-33: one list in two messages, however long this end lets one be; but no packet is in both."""
     trace = Trace(packet_size=16)
     trace.terms = lambda: {"buffer_size": 16 * 64, "packet_size": 16, "max_buffers": 4}  # type: ignore[method-assign]
     trace.open()
@@ -40,7 +40,7 @@ def test_a_list_may_be_limited(reader: Reader, capture: Path, entries: int, seco
     ("gap_ns", "verdict"), [(AT_ONCE_NS, "suspected"), (TORN_APART_NS, "suspected"), (LATER_NS, "violation")]
 )
 def test_messages_of_a_control_may_be_counted(reader: Reader, capture: Path, gap_ns: int, verdict: str) -> None:
-    """CTRL-04: a queue of four in two CONTROLs of two, one right behind the other, though four would have fitted."""
+    """CTRL-04: a queue of four in two CONTROLs of two, one right after the other, though four would have fitted."""
     trace = Trace()
     trace.open()
     trace.response()
@@ -59,7 +59,7 @@ def test_messages_of_a_control_may_be_counted(reader: Reader, capture: Path, gap
 
 
 def test_one_message_may_be_larger_than_what_goes_together(reader: Reader, capture: Path) -> None:
-    """CTRL-04, AMB-33: a RESEND must be sent, however long; it does not say that others would go into one packet."""
+    """CTRL-04, AMB-33: a RESEND must be sent, however long; it does not show that others would go into one packet."""
     trace = Trace(packet_size=16)
     trace.terms = lambda: {"buffer_size": 16 * 64, "packet_size": 16, "max_buffers": 8}  # type: ignore[method-assign]
     trace.open()
@@ -98,7 +98,7 @@ def test_a_part_may_be_lost_before_the_capture(reader: Reader, capture: Path, lo
 
 @pytest.mark.parametrize(("lost", "verdict"), [(True, set()), (False, {"violation"})])
 def test_what_looks_like_the_head_may_be_a_part(reader: Reader, capture: Path, lost: bool, verdict: set[str]) -> None:
-    """CTRL-05, AMB-33: the part before it escaped the capture, and what acknowledged that was lost behind it."""
+    """CTRL-05, AMB-33: the part before it escaped the capture, and what acknowledged that was lost after it."""
     trace = Trace()
     trace.open()
     trace.response()
@@ -118,7 +118,7 @@ def test_what_looks_like_the_head_may_be_a_part(reader: Reader, capture: Path, l
 
 @pytest.mark.parametrize("absent", [None, 500])
 def test_a_queue_may_be_longer_than_what_is_remembered(reader: Reader, capture: Path, absent: int | None) -> None:
-    """CTRL-01: nobody acknowledges 1200 requests for one packet each; none is left out, or one is."""
+    """CTRL-01: 1200 requests for one packet each are not acknowledged; none is left out, or one is."""
     trace = Trace(packet_size=16)
     trace.terms = lambda: {"buffer_size": 16 * 2000, "packet_size": 16, "max_buffers": 1}  # type: ignore[method-assign]
     trace.open()
@@ -137,7 +137,7 @@ def test_a_queue_may_be_longer_than_what_is_remembered(reader: Reader, capture: 
 
 
 def test_what_stood_in_a_truncated_control_is_missed_by_nobody(reader: Reader, capture: Path) -> None:
-    """A short snap length spares OPEN, RESPONSE and NULL-ACK, and cuts every CONTROL behind its first message."""
+    """A short snap length spares OPEN, RESPONSE and NULL-ACK, and cuts every CONTROL after its first message."""
     trace = Trace()
     trace.terms = lambda: {"buffer_size": 4 * 512, "packet_size": 512, "max_buffers": 2}  # type: ignore[method-assign]
     trace.open()

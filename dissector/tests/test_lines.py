@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reports as lines (-z netblt,NAME,lines) and findings while the capture is read (-z netblt,findings): they say what
-the JSON document and the packets say."""
+"""Reports as lines (-z netblt,NAME,lines) and findings while the capture is read (-z netblt,findings): they state what
+the JSON document and the packets show."""
 
 from __future__ import annotations
 

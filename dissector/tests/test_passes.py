@@ -90,7 +90,7 @@ def labels(nodes: list[dict[str, Any]]) -> list[str]:
 
 
 def texts_by_sharkd(reader: Reader, path: Path, frames: list[int]) -> dict[int, list[str]]:
-    """The same, when frames are asked for in the given order."""
+    """The same, when frames are requested in the given order."""
     out = {}
     for frame, text in reader.sharkd(path, frames).items():
         nodes = json.loads(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tshark with the plugin finds in every committed capture what its expectation says, and nothing else.
+"""tshark with the plugin finds in every committed capture what its expectation states, and nothing else.
 
 A start of tshark costs more than to read a capture. So all captures are read at once, as sections of one file, and a
 test of its own sees to it that a capture by itself gives the same."""
@@ -23,7 +23,7 @@ COLUMNS = ("frame.section_number", "ip.src", *VERDICTS)
 
 
 class Reading:
-    """What is said of one capture; its frames are counted from 1."""
+    """What is reported of one capture; its frames are counted from 1."""
 
     def __init__(self) -> None:
         self.sources: dict[int, str] = {}
@@ -74,7 +74,7 @@ def two_passes(reader: Reader) -> dict[Path, Reading]:
 
 
 def matches(finding: Finding, expected: dict[str, Any], address: str) -> bool:
-    """Whether the dissector says it of the frame that is wrong, or of one that proves it."""
+    """Whether the dissector reports it at the frame that is wrong, or of one that proves it."""
     return (
         finding.frame in (expected["frame"], *expected["proven_by"])
         and finding.requirement == expected["requirement"]
@@ -84,7 +84,7 @@ def matches(finding: Finding, expected: dict[str, Any], address: str) -> bool:
 
 
 def blamed(expected: dict[str, Any], sources: dict[int, str]) -> str:
-    """Who emitted the frame, unless it shows what somebody else did not do."""
+    """Who emitted the frame, unless it shows what another end did not do."""
     address: str = expected.get("offender_address", sources[expected["frame"]])
     return address
 

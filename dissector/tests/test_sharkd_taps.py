@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The dialogs of the GUI, asked for over JSON-RPC: sharkd fills the same tables, and says the same as tshark."""
+"""The dialogs of the GUI, requested over JSON-RPC: sharkd fills the same tables, and reports the same as tshark."""
 
 from __future__ import annotations
 

@@ -147,7 +147,8 @@ def test_a_wrong_argument_is_named(reader: Reader, forged: Forged, argument: str
 
 
 def plain_steady(seen: list[tuple[int, bytes]]) -> float | None:
-    """The definition computed anew: bits of all full buffers but the last, between first transmissions of packets 0."""
+    """The definition computed again: bits of all full buffers but the last, between first transmissions of packets
+    0."""
     size = next(int.from_bytes(raw[16:20], "big") for _, raw in seen if raw[3] == RESPONSE)
     started: dict[int, int] = {}
     data: dict[tuple[int, int], int] = {}
@@ -220,7 +221,7 @@ FramesOf = dict[tuple[int, str, str], set[int]]  # stream, requirement, verdict
 
 
 def found_in_frames(reader: Reader, path: Path) -> tuple[FramesOf, dict[tuple[int, str], set[str]]]:
-    """The frames with findings, and who is blamed, as the fields of the frames say."""
+    """The frames with findings, and the offenders, as the fields of the frames state them."""
     frames: FramesOf = {}
     blamed: dict[tuple[int, str], set[str]] = {}
     names = [f"netblt.analysis.{name}" for name in ("requirement", "verdict", "offender")]

@@ -33,7 +33,7 @@ class Segment:
     corrupt: float
 
     def carry(self, rng: random.Random, raw: bytes) -> list[tuple[int, bytes]]:
-        """Arrival delays and contents of what comes out at the other end."""
+        """Arrival delays and contents of what comes out at the far side."""
         if rng.random() < self.loss:
             return []
         out = []
@@ -244,7 +244,7 @@ class Sender:
         return self.t.set.packets if buffer < self.t.set.buffers - 1 else max(1, self.t.set.packets // 2)
 
     def pick(self) -> tuple[int, int] | None:
-        """The next packet: the lowest buffer first, repairs of a buffer before its new packets (5.2)."""
+        """The next packet: the lowest buffer first, retransmissions of a buffer before its new packets (5.2)."""
         ready = [
             b
             for b in self.granted

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Random transfers between two real endpoints over a bad path, captured at three places.
 
-The endpoints are shared libraries behind the suite's ABI (the reference, or a mutant of it), the path is two flakeways:
+The endpoints are shared libraries with the suite's ABI (the reference, or a mutant of it), the path is two flakeways:
 left end - capture "left" - flakeway - capture "middle" - flakeway - capture "right" - right end. All is virtual time
-and comes from one seed. A view says what the capture makes of it: packets lost by the capture, cut, from the middle on.
+and comes from one seed. A view states what the capture makes of it: packets lost by the capture, cut, from the middle
+on.
 """
 
 from __future__ import annotations

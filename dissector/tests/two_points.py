@@ -44,7 +44,7 @@ SETTLED_SHARE = 0.9
 
 @dataclass
 class Counts:
-    """Findings by (requirement, whether the left end is accused)."""
+    """Findings by (requirement, whether the left end is suspected)."""
 
     violations: Counter[tuple[str, bool]] = field(default_factory=Counter)
     suspicions: Counter[tuple[str, bool]] = field(default_factory=Counter)
@@ -64,7 +64,7 @@ class Counts:
 
 
 def write(path: Path, frames: list[Frame], plans: list[Plan]) -> str:
-    """Captures at both ends; of each transfer the sender has one of two interfaces. The preference that says so."""
+    """Captures at both ends; of each transfer the sender has one of two interfaces. The preference that states it."""
     kept = []
     for frame in frames:
         if frame.interface == 1:

@@ -26,7 +26,7 @@ FLAGS = "-O2"  # what Wireshark's warnings are adjusted to; no symbols, which ta
 
 
 class BuildError(Exception):
-    """The tree does not build; the log says why."""
+    """The tree does not build; the log shows why."""
 
 
 @dataclass(frozen=True)

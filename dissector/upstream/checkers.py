@@ -83,7 +83,7 @@ def spelling(context: Context) -> list[list[str]]:
 
 
 def scan_all(script: str, *options: str) -> Callable[[Context], list[list[str]]]:
-    """One call for all sources, each behind --file."""
+    """One call for all sources, each after --file."""
     return lambda c: [["python3", script, *options, *c.each(c.sources)]]
 
 

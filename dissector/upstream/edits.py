@@ -39,7 +39,7 @@ def add_sources(cmake: str, texts: dict[str, str]) -> str:
 
 
 def add_author(authors: str, name: str, address: str, what: str) -> str:
-    """AUTHORS.src with an entry after the last one that says what it is for; with one line more when it is there."""
+    """AUTHORS.src with an entry after the last one that states what it is for; with one line more when it is there."""
     entry = f"{name}\t<{address.replace('@', '[AT]')}> {{\n"
     if entry in authors:
         begin = authors.index("}\n", authors.index(entry))

@@ -2,7 +2,7 @@
 """The history of the unpacked source: a commit with what Debian ships, and one for each of our patches.
 
 The history lies outside the tree. Where Wireshark's build finds .git it puts the commit into its version, and would
-compile anew after each.
+compile again after each.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Repository:
         self.git("commit", "-q", "--no-verify", "-m", message)
 
     def author(self) -> tuple[str, str]:
-        """Name and address of whoever would commit."""
+        """Name and address of the user who would commit."""
         name, _, rest = self.git("var", "GIT_AUTHOR_IDENT").partition(" <")
         return name, rest.partition(">")[0]
 

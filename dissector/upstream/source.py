@@ -19,7 +19,7 @@ NEEDED = ["gcc", "g++", "cmake", "ninja-build", "flex", "perl", "python3", "pyth
 
 
 class SourceError(Exception):
-    """The source package is not to be had; the text says what to do."""
+    """The source package is not to be had; the text states what to do."""
 
 
 def missing_packages() -> list[str]:

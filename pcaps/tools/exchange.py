@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A transfer told packet by packet, and captured at one point of its path.
+"""A transfer written packet by packet, and captured at one point of its path.
 
-A script says what each end emits. Whatever it emits takes the next IP ID of its end, so the order of emission can be
-told from the capture; `unseen` and `held` let a packet miss the capture or pass it late. What a reader of the capture
+A script states what each end emits. Whatever it emits takes the next IP ID of its end, so the order of emission can be
+seen in the capture; `unseen` and `held` let a packet miss the capture or pass it late. What a reader of the capture
 must find is written down by the script, which knows the packet that it made wrong and why the others are right.
 """
 
@@ -31,7 +31,7 @@ BURST = {"burst_size": 8, "burst_interval_ms": 10}
 
 
 def peer_of(end: str) -> str:
-    """The other end."""
+    """The peer of an end."""
     return RECEIVER if end == SENDER else SENDER
 
 
@@ -158,7 +158,7 @@ class Exchange:
         )
 
     def doubtful(self, requirement: str, look_alike: Frame, role: str, others: list[Frame] | None = None) -> None:
-        """A reader may suspect one of these frames, and must not say more."""
+        """A reader may suspect one of these frames, and must not report more."""
         self.tolerated.append(
             {
                 "frame": look_alike.number,

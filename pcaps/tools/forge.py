@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes pcaps/violations, or with --check says which files differ from what it would write.
+"""Writes pcaps/violations, or with --check prints which files differ from what it would write.
 
 Run it with .venv/bin/python pcaps/tools/forge.py [--check]
 """
@@ -36,7 +36,7 @@ VIOLATIONS = Path(__file__).resolve().parent.parent / "violations"
 
 
 def all_scripts() -> dict[str, Callable[[], Exchange]]:
-    """Name of a capture and the script that tells it."""
+    """Name of a capture and the script that writes it."""
     homes = (
         *(forged_wire, forged_setup, forged_control, forged_ctrl04),
         *(forged_data, forged_order02, forged_rate, forged_close, forged_out_of_step),

@@ -197,7 +197,7 @@ def same_acknowledgement() -> Exchange:
 
 
 def sent_again_and_asked_for() -> Exchange:
-    """Of three copies the second is one too many; the third is what was asked for."""
+    """Of three copies the second is one too many; the third is what was requested."""
     talk = half_way(
         "A packet is retransmitted without a request, both copies are lost, and it is sent once more for a RESEND."
     )
@@ -212,7 +212,7 @@ def sent_again_and_asked_for() -> Exchange:
 
 
 def sent_again_behind_its_ok() -> Exchange:
-    """Whoever acknowledges the OK knows that nothing of the buffer is wanted any more, with or without IP IDs."""
+    """A sender that acknowledges the OK knows that nothing of the buffer is wanted any more, with or without IP IDs."""
     talk = Talk("Without IP IDs: a packet is repeated after the OK of its buffer, which it acknowledges.", buffers=24)
     talk.climbing_ids = False
     talk.start()
@@ -225,7 +225,7 @@ def sent_again_behind_its_ok() -> Exchange:
 
 
 def sent_on_behind_an_early_ok() -> Exchange:
-    """What the sender had still to send it sends, whatever the receiver says of it."""
+    """What the sender had still to send it sends, whatever the receiver reports of it."""
     talk = half_way("The receiver gives OK for half a buffer; the sender, which has acknowledged that, sends the rest.")
     talk.sends_buffer(MIDDLE, skip=[2, 3])
     talk.breaks("CTRL-14", talk.accepts(MIDDLE), RECEIVER)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Captures in which one wrong packet makes others look wrong: what follows from it must not be blamed as well, and not
-on the other end. In some the wrong packet is known by what it says of itself, whatever the IP IDs tell."""
+"""Captures in which one wrong packet makes others look wrong: what follows from it must not be reported as well, and
+not on the peer. In some the wrong packet is known by its own fields, whatever the IP IDs show."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def flag_on_ldata_only() -> Exchange:
 
 
 def numbers_that_go_on() -> Exchange:
-    """The receiver takes the numbers as they are, and asks for what they leave out."""
+    """The receiver takes the numbers as they are, and requests what they leave out."""
     talk = half_way("A buffer's packet numbers go on where those of the buffer before ended.")
     for number in range(4):
         kind = "LDATA" if number == 3 else "DATA"
@@ -247,7 +247,7 @@ def far_buffer() -> Exchange:
 
 
 def repeated_by_a_timer() -> Exchange:
-    """What looks like the first copy is no repair, and not the first copy either."""
+    """What looks like the first copy is no retransmission, and not the first copy either."""
     talk = half_way("The sender repeats by a timer; the first copy of one packet was lost before the capture.")
     for buffer in (MIDDLE, MIDDLE + 1):
         talk.sends_buffer(buffer)
@@ -262,7 +262,7 @@ def repeated_by_a_timer() -> Exchange:
 
 
 def response_lost() -> Exchange:
-    """A receiver that was called says GO at once; what the capture holds from then on is the whole story."""
+    """A receiver that was called sends GO at once; what the capture holds from then on is the whole story."""
     talk = Talk(
         "The first RESPONSE is lost before the capture, the GOs after it are not; the sender uses two versions."
     )
@@ -280,7 +280,7 @@ def response_lost() -> Exchange:
 
 
 def no_buffers_granted() -> Exchange:
-    """The sender does what the GOs say: no number of buffers would be low enough."""
+    """The sender does what the GOs allow: no number of buffers would be low enough."""
     talk = Talk("RESPONSE grants no outstanding buffers, and GOs follow all the same.", buffers=6)
     talk.opens()
     offence = talk.responds(max_buffers=0)
@@ -291,7 +291,7 @@ def no_buffers_granted() -> Exchange:
 
 
 def faster_at_once() -> Exchange:
-    """Ten packets of the receiver must be known before its IP IDs tell anything, and these come later."""
+    """Ten packets of the receiver must be known before its IP IDs show anything, and these come later."""
     talk = Talk("The sender's first packet reports a faster pace than the RESPONSE gave it.", buffers=24)
     talk.start()
     talk.looks_like("CTRL-11", talk.answers(burst_size=9), SENDER)

@@ -129,7 +129,7 @@ def repeated_after_done() -> Exchange:
 
 
 def acknowledgement_lost() -> Exchange:
-    """Look-alike: the acknowledgement passes the capture and is lost behind it."""
+    """Look-alike: the acknowledgement passes the capture and is lost after it."""
     talk = half_way(
         "An acknowledgement is lost beyond the capture point, so that the receiver repeats what seems acknowledged."
     )
@@ -174,7 +174,7 @@ def parts_of_a_queue() -> Exchange:
 
 
 def beside_an_ok() -> Exchange:
-    """The OK says that all data have come, and the data acknowledged the message before them."""
+    """The OK means that all data have come, and the data acknowledged the message before them."""
     talk = half_way("A message comes back beside the OK of a buffer whose data have acknowledged it.")
     talk.sends_buffer(MIDDLE)
     old, fresh = talk.accept(MIDDLE), talk.grants(1)

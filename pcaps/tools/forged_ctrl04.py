@@ -43,9 +43,9 @@ def finish(exchange: Exchange, first: int, seq: int) -> Exchange:
 
 
 def left_out(exchange: Exchange) -> tuple[Frame, list[Frame]]:
-    """Messages 9 and 10 are lost behind the capture point; the next CONTROL goes out without them.
+    """Messages 9 and 10 are lost after the capture point; the next CONTROL goes out without them.
 
-    Returns that CONTROL and the sender packets behind it: those that acknowledge 8, and the first one that does more.
+    Returns that CONTROL and the sender packets after it: those that acknowledge 8, and the first one that does more.
     """
     exchange.sends(0, ack=8)
     exchange.says(ok(9, 0), go(10, 8), comment="lost behind the capture point")
@@ -90,7 +90,7 @@ def lowest_forgotten() -> Exchange:
 
 
 def without_order() -> Exchange:
-    """The violation again, but no IP ID tells what was emitted first."""
+    """The violation again, but no IP ID shows what was emitted first."""
     about = "A CONTROL without two unacknowledged messages, but every IP ID is zero: the order of emission is unknown."
     exchange = opened(about, climbing_ids=False)
     offence, proof = left_out(exchange)
@@ -173,7 +173,7 @@ def split_queue() -> Exchange:
 
 
 def delayed_control() -> Exchange:
-    """An older, shorter CONTROL arrives behind a newer one."""
+    """An older, shorter CONTROL arrives after a newer one."""
     exchange = opened("The network delays a CONTROL: it is captured after a newer one, and is shorter and right.")
     exchange.sends(0, ack=8)
     older = exchange.queue(ok(9, 0), go(10, 8), comment="emitted before the CONTROL above it: see its IP ID")

@@ -400,7 +400,7 @@ def too_many_sent_then_accepted() -> Exchange:
 
 
 def one_buffer_too_many_out_of_step() -> Exchange:
-    """Look-alike: the CONTROL with the OK and the GO is captured behind the data that it brought about."""
+    """Look-alike: the CONTROL with the OK and the GO is captured after the data that it brought about."""
     talk = half_way("The capture shows an OK and a GO after the data of the buffer that they allow.")
     talk.sends_buffer(MIDDLE)
     talk.sends_buffer(MIDDLE + 1)
@@ -450,7 +450,7 @@ def fragmented() -> Exchange:
 
 
 def response_held_up() -> Exchange:
-    """Look-alike: what was captured before the RESPONSE was not checked, the same packet behind it is."""
+    """Look-alike: what was captured before the RESPONSE was not checked, the same packet after it is."""
     talk = Talk("The RESPONSE is captured after the first packets; one of them is lost and retransmitted.", summed=True)
     talk.opens()
     held_up = talk.emit(RECEIVER, setup("RESPONSE", **talk.terms(), **talk.ports(RECEIVER)))

@@ -129,7 +129,7 @@ def left_out_unsure(kind: type[DialectTalk]) -> Exchange:
 
 
 def goes_on_with_an_older_number(kind: type[DialectTalk]) -> Exchange:
-    """R1986-14: what the data acknowledge does not tell which GO their sender had."""
+    """R1986-14: what the data acknowledge does not show which GO their sender had."""
     talk = half_way(kind, "data name an older message than their GO, and are captured before it, out of step.")
     talk.sends_buffer(MIDDLE)
     talk.sends_buffer(MIDDLE + 1)

@@ -25,7 +25,7 @@ def half_way(about: str, **proposal: Any) -> EtftpTalk:
 
 
 def half_is_lost(talk: EtftpTalk) -> None:
-    """Half of a buffer comes only when it is asked for, and the OK offers smaller packets (R1986-08)."""
+    """Half of a buffer comes only when it is requested, and the OK offers smaller packets (R1986-08)."""
     talk.sends_buffer(MIDDLE, lost=[1, 2])
     talk.wait(5_000)
     talk.says(talk.missing(MIDDLE, [1, 2]))
@@ -102,7 +102,7 @@ def fixed_size() -> Exchange:
 
 
 def errata() -> Exchange:
-    """2.1 has QUITACK beside DONE, 2.6 packets of 2048 bytes; the unit of the timer in OK is not said."""
+    """2.1 has QUITACK beside DONE, 2.6 packets of 2048 bytes; the unit of the timer in OK is not specified."""
     about = "RFC 1986's own contradictions: the timer of an OK in seconds, and a QUIT that is answered with QUITACK."
     talk = half_way(about)
     talk.sends_buffer(MIDDLE, skip=[2, 3])

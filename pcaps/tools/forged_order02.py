@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Captures for ORDER-02: packets that a RESEND asked for precede those of later buffers (RFC 998 5.2).
+"""Captures for ORDER-02: packets that a RESEND requested precede those of later buffers (RFC 998 5.2).
 
 A violation is an inversion: a packet of a later buffer, whose high-seq shows that the RESEND was known when it was
-built, and behind it, by IP ID too, the repair. The look-alikes have something of that, and a reason.
+built, and after it, by IP ID too, the retransmission. The look-alikes have something of that, and a reason.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def opened(about: str, *, climbing_ids: bool = True) -> Exchange:
 
 
 def finish(exchange: Exchange, seq: int, rest_of_2: tuple[int, ...]) -> Exchange:
-    """Buffer 0 has been repaired; `seq` is the next message and `rest_of_2` what buffer 2 still lacks."""
+    """Buffer 0 has been completed; `seq` is the next message and `rest_of_2` what buffer 2 still lacks."""
     if rest_of_2:
         exchange.sends(2, *rest_of_2, ack=seq - 1)
     exchange.says(ok(seq, 0), ok(seq + 1, 2), go(seq + 2, 4), go(seq + 3, 5))
@@ -56,7 +56,7 @@ def progress_first() -> Exchange:
 
 
 def repair_interrupted() -> Exchange:
-    """Of two missing packets one is repaired, then the next buffer gets a turn."""
+    """Of two missing packets one is retransmitted, then the next buffer gets a turn."""
     exchange = Exchange("The sender serves half of a RESEND, then a packet of a later buffer, then the rest.", BUFFERS)
     exchange.open()
     exchange.says(*(go(1 + number, number) for number in range(4)))
@@ -75,7 +75,7 @@ def repair_interrupted() -> Exchange:
 
 
 def newer_resend() -> Exchange:
-    """The repair was made in time and lost; the packet behind the later buffer answers a second RESEND."""
+    """The retransmission was made in time and lost; the packet after the later buffer answers a second RESEND."""
     exchange = opened("A retransmission is lost and requested again: the second copy rightly follows later buffers.")
     exchange.says(ok(5, 1), resend(6, 0, [1]))
     exchange.sends(0, 1, ack=6, comment=LOST)
@@ -87,7 +87,7 @@ def newer_resend() -> Exchange:
 
 
 def reordered() -> Exchange:
-    """The network swaps the repair and the packet behind it."""
+    """The network swaps the retransmission and the packet after it."""
     exchange = opened("The retransmission was emitted first, as its IP ID shows, and overtaken on the way.")
     exchange.says(ok(5, 1), resend(6, 0, [1]))
     repair = exchange.part(0, 1, ack=6, comment="emitted before the packet above it: see its IP ID")
@@ -97,7 +97,7 @@ def reordered() -> Exchange:
 
 
 def duplicated() -> Exchange:
-    """The network delivers the repair twice."""
+    """The network delivers the retransmission twice."""
     exchange = opened(
         "The retransmission is sent in time; the network's copy of it, with the same IP ID, arrives later."
     )
@@ -135,7 +135,7 @@ def complete_after_all() -> Exchange:
 
 
 def without_order() -> Exchange:
-    """The violation again, but no IP ID tells what was emitted first."""
+    """The violation again, but no IP ID shows what was emitted first."""
     exchange = opened(
         "The retransmission is captured after a later buffer, but every IP ID is zero.", climbing_ids=False
     )

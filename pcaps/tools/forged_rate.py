@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Captures at the sender that show its pace: RATE, NEG-09. Whoever reads them must be told where they were taken."""
+"""Captures at the sender that show its pace: RATE, NEG-09. A reader of them must know where they were taken."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def pace_kept() -> Exchange:
 
 
 def slower_offer(about: str, gap_ms: int) -> tuple[Talk, list[Frame]]:
-    """Buffer 5 has its GO before the offer is known, buffer 6 behind it; both go out at this pace."""
+    """Buffer 5 has its GO before the offer is known, buffer 6 after it; both go out at this pace."""
     talk = Talk(about, buffers=24)
     talk.capture_position = "sender"
     talk.start()

@@ -284,7 +284,7 @@ def second_connection_refused() -> Exchange:
 
 
 def old_open_in_the_middle(told: int) -> Callable[[], Exchange]:
-    """Look-alike: the capture seems to begin with the connection, and begins in its middle, behind so many messages."""
+    """Look-alike: the capture seems to begin with the connection, and begins in its middle, after so many messages."""
 
     def script() -> Exchange:
         talk = Talk(

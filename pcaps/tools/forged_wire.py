@@ -262,7 +262,8 @@ def data_sum_swapped() -> Exchange:
 
 
 def header_sum_stops_early() -> Exchange:
-    """Without flags this could not be told from a sum over the data, which adds up to nothing with its own checksum."""
+    """Without flags this could not be distinguished from a sum over the data, which adds up to nothing with its own
+    checksum."""
     about = "The header checksum of the last buffer's packets leaves out data checksum and flags."
     talk = half_way(about, buffers=MIDDLE + 1, summed=True)
     for number in range(4):

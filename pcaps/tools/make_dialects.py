@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Writes pcaps/dialects: vectors of ETFTP and version 4, and a whole transfer of each.
 
-Kept apart from pcaps/vectors, whose readers speak RFC 998 only. Run it with
+Kept apart from pcaps/vectors, whose readers know RFC 998 only. Run it with
 .venv/bin/python pcaps/tools/make_dialects.py [--check]
 """
 

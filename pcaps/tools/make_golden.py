@@ -109,7 +109,7 @@ def complain_unless_golden(sender: Iut, receiver: Iut, flakeway: Flakeway, resul
 
 
 def expectation(flakeway: Flakeway, result: PairResult, data: bytes) -> dict[str, Any]:
-    """Every packet stands once where it entered, and once more for each time that it left on the other side."""
+    """Every packet is there once where it entered, and once more for each time that it left on the other side."""
     delivered = {SIDES[direction]: flakeway.stats(direction).delivered for direction in Direction}
     dropped = [
         {"interface": SIDES[event.direction], "time_us": event.now_us, "rule": event.text}

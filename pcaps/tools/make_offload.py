@@ -29,7 +29,7 @@ TOGETHER_NS = 1_000_000  # what one end emits within this time lies in one datag
 
 
 def fits(group: list[Captured], packet: Captured) -> bool:
-    """Whether offload would put the packet behind those of the group."""
+    """Whether offload would put the packet after those of the group."""
     first, last = group[0], group[-1]
     size = len(first.netblt)
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes pcaps/vectors/*.json, or with --check says which of them differ from what it would write.
+"""Writes pcaps/vectors/*.json, or with --check prints which of them differ from what it would write.
 
 Run it with .venv/bin/python pcaps/tools/make_vectors.py [--check]
 """

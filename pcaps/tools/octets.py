@@ -33,7 +33,7 @@ GO, OK, RESEND = 0, 1, 2
 
 
 def ones_complement_sum(octets: bytes) -> int:
-    """Adds big-endian 16-bit words with end-around carry; an odd last byte counts as the high half (AMB-06)."""
+    """Adds big-endian 16-bit words with end-around carry; a single last byte counts as the high half (AMB-06)."""
     total = 0
     for high in range(0, len(octets), 2):
         total += octets[high] << 8
@@ -106,7 +106,7 @@ def packet(
 
 
 def setup(type_name: str, *, string: str | bytes = "", **given: Any) -> Packet:
-    """OPEN or RESPONSE. A str is terminated and filled; bytes are the string field as they stand."""
+    """OPEN or RESPONSE. A str is terminated and filled; bytes are the string field as they are."""
     values: Fields = {
         "unique_id": 0x1A2B3C4D,
         "buffer_size": 14380,
@@ -232,6 +232,6 @@ def resend(
 
 
 def control(messages: list[Message], *, residue: bytes = b"", **header: Any) -> Packet:
-    """CONTROL; `residue` are octets behind the last readable message, inside Length."""
+    """CONTROL; `residue` are octets after the last readable message, inside Length."""
     body = b"".join(message.octets for message in messages) + residue
     return packet("CONTROL", body, {"messages": [message.fields for message in messages]}, **header)

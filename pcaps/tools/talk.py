@@ -2,7 +2,7 @@
 """A conforming conversation in which a script does one thing differently.
 
 Buffers go back and forth in a fixed rhythm: the receiver has `window` buffers outstanding, answers each with OK and the
-next GO in one CONTROL, and the sender acknowledges at once what it has been told. A script lets this run, steps in, and
+next GO in one CONTROL, and the sender acknowledges at once what it has received. A script lets this run, steps in, and
 lets it run on, so that the deviation is the only difference to a capture in which nothing is wrong.
 """
 
@@ -136,7 +136,7 @@ class Talk(Exchange):
     def sends_buffer(
         self, buffer: int, *, skip: Sequence[int] = (), lost: Sequence[int] = (), **fields: Any
     ) -> list[Frame]:
-        """All packets of a buffer but those in `skip`; those in `lost` are lost behind the capture."""
+        """All packets of a buffer but those in `skip`; those in `lost` are lost after the capture."""
         return [
             self.sends_piece(buffer, number, "lost behind the capture point" if number in lost else None, **fields)
             for number in range(PACKETS_PER_BUFFER)
@@ -173,7 +173,7 @@ class Talk(Exchange):
         return self.capture(self.emit(emitter, content, comment))
 
     def puts_octets(self, emitter: str, octets: bytes, comment: str | None = None) -> Frame:
-        """Octets with the right checksum over all of them, whatever they say."""
+        """Octets with the right checksum over all of them, whatever they mean."""
         blank = b"\0\0" + octets[2:]
         return self.capture(self.emit(emitter, Packet(None, struct.pack(">H", checksum(blank)) + blank[2:]), comment))
 
@@ -211,6 +211,6 @@ class Talk(Exchange):
 
 
 def unswapped(emitter: str) -> dict[str, int]:
-    """The ports as the other end would write them."""
+    """The ports as the peer would write them."""
     peer = peer_of(emitter)
     return {"local_port": PORTS[peer], "foreign_port": PORTS[emitter]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One entry of a vector file: octets, what they mean, and what a reader has to say about them."""
+"""One entry of a vector file: octets, what they mean, and what a reader has to report about them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def vector(
     data_checksum: str | None = None,
     dialect: str = "rfc998",
 ) -> Vector:
-    """Writes an entry down. With `error`, only those fields stay that a reader can still tell."""
+    """Writes an entry down. With `error`, only those fields stay that a reader can still read."""
     entry: Vector = {
         "name": name,
         "about": about,

@@ -128,7 +128,7 @@ def below_minimum(sound: Packet) -> list[Vector]:
 
 
 def truncations(sound: Packet) -> list[Vector]:
-    """Cut at every four bytes behind the header, and one byte short."""
+    """Cut at every four bytes after the header, and one byte short."""
     whole = len(sound.octets)
     sizes = {*range(12, whole, 4), whole - 1} - {11}
     return [

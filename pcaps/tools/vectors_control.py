@@ -109,7 +109,7 @@ def queue_vectors() -> list[Vector]:
 
 
 def unreadable_vectors() -> list[Vector]:
-    """Messages before the unreadable one stand; it and all behind it are neither acted on nor acknowledged."""
+    """Messages before the unreadable one are valid; it and all after it are neither acted on nor acknowledged."""
     unknown = "RFC 998 8, ROBUST-02"
     overrun = "RFC 998 8, ROBUST-03"
     boundary = "RFC 998 8, WIRE-12"

@@ -14,7 +14,7 @@ FULL_ETHERNET_BYTES = 1456  # 1500 less an IPv4 header and a DATA header
 
 
 def counting(size: int) -> bytes:
-    """Data in which every position can be told."""
+    """Data in which every position can be recognized."""
     return bytes((7 * position + 1) % 256 for position in range(size))
 
 

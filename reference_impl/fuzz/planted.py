@@ -38,7 +38,7 @@ GRACE_S = 30.0  # beyond -max_total_time
 
 
 class PlantedError(Exception):
-    """A planted bug cannot be built; the text says which and why."""
+    """A planted bug cannot be built; the text states which and why."""
 
 
 @dataclass(frozen=True)

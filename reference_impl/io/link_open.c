@@ -85,6 +85,7 @@ void netblt_link_close(netblt_link *link)
         close_socket(&link->sockets[i]);
     if (link->packet_fd >= 0)
         close(link->packet_fd);
+    netblt_xdp_close(link->ring);
     netblt_inbox_free(link->inbox);
     free(link);
 }

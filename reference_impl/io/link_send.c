@@ -76,6 +76,8 @@ static int send_some(netblt_link *link, netblt_socket *from, const netblt_output
     int error = ENOTSUP;
     if (link->encap == NETBLT_ENCAP_UDP)
         error = netblt_link_send_segmented(from, run, packets, next);
+    else
+        error = netblt_link_send_by_ring(link, from, run, packets, next);
     return error == ENOTSUP ? send_one_by_one(link, from, run, packets, next) : error;
 }
 

@@ -4,10 +4,12 @@
 #define NETBLT_IO_LINK_STATE_H
 
 #include <linux/if_packet.h>
+#include <net/ethernet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "io/link.h"
+#include "io/xdp_ring.h"
 
 #define IP_VERSION_AND_WORDS 0x45 /* first byte of our IPv4 headers: version 4, five words, no options */
 #define IPV6_HEADER_BYTES 40
@@ -57,8 +59,10 @@ struct netblt_link {
     struct netblt_inbox *inbox;
 
     /* Sending by a packet socket, see link_packet.c. */
-    int packet_fd;              /* -1 = not asked for */
-    bool last_by_packet_socket; /* the newest packet was given to packet_fd */
+    int packet_fd;                       /* -1 = not asked for */
+    netblt_xdp_ring *ring;               /* faster than packet_fd; NULL = this kernel or this process cannot */
+    uint8_t own_address[ETHER_ADDR_LEN]; /* of the ring's interface */
+    bool last_by_packet_socket;          /* the newest packet was given to packet_fd or ring */
     bool next_hop_known;
     netblt_address next_hop_to;
     netblt_time next_hop_until; /* believed until then, known or not */
@@ -89,6 +93,10 @@ int netblt_link_send_segmented(netblt_socket *from, const netblt_output *run, co
 /* Where the packet socket has to send packets for `foreign`. False when they have to leave by `from`. */
 bool netblt_link_next_hop(netblt_link *link, const netblt_socket *from, const netblt_address *foreign,
                           struct sockaddr_storage *to, socklen_t *length);
+/* Sends packets of the run from *next on by the ring, past the packet socket, and moves *next. Returns what is to be
+ * done: 0 = sent, ENOTSUP = send them otherwise, ENOBUFS = try again later. */
+int netblt_link_send_by_ring(netblt_link *link, const netblt_socket *from, const netblt_output *run,
+                             const uint8_t *packets, size_t *next);
 /* Fills in the checksum, which must be zero, of a header that is otherwise complete. */
 void netblt_link_seal_ipv4(uint8_t header[NETBLT_IP_HEADER_BYTES]);
 

@@ -77,7 +77,7 @@ class Installed:
 
 
 def transfer(receiver: Sequence[str | Path], sender: Sequence[str | Path], env: dict[str, str], port: int) -> None:
-    """Runs the passive end first and waits until its socket stands."""
+    """Runs the passive end first and waits until its socket is open."""
     with subprocess.Popen([str(w) for w in receiver], env=env, stdout=subprocess.DEVNULL) as waiting:
         try:
             wanted = f":{port:04X} "

@@ -82,6 +82,8 @@ static void NEG_09_a_pair_within_a_cap_is_one_that_its_sender_adopts_unchanged(v
         CHECK(pair.size >= 1 && pair.size <= cap.size && pair.interval_ms >= cap.interval_ms);
         CHECK(pair.size * 1000.0 / pair.interval_ms <= rate * 1.000001);
     }
+    struct nb_burst wide = {48, 15};
+    CHECK(nb_pair_rate(nb_pair_within(863, wide)) >= 0.99 * 863); /* 12 in 15 ms would be 800 */
     CHECK_EQUAL(nb_pair_within(1e6, cap).size, 10);
     CHECK_EQUAL(nb_pair_within(1e6, cap).interval_ms, 20);
 }

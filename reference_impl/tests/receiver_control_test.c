@@ -403,6 +403,23 @@ static void data_of_a_higher_buffer_show_that_nothing_is_to_come_of_one_that_has
     peer_free(&peer);
 }
 
+/* The first buffer shows how slow a path is: its timer, by the negotiated pace, expires before it is there. */
+static void nothing_is_asked_for_while_the_buffer_still_arrives(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer.params.burst_size = 1;
+    peer.params.burst_interval_ms = 5;
+    begin(&peer, true);
+    for (unsigned i = 0; i < 4; i++) {
+        peer_data(&peer, 0, i, 2, false);
+        peer_wait(&peer, 15 * MS); /* the timer: 4 packets at 5 ms, and 20 ms */
+    }
+    CHECK_EQUAL(peer_info(&peer)->stats.resends_sent, 0);
+    CHECK_EQUAL(peer_info(&peer)->stats.data_timeouts, 0);
+    peer_free(&peer);
+}
+
 static void TIMER_08_a_complete_buffer_is_never_asked_for(void)
 {
     struct peer peer;
@@ -564,6 +581,7 @@ int main(void)
     RUN(RESEND_07_a_packet_that_comes_a_little_late_is_not_asked_for);
     RUN(after_the_LDATA_the_timer_waits_only_for_what_was_reordered);
     RUN(data_of_a_higher_buffer_show_that_nothing_is_to_come_of_one_that_has_begun);
+    RUN(nothing_is_asked_for_while_the_buffer_still_arrives);
     RUN(TIMER_08_a_complete_buffer_is_never_asked_for);
     RUN(RESEND_06_one_open_request_per_buffer);
     RUN(RESEND_04_a_packet_lost_again_is_asked_for_again_with_a_new_number);

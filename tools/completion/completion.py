@@ -146,7 +146,7 @@ ZSH_ACTIONS = {"file": "_files", "directory": "_files -/", "host": "_hosts", "us
 
 
 def zsh_quoted(text: str, special: str = "") -> str:
-    """`text` within '...', with a backslash before what is special where it stands."""
+    """`text` within '...', with a backslash before what is special in its place."""
     return "".join(f"\\{letter}" if letter in special else letter for letter in text).replace("'", "'\\''")
 
 

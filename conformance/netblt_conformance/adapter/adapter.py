@@ -121,7 +121,7 @@ class WireRole:
     after: tuple[str, ...] = ()  # run to its end when the delivered file is requested
 
     def mentions(self, placeholder: str) -> bool:
-        """Whether what starts the implementation is told the value of this placeholder."""
+        """Whether what starts the implementation gets the value of this placeholder."""
         return any(f"{{{placeholder}}}" in word for word in (*self.before, *self.command))
 
 

@@ -312,7 +312,7 @@ class _File(Table):
 
 
 def _roles(link: _Wire | _Remote, where: str) -> dict[Role, WireRole]:
-    """What a table says of all roles holds for each, unless the role says otherwise."""
+    """The keys of a table for all roles hold for each, unless the role has its own."""
     common = {key: value for key, value in link.given().items() if key in _PLAYED}
     roles: dict[Role, WireRole] = {}
     for field, played in link.roles.given().items():
@@ -324,7 +324,7 @@ def _roles(link: _Wire | _Remote, where: str) -> dict[Role, WireRole]:
 
 
 def _reached(link: _Wire | _Remote, where: str) -> dict[str, Any]:
-    """The part of an adapter that says how packets get to the implementation."""
+    """The part of an adapter that states how packets get to the implementation."""
     values: dict[str, Any] = {
         "word_lists": link.word_lists(),
         "quit_signal": link.quit_signal,

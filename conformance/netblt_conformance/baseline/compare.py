@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares two runs by the typed fields of their results. docs/conformance.md, "Yesterday against today", has the
-rules in words."""
+rules as text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Kind(enum.StrEnum):
 
 
 class _Standing(enum.IntEnum):
-    """What a result says of the implementation, the worst first."""
+    """What a result means for the implementation, the worst first."""
 
     FAILS = 0
     FAILS_AS_KNOWN = 1  # the adapter lists it
@@ -69,7 +69,7 @@ class Change:
 
     @property
     def cause_changed(self) -> bool:
-        """Still failing, but the evidence is of another kind or accuses another requirement."""
+        """Still failing, but the evidence is of another kind or of another requirement."""
         if self.before is None or self.now is None or self.kind is not Kind.STILL_FAILING:
             return False
         return _why(self.before) != _why(self.now)
@@ -258,7 +258,7 @@ def _observations(before: Header, now: Header, pairs: Sequence[tuple[Result, Res
 
 
 def _slower(before: Header, now: Header, pairs: Sequence[tuple[Result, Result]]) -> list[Slower] | None:
-    """Cases that passed twice, those that lost most first. The time of a failure says nothing about speed."""
+    """Cases that passed twice, those that lost most first. The time of a failure is no measure of speed."""
     if before.link != now.link or _flat(before).get("schedule.delay") != _flat(now).get("schedule.delay"):
         return None
     found = [

@@ -133,7 +133,7 @@ def name(row: Result) -> str:
 
 
 def _remark(change: Change) -> str:
-    """What stands below the row of a result: how it was before."""
+    """What is printed below the row of a result: how it was before."""
     before = change.before
     if before is None:
         return "before: not in the baseline"

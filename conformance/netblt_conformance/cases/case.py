@@ -135,7 +135,7 @@ class Case:
 
     @property
     def test_id(self) -> str:
-        """What the implementation is told, and what --select and the report call it."""
+        """What the implementation gets, and what --select and the report call it."""
         title = self.name + (f": {self.variant}" if self.variant else "")
         return f"{title}[{self.role}{'' if self.stimulus else '-' + self.arm}]"
 
@@ -270,7 +270,7 @@ class Case:
     ) -> None:
         """Ends the case with FAIL when it does not hold. `seen`: what the implementation did then. `cause`: ABSENCE
         when something did not come. `violated`: the requirement of the case that this is about; empty: the first one.
-        `expected`: what it had to do; empty: what the title of the requirement says."""
+        `expected`: what it had to do; empty: the title of the requirement."""
         if not holds:
             self._accuse(Verdict.FAIL, seen, frame, cause, violated, expected)
             raise CaseOverError
@@ -301,12 +301,12 @@ class Case:
         self.observed[name] = str(value)
 
     def inconclusive(self, seen: str, frame: int | None = None, *, expected: str) -> NoReturn:
-        """Ends the case: what it waits for has not come yet, and to wait longer would tell nothing."""
+        """Ends the case: what it waits for has not come yet, and to wait longer would show nothing."""
         self.judgement.worsen(Verdict.INCONC, seen, frame, Cause.ABSENCE, expected=expected)
         raise CaseOverError
 
     def note(self, text: str) -> None:
-        """What is done now: when the implementation dies of it, the verdict says so."""
+        """What is done now: when the implementation dies of it, the verdict states it."""
         self.last_note = text
         self.on_note(text)
 
@@ -316,8 +316,8 @@ class Case:
             monitor.disabled.update(requirements)
 
     def expect_delivered(self, data: bytes) -> None:
-        """The implementation's client received exactly `data` (DATA-08). Where nobody can know, only a case that is
-        about this says so: others have their proof in the packets."""
+        """The implementation's client received exactly `data` (DATA-08). Where this cannot be known, only a case that
+        is about this reports it: others have their proof in the packets."""
         try:
             digest, wanted = self.link.digest(), Digest.of(data)
         except NotSupportedError:
@@ -376,7 +376,7 @@ class Case:
         self.should(len(heard) >= least, text, expected=f"3 packets in each {declared_s} s (AMB-51)")
 
     def expect_death(self, peer: ReceiverPeer | SenderPeer) -> bool:
-        """The tester is silent: the implementation gives the connection up. A receiver, whose CONTROLs nobody
+        """The tester is silent: the implementation gives the connection up. A receiver, whose CONTROLs no end
         acknowledges, must (RFC 998 5.2.1); a sender "can" (5.2.3): False, and a WARN, for one that stays (AMB-65)."""
         try:
             peer.expect_failure(tolerances.death_max_us(peer.terms.iut_death_timer_s))

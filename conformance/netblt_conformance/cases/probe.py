@@ -63,7 +63,7 @@ def _spelt_otherwise(
     before: _Attempt,
     **options: Any,
 ) -> tuple[Profile, _Attempt]:
-    """The same once more with the other spellings that what came suggests; as it was when none of them works."""
+    """The same once more with the other wire conventions that what came suggests; as it was when none of them works."""
     for spelling in before.spellings:
         other = dataclasses.replace(profile, spelling=spelling)
         attempt = _attempt(factory, role, seed, other, dialect, factory.tolerances.other_spelling_max_us, **options)
@@ -129,7 +129,7 @@ def _attempt(
 
 
 def _first_violation(case: Case) -> list[str]:
-    """The first packet that an oracle accuses."""
+    """The first packet that an oracle suspects."""
     found = [one for one in case.settle() if one.verdict is Verdict.FAIL and one.frame is not None]
     first = min(found, key=lambda one: one.frame or 0, default=None)
     return [] if first is None else [f"{first.requirement}: {wording.judgement(first.judgement)}"]
@@ -146,8 +146,9 @@ def _spellings(peer: Peer, tried: Spelling, works: bool) -> list[Spelling]:
 
 
 def _spellings_of_receiver(peer: SenderPeer) -> list[Spelling]:
-    """The other spellings that agree with what it asked for and confirmed. Who says OK has taken data in, so only the
-    numbers may be spelt otherwise. Who asks for packet 0 counts from 0, and for the one behind the last, from 1."""
+    """The other wire conventions that agree with what it requested and confirmed. An OK means that data arrived, so
+    only the numbers may differ. A request for packet 0 means that it counts from 0, for the one after the last, from
+    1."""
     packets_per_buffer = peer.terms.packets_per_buffer
     asked = {number for message in peer.messages.values() for number in message.packets}
     took_data = any(message.kind is Kind.OK for message in peer.messages.values())

@@ -39,8 +39,8 @@ def golden(*, from_sender: bool) -> list[bytes]:
 
 
 def is_old(packet: Packet, acknowledged: int, buffers: range) -> bool:
-    """Whether a live connection can tell that a packet is not of its present: it repeats what is done. Anything else
-    could not be told from a live packet, RFC 998 gives connections no names."""
+    """Whether a live connection can detect that a packet is not of its present: it repeats what is done. Anything else
+    could not be distinguished from a live packet, RFC 998 gives connections no names."""
     if packet.error is not None:
         return False
     if packet.type is Type.CONTROL:

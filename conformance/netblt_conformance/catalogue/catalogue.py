@@ -101,7 +101,7 @@ class Requirement(Table):
 
 
 class Ambiguity(Table):
-    """A question that RFC 998 leaves open, what passes, and how the suite finds out what an implementation chose."""
+    """A question that RFC 998 leaves open, what passes, and how the suite detects what an implementation chose."""
 
     id: AmbiguityId
     title: Text

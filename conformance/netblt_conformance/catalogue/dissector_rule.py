@@ -61,7 +61,7 @@ class Rule(Table):
 
 
 def mistakes_between(rules: Mapping[str, tuple[str, Rule]]) -> list[str]:
-    """What is wrong between rules. `rules`: requirement -> where it stands, rule."""
+    """What is wrong between rules. `rules`: requirement -> its place, rule."""
     mistakes = []
     slugs: dict[str, str] = {}
     told: dict[str, str] = {}

@@ -103,7 +103,7 @@ class Ends:
 
 @contextmanager
 def of_two_files(sender: Path, receiver: Path) -> Iterator[Ends]:
-    """--sender and --receiver. JudgeError says why they cannot be paired, or that they are exchanged."""
+    """--sender and --receiver. JudgeError states why they cannot be paired, or that they are exchanged."""
     pairing = pair_files(sender, receiver)
     _complain_if_exchanged(pairing, sender, receiver)
     with tempfile.TemporaryDirectory(prefix="netblt-ends-") as folder:

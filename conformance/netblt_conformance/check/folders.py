@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The captures in a folder and in the folders below it, told from other files by their first bytes."""
+"""The captures in a folder and in the folders below it, distinguished from other files by their first bytes."""
 
 from __future__ import annotations
 

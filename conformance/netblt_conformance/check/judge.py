@@ -163,7 +163,7 @@ def _case(connection: Connection) -> str:
 
 
 def _told(finding: Finding, count: int) -> str:
-    """In words; `count` findings say the same."""
+    """As text; `count` findings are the same."""
     does = "completes the proof" if finding.verdict is Conclusion.VIOLATED else "makes it suspect"
     proof = "" if finding.guilty_frame == finding.frame else f"; frame {finding.frame} {does}"
     more = count - 1

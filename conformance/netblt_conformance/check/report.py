@@ -170,7 +170,7 @@ def document(
 
 def pieces(document: dict[str, Any], checked: Sequence[Checked], *, one_line: bool) -> Iterator[str]:
     """The document as text, with the connections of its files: a capture may hold more of them than a machine has room
-    for as one text. A crowd has a line for each, whatever `one_line` says."""
+    for as one text. A crowd has a line for each, whatever `one_line` is."""
     keys = list(document)
     at = keys.index("files")
     layout = _ONE_LINE if one_line else _LINES
@@ -186,7 +186,8 @@ def pieces(document: dict[str, Any], checked: Sequence[Checked], *, one_line: bo
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Layout:
-    """What stands before a key of the document, a file, a key of a file, a connection; and before closing brackets."""
+    """What is written before a key of the document, a file, a key of a file, a connection; and before closing
+    brackets."""
 
     indent: int | None
 

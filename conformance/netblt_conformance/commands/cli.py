@@ -117,7 +117,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _expected_errors() -> tuple[type[Exception], ...]:
-    """Errors whose text tells the user what to do. Only looked up when something was raised."""
+    """Errors whose text states what the user can do. Only looked up when something was raised."""
     from netblt_conformance.adapter.adapter import AdapterError
     from netblt_conformance.baseline.records import RecordError
     from netblt_conformance.common.errors import HarnessError, JudgeError, LinkUnavailableError

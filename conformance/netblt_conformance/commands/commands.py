@@ -61,7 +61,7 @@ def listing_plan(select: str = "", roles: tuple[Role, ...] = ALL_ROLES, dialect:
 
 
 class NoLink(LinkFactory):
-    """Stands where a link is not needed."""
+    """For commands that need no link."""
 
     name = "none"
 

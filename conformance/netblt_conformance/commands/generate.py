@@ -154,7 +154,7 @@ def template() -> str:
 
 
 def generated() -> dict[Path, str]:
-    """Every generated file and what has to stand in it."""
+    """Every generated file and what has to be in it."""
     known = catalogue.requirements()
     return {
         rule_table(): c_table(known),

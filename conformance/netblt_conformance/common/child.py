@@ -57,7 +57,7 @@ def sanitizer_report(text: str) -> str | None:
 
 
 def processor_s(pid: int) -> float:
-    """Processor time that a process has used; 0 when it is gone."""
+    """Processor time that a process has used; 0 when it has exited."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -80,7 +80,7 @@ class Ending:
     output: str = ""  # its standard output, where that is kept
 
     def fault(self, what: str, limit_s: float) -> str | None:
-        """Why this end counts as a crash, in words that follow "the implementation"; None when the process ended by
+        """Why this end counts as a crash, as text that follows "the implementation"; None when the process ended by
         itself. `what` took longer than `limit_s` when it hung."""
         if self.overdue:
             return f"hangs, or sends without end: {what} took more than {limit_s:g} s of real time"
@@ -169,7 +169,7 @@ class Child(ABC):
         os.kill(self.pid, signal.SIGKILL)
 
     def reap(self) -> Ending:
-        """Once, behind the last events. Waits for the end and frees everything."""
+        """Once, after the last events. Waits for the end and frees everything."""
         overdue = self.overdue
         os.close(self.descriptor)
         _, status = os.waitpid(self.pid, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class LinkUnavailableError(Exception):
-    """This link cannot run here; the text says what to do. The run ends with exit code 2."""
+    """This link cannot run here; the text states what to do. The run ends with exit code 2."""
 
 
 class HarnessError(Exception):
@@ -21,4 +21,4 @@ class NotSupportedError(Exception):
 
 
 class JudgeError(Exception):
-    """tshark or the plugin cannot be used, or cannot read a capture; the message says what to do."""
+    """tshark or the plugin cannot be used, or cannot read a capture; the message states what to do."""

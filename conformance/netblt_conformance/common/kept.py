@@ -124,7 +124,7 @@ def kept_file() -> IO[bytes]:
 
 
 def kept_text(file: IO[bytes]) -> str:
-    """What a process wrote to it. The place is shared with the process, so it tells how much that is."""
+    """What a process wrote to it. The place is shared with the process, so it states how much that is."""
     with contextlib.suppress(OSError):
         written = min(os.lseek(file.fileno(), 0, os.SEEK_CUR), FILE_BYTES)
         return os.pread(file.fileno(), written, 0).decode("utf-8", "replace")

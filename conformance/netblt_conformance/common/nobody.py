@@ -30,7 +30,7 @@ def changes_user() -> bool:
 
 
 def credentials() -> dict[str, Any]:
-    """Arguments for subprocess: nobody's, where root can become nobody. Empty for other users."""
+    """Arguments for subprocess: those of the user nobody, where root can become nobody. Empty for other users."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if changes_user() else {}
 
 

@@ -24,7 +24,7 @@ class Column(NamedTuple):
 
 
 def lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, indent: int = 0, gap: int = 2) -> list[str]:
-    """A line of heads, where there are any, and the rows, all behind `indent` spaces; `gap` spaces between columns.
+    """A line of heads, where there are any, and the rows, all after `indent` spaces; `gap` spaces between columns.
     The lines do not depend on the terminal. They are longer than 80 columns only if the columns that do not wrap leave
     no room."""
     from rich.console import Console

@@ -2,7 +2,7 @@
 """Reads TOML files into typed tables (pydantic) and reports every mistake with file, table, key, value and what is
 allowed.
 
-A file's layout is a class derived from `Table`; a key of the file is a field, its type says what is allowed:
+A file's layout is a class derived from `Table`; a key of the file is a field, its type states what is allowed:
 
     class Link(Table):
         rate: Text
@@ -15,7 +15,7 @@ A file's layout is a class derived from `Table`; a key of the file is a field, i
     file = read(path, File)  # TomlError: "x.toml: link.ab.mtu: 3 must be from 576 to 65535"
 
 Types are strict: no text passes for a number and no number for a flag. Unknown keys are mistakes, with the known key
-that looks like them. What a type cannot say is a pydantic validator that raises ValueError with the reason. The
+that looks like them. What a type cannot express is a pydantic validator that raises ValueError with the reason. The
 description of a field (`Field(description=...)`) is shown where the key is missing.
 """
 
@@ -61,7 +61,7 @@ class Table(BaseModel):
     )
 
     def given(self) -> dict[str, Any]:
-        """The keys that stand in the file, with their values."""
+        """The keys that are in the file, with their values."""
         return {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
 
 

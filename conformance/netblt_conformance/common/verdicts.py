@@ -61,7 +61,7 @@ class Origin(enum.StrEnum):
 
     @property
     def prefix(self) -> str:
-        """What stands before the name of the case in a table."""
+        """What precedes the name of the case in a table."""
         return _PREFIXES.get(self, "")
 
 
@@ -110,9 +110,9 @@ class Judgement:
         return True
 
     def take_violation(self, requirement: str, found: Judgement) -> None:
-        """What an oracle saw of a requirement that the case judges. A packet says more than what did not come: the
-        violation replaces an absence of the same verdict. Of the packet that the case accuses it says which requirement
-        is violated."""
+        """What an oracle saw of a requirement that the case judges. A packet shows more than what did not come: the
+        violation replaces an absence of the same verdict. Of the packet that the case suspects it states which
+        requirement is violated."""
         if found.verdict is self.verdict and self.cause is Cause.ABSENCE:
             self.expected, self.seen, self.frame = found.expected, found.seen, found.frame
             self.cause, self.due_by = Cause.JUDGEMENT, ""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the likely causes behind the results of a run, and measures how well that works."""
+"""Finds the likely causes of the results of a run, and measures how well that works."""

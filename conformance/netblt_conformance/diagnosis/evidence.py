@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the results of a run say for and against each requirement as the cause of what went wrong."""
+"""How the results of a run weigh for and against each requirement as the cause of what went wrong."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Run:
         return any(row.verdict is Verdict.INCONC for row in self.rows)
 
     def weights(self) -> dict[str, float]:
-        """How much this run says for each requirement, 0 to 1."""
+        """How much this run weighs for each requirement, 0 to 1."""
         found: dict[str, float] = {}
         rows = self.broken
         first = min((row.frame for row in rows if _shows(row) and row.frame), default=None)
@@ -73,7 +73,7 @@ BROUGHT_ABOUT_BY = {
 
 
 def weigh(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
-    """How much each broken run, by key, says for each requirement."""
+    """How much each broken run, by key, weighs for each requirement."""
     broken = [run for run in runs if run.broken]
     rows = [row for run in broken for row in run.broken]
     shown = {row.requirement for row in rows if row.violated or row.origin is Origin.MONITOR}
@@ -104,8 +104,8 @@ def _shows(row: Result) -> bool:
 
 
 def _named(row: Result) -> Iterator[tuple[str, float]]:
-    """The requirements that a row accuses, with their shares. What did not come although it is due in any state accuses
-    the requirement by which it is due more than those that the case is about."""
+    """The requirements that a row suspects, with their shares. What did not come although it is due in any state
+    suspects the requirement by which it is due more than those that the case is about."""
     if row.violated or row.origin is not Origin.CASE:
         yield row.requirement, 1.0
         return
@@ -124,7 +124,7 @@ def _likelihood(requirement: str, role: str) -> float:
 
 
 def runs_of(results: Iterable[Result]) -> list[Run]:
-    """The runs, in the order of their first results. A known failure says nothing new."""
+    """The runs, in the order of their first results. A known failure is not counted."""
     runs: dict[str, Run] = {}
     for result in results:
         if result.origin in SOURCES and KNOWN not in result.observed:

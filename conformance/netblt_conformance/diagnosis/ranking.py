@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Ranks requirements as the likely causes of all that went wrong in a run.
 
-A requirement explains the runs in which it is accused. It is a likely cause when it explains much of what went wrong,
+A requirement explains the runs in which it is suspected. It is a likely cause when it explains much of what went wrong,
 is violated early in the captures, and the runs made for it fail, not pass. The best one is taken, what it explains is
 set aside, and the rest is searched in the same way. The score is the one of Ochiai, known from locating faults by the
 tests that they fail: share of the failures that the requirement explains, times share of its own runs that fail.
@@ -28,7 +28,7 @@ Weights = dict[str, dict[str, float]]  # by key of the run and requirement
 
 @dataclass(frozen=True, slots=True)
 class LikelyCause:
-    """One requirement that is probably violated, or several that the evidence does not tell apart."""
+    """One requirement that is probably violated, or several that the evidence does not distinguish."""
 
     requirements: tuple[str, ...]
     roles: tuple[str, ...]
@@ -71,7 +71,8 @@ def scores(runs: Sequence[Run], weights: Weights, contrast: dict[str, Contrast])
 
 
 def _best(runs: Sequence[Run], weights: Weights, contrast: dict[str, Contrast]) -> tuple[str, ...]:
-    """The requirement with the highest score, then those that the same cases judge and nothing tells apart from it."""
+    """The requirement with the highest score, then those that the same cases judge and nothing distinguishes from
+    it."""
     found = scores(runs, weights, contrast)
     best = max(sorted(found), key=lambda one: found[one])
     named = {one: {run.key for run in runs if one in weights[run.key]} for one in found}

@@ -21,7 +21,7 @@ _PIPE_CRASH = "docs/pipe.md gives each frame; run --trace FILE writes those of a
 
 
 def ending(account: Account) -> str:
-    """How the process ended, in words; empty when it runs or there is none."""
+    """How the process ended, as text; empty when it runs or there is none."""
     code = account.exit_status
     if code is None:
         return ""

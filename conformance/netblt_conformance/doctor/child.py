@@ -66,7 +66,7 @@ def look_at(factory: LinkFactory, role: Role, seed: int, limit_s: float = LIMIT_
 
 
 def _settle(found: Findings, ended: Ending, limit_s: float) -> None:
-    """What only the end of the child tells, and what an implementation inside of it has printed."""
+    """What only the end of the child shows, and what an implementation inside of it has printed."""
     examined, code = found.examined, ended.code
     if ended.overdue:
         examined.reason = f"hangs: the transfer is not over after {limit_s:g} s"

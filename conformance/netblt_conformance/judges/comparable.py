@@ -2,12 +2,12 @@
 """Rules that the dissector decides as surely as the tester does, from the tester's capture.
 
 The tester knows more than its capture shows: which of its own packets it lost on purpose, how long the link takes, what
-the client was told. So for most rules "held" says no more than "nothing in these packets proves the contrary": whether
+the client got. So for most rules "held" means no more than "nothing in these packets proves the contrary": whether
 a receiver knew of an acknowledgement when it repeated a message (CTRL-05), or a sender of a message that it did not
-acknowledge (CTRL-06), only the tester can tell. There a FAIL of the suite contradicts nobody.
+acknowledge (CTRL-06), only the tester can know. There a FAIL of the suite is no contradiction.
 
-The rules here are about what the implementation's own packets say, each alone or against its other packets and the
-opening. Nothing that it may have missed excuses such a packet, so both judges must come to the same answer."""
+The rules here are about what the implementation's own packets contain, each alone or against its other packets and the
+opening. Nothing that it may have missed excuses such a packet, so suite and dissector must come to the same result."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ HEADER_SUM, DATA_SUM = "header", "data"
 
 
 class Rows(Protocol):
-    """Takes the reports that stand behind the findings (standings.Reports)."""
+    """Takes the reports that follow the findings (standings.Reports)."""
 
     def begin(self, header: dict[str, Any]) -> None: ...
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Did the dissector put one packet to the test and find it right?
 
-Its conclusions are about connections, and "held" alone acquits nobody: a rule may have been kept ten times, and broken
+Its conclusions are about connections, and "held" alone proves nothing: a rule may have held ten times, and been broken
 once by something that leaves no trace, such as an answer that never came. So the capture is judged three times: whole,
-up to the packet accused, and up to the one before it. Where the packet adds an observation of the rule, and the whole
+up to the packet suspected, and up to the one before it. Where the packet adds an observation of the rule, and the whole
 capture shows nothing against the implementation, the dissector has looked at this packet and found it right. A capture
-in which it blames the implementation for anything is left alone: both judges see something broken, and what follows
+in which it reports any violation of the implementation is left alone: both see something broken, and what follows
 from it is read differently by rules that rest on each other."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _VIEWS = 3  # captures for each finding
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the dissector thinks of one rule in one accused packet."""
+    """What the dissector concludes about one rule in one suspected packet."""
 
     requirement: str
     reach: str
@@ -56,7 +56,7 @@ class _Sums:
 
 @dataclass(slots=True)
 class _Part:
-    """What the dissector says of one capture."""
+    """What the dissector reports for one capture."""
 
     sums: dict[str, _Sums] = field(default_factory=dict)
     blamed: bool = False  # the implementation, for anything
@@ -109,7 +109,8 @@ def _view(requirement: str, before: _Part, upto: _Part, whole: _Part) -> View:
 
 
 def _judged(tshark: Tshark, merged: Path, starts: Sequence[int], options: Sequence[str]) -> list[_Part]:
-    """For every part of the merged capture its standings by rule, and whether the implementation is blamed in it."""
+    """For every part of the merged capture its standings by rule, and whether a violation of the implementation is
+    reported in it."""
     iut, reports = address_text(IUT_ADDRESS), standings.Reports()
     with merged.open("rb") as file:
         found = tshark.judge(file, str(merged), [standings.REPORT], FindingReader(reports), *options)

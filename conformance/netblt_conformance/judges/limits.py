@@ -93,7 +93,7 @@ class Watched:
 
 
 def last_line(words: str) -> str:
-    """What a program said last, where it says why it failed. tshark warns root each time; and what tshark
+    """What a program printed last, where it states why it failed. tshark warns root each time; and what tshark
     knows as its standard input has a name here."""
     lines = [line for line in words.strip().splitlines() if not line.startswith("Running as user")]
     return printable((lines or ["no reason given"])[-1].removeprefix("tshark: ").replace("The standard input", "it"))

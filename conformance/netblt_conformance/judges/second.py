@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two judges of a run must agree: what the dissector proves against the implementation, the suite has seen too; and
-a packet that the suite holds against the implementation is none that the dissector looked at and found right.
+"""Suite and dissector must agree on a run: what the dissector proves against the implementation, the suite has seen
+too; and a packet that the suite holds against the implementation is none that the dissector looked at and found right.
 
-The captures are the tester's own and complete, so the dissector is told where they were made: for the tester's packets
+The captures are the tester's own and complete, so the dissector knows where they were made: for the tester's packets
 the order of the capture is the order of emission."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 def _no_progress(_done: int, _of: int) -> None:
-    """Nobody watches."""
+    """Progress is not shown."""
 
 
 def position_options(role: str) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def findings(
     violations: bool = True,
 ) -> Iterator[tuple[Path, Finding]]:
     """(capture, finding) for every violation, or every finding, in every capture; frames are counted in that capture.
-    `looked_at` is told how many captures are done, some at a time."""
+    `looked_at` gets how many captures are done, some at a time."""
     with tempfile.TemporaryDirectory(prefix="netblt-judge-") as folder:
         merged = Path(folder) / "merged.pcapng"
         for first in range(0, len(captures), FILES_AT_A_TIME):
@@ -79,9 +79,9 @@ def by_capture(results: Sequence[Result], report: Path) -> dict[str, list[Result
 def disagreements(
     results: Sequence[Result], report: Path, progress: Progress = _no_progress, *, real_time: bool = False
 ) -> list[Result]:
-    """One ERROR for every requirement and case where the judges contradict each other. `progress` counts captures, then
-    the packets that the suite accuses. `real_time`: packets may have crossed, and the suite leaves open what the
-    dissector may be able to prove: where the suite fails the requirement elsewhere in the role, the judges agree."""
+    """One ERROR for every requirement and case where suite and dissector contradict each other. `progress` counts
+    captures, then the packets that the suite suspects. `real_time`: packets may have crossed, and the suite leaves open
+    what the dissector may be able to prove: where the suite fails the requirement elsewhere in the role, they agree."""
     count = _Count(progress, len(by_capture(results, report)) + len(_accused(results, report)))
     with Tshark() as tshark:
         failed = _failed(results) if real_time else set()
@@ -124,9 +124,9 @@ def _unseen(
     tshark: Tshark, results: Sequence[Result], report: Path, count: _Count, failed: set[tuple[str, str]]
 ) -> list[Result]:
     """The dissector proves a violation by the implementation that the suite passed. The tester's own deliberate faults
-    are not held against anyone: they have another offender.
+    are not counted: they have another offender.
 
-    Where the suite has convicted the implementation of something else in the same capture, the judges agree that it is
+    Where the suite has proven another fault of the implementation in the same capture, both agree that it is
     broken, and what one more rule makes of the wreck is no contradiction: that is a FAIL of its own. So is one of those
     that are in `failed`."""
     captures = by_capture(results, report)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the connections of a capture stand with each rule, as the plugin concludes (-z netblt,verdict,lines)."""
+"""The results of each rule for the connections of a capture, as the plugin concludes (-z netblt,verdict,lines)."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def limits(connections: Iterable[Connection]) -> str:
 
 
 def settled(findings: Iterable[Finding]) -> list[Finding]:
-    """Without the suspicions that were proven later: the violation tells of them."""
+    """Without the suspicions that were proven later: the violation includes them."""
     findings = list(findings)
     proven = {(f.stream, f.requirement, f.guilty_frame) for f in findings if f.verdict is Conclusion.VIOLATED}
     return [f for f in findings if f.verdict is Conclusion.VIOLATED or (f.stream, f.requirement, f.frame) not in proven]

@@ -30,8 +30,8 @@ def plugin_folder() -> Path:
 
 
 class Tshark:
-    """tshark with the plugin loaded. Root runs it as nobody (nobody.py), with a copy of the plugin that nobody can
-    read. A context manager: the copy goes at its end."""
+    """tshark with the plugin loaded. Root runs it as the user nobody (`nobody.py`), with a copy of the plugin that this
+    user can read. A context manager: the copy goes at its end."""
 
     def __init__(self) -> None:
         self._program = shutil.which(os.environ.get("NETBLT_TSHARK", "tshark"))
@@ -54,12 +54,12 @@ class Tshark:
         self._home.cleanup()
 
     def start(self, stdin: int | IO[bytes], *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-        """tshark over what comes in as standard input: nobody need not be able to read the file. Its memory is limited,
-        its time is not (Watched)."""
+        """tshark over what comes in as standard input: the user nobody need not be able to read the file. Its memory is
+        limited, its time is not (Watched)."""
         return self._popen([str(self._program), "-n", "-r", "-", *arguments], stdin, **options)
 
     def ask(self, *arguments: str) -> str:
-        """What tshark says of itself; no capture is read."""
+        """What tshark prints about itself; no capture is read."""
         process = self._popen([str(self._program), *arguments], subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return process.communicate()[0].decode("utf-8", "replace")
 
@@ -82,7 +82,7 @@ class Tshark:
         return process
 
     def run(self, capture: Path, *arguments: str) -> str:
-        """What tshark says about a capture. JudgeError when it fails."""
+        """What tshark prints about a capture. JudgeError when it fails."""
         with opened(capture) as file:
             process = self.start(file, *arguments, stderr=subprocess.PIPE)
             with Watched(process) as watched:

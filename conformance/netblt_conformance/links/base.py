@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The one interface to an implementation under test (IUT), whatever lies behind it. See docs/links.md."""
+"""The one interface to an implementation under test (IUT), of whatever kind. See docs/links.md."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Link(ABC):
         return None
 
     def imposes(self, role: Role, parameter: str) -> bool:
-        """Whether the implementation in this role is told this parameter, a name of Parameters, when it is started."""
+        """Whether the implementation in this role gets this parameter, a name of Parameters, when it is started."""
         del role, parameter
         return True
 
@@ -113,7 +113,7 @@ class Link(ABC):
 
     def replay(self, packets: Sequence[bytes], source: bytes = TESTER_ADDRESS, *, loops: int = 1) -> None:
         """Sends NETBLT packets at top speed, `loops` times over; needs Feature.REPLAY. They are in the capture, unless
-        they are sent more than once: then they are a flood, which nobody wants to read."""
+        they are sent more than once: then they are a flood, which is not worth reading."""
         del packets, source, loops
         raise NotSupportedError("this link cannot replay packets")
 
@@ -142,10 +142,10 @@ class Link(ABC):
 
     @abstractmethod
     def stop(self, how: Stop, reason: str) -> None:
-        """Tells the implementation to quit or abort; NotSupportedError when it cannot be told."""
+        """Makes the implementation quit or abort; NotSupportedError when that is not possible."""
 
     def account(self) -> Account:
-        """What there is to see of the implementation now; gone after close()."""
+        """What there is to see of the implementation now; not valid after close()."""
         return Account()
 
     @abstractmethod
@@ -170,10 +170,10 @@ class LinkFactory(ABC):
 
     @abstractmethod
     def testing(self) -> dict[str, str]:
-        """What is tested: name, program or library, version where it tells one, link. In this order."""
+        """What is tested: name, program or library, version where it states one, link. In this order."""
 
     def describe(self) -> dict[str, str]:
-        """What else the report says of the way to the implementation."""
+        """What else the report states of the way to the implementation."""
         return {}
 
     @abstractmethod
@@ -181,7 +181,7 @@ class LinkFactory(ABC):
 
     @property
     def subject(self) -> Path | None:
-        """The file that says what is tested: adapter or library."""
+        """The file that states what is tested: adapter or library."""
         return self.adapter.path if self.adapter is not None else None
 
     @property

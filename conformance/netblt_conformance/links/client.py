@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The client of a program that stalls: the suite holds the other end of the program's standard input or output, and for
-a time gives nothing, or takes nothing (CTRL-13, DATA-15)."""
+"""The client of a program that stalls: the suite holds the opposite end of the program's standard input or output, and
+for a time gives nothing, or takes nothing (CTRL-13, DATA-15)."""
 
 from __future__ import annotations
 
@@ -115,9 +115,9 @@ class SlowReader(StallingClient):
 
 
 def stalling_client(start: Start, until_s: float) -> StallingClient:
-    """A sender's client gives the buffers that it does not withhold, and one byte more: without it nobody knows that
-    the last of them is not the last one of all. A receiver's client takes nothing: how much the program can hold until
-    it feels that is its own affair."""
+    """A sender's client gives the buffers that it does not withhold, and one byte more: without it the suite does not
+    know that the last of them is not the last one of all. A receiver's client takes nothing: how much the program can
+    hold until it feels that is its own affair."""
     wanted = start.parameters
     if start.role.sender:
         return SlowWriter(start.data, wanted.client_stall_from * wanted.buffer_size + 1, until_s)

@@ -1,45 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Anonymous network namespaces: two ends of a veth, gone with the last process and descriptor that uses them."""
+"""The cable of the wire link: a veth between two network namespaces, of the implementation and of the tester."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import fcntl
 import os
-import socket
-import struct
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
+from netblt_conformance.common.namespaces import (
+    CLONE_NEWNET,
+    CLONE_NEWUSER,
+    Offload,
+    elsewhere,
+    new_namespace,
+    turn_off,
+    unshare,
+)
 
-_CLONE_NEWUSER = 0x10000000
-_CLONE_NEWNET = 0x40000000
-_libc = ctypes.CDLL(None, use_errno=True)
-
-# linux/sockios.h and linux/ethtool.h: no checksums, no segmentation by hardware that a veth does not have.
-_SIOCETHTOOL = 0x8946
-_ETHTOOL_OFF = (0x17, 0x1F, 0x24)  # STXCSUM, STSO, SGSO
-_IFREQ_BYTES = 40
-
+# UDP: the kernel makes checksums and single packets itself, so that the tester sees what a card would send.
+_OFFLOADS = (Offload.SEND_CHECKSUM, Offload.TCP_SEGMENTATION, Offload.SEGMENTATION)
 IUT_INTERFACE = "iut"
 TESTER_INTERFACE = "tester"
 PREFIX_LENGTH = 24
 CARRIER_LIMIT_S = 10.0
-
-
-def _check(result: int, what: str) -> None:
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
-
-
-def enter(descriptor: int) -> None:
-    """Moves this thread into the network namespace."""
-    _check(_libc.setns(descriptor, _CLONE_NEWNET), "setns")
 
 
 def become_root_of_a_user_namespace() -> None:
@@ -49,24 +35,18 @@ def become_root_of_a_user_namespace() -> None:
         return
     uid, gid = os.geteuid(), os.getegid()
     try:
-        _check(_libc.unshare(_CLONE_NEWUSER), "unshare")
+        unshare(CLONE_NEWUSER)
         for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - no path, a kernel file
                 file.write(text)
         # The old network namespace belongs to another user namespace and cannot be entered again: leave it permanently.
-        _check(_libc.unshare(_CLONE_NEWNET), "unshare")
+        unshare(CLONE_NEWNET)
     except OSError as error:
         raise LinkUnavailableError(
             f"the wire link needs root, or user namespaces, which this kernel refuses ({error.strerror}): run it with "
             "sudo, or allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu); "
             "without either, --link sim and --link pipe need no rights at all"
         ) from None
-
-
-def _new_namespace() -> int:
-    """A descriptor of a fresh namespace, in which this thread then is."""
-    _check(_libc.unshare(_CLONE_NEWNET), "unshare")
-    return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
 @dataclass(slots=True)
@@ -84,37 +64,21 @@ class Wire:
                 os.close(descriptor)
 
 
-@contextlib.contextmanager
-def elsewhere(descriptor: int) -> Iterator[None]:
-    """In another network namespace for a while."""
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        enter(descriptor)
-        yield
-    finally:
-        enter(home)
-        os.close(home)
-
-
 def make_wire(iut_address: str, neighbours: tuple[str, ...], mtu: int = 1500) -> Wire:
     """Makes both namespaces. The tester's end has no address, so its kernel answers nothing by itself."""
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        iut = _new_namespace()
-        tester = _new_namespace()
-        iut_mac, tester_mac = _make_veth(iut, mtu)
+        iut, tester = new_namespace(), new_namespace()
+        with elsewhere(tester):
+            iut_mac, tester_mac = _make_veth(iut, mtu)
     except OSError as error:
         raise LinkUnavailableError(
             f"network namespaces cannot be made here ({error.strerror or error}): run as root or with CAP_SYS_ADMIN "
             "and CAP_NET_ADMIN, or use --link sim or --link pipe, which need no rights"
         ) from None
-    finally:
-        enter(home)
-        os.close(home)
     wire = Wire(iut, tester, iut_mac, tester_mac)
     with elsewhere(iut):
         _configure(iut_address, neighbours, tester_mac)
-        _no_offload(IUT_INTERFACE)
+        turn_off(IUT_INTERFACE, _OFFLOADS)
         _await_carrier(IUT_INTERFACE)
     with elsewhere(tester):
         _await_carrier(TESTER_INTERFACE)
@@ -144,7 +108,7 @@ def _make_veth(iut: int, mtu: int) -> tuple[bytes, bytes]:
 
 
 def _await_carrier(name: str) -> None:
-    """The end that came up first drops what it is given, without a word, until the kernel's link watch has run."""
+    """The end that came up first drops what it is given, without a report, until the kernel's link watch has run."""
     give_up = time.monotonic() + CARRIER_LIMIT_S
     with _iproute() as route:
         index = route.link_lookup(ifname=name)[0]
@@ -152,16 +116,6 @@ def _await_carrier(name: str) -> None:
             if time.monotonic() > give_up:
                 raise HarnessError(f"the veth end {name!r} did not come up within {CARRIER_LIMIT_S:g} s")
             time.sleep(0.001)
-
-
-def _no_offload(name: str) -> None:
-    """UDP: the kernel makes checksums and single packets itself, so that the tester sees what a card would send."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        for command in _ETHTOOL_OFF:
-            value = ctypes.create_string_buffer(struct.pack("@II", command, 0))
-            request = struct.pack("@16sP", name.encode(), ctypes.addressof(value)).ljust(_IFREQ_BYTES, b"\0")
-            with contextlib.suppress(OSError):  # an old kernel that lacks one does not use it either
-                fcntl.ioctl(control, _SIOCETHTOOL, request)
 
 
 def _configure(address: str, neighbours: tuple[str, ...], tester_mac: bytes) -> None:

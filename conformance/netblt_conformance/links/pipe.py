@@ -132,7 +132,7 @@ class PipeEndpoint(SteppedEndpoint):
         return kind, body[1:]
 
     def _out_of_step(self, head: bytes) -> ImplementationError:
-        """What stands where the length of a frame belongs is none: mostly somebody prints to standard output."""
+        """There is no valid length of a frame: mostly the program prints to standard output."""
         stream = self._process.popen.stdout
         assert stream is not None
         until = time.monotonic() + TEXT_WAIT_S

@@ -33,7 +33,7 @@ class Kind(enum.IntEnum):
 
 
 class FeatureBit(enum.IntFlag):
-    """What an endpoint says it can do, in its HELLO."""
+    """What an endpoint states that it can do, in its HELLO."""
 
     ACTIVE_SENDER = 1 << 0
     ACTIVE_RECEIVER = 1 << 1
@@ -45,7 +45,7 @@ class FeatureBit(enum.IntFlag):
 
 
 class FrameError(ImplementationError):
-    """The other end sent something that docs/pipe.md does not allow."""
+    """The peer sent something that docs/pipe.md does not allow."""
 
 
 @dataclass(frozen=True, slots=True)

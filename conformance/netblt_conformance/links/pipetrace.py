@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes the frames of the pipe link in words, one line each: what a program was asked, and what it returned."""
+"""Writes the frames of the pipe link as text, one line each: what a program was asked, and what it returned."""
 
 from __future__ import annotations
 

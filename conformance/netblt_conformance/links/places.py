@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the wire link of each case, after finding out where packets can run here: network namespaces as root, network
+"""Makes the wire link of each case, after detecting where packets can run here: network namespaces as root, network
 namespaces of an ordinary user, or UDP on loopback; or the way to an implementation that runs elsewhere."""
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class WireLinkFactory(LinkFactory):
         raise LinkUnavailableError(f"{self.adapter.path}: {role}: no program {program}: {hint}")
 
     def _find_place(self) -> Place:
-        """The best that is possible here; LinkUnavailableError says why nothing is."""
+        """The best that is possible here; LinkUnavailableError states why nothing is."""
         forced = os.environ.get(PLACE_VARIABLE)
         if forced is not None and forced not in _PLACES:
             raise LinkUnavailableError(f"{PLACE_VARIABLE}={forced}: must be {' or '.join(_PLACES)}")
@@ -142,7 +142,7 @@ class WireLinkFactory(LinkFactory):
 
     def _prepare(self) -> None:
         """Once in each worker. Other work on the machine shall wait rather than the tester and its implementation,
-        where the kernel lets us say so."""
+        where the kernel allows it."""
         if self._prepared:
             return
         self._prepared = True
@@ -167,7 +167,7 @@ class WireLinkFactory(LinkFactory):
 
 
 def _in_a_child(question: Callable[[], str | None]) -> str | None:
-    """Asks in a child: the answer may change the process for good."""
+    """Asks in a child: the answer may change the process permanently."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Starting and ending an implementation's process, and saying in words how it ended."""
+"""Starting and ending an implementation's process, and describing how it ended."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Process:
         return last_lines(self.errors())
 
     def how_it_ended(self) -> str:
-        """In words; for a process that has ended."""
+        """As text; for a process that has ended."""
         code = self.exit_code
         return signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
 
@@ -121,7 +121,7 @@ class Process:
         return None
 
     def end(self) -> None:
-        """Ends the process at once: whatever it would still say belongs to no case. May be called twice."""
+        """Ends the process at once: whatever it would still print belongs to no case. May be called twice."""
         if self.popen.poll() is None:
             self.popen.kill()
             self.popen.wait()

@@ -40,7 +40,7 @@ class Program:
     """One program for one case, in one role."""
 
     def __init__(self, adapter: Adapter, transport: Transport, meter: StallMeter, *, role_works: bool) -> None:
-        """`role_works`: a transfer in this role has run before, so exit status 127 can mean what it says."""
+        """`role_works`: a transfer in this role has run before, so exit status 127 can mean what it stands for."""
         self._adapter = adapter
         self._transport = transport
         self._meter = meter
@@ -145,7 +145,8 @@ class Program:
             )
 
     def _await_ready(self) -> None:
-        """A passive end is ready when it says so (ready_output), else when it has a socket; and ready_delay_s later."""
+        """A passive end is ready when it reports it (ready_output), else when it has a socket; and ready_delay_s
+        later."""
         process, role = self._running, self._role
         give_up = time.monotonic() + role.ready_s
         while not self._is_ready(process, role):
@@ -181,7 +182,7 @@ class Program:
         return self._process.exit_code is not None and not self._orphans()
 
     def _orphans(self) -> set[int]:
-        """Processes that the program has left behind when it ended."""
+        """Processes of the program that still run after it has ended."""
         if self._process is None or self._process.exit_code is None:
             return set()
         return children() - self._others

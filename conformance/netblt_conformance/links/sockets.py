@@ -152,8 +152,8 @@ def _bound(address: str, port: int) -> socket.socket:
 
 
 def loopback(udp_port: int, mtu: int) -> SocketTransport:
-    """UDP on loopback: every case has three addresses of its own in 127.64.0.0/10. Whoever holds the first one has the
-    other two; the kernel gives it back when its owner dies."""
+    """UDP on loopback: every case has three addresses of its own in 127.64.0.0/10. The process that holds the first one
+    has the other two; the kernel gives it back when its owner dies."""
     begin = os.getpid() * 37
     for attempt in itertools.islice(itertools.count(begin), _FREE_ATTEMPTS):
         number = _FIRST_SUBNET + attempt % _SUBNETS

@@ -57,7 +57,7 @@ def receive(sock: socket.socket) -> tuple[int, bytes, Any]:
 
 def waited_ns(pid: int | None = None) -> int:
     """How long all threads of a process (this one by default) have waited for a processor although they could have run.
-    0 where the kernel does not say."""
+    0 where the kernel does not state it."""
     total = 0
     folder = Path(f"/proc/{os.getpid() if pid is None else pid}/task")
     with contextlib.suppress(OSError, ValueError, IndexError):
@@ -68,7 +68,7 @@ def waited_ns(pid: int | None = None) -> int:
 
 class StallMeter:
     """How long a case was held up by the machine: the tester and the implementation waiting for a processor, and the
-    tester waking later than it asked for."""
+    tester waking later than requested."""
 
     def __init__(self) -> None:
         self._began_ns = waited_ns()
@@ -80,7 +80,7 @@ class StallMeter:
         self._late_us = max(self._late_us, now_us - wanted_us)
 
     def look_at(self, pid: int) -> None:
-        """Called while the implementation's process lives: afterwards nobody knows."""
+        """Called while the implementation's process lives: afterwards it is not known."""
         self._implementation_us = max(self._implementation_us, waited_ns(pid) // NANOSECONDS_PER_US)
 
     @property

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from netblt_conformance.common import namespaces
 from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
 from netblt_conformance.common.model import DEFAULT_UDP_PORT, Encapsulation, address_text
 from netblt_conformance.links import netns, replay, stamps
@@ -43,7 +44,7 @@ class VethTransport(Transport):
         self._iut_udp_port = udp_port
         neighbours = (address_text(TESTER_ADDRESS), address_text(STRANGER_ADDRESS))
         self.wire = netns.make_wire(address_text(IUT_ADDRESS), neighbours, mtu)
-        with netns.elsewhere(self.wire.tester_namespace):
+        with namespaces.elsewhere(self.wire.tester_namespace):
             self._ear = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE_ALL))
             # A socket does not get its own packets: the other one gets them. Protocol 0: it gets none.
             self._mouth = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -65,7 +66,7 @@ class VethTransport(Transport):
         }
 
     def before_exec(self) -> None:
-        netns.enter(self.wire.iut_namespace)
+        namespaces.enter(self.wire.iut_namespace)
 
     def listens(self, pid: int) -> bool:
         kind, mark = ("raw", _RAW_PROTOCOL_MARK)
@@ -110,7 +111,7 @@ class VethTransport(Transport):
             replay.replay(
                 netns.TESTER_INTERFACE,
                 frames,
-                lambda: netns.enter(self.wire.tester_namespace),
+                lambda: namespaces.enter(self.wire.tester_namespace),
                 top_speed=True,
                 loops=loops,
             )

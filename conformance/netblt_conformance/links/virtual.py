@@ -25,7 +25,7 @@ Output = tuple[bytes, bytes]  # destination address, NETBLT packet
 
 
 class SteppedEndpoint(ABC):
-    """An implementation that takes packets and time as calls. Each call answers the packets that leave now."""
+    """An implementation that takes packets and time as calls. Each call returns the packets that leave now."""
 
     features: frozenset[Feature]
 
@@ -96,7 +96,7 @@ class _Travelling:
 
 
 class VirtualLink(Link):
-    """A stepped endpoint behind a wire with a constant delay each way."""
+    """A stepped endpoint on a wire with a constant delay each way."""
 
     real_time = False
 

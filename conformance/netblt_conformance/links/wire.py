@@ -211,7 +211,7 @@ class WireLink(Link):
         self._running.stop(how)
 
     def _say_goodbye(self) -> None:
-        """An implementation that nobody ends would keep the connection of this case until its death timer, and refuse
+        """An implementation that is not ended would keep the connection of this case until its death timer, and refuse
         the next one."""
         if self._adapter.remote is None or self._last is None or self._program is None:
             return

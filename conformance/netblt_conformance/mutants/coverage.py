@@ -2,7 +2,7 @@
 """How each requirement is tested: which cases judge it, what the Wireshark plugin finds, which mutants break it.
 
 Nothing of this is written down twice. Cases come from the suite's markers, mutants from their files, the plugin's rules
-from the catalogue, which also says why where something is missing.
+from the catalogue, which also states why where something is missing.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def development_set() -> frozenset[str]:
 
 
 def run(names: Sequence[str], core: Path, jobs: int = 0, results: Path | None = None) -> int:
-    """Prints the causes of each mutant and the figures; 1 when they are below the shares that are asked for. `results`:
+    """Prints the causes of each mutant and the figures; 1 when they are below the shares that are required. `results`:
     this file gets a line of JSON for each mutant, with its name and all its results."""
     wanted = chosen(load(paths.mutants()), names)
     if results is not None:

@@ -22,7 +22,7 @@ from netblt_conformance.common.toml_file import Table, Text, TomlError
 
 
 class MutantError(Exception):
-    """The mutants cannot be judged; the text says which and why."""
+    """The mutants cannot be judged; the text states which and why."""
 
 
 class Edit(Table):
@@ -126,7 +126,7 @@ def load_variants(folder: Path) -> list[Variant]:
 
 
 def chosen(entries: Sequence[_Entry], names: Sequence[str]) -> list[_Entry]:
-    """Those that were named; all when none was. MutantError for a name that nobody has."""
+    """Those that were named; all when none was. MutantError for a name that no mutant has."""
     for name in names:
         if name not in {entry.name for entry in entries}:
             raise MutantError(f"no mutant or variant is named {name!r}")

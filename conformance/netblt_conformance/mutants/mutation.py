@@ -67,7 +67,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """Where mutants are made: one state of the core for all, whoever edits it meanwhile, and its objects."""
+    """Where mutants are made: one state of the core for all, even if it is edited meanwhile, and its objects."""
 
     folder: Path
     core: Path
@@ -103,7 +103,7 @@ def _first_error(words: str) -> str:
 
 @contextmanager
 def workshop(core: Path, dialect: Dialect = RFC998) -> Iterator[Workshop]:
-    """Builds the reference, edited to speak the dialect; everything goes at the end."""
+    """Builds the reference, edited for the dialect; everything goes at the end."""
     if not core.is_dir():
         raise MutantError(f"{core}: no folder with the core's sources")
     builder = iut_builder()
@@ -214,7 +214,7 @@ def _guarded(task: tuple[Callable[[Workshop, Any], Outcome], Workshop, Any]) -> 
 
 
 def _kill(made: Workshop, mutant: Mutant) -> Outcome:
-    """Runs the cases of the requirement until one convicts the mutant."""
+    """Runs the cases of the requirement until one detects the mutant."""
     library, report = made.build(mutant), made.report(mutant)
     outcome = run_cases(
         library, mutant.requirement, report, lambda result: convicts(result, mutant), dialect=made.dialect
@@ -224,7 +224,7 @@ def _kill(made: Workshop, mutant: Mutant) -> Outcome:
 
 
 def _unseen(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop) -> list[Mutant]:
-    """Those that show on the wire, and of which the Wireshark plugin says nothing in any capture of the cases that
+    """Those that show on the wire, and of which the Wireshark plugin reports nothing in any capture of the cases that
     ran. All of them at once: to start tshark takes longer than to judge."""
     visible = {made.report(mutant): mutant for mutant, _ in killed if mutant.wire_visible}
     captures = [capture for report in visible for capture in sorted(report.glob("*.pcapng"))]
@@ -309,8 +309,8 @@ def _tell(mutant: Mutant, outcome: Outcome, verbose: bool) -> None:
 
 
 def matrix(file: Path, names: Sequence[str], core: Path, jobs: int = 0) -> int:
-    """Runs every case against every mutant and writes who kills whom. 1 when a case kills nothing and does not say why
-    it cannot, or a mutant survives everything."""
+    """Runs every case against every mutant and writes who kills whom. 1 when a case kills nothing and does not state
+    why it cannot, or a mutant survives everything."""
     wanted = chosen(load(paths.mutants()), names)
     return with_cases(lambda loaded: _matrix(file, wanted, core, loaded, number_of_jobs(jobs)))
 

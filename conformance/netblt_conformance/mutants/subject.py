@@ -27,7 +27,7 @@ def iut_builder() -> ModuleType:
 
 
 def copy_core(core: Path, copy: Path, dialect: Dialect) -> None:
-    """Copies the core to `copy`, edited to speak the dialect. MutantError when the core has changed since."""
+    """Copies the core to `copy`, edited for the dialect. MutantError when the core has changed since."""
     mutants.copy(core, copy)
     if dialect is not RFC998:
         for variant in mutants.load_variants(paths.dialect(dialect.name)):

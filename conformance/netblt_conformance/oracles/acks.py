@@ -62,7 +62,7 @@ class AckOracle(Oracle):
         self._highest = packet.high_seq if after(packet.high_seq, self._highest) else self._highest
 
     def _judge_upper_bound(self, high_seq: int, frame: int) -> None:
-        """Nothing may be acknowledged that the tester has not sent (CTRL-06), nor what lies behind a hole (CTRL-07)."""
+        """Nothing may be acknowledged that the tester has not sent (CTRL-06), nor what is after a hole (CTRL-07)."""
         sent = self.session.sequences_sent
         consecutive = 0
         while consecutive + 1 in sent:
@@ -87,7 +87,7 @@ class AckOracle(Oracle):
     def _judge_lower_bound(self, high_seq: int, time_us: int, frame: int) -> None:
         """Every packet carries it: an old value long after the messages arrived is wrong.
 
-        Messages that came behind a hole are not counted: jumping over them is "clever", not required (AMB-36).
+        Messages that came after a hole are not counted: jumping over them is "clever", not required (AMB-36).
         """
         required = 0
         terms = self.session.response

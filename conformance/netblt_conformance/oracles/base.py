@@ -26,7 +26,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Two of one check with equal values say the same; the text is made of them where it is shown."""
+    """Two of one check with equal values mean the same; the text is made of them where it is shown."""
 
     check: Check
     values: tuple[tuple[str, Hashable], ...]

@@ -155,14 +155,14 @@ class ControlOracle(Oracle):
             self.report(GO_BEYOND_LAST, frame, buffer=message.buffer, last=last[0])
 
     def _judge_number(self, number: int, before: int, frame: int) -> None:
-        """DATA-06: buffer numbers increase; a step of one is usual and nowhere asked for."""
+        """DATA-06: buffer numbers increase; a step of one is usual and nowhere required."""
         if number < before:
             self.report(NUMBER_FELL, frame, buffer=number, before=before)
         elif number != before + 1:
             self.report(NUMBER_SKIPPED, frame, buffer=number, before=before)
 
     def _judge_redundancy(self, packet: Packet, frame: int) -> None:
-        """CTRL-04: every message above the highest acknowledgement that was ever sent must ride along.
+        """CTRL-04: every message above the highest acknowledgement that was ever sent must be included.
 
         What the tester has not acknowledged yet cannot have been acknowledged when the packet was emitted, so this
         needs no clock. How much a CONTROL may hold is the implementation's choice (AMB-33), known at the end only.

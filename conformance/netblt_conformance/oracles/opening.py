@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""OPEN-02, 04, 05, 07 and NEG-01..05, 07: what OPEN and RESPONSE packets of the implementation say."""
+"""OPEN-02, 04, 05, 07 and NEG-01..05, 07: what OPEN and RESPONSE packets of the implementation contain."""
 
 from __future__ import annotations
 

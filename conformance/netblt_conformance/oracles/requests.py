@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CTRL-14, RESEND-01, RESEND-06, TIMER-04, TIMER-08, CLOSE-01, CLOSE-07: what a receiver says about its buffers."""
+"""CTRL-14, RESEND-01, RESEND-06, TIMER-04, TIMER-08, CLOSE-01, CLOSE-07: what a receiver reports about its buffers."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class RequestOracle(Oracle):
             self._omitted.append(_Omission(message.buffer, missing, time_us, frame))
 
     def _is_final(self, omission: _Omission, time_us: int) -> bool:
-        """Once the moment is over at which a list came, no further part of it comes; what it lacks is told."""
+        """Once the moment is over at which a list came, no further part of it comes; what it lacks is reported."""
         over = time_us - omission.time_us > self.session.slack_us
         if over:
             self._tell(omission)

@@ -26,7 +26,7 @@ class Capture:
     """Interface "tester" of one case. Times are microseconds since the case began."""
 
     def __init__(self, udp_ports: tuple[int, int] | None = None) -> None:
-        """`udp_ports`: of the implementation and of everybody else, where packets ride in UDP."""
+        """`udp_ports`: of the implementation and of all others, where packets are carried in UDP."""
         self._udp_ports = udp_ports
         self.frames: list[Frame] = []
         self._identification: dict[bytes, int] = {}

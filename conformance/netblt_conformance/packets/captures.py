@@ -2,7 +2,7 @@
 """Reads pcapng capture files and streams, on the library python-pcapng.
 
 The only reader of the project: every byte order, timestamp resolution and packet block that the format has. Captures
-are written by `simlib.PcapngWriter` alone. tshark reads captures for the judges.
+are written by `simlib.PcapngWriter` alone. tshark reads captures for the dissector check.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _InterfaceBlock(InterfaceDescription):  # type: ignore[misc]
 
 
 class Way(enum.IntEnum):
-    """The direction of a packet as the program that captured it says (epb_flags)."""
+    """The direction of a packet as the program that captured it states (epb_flags)."""
 
     UNKNOWN = 0
     INBOUND = 1
@@ -123,7 +123,7 @@ _WAYS = (Way.UNKNOWN, Way.INBOUND, Way.OUTBOUND, Way.UNKNOWN)  # by the two bits
 
 @dataclass(frozen=True, slots=True)
 class CapturedPacket:
-    """One packet: its frame number (from 1), its bytes from the link layer on, and what the capture says about it."""
+    """One packet: its frame number (from 1), its bytes from the link layer on, and what the capture states about it."""
 
     number: int
     interface: Interface
@@ -243,7 +243,7 @@ def _interface(block: Any, number: int) -> Interface:
 
 
 def _items(path: Path) -> Iterator[tuple[Item, int]]:
-    """What is in a file, each with the byte behind its block."""
+    """What is in a file, each with the byte after its block."""
     stream = CaptureStream()
     try:
         with path.open("rb") as file:

@@ -2,8 +2,8 @@
 """Which dialect of NETBLT a run plays (--profile).
 
 The suite thinks in the packets of RFC 998. What goes to the implementation and what comes from it is put into the
-layout of its dialect at the edge of the peers, as with choices of spelling (`spelling`); captures hold what was on the
-wire. Which requirements hold in a dialect is said by the catalogue.
+layout of its dialect at the edge of the peers, as with wire conventions (`spelling.py`); captures hold what was on the
+wire. Which requirements hold in a dialect is stated by the catalogue.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Dialect:
     publishes_control_timer: bool = True  # the timer in OK is that of CONTROLs
 
     def holds(self, requirements: Iterable[str]) -> bool:
-        """Whether all of these requirements hold in it; unknown ones are somebody else's complaint."""
+        """Whether all of these requirements hold in it; unknown ones are reported elsewhere."""
         return not _foreign(self.name) & set(requirements)
 
     @property
@@ -47,7 +47,7 @@ class Dialect:
         return _foreign(self.name)
 
     def udp_ports(self, *, active: bool) -> tuple[int, int] | None:
-        """Of the implementation, which may be the active end, and of everybody else; None: it rides in IP."""
+        """Of the implementation, which may be the active end, and of all others; None: it is carried in IP."""
         if self.server_port is None:
             return None
         return (etftp.CLIENT_PORT, self.server_port) if active else (self.server_port, etftp.CLIENT_PORT)

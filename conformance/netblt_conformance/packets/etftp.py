@@ -25,7 +25,7 @@ _ONES = 0xFFFF
 
 @dataclass(slots=True)
 class Extras:
-    """What an end of ETFTP says beside what RFC 998 has."""
+    """What an end of ETFTP sends beside what RFC 998 has."""
 
     flags: int = BINARY  # T and R
     radio_delay_s: int = 1
@@ -66,7 +66,7 @@ def _kind_and_length(octets: bytes) -> tuple[int, int]:
 
 
 def _size_places(octets: bytes, kind: int, length: int) -> list[int]:
-    """Where packet sizes stand; nowhere when the packet cannot be read."""
+    """Where packet sizes are; nowhere when the packet cannot be read."""
     if kind == Type.NULL_ACK and length >= _NULL_ACK_BYTES:
         return [_NULL_ACK_SIZE_AT]
     if kind != Type.CONTROL:

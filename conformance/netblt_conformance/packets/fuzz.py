@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Field-aware damage: takes sound packets apart with the scapy layers, changes fields, cuts, adds, swaps bytes.
 
-hypothesis thinks of the damage. The same seed gives the same packets. Every packet has a name that says what was done
+hypothesis thinks of the damage. The same seed gives the same packets. Every packet has a name that states what was done
 to it.
 """
 

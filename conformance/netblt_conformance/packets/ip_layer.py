@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the IP header of a captured frame says: IPv4 and IPv6 with extension headers."""
+"""What the IP header of a captured frame contains: IPv4 and IPv6 with extension headers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IPV6_MORE, _IPV6_OFFSET = 0x1, 0xFFF8
 
 
 class IpPacket(NamedTuple):
-    """An IP packet in a frame. `begin` and `end` are places in the frame; what was not captured lies behind its end."""
+    """An IP packet in a frame. `begin` and `end` are places in the frame; what was not captured is after its end."""
 
     source: bytes
     destination: bytes

@@ -17,7 +17,7 @@ class ForeignPacketError(Exception):
 
 
 def ones_complement_sum(data: bytes) -> int:
-    """Sum of 16-bit big-endian words with end-around carry; an odd tail counts with a virtual zero byte."""
+    """Sum of 16-bit big-endian words with end-around carry; a single last byte counts with a virtual zero byte."""
     if len(data) % 2:
         data += b"\0"
     total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
@@ -51,7 +51,7 @@ class Datagram:
 
 
 def unwrap(packet: bytes) -> Datagram:
-    """Reads an IPv4 packet. Padding behind its total length is cut off."""
+    """Reads an IPv4 packet. Padding after its total length is cut off."""
     if len(packet) < HEADER_BYTES or packet[0] >> 4 != 4:
         raise ForeignPacketError("no IPv4 header")
     header = (packet[0] & 0xF) * 4
@@ -93,7 +93,7 @@ def unwrap_udp(datagram: Datagram) -> UdpDatagram | None:
 
 def udp_payload(datagram: bytes) -> bytes | None:
     """What a UDP datagram carries; None when its length does not fit. Length 0, as segmentation offload makes it where
-    a datagram is longer than UDP can say: everything."""
+    a datagram is longer than UDP can state: everything."""
     if len(datagram) < UDP_HEADER_BYTES:
         return None
     length = int.from_bytes(datagram[4:6], "big") or len(datagram)

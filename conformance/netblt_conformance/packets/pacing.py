@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whether packets can have left at an agreed pace: at most so many in each interval (RATE-01, RATE-02).
 
-Nobody but the sender knows when its intervals begin. One that sleeps between bursts begins an interval with a packet;
+Only the sender knows when its intervals begin. One that sleeps between bursts begins an interval with a packet;
 one that is driven by a tick, or that has not used up its last burst yet, is in the middle of one when work arrives, and
 then two bursts lie close together. Both are right. So all moments at which intervals can have begun are tried."""
 
@@ -29,7 +29,7 @@ def first_too_early(times_us: Sequence[int], burst: int, interval_us: int, slack
 
 
 def complaint(what: str, times_us: Sequence[int], burst: int, interval_us: int, slack_us: int) -> str | None:
-    """What is wrong with the pace of these packets, in words."""
+    """What is wrong with the pace of these packets, as text."""
     index = first_too_early(times_us, burst, interval_us, slack_us)
     if index is None:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the suite reads in a packet and what it forges. Reading never raises: `error` says what could not be read."""
+"""What the suite reads in a packet and what it forges. Reading never raises: `error` states what could not be read."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class Packet:
 
 @functools.lru_cache(maxsize=4096)  # repetitions are equal, and every monitor reads what its peer has read
 def read(raw: bytes) -> Packet:
-    """Reads the IP payload `raw`. Any version byte is read as RFC 998 (AMB-01). What stands at fixed places is unpacked
+    """Reads the IP payload `raw`. Any version byte is read as RFC 998 (AMB-01). What is at fixed places is unpacked
     here, which takes a tenth of the layers' time; the layers read control messages."""
     if len(raw) < HEADER_BYTES:
         return Packet(raw, error=f"{len(raw)} bytes are no header")
@@ -298,7 +298,7 @@ def text_field(text: str | bytes) -> bytes:
 
 
 def different_terms(copy: Packet, first: Packet) -> list[str]:
-    """In which fields a repeated OPEN or RESPONSE says something else to the peer than the first one (AMB-63)."""
+    """In which fields a repeated OPEN or RESPONSE has other values for the peer than the first one (AMB-63)."""
     names = [name for name in _OPENING_FIELDS if name not in _CLIENT_FIELDS]
     return [name.replace("_", " ") for name in names if getattr(copy, name) != getattr(first, name)]
 
@@ -359,7 +359,7 @@ class Forge:
         return self.packet(kind, text_field(text))
 
     def data(self, values: Packet) -> bytes:
-        """DATA or LDATA; padding of form (a) of AMB-02 follows behind Length."""
+        """DATA or LDATA; padding of form (a) of AMB-02 follows after Length."""
         layer = NETBLTLData if values.type is Type.LDATA else NETBLTData
         fields = {name: getattr(values, name) for name in _DATA_FIELDS}
         body = layer(**fields)

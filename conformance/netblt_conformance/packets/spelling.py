@@ -2,8 +2,9 @@
 """Choices of an implementation that change what numbers and checksums mean: the first packet number of a buffer
 (AMB-10), and what the header checksum of data packets covers (AMB-04).
 
-The suite thinks in one spelling: packets are numbered from 0, and a header checksum covers the header. What goes to the
-implementation and what comes from it is spelt anew at the edge. A checksum that is wrong stays wrong by as much.
+The suite uses one set of wire conventions: packets are numbered from 0, and a header checksum covers the header. What
+goes to the implementation and what comes from it is converted at the edge. A checksum that is wrong stays wrong by as
+much.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ PLAIN = Spelling()
 
 
 def _number_places(control: Packet) -> list[int]:
-    """Where the packet numbers of the RESENDs stand; nowhere when the CONTROL cannot be read."""
+    """Where the packet numbers of the RESENDs are; nowhere when the CONTROL cannot be read."""
     places: list[int] = []
     at = HEADER_BYTES
     for message in control.messages if control.error is None else ():
@@ -93,7 +94,8 @@ def _correct(packet: bytearray, by: int) -> None:
 
 
 def spelling_of(data: list[Packet], summed: bool, known: Spelling) -> Spelling:
-    """How a sender spells, as far as its packets of one buffer tell it; `known` was used to read them."""
+    """The wire conventions of a sender, as far as its packets of one buffer show them; `known` was used to read
+    them."""
     first, covers = known.first_packet, known.covers
     numbers = {packet.packet for packet in data}
     if any(packet.type is Type.LDATA for packet in data) and numbers == set(range(1, max(numbers) + 1)):

@@ -207,7 +207,7 @@ def _worst(
     above: Floats,
     below: Floats,
 ) -> Integers:
-    """The packet without which the lines lie furthest apart: one of the two that touch them now."""
+    """The packet without which the lines lie furthest apart: one of the two that they meet now."""
     slope = _widest(above, below)[1]
     level = difference - slope * when
     candidates = []

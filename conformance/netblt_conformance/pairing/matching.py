@@ -108,8 +108,8 @@ def first_pairs(sent: Integers, arrived: Integers) -> tuple[Integers, Integers]:
 
 
 def ids_help(mine: Integers, theirs: Integers, paired_mine: Integers, paired_theirs: Integers) -> bool:
-    """Whether the path kept the IP IDs, and they tell packets apart. `mine`, `theirs`: all IDs of a flow at each point;
-    the others those of pairs that need no ID to be known."""
+    """Whether the path kept the IP IDs, and they distinguish packets. `mine`, `theirs`: all IDs of a flow at each
+    point; the others those of pairs that need no ID to be known."""
     if not len(paired_mine) or (mine == NO_ID).any() or (theirs == NO_ID).any():
         return False
     kept = float((paired_mine == paired_theirs).mean())
@@ -255,7 +255,7 @@ def match_damaged(points: tuple[Point, Point], way: Way, found: Matches, delay: 
 
 
 def _is_sound(point: Point, position: int) -> bool:
-    """The header checksum fits: whatever is damaged, it is not what tells packets apart."""
+    """The header checksum fits: whatever is damaged, it is not what distinguishes packets."""
     head = point.head[position]
     header = peek(head)
     if header is None or point.length[position] < header.length:

@@ -93,7 +93,7 @@ class Pairing:
 
 
 def pair_files(first: Path, second: Path) -> Pairing:
-    """Pairs the captures of two files. JudgeError says why they cannot be paired."""
+    """Pairs the captures of two files. JudgeError states why they cannot be paired."""
     if first.exists() and second.exists() and first.samefile(second):
         raise JudgeError(f"{first} and {second} are the same file; name the captures of both ends")
     found = []
@@ -109,7 +109,7 @@ def pair_files(first: Path, second: Path) -> Pairing:
 
 
 def pair(first: Point, second: Point) -> Pairing:
-    """Pairs the packets of two capture points. JudgeError says why they cannot be paired."""
+    """Pairs the packets of two capture points. JudgeError states why they cannot be paired."""
     if len(first) == len(second) and (first.whole == second.whole).all() and (first.time_ns == second.time_ns).all():
         raise JudgeError(
             f"{first.name} and {second.name} hold the same packets at the same times: copies of one capture"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What both scripted peers share: sending, waiting, watching. Packets that no one asked for never disturb."""
+"""What both scripted peers share: sending, waiting, watching. Packets that were not requested never disturb."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PROGRESS_BUFFERS = 8
 
 
 def the_newest(told: list[str]) -> str:
-    """The last of what there is to say of each buffer, for a reason."""
+    """The last of what there is to report of each buffer, for a reason."""
     return ", ".join(["...", *told[-PROGRESS_BUFFERS:]] if len(told) > PROGRESS_BUFFERS else told)
 
 
@@ -160,7 +160,8 @@ class Peer:
         return self.link.clock.now_us()
 
     def send(self, packet: bytes) -> int:
-        """Sends bytes as they are, but for what the implementation spells otherwise. Answers the capture's frame."""
+        """Sends bytes as they are, but for other wire conventions of the implementation. Returns the capture's
+        frame."""
         self._has_quit |= packet[3:4] == bytes([Type.QUIT])
         spelt = self.setting.spelling.to_wire(packet, self._summed)
         frame = self.link.send(self.setting.dialect.to_wire(spelt, self.extras), self.address)
@@ -287,7 +288,7 @@ class Peer:
 
     def _without_padding(self, packet: Packet) -> Packet:
         """AMB-02 (c): zeros that fill a data packet up to a multiple of 4 and count in its Length. Where the size is
-        known they are no data; at the very end of a transfer nobody can tell."""
+        known they are no data; at the very end of a transfer this cannot be known."""
         if not packet.is_data or self.agreed is None:
             return packet
         room = self.agreed.buffer_size - packet.packet * self.agreed.packet_size
@@ -542,7 +543,7 @@ class Peer:
 
     @property
     def pace_us(self) -> int:
-        """What a transfer takes at the agreed pace, which may be much slower than was asked for: twice that, when each
+        """What a transfer takes at the agreed pace, which may be much slower than was requested: twice that, when each
         buffer begins a new burst, and something for the exchange of messages between the buffers, which may be many."""
         terms, few = self.terms, 16
         buffer_us = tolerances.transfer_time_us(terms.packets_per_buffer, terms.burst_size, terms.burst_interval_ms)
@@ -558,7 +559,7 @@ class Peer:
     # ---- outcome ----
 
     def expect_success(self, within_us: int | None = None) -> None:
-        """The implementation's client is told that the transfer succeeded; where nobody can know what it is told, what
+        """The implementation's client gets to know that the transfer succeeded; where that cannot be known, what
         the packets said has to do."""
         if not self.link.tells_outcome:
             return
@@ -569,14 +570,14 @@ class Peer:
             raise UnmetError("success to be reported to the client", why)
 
     def expect_failure(self, within_us: int | None = None) -> None:
-        """The implementation's client is told that the transfer failed."""
+        """The implementation's client gets to know that the transfer failed."""
         within_us = within_us or self.tolerances.close_max_us
         self.until(self._status_known, within_us, "a failure to be reported to the client", Awaited.FAILURE)
         if not self.link.status().failed:
             raise UnmetError("failure to be reported to the client", "success was reported")
 
     def expect_closed(self, what: str = "the connection to close") -> None:
-        """The implementation closes the connection. Only to be called where the link tells it."""
+        """The implementation closes the connection. Only to be called where the link reports it."""
         self.until(lambda: self.link.status().closed, self.tolerances.close_max_us, what, Awaited.CLOSED)
 
     def _status_known(self) -> bool:

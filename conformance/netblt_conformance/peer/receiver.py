@@ -132,7 +132,7 @@ class ReceiverPeer(Peer):
     def expect_buffer(
         self, number: int, within_us: int | None = None, unless: Callable[[], bool] = lambda: False
     ) -> ReceivedBuffer:
-        """The whole buffer arrives: by itself, or when a RESEND has asked for what did not come (AMB-72). `unless` ends
+        """The whole buffer arrives: by itself, or when a RESEND has requested what did not come (AMB-72). `unless` ends
         the wait as well."""
         pace_us = tolerances.transfer_time_us(
             2 * self.terms.packets_per_buffer, self.terms.burst_size, self.terms.burst_interval_ms
@@ -213,7 +213,7 @@ class ReceiverPeer(Peer):
         return b"".join(self.buffers[n].data for n in sorted(self.buffers))
 
     def end(self) -> None:
-        """Says that the transfer is over. In ETFTP the sender has to quit first, which it does when everything is
+        """Sends that the transfer is over. In ETFTP the sender has to quit first, which it does when everything is
         confirmed (R1986-10)."""
         if self.setting.dialect.ends_with_quit and not self.quits:
             self.expect_type(Type.QUIT)
@@ -221,10 +221,10 @@ class ReceiverPeer(Peer):
 
     def due_by(self, awaited: Awaited) -> str:
         """CTRL-10, CLOSE-03: nothing but the last acknowledgement of a transfer is missing, from an end that never or
-        otherwise sends NULL-ACKs. CLOSE-08: a repair is missing after all data were sent. DATA-09: all data came,
-        without the last-buffer flag. DATA-11: a buffer waits though fewer than agreed are on their way, and those
-        before were sent. CTRL-12: what was asked for last stands behind older messages, which alone are acknowledged.
-        RESEND-05: the LDATA, asked for alone, is not sent again."""
+        otherwise sends NULL-ACKs. CLOSE-08: a retransmission is missing after all data were sent. DATA-09: all data
+        came, without the last-buffer flag. DATA-11: a buffer waits though fewer than agreed are on their way, and those
+        before were sent. CTRL-12: what was requested last is after older messages, which alone are acknowledged.
+        RESEND-05: the LDATA, requested alone, is not retransmitted."""
         if self._was_left or awaited not in (Awaited.TRANSFER, Awaited.BUFFER, Awaited.REPAIR):
             return super().due_by(awaited)
         confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
@@ -279,7 +279,7 @@ class ReceiverPeer(Peer):
         return self.next_seq != before
 
     def _recover(self, confirmed: set[int]) -> None:
-        """Nothing came for a while: repeats the queue, asks for what is missing."""
+        """Nothing came for a while: repeats the queue, requests what is missing."""
         asked = {message.buffer for message in self.queue}
         for n, buffer in sorted(self.buffers.items()):
             number = self.first_buffer + n
@@ -290,7 +290,7 @@ class ReceiverPeer(Peer):
             self.send_control()
 
     def _missing(self, buffer: ReceivedBuffer) -> list[int]:
-        """What is to be asked for; while the LDATA is missing, all that the buffer can have."""
+        """What is to be requested; while the LDATA is missing, all that the buffer can have."""
         if buffer.last_packet is not None:
             return buffer.missing
         return [n for n in range(self.terms.packets_per_buffer) if n not in buffer.packets]

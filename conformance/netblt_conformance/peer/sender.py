@@ -51,7 +51,7 @@ class SenderPeer(Peer):
 
     @property
     def ack(self) -> int:
-        """What the tester's packets say in their high-seq field."""
+        """What the tester's packets have in their high-seq field."""
         return self.consecutive if self._held_ack is None else self._held_ack
 
     def connect_without_acknowledging(self) -> None:
@@ -66,7 +66,7 @@ class SenderPeer(Peer):
 
     def acknowledge(self, upto: int | None = None) -> int:
         """Acknowledges `upto` with a NULL-ACK. Default: everything, and from now on each CONTROL again: a receiver may
-        have something new to say behind its last OK, and is not done before that is acknowledged (RFC 998 5.3.1)."""
+        have something new to send after its last OK, and is not done before that is acknowledged (RFC 998 5.3.1)."""
         self._held_ack = upto
         self._answers = self._answers or upto is None
         return self.null_ack()
@@ -114,7 +114,7 @@ class SenderPeer(Peer):
         return (self._gos[-1] if self._gos else -1) + 1 + buffer - len(self._gos)
 
     def index(self, number: int) -> int:
-        """The other way round: which buffer, counted from 0, bears this number."""
+        """The other way round: which buffer, counted from 0, has this number."""
         return bisect.bisect_left(self._gos, number)
 
     def buffer_data(self, number: int) -> bytes:
@@ -152,7 +152,7 @@ class SenderPeer(Peer):
         self.send_packets(buffer, [n for n in range(self.packet_count(buffer)) if n not in lost])
 
     def _has(self, buffer: int, numbers: Iterable[int]) -> None:
-        """Buffers may be smaller than was asked for: then a case whose exchange needs more packets is N/A."""
+        """Buffers may be smaller than was requested: then a case whose exchange needs more packets is N/A."""
         count, most = self.packet_count(buffer), max(numbers, default=0)
         if most >= count:
             raise NotSupportedError(f"buffer {buffer} has {count} packets, this exchange needs packet {most}")
@@ -230,7 +230,7 @@ class SenderPeer(Peer):
         return self.tolerances.control_repeat_max_us if published else tolerances.ETFTP_REPEAT_MAX_US
 
     def requests(self, buffer: int) -> list[Message]:
-        """What was asked for of this buffer, request by request. One that came in several messages at one moment, none
+        """What was requested of this buffer, request by request. One that came in several messages at one moment, none
         of which names a packet of another, is one (AMB-33)."""
         found: list[Message] = []
         for message in self.find(Kind.RESEND, buffer):
@@ -253,8 +253,8 @@ class SenderPeer(Peer):
         return self.requests(buffer)[count - 1]
 
     def repair(self, buffer: int, lost: Iterable[int]) -> set[int]:
-        """Sends what the network lost of a buffer, each packet when it is asked for: in one request, or in as many as
-        the implementation makes of it (AMB-32). Answers every number that was asked for."""
+        """Sends what the network lost of a buffer, each packet when it is requested: in one request, or in as many as
+        the implementation makes of it (AMB-32). Answers every number that was requested."""
         waiting, asked = set(lost), set[int]()
         for count in itertools.count(1):
             if not waiting:
@@ -275,7 +275,7 @@ class SenderPeer(Peer):
         )
 
     def due_by(self, awaited: Awaited) -> str:
-        """Before the first CONTROL there is nothing to repeat. Where all but the LDATA came, RESEND-05 says so."""
+        """Before the first CONTROL there is nothing to repeat. Where all but the LDATA came, RESEND-05 applies."""
         if awaited is Awaited.CONTROL and not self.controls:
             return ""
         due_by = super().due_by(awaited)
@@ -310,7 +310,7 @@ class SenderPeer(Peer):
         return {message.seq for seen in self.controls[begin:end] for message in seen.packet.messages}
 
     def repeated(self, highest: int, span_us: int) -> list[Seen]:
-        """CONTROLs that say messages up to `highest` again for `span_us`, once what was on its way has come."""
+        """CONTROLs that repeat messages up to `highest` for `span_us`, once what was on its way has come."""
         self.listen(self.tolerances.crossing_us)
         return [s for s in self.listen(span_us) if any(m.seq <= highest for m in s.packet.messages)]
 
@@ -380,7 +380,7 @@ class SenderPeer(Peer):
         return bool(self.find(Kind.OK, self.index(message.buffer)))
 
     def _serve(self, begun: set[int], lose: Callable[[int, int], bool]) -> bool:
-        """One step: repairs before progress, lowest buffer first (ORDER-02). Whether there was one."""
+        """One step: retransmissions before progress, lowest buffer first (ORDER-02). Whether there was one."""
         while self._requests:
             message = self.messages[heapq.heappop(self._requests)[1]]
             buffer = self.index(message.buffer)

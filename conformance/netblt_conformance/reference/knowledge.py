@@ -49,6 +49,6 @@ def buffer_after(a: int, b: int) -> bool:
 
 
 def listed(numbers: list[int]) -> str:
-    """Numbers in words, the first few of them."""
+    """Numbers as text, the first few of them."""
     shown = ", ".join(map(str, numbers[:8]))
     return shown + (", ..." if len(numbers) > 8 else "")

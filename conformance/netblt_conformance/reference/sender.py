@@ -2,7 +2,7 @@
 """Follows a data sender: the DATA, LDATA and NULL-ACK packets that it sends (RFC 998 5.2).
 
 Upper bound of its knowledge: each control message that it may have received, from the earliest moment on; the core's
-sequence numbers say what it may acknowledge. Lower bound: what its own packets acknowledge, it has processed.
+sequence numbers limit what it may acknowledge. Lower bound: what its own packets acknowledge, it has processed.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class SenderEnd:
         self._remember(read, packet, buffer)
 
     def _check_rate(self, now_us: int) -> None:
-        """RATE-01 to RATE-03: wherever its intervals begin, a span of time touches one interval in addition to those
+        """RATE-01 to RATE-03: wherever its intervals begin, a span of time covers one interval in addition to those
         that fit into it. Counted with the loosest pair that was agreed on or offered."""
         pairs = [(terms.burst_size, terms.burst_interval_ms) for terms in self._known.terms]
         pairs += [(size, interval) for _, size, interval in self._offers if size]

@@ -22,7 +22,7 @@ _AT_A_TIME = 20
 
 def disagreements(results: Sequence[Result], report: Path, progress: Progress) -> list[Result]:
     """One ERROR for each capture in which this judge contradicts the suite. The captures are those of a link in virtual
-    time. Where the suite fails something in the capture, or the same requirement elsewhere in the role, the judges
+    time. Where the suite fails something in the capture, or the same requirement elsewhere in the role, both
     agree that the implementation is wrong."""
     captures = by_capture(results, report)
     failed = {(result.requirement, result.role) for result in results if result.verdict is Verdict.FAIL}

@@ -30,7 +30,7 @@ class View:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What cannot be judged, in words."""
+        """What cannot be judged, as text."""
         found = []
         if not self.peer_complete:
             found.append("what it may have received is not known: packets to it may be missing in the capture")
@@ -68,7 +68,7 @@ def view(frames: Sequence[Frame], conversation: Conversation, end: Place, positi
 
 def _shows_its_begin(conversation: Conversation) -> bool:
     """The first packet is the OPEN, and no late copy of it: control messages are numbered from 1. The first packet of
-    the other end is its answer."""
+    the peer is its answer."""
     frames = conversation.frames
     numbers = (frame.read.messages[0].seq for frame in frames if frame.read.messages)
     answers = (frame.read.type for frame in frames if frame.places[0] != frames[0].places[0])

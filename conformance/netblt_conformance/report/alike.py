@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Merges rows that say the same of many captures: a habit of the implementation is one failure, however many cases show
-it."""
+"""Merges rows with the same content for many captures: a habit of the implementation is one failure, however many cases
+show it."""
 
 from __future__ import annotations
 

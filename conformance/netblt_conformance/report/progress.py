@@ -19,7 +19,7 @@ _BAR_COLUMNS = 20
 
 
 class Progress:
-    """`clear()` before anything else is printed; the next `show()` or `say()` draws the line again."""
+    """`clear()` before anything else is printed; the next call draws the line again."""
 
     def __init__(self, *, wanted: bool, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -57,7 +57,7 @@ class Progress:
         return bar
 
     def show(self, stage: str, done: int, of: int, note: str = "") -> None:
-        """`stage` names what is counted; a new one starts the clock anew."""
+        """`stage` names what is counted; a new one restarts the clock."""
         now = time.monotonic()
         if not self.live or (stage == self._stage and now - self._shown < REFRESH_S and done < of):
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a run was made with: seed and schedule say which packets, this says which programs looked at them."""
+"""What a run was made with: seed and schedule state which packets, this states which programs looked at them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _DIGITS = 16  # of a SHA-256 that distinguishes two files
 
 
 def of_this_run(subject: Path | None, *, judged: bool) -> dict[str, str]:
-    """Versions by name. `subject`: the file that says what is tested, an adapter or a library. `judged`: tshark and the
-    plugin look at the captures."""
+    """Versions by name. `subject`: the file that states what is tested, an adapter or a library. `judged`: tshark and
+    the plugin look at the captures."""
     found = {"suite": __version__, "python": platform.python_version()}
     for library in _LIBRARIES:
         try:

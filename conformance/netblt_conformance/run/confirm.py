@@ -86,7 +86,7 @@ def _is_long_absence(result: Result) -> bool:
 
 
 def is_broken(results: Iterable[Keyed], confirmed: Set[str]) -> bool:
-    """Whether more runs fail for sure than noise can spoil. `confirmed`: keys of runs that others have confirmed."""
+    """Whether more runs fail for sure than noise can disturb. `confirmed`: keys of runs that others have confirmed."""
     return len(confirmed | confirmed_by_others(results)) > DOUBTFUL_MAX
 
 

@@ -180,7 +180,7 @@ class Engine:
             yield case
 
     def _profile(self, role: Role) -> Profile:
-        """Found out with the first case of each role: the silent choices that the tester has to follow."""
+        """Detected with the first case of each role: the silent choices that the tester has to follow."""
         if role not in self._profiles:
             profile, observed = probe(self.plan.factory, role, self.plan.seed, self.plan.dialect)
             self._profiles[role] = profile
@@ -189,7 +189,7 @@ class Engine:
         return self._profiles[role]
 
     def _adopt(self, role: Role, profile: Profile) -> None:
-        """Another worker has found out how the implementation plays this role."""
+        """Another worker has detected how the implementation plays this role."""
         self._profiles[role] = profile
         if profile.works:
             self.plan.factory.worked(role)
@@ -270,7 +270,7 @@ class Engine:
         return True
 
     def _close(self, case: Case) -> None:
-        """Ends the implementation first: what it says while dying belongs to the case."""
+        """Ends the implementation first: what it prints while dying belongs to the case."""
         try:
             case.link.close()
         except ImplementationError as fault:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The suite's cases, collected by pytest once in a process and held ready: whoever forks now can run them at once.
+"""The suite's cases, collected by pytest once in a process and held ready: a fork can run them at once.
 Starting pytest for every mutant, and again after every crash, took most of the time of a run."""
 
 from __future__ import annotations

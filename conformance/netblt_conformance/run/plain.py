@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pytest plugin behind `pytest conformance/suite`: each case is a test in this process, so that -k, -x and --pdb
+"""The pytest plugin of `pytest conformance/suite`: each case is a test in this process, so that -k, -x and --pdb
 work as in any test suite. `netblt-conformance run` uses `engine` alone, which isolates and repeats the cases."""
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class Listener:
         self.add(result.key, result)
 
     def add(self, key: str, result: Result) -> None:
-        """Takes a result in; `key` says which run it belongs to."""
+        """Takes a result in; `key` states which run it belongs to."""
         if self.options.strict:
             result = harden(result)
         self.results.append((key, result))
@@ -185,7 +185,7 @@ class Listener:
 
 
 def _prepare(report: Path) -> None:
-    """An earlier report's files go, so that what lies there is of this run. Nothing else is touched."""
+    """An earlier report's files go, so that what lies there is of this run. Nothing else is changed."""
     try:
         report.mkdir(parents=True, exist_ok=True)
         if (report / files.JSON_LINES).exists():
@@ -326,7 +326,7 @@ def _interrupt(_number: int, _frame: Any) -> None:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Ctrl-C, or the SIGTERM of a CI system that cancels a job, raises KeyboardInterrupt; afterwards neither does
-    anything more, so that the report gets written and the exit status told."""
+    anything more, so that the report gets written and the exit status returned."""
     before = {number: signal.signal(number, _interrupt) for number in _ENDING}
     yield
     if signal.getsignal(signal.SIGINT) is _interrupt:

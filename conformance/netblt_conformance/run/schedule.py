@@ -88,7 +88,7 @@ def _by_length(
 
 
 class Schedule:
-    """The runs that are left. The first run of a role finds out how the implementation plays it; until that is known,
+    """The runs that are left. The first run of a role detects how the implementation plays it; until that is known,
     no other run of the role starts."""
 
     def __init__(
@@ -129,7 +129,7 @@ class Schedule:
         return None
 
     def known(self, role: str) -> None:
-        """How the implementation plays this role has been found out."""
+        """How the implementation plays this role has been detected."""
         self._known.add(role)
 
     def ended(self, key: str) -> None:

@@ -24,7 +24,7 @@ _EXAMPLE_ADAPTER = "example_pipe.toml"
 
 
 class TargetError(LinkUnavailableError):
-    """The options name no implementation, or one that the link cannot reach. The text says what to give: exit
+    """The options name no implementation, or one that the link cannot reach. The text states what to give: exit
     code 2."""
 
 
@@ -37,7 +37,7 @@ class Target:
     library: Path | None = None  # sim
 
     def check_carrier(self, dialect: Dialect) -> None:
-        """TargetError when the program does not say that it speaks the dialect's carrier on a real link."""
+        """TargetError when the program does not state that it supports the dialect's carrier on a real link."""
         if self.link != "wire" or dialect.server_port is None:
             return
         carriers = self.adapter.encapsulations if self.adapter is not None else ()
@@ -49,7 +49,7 @@ class Target:
 
     def factory(self, delay_ms: float | None = None, trace: Path | None = None) -> LinkFactory:
         """Makes its links. Links are imported here: each needs parts that others do not. `delay_ms`: one way, on
-        virtual links; None: the default. `trace`: pipe: where the frames are written in words."""
+        virtual links; None: the default. `trace`: pipe: where the frames are written as text."""
         delay_us = DEFAULT_DELAY_US if delay_ms is None else round(delay_ms * MICROSECONDS_PER_MS)
         if self.adapter is None:
             from netblt_conformance.links.sim import SimLinkFactory

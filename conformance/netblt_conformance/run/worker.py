@@ -183,7 +183,7 @@ class Supervisor:
                 self._on_event(event)
 
     def _serve(self, worker: Worker) -> bool:
-        """Passes events on; False when the worker is gone."""
+        """Passes events on; False when the worker has exited."""
         done = worker.assigned
         events = worker.events()
         if events is None:

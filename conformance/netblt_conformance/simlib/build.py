@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds the module `_netblt_sim` (cffi, API mode): python -m netblt_conformance.simlib.build
 
-The result lies in build/python/ of the source tree (or of $NETBLT_BUILD) and is made anew only when one of its
+The result lies in build/python/ of the source tree (or of $NETBLT_BUILD) and is made again only when one of its
 inputs has changed.
 """
 
@@ -54,7 +54,7 @@ extern "Python" bool netblt_sim_hook(void *context, uint32_t rule, enum flakeway
 
 
 class BuildError(Exception):
-    """The module cannot be built; the message says what to do."""
+    """The module cannot be built; the message states what to do."""
 
 
 def build_directory() -> Path:

@@ -113,7 +113,7 @@ class Flakeway:
         return int(lib.flakeway_seed(self._engine))
 
     def add(self, rule: str) -> int:
-        """Adds a rule at the end of the list and answers its ID, or sets a rate and answers 0."""
+        """Adds a rule at the end of the list and returns its ID, or sets a rate and returns 0."""
         error = ffi.new("flakeway_error *")
         number = int(lib.flakeway_add(self._engine, rule.encode(), error))
         if number < 0:

@@ -17,7 +17,7 @@ _ERROR_BYTES = 512
 
 
 class IutError(Exception):
-    """A library that cannot be loaded, or an instance that could not be started; the message says why."""
+    """A library that cannot be loaded, or an instance that could not be started; the message states why."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -102,7 +102,7 @@ class Iut:
         self.close()
 
     def close(self) -> None:
-        """Frees the instance; it says nothing to its peer. The object is of no use afterwards."""
+        """Frees the instance; it sends nothing to its peer. The object is of no use afterwards."""
         ffi.release(self._iut)
 
     def packet(self, source: str | bytes, packet: bytes, now_us: int) -> None:

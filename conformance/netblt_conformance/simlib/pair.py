@@ -44,7 +44,7 @@ def run_pair(
     """Runs until both ends have closed or a limit is reached. A is on the flakeway's left side, B on its right.
 
     With `capture`, every packet is written at both sides of the flakeway (interfaces "left" and "right"), what was
-    done to it as comment; a dropped packet stands only where it entered.
+    done to it as comment; a dropped packet is only where it entered.
     """
     options = ffi.new("pair_options *")
     result = ffi.new("pair_result *")

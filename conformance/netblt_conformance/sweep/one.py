@@ -102,7 +102,7 @@ def run(
 
 
 def _judge(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> tuple[Verdict, str]:
-    """Every schedule can be repaired: so the transfer ends, at both ends, with every byte in its place."""
+    """Every schedule can be recovered from: so the transfer ends, at both ends, with every byte in its place."""
     if end is PairEnd.SPINNING:
         return Verdict.FAIL, "it never stops sending at one moment"
     if end is PairEnd.PACKET_LIMIT:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a sweep shall do. Nothing compiled is needed to say so."""
+"""What a sweep shall do. It needs nothing that is compiled."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Sweep:
         yield from faults.random_schedules(packets, self.plan.seed, self.plan.random)
 
     def _plan_jobs(self, folder: Path) -> Iterator[Job]:
-        """The undisturbed transfer between two reference endpoints says how many packets there are to hit: how many
+        """The undisturbed transfer between two reference endpoints shows how many packets there are to hit: how many
         the implementation itself sends is its own affair, and one that sends more is hit in its first ones."""
         reference = IutLibrary(self._reference)
         for transfer in TRANSFERS:

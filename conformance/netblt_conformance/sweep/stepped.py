@@ -144,7 +144,7 @@ class SteppedSweep:
         return results
 
     def _schedules(self, transfer: Transfer, role: Role) -> list[Schedule]:
-        """The undisturbed transfer between two references says how many packets there are to hit."""
+        """The undisturbed transfer between two references shows how many packets there are to hit."""
         base = run(Bench(self._reference, self._reference), transfer, role, (), seed=self._seed)
         return [(), *faults.singles(base.packets)]
 

@@ -120,7 +120,7 @@ class Pool:
             raise
 
     def _serve(self, child: _Child) -> bool:
-        """Passes on what a child says; False when it is gone."""
+        """Passes on what a child reports; False when it has exited."""
         events = child.events()
         if events is None:
             return False

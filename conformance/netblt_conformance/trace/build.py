@@ -33,7 +33,7 @@ def read(path: Path) -> list[CapturedPacket]:
 
 
 def is_pair(captured: Sequence[CapturedPacket]) -> bool:
-    """Whether the packets were captured at two interfaces, and no network says what it did between them."""
+    """Whether the packets were captured at two interfaces, and no network reports what it did between them."""
     interfaces = {one.interface.number for one in captured}
     return len(interfaces) == len(SIDES) and not any(one.packet_id for one in captured)
 
@@ -186,7 +186,7 @@ def _one_point(found: list[Frame], deciding: int, under_test: str, place: Positi
 
 
 def is_of(frame: Frame, end: tuple[str, int]) -> bool:
-    """Whether this end sent it; the ports tell where both have one address."""
+    """Whether this end sent it; the ports show it where both have one address."""
     if frame.source != frame.destination:
         return frame.source == end[0]
     return frame.packet.local_port == end[1]

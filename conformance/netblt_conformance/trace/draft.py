@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A trace while it is made: events whose fates are still open, and what can be said of all of them at the end."""
+"""A trace while it is made: events whose fates are still open, and what is known of all of them at the end."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _repeated(drafts: Sequence[Draft]) -> set[int]:
 
 
 def _said(one: Draft) -> set[tuple[object, ...]]:
-    """What a packet says that a retransmission says again."""
+    """What a retransmission of a packet repeats."""
     packet, who = one.packet, (one.source, one.foreign)
     if packet.is_data:
         return {(*who, "DATA", packet.buffer, packet.packet)}

@@ -127,7 +127,7 @@ def connection_filter(trace: Trace) -> str:
 
 
 def expected_text(result: Result) -> str:
-    """What had to come: as the result says, else what the requirement demands."""
+    """What had to come: as the result states, else what the requirement demands."""
     return result.expected or catalogue.demand(result.due_by or result.requirement)
 
 

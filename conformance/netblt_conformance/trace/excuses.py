@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What could excuse the accused end, and why it does not: by what is known of the way of its packets, and by the proof
-that the Wireshark plugin asks for."""
+"""What could excuse the suspected end, and why it does not: by what is known of the way of its packets, and by the
+proof that the Wireshark plugin asks for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLUGIN = (Origin.CHECK, Origin.DISSECTOR)
 
 
 def excuses(result: Result, trace: Trace) -> list[str]:
-    """Each says what is excluded, and why; of a suspicion what is not excluded."""
+    """Each states what is excluded, and why; of a suspicion what is not excluded."""
     if result.origin in _PLUGIN and result.verdict is Verdict.INCONC:
         return _open(result, trace)
     if result.verdict not in AGAINST:

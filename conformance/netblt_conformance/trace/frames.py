@@ -93,7 +93,7 @@ def _packets(ip: IpPacket, payload: bytes, *, cut: bool) -> Iterator[Packet]:
 
 
 def _read(octets: bytes, *, cut: bool) -> Packet:
-    """Of a data packet that the capture cut, the header says enough."""
+    """Of a data packet that the capture cut, the header is enough."""
     if cut and len(octets) >= DATA_HEADER_BYTES and octets[_TYPE_BYTE_AT] in DATA_TYPES:
         octets += bytes(max(0, _number(octets, _LENGTH_AT) - len(octets)))
     return packets.read(octets)
@@ -118,7 +118,7 @@ def _split(payload: bytes) -> Iterator[bytes]:
 
 
 def _first_of_several(payload: bytes) -> int:
-    """Bytes of the first packet, behind which another of its connection begins; 0: there is no other."""
+    """Bytes of the first packet, after which another of its connection begins; 0: there is no other."""
     if len(payload) < 2 * HEADER_BYTES:
         return 0
     length = _number(payload, _LENGTH_AT)

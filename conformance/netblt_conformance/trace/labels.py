@@ -20,7 +20,7 @@ def kind_of(packet: Packet) -> str:
 
 
 def label(packet: Packet) -> str:
-    """What stands at an arrow of the ladder."""
+    """The label of an arrow of the ladder."""
     kind = kind_of(packet)
     if kind == UNREADABLE:
         return str(packet)

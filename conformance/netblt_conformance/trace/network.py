@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The capture of the simulated network (flakeway) on both its sides: it says itself what it did to each packet."""
+"""The capture of the simulated network (flakeway) on both its sides: it reports itself what it did to each packet."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def _events(
 
 
 def _source(frame: Frame, ends: tuple[tuple[str, int], tuple[str, int]], direction: Direction, at: int) -> int:
-    """The end that sent it. Addresses may be translated on the path: then the flow at the deciding point tells."""
+    """The end that sent it. Addresses may be translated on the path: then the flow at the deciding point shows it."""
     flow = direction.source if direction.at_source == at else direction.destination
     if frame.source in (ends[0][0], ends[1][0]):
         return 0 if is_of(frame, ends[0]) else 1

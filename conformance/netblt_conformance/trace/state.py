@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an end must have had at the deciding frame, in words: control messages without acknowledgement, outstanding
+"""What an end must have had at the deciding frame, as text: control messages without acknowledgement, outstanding
 buffers and their missing packets, timers (RFC 998 5.2). "At least" and "may" where the capture leaves it open."""
 
 from __future__ import annotations

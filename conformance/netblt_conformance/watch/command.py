@@ -77,7 +77,7 @@ def _copy(path: Path | None) -> Iterator[IO[bytes] | None]:
 
 @contextlib.contextmanager
 def _kept(options: argparse.Namespace) -> Iterator[Path | None]:
-    """Where the capture is kept: a page draws from it, if nobody else wants it."""
+    """Where the capture is kept: a page draws from it, if it is not wanted elsewhere."""
     if options.html is None or options.write is not None:
         yield options.write
         return

@@ -62,7 +62,7 @@ class LiveJudge:
                 self._on_finding(finding)
 
     def write(self, data: bytes) -> None:
-        """Waits while tshark is behind: then the kernel's buffer fills, and dumpcap counts what does not fit."""
+        """Waits while tshark is late: then the kernel's buffer fills, and dumpcap counts what does not fit."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(data)
@@ -92,7 +92,7 @@ class LiveJudge:
         self.reader.end()
 
     def close(self) -> None:
-        """Whatever happened: tshark is gone afterwards."""
+        """Whatever happened: tshark has ended afterwards."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()

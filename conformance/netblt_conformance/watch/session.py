@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One watch: packets go from dumpcap to tshark and into a file; what happens is told at once."""
+"""One watch: packets go from dumpcap to tshark and into a file; what happens is reported at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BROKEN = {Conclusion.VIOLATED: Verdict.FAIL, Conclusion.SUSPECTED: Verdict.INCO
 
 
 class Voice:
-    """Tells what happens, to people or as JSON lines. Two threads speak."""
+    """Reports what happens, to people or as JSON lines. Two threads speak."""
 
     def __init__(self, *, json_lines: bool, quiet: bool, colour: bool) -> None:
         self._json, self._quiet, self._colour = json_lines, quiet, colour
@@ -95,7 +95,7 @@ class Watched:
 
 @dataclasses.dataclass(slots=True)
 class Session:
-    """Runs until dumpcap ends; `ends_s` after it has begun to capture, or when `stopped` is set, it is told to."""
+    """Runs until dumpcap ends; `ends_s` after it has begun to capture, or when `stopped` is set, it is ended."""
 
     dumpcap: Dumpcap
     judge: LiveJudge

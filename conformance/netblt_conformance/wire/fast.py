@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What can be told of a packet without scapy, at the speed of a capture."""
+"""What can be read in a packet without scapy, at the speed of a capture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DATA, _LDATA = 6, 7
 
 
 class Header(NamedTuple):
-    """The part of the common header that tells packets and connections apart."""
+    """The part of the common header that distinguishes packets and connections."""
 
     type: int
     length: int

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from .files import FileGroup
 from .groups import Group, PathGroup, Settings, SpeedGroup
 from .lateness import LatenessGroup
 from .memory import MemoryGroup
@@ -21,8 +22,10 @@ def plan_groups(build: Build, settings: Settings) -> list[Group]:
         peers=path_peers(),
     )
     paths.plan(build, settings)
+    files = FileGroup("A file of 3 GiB from tmpfs to tmpfs, one core each end")
+    files.plan(build, settings)
     lateness = LatenessGroup("Start of a burst: how much later than planned")
     lateness.plan(build, settings)
     memory = MemoryGroup("Memory of the receiving endpoint")
     memory.plan(build, settings)
-    return [udp, raw, paths, lateness, memory]
+    return [udp, raw, files, paths, lateness, memory]

@@ -105,7 +105,7 @@ class PathLab(Lab):
     """Both hosts on a path of flakeway's."""
 
     def __init__(self, flakeway: Path, path: Line, seed: int, traffic: list[str]) -> None:
-        """`traffic` tells flakeway what to maltreat: ["--all-ip"] or ["--udp-port", "9980"]."""
+        """`traffic` states what flakeway impairs: ["--all-ip"] or ["--udp-port", "9980"]."""
         super().__init__()
         try:
             self.middle = self._namespace()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The transports: how each one's programs are started, and what their accounts say."""
+"""The transports: how each one's programs are started, and what their accounts contain."""
 
 from __future__ import annotations
 
@@ -176,8 +176,9 @@ LONGEST_INTERVAL_MS = 100
 def whole_bursts(line: Line, packet_bytes: int) -> tuple[int, int]:
     """Burst size and interval (ms) nearest to the line's rate and not above it.
 
-    A host that wakes up late loses time for good only where it is later than the schedule forgives: so intervals
-    forgive as much as they can, and are few, up to an eighth of the round trip. Longer ones make every repair wait.
+    A host that wakes up late loses time permanently only where it is later than the schedule forgives: so intervals
+    forgive as much as they can, and are few, up to an eighth of the round trip. Longer ones make every retransmission
+    wait.
     """
     packets_per_ms = line.rate_mbit * 1000 / (packet_bytes * 8)
     longest = min(LONGEST_INTERVAL_MS, max(FORGIVING_INTERVAL_MS, int(line.round_trip_ms / 8)))
@@ -326,6 +327,6 @@ class BareRaw(Peer):
 
 
 def buffers_for(line: Line) -> int:
-    """Three times what the line holds, and two (RFC 998 leaves this open; docs/bench.md says why)."""
+    """Three times what the line holds, and two (RFC 998 leaves this open; docs/bench.md states why)."""
     held_bytes = line.rate_mbit * 1e6 / 8 * line.round_trip_ms / 1e3
     return max(8, round(3 * held_bytes / BUFFER_BYTES + 2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The list of measurements, done one after the other, with progress told on stderr."""
+"""The list of measurements, done one after the other, with progress reported on stderr."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """Programs that end with us, and what they cost.
 
 Every child dies with this process, however that ends (PR_SET_PDEATHSIG, set by `setpriv`), and with it the network
-namespace that it holds: nothing is left behind and nothing has to be searched for.
+namespace that it holds: nothing remains and nothing has to be searched for.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ BEGIN, END = "<!-- made by tools/bench: begin -->", "<!-- made by tools/bench: e
 
 @dataclass(frozen=True)
 class Check:
-    """A figure held against what is asked of it."""
+    """A figure compared with what is required of it."""
 
     what: str
     value: float
@@ -95,7 +95,7 @@ def as_json(tables: list[Table], argv: list[str]) -> dict[str, Any]:
 
 
 def update_page(page: Path, shown: str) -> None:
-    """Replaces what stands between the marks."""
+    """Replaces what is between the marks."""
     text = page.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise BenchError(f"{page}: the marks '{BEGIN}' and '{END}' must stand there once")

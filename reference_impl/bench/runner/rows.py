@@ -48,9 +48,11 @@ def udp_peers() -> list[Peer]:
 
 
 UDP_BOUNDS = [
-    Bound("netblt-udp-unpaced", YARDSTICK, 0.75, 1.0),
-    Bound("netblt-udp-auto", YARDSTICK, 0.6),
-    Bound("netblt-udp-auto", YARDSTICK, 0.6, settled=True),
+    Bound("netblt-udp-unpaced", YARDSTICK, 1.0),
+    Bound("netblt-udp-unpaced", "bare-udp", 0.9, 0.92),
+    Bound("netblt-perf-unpaced", YARDSTICK, 0.95),
+    Bound("netblt-udp-auto", YARDSTICK, 0.9, 1.0),
+    Bound("netblt-udp-auto", YARDSTICK, 1.0, settled=True),
     Bound("netblt-udp-unpaced", "quic-cubic", 3.0),
     Bound("netblt-udp-unpaced", "udt", 10.0),
     Bound("netblt-udp-unpaced", "srt", 10.0),
@@ -66,13 +68,13 @@ def raw_peers() -> list[Peer]:
         Netblt("netblt-raw-unpaced", "NETBLT over raw IP, unpaced", "ip", "unpaced"),
         Perf("netblt-raw-auto", "netblt perf over raw IP, automatic rate", "ip", "auto"),
         BareRaw("bare-af-packet", "bare loop, AF_PACKET", ["--af-packet"]),
-        Netblt("netblt-af-packet", "NETBLT sent by AF_PACKET, unpaced", "ip", "unpaced", ["--af-packet"]),
+        Netblt("netblt-af-xdp", "NETBLT sent by AF_XDP, unpaced", "ip", "unpaced", ["--af-packet"]),
     ]
 
 
 RAW_BOUNDS = [
     Bound("netblt-raw-unpaced", RAW_YARDSTICK, 0.9),
-    Bound("netblt-af-packet", "bare-af-packet", 0.85),
+    Bound("netblt-af-xdp", RAW_YARDSTICK, 1.6, 2.0),
 ]
 
 
@@ -100,5 +102,5 @@ PATHS = [
 
 
 def overhead_bound(line: Line, payload_share: float) -> float:
-    """Bytes on the line per byte delivered: repairs, 2 % for everything else, and the headers."""
+    """Bytes on the line per byte delivered: retransmissions, 2 % for everything else, and the headers."""
     return 1.02 / (1 - line.loss_percent / 100) / payload_share

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/bench --constants: what it finds in source text, and when it says that a row noticed."""
+"""tools/bench --constants: what it finds in source text, and when it reports that a row noticed."""
 
 from __future__ import annotations
 

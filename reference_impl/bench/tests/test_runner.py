@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The arithmetic of the benchmark, and that it leaves nothing behind."""
+"""The arithmetic of the benchmark, and that nothing of it remains."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ BENCH = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(BENCH))
 
 from runner import report  # noqa: E402
+from runner.files import FILE_BYTES, MOVERS  # noqa: E402
 from runner.lab import Lab, Line, intervals_within  # noqa: E402
+from runner.lateness import ROWS as PACED  # noqa: E402
+from runner.lateness import PacedNetblt  # noqa: E402
 from runner.measure import settled_bps  # noqa: E402
-from runner.peers import Account, buffers_for, merged, whole_bursts  # noqa: E402
+from runner.peers import Account, Build, buffers_for, merged, whole_bursts  # noqa: E402
 from runner.plan import Cell, Step, carry_out, clock  # noqa: E402
 from runner.processes import BenchError, Program, run  # noqa: E402
 
@@ -55,6 +58,16 @@ class TestArithmetic:
     def test_outstanding_buffers_hold_three_lines_full_and_two_more(self) -> None:
         line = Line("", 100, 600)
         assert buffers_for(line) * 88 * 1448 >= 3 * 100e6 / 8 * 0.6 + 88 * 1448
+
+    @pytest.mark.parametrize("peer", PACED, ids=lambda peer: peer.key)
+    def test_a_sender_whose_lateness_is_measured_has_its_own_pace(self, peer: PacedNetblt) -> None:
+        words = peer.sender(Build(BUILD), None, 2)
+        assert words.count("--interval") == words.count("--burst") == words.count("--lateness") == 1
+        assert words[words.index("--interval") + 1] == str(peer.interval_ms) != "0"
+        assert words[words.index("--burst") + 1] == str(peer.burst_packets)
+
+    def test_only_iperf_may_leave_the_end_of_a_file_behind(self) -> None:
+        assert [mover.key for mover in MOVERS if mover.least_bytes != FILE_BYTES] == ["iperf3-file"]
 
     def test_transfers_in_a_row_are_added_where_they_happened(self) -> None:
         one = Account(30, 5.0, 5.3, 0.1, [10, 10, 10])

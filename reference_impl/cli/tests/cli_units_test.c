@@ -266,6 +266,38 @@ static void an_unpaced_receiver_takes_what_its_socket_holds(void)
     CHECK(limits.buffer_size == 500 && limits.max_buffers == 1);
 }
 
+static void buffers_suit_the_transfer_when_the_path_is_unknown(void)
+{
+    static const struct {
+        uint64_t transfer;
+        uint32_t buffer_packets; /* of 1456 bytes */
+    } cases[] = {{0, 180},     {1, 1},        {1456, 1},     {1457, 2},      {100000, 69},    {131072, 91},
+                 {131073, 45}, {1000000, 45}, {5000000, 45}, {10000000, 85}, {100000000, 180}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        path_buffers buffers = {.buffer_size = 180 * 1456, .max_buffers = 88};
+        path_sizes_suit_transfer(&buffers, cases[i].transfer, 1456);
+        CHECK_EQUAL(buffers.buffer_size, cases[i].buffer_packets * 1456);
+        CHECK(buffers.max_buffers == UINT16_MAX || /* as much memory as before */
+              (uint64_t)buffers.max_buffers * buffers.buffer_size + buffers.buffer_size > 88 * 180 * 1456);
+    }
+    path_buffers buffers = {.buffer_size = 4096, .max_buffers = 5};
+    path_sizes_suit_transfer(&buffers, 1000000, 1456);
+    CHECK_EQUAL(buffers.buffer_size, 4096); /* smaller ones were proposed */
+    CHECK_EQUAL(buffers.max_buffers, 5);
+}
+
+static void a_passive_sender_asks_for_buffers_that_suit_its_file(void)
+{
+    options given = {.rate = NETBLT_RATE_AUTO};
+    netblt_path path = {0};
+    netblt_params limits = {.buffer_size = 180 * 1456, .max_buffers = 88, .packet_size = 1456};
+    parameters_limit(&given, NETBLT_SENDER, &path, 100000, &limits);
+    CHECK_EQUAL(limits.buffer_size, (100000 + limits.packet_size - 1u) / limits.packet_size * limits.packet_size);
+    limits = (netblt_params){.buffer_size = 180 * 1456, .max_buffers = 88, .packet_size = 1456};
+    parameters_limit(&given, NETBLT_RECEIVER, &path, 100000, &limits);
+    CHECK_EQUAL(limits.buffer_size, 180 * 1456);
+}
+
 static void bursts_come_close_to_the_rate_from_below(void)
 {
     /* NOLINTNEXTLINE(cert-flp30-c,clang-analyzer-security.FloatLoopCounter) */
@@ -439,6 +471,8 @@ int main(void)
     names_lead_nowhere_else(false);
     three_products_and_two_buffers_are_under_way();
     an_unpaced_receiver_takes_what_its_socket_holds();
+    buffers_suit_the_transfer_when_the_path_is_unknown();
+    a_passive_sender_asks_for_buffers_that_suit_its_file();
     bursts_come_close_to_the_rate_from_below();
     far_paths_get_intervals_that_forgive_a_late_host();
     slow_paths_get_one_packet_at_a_time();

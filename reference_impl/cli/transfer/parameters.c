@@ -99,9 +99,16 @@ static path_hint expected_path(const options *given, const station *net, const n
     return path;
 }
 
+static bool path_is_unknown(const options *given)
+{
+    return given->rate == NETBLT_RATE_AUTO && !given->path.given;
+}
+
 static void propose_buffers(const options *given, const path_hint *path, netblt_params *params)
 {
     path_buffers buffers = path_sizes_buffers(path, params->packet_size);
+    if (path_is_unknown(given))
+        path_sizes_suit_transfer(&buffers, params->transfer_size, params->packet_size);
     uint64_t memory = (uint64_t)buffers.buffer_size * buffers.max_buffers;
     uint64_t count;
     params->buffer_size = (uint32_t)options_number_or(given->buffer_size, buffers.buffer_size);
@@ -221,6 +228,14 @@ void parameters_limit_first_buffer(uint64_t taken, netblt_params *limits)
         limits->buffer_size = SMALL_BUFFER_BYTES;
 }
 
+/* The peer did not know the size when it proposed. */
+static void suit_transfer(uint64_t transfer_size, netblt_params *limits)
+{
+    path_buffers buffers = {.buffer_size = limits->buffer_size, .max_buffers = limits->max_buffers};
+    path_sizes_suit_transfer(&buffers, transfer_size, limits->packet_size);
+    limits->buffer_size = buffers.buffer_size;
+}
+
 void parameters_limit(const options *given, enum netblt_role role, const netblt_path *path, uint64_t transfer_size,
                       netblt_params *limits)
 {
@@ -241,5 +256,7 @@ void parameters_limit(const options *given, enum netblt_role role, const netblt_
     limits->data_checksum = limits->data_checksum || given->data_checksum;
     if (role == NETBLT_SENDER)
         limits->transfer_size = transfer_size;
+    if (role == NETBLT_SENDER && path_is_unknown(given))
+        suit_transfer(transfer_size, limits);
     set_string(given, limits);
 }

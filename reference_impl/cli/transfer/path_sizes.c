@@ -8,6 +8,10 @@
 /* More than so many in a round trip do not help: their GOs, OKs and RESENDs share one CONTROL packet until they are
  * acknowledged (AMB-33). */
 #define BUFFERS_PER_ROUND_TRIP_MAX 40
+/* A transfer of no more buffers than that is not slowed down by it, and has its first OK, which may change the rate,
+ * the earlier the smaller they are. One that is hardly larger than the smallest buffer needs no second one. */
+#define BUFFERS_PER_TRANSFER 80
+#define ONE_BUFFER_MAX_BYTES (128 * 1024)
 #define PRODUCTS_UNDER_WAY 3
 #define BUFFERS_MORE 2
 
@@ -24,7 +28,7 @@
 
 const path_hint path_sizes_assumed = {.bits_per_second = 1e9, .round_trip_s = 0.06};
 
-const path_bursts path_sizes_first_bursts = {.size = 8, .interval_ms = 20};
+const path_bursts path_sizes_first_bursts = {.size = 48, .interval_ms = 15};
 
 path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size)
 {
@@ -44,6 +48,23 @@ path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size)
     if (count * bytes > BUFFER_MEMORY_MAX_BYTES)
         count = (double)BUFFER_MEMORY_MAX_BYTES / bytes;
     return (path_buffers){.buffer_size = bytes, .max_buffers = count > 65535 ? 65535 : (uint16_t)count};
+}
+
+void path_sizes_suit_transfer(path_buffers *buffers, uint64_t transfer_bytes, uint16_t packet_size)
+{
+    uint64_t memory = (uint64_t)buffers->buffer_size * buffers->max_buffers;
+    uint64_t bytes = transfer_bytes / BUFFERS_PER_TRANSFER;
+    if (transfer_bytes == 0)
+        return;
+    if (bytes < PATH_BUFFER_MIN_BYTES)
+        bytes = PATH_BUFFER_MIN_BYTES;
+    if (transfer_bytes <= ONE_BUFFER_MAX_BYTES)
+        bytes = transfer_bytes + packet_size - 1;
+    if (bytes >= buffers->buffer_size)
+        return;
+    bytes = bytes < packet_size ? packet_size : bytes - bytes % packet_size;
+    buffers->buffer_size = (uint32_t)bytes;
+    buffers->max_buffers = memory / bytes > UINT16_MAX ? UINT16_MAX : (uint16_t)(memory / bytes);
 }
 
 /* Packets that fit into `interval_ms`. */

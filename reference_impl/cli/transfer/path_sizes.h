@@ -19,6 +19,10 @@ typedef struct path_buffers {
  * 256 KiB would be under way in each product, they are a fortieth of it, but at most 65,535 packets. */
 path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size);
 
+/* Makes buffers smaller, and as many more, for a transfer of so many bytes (0 = not known) over a path of which nothing
+ * is known: the first OK changes the rate, and comes earlier with small buffers. */
+void path_sizes_suit_transfer(path_buffers *buffers, uint64_t transfer_bytes, uint16_t packet_size);
+
 typedef struct path_bursts {
     uint16_t size;
     uint16_t interval_ms;

@@ -73,7 +73,8 @@ struct nb_rate_auto {
 
     double best; /* START: packets a second that arrived in any window of this offer; what came in all of them */
     double best_packets, best_lost;
-    double base; /* packets a second */
+    double requested; /* packets that a RESEND had to request, since the begin */
+    double base;      /* packets a second */
     struct nb_rate_trial trial;
     double loss;         /* share of packets lost whatever the rate */
     double sender_share; /* share of an offer that the sender's timers achieve */

@@ -89,21 +89,25 @@ static struct nb_burst offer(void *state, uint16_t seq, netblt_time now)
     return burst;
 }
 
-static struct nb_burst in_force(const void *state)
-{
-    const struct nb_rate_auto *rate = state;
-    return rate->epochs.in_force.burst;
-}
-
 static double at_most(double value, double most)
 {
     return value < most ? value : most;
 }
 
+/* All of the first buffer came through or was lost by chance, at the negotiated pace: the path carries that. */
+static bool negotiated_pair_fits(const struct nb_rate_auto *rate)
+{
+    struct nb_rate_result result;
+    return rate->window.sent >= rate->buffer_packets && nb_rate_window_result(&rate->window, &result) &&
+           result.lost <= NB_RATE_CHANCE_MAX * rate->window.sent &&
+           result.sent_rate >= NB_RATE_NEARLY_ALL * rate->epochs.in_force.rate;
+}
+
 static unsigned credit(const void *state, unsigned most)
 {
     const struct nb_rate_auto *rate = state;
-    if (rate->state == NB_RATE_START && rate->offered.rate == nb_pair_rate(rate->negotiated)) /* nothing is known */
+    if (rate->state == NB_RATE_START && rate->offered.rate == nb_pair_rate(rate->negotiated) &&
+        !negotiated_pair_fits(rate))
         return 1; /* the negotiated pair may be far too fast: no more is at stake before the first OK */
     double fastest = rate->offered.rate > rate->epochs.in_force.rate ? rate->offered.rate : rate->epochs.in_force.rate;
     if (rate->base > fastest)
@@ -166,6 +170,15 @@ static unsigned reached_offers(const struct nb_rate_epochs *epochs)
     while (reached < epochs->count && !nb_seq_after(epochs->sent[reached].seq, epochs->acked))
         reached++;
     return reached;
+}
+
+/* A slower offer holds from the sender's next burst on, before a packet of it arrives. */
+static struct nb_burst in_force(const void *state)
+{
+    const struct nb_rate_epochs *epochs = &((const struct nb_rate_auto *)state)->epochs;
+    unsigned reached = reached_offers(epochs);
+    bool slower = reached > 0 && epochs->sent[reached - 1].rate < epochs->in_force.rate;
+    return slower ? epochs->sent[reached - 1].burst : epochs->in_force.burst;
 }
 
 /* The newest offer that the packet in hand was sent under, if it is another one than before (AMB-43). */
@@ -341,9 +354,10 @@ static void arrival(void *state, const struct nb_rate_packet *packet, netblt_tim
         nb_rate_window_late(&rate->window);
         return;
     }
+    rate->requested += packet->kind == NB_RATE_REQUESTED;
     follow_epochs(rate, packet->new_buffer, now);
     netblt_time interval_us = rate->epochs.in_force.burst.interval_ms * NB_US_PER_MS;
-    nb_rate_trains_add(&rate->trains, packet->kind == NB_RATE_FRESH && packet->gap == 0, interval_us / 2, now);
+    nb_rate_trains_add(&rate->trains, packet->kind != NB_RATE_REPEAT && packet->gap == 0, interval_us / 2, now);
     if (!rate->window_is_whole || paused)
         begin_window_anew(rate, now);
     if (between_epochs(&rate->epochs)) {

@@ -31,6 +31,8 @@
 #define NB_RATE_TRAIN_MIN 4
 /* Microseconds. A host that reads its packets every 100 us sees no shorter trains. */
 #define NB_RATE_TRAIN_MIN_US 500
+/* Factor: a packet that comes after so many times the distance of those before it was delayed by itself. */
+#define NB_RATE_STRAGGLER_TIMES 8
 /* Trains that an average holds. */
 #define NB_RATE_TRAINS_REMEMBERED 32
 /* Share of what trains show that is used at once: they overrate a shared link. */

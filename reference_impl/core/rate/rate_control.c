@@ -54,7 +54,7 @@ void nb_rate_control_arrival(struct nb_rate_control *rate, enum nb_rate_arrival 
     if (!nb_rate_control_measures(rate))
         return;
     struct nb_rate_packet packet = {.kind = kind};
-    if (kind == NB_RATE_FRESH) {
+    if (kind == NB_RATE_FRESH || kind == NB_RATE_REQUESTED) {
         packet.gap = (uint32_t)(position - rate->next_position);
         uint64_t before = rate->next_position == 0 ? UINT64_MAX : (rate->next_position - 1) / rate->buffer_packets;
         packet.new_buffer = position / rate->buffer_packets != before;

@@ -49,8 +49,8 @@ struct nb_rate_report nb_rate_control_report(const struct nb_rate_control *rate)
 
 /* Whether the controller measures arrivals; without it nb_rate_control_arrival() has no effect. */
 bool nb_rate_control_measures(const struct nb_rate_control *rate);
-/* A DATA or LDATA packet arrived. `position` counts packets from the begin of the transfer; only NB_RATE_FRESH and
- * NB_RATE_LATE have one. */
+/* A DATA or LDATA packet arrived. `position` counts packets from the begin of the transfer; NB_RATE_REPEAT has
+ * none. */
 void nb_rate_control_arrival(struct nb_rate_control *rate, enum nb_rate_arrival kind, uint64_t position,
                              netblt_time now);
 /* A new high consecutive sequence number arrived. */

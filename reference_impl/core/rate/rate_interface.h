@@ -11,16 +11,17 @@
 
 /* The place of a DATA packet among those that the sender had sent. */
 enum nb_rate_arrival {
-    NB_RATE_FRESH,  /* first transmission */
-    NB_RATE_LATE,   /* counted as missing before: reordered */
-    NB_RATE_REPEAT, /* retransmission or duplicate */
+    NB_RATE_FRESH,     /* first transmission */
+    NB_RATE_REQUESTED, /* beyond all that arrived, and named in a RESEND: the first transmission was lost */
+    NB_RATE_LATE,      /* counted as missing before: reordered */
+    NB_RATE_REPEAT,    /* retransmission or duplicate */
 };
 
 /* A DATA or LDATA packet. */
 struct nb_rate_packet {
     enum nb_rate_arrival kind;
-    uint32_t gap;    /* FRESH: packets before it that were sent and have not arrived */
-    bool new_buffer; /* FRESH: the first one of its buffer that arrived */
+    uint32_t gap;    /* FRESH, REQUESTED: packets before it that were sent and have not arrived */
+    bool new_buffer; /* FRESH, REQUESTED: the first one of its buffer that arrived */
 };
 
 /* What a controller knows at the begin. */

@@ -85,10 +85,14 @@ struct nb_burst nb_pair_within(double packets_per_s, struct nb_burst cap)
 {
     if (cap.interval_ms == 0 && packets_per_s < NB_RATE_UNPACED)
         return nb_pair_for_rate(packets_per_s, NB_BURST_USUAL_MOST, 1, false);
-    uint16_t size = size_for(packets_per_s, cap.interval_ms);
-    if (size >= cap.size)
+    struct nb_burst best = {size_for(packets_per_s, cap.interval_ms), cap.interval_ms};
+    if (best.size >= cap.size)
         return cap;
-    if (size > 0)
-        return (struct nb_burst){size, cap.interval_ms};
-    return slow_pair(packets_per_s);
+    for (uint16_t ms = cap.interval_ms; ms < UINT16_MAX && nb_pair_rate(best) < NB_RATE_EXACT * packets_per_s; ms++) {
+        struct nb_burst pair = {size_for(packets_per_s, ms), ms};
+        if (pair.size > cap.size)
+            break;
+        best = better(best, pair);
+    }
+    return best.size > 0 ? best : slow_pair(packets_per_s);
 }

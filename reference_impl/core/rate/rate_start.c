@@ -19,6 +19,22 @@ static bool path_is_short(const struct nb_rate_auto *rate)
     return rate->round_trip_us != 0 && rate->round_trip_us < NB_RATE_BRIEF_US;
 }
 
+/* What the first trains show; 0 where that is hardly another rate than the one that is in force: a sender may space its
+ * packets, and a path too. */
+static double first_trains(const struct nb_rate_auto *rate)
+{
+    double shown = nb_rate_trains_rough_rate(&rate->trains), offered = rate->epochs.in_force.rate;
+    bool differs = shown < NB_RATE_NEARLY_ALL * offered || NB_RATE_NEARLY_ALL * shown > offered;
+    return differs && !nb_rate_path_is_near(rate) ? shown : 0;
+}
+
+/* Two signs of the same limit: packets arrive as far apart in a row as on average, and farther than was offered. */
+static bool trains_confirm_less(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
+{
+    double shown = first_trains(rate);
+    return shown > 0 && shown < rate->epochs.in_force.rate && NB_RATE_NEARLY_ALL * shown < result->sent_rate;
+}
+
 /* The limit was met: the queue grows, or what arrives is less than what was offered. */
 static bool start_met_the_limit(struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
@@ -30,7 +46,8 @@ static bool start_met_the_limit(struct nb_rate_auto *rate, const struct nb_rate_
     }
     bool less = result->sent_rate < NB_RATE_NEARLY_ALL * offered;
     bool again = less && rate->doubted;
-    if (queue || (again && !path_is_short(rate) && nb_rate_path_is_the_limit(rate))) {
+    bool confirmed = less && trains_confirm_less(rate, result);
+    if (queue || confirmed || (again && !path_is_short(rate) && nb_rate_path_is_the_limit(rate))) {
         nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * (result->sent_rate < offered ? result->sent_rate : offered),
                          queue ? "start: a queue grows" : "start: less arrives than was offered");
         return true;
@@ -49,13 +66,16 @@ static bool start_result(const struct nb_rate_auto *rate, struct nb_rate_result 
     result->packets += rate->best_packets;
     result->lost += rate->best_lost;
     double bursts_s = NB_RATE_BURSTS_MIN * rate->epochs.in_force.burst.interval_ms / NB_MS_PER_S;
+    bool trains = first_trains(rate) > 0;
     return result->packets >= NB_RATE_PACKETS_MIN && result->arrival_rate > 0 &&
-           (rate->best > 0 || result->seconds >= bursts_s);
+           (rate->best > 0 || trains || result->seconds >= bursts_s);
 }
 
-static double start_growth(const struct nb_rate_auto *rate)
+static double start_growth(const struct nb_rate_auto *rate, double from)
 {
-    double from = rate->epochs.in_force.rate;
+    double trains = nb_rate_trains_rough_rate(&rate->trains);
+    if (trains > 0 && NB_RATE_NEARLY_ALL * trains < from && !nb_rate_path_is_near(rate))
+        return NB_RATE_START_GROWTH_GENTLE; /* the sender spaces its packets, or the link carries just that */
     if (rate->growth <= NB_RATE_START_GROWTH_GENTLE || !path_is_short(rate))
         return rate->growth;
     if (from >= NB_RATE_START_GENTLE_FROM)
@@ -66,15 +86,26 @@ static double start_growth(const struct nb_rate_auto *rate)
     return at_once > rate->growth ? at_once : rate->growth;
 }
 
-/* On a long path nothing faster is tried than this. */
-static double what_trains_show(const struct nb_rate_auto *rate, double from)
+/* On a long path nothing faster is tried than this. Trains that are slower than what arrives show no link. */
+static double what_trains_show(const struct nb_rate_auto *rate, double from, double arrives)
 {
-    double shown = NB_RATE_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);
-    if (path_is_short(rate))
+    double trains = nb_rate_trains_rate(&rate->trains);
+    if (trains == 0)
+        trains = first_trains(rate);
+    if (path_is_short(rate) || trains < NB_RATE_NEARLY_ALL * arrives)
         return 0;
     if (nb_rate_path_is_long(rate))
         return nb_rate_shown_on_long_path(rate, from);
-    return shown;
+    return NB_RATE_TRAIN_SHARE * trains;
+}
+
+/* Of the first buffer the path carried little, and the rest had to be requested. A gap before a packet is not all that
+ * shows loss: nothing may have arrived after it. */
+static bool path_drops_most(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
+{
+    double lost = result->lost + rate->requested;
+    return result->sent_rate < NB_RATE_NEARLY_ALL * rate->epochs.in_force.rate &&
+           lost > NB_RATE_CHANCE_MAX * (result->packets + result->lost);
 }
 
 void nb_rate_step_start(struct nb_rate_auto *rate, netblt_time now)
@@ -92,13 +123,19 @@ void nb_rate_step_start(struct nb_rate_auto *rate, netblt_time now)
         nb_rate_window_begin(&rate->window, now);
         return;
     }
+    if (path_drops_most(rate, &result)) {
+        rate->growth = NB_RATE_START_GROWTH_GENTLE;
+        nb_rate_set_base(rate, result.sent_rate, "start: as much as arrives");
+        return;
+    }
     nb_rate_learn_loss(rate, &result, 0.5);
     double from = rate->epochs.in_force.rate;
-    double shown = what_trains_show(rate, from);
+    double shown = what_trains_show(rate, from, result.sent_rate);
     if (shown > 0)
         nb_rate_set_base(rate, shown > rate->base ? shown : rate->base, "start: what trains show");
     else if (!nb_rate_path_is_long(rate))
-        nb_rate_set_base(rate, from * start_growth(rate), "start: faster");
-    if (shown > 0 || nb_rate_path_is_long(rate) || rate->base >= nb_rate_most_possible(rate))
+        nb_rate_set_base(rate, from * start_growth(rate, from), "start: faster");
+    bool sure = shown > 0 && nb_rate_trains_rate(&rate->trains) > 0;
+    if (sure || nb_rate_path_is_long(rate) || rate->base >= nb_rate_most_possible(rate))
         begin_cruise(rate, now);
 }

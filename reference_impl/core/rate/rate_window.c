@@ -69,11 +69,19 @@ static void train_ends(struct nb_rate_trains *trains)
     trains->length = 0;
 }
 
+/* A packet of the train that was delayed by itself: the link did not need so long for it. */
+static bool is_straggler(const struct nb_rate_trains *trains, netblt_time now)
+{
+    netblt_time distance = (trains->last - trains->first) / (trains->length > 1 ? trains->length - 1 : 1);
+    return trains->length >= NB_RATE_TRAIN_MIN &&
+           now - trains->last > NB_RATE_STRAGGLER_TIMES * distance + NB_RATE_TRAIN_MIN_US;
+}
+
 void nb_rate_trains_add(struct nb_rate_trains *trains, bool consecutive, netblt_time gap_us, netblt_time now)
 {
     /* A longer train is several bursts that touch on a saturated link: each part of it is measured. */
-    bool same =
-        consecutive && trains->length > 0 && trains->length < NB_BURST_USUAL_MOST && now - trains->last < gap_us;
+    bool same = consecutive && trains->length > 0 && trains->length < NB_BURST_USUAL_MOST &&
+                now - trains->last < gap_us && !is_straggler(trains, now);
     if (!same) {
         train_ends(trains);
         trains->first = now;
@@ -87,6 +95,16 @@ double nb_rate_trains_rate(const struct nb_rate_trains *trains)
     if (trains->count < NB_RATE_TRAIN_MIN)
         return 0;
     return trains->packets / trains->seconds;
+}
+
+double nb_rate_trains_rough_rate(const struct nb_rate_trains *trains)
+{
+    double packets = trains->packets, seconds = trains->seconds;
+    if (trains->length >= NB_RATE_TRAIN_MIN && trains->last - trains->first >= NB_RATE_TRAIN_MIN_US) {
+        packets += trains->length - 1;
+        seconds += (double)(trains->last - trains->first) / NB_US_PER_S;
+    }
+    return packets < NB_RATE_PACKETS_MIN ? 0 : packets / seconds;
 }
 
 /* ---- minima ------------------------------------------------------------------------------------------------ */

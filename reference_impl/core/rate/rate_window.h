@@ -56,6 +56,8 @@ struct nb_rate_trains {
 void nb_rate_trains_add(struct nb_rate_trains *trains, bool consecutive, netblt_time gap_us, netblt_time now);
 /* Packets a second; 0 = not enough trains, or they are too short in time. */
 double nb_rate_trains_rate(const struct nb_rate_trains *trains);
+/* The same from the first trains already, the one that runs included; 0 = too few packets. */
+double nb_rate_trains_rough_rate(const struct nb_rate_trains *trains);
 
 /* ---- minima ------------------------------------------------------------------------------------------------ */
 

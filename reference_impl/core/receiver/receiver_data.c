@@ -121,7 +121,7 @@ static void measure_arrival(netblt_connection *connection, const struct nb_data_
         const struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
         position = (receiver->first + i) * receiver->packets_per_buffer + data->packet;
         if (position >= receiver->rate.next_position)
-            kind = NB_RATE_FRESH;
+            kind = buffer->resend_queued ? NB_RATE_REQUESTED : NB_RATE_FRESH;
         else if (buffer->state != NB_RECEIVED && !buffer->resend_queued)
             kind = NB_RATE_LATE;
     }

@@ -5,6 +5,7 @@
 #include "connection/endpoint_state.h"
 #include "connection/observe.h"
 #include "connection/receive_buffers.h"
+#include "rate/rate_pair.h"
 #include "receiver/receiver.h"
 
 /* Control and data timers at the data receiver (RFC 998 5.2.1, 5.2.2). */
@@ -182,12 +183,21 @@ static void measure_round_trip(struct nb_receiver *receiver, const struct nb_con
     }
 }
 
+/* What the sender has now may be a slower pair, by which the timers that start now must wait. */
+static void expect_slower_pace(struct nb_receiver *receiver)
+{
+    struct nb_burst pair = nb_rate_control_in_force(&receiver->rate);
+    if (nb_rate_control_measures(&receiver->rate) && nb_pair_rate(pair) < nb_pair_rate(receiver->burst))
+        receiver->burst = pair;
+}
+
 void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
     if (!nb_control_queue_ack_is_news(&receiver->queue, ack))
         return;
     nb_rate_control_acked(&receiver->rate, ack);
+    expect_slower_pace(receiver);
     const struct nb_control_message *message;
     while ((message = nb_control_queue_acked(&receiver->queue, ack)) != NULL) {
         if (message->seq == ack && message->times_highest > 0)
@@ -212,12 +222,24 @@ netblt_time nb_receiver_deadline(const netblt_connection *connection)
     return receiver->control_at < receiver->data_timer_from ? receiver->control_at : receiver->data_timer_from;
 }
 
+/* When to look again at a buffer whose timer expired while its packets still arrive, more slowly than expected: the
+ * first buffer shows how slow the path is. What is missing of it is then on its way. */
+static netblt_time still_arriving_until(const netblt_connection *connection, const struct nb_receive_buffer *buffer)
+{
+    if (buffer->state != NB_RECEIVING || buffer->packets != 0 || buffer->latest == 0)
+        return 0;
+    return buffer->latest_at + nb_data_timer_tight(nb_profile_of(connection), 0);
+}
+
 static void run_data_timers(netblt_connection *connection, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
     receiver->data_timer_from = NETBLT_TIME_NEVER;
     for (size_t i = 0; i < receiver->buffers.count && nb_connection_transfers(connection); i++) {
         struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+        netblt_time until = still_arriving_until(connection, buffer);
+        if (buffer->timer_at <= now && until > now)
+            arm(connection, i, until);
         if (buffer->timer_at <= now)
             data_timer_expired(connection, i);
         if (buffer->timer_at < receiver->data_timer_from)

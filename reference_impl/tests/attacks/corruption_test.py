@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Corruption: somebody on the path alters data and makes the checksums fit."""
+"""Corruption: an attacker on the path alters data and makes the checksums fit."""
 
 from __future__ import annotations
 

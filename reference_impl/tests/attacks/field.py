@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The network that attack tests run in: a server, an attacker, a victim whose addresses the attacker forges, and an
-honest client, each in a network namespace of its own. Nothing outside is seen or touched."""
+honest client, each in a network namespace of its own. Nothing outside is seen or changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TOO_LONG = -signal.SIGKILL  # the exit status of a process that did not end in t
 
 @dataclass
 class Settings:
-    """What the command line of a test says."""
+    """The command line of a test."""
 
     netblt: str
     forge: str
@@ -336,7 +336,7 @@ class Honest:
 
     @property
     def ended(self) -> bool:
-        """Notes the time, so it must be asked for often."""
+        """Notes the time, so it must be called often."""
         if self.seconds == 0 and not self.client.running:
             self.seconds = time.monotonic() - self.begun
         return self.seconds > 0

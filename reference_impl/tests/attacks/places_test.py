@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Places and names of a listener that somebody holds without transferring anything."""
+"""Places and names of a listener that a peer holds without transferring anything."""
 
 from __future__ import annotations
 

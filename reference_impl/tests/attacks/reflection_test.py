@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reflection: what a server sends to addresses that somebody else forges."""
+"""Reflection: what a server sends to addresses that an attacker forges."""
 
 from __future__ import annotations
 

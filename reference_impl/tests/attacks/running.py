@@ -196,7 +196,7 @@ class Running:
         return self.client.running and not self.server_reports()
 
     def forge(self, to_server: bool, step: str, sweep: bool = False, rate: float = 0, count: int = 2000) -> Forge:
-        """Aims forged packets at one end; with `sweep` one for each port, whatever `count` says."""
+        """Aims forged packets at one end; with `sweep` one for each port, whatever `count` is."""
         words = ("--rate", f"{rate:g}", "--count", str(PORTS if sweep else count), step)
         return aim(self.ground, self.encap, self.address, self.ports, to_server, *words, sweep=sweep)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Forged packets against a running transfer between two `netblt`, by somebody who does not see its packets."""
+"""Forged packets against a running transfer between two `netblt`, by an attacker who does not see its packets."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def forged_farewells_end_no_idle_transfer(settings: Settings, folder: Path) -> N
 
 @dataclass
 class Interruption:
-    """An end of a transfer that its user ends, and how long the other end took to end it too."""
+    """An end of a transfer that its user ends, and how long the peer took to end it too."""
 
     transfer: Running
     by_client: bool

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A soak: many honest transfers against one listener, with all attacks at once. Takes as long as it is told to.
+"""A soak: many honest transfers against one listener, with all attacks at once. Takes as long as its option states.
 
 usage: soak.py --netblt PATH --forge PATH --flakeway PATH [--minutes 10] [--transfers 200] [--seed N] [--report FILE]
 
-Exit status 0: all files are equal, all clients succeeded, the listener's memory is flat, and nothing is left behind."""
+Exit status 0: all files are equal, all clients succeeded, the listener's memory is flat, and nothing remains."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Soak:
     # ---- attacks
 
     def begin_attacks(self) -> None:
-        """Anew, each time with other addresses."""
+        """Repeatedly, each time with other addresses."""
         self.end_attacks()
         for rate, steps in BLIND.values():
             self.attacks.append(self.ground.forge(*self._pace(rate), *steps, source=FORGED))
@@ -105,7 +105,7 @@ class Soak:
         self.attacks.clear()
 
     def aim_at_new_clients(self) -> None:
-        """Some kinds at each new connection, by somebody who knows its ports."""
+        """Some kinds at each new connection, by an attacker who knows its ports."""
         while (seen := self.tap.next(0)) is not None:
             for kind in self.random.sample(sorted(KINDS), AIMED_KINDS):
                 for to_server in (True, False):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network namespaces of our own for tests with real processes: nothing outside is seen or touched, and all of it is
-gone when the test process is, however that ends."""
+"""Network namespaces of our own for tests with real processes: nothing outside is seen or changed, and all of it is
+removed when the test process ends, in whatever way."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Host:
     """A network namespace. It lives as long as this object's file descriptor."""
 
     def __init__(self) -> None:
-        home = os.open("/proc/self/ns/net", os.O_RDONLY)
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         if libc.unshare(CLONE_NEWNET) != 0:
             skip("no network namespaces")
-        self.namespace = os.open("/proc/self/ns/net", os.O_RDONLY)
+        self.namespace = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         run("ip", "link", "set", "lo", "up")
         libc.setns(home, CLONE_NEWNET)
         os.close(home)
@@ -84,7 +84,7 @@ class Host:
 
     def call(self, function: Callable[[], None]) -> None:
         """Runs `function` in this namespace."""
-        home = os.open("/proc/self/ns/net", os.O_RDONLY)
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         libc.setns(self.namespace, CLONE_NEWNET)
         try:
             function()

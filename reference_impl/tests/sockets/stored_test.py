@@ -170,8 +170,8 @@ CALL = re.compile(r"^(\d+)\s+(\w+)\(")
 
 
 def calls_of_the_end(run: Run) -> list[tuple[str, int]]:
-    """System calls from the first that stores the file for good to the last that sends a packet: name and how manieth
-    of that name in its thread, as strace counts."""
+    """System calls from the first that stores the file permanently to the last that sends a packet: name and how
+    manieth of that name in its thread, as strace counts."""
     counts: Counter[tuple[str, str]] = Counter()
     calls = []
     for line in run.trace.read_text(errors="replace").splitlines():

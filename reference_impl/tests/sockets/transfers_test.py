@@ -16,7 +16,7 @@ FILE_BYTES = 3_000_001
 
 
 def wait_until_waiting(receiver: subprocess.Popen[str]) -> None:
-    """The passive end says so on standard error."""
+    """The passive end reports it on standard error."""
     assert receiver.stderr is not None
     line = receiver.stderr.readline()
     assert "waiting" in line, line

@@ -29,7 +29,7 @@ Words = tuple[str, ...]
 
 
 class Transfer:
-    """A file on its way from one host to the other, begun for good."""
+    """A file on its way from one host to the other, begun with certainty."""
 
     def __init__(
         self, folder: str, left: lab.Host, right: lab.Host, encap: str, address: str, pace: Words = PACED

@@ -79,7 +79,7 @@ def filter_of(result: Result, rule: Requirement | None) -> str:
 
 
 def _texts(result: Result, known: Mapping[str, Requirement], base: Sequence[str]) -> Detail:
-    """What the result itself says."""
+    """What the result itself states."""
     rule = known.get(result.requirement)
     fails = result.verdict in WORTH_A_LOOK
     return {

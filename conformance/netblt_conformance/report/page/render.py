@@ -134,7 +134,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _known_of(results: Sequence[Result], known: Mapping[str, Requirement]) -> dict[str, dict[str, str]]:
-    """What the script says of each requirement that a result names."""
+    """What the script has of each requirement that a result names."""
     named = {one for result in results for one in result.requirements}
     return {
         one: {"title": rule.title, "section": rule.section, "text": rule.requirement}
@@ -151,7 +151,7 @@ def page(
     base: Sequence[str] = (),
 ) -> str:
     """`found`: details by the number of the result, the most important first. `base`: the command that tests this
-    implementation. A result without details shows what it says itself."""
+    implementation. A result without details shows its own text."""
     known = catalogue.requirements()
     counts = Counter(result.verdict for result in results)
     rank = {verdict: -int(verdict) for verdict in GRADED}

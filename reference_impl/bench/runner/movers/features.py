@@ -84,7 +84,7 @@ def _copied(stage: Stage, mover: Mover) -> str | None:
 
 
 def copies(build: Build, mover: Mover, samples: Samples) -> dict[str, str]:
-    """What a copy keeps, and whether the mover says what it does not."""
+    """What a copy keeps, and whether the mover reports what it does not."""
     if reason := mover.cannot(samples.zoo, build):
         return dict.fromkeys([*KEPT, "reports what it leaves out"], f"- ({reason})")
     with staged(build, mover, samples.zoo, QUICK, 1) as stage:

@@ -96,15 +96,15 @@ class Netblt(Mover):
 
     @staticmethod
     def moves_trees(build: Build) -> bool:
-        return "PATH..." in run([build.netblt, "send", "--help"])
+        return "--retry" in run([build.netblt, "send", "--help"])
 
     def cannot(self, workload: Workload, build: Build) -> str | None:
         return "no directories" if workload.is_tree and not self.moves_trees(build) else None
 
     def receiver(self, stage: Stage) -> Program:
-        where = stage.target if self.moves_trees(stage.build) else stage.copy
+        place = f"{stage.target}/" if self.moves_trees(stage.build) else str(stage.copy)
         program = stage.start(
-            [str(stage.build.netblt), "recv", str(where), "--passive", "--bind", B, *self.options], sends=False
+            [str(stage.build.netblt), "recv", place, "--passive", "--bind", B, *self.options], sends=False
         )
         wait_until_open(program, "udp", UDP_PORT)
         return program

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* START of automatic rate control: what the first buffer shows, and what may be requested before the first OK. */
+#include "check.h"
+#include "rate/rate_pair.h"
+#include "rate_begin.h"
+
+#define MS UINT64_C(1000)
+#define SECOND UINT64_C(1000000)
+#define BUFFER 90
+#define FIRST_PAIR ((struct nb_burst){48, 15})
+
+static struct nb_rate_control begun(void)
+{
+    struct nb_rate_control rate;
+    rate_begin(&rate, NETBLT_RATE_AUTO, FIRST_PAIR, BUFFER, 1e12, 7);
+    nb_rate_control_round_trip(&rate, 100 * MS, 0);
+    return rate;
+}
+
+/* `packets` arrive `distance_us` apart, from `from` on; returns when the next one would. */
+static netblt_time arrive(struct nb_rate_control *rate, enum nb_rate_arrival kind, unsigned packets,
+                          netblt_time distance_us, netblt_time from)
+{
+    for (unsigned i = 0; i < packets; i++, from += distance_us)
+        nb_rate_control_arrival(rate, kind, rate->next_position, from);
+    return from;
+}
+
+/* The rate of the OK for the first buffer, whose bursts arrive with so many microseconds between packets. */
+static double first_offer(netblt_time distance_us, netblt_time second_burst_after_us)
+{
+    struct nb_rate_control rate = begun();
+    arrive(&rate, NB_RATE_FRESH, 48, distance_us, SECOND);
+    netblt_time now = arrive(&rate, NB_RATE_FRESH, BUFFER - 48, distance_us, SECOND + second_burst_after_us);
+    return nb_pair_rate(nb_rate_control_offer(&rate, 1, now));
+}
+
+static void two_bursts_show_a_faster_link(void)
+{
+    CHECK(first_offer(120, 15 * MS) >= 0.85 * 0.95 * 1e6 / 120); /* a rough pair will do */
+    CHECK(first_offer(120, 15 * MS) <= 0.96 * 1e6 / 120);
+    CHECK(first_offer(12, 15 * MS) >= 0.85 * 0.95 * 1e6 / 12); /* 1 Gb/s */
+}
+
+static void one_buffer_shows_a_slower_link(void)
+{
+    double offer = first_offer(1200, 48 * 1200); /* bursts have become one row */
+    CHECK(offer >= 0.9 * 1e6 / 1200);
+    CHECK(offer <= 1e6 / 1200);
+}
+
+/* A sender may space its packets, and the link may carry just what was offered. */
+static void a_row_as_fast_as_the_offer_shows_little(void)
+{
+    struct nb_rate_control rate;
+    rate_begin(&rate, NETBLT_RATE_AUTO, (struct nb_burst){16, 5}, BUFFER, 1e12, 7);
+    nb_rate_control_round_trip(&rate, 100 * MS, 0);
+    netblt_time now = arrive(&rate, NB_RATE_FRESH, BUFFER, 312, SECOND);
+    double offer = nb_pair_rate(nb_rate_control_offer(&rate, 1, now));
+    CHECK(offer >= 1.8 * 3200);
+    CHECK(offer <= 2 * 3200);
+}
+
+/* The rate that a train 120 us apart shows when its last packet comes so much after the one before. */
+static double with_last_packet_after(netblt_time distance_us)
+{
+    struct nb_rate_trains trains = {0};
+    for (unsigned i = 0; i < 47; i++)
+        nb_rate_trains_add(&trains, true, 7500, SECOND + (netblt_time)i * 120);
+    nb_rate_trains_add(&trains, true, 7500, SECOND + UINT64_C(46) * 120 + distance_us);
+    return nb_rate_trains_rough_rate(&trains);
+}
+
+static void a_packet_that_the_network_delays_makes_no_train_longer(void)
+{
+    CHECK(with_last_packet_after(5000) > 0.99 * 1e6 / 120);
+    CHECK(with_last_packet_after(1800) > 0.99 * 1e6 / 120);
+    CHECK(with_last_packet_after(1200) < 0.9 * 1e6 / 120); /* a host may have been busy: others in the train make up */
+}
+
+static void few_packets_make_no_rough_rate(void)
+{
+    struct nb_rate_trains trains = {0};
+    for (unsigned i = 0; i < 24; i++)
+        nb_rate_trains_add(&trains, true, 7500, SECOND + (uint64_t)i * 120);
+    CHECK_EQUAL(nb_rate_trains_rough_rate(&trains), 0); /* 23 distances */
+    nb_rate_trains_add(&trains, true, 7500, SECOND + 24 * 120);
+    CHECK(nb_rate_trains_rough_rate(&trains) > 0);
+}
+
+/* A queue of eight packets: the others are requested, and lost, again and again. */
+static void when_most_of_the_buffer_had_to_be_requested_the_offer_is_what_arrives(void)
+{
+    struct nb_rate_control rate = begun();
+    netblt_time now = SECOND;
+    arrive(&rate, NB_RATE_FRESH, 9, 12 * MS, now);
+    for (unsigned i = 0; i < 9; i++)
+        arrive(&rate, NB_RATE_REQUESTED, 9, 12 * MS, now += 250 * MS);
+    now += 108 * MS;
+    nb_rate_control_offer(&rate, 1, now);
+    for (unsigned i = 0; i < 10; i++) /* once more, as the first measurement may be an accident */
+        arrive(&rate, NB_RATE_REQUESTED, 9, 12 * MS, now += 250 * MS);
+    CHECK(nb_pair_rate(nb_rate_control_offer(&rate, 2, now + 108 * MS)) <= 1.1 * 1000 / 12);
+}
+
+static void more_is_requested_before_the_first_OK_when_the_pair_fits_the_path(void)
+{
+    struct nb_rate_control rate = begun();
+    arrive(&rate, NB_RATE_FRESH, 20, 120, SECOND);
+    /* One is lost: the buffer's OK must wait for it. */
+    nb_rate_control_arrival(&rate, NB_RATE_FRESH, rate.next_position + 1, SECOND + 21 * 120);
+    arrive(&rate, NB_RATE_FRESH, 26, 120, SECOND + 22 * 120);
+    CHECK_EQUAL(nb_rate_control_credit(&rate, 1000), 1);
+    arrive(&rate, NB_RATE_FRESH, BUFFER - 48, 120, SECOND + 15 * MS);
+    CHECK(nb_rate_control_credit(&rate, 1000) > 3);
+}
+
+static void nothing_more_is_requested_while_less_arrives(void)
+{
+    struct nb_rate_control rate = begun();
+    arrive(&rate, NB_RATE_FRESH, BUFFER, 1200, SECOND);
+    CHECK_EQUAL(nb_rate_control_credit(&rate, 1000), 1);
+}
+
+static void a_slower_offer_is_in_force_when_it_is_acknowledged(void)
+{
+    struct nb_rate_control rate = begun();
+    netblt_time now = arrive(&rate, NB_RATE_FRESH, BUFFER, 1200, SECOND);
+    struct nb_burst offer = nb_rate_control_offer(&rate, 1, now);
+    CHECK(nb_pair_same(nb_rate_control_in_force(&rate), FIRST_PAIR));
+    nb_rate_control_acked(&rate, 1);
+    CHECK(nb_pair_same(nb_rate_control_in_force(&rate), offer));
+}
+
+static void a_faster_offer_is_in_force_with_the_next_buffer(void)
+{
+    struct nb_rate_control rate = begun();
+    arrive(&rate, NB_RATE_FRESH, 48, 120, SECOND);
+    netblt_time now = arrive(&rate, NB_RATE_FRESH, BUFFER - 48, 120, SECOND + 15 * MS);
+    nb_rate_control_offer(&rate, 1, now);
+    nb_rate_control_acked(&rate, 1);
+    CHECK(nb_pair_same(nb_rate_control_in_force(&rate), FIRST_PAIR));
+}
+
+int main(void)
+{
+    RUN(two_bursts_show_a_faster_link);
+    RUN(one_buffer_shows_a_slower_link);
+    RUN(a_row_as_fast_as_the_offer_shows_little);
+    RUN(a_packet_that_the_network_delays_makes_no_train_longer);
+    RUN(few_packets_make_no_rough_rate);
+    RUN(when_most_of_the_buffer_had_to_be_requested_the_offer_is_what_arrives);
+    RUN(more_is_requested_before_the_first_OK_when_the_pair_fits_the_path);
+    RUN(nothing_more_is_requested_while_less_arrives);
+    RUN(a_slower_offer_is_in_force_when_it_is_acknowledged);
+    RUN(a_faster_offer_is_in_force_with_the_next_buffer);
+    return 0;
+}
