@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from selftest.netblt_command_helpers import DONE, FAILED, INTERRUPTED, make_file
+from selftest.netblt_command_helpers import DONE, FAILED, INTERRUPTED, make_file, needs_root
 from selftest.netblt_command_lab import Lab, Process
 from selftest.netblt_tree_helpers import (
     PIECE,
@@ -221,3 +221,28 @@ def test_a_schedule_whose_windows_have_passed_is_an_error(udp_lab: Lab, tmp_path
     )  # fmt: skip
     assert sender.wait() == 2
     assert "no window" in sender.errors
+
+
+@needs_root
+@pytest.mark.parametrize("active", ["sender", "receiver"])
+def test_retry_goes_on_after_the_link_was_down(udp_lab: Lab, tmp_path: Path, active: str) -> None:
+    """For longer than both death timers: both ends find the peer dead, and the active one a network that is down."""
+    source, target = make_file(tmp_path / "source", SIZE), tmp_path / "target"
+    patient = ["--json", "--retry", "forever", *QUICK_DEATH]
+    if active == "sender":
+        receiver = udp_lab.wait_for_peer(udp_lab.there, "recv", target, *patient)
+        sender = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, *patient, *STEADY)
+    else:
+        sender = udp_lab.wait_for_peer(udp_lab.here, "send", source, *patient)
+        receiver = udp_lab.start(udp_lab.there, "recv", target, udp_lab.here.address, *patient, *STEADY)
+    wait_for_half(receiver, tmp_path)
+    udp_lab.here.ip("link", "set", "left", "down")
+    for process in (sender, receiver):
+        process.wait_until(lambda p=process: len(p.error_lines) > 0, "it has missed the peer")  # type: ignore[misc]
+    time.sleep(3)
+    udp_lab.here.ip("link", "set", "left", "up")
+
+    assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
+    assert target.read_bytes() == source.read_bytes()
+    assert sender.report["resumed"] is True
+    assert sender.report["bytes"] < SIZE + LOST_MAX

@@ -167,6 +167,8 @@ tree_store *bed_store(const char *directory, const char *target, tree_store_how 
     tree_store *store;
     CHECK(dir >= 0);
     store = tree_store_open(dir, target, &how, &failure);
+    if (store == NULL)
+        fprintf(stderr, "%s\n", failure.text);
     CHECK(store != NULL);
     return store;
 }
@@ -277,4 +279,64 @@ bool bed_is_equal(const char *from, const char *const *names, const char *to, co
     bed_send_end(&one);
     bed_send_end(&other);
     return equal;
+}
+
+/* ---- one tree for many tests ----------------------------------------------------------------------------------- */
+
+const char *const bed_top[] = {"top"};
+const bed_delivery bed_whole = {.buffer_bytes = 1 << 26};
+
+void bed_make_source(const tree_bed *bed)
+{
+    char full[128];
+    bed_directory(bed->from, "top");
+    bed_directory(bed->from, "top/sub");
+    bed_directory(bed->from, "top/sub/empty");
+    bed_directory(bed->from, "top/closed");
+    bed_file(bed->from, "top/none", 0, 1);
+    bed_file(bed->from, "top/one", 1, 2);
+    bed_file(bed->from, "top/piece", 65536, 3);
+    bed_file(bed->from, "top/more", 65537, 4);
+    bed_file(bed->from, "top/sub/large", 10 * 65536 + 17, 5);
+    bed_file(bed->from, "top/sub/a\nb", 100, 6);
+    bed_file(bed->from, "top/closed/file", 1000, 7);
+    bed_link(bed->from, "top/sub/link", "../../../anywhere");
+    bed_link(bed->from, "top/dangling", "/none");
+    snprintf(full, sizeof full, "%s/top/closed/file", bed->from);
+    CHECK(chmod(full, 0400) == 0);
+    snprintf(full, sizeof full, "%s/top/closed", bed->from);
+    CHECK(chmod(full, 0500) == 0);
+    bed_time(bed->from, "top/closed", 1600000000);
+    bed_time(bed->from, "top/sub/empty", 1600000001);
+    bed_time(bed->from, "top/sub", 1600000002);
+    bed_time(bed->from, "top", 1600000003);
+}
+
+bool bed_is_stored(const tree_bed *bed)
+{
+    return bed_is_equal(bed->from, bed_top, bed->to, bed_top, 1) && bed_count(bed->to, "") == 1;
+}
+
+const char *bed_transfer_top(const tree_bed *bed, tree_store_how how, bed_delivery delivery, uint64_t *sent)
+{
+    static netblt_failure failure;
+    bed_sender sender;
+    tree_store *store = bed_store(bed->to, "top", how);
+    int result;
+    bed_send(&sender, bed->from, bed_top, 1);
+    result = bed_transfer(&sender, store, delivery, NULL, &failure);
+    tree_store_close(store);
+    if (sent != NULL)
+        *sent = sender.sent_bytes;
+    bed_send_end(&sender);
+    return result == 0 ? NULL : failure.text;
+}
+
+void bed_expect_stored(const tree_bed *bed, tree_store_how how, bed_delivery delivery)
+{
+    const char *text = bed_transfer_top(bed, how, delivery, NULL);
+    if (text != NULL)
+        fprintf(stderr, "%s\n", text);
+    CHECK(text == NULL);
+    CHECK(bed_is_stored(bed));
 }

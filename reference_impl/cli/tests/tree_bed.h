@@ -59,4 +59,15 @@ tree_store *bed_store(const char *directory, const char *target, tree_store_how 
 /* Whether two trees are equal: names, modes, times, links, holes, contents. */
 bool bed_is_equal(const char *from, const char *const *names, const char *to, const char *const *there, size_t count);
 
+/* ---- one tree for many tests */
+extern const char *const bed_top[];  /* its name, "top" */
+extern const bed_delivery bed_whole; /* in one buffer */
+/* Files of all sizes that matter, empty and deep directories, links, modes. */
+void bed_make_source(const tree_bed *bed);
+/* Whether it is stored, and nothing else. */
+bool bed_is_stored(const tree_bed *bed);
+/* Transfers it. The failure's text when that fails, else NULL. *sent, unless NULL: bytes that were sent. */
+const char *bed_transfer_top(const tree_bed *bed, tree_store_how how, bed_delivery delivery, uint64_t *sent);
+void bed_expect_stored(const tree_bed *bed, tree_store_how how, bed_delivery delivery);
+
 #endif

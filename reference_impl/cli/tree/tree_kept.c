@@ -122,7 +122,9 @@ int tree_kept_find(tree_store *store, const uint8_t *id, size_t id_bytes, bool *
 int tree_kept_list_held(tree_store *store, netblt_failure *failure)
 {
     held_list *held = tree_content_held(store->content, failure);
-    int error = held == NULL ? 0 : tree_partial_save(store->partial, "held", held->encoded, held->encoded_bytes);
+    int error = 0;
+    if (held != NULL && held->count > 0) /* an empty list is known without a file */
+        error = tree_partial_save(store->partial, "held", held->encoded, held->encoded_bytes);
     if (error != 0) {
         netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot store what is held: %s", strerror(error));
         held_free(held);
