@@ -187,17 +187,24 @@ bool sink_takes_any_order(const sink *to)
 
 /* ---- failures --------------------------------------------------------------------------------------------------- */
 
+/* What the target itself says of its failure; empty: nothing. */
+static const char *explanation(const sink *to)
+{
+    return to->target.kind->explain != NULL ? to->target.kind->explain(to->target.self) : "";
+}
+
 /* Keeps the first. */
 static void fail(sink *to, int error)
 {
+    const char *why = explanation(to);
     if (to->failure.kind != NETBLT_FAILURE_NONE)
         return;
     to->error = error;
     if (error == EBADMSG)
         netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL,
                     "the data for %s are damaged: their SHA-256 is not that of the sender", to->name);
-    else if (to->target.kind->explain != NULL)
-        netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "%s", to->target.kind->explain(to->target.self));
+    else if (why[0] != '\0')
+        netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "%s", why);
     else
         netblt_fail(&to->failure, NETBLT_FAILURE_LOCAL, "cannot write %s: %s", to->name, strerror(error));
 }
@@ -209,8 +216,9 @@ const netblt_failure *sink_failure(const sink *to)
 
 const char *sink_error_text(const sink *to)
 {
-    if (to->target.kind->explain != NULL)
-        return to->failure.text;
+    const char *why = explanation(to);
+    if (why[0] != '\0')
+        return why;
     return to->error == EBADMSG ? "they are damaged: their SHA-256 is not that of the sender" : strerror(to->error);
 }
 

@@ -72,15 +72,16 @@ class Host:
         )
         return done.stdout
 
-    def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [str(word) for word in words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=self.within,
-        )
+    def start(self, *words: str | Path, stdin: Path = Path(os.devnull)) -> subprocess.Popen[str]:
+        with stdin.open("rb") as source:
+            return subprocess.Popen(
+                [str(word) for word in words],
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                preexec_fn=self.within,
+            )
 
     def call(self, function: Callable[[], None]) -> None:
         """Runs `function` in this namespace."""

@@ -2,7 +2,8 @@
 """Success means stored: the end of a transfer with a receiver that is killed, or whose system calls fail, at each step.
 
 strace(1) kills the receiver when it enters a system call, or has the call fail. Afterwards the target is the old file
-or the new one, the sender reported success only if it is the new one, and the next receiver finds nothing to keep.
+or the new one, the sender reported success only if it is the new one, and the next receiver finds nothing to keep. The
+data are a stream, which is no tree transfer: tree_kill_test does the same for trees.
 """
 
 from __future__ import annotations
@@ -128,14 +129,17 @@ class Run:
         sender = self.host.start(
             NETBLT,
             "send",
-            source,
+            "-",
             "127.0.0.1",
+            "--client-string",
+            NAME,
             "--encap",
             "udp",
             "--udp-port",
             str(self.udp_port),
             "--death-timer",
             "1",
+            stdin=source,
         )
         _, self.sender_words = sender.communicate(timeout=lab.PATIENCE_S)
         self.sender_status = sender.returncode
@@ -311,7 +315,7 @@ def a_receiver_that_opens_itself_fails_its_sender_too() -> None:
     source = run.folder / NAME
     source.write_bytes(NEW)
     where = ("--encap", "udp", "--udp-port", str(run.udp_port))
-    sender = host.start(NETBLT, "send", source, "--passive", *where)
+    sender = host.start(NETBLT, "send", "-", "--passive", *where, stdin=source)
     assert sender.stderr is not None
     assert "waiting" in sender.stderr.readline()
     tracing: tuple[str | Path, ...] = ("strace", "-D", "-f", "-qq", "-o", run.trace, "-e", *run.injections)
