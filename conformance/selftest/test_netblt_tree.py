@@ -195,6 +195,18 @@ class TestUnchanged:
             assert process.report["resumed"] is True
         assert sender.report["wire_bytes"] < PIECE
 
+    @pytest.mark.parametrize("slash", ["", "/"])
+    def test_what_is_there_is_found_before_much_was_sent(self, udp_lab: Lab, tmp_path: Path, slash: str) -> None:
+        """At a rate at which all of it would come in a fraction of a second."""
+        source, target = make_file(tmp_path / "source", 300 * PIECE), tmp_path / "target"
+        dest = f"{target}{slash}"
+        fast = ["--path", "1G,1ms"]
+        both(udp_lab, [source], dest, active="sender", options=fast)
+        both(udp_lab, [source], dest, active="sender", options=fast)
+
+        assert udp_lab.processes[3].report["bytes"] == 0
+        assert udp_lab.processes[3].report["wire_bytes"] < 30 * PIECE
+
     @pytest.mark.parametrize("active", ["sender", "receiver"])
     def test_checksum_compares_contents(self, udp_lab: Lab, tmp_path: Path, active: str) -> None:
         """One file has another time and the same bytes, one the same time and other bytes."""

@@ -2,6 +2,7 @@
 /* What `netblt send` sends and `netblt recv` stores: see session_files.h. */
 #include "cli/session/session_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -261,11 +262,39 @@ static int open_store(session_files *files, netblt_failure *failure)
     return reach(files, fcntl(tree_store_directory(files->store), F_DUPFD_CLOEXEC, 3), failure);
 }
 
+/* The directory is opened for it: an O_PATH descriptor cannot be listed. */
+static bool has_entries(int directory)
+{
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    bool found = false;
+    if (listing == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return true;
+    }
+    while (!found && (entry = readdir(listing)) != NULL)
+        found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(listing);
+    return found;
+}
+
+static bool may_hold(const dest *to)
+{
+    struct stat status;
+    if (to->kind == DEST_BENEATH)
+        return has_entries(to->directory);
+    return to->kind == DEST_NAME && (fstatat(to->directory, to->name, &status, AT_SYMLINK_NOFOLLOW) == 0 ||
+                                     tree_store_is_left(to->directory, to->name));
+}
+
 static int open_receiver(session_files *files, netblt_failure *failure)
 {
     if (dest_open(files->given->file, &files->to, failure) != 0)
         return -1;
     files->is_one = files->to.kind == DEST_STREAM || !is_directory(files->given->file);
+    files->may_hold = may_hold(&files->to);
     if (files->is_one && open_place(files, failure) != 0)
         return -1;
     return files->to.kind == DEST_STREAM ? 0 : open_store(files, failure);

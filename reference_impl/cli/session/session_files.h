@@ -36,6 +36,7 @@ typedef struct session_files {
     dest to;
     sink *place; /* the file or stream that is to come, before a transfer has it; NULL: a directory */
     tree_store *store;
+    bool may_hold; /* something of it may be there already */
 } session_files;
 
 /* Opens what the command line names, and walks through what is sent. 0, or -1 with *failure. */

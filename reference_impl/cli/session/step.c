@@ -114,6 +114,15 @@ static void begin_sender(step *one)
     }
 }
 
+/* What is there already may make the content that comes with the manifest useless. */
+static bool holds_back(const transfer *work)
+{
+    const step *one = (const step *)work;
+    const session *all = one->all;
+    return one->what.kind == STEP_FIRST && (all->files.may_hold || all->totals.transfers > 0) &&
+           !tree_store_takes_content(all->files.store);
+}
+
 static void begin_receiver(step *one)
 {
     session_files *files = &one->all->files;
@@ -122,6 +131,7 @@ static void begin_receiver(step *one)
     const char *reason;
     source *from;
     if (one->what.kind != STEP_HELD) {
+        one->work.holds_back = holds_back;
         give_sink(one, sink_open_tree(files->store, &how, files->name, failure));
         return;
     }

@@ -45,6 +45,9 @@ struct transfer {
     bool sink_waits;   /* the core asked for memory that is still being written */
     bool complete;     /* everything was delivered to the sink */
     bool committed;    /* the sink has stored it, and the sender may know */
+    /* Receiving: whether only the first data are wanted so far, and the next may come for nothing: buffers are then
+     * lent one by one. May be NULL. */
+    bool (*holds_back)(const transfer *work);
     /* Receiving: called when the sink has stored everything, before the sender may know. False with transfer.failure:
      * the data are of no use. May be NULL. */
     bool (*approve)(transfer *work);

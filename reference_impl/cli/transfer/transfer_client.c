@@ -30,6 +30,12 @@ static void release(void *context, netblt_connection *connection, uint64_t index
     source_release(work->from, data);
 }
 
+static size_t most_buffers(const transfer *work, const netblt_info *info)
+{
+    bool holds_back = work->holds_back != NULL && work->holds_back(work);
+    return holds_back ? 1 : info->negotiated.max_buffers;
+}
+
 static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     transfer *work = context;
@@ -41,7 +47,7 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
         return buffer_pool_take(&work->early, capacity);
     }
     netblt_get_info(connection, &info);
-    memory = sink_provide(work->to, capacity, info.negotiated.max_buffers);
+    memory = sink_provide(work->to, capacity, most_buffers(work, &info));
     work->sink_waits = memory == NULL;
     return memory;
 }
@@ -209,7 +215,7 @@ static void ask_for_more(transfer *work)
     if (!work->sink_waits || work->finished || work->connection == NULL)
         return;
     netblt_get_info(work->connection, &info);
-    if (!sink_has_room(work->to, info.negotiated.max_buffers))
+    if (!sink_has_room(work->to, most_buffers(work, &info)))
         return;
     work->sink_waits = false;
     netblt_resume(work->connection, netblt_clock_now());

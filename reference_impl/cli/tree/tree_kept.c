@@ -15,6 +15,7 @@ void tree_kept_show(tree_store *store)
     store->shown_manifest = store->all;
     store->shown_held = store->state == TREE_RESUMES ? store->held : NULL;
     store->shown_offset = store->end_offset;
+    store->shown_content = store->plan != NULL;
     if (content != NULL)
         store->shown_progress = (tree_progress){.files = content->files,
                                                 .files_done = content->files_done,

@@ -131,6 +131,14 @@ const held_list *tree_store_held(const tree_store *store)
     return held;
 }
 
+bool tree_store_takes_content(const tree_store *store)
+{
+    pthread_mutex_t *mutex = lock(store);
+    bool takes = store->shown_content;
+    pthread_mutex_unlock(mutex);
+    return takes;
+}
+
 uint64_t tree_store_next_offset(const tree_store *store)
 {
     pthread_mutex_t *mutex = lock(store);

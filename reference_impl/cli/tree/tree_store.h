@@ -45,6 +45,9 @@ void tree_store_stop(tree_store *store);
 /* ---- at any time, in any thread */
 
 enum tree_state tree_store_state(const tree_store *store);
+/* Header and manifest of the part have come, and its content is wanted: until then it may have been sent for nothing.
+ */
+bool tree_store_takes_content(const tree_store *store);
 const manifest *tree_store_manifest(const tree_store *store); /* NULL before it is known */
 /* NULL: not TREE_RESUMES, and no tree_store_recall() */
 const held_list *tree_store_held(const tree_store *store);

@@ -44,6 +44,7 @@ struct tree_store {
     const held_list *shown_held;
     tree_progress shown_progress;
     uint64_t shown_offset;
+    bool shown_content;
 };
 
 #endif
